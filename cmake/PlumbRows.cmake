@@ -1,0 +1,15 @@
+# plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in order.
+# CMake runs again when the file changes, so a row in a .def is all that a new source file needs.
+function(plumb_rows variable file macro column)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^${macro}\\(")
+  set(values)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^${macro}\\(([^)]*)\\).*" "\\1" arguments "${line}")
+    string(REPLACE "," ";" arguments "${arguments}")
+    list(GET arguments ${column} value)
+    string(STRIP "${value}" value)
+    list(APPEND values ${value})
+  endforeach()
+  set(${variable} ${values} PARENT_SCOPE)
+endfunction()

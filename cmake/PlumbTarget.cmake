@@ -1,0 +1,21 @@
+# plumb_library(name SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>.
+# plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
+function(plumb_settings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
+  if(PLUMB_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${PLUMB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${PLUMB_SANITIZE})
+  endif()
+endfunction()
+
+function(plumb_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(plumb_${name} STATIC ${ARG_SOURCES})
+  add_library(plumb::${name} ALIAS plumb_${name})
+  set_target_properties(plumb_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(plumb_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(plumb_${name} PRIVATE ${PROJECT_SOURCE_DIR}/source ${PROJECT_BINARY_DIR}/generated)
+  target_link_libraries(plumb_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  plumb_settings(plumb_${name})
+endfunction()

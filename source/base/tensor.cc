@@ -1,0 +1,147 @@
+#include "plumb/tensor.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "base/half.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+// f16 and bf16 as element types of their own, so that one template converts everything.
+struct Half { uint16_t bits; };
+struct BFloat16 { uint16_t bits; };
+
+template <class F>
+void WithType(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kF32: f(float{}); break;
+    case DType::kF16: f(Half{}); break;
+    case DType::kBF16: f(BFloat16{}); break;
+    case DType::kF64: f(double{}); break;
+    case DType::kI8: f(int8_t{}); break;
+    case DType::kU8: f(uint8_t{}); break;
+    case DType::kI16: f(int16_t{}); break;
+    case DType::kU16: f(uint16_t{}); break;
+    case DType::kI32: f(int32_t{}); break;
+    case DType::kU32: f(uint32_t{}); break;
+    case DType::kI64: f(int64_t{}); break;
+    case DType::kBool: f(bool{}); break;
+  }
+}
+
+template <class T>
+auto Load(T value) { return value; }
+inline float Load(Half value) { return HalfToFloat(value.bits); }
+inline float Load(BFloat16 value) { return BFloat16ToFloat(value.bits); }
+
+// double -> f16/bf16 through f32 rounds twice; odd rounding of the first step makes the result right.
+inline float RoundToOdd(double value) {
+  float nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || std::isnan(value) || std::isinf(nearest)) return nearest;
+  uint32_t bits = FloatToBits(nearest);
+  const bool away = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
+  if (away) bits -= 1;
+  return BitsToFloat(bits | 1u);
+}
+inline float ToFloatForHalf(double value) { return RoundToOdd(value); }
+inline float ToFloatForHalf(float value) { return value; }
+template <class T>
+float ToFloatForHalf(T value) { return RoundToOdd(static_cast<double>(value)); }
+
+template <class To, class From>
+To Store(From value) {
+  if constexpr (std::is_same_v<To, Half>) {
+    return Half{FloatToHalf(ToFloatForHalf(value))};
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16{FloatToBFloat16(ToFloatForHalf(value))};
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    if (!(value == value)) return To(0);
+    const double truncated = std::trunc(static_cast<double>(value));
+    if (truncated <= static_cast<double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    if (truncated >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
+    return static_cast<To>(truncated);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
+  PLUMB_RETURN_IF_ERROR(shape.Validate());
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  size_t bytes = (tensor.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes == 0) bytes = kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, bytes);
+  if (memory == nullptr) {
+    return Status::OutOfMemory("no memory for a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype) +
+                               " (" + std::to_string(bytes) + " bytes)");
+  }
+  tensor.data_ = std::shared_ptr<void>(memory, std::free);
+  return tensor;
+}
+
+Result<Tensor> Tensor::Zeros(DType dtype, Shape shape) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Create(dtype, std::move(shape)));
+  std::memset(tensor.raw(), 0, tensor.bytes());
+  return tensor;
+}
+
+Tensor Tensor::View(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = std::shared_ptr<void>(std::move(owner), data);
+  return tensor;
+}
+
+Result<Tensor> Tensor::Clone() const {
+  if (empty()) return Tensor();
+  PLUMB_ASSIGN_OR_RETURN(Tensor copy, Create(dtype_, shape_));
+  std::memcpy(copy.raw(), raw(), bytes());
+  return copy;
+}
+
+Result<Tensor> Tensor::Reshaped(Shape shape) const {
+  PLUMB_RETURN_IF_ERROR(shape.Validate());
+  if (shape.NumElements() != NumElements()) {
+    return Status::InvalidArgument("a tensor " + shape_.ToString() + " cannot take the shape " + shape.ToString());
+  }
+  Tensor view = *this;
+  view.shape_ = std::move(shape);
+  return view;
+}
+
+Result<Tensor> Tensor::ConvertedTo(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  PLUMB_ASSIGN_OR_RETURN(Tensor out, Create(dtype, shape_));
+  const int64_t count = NumElements();
+  WithType(dtype_, [&](auto from) {
+    using From = decltype(from);
+    WithType(dtype, [&](auto to) {
+      using To = decltype(to);
+      const From* src = data<From>();
+      To* dst = out.data<To>();
+      for (int64_t i = 0; i < count; ++i) dst[i] = Store<To>(Load(src[i]));
+    });
+  });
+  return out;
+}
+
+double Tensor::ValueAt(int64_t index) const {
+  double value = 0;
+  WithType(dtype_, [&](auto type) { value = static_cast<double>(Load(data<decltype(type)>()[index])); });
+  return value;
+}
+
+}  // namespace plumb
