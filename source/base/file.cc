@@ -1,0 +1,194 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMapFrom = size_t{1} << 20;      // below this a read() is cheaper than page faults
+constexpr size_t kMaxPerCall = size_t{1} << 30;   // the kernel moves at most 0x7ffff000 bytes per call
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+int OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
+  int fd;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+Status TooLarge(const std::string& path, uint64_t max_bytes) {
+  return Status::InvalidArgument("file '" + path + "' is larger than the limit of " + std::to_string(max_bytes) +
+                                 " bytes");
+}
+
+Status ReadFailed(const std::string& path, int error) {
+  return Status::IoError("cannot read '" + path + "': " + ErrnoText(error));
+}
+
+// Reads to the end whatever the size that stat reported: pipes and files under /proc say 0, others may still grow.
+Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, uint64_t max_bytes) {
+  size_t capacity = expected + 1;
+  std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(capacity), std::free);
+  size_t size = 0;
+  while (memory != nullptr) {
+    const ssize_t got = ::read(fd, static_cast<char*>(memory.get()) + size, std::min(capacity - size, kMaxPerCall));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ReadFailed(path, errno);
+    if (got == 0) return FileBytes(std::shared_ptr<void>(memory.release(), std::free), size, false);
+    size += static_cast<size_t>(got);
+    if (size > max_bytes) return TooLarge(path, max_bytes);
+    if (size < capacity) continue;
+    capacity = std::max<size_t>(capacity * 2, 4096);
+    void* grown = std::realloc(memory.get(), capacity);
+    if (grown == nullptr) break;
+    (void)memory.release();
+    memory.reset(grown);
+  }
+  return Status::OutOfMemory("no memory to read '" + path + "' (" + std::to_string(capacity) + " bytes)");
+}
+
+Result<FileBytes> Map(int fd, const std::string& path, size_t size) {
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (memory == MAP_FAILED) return Status::IoError("cannot map '" + path + "': " + ErrnoText(errno));
+  ::madvise(memory, size, MADV_SEQUENTIAL);
+  return FileBytes(std::shared_ptr<void>(memory, [size](void* address) { ::munmap(address, size); }), size, true);
+}
+
+}  // namespace
+
+std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
+void FileBytes::DropBefore(size_t offset) const {
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t bytes = std::min(offset, size_) / page * page;
+  if (mapped_ && bytes > 0) ::madvise(owner_.get(), bytes, MADV_DONTNEED);
+}
+
+Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
+  const Descriptor file(OpenRetrying(path, O_RDONLY));
+  if (file.get() < 0) {
+    const int error = errno;
+    const std::string message = "cannot open '" + path + "': " + ErrnoText(error);
+    return error == ENOENT || error == ENOTDIR ? Status::NotFound(message) : Status::IoError(message);
+  }
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) return ReadFailed(path, errno);
+  if (S_ISDIR(info.st_mode)) return Status::InvalidArgument("'" + path + "' is a folder, expected a file");
+  const uint64_t size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
+  if (size > max_bytes) return TooLarge(path, max_bytes);
+  if (size >= kMapFrom) return Map(file.get(), path, static_cast<size_t>(size));
+  return ReadToEnd(file.get(), path, static_cast<size_t>(size), max_bytes);
+}
+
+AtomicFile::AtomicFile(std::string path, std::string written_path, int fd)
+    : path_(std::move(path)), written_path_(std::move(written_path)), fd_(fd) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  if (this == &other) return *this;
+  Discard();
+  path_ = std::move(other.path_);
+  written_path_ = std::move(other.written_path_);
+  fd_ = std::exchange(other.fd_, -1);
+  bytes_written_ = other.bytes_written_;
+  failed_ = other.failed_;
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { Discard(); }
+
+Result<AtomicFile> AtomicFile::Create(std::string path) {
+  struct stat info;
+  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (special && S_ISDIR(info.st_mode)) {
+    return Status::InvalidArgument("cannot write '" + path + "': it is a folder");
+  }
+  std::string written_path = special ? path : path + ".part";
+  const int fd = OpenRetrying(written_path, special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (fd < 0) return Status::IoError("cannot create '" + written_path + "': " + ErrnoText(errno));
+  return AtomicFile(std::move(path), std::move(written_path), fd);
+}
+
+Status AtomicFile::Write(const void* data, size_t size) {
+  if (fd_ < 0 || failed_) return Status::IoError("'" + path_ + "' is not open for writing, or an earlier write failed");
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(fd_, next, std::min(size, kMaxPerCall));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Fail("write", errno);
+    next += written;
+    size -= static_cast<size_t>(written);
+    bytes_written_ += static_cast<uint64_t>(written);
+  }
+  return Status::Ok();
+}
+
+Status AtomicFile::Commit(bool sync) {
+  if (fd_ < 0 || failed_) {
+    Discard();
+    return Status::IoError("'" + path_ + "' was not written: an earlier write failed, or it is committed already");
+  }
+  if (sync && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) {  // EINVAL: a pipe has nothing to sync
+    const Status status = Fail("sync", errno);
+    Discard();
+    return status;
+  }
+  // Network file systems report a full disk here.
+  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
+    const Status status = Fail("close", errno);
+    if (written_path_ != path_) ::unlink(written_path_.c_str());
+    return status;
+  }
+  if (written_path_ == path_) return Status::Ok();
+  if (::rename(written_path_.c_str(), path_.c_str()) != 0) {
+    const Status status = Fail("rename", errno);
+    ::unlink(written_path_.c_str());
+    return status;
+  }
+  return Status::Ok();
+}
+
+Status AtomicFile::Fail(const char* what, int error) {
+  failed_ = true;
+  return Status::IoError(std::string("cannot ") + what + " '" + written_path_ + "' after " +
+                         std::to_string(bytes_written_) + " bytes: " + ErrnoText(error));
+}
+
+void AtomicFile::Discard() {
+  if (fd_ < 0) return;
+  ::close(std::exchange(fd_, -1));
+  if (written_path_ != path_) ::unlink(written_path_.c_str());
+}
+
+Status WriteFile(const std::string& path, std::string_view bytes) {
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  PLUMB_RETURN_IF_ERROR(file.Write(bytes));
+  return file.Commit();
+}
+
+}  // namespace plumb

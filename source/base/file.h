@@ -1,0 +1,85 @@
+// Whole files in and out: ReadFile maps or reads a file, AtomicFile writes one that is either complete or not there.
+//
+// Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB per
+// call and may write less; both are handled here, so that nobody else loops over write().
+// Threading: values; one AtomicFile serves one thread at a time.
+#ifndef PLUMB_BASE_FILE_H_
+#define PLUMB_BASE_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "plumb/status.h"
+
+namespace plumb {
+
+// The bytes of a file, read only; copies share them. A mapped file that somebody else truncates meanwhile kills the
+// process (SIGBUS), like any mapping.
+class FileBytes {
+ public:
+  FileBytes() = default;
+  FileBytes(std::shared_ptr<void> owner, size_t size, bool mapped)
+      : owner_(std::move(owner)), size_(size), mapped_(mapped) {}
+
+  const uint8_t* data() const { return static_cast<const uint8_t*>(owner_.get()); }
+  size_t size() const { return size_; }
+  std::string_view text() const { return {static_cast<const char*>(owner_.get()), size_}; }
+  // Keeps data() alive, e.g. for Tensor::View over it.
+  const std::shared_ptr<void>& owner() const { return owner_; }
+  // Gives the pages in front of `offset` back to the operating system when the file is mapped, so that a reader that goes
+  // through a large file once does not count it in the process's memory. The bytes stay readable (from the file again).
+  void DropBefore(size_t offset) const;
+
+ private:
+  std::shared_ptr<void> owner_;
+  size_t size_ = 0;
+  bool mapped_ = false;
+};
+
+// The file's bytes. NotFound, InvalidArgument (a folder, or more than max_bytes) or IoError. Small files and pipes are
+// read, files of 1 MiB and more are mapped.
+Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
+
+// A file under construction: `<path>.part` until Commit renames it to `path`; removed when it is never committed. A path
+// that exists and is no regular file (/dev/stdout, a pipe) is written directly. One writer per path at a time.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(std::string path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  // Unbuffered: hand over large pieces. IoError (disk full, ...); after an error Commit refuses.
+  Status Write(const void* data, size_t size);
+  Status Write(std::string_view text) { return Write(text.data(), text.size()); }
+  // Closes and renames; `sync` waits until the data is on the disk. REQUIRES: called once.
+  Status Commit(bool sync = false);
+  const std::string& path() const { return path_; }
+  uint64_t bytes_written() const { return bytes_written_; }
+
+ private:
+  AtomicFile(std::string path, std::string written_path, int fd);
+  Status Fail(const char* what, int error);
+  void Discard();
+
+  std::string path_;
+  std::string written_path_;  // path_ + ".part", or path_ itself for what is no regular file
+  int fd_ = -1;
+  uint64_t bytes_written_ = 0;
+  bool failed_ = false;
+};
+
+// Create, Write, Commit in one.
+Status WriteFile(const std::string& path, std::string_view bytes);
+
+// "No space left on device": the operating system's text for an errno value, safe with threads.
+std::string ErrnoText(int error);
+
+}  // namespace plumb
+
+#endif  // PLUMB_BASE_FILE_H_
