@@ -1,4 +1,6 @@
-# plumb_library(name SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>.
+# plumb_library(name SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>. A library
+# under source/ is also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
+# plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool.
 # plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
 function(plumb_settings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
@@ -17,5 +19,19 @@ function(plumb_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(plumb_${name} PRIVATE ${PROJECT_SOURCE_DIR}/source ${PROJECT_BINARY_DIR}/generated)
   target_link_libraries(plumb_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  target_compile_features(plumb_${name} PUBLIC cxx_std_17)
   plumb_settings(plumb_${name})
+  string(FIND ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/source in_source)
+  if(in_source EQUAL 0)
+    plumb_export(plumb_${name} ${ARG_DEPENDS} ${ARG_PRIVATE})
+  endif()
+endfunction()
+
+function(plumb_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/source ${PROJECT_SOURCE_DIR}/tools)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  plumb_settings(${name})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

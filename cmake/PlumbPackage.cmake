@@ -1,0 +1,38 @@
+# What find_package(plumb) needs. plumb_export(target links ...) puts a library into the export set and the umbrella, and notes
+# the packages that its links come from (a static library's private ones too: its user links them). plumb_package() is called
+# once, last, and writes the package files.
+add_library(plumb INTERFACE)
+add_library(plumb::plumb ALIAS plumb)
+
+function(plumb_export target)
+  install(TARGETS ${target} EXPORT plumb ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  target_link_libraries(plumb INTERFACE ${target})
+  foreach(link IN LISTS ARGN)
+    if(link MATCHES "^([A-Za-z0-9_]+)::" AND NOT CMAKE_MATCH_1 STREQUAL plumb)
+      set(package ${CMAKE_MATCH_1})
+      if(package STREQUAL DNNL)
+        set(package dnnl)  # the only package here whose targets have another name than itself
+      endif()
+      set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES ${package})
+    endif()
+  endforeach()
+endfunction()
+
+function(plumb_package)
+  include(CMakePackageConfigHelpers)
+  get_property(packages GLOBAL PROPERTY PLUMB_PACKAGES)
+  list(REMOVE_DUPLICATES packages)
+  set(text "include(CMakeFindDependencyMacro)\n")
+  foreach(package IN LISTS packages)
+    string(APPEND text "find_dependency(${package})\n")
+  endforeach()
+  string(APPEND text "include(\${CMAKE_CURRENT_LIST_DIR}/plumb-targets.cmake)\n")
+  file(WRITE ${PROJECT_BINARY_DIR}/plumb-config.cmake "${text}")
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/plumb-config-version.cmake COMPATIBILITY SameMinorVersion)
+  set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/plumb)
+  install(TARGETS plumb EXPORT plumb)
+  install(EXPORT plumb NAMESPACE plumb:: FILE plumb-targets.cmake DESTINATION ${folder})
+  install(FILES ${PROJECT_BINARY_DIR}/plumb-config.cmake ${PROJECT_BINARY_DIR}/plumb-config-version.cmake
+    DESTINATION ${folder})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
