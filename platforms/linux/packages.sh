@@ -1,0 +1,36 @@
+# The Debian packages that Plumb needs, in one list, and the function that installs the missing ones. Sourced, not run.
+# Why each library is taken, and its licence: third_party/README.md.
+
+# To build and use Plumb.
+build_packages=(
+  g++ cmake ninja-build ccache
+  libdnnl-dev libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
+  libcli11-dev nlohmann-json3-dev libstb-dev
+  libgtest-dev libbenchmark-dev
+)
+# To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions.
+test_packages=(clang libclang-rt-14-dev valgrind)
+
+# install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
+install_missing() {
+  local missing=() package
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is no Debian: taking for granted that these are installed: $*" >&2
+    return 0
+  fi
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "Missing packages: ${missing[*]}. Run this as root, or install sudo, or: apt-get install ${missing[*]}" >&2
+      return 2
+    }
+    as_root=(sudo)
+  fi
+  echo "Installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -q >/dev/null
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
+}
