@@ -1,0 +1,20 @@
+#include "op/softmax.h"
+
+namespace plumb {
+namespace {
+
+Status Infer(ShapeContext& context) {
+  PLUMB_RETURN_IF_ERROR(NormalizeAxis(ParamOf<SoftmaxParam>(context.layer).axis, context.shape(0).rank()).status());
+  return InferSameAsInput(context);
+}
+
+}  // namespace
+
+OpDef DefineSoftmax() {
+  OpDef op;
+  op.make_param = MakeParam<SoftmaxParam>;
+  op.infer = Infer;
+  return op;
+}
+
+}  // namespace plumb

@@ -1,0 +1,16 @@
+// Softmax: y = exp(x - m) / sum exp(x - m) along one axis, m the maximum.
+#ifndef PLUMB_OP_SOFTMAX_H_
+#define PLUMB_OP_SOFTMAX_H_
+
+#include "op/op.h"
+
+namespace plumb {
+
+struct SoftmaxParam : ParamBase<SoftmaxParam> {
+  int axis = 1;
+  void Visit(ParamVisitor& v) override { v.Int("axis", axis); }
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_OP_SOFTMAX_H_
