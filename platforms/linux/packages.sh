@@ -31,6 +31,15 @@ install_missing() {
     as_root=(sudo)
   fi
   echo "Installing ${missing[*]}"
-  "${as_root[@]}" apt-get update -q >/dev/null
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
+  local log
+  log=$(mktemp)
+  {
+    "${as_root[@]}" apt-get update -q &&
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+  } >"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "apt-get could not install ${missing[*]} (its output is above)." >&2
+    return 4
+  }
+  rm -f "$log"
 }

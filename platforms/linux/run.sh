@@ -32,7 +32,7 @@ check() {
   printf '\n=== %s\n' "$*"
   "$bin/model_check" "$@" || { local code=$?; [ "$code" -le "$worst" ] || worst=$code; }
 }
-check -m examples/digits/digits.tnnproto -i examples/digits/images/digit_3.png
+check -m examples/digits/digits.tnnproto -i examples/digits/images/digit_3.png -n 120 -s 0.0078125
 check -m examples/squeezenet/squeezenet.tnnproto
 echo
 if [ "$worst" = 0 ]; then
