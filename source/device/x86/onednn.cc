@@ -1,0 +1,345 @@
+// Everything that includes oneDNN's header. 3.x has no operation descriptors and its append_eltwise takes no scale: two #ifs.
+#include "device/x86/onednn.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <dnnl.hpp>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/cpu.h"
+
+namespace plumb::x86 {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using dims = memory::dims;
+using tag = memory::format_tag;
+constexpr auto kF32 = memory::data_type::f32;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+// oneDNN's parallel sections must find one OpenMP thread in every thread that calls it; the setting is per thread.
+void HoldOpenMpToOneThread() {
+  static thread_local bool held = false;
+  if (held) return;
+  omp_set_num_threads(1);
+  held = true;
+}
+
+const dnnl::engine& Engine() {
+  static const dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+dnnl::stream& Stream() {
+  static thread_local dnnl::stream stream(Engine());
+  return stream;
+}
+
+struct AlignedFree {
+  void operator()(void* p) const { std::free(p); }
+};
+using Buffer = std::unique_ptr<void, AlignedFree>;
+
+Buffer AllocateAligned(size_t bytes) { return Buffer(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64)); }
+
+// Scratch memory of the calling thread, grown to the largest size seen: a network warms it up in its first Forward.
+void* ThreadScratch(size_t bytes) {
+  static thread_local Buffer buffer;
+  static thread_local size_t size = 0;
+  if (bytes > size) {
+    buffer = AllocateAligned(bytes);
+    size = buffer ? bytes : 0;
+  }
+  return buffer.get();
+}
+
+std::string ErrorText(const char* what, const dnnl::error& e) {
+  return std::string("oneDNN cannot make a ") + what + ": " + e.what() + " (dnnl_status " + std::to_string(e.status) + ")";
+}
+
+// A call into oneDNN with its exceptions turned into a Status.
+template <class F>
+Result<OneDnnOp> Guarded(const char* what, F&& make) {
+  HoldOpenMpToOneThread();
+  try {
+    return make();
+  } catch (const dnnl::error& e) {
+    return e.status == dnnl_unimplemented ? Status::NotSupported(ErrorText(what, e)) : Status::DeviceError(ErrorText(what, e));
+  } catch (const std::bad_alloc&) {
+    return Status::OutOfMemory(std::string("no memory to prepare a ") + what);
+  }
+}
+
+void AppendEltwise(dnnl::post_ops* ops, algorithm kind, float alpha, float beta) {
+#if DNNL_VERSION_MAJOR >= 3
+  ops->append_eltwise(kind, alpha, beta);
+#else
+  ops->append_eltwise(1.0f, kind, alpha, beta);
+#endif
+}
+
+dnnl::primitive_attr Attributes(const Epilogue& epilogue) {
+  dnnl::post_ops ops;
+  if (epilogue.sum) ops.append_sum(1.0f);
+  switch (epilogue.kind) {
+    case Epilogue::Kind::kNone: break;
+    case Epilogue::Kind::kRelu: AppendEltwise(&ops, algorithm::eltwise_relu, 0, 0); break;
+    case Epilogue::Kind::kLeakyRelu: AppendEltwise(&ops, algorithm::eltwise_relu, epilogue.alpha, 0); break;
+    case Epilogue::Kind::kClip: AppendEltwise(&ops, algorithm::eltwise_clip, epilogue.alpha, epilogue.beta); break;
+    case Epilogue::Kind::kSwish: AppendEltwise(&ops, algorithm::eltwise_swish, 1, 0); break;
+  }
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(ops);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+memory::desc FeatureMap(Format format, int64_t channels, int64_t h, int64_t w) {
+  const tag blocked = ChannelBlock() == 16 ? tag::nChw16c : tag::nChw8c;
+  return {{1, channels, h, w}, kF32, format == Format::kBlocked ? blocked : tag::nchw};
+}
+
+int64_t EndPad(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin, bool transposed) {
+  const int64_t extent = (kernel - 1) * dilation + 1;
+  if (!transposed && in + begin >= extent && (in + begin - extent) / stride + 1 == out) return 0;  // what is left over is not read
+  return transposed ? (in - 1) * stride + extent - begin - out : (out - 1) * stride + extent - begin - in;
+}
+
+struct ConvGeometry {
+  dims strides, dilations, pad_begin, pad_end;
+};
+
+ConvGeometry Geometry(const ConvParams& p) {
+  const int64_t bottom = EndPad(p.in_h, p.out_h, p.kernel_h, p.stride_h, p.dilation_h, p.pad_top, p.transposed);
+  const int64_t right = EndPad(p.in_w, p.out_w, p.kernel_w, p.stride_w, p.dilation_w, p.pad_left, p.transposed);
+  return {{p.stride_h, p.stride_w}, {p.dilation_h - 1, p.dilation_w - 1}, {p.pad_top, p.pad_left}, {bottom, right}};
+}
+
+template <class Forward>
+typename Forward::primitive_desc ConvDesc(const ConvParams& p, algorithm kind, const memory::desc& src, const memory::desc& weights,
+                                          const memory::desc& bias, const memory::desc& dst) {
+  const ConvGeometry g = Geometry(p);
+  const dnnl::primitive_attr attributes = Attributes(p.epilogue);
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Forward::primitive_desc(Engine(), kInference, kind, src, weights, bias, dst, g.strides, g.dilations, g.pad_begin,
+                                          g.pad_end, attributes);
+#else
+  const typename Forward::desc desc(kInference, kind, src, weights, bias, dst, g.strides, g.dilations, g.pad_begin, g.pad_end);
+  return typename Forward::primitive_desc(desc, attributes, Engine());
+#endif
+}
+
+dnnl::inner_product_forward::primitive_desc InnerProductDesc(const memory::desc& src, const memory::desc& weights,
+                                                             const memory::desc& bias, const memory::desc& dst,
+                                                             const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {Engine(), kInference, src, weights, bias, dst, attributes};
+#else
+  return {{kInference, src, weights, bias, dst}, attributes, Engine()};
+#endif
+}
+
+dnnl::matmul::primitive_desc MatMulDesc(const memory::desc& src, const memory::desc& weights, const memory::desc& bias,
+                                        const memory::desc& dst, const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {Engine(), src, weights, bias, dst, attributes};
+#else
+  return {{src, weights, bias, dst}, attributes, Engine()};
+#endif
+}
+
+// Memory that stays with the weights: packed filter and a copy of the bias.
+struct Packed {
+  Buffer data;
+  memory mem;
+  size_t bytes = 0;
+};
+
+std::shared_ptr<Packed> MakePacked(const memory::desc& desc) {
+  auto packed = std::make_shared<Packed>();
+  packed->bytes = desc.get_size();
+  packed->data = AllocateAligned(packed->bytes);
+  if (!packed->data) throw std::bad_alloc();
+  packed->mem = memory(desc, Engine(), packed->data.get());
+  return packed;
+}
+
+std::shared_ptr<Packed> Pack(const memory::desc& from, const float* data, const memory::desc& to) {
+  auto packed = MakePacked(to);
+  memory source(from, Engine(), const_cast<float*>(data));
+  dnnl::reorder(source, packed->mem).execute(Stream(), source, packed->mem);
+  Stream().wait();
+  return packed;
+}
+
+// The handle is set only when it changed: oneDNN 2.x clears the padded channels each time it is set.
+void Point(memory* mem, const float* data) {
+  void* handle = const_cast<float*>(data);
+  if (mem->get_data_handle() != handle) mem->set_data_handle(handle);
+}
+
+}  // namespace
+
+struct OneDnnOp::Impl {
+  dnnl::primitive primitive;
+  memory::desc src_desc, dst_desc, scratch_desc;
+  memory::desc weights_desc, bias_desc;  // of weights given to Run
+  std::shared_ptr<Packed> weights, bias;  // or packed
+  std::string implementation;
+  std::unordered_map<int, memory> args;
+
+  template <class PrimitiveDesc>
+  void Describe(const PrimitiveDesc& desc) {
+    src_desc = desc.src_desc();
+    dst_desc = desc.dst_desc();
+    scratch_desc = desc.scratchpad_desc();
+    implementation = desc.impl_info_str();
+  }
+
+  void MakeArgs(bool has_bias) {
+    args.clear();
+    args.emplace(DNNL_ARG_SRC, memory(src_desc, Engine(), DNNL_MEMORY_NONE));
+    args.emplace(DNNL_ARG_DST, memory(dst_desc, Engine(), DNNL_MEMORY_NONE));
+    args.emplace(DNNL_ARG_SCRATCHPAD, memory(scratch_desc, Engine(), DNNL_MEMORY_NONE));
+    args.emplace(DNNL_ARG_WEIGHTS, weights ? weights->mem : memory(weights_desc, Engine(), DNNL_MEMORY_NONE));
+    if (has_bias) args.emplace(DNNL_ARG_BIAS, bias ? bias->mem : memory(bias_desc, Engine(), DNNL_MEMORY_NONE));
+  }
+};
+
+OneDnnOp::OneDnnOp(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+OneDnnOp::OneDnnOp(OneDnnOp&&) noexcept = default;
+OneDnnOp& OneDnnOp::operator=(OneDnnOp&&) noexcept = default;
+OneDnnOp::~OneDnnOp() = default;
+
+void OneDnnOp::Run(const float* src, float* dst, const float* weights, const float* bias) {
+  HoldOpenMpToOneThread();
+  auto& args = impl_->args;
+  Point(&args.at(DNNL_ARG_SRC), src);
+  Point(&args.at(DNNL_ARG_DST), dst);
+  if (weights != nullptr) Point(&args.at(DNNL_ARG_WEIGHTS), weights);
+  if (bias != nullptr) Point(&args.at(DNNL_ARG_BIAS), bias);
+  const size_t scratch = impl_->scratch_desc.get_size();
+  if (scratch > 0) Point(&args.at(DNNL_ARG_SCRATCHPAD), static_cast<float*>(ThreadScratch(scratch)));
+  impl_->primitive.execute(Stream(), args);
+}
+
+OneDnnOp OneDnnOp::Share() const {
+  auto copy = std::make_unique<Impl>(*impl_);
+  copy->MakeArgs(impl_->args.count(DNNL_ARG_BIAS) > 0);
+  return OneDnnOp(std::move(copy));
+}
+
+const std::string& OneDnnOp::implementation() const { return impl_->implementation; }
+bool OneDnnOp::is_reference() const { return impl_->implementation.rfind("ref", 0) == 0; }
+size_t OneDnnOp::packed_bytes() const { return impl_->weights ? impl_->weights->bytes : 0; }
+
+Status InitOneDnn() {
+  static std::once_flag once;
+  static Status status;
+  std::call_once(once, [] {
+    const Isa isa = EffectiveIsa();
+    if (isa == CpuIsa()) return;
+    const auto cap = isa == Isa::kAvx512 ? dnnl::cpu_isa::avx512_core : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41;
+    if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) return;
+    status = Status::NotSupported(std::string("oneDNN was used before it could be held to ") + IsaName(isa) +
+                                  "; set PLUMB_MAX_CPU_ISA before the program starts");
+  });
+  return status;
+}
+
+namespace {
+bool MayUseAvx512() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx2_vnni: return false;
+    default: return true;
+  }
+}
+}  // namespace
+
+int ChannelBlock() {
+  static const int block = MayUseAvx512() ? 16 : 8;
+  return block;
+}
+
+std::string OneDnnVersion() {
+  const dnnl_version_t* v = dnnl_version();
+  return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch) +
+         (ChannelBlock() == 16 ? ", AVX-512" : ", at most AVX2");
+}
+
+Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, const WeightStrides& s, const float* bias) {
+  return Guarded(p.transposed ? "deconvolution" : "convolution", [&] {
+    const int64_t in = p.in_channels / p.groups, out = p.out_channels / p.groups;
+    dims wdims{out, in, p.kernel_h, p.kernel_w};
+    dims wstrides{s.out, s.in, p.kernel_w, 1};
+    if (p.groups > 1) {
+      wdims.insert(wdims.begin(), p.groups);
+      wstrides.insert(wstrides.begin(), s.group);
+    }
+    const memory::desc src = FeatureMap(p.src, p.in_channels, p.in_h, p.in_w);
+    const memory::desc dst = FeatureMap(p.dst, p.out_channels, p.out_h, p.out_w);
+    const memory::desc any(wdims, kF32, tag::any);
+    const memory::desc bias_desc = bias ? memory::desc({p.out_channels}, kF32, tag::x) : memory::desc();
+    auto impl = std::make_unique<OneDnnOp::Impl>();
+    memory::desc packed;
+    if (p.transposed) {
+      const auto pd = ConvDesc<dnnl::deconvolution_forward>(p, algorithm::deconvolution_direct, src, any, bias_desc, dst);
+      impl->Describe(pd);
+      impl->primitive = dnnl::deconvolution_forward(pd);
+      packed = pd.weights_desc();
+    } else {
+      const auto pd = ConvDesc<dnnl::convolution_forward>(p, algorithm::convolution_direct, src, any, bias_desc, dst);
+      impl->Describe(pd);
+      impl->primitive = dnnl::convolution_forward(pd);
+      packed = pd.weights_desc();
+    }
+    impl->weights = Pack(memory::desc(wdims, kF32, wstrides), weights, packed);
+    if (bias) impl->bias = Pack(bias_desc, bias, bias_desc);
+    impl->MakeArgs(bias != nullptr);
+    return OneDnnOp(std::move(impl));
+  });
+}
+
+Result<OneDnnOp> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float* weights, const float* bias, const Epilogue& epilogue) {
+  return Guarded("inner product", [&] {
+    const memory::desc plain({n, k}, kF32, tag::ab);
+    const memory::desc bias_desc = bias ? memory::desc({n}, kF32, tag::x) : memory::desc();
+    const auto pd = InnerProductDesc({{m, k}, kF32, tag::ab}, {{n, k}, kF32, tag::any}, bias_desc, {{m, n}, kF32, tag::ab},
+                                     Attributes(epilogue));
+    auto impl = std::make_unique<OneDnnOp::Impl>();
+    impl->Describe(pd);
+    impl->primitive = dnnl::inner_product_forward(pd);
+    impl->weights = Pack(plain, weights, pd.weights_desc());
+    if (bias) impl->bias = Pack(bias_desc, bias, bias_desc);
+    impl->MakeArgs(bias != nullptr);
+    return OneDnnOp(std::move(impl));
+  });
+}
+
+Result<OneDnnOp> MakeMatMul(const MatMulParams& p) {
+  return Guarded("matrix product", [&] {
+    const memory::desc a({p.m, p.k}, kF32, dims{p.a_stride_m, p.a_stride_k});
+    const memory::desc b({p.k, p.n}, kF32, dims{p.b_stride_k, p.b_stride_n});
+    const memory::desc dst({p.m, p.n}, kF32, dims{p.dst_stride_m, 1});
+    const memory::desc bias = p.bias ? memory::desc({1, p.n}, kF32, tag::ab) : memory::desc();
+    const auto pd = MatMulDesc(a, b, bias, dst, Attributes(p.epilogue));
+    auto impl = std::make_unique<OneDnnOp::Impl>();
+    impl->Describe(pd);
+    impl->primitive = dnnl::matmul(pd);
+    impl->weights_desc = pd.weights_desc();
+    impl->bias_desc = bias;
+    impl->MakeArgs(p.bias);
+    return OneDnnOp(std::move(impl));
+  });
+}
+
+}  // namespace plumb::x86

@@ -1,0 +1,49 @@
+// A convolution or deconvolution over a batch, on all threads: one single-threaded oneDNN object per slice.
+//
+// One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3 refuses
+// (runs `ref` for) a range of rows, whose strides are not dense. A batch of at least as many images as threads is split by images,
+// all threads reading the same packed weights. A padded 1x1 convolution, which oneDNN runs as `ref`, reads a copy with a border.
+#ifndef PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
+#define PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/x86/onednn.h"
+#include "plumb/tensor.h"
+
+namespace plumb::x86 {
+
+class SlicedConvolution {
+ public:
+  // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when oneDNN has only a reference kernel
+  // for these formats. `bias` may be null.
+  static Result<SlicedConvolution> Create(int64_t batch, const ConvParams& params, const float* weights, const WeightStrides& strides,
+                                          const float* bias);
+
+  // Image strides in elements, so that dst may be a part of a larger concatenation.
+  void Run(const float* src, int64_t src_image, float* dst, int64_t dst_image);
+
+  const std::string& implementation() const { return slices_.front().op.implementation(); }
+  size_t packed_bytes() const;
+
+ private:
+  struct Slice {
+    OneDnnOp op;
+    int64_t src_offset = 0, dst_offset = 0;  // elements within one image
+  };
+
+  void RunImages(const float* src, int64_t src_image, float* dst, int64_t dst_image);
+  void CopyWithBorder(const float* src);
+
+  int64_t batch_ = 1;
+  bool by_image_ = false;  // slices_ are equal runners, each for a range of images
+  std::vector<Slice> slices_;
+  ConvParams params_;  // as the caller gave them
+  Tensor bordered_;    // one image with its padding written out, or empty
+};
+
+}  // namespace plumb::x86
+
+#endif  // PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
