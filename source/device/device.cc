@@ -1,0 +1,89 @@
+#include "device/device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace plumb {
+namespace {
+
+class Plain : public Layout {
+ public:
+  std::string Name() const override { return "NCHW"; }
+  size_t Bytes(DType dtype, const Shape& shape) const override {
+    return static_cast<size_t>(shape.NumElements()) * DTypeSize(dtype);
+  }
+};
+
+class HostBuffer : public Buffer {
+ public:
+  HostBuffer(void* memory, size_t size) : memory_(memory), size_(size) {}
+  ~HostBuffer() override { std::free(memory_); }
+  size_t size() const override { return size_; }
+  void* host() override { return memory_; }
+
+ private:
+  void* memory_;
+  size_t size_;
+};
+
+Status RequirePlain(const DeviceTensor& tensor) {
+  if (tensor.layout->Equals(*PlainLayout())) return Status::Ok();
+  return Status::Internal("a host device without layouts of its own met the layout " + tensor.layout->Name());
+}
+
+}  // namespace
+
+const LayoutPtr& PlainLayout() {
+  static const LayoutPtr* layout = new LayoutPtr(std::make_shared<Plain>());
+  return *layout;
+}
+
+Status Kernel::ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  choice->inputs.assign(arriving.size(), PlainLayout());
+  choice->outputs.assign(spec.outputs.size(), PlainLayout());
+  return Status::Ok();
+}
+
+Status RequireSingle(const KernelSpec& spec) {
+  if (spec.group.members.size() == 1) return Status::Ok();
+  return Status::NotSupported("computes one layer, found a group of " + std::to_string(spec.group.members.size()));
+}
+
+Status RequireF32(const KernelSpec& spec) {
+  for (const BlobInfo& blob : spec.inputs) {
+    if (blob.dtype != DType::kF32) return Status::NotSupported(std::string("takes f32, found ") + DTypeName(blob.dtype));
+  }
+  for (const BlobInfo& blob : spec.outputs) {
+    if (blob.dtype != DType::kF32) return Status::NotSupported(std::string("makes f32, found ") + DTypeName(blob.dtype));
+  }
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<Buffer>> HostDevice::Allocate(size_t bytes) {
+  const size_t rounded = (bytes + 64) / 64 * 64;
+  void* memory = std::aligned_alloc(64, rounded);
+  if (memory == nullptr) return Status::OutOfMemory("no memory for " + std::to_string(bytes) + " bytes of blobs");
+  return std::shared_ptr<Buffer>(std::make_shared<HostBuffer>(memory, rounded));
+}
+
+Status HostDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
+  PLUMB_RETURN_IF_ERROR(RequirePlain(dst));
+  std::memcpy(dst.host<char>(), src.raw(), src.bytes());
+  return Status::Ok();
+}
+
+Result<Tensor> HostDevice::Download(const DeviceTensor& src) {
+  PLUMB_RETURN_IF_ERROR(RequirePlain(src));
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(src.dtype, src.shape));
+  std::memcpy(tensor.raw(), src.host<char>(), tensor.bytes());
+  return tensor;
+}
+
+Status HostDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
+  PLUMB_RETURN_IF_ERROR(RequirePlain(src));
+  PLUMB_RETURN_IF_ERROR(RequirePlain(dst));
+  std::memcpy(dst.host<char>(), src.host<char>(), dst.bytes());
+  return Status::Ok();
+}
+
+}  // namespace plumb

@@ -1,0 +1,51 @@
+// Device: where kernels run. The runtime knows devices only through this interface; a GPU whose memory the host cannot read
+// and a CPU serve it alike.
+// Ownership: a Device outlives its networks. Threading: one network at a time per thread; Upload/Download are blocking.
+#ifndef PLUMB_DEVICE_DEVICE_H_
+#define PLUMB_DEVICE_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/kernel.h"
+
+namespace plumb {
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const char* name() const = 0;           // "X86"
+  virtual std::string Description() const = 0;    // "Intel(R) Xeon(R), AVX512, oneDNN 2.6.3": one line for reports
+  // The ordered kernel list, best first.
+  virtual const std::vector<KernelRow>& kernels() const = 0;
+  // Whether `next`, the only reader of the group's only output, may join the group. Called only when the graph allows it.
+  virtual bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const { return false; }
+  // What NORMAL and LOW precision mean here; HIGH when the device has no fp16.
+  virtual Precision EffectivePrecision(Precision wanted) const { return Precision::kHigh; }
+
+  virtual Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) = 0;
+  // Dense host tensor -> device tensor of the same dtype and shape, in its layout.
+  virtual Status Upload(const Tensor& src, const DeviceTensor& dst) = 0;
+  // Device tensor -> new dense host tensor in logical order. Waits for the work that produces it.
+  virtual Result<Tensor> Download(const DeviceTensor& src) = 0;
+  // Converts between two layouts of this device.
+  virtual Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) = 0;
+  // Starts a Forward / waits until everything submitted is done.
+  virtual Status Begin() { return Status::Ok(); }
+  virtual Status Finish() { return Status::Ok(); }
+};
+
+// A device in host memory: allocation, and plain-layout Upload/Download/Reorder.
+class HostDevice : public Device {
+ public:
+  Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) override;
+  Status Upload(const Tensor& src, const DeviceTensor& dst) override;
+  Result<Tensor> Download(const DeviceTensor& src) override;
+  Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_DEVICE_DEVICE_H_

@@ -1,0 +1,41 @@
+#include "device/naive/naive_op.h"
+
+#include <cstring>
+
+namespace plumb {
+
+#define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) NaiveOp Naive##name();
+#include "op/op_list.def"
+#undef PLUMB_OP
+
+const NaiveOp& GetNaiveOp(OpKind kind) {
+  static const std::vector<NaiveOp>* ops = new std::vector<NaiveOp>{
+#define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) Naive##name(),
+#include "op/op_list.def"
+#undef PLUMB_OP
+  };
+  return (*ops)[static_cast<size_t>(kind)];
+}
+
+Status RunMovedWithBound(Status (*run)(const NaiveArgs&), const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(run(args));
+  bool exact = true;
+  for (const Tensor* tau : bound.input_tau) exact = exact && tau == nullptr;
+  if (exact) {
+    for (Tensor* tau : bound.tau) std::memset(tau->raw(), 0, tau->bytes());
+    return Status::Ok();
+  }
+  std::vector<Tensor> zeros(args.inputs.size());
+  NaiveArgs taus{args.layer, args.inputs, bound.tau};
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    if (i < bound.input_tau.size() && bound.input_tau[i] != nullptr) {
+      taus.inputs[i] = bound.input_tau[i];
+    } else if (IsFloat(args.inputs[i]->dtype())) {
+      PLUMB_ASSIGN_OR_RETURN(zeros[i], Tensor::Zeros(DType::kF64, args.inputs[i]->shape()));
+      taus.inputs[i] = &zeros[i];
+    }
+  }
+  return run(taus);
+}
+
+}  // namespace plumb

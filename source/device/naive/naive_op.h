@@ -1,0 +1,79 @@
+// The NAIVE reference: what "correct" means, operator by operator, and how far rounding may carry a device from it.
+//
+// Each operator's file in this folder defines
+//   NaiveOp Naive<Name>();
+// for its row of op_list.def (there is no list here: every row must be covered, or nothing links).
+// Rules (design decisions 2 and 12): plain loops, no intrinsics, no code shared with other devices, float64 accumulation,
+// explicit std::fma where fused, results independent of the thread count (base/threads).
+//
+// Storage: float blobs are f32 (the NAIVE device) or f64 (the checker's replay); all float inputs and outputs of a call have
+// the same storage. Weights and constants are f32. Integer and bool blobs are as the graph says.
+#ifndef PLUMB_DEVICE_NAIVE_NAIVE_OP_H_
+#define PLUMB_DEVICE_NAIVE_NAIVE_OP_H_
+
+#include <vector>
+
+#include "op/op.h"
+
+namespace plumb {
+
+// How the judged device stores and accumulates; unit roundoffs.
+struct Arithmetic {
+  double u = 0x1p-24;       // of the accumulation
+  double u_out = 0x1p-24;   // of the stored result
+  double min_normal = 0x1p-126;
+};
+
+// One call. Outputs are allocated by the caller with the shapes of InferShapes.
+struct NaiveArgs {
+  const Layer& layer;
+  std::vector<const Tensor*> inputs;
+  std::vector<Tensor*> outputs;
+};
+
+// The bound of one call: per output element tau = 8 sigma + eta of tolerance.md ("The rule (measured)"; "Other operators"
+// give tau directly). A device's introduced error e is then judged by E = |e| / tau and R = rms(8 e / tau).
+// tau = 0 means bit-exact.
+struct BoundArgs {
+  Arithmetic arithmetic;
+  // 0: the cheapest valid part of the bound. Higher levels only widen it (more orders, the serial term d) and cost more;
+  // an operator that has no more to add treats them like its highest.
+  int level = 0;
+  // Inside a fused group the inputs are uncertain themselves: their tau (f64 tensors), or null where the input is exact.
+  std::vector<const Tensor*> input_tau;
+  std::vector<Tensor*> tau;  // f64, shaped like the outputs, allocated by the caller; for integer outputs: 0
+};
+
+struct NaiveOp {
+  // Computes the outputs.
+  Status (*run)(const NaiveArgs& args) = nullptr;
+  // Computes the outputs (f64 storage) and their tau in one go.
+  Status (*run_with_bound)(const NaiveArgs& args, const BoundArgs& bound) = nullptr;
+  int max_level = 0;
+  // False: cannot be judged inside a fused group behind uncertain inputs (ArgMax, Round, casts to integer).
+  bool propagates = true;
+};
+
+// The reference of an operator.
+const NaiveOp& GetNaiveOp(OpKind kind);
+
+// For operators whose outputs are input elements moved around: runs `run` on the values and again on the taus (an exact
+// input counts as zeros), so tau follows its element.
+Status RunMovedWithBound(Status (*run)(const NaiveArgs&), const NaiveArgs& args, const BoundArgs& bound);
+
+// Input i's tau data, or null when it is exact.
+inline const double* InputTau(const BoundArgs& bound, size_t i) {
+  return i < bound.input_tau.size() && bound.input_tau[i] != nullptr ? bound.input_tau[i]->data<double>() : nullptr;
+}
+
+// Calls f(float{}) or f(double{}) by the storage of the float blob.
+template <class F>
+Status WithStorage(DType dtype, F&& f) {
+  if (dtype == DType::kF32) return f(float{});
+  if (dtype == DType::kF64) return f(double{});
+  return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(dtype) + " blobs here");
+}
+
+}  // namespace plumb
+
+#endif  // PLUMB_DEVICE_NAIVE_NAIVE_OP_H_
