@@ -3,7 +3,12 @@
 # plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool.
 # plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
 function(plumb_settings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
+  if(PLUMB_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  else()
+    target_compile_options(${target} PRIVATE -Werror)  # g++'s warnings; clang, which the fuzz build needs, has others
+  endif()
   if(PLUMB_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PLUMB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${PLUMB_SANITIZE})

@@ -11,25 +11,23 @@ on_off() {
   esac
 }
 
-# build PRESET [CMAKE OPTION...]: configures into build/PRESET and builds what is out of date. The dump options are passed
-# each time, so that a build with dumps switched on does not stay that way.
+# build PRESET: configures into build/PRESET and builds what is out of date. The dump options are passed each time, so that a
+# build with dumps switched on does not stay that way.
 build() {
-  local preset=$1 log=build/$1.log input output
-  shift
+  local preset=$1 log=build/$1.log input output parallel
   input=$(on_off DUMP_INPUT_BLOB) || return
   output=$(on_off DUMP_OUTPUT_BLOB) || return
   mkdir -p build
-  cmake --preset "$preset" -DDUMP_INPUT_BLOB="$input" -DDUMP_OUTPUT_BLOB="$output" "$@" >"$log" 2>&1 || {
+  cmake --preset "$preset" -DDUMP_INPUT_BLOB="$input" -DDUMP_OUTPUT_BLOB="$output" >"$log" 2>&1 || {
     cat "$log" >&2
     echo "CMake could not configure preset '$preset' (the lines above are $log)." >&2
     return 4
   }
-  local parallel
   parallel=$(nproc)
   if [ -t 1 ]; then
-    cmake --build "build/$preset" -j "$parallel"
+    cmake --build --preset "$preset" -j "$parallel"
   else
-    cmake --build "build/$preset" -j "$parallel" >"$log" 2>&1 || {
+    cmake --build --preset "$preset" -j "$parallel" >"$log" 2>&1 || {
       grep -E -A12 'FAILED|error' "$log" | head -n 100 >&2
       echo "The build of preset '$preset' failed (whole output: $log)." >&2
       return 4

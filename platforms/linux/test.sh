@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Plumb and runs its tests: the release build's, and the core's under ASan and UBSan.
+# Installs what is missing, builds Plumb and runs its tests: the release build's, the core's under ASan and UBSan,
+# and the readers' fuzz targets.
 #
 #   platforms/linux/test.sh          every test that is not labelled slow
-#   platforms/linux/test.sh --slow   every test
+#   platforms/linux/test.sh --slow   every test, and the build without X86
 #
 # Ends with ctest's summary of all of them. Exit code: 0 when all passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 select=(-LE slow)
+presets=(release dev fuzz)
 case "${1:-}" in
   "") ;;
-  --slow) select=() ;;
-  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
+  --slow) select=() presets+=(minimal) ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
   *) echo "test.sh: unknown option '$1'; it knows --slow and --help." >&2; exit 2 ;;
 esac
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -19,11 +21,11 @@ source platforms/linux/build.sh
 
 install_missing "${build_packages[@]}" "${test_packages[@]}"
 SECONDS=0
-for preset in release dev; do
+for preset in "${presets[@]}"; do
   build "$preset"
   echo "Built build/$preset ($SECONDS s since the start)."
 done
-# One run over both builds, so that one summary speaks for everything.
+# One run over all builds, so that one summary speaks for everything.
 mkdir -p build/all
-printf 'subdirs("../release" "../dev")\n' >build/all/CTestTestfile.cmake
+echo "subdirs($(printf '"../%s" ' "${presets[@]}"))" >build/all/CTestTestfile.cmake
 ctest --test-dir build/all "${select[@]}" -j "$(nproc)" --output-on-failure
