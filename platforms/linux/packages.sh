@@ -4,7 +4,8 @@
 # To build and use Plumb.
 build_packages=(
   g++ cmake ninja-build ccache
-  libdnnl-dev libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
+  libdnnl-dev ocl-icd-opencl-dev # libdnnl-dev only recommends the latter, but its CMake files cannot do without
+  libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
   libcli11-dev nlohmann-json3-dev libstb-dev
   libgtest-dev libbenchmark-dev
 )
