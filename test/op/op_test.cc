@@ -1,0 +1,74 @@
+// The operator test: one binary runs every case of every operator (util/op_case.h).
+//   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its bound
+//   OpTable.*                                every row of op_list.def has cases
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "op/op.h"
+#include "op/reference_test.h"
+#include "util/op_case.h"
+
+namespace plumb {
+
+#define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) std::vector<OpCase> file##_cases();
+#include "op/op_list.def"
+#undef PLUMB_OP
+
+const std::vector<OpCase>& AllOpCases() {
+  static const std::vector<OpCase>* all = [] {
+    auto* cases = new std::vector<OpCase>;
+    std::set<std::string> seen;
+    const auto add = [&](const char* file, std::vector<OpCase> (*of_file)()) {
+      if (!seen.insert(file).second) return;
+      for (OpCase& c : of_file()) cases->push_back(std::move(c));
+    };
+#define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) add(#file, file##_cases);
+#include "op/op_list.def"
+#undef PLUMB_OP
+    return cases;
+  }();
+  return *all;
+}
+
+namespace {
+
+class CaseTest : public testing::Test {
+ public:
+  CaseTest(const OpCase& op_case, void (*body)(const OpCase&)) : case_(op_case), body_(body) {}
+  void TestBody() override { body_(case_); }
+
+ private:
+  const OpCase& case_;
+  void (*body_)(const OpCase&);
+};
+
+void Register(const OpCase& c, const std::string& test, void (*body)(const OpCase&)) {
+  testing::RegisterTest((c.op + "/OpTest").c_str(), (test + "/" + c.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                        [&c, body]() -> testing::Test* { return new CaseTest(c, body); });
+}
+
+TEST(OpTable, EveryOperatorHasCases) {
+  std::set<std::string> with_cases;
+  for (const OpCase& c : AllOpCases()) with_cases.insert(c.op);
+  for (const OpDef& op : AllOps()) {
+    EXPECT_EQ(with_cases.count(op.name), 1u) << "add a case for " << op.name << " to its file in test/op/";
+  }
+}
+
+TEST(OpTable, CaseNamesAreUnique) {
+  std::set<std::string> names;
+  for (const OpCase& c : AllOpCases()) {
+    EXPECT_NE(FindOp(c.op), nullptr) << "case " << c.name << " names the operator '" << c.op << "', which does not exist";
+    EXPECT_TRUE(names.insert(c.op + "/" + c.name).second) << "two cases are called " << c.op << "/" << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) {
+  for (const plumb::OpCase& c : plumb::AllOpCases()) plumb::Register(c, "Reference", plumb::TestReference);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
