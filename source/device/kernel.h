@@ -12,6 +12,7 @@
 
 #include "device/layout.h"
 #include "op/op.h"
+#include "plumb/precision.h"
 
 namespace plumb {
 
@@ -56,8 +57,6 @@ struct LayerGroup {
   const Layer& first() const { return *members.front(); }
   const Layer& last() const { return *members.back(); }
 };
-
-enum class Precision { kHigh, kNormal, kLow };
 
 // What a kernel is made for.
 struct KernelSpec {

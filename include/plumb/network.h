@@ -1,0 +1,88 @@
+// Network: a graph prepared on one device for fixed input shapes: fused, laid out, memory planned, ready for Forward.
+//
+//   auto graph = plumb::LoadModel("squeezenet.tnnproto");            // plumb/model.h
+//   auto network = plumb::CreateNetwork(graph, "X86", options);       // plumb/plumb.h
+//   network->SetInput("data", image);  network->Forward();  network->GetOutput("prob");
+//
+// Inputs and outputs are dense host tensors in logical order. A new input shape needs a new network.
+// Ownership: the network keeps its graph and device alive; observers belong to the caller and must outlive their use.
+// Threading: a network serves one thread at a time; several networks may run at once.
+#ifndef PLUMB_NETWORK_H_
+#define PLUMB_NETWORK_H_
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/graph.h"
+#include "plumb/observer.h"
+#include "plumb/precision.h"
+
+namespace plumb {
+
+class Device;
+struct KernelRow;
+
+struct NetworkOptions {
+  std::map<std::string, Shape> input_shapes;  // by input name; others as the model declares them
+  int num_threads = 0;                        // 0: all CPUs
+  bool unfuse = false;                        // one kernel per layer (DUMP_BLOB_UNFUSE=1)
+  // Layers for which the device has no kernel run here (NAIVE); null: such layers are an error that lists them all.
+  std::shared_ptr<Device> fallback;
+  // Kernels asked before the device's own list (tests plant faults with it), or null.
+  std::shared_ptr<const std::vector<KernelRow>> kernels_in_front;
+  Precision precision = Precision::kHigh;
+};
+
+// A Forward that runs elsewhere. Wait returns what Forward would have returned; the destructor waits.
+class ForwardHandle {
+ public:
+  explicit ForwardHandle(std::shared_future<Status> result) : result_(std::move(result)) {}
+  Status Wait() { return result_.get(); }
+
+ private:
+  std::shared_future<Status> result_;
+};
+
+class Network {
+ public:
+  // NotSupported names every layer that the device cannot run, with the reasons.
+  static Result<std::unique_ptr<Network>> Create(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
+                                                 NetworkOptions options);
+  ~Network();
+
+  const Graph& graph() const;
+  Device& device() const;
+  // Every blob's dtype and shape.
+  const BlobTable& blobs() const;
+  const NetworkOptions& options() const;
+  // Steps in execution order; they change no more after Create.
+  std::vector<const StepInfo*> steps() const;
+  // Bytes of the planned arena, and what all blobs would take without reuse.
+  size_t arena_bytes() const;
+  size_t unplanned_bytes() const;
+
+  // Copies the tensor in. InvalidArgument for an unknown name, another dtype or another shape.
+  Status SetInput(const std::string& name, const Tensor& value);
+  // Runs all layers. Device errors stop it; observer errors (a full disk) are returned after all layers ran.
+  Status Forward();
+  // The same on another thread; nothing else may be called until Wait.
+  ForwardHandle ForwardAsync();
+  // REQUIRES: a Forward came before. Copies out.
+  Result<Tensor> GetOutput(const std::string& name) const;
+
+  // Observers are called in the order in which they were added.
+  void AddObserver(Observer* observer);
+  void AddObserver(std::shared_ptr<Observer> observer);  // kept alive by the network
+
+ private:
+  struct Impl;
+  explicit Network(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_NETWORK_H_

@@ -1,0 +1,39 @@
+// The front door of the library: devices by name, and networks that honour the environment.
+//
+// Devices are named as on the command line: NAIVE, X86, ARM, OPENCL, VULKAN. A device that is not built in or not present is
+// a Status with one clear sentence, never a crash.
+#ifndef PLUMB_PLUMB_H_
+#define PLUMB_PLUMB_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/graph.h"
+#include "plumb/network.h"
+#include "plumb/status.h"
+
+namespace plumb {
+
+// "0.1.0"
+const char* Version();
+
+struct DeviceInfo {
+  std::string name;
+  bool present = false;
+  std::string description;  // present: CPU, driver, versions; absent: why, and how to install it
+};
+
+// All devices that Plumb knows, built in or not, NAIVE first.
+std::vector<DeviceInfo> ListDevices();
+
+// The device of that name. NotFound when it is not present (exit code 3), InvalidArgument for an unknown name.
+Result<std::shared_ptr<Device>> OpenDevice(const std::string& name);
+
+// Prepares a network on the named device. Reads the DUMP_* and SAVE_IO_TENSORS environment once, now (doc/dump.md).
+Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,
+                                               const NetworkOptions& options);
+
+}  // namespace plumb
+
+#endif  // PLUMB_PLUMB_H_

@@ -1,0 +1,126 @@
+// ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
+#include "runtime/plan.h"
+
+namespace plumb {
+namespace {
+
+std::unique_ptr<KernelSpec> MakeSpec(const LayerGroup& group, const Plan& plan) {
+  auto spec = std::make_unique<KernelSpec>(KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs});
+  for (const auto& port : group.inputs) spec->inputs.push_back(plan.blobs.at(port.blob));
+  for (const auto& port : group.outputs) spec->outputs.push_back(plan.blobs.at(port.blob));
+  return spec;
+}
+
+PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob) {
+  const Layer& layer = *group.members[static_cast<size_t>(port.member)];
+  PortInfo info;
+  info.layer_index = layer.index;
+  info.layer_name = layer.name;
+  info.slot = port.slot;
+  info.blob = port.blob;
+  info.dtype = blob.dtype;
+  info.shape = blob.shape;
+  info.constant = !blob.value.empty();
+  return info;
+}
+
+void FillInfo(Step* step) {
+  const LayerGroup& group = step->group;
+  StepInfo& info = step->info;
+  info.index = group.last().index;
+  info.name = group.last().name;
+  info.type = group.last().type;
+  info.group = &group;
+  for (const Layer* member : group.members) {
+    info.members.push_back({member->index, member->name, member->type,
+                            member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
+  }
+  for (size_t i = 0; i < group.inputs.size(); ++i) info.inputs.push_back(MakePort(group, group.inputs[i], step->spec->inputs[i]));
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    info.outputs.push_back(MakePort(group, group.outputs[i], step->spec->outputs[i]));
+  }
+}
+
+const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& spec, std::vector<std::string>* refusals) {
+  for (const KernelRow& row : rows) {
+    if (row.op != spec.layer().kind) continue;
+    const Status status = row.supports(spec);
+    if (status.ok()) return &row;
+    refusals->push_back(std::string(row.name) + ": " + status.message());
+  }
+  return nullptr;
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return text;
+}
+
+// True when a kernel of the network's own device was found.
+bool TryOwnKernels(const Plan& plan, Step* step) {
+  const KernelRow* row = nullptr;
+  if (plan.options.kernels_in_front != nullptr) row = FindRow(*plan.options.kernels_in_front, *step->spec, &step->info.refusals);
+  if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, &step->info.refusals);
+  if (row == nullptr) return false;
+  step->kernel = row->create(*step->spec);
+  step->info.device = plan.device->name();
+  step->info.kernel = Lower(plan.device->name()) + "/" + row->name;
+  return true;
+}
+
+bool TryFallback(const Plan& plan, Step* step) {
+  if (plan.options.fallback == nullptr) return false;
+  std::vector<std::string> refusals;
+  const KernelRow* row = FindRow(plan.options.fallback->kernels(), *step->spec, &refusals);
+  if (row == nullptr) return false;
+  step->kernel = CreateFallbackKernel(*step->spec, *row, plan.options.fallback);
+  step->info.device = plan.options.fallback->name();
+  step->info.kernel = Lower(plan.options.fallback->name()) + "/" + row->name;
+  step->info.fallback = true;
+  return true;
+}
+
+std::unique_ptr<Step> MakeStep(LayerGroup group, const Plan& plan) {
+  auto step = std::make_unique<Step>();
+  step->group = std::move(group);
+  step->spec = MakeSpec(step->group, plan);
+  return step;
+}
+
+}  // namespace
+
+std::string LayerFrame(const Layer& layer) {
+  return "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+}
+
+Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
+  std::string missing;
+  int count = 0;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    auto step = MakeStep(std::move(groups[g]), *plan);
+    if (!TryOwnKernels(*plan, step.get())) {
+      if (step->group.members.size() > 1) {  // nobody fuses it: one by one
+        std::vector<LayerGroup> singles;
+        for (const Layer* member : step->group.members) singles.push_back(SingleGroup(*member));
+        groups.insert(groups.begin() + static_cast<ptrdiff_t>(g) + 1, std::make_move_iterator(singles.begin()),
+                      std::make_move_iterator(singles.end()));
+        continue;
+      }
+      if (!TryFallback(*plan, step.get())) {
+        ++count;
+        missing += "\n  " + LayerFrame(step->group.last());
+        for (const std::string& refusal : step->info.refusals) missing += "\n    " + refusal;
+        if (step->info.refusals.empty()) missing += ": no kernel for this operator";
+        continue;
+      }
+    }
+    FillInfo(step.get());
+    plan->steps.push_back(std::move(step));
+  }
+  if (count == 0) return Status::Ok();
+  return Status::NotSupported("device " + std::string(plan->device->name()) + " lacks a kernel for " + std::to_string(count) +
+                              (count == 1 ? " layer" : " layers") + " of model '" + plan->graph->source +
+                              "' (--fallback lets NAIVE run them):" + missing);
+}
+
+}  // namespace plumb

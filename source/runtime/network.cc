@@ -1,0 +1,228 @@
+#include "plumb/network.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/threads.h"
+#include "runtime/plan.h"
+
+namespace plumb {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Values known from the shapes alone (decision 6): their producers do not run.
+Result<std::shared_ptr<const Graph>> WithoutKnownValues(std::shared_ptr<const Graph> graph, BlobTable* blobs) {
+  auto known = [&](const Layer& layer) {
+    for (const std::string& name : layer.outputs) {
+      if (blobs->at(name).value.empty()) return false;
+    }
+    return true;
+  };
+  bool any = false;
+  for (const Layer& layer : graph->layers) any = any || known(layer);
+  if (!any) return graph;
+  auto reduced = std::make_shared<Graph>(*graph);
+  reduced->layers.clear();
+  for (const Layer& layer : graph->layers) {
+    if (!known(layer)) {
+      reduced->layers.push_back(layer);
+      continue;
+    }
+    for (const std::string& name : layer.outputs) reduced->constants[name] = blobs->at(name).value;
+  }
+  return std::shared_ptr<const Graph>(std::move(reduced));
+}
+
+}  // namespace
+
+struct Network::Impl {
+  class Event;
+
+  Plan plan;
+  std::shared_ptr<const Graph> graph;  // as given; plan.graph lacks the layers evaluated on the host
+  std::vector<Observer*> observers;
+  std::vector<std::shared_ptr<Observer>> owned;
+  int forward = 0;
+
+  Status Prepare();
+  Status Run();
+  Status RunStep(Step& step);
+  Status RunWatched(Step& step, const std::vector<Observer*>& watchers, Status* observed);
+  std::vector<Observer*> Watchers(const Step& step);
+};
+
+class Network::Impl::Event : public LayerEvent {
+ public:
+  Event(const Plan& plan, const Step& step, int forward) : plan_(plan), step_(step), forward_(forward) {}
+  const StepInfo& step() const override { return step_.info; }
+  int forward() const override { return forward_; }
+  double seconds() const override { return seconds_; }
+  Result<Tensor> Input(size_t i) const override { return Get(step_.input_tensors[i], step_.info.inputs[i]); }
+  Result<Tensor> Output(size_t i) const override { return Get(step_.output_tensors[i], step_.info.outputs[i]); }
+  void set_seconds(double seconds) { seconds_ = seconds; }
+
+ private:
+  Result<Tensor> Get(const DeviceTensor& tensor, const PortInfo& port) const {
+    auto result = plan_.device->Download(tensor);
+    if (result.ok()) return result;
+    return result.status().AddContext("blob '" + port.blob + "'");
+  }
+  const Plan& plan_;
+  const Step& step_;
+  int forward_;
+  double seconds_ = 0;
+};
+
+Status Network::Impl::Prepare() {
+  SetNumThreads(plan.options.num_threads);
+  PLUMB_ASSIGN_OR_RETURN(plan.blobs, InferShapes(*graph, plan.options.input_shapes));
+  PLUMB_ASSIGN_OR_RETURN(plan.graph, WithoutKnownValues(graph, &plan.blobs));
+  const std::string frame = "model '" + graph->source + "'";
+  plan.options.precision = plan.device->EffectivePrecision(plan.options.precision);
+  PLUMB_RETURN_IF_ERROR(ChooseKernels(GroupLayers(*plan.graph, plan.blobs, *plan.device, !plan.options.unfuse), &plan));
+  PLUMB_RETURN_IF_ERROR(ChooseLayouts(&plan).AddContext(frame));
+  PLUMB_RETURN_IF_ERROR(PlanMemory(&plan).AddContext(frame));
+  for (auto& step : plan.steps) {
+    step->empty = true;
+    for (const BlobInfo& out : step->spec->outputs) step->empty = step->empty && out.shape.NumElements() == 0;
+    for (int id : step->inputs) step->input_tensors.push_back(plan.values[static_cast<size_t>(id)].tensor);
+    for (int id : step->outputs) step->output_tensors.push_back(plan.values[static_cast<size_t>(id)].tensor);
+    if (step->empty) continue;
+    PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
+                              .AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel)
+                              .AddContext(frame));
+    step->info.detail = step->kernel->Detail();
+  }
+  return Status::Ok();
+}
+
+Status Network::Impl::RunStep(Step& step) {
+  if (step.empty) return Status::Ok();
+  return step.kernel->Run(step.input_tensors, step.output_tensors);
+}
+
+std::vector<Observer*> Network::Impl::Watchers(const Step& step) {
+  std::vector<Observer*> watchers;
+  for (Observer* observer : observers) {
+    if (observer->Wants(step.info, forward)) watchers.push_back(observer);
+  }
+  return watchers;
+}
+
+Status Network::Impl::RunWatched(Step& step, const std::vector<Observer*>& watchers, Status* observed) {
+  auto note = [&](Status status) {
+    if (observed->ok()) *observed = std::move(status);
+  };
+  Event event(plan, step, forward);
+  PLUMB_RETURN_IF_ERROR(plan.device->Finish());
+  for (Observer* observer : watchers) note(observer->Before(event));
+  const double start = Now();
+  PLUMB_RETURN_IF_ERROR(RunStep(step));
+  PLUMB_RETURN_IF_ERROR(plan.device->Finish());
+  event.set_seconds(Now() - start);
+  for (Observer* observer : watchers) note(observer->After(event));
+  return Status::Ok();
+}
+
+Status Network::Impl::Run() {
+  SetNumThreads(plan.options.num_threads);
+  Status observed;
+  for (Observer* observer : observers) {
+    Status status = observer->ForwardBegin(forward);
+    if (observed.ok()) observed = std::move(status);
+  }
+  PLUMB_RETURN_IF_ERROR(plan.device->Begin());
+  for (auto& step : plan.steps) {
+    Status status;
+    for (const auto& [from, to] : step->reorders) {
+      if (status.ok()) {
+        status = plan.device->Reorder(plan.values[static_cast<size_t>(from)].tensor, plan.values[static_cast<size_t>(to)].tensor);
+      }
+    }
+#ifdef PLUMB_BLOB_HOOKS
+    if (status.ok() && !observers.empty()) {
+      const std::vector<Observer*> watchers = Watchers(*step);
+      status = watchers.empty() ? RunStep(*step) : RunWatched(*step, watchers, &observed);
+    } else
+#endif
+    if (status.ok()) {
+      status = RunStep(*step);
+    }
+    if (!status.ok()) return status.AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel);
+  }
+  PLUMB_RETURN_IF_ERROR(plan.device->Finish());
+  for (Observer* observer : observers) {
+    Status status = observer->ForwardEnd(forward);
+    if (observed.ok()) observed = std::move(status);
+  }
+  ++forward;
+  return observed;
+}
+
+Network::Network(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Network::~Network() = default;
+
+Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
+                                                 NetworkOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->graph = std::move(graph);
+  impl->plan.device = std::move(device);
+  impl->plan.options = std::move(options);
+  PLUMB_RETURN_IF_ERROR(impl->Prepare());
+  return std::unique_ptr<Network>(new Network(std::move(impl)));
+}
+
+const Graph& Network::graph() const { return *impl_->graph; }
+Device& Network::device() const { return *impl_->plan.device; }
+const BlobTable& Network::blobs() const { return impl_->plan.blobs; }
+const NetworkOptions& Network::options() const { return impl_->plan.options; }
+size_t Network::arena_bytes() const { return impl_->plan.arena_bytes; }
+size_t Network::unplanned_bytes() const { return impl_->plan.unplanned_bytes; }
+
+std::vector<const StepInfo*> Network::steps() const {
+  std::vector<const StepInfo*> steps;
+  for (const auto& step : impl_->plan.steps) steps.push_back(&step->info);
+  return steps;
+}
+
+Status Network::SetInput(const std::string& name, const Tensor& value) {
+  for (const GraphInput& input : impl_->graph->inputs) {
+    if (input.name != name) continue;
+    const BlobInfo& info = impl_->plan.blobs.at(name);
+    if (value.dtype() != info.dtype || value.shape() != info.shape) {
+      return Status::InvalidArgument("network input '" + name + "' expects " + DTypeName(info.dtype) + " " +
+                                     info.shape.ToString() + ", found " + DTypeName(value.dtype()) + " " +
+                                     value.shape().ToString());
+    }
+    const int id = impl_->plan.blob_values.at(name);
+    return impl_->plan.device->Upload(value, impl_->plan.values[static_cast<size_t>(id)].tensor);
+  }
+  return Status::InvalidArgument("model '" + impl_->graph->source + "' has no input '" + name + "'");
+}
+
+Status Network::Forward() { return impl_->Run().AddContext("model '" + impl_->graph->source + "'"); }
+
+ForwardHandle Network::ForwardAsync() {
+  return ForwardHandle(std::async(std::launch::async, [this] { return Forward(); }).share());
+}
+
+Result<Tensor> Network::GetOutput(const std::string& name) const {
+  const auto& outputs = impl_->graph->outputs;
+  bool found = false;
+  for (const std::string& output : outputs) found = found || output == name;
+  if (!found) return Status::InvalidArgument("model '" + impl_->graph->source + "' has no output '" + name + "'");
+  const int id = impl_->plan.blob_values.at(name);
+  return impl_->plan.device->Download(impl_->plan.values[static_cast<size_t>(id)].tensor);
+}
+
+void Network::AddObserver(Observer* observer) { impl_->observers.push_back(observer); }
+
+void Network::AddObserver(std::shared_ptr<Observer> observer) {
+  impl_->observers.push_back(observer.get());
+  impl_->owned.push_back(std::move(observer));
+}
+
+}  // namespace plumb
