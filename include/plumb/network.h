@@ -55,6 +55,8 @@ class Network {
 
   const Graph& graph() const;
   Device& device() const;
+  std::string device_name() const;
+  std::string device_description() const;
   // Every blob's dtype and shape.
   const BlobTable& blobs() const;
   const NetworkOptions& options() const;

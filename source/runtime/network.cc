@@ -177,6 +177,8 @@ Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> gr
 
 const Graph& Network::graph() const { return *impl_->graph; }
 Device& Network::device() const { return *impl_->plan.device; }
+std::string Network::device_name() const { return impl_->plan.device->name(); }
+std::string Network::device_description() const { return impl_->plan.device->Description(); }
 const BlobTable& Network::blobs() const { return impl_->plan.blobs; }
 const NetworkOptions& Network::options() const { return impl_->plan.options; }
 size_t Network::arena_bytes() const { return impl_->plan.arena_bytes; }

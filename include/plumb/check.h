@@ -1,0 +1,113 @@
+// The checker: runs a network on a device in lockstep with the float64 reference and judges every layer.
+//
+// Each step (layer or fused group) is replayed by the reference on the device's own inputs. What the device then differs by
+// is the error that this step INTRODUCED; it is judged against the rounding error to be expected of this operator on these
+// values (doc/check.md, "The rule"). What the step INHERITED is the replay minus the reference's own run from the network
+// input; the two add up to the total.
+//
+//   plumb::Checker checker(network->graph());
+//   checker.Attach(network.get(), inputs);  network->Forward();
+//   plumb::RunReport report = checker.Finish();
+#ifndef PLUMB_CHECK_H_
+#define PLUMB_CHECK_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/network.h"
+
+namespace plumb {
+
+enum class Verdict { kAligned, kNotTested, kGrey, kWrong };
+
+// "aligned", "not tested", "grey", "wrong".
+const char* VerdictName(Verdict verdict);
+
+// Classic metrics of a difference a - b over one tensor; both sides' extremes.
+struct DiffMetrics {
+  int64_t count = 0;
+  double max_abs = 0;
+  double max_rel = 0;   // |a - b| / |b| where b != 0
+  double cosine = 1;    // 1 when both are zero
+  double snr_db = 0;    // 10 log10(sum b^2 / sum (a-b)^2); infinite when equal
+  double max_ulp = 0;   // in units in the last place of b in f32
+  int64_t worst = -1;   // element of max_abs; -1: all equal
+  double worst_a = 0, worst_b = 0;
+  int64_t nan_a = 0, inf_a = 0, nan_b = 0, inf_b = 0;
+};
+
+// How one output blob of a step was judged.
+struct OutputReport {
+  std::string blob;
+  int slot = 0;
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::string layout;
+  Verdict verdict = Verdict::kNotTested;
+  std::string reason;          // why not tested, or what is wrong beyond the numbers
+  double excess = 0;           // E = max |introduced| / tau
+  double rms_excess = 0;       // R = rms(8 introduced / tau)
+  double channel_excess = 0;   // the largest R of one channel with at least 64 values
+  double slope = 0;            // b of the slope test; 0 where it does not apply
+  double slope_z = 0;
+  double smallest_fault = 0;   // the smallest relative gain error that this check could have seen
+  int level = 0;               // of the bound that was needed
+  DiffMetrics introduced;      // device - replay
+  DiffMetrics inherited;       // replay - reference's own run
+  DiffMetrics total;           // device - reference's own run
+};
+
+struct LayerReport {
+  StepInfo step;  // step.group is null here
+  Verdict verdict = Verdict::kNotTested;
+  std::string reason;
+  std::vector<OutputReport> outputs;
+  double device_seconds = 0;
+
+  // The output that decided: the worst verdict, then the largest excess. Null for a layer without outputs.
+  const OutputReport* Worst() const;
+};
+
+// A network output on both sides.
+struct OutputSummary {
+  std::string name;
+  Tensor device;     // as downloaded
+  Tensor reference;  // f64 (or the integer dtype)
+};
+
+struct RunReport {
+  std::string device;
+  std::string device_description;
+  Verdict verdict = Verdict::kNotTested;  // the worst; kNotTested when nothing was compared
+  std::vector<LayerReport> layers;        // in execution order
+  int first_wrong = -1;                   // position in layers, or -1
+  std::vector<OutputSummary> outputs;
+  int Count(Verdict verdict) const;
+  int64_t compared_values = 0;
+  size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
+};
+
+struct CheckOptions {
+  bool inherited = true;  // also run the reference from the network input (twice the reference's work)
+};
+
+class Checker {
+ public:
+  explicit Checker(CheckOptions options = {});
+  ~Checker();
+
+  // Observes the network's next Forward. `inputs` are what SetInput was given. The network must outlive Finish.
+  Status Attach(Network* network, const std::map<std::string, Tensor>& inputs);
+  // REQUIRES: one Forward ran after Attach. The Status of anything that kept a layer from being judged is in its report.
+  Result<RunReport> Finish();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_H_

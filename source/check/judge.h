@@ -1,0 +1,24 @@
+// Judge: one output blob of a step against the reference's replay and its bound (doc/check.md, "The rule").
+//   E = max |e| / tau      R = rms(8 e / tau)      R_channel: the same over each channel of at least 64 values
+//   wrong: E > 4, R > 2, R_channel > 6, or the slope test (sums of products only)      grey: E > 1      aligned otherwise
+// The reference rounded to the device's dtype decides where values are not finite: class, sign and position must agree.
+#ifndef PLUMB_CHECK_JUDGE_H_
+#define PLUMB_CHECK_JUDGE_H_
+
+#include "plumb/check.h"
+
+namespace plumb {
+
+struct JudgeInput {
+  const Tensor& device;     // f32 or an integer dtype
+  const Tensor& reference;  // f64, or the same integer dtype
+  const Tensor& tau;        // f64
+  bool slope_test = false;
+};
+
+// Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.
+void Judge(const JudgeInput& input, OutputReport* report);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_JUDGE_H_

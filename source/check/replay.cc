@@ -1,0 +1,87 @@
+#include "check/replay.h"
+
+#include <algorithm>
+#include <map>
+
+namespace plumb {
+namespace {
+
+class Chain {
+ public:
+  Chain(const LayerGroup& group, const BlobTable& blobs) : group_(group), blobs_(blobs) {}
+
+  Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
+    for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
+      PLUMB_RETURN_IF_ERROR(RunMember(m, inputs, arithmetic, level));
+    }
+    ReplayResult result;
+    for (const auto& port : group_.outputs) {
+      result.values.push_back(values_.at(port.blob));
+      if (arithmetic != nullptr) result.tau.push_back(taus_.at(port.blob));
+    }
+    return result;
+  }
+
+ private:
+  // The tensor that port (member, slot) reads: from outside, or made by an earlier member.
+  const Tensor& InputOf(int member, int slot, const std::vector<Tensor>& inputs) const {
+    for (size_t i = 0; i < group_.inputs.size(); ++i) {
+      if (group_.inputs[i].member == member && group_.inputs[i].slot == slot) return inputs[i];
+    }
+    return values_.at(group_.members[static_cast<size_t>(member)]->inputs[static_cast<size_t>(slot)]);
+  }
+
+  Status RunMember(int m, const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
+    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    const NaiveOp& op = GetNaiveOp(layer.kind);
+    NaiveArgs args{layer, {}, {}};
+    BoundArgs bound;
+    bound.level = level;
+    bool uncertain = false;
+    for (int slot = 0; slot < static_cast<int>(layer.inputs.size()); ++slot) {
+      args.inputs.push_back(&InputOf(m, slot, inputs));
+      const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
+      bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
+      uncertain = uncertain || tau != taus_.end();
+    }
+    for (const std::string& blob : layer.outputs) {
+      const BlobInfo& info = blobs_.at(blob);
+      PLUMB_ASSIGN_OR_RETURN(values_[blob], Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+      args.outputs.push_back(&values_[blob]);
+    }
+    if (arithmetic == nullptr) return op.run(args);
+    if (uncertain && !op.propagates) {
+      return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
+    }
+    bound.arithmetic = *arithmetic;
+    for (const std::string& blob : layer.outputs) {
+      PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
+      bound.tau.push_back(&taus_[blob]);
+    }
+    return op.run_with_bound(args, bound);
+  }
+
+  const LayerGroup& group_;
+  const BlobTable& blobs_;
+  std::map<std::string, Tensor> values_;
+  std::map<std::string, Tensor> taus_;
+};
+
+}  // namespace
+
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs) {
+  return Chain(group, blobs).Run(inputs, nullptr, 0);
+}
+
+Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                     const Arithmetic& arithmetic, int level) {
+  return Chain(group, blobs).Run(inputs, &arithmetic, level);
+}
+
+int MaxBoundLevel(const LayerGroup& group) {
+  int level = 0;
+  for (const Layer* member : group.members) level = std::max(level, GetNaiveOp(member->kind).max_level);
+  return level;
+}
+
+}  // namespace plumb

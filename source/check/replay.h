@@ -1,0 +1,31 @@
+// Replay: the float64 reference of a step (a layer or a fused group) on given inputs, with the bound of its outputs.
+#ifndef PLUMB_CHECK_REPLAY_H_
+#define PLUMB_CHECK_REPLAY_H_
+
+#include <vector>
+
+#include "device/kernel.h"
+#include "device/naive/naive_op.h"
+
+namespace plumb {
+
+// Values of the group's outputs, in port order; floats in f64.
+struct ReplayResult {
+  std::vector<Tensor> values;
+  std::vector<Tensor> tau;  // f64; empty when no bound was asked for
+};
+
+// Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs);
+
+// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member behind
+// which errors cannot be followed (ArgMax, Round, casts to integer).
+Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                     const Arithmetic& arithmetic, int level);
+
+// The highest level that widens any member's bound.
+int MaxBoundLevel(const LayerGroup& group);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_REPLAY_H_
