@@ -86,6 +86,8 @@ struct ResourceSpec {
   bool required = true;
 };
 
+struct StridedMap;  // op/strided.h
+
 // Everything the shape rule of a layer sees and fills.
 struct ShapeContext {
   const Layer& layer;
@@ -111,6 +113,9 @@ struct OpDef {
                            std::vector<ResourceSpec>* specs) = nullptr;
   // Multiply-add counts as 2; null: one operation per output element.
   double (*flops)(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) = nullptr;
+  // For operators whose outputs are the elements of their first input in another order: where output `output` finds them.
+  // Shape rule, host evaluation, the reference and the devices' copying kernels follow from it (op/strided.h).
+  Result<StridedMap> (*map)(const Layer& layer, const std::vector<BlobInfo>& inputs, int output) = nullptr;
   bool moves_data_only = false;  // outputs are input elements unchanged (Permute, Concat, Reshape ...)
 };
 

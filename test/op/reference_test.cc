@@ -26,13 +26,13 @@ std::vector<Tensor> InStorage(const std::vector<Tensor>& tensors, DType storage)
   return converted;
 }
 
-// Outputs (and tau when `bound` asks for it) in guarded memory.
+// Outputs (and tau when `bound` asks for it) in guarded memory. Storage kF32: every blob has its own dtype.
 struct Run {
   std::vector<GuardedTensor> outputs, taus;
 
   Run(const OpInstance& instance, DType storage) {
     for (const BlobInfo& out : instance.outputs) {
-      outputs.emplace_back(IsFloat(out.dtype) ? storage : out.dtype, out.shape);
+      outputs.emplace_back(IsFloat(out.dtype) && storage == DType::kF64 ? storage : out.dtype, out.shape);
       taus.emplace_back(DType::kF64, out.shape);
     }
   }
@@ -106,6 +106,9 @@ void CheckStorages(const OpCase& c, const OpInstance& instance, const std::vecto
     const DType dtype = instance.outputs[i].dtype;
     EXPECT_TRUE(SameValues(single.out(i), exact->out(i).ConvertedTo(dtype).value()))
         << "output " << i << " in f32 is not the rounded output in f64";
+    if (!instance.outputs[i].value.empty()) {
+      EXPECT_TRUE(SameBits(instance.outputs[i].value, single.out(i))) << "output " << i << " is not the value known from the shapes";
+    }
     if (i < c.expected.size()) {
       ExpectValues(c.expected[i], single.out(i), "f32");
       ExpectValues(c.expected[i], exact->out(i), "f64");

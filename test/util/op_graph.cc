@@ -184,7 +184,11 @@ Tensor DrawTensor(const OpCase::Data& data, uint64_t seed) {
     case DType::kI32: Fill<int32_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int32_t>(data.regime, random); }); break;
     case DType::kI64: Fill<int64_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int64_t>(data.regime, random); }); break;
     case DType::kBool: Fill<bool>(&tensor, data.values, [&](size_t) { return random() % 2 == 0; }); break;
-    default: std::abort();
+    default: {  // narrow types: drawn as f64 (integers as i64) and converted
+      OpCase::Data wide = data;
+      wide.dtype = IsFloat(data.dtype) ? DType::kF64 : DType::kI64;
+      return DrawTensor(wide, seed).ConvertedTo(data.dtype).value();
+    }
   }
   return tensor;
 }

@@ -1,0 +1,22 @@
+#include "op/flatten.h"
+
+#include "op/strided.h"
+
+namespace plumb {
+namespace {
+
+Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+  const Shape& in = inputs[0].shape;
+  const int axis = ParamOf<FlattenParam>(layer).axis;
+  if (axis < 0 || axis > in.rank()) {
+    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside 0 .. " + std::to_string(in.rank()) +
+                                   " of input " + in.ToString());
+  }
+  return SameOrder(Shape{in.Count(0, axis), in.CountFrom(axis)});
+}
+
+}  // namespace
+
+OpDef DefineFlatten() { return DefineByMap(MakeParam<FlattenParam>, Map); }
+
+}  // namespace plumb

@@ -1,0 +1,50 @@
+#include "op/squeeze.h"
+
+#include "op/strided.h"
+
+namespace plumb {
+namespace {
+
+// Which of `rank` dims the axes name; each at most once.
+Result<std::vector<bool>> Named(const std::vector<int>& axes, int rank) {
+  std::vector<bool> named(static_cast<size_t>(rank), false);
+  for (const int axis : axes) {
+    PLUMB_ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, rank));
+    if (named[static_cast<size_t>(i)])
+      return Status::InvalidArgument("axis " + std::to_string(axis) + " is named twice");
+    named[static_cast<size_t>(i)] = true;
+  }
+  return named;
+}
+
+Result<StridedMap> Squeeze(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+  const Shape& in = inputs[0].shape;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> named, Named(ParamOf<SqueezeParam>(layer).axes, in.rank()));
+  std::vector<int64_t> dims;
+  for (int i = 0; i < in.rank(); ++i) {
+    if (!named[static_cast<size_t>(i)]) {
+      dims.push_back(in[i]);
+    } else if (in[i] != 1) {
+      return Status::InvalidArgument("cannot squeeze dim " + std::to_string(i) + " of " + in.ToString() + ": it is " +
+                                     std::to_string(in[i]) + ", not 1");
+    }
+  }
+  return SameOrder(Shape(std::move(dims)));
+}
+
+Result<StridedMap> Unsqueeze(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+  const Shape& in = inputs[0].shape;
+  const std::vector<int>& axes = ParamOf<SqueezeParam>(layer).axes;
+  const int rank = in.rank() + static_cast<int>(axes.size());
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> named, Named(axes, rank));
+  std::vector<int64_t> dims;
+  for (int i = 0, next = 0; i < rank; ++i) dims.push_back(named[static_cast<size_t>(i)] ? 1 : in[next++]);
+  return SameOrder(Shape(std::move(dims)));
+}
+
+}  // namespace
+
+OpDef DefineSqueeze() { return DefineByMap(MakeParam<SqueezeParam>, Squeeze); }
+OpDef DefineUnsqueeze() { return DefineByMap(MakeParam<SqueezeParam>, Unsqueeze); }
+
+}  // namespace plumb
