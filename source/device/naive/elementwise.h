@@ -30,15 +30,32 @@ Status RunUnary(const NaiveArgs& args, F f) {
   });
 }
 
-// Largest |f(x') - f(x)| for x' = x - tau and x + tau.
+// Largest |f(x') - f(x)| for x' = x - tau and x + tau; infinite where f ends inside that range (Log around 0).
 template <class F>
 double Spread(F f, double x, double y, double tau) {
   const double low = std::fabs(f(x - tau) - y);
   const double high = std::fabs(f(x + tau) - y);
-  return std::max(low, high);
+  return std::isnan(low) || std::isnan(high) ? INFINITY : std::max(low, high);
 }
 
-// own(x, y) is the operator's own tau.
+// An operator's own tau with the underflow floor and, where results are stored in fewer bits than they are computed in, the
+// rounding of storing them. tau = 0 stays 0: the operator hands on values that are stored already.
+inline double StoredTau(double tau, double y, const Arithmetic& arithmetic) {
+  if (tau == 0) return 0;
+  tau += 4 * kEta;
+  if (arithmetic.u_out <= arithmetic.u) return tau;
+  return std::hypot(tau, 8 * arithmetic.u_out * std::max(std::fabs(y), arithmetic.min_normal));
+}
+
+// |x| as the scale of an error of functions that grow like x on one side and die away on the other (Swish, Softplus).
+inline double Reach(double x, double y) { return std::max(std::fabs(y), std::min(std::fabs(x), 128.0)); }
+
+// tau of an output that is exact (integers, moved elements).
+inline void SetExact(const BoundArgs& bound) {
+  for (Tensor* tau : bound.tau) std::fill_n(tau->data<double>(), tau->NumElements(), 0.0);
+}
+
+// own(x, y, u) is the operator's own tau without the underflow floor, 0 where it is exact.
 template <class F, class Own>
 Status RunUnaryWithBound(const NaiveArgs& args, const BoundArgs& bound, F f, Own own) {
   PLUMB_RETURN_IF_ERROR(RunUnary(args, f));
@@ -48,7 +65,7 @@ Status RunUnaryWithBound(const NaiveArgs& args, const BoundArgs& bound, F f, Own
   double* tau = bound.tau[0]->data<double>();
   ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      tau[i] = own(x[i], y[i]);
+      tau[i] = StoredTau(own(x[i], y[i], bound.arithmetic.u), y[i], bound.arithmetic);
       if (tau_x != nullptr) tau[i] = std::hypot(tau[i], Spread(f, x[i], y[i], tau_x[i]));
     }
   });

@@ -1,8 +1,0 @@
-// ReLU: y = max(x, 0), NaN stays NaN.
-#include "op/op.h"
-
-namespace plumb {
-
-OpDef DefineReLU() { return {}; }
-
-}  // namespace plumb
