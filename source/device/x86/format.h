@@ -19,7 +19,8 @@ struct MapShape {
   }
 };
 
-// Copies `map` from one format to the other; image strides in elements. Lanes behind the last channel of a block become 0.
+// Copies `map` from one format to the other; image strides in elements. Lanes behind the last channel of a block become
+// 0.
 void ToBlocked(const MapShape& map, int block, const float* src, int64_t src_image, float* dst, int64_t dst_image);
 void ToPlain(const MapShape& map, int block, const float* src, int64_t src_image, float* dst, int64_t dst_image);
 

@@ -1,4 +1,5 @@
-// Everything that includes oneDNN's header. 3.x has no operation descriptors and its append_eltwise takes no scale: two #ifs.
+// Everything that includes oneDNN's header. 3.x has no operation descriptors and its append_eltwise takes no scale: two
+// #ifs.
 #include "device/x86/onednn.h"
 
 #include <omp.h>
@@ -60,7 +61,8 @@ void* ThreadScratch(size_t bytes) {
 }
 
 std::string ErrorText(const char* what, const dnnl::error& e) {
-  return std::string("oneDNN cannot make a ") + what + ": " + e.what() + " (dnnl_status " + std::to_string(e.status) + ")";
+  return std::string("oneDNN cannot make a ") + what + ": " + e.what() + " (dnnl_status " + std::to_string(e.status) +
+         ")";
 }
 
 // A call into oneDNN with its exceptions turned into a Status.
@@ -70,7 +72,8 @@ Result<OneDnnOp> Guarded(const char* what, F&& make) {
   try {
     return make();
   } catch (const dnnl::error& e) {
-    return e.status == dnnl_unimplemented ? Status::NotSupported(ErrorText(what, e)) : Status::DeviceError(ErrorText(what, e));
+    return e.status == dnnl_unimplemented ? Status::NotSupported(ErrorText(what, e))
+                                          : Status::DeviceError(ErrorText(what, e));
   } catch (const std::bad_alloc&) {
     return Status::OutOfMemory(std::string("no memory to prepare a ") + what);
   }
@@ -105,9 +108,11 @@ memory::desc FeatureMap(Format format, int64_t channels, int64_t h, int64_t w) {
   return {{1, channels, h, w}, kF32, format == Format::kBlocked ? blocked : tag::nchw};
 }
 
-int64_t EndPad(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin, bool transposed) {
+int64_t EndPad(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
+               bool transposed) {
   const int64_t extent = (kernel - 1) * dilation + 1;
-  if (!transposed && in + begin >= extent && (in + begin - extent) / stride + 1 == out) return 0;  // what is left over is not read
+  if (!transposed && in + begin >= extent && (in + begin - extent) / stride + 1 == out)
+    return 0;  // what is left over is not read
   return transposed ? (in - 1) * stride + extent - begin - out : (out - 1) * stride + extent - begin - in;
 }
 
@@ -122,15 +127,17 @@ ConvGeometry Geometry(const ConvParams& p) {
 }
 
 template <class Forward>
-typename Forward::primitive_desc ConvDesc(const ConvParams& p, algorithm kind, const memory::desc& src, const memory::desc& weights,
-                                          const memory::desc& bias, const memory::desc& dst) {
+typename Forward::primitive_desc ConvDesc(const ConvParams& p, algorithm kind, const memory::desc& src,
+                                          const memory::desc& weights, const memory::desc& bias,
+                                          const memory::desc& dst) {
   const ConvGeometry g = Geometry(p);
   const dnnl::primitive_attr attributes = Attributes(p.epilogue);
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Forward::primitive_desc(Engine(), kInference, kind, src, weights, bias, dst, g.strides, g.dilations, g.pad_begin,
-                                          g.pad_end, attributes);
+  return typename Forward::primitive_desc(Engine(), kInference, kind, src, weights, bias, dst, g.strides, g.dilations,
+                                          g.pad_begin, g.pad_end, attributes);
 #else
-  const typename Forward::desc desc(kInference, kind, src, weights, bias, dst, g.strides, g.dilations, g.pad_begin, g.pad_end);
+  const typename Forward::desc desc(kInference, kind, src, weights, bias, dst, g.strides, g.dilations, g.pad_begin,
+                                    g.pad_end);
   return typename Forward::primitive_desc(desc, attributes, Engine());
 #endif
 }
@@ -189,7 +196,7 @@ void Point(memory* mem, const float* data) {
 struct OneDnnOp::Impl {
   dnnl::primitive primitive;
   memory::desc src_desc, dst_desc, scratch_desc;
-  memory::desc weights_desc, bias_desc;  // of weights given to Run
+  memory::desc weights_desc, bias_desc;   // of weights given to Run
   std::shared_ptr<Packed> weights, bias;  // or packed
   std::string implementation;
   std::unordered_map<int, memory> args;
@@ -245,7 +252,9 @@ Status InitOneDnn() {
   std::call_once(once, [] {
     const Isa isa = EffectiveIsa();
     if (isa == CpuIsa()) return;
-    const auto cap = isa == Isa::kAvx512 ? dnnl::cpu_isa::avx512_core : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41;
+    const auto cap = isa == Isa::kAvx512 ? dnnl::cpu_isa::avx512_core
+                     : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2
+                                         : dnnl::cpu_isa::sse41;
     if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) return;
     status = Status::NotSupported(std::string("oneDNN was used before it could be held to ") + IsaName(isa) +
                                   "; set PLUMB_MAX_CPU_ISA before the program starts");
@@ -292,7 +301,8 @@ Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, cons
     auto impl = std::make_unique<OneDnnOp::Impl>();
     memory::desc packed;
     if (p.transposed) {
-      const auto pd = ConvDesc<dnnl::deconvolution_forward>(p, algorithm::deconvolution_direct, src, any, bias_desc, dst);
+      const auto pd =
+          ConvDesc<dnnl::deconvolution_forward>(p, algorithm::deconvolution_direct, src, any, bias_desc, dst);
       impl->Describe(pd);
       impl->primitive = dnnl::deconvolution_forward(pd);
       packed = pd.weights_desc();
@@ -309,12 +319,13 @@ Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, cons
   });
 }
 
-Result<OneDnnOp> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float* weights, const float* bias, const Epilogue& epilogue) {
+Result<OneDnnOp> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float* weights, const float* bias,
+                                  const Epilogue& epilogue) {
   return Guarded("inner product", [&] {
     const memory::desc plain({n, k}, kF32, tag::ab);
     const memory::desc bias_desc = bias ? memory::desc({n}, kF32, tag::x) : memory::desc();
-    const auto pd = InnerProductDesc({{m, k}, kF32, tag::ab}, {{n, k}, kF32, tag::any}, bias_desc, {{m, n}, kF32, tag::ab},
-                                     Attributes(epilogue));
+    const auto pd = InnerProductDesc({{m, k}, kF32, tag::ab}, {{n, k}, kF32, tag::any}, bias_desc,
+                                     {{m, n}, kF32, tag::ab}, Attributes(epilogue));
     auto impl = std::make_unique<OneDnnOp::Impl>();
     impl->Describe(pd);
     impl->primitive = dnnl::inner_product_forward(pd);

@@ -1,10 +1,11 @@
-// The one place that knows oneDNN: convolution, deconvolution and matrix products as objects that pack their weights once and then
-// run on plain pointers. Versions 2.x and 3.x of oneDNN differ in onednn.cc only.
+// The one place that knows oneDNN: convolution, deconvolution and matrix products as objects that pack their weights
+// once and then run on plain pointers. Versions 2.x and 3.x of oneDNN differ in onednn.cc only.
 //
-// Activations lie either in plain C order (NCHW) or in blocks of ChannelBlock() channels (N, C/block, H, W, block; the last block is
-// zero padded). Every object computes ONE image on the calling thread: oneDNN's own threads never run (design decision 8), and a
-// caller that wants several threads makes one object per slice of the output channels. fp32 only.
-// Threading: creation is thread-safe; one object must not run on two threads at once, Share() gives a second runner of the same weights.
+// Activations lie either in plain C order (NCHW) or in blocks of ChannelBlock() channels (N, C/block, H, W, block; the
+// last block is zero padded). Every object computes ONE image on the calling thread: oneDNN's own threads never run
+// (design decision 8), and a caller that wants several threads makes one object per slice of the output channels. fp32
+// only. Threading: creation is thread-safe; one object must not run on two threads at once, Share() gives a second
+// runner of the same weights.
 #ifndef PLUMB_DEVICE_X86_ONEDNN_H_
 #define PLUMB_DEVICE_X86_ONEDNN_H_
 
@@ -20,8 +21,8 @@ namespace plumb::x86 {
 // How the channels of a feature map lie in memory.
 enum class Format { kPlain, kBlocked };
 
-// Holds oneDNN to EffectiveIsa() (base/cpu.h). Only the first call has an effect, and it must come before anything else of this file;
-// NotSupported when oneDNN refuses.
+// Holds oneDNN to EffectiveIsa() (base/cpu.h). Only the first call has an effect, and it must come before anything else
+// of this file; NotSupported when oneDNN refuses.
 Status InitOneDnn();
 // Channels in one block: 16 where oneDNN may use AVX-512, else 8.
 int ChannelBlock();
@@ -47,7 +48,8 @@ struct ConvParams {
   Epilogue epilogue;
 };
 
-// Weights in memory: element strides of group, output channel, input channel (both within the group); rows of the kernel are dense.
+// Weights in memory: element strides of group, output channel, input channel (both within the group); rows of the
+// kernel are dense.
 struct WeightStrides {
   int64_t group = 0, out = 0, in = 0;
 };
@@ -85,9 +87,11 @@ class OneDnnOp {
 };
 
 // NotSupported when oneDNN has no kernel at all for these formats. `bias` may be null.
-Result<OneDnnOp> MakeConvolution(const ConvParams& params, const float* weights, const WeightStrides& strides, const float* bias);
+Result<OneDnnOp> MakeConvolution(const ConvParams& params, const float* weights, const WeightStrides& strides,
+                                 const float* bias);
 // dst[m,n] = src[m,k] * weights[n,k]^T with packed weights; all dense.
-Result<OneDnnOp> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float* weights, const float* bias, const Epilogue& epilogue);
+Result<OneDnnOp> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float* weights, const float* bias,
+                                  const Epilogue& epilogue);
 // dst = src * weights, both given to Run.
 Result<OneDnnOp> MakeMatMul(const MatMulParams& params);
 

@@ -88,9 +88,12 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
       const Part part = MakePart(p, strides, first, last - first);
       auto op = MakeConvolution(part.params, weights + part.weight_offset, strides, bias ? bias + first : nullptr);
       std::lock_guard<std::mutex> lock(mutex);
-      if (!op.ok()) status = op.status();
-      else if (op->is_reference()) status = Status::NotSupported("oneDNN has only its reference kernel '" + op->implementation() + "' here");
-      else slices[static_cast<size_t>(i)] = Slice{std::move(op).value(), part.src_offset, part.dst_offset};
+      if (!op.ok())
+        status = op.status();
+      else if (op->is_reference())
+        status = Status::NotSupported("oneDNN has only its reference kernel '" + op->implementation() + "' here");
+      else
+        slices[static_cast<size_t>(i)] = Slice{std::move(op).value(), part.src_offset, part.dst_offset};
     }
   });
   PLUMB_RETURN_IF_ERROR(status);

@@ -1,8 +1,9 @@
 // A convolution or deconvolution over a batch, on all threads: one single-threaded oneDNN object per slice.
 //
-// One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3 refuses
-// (runs `ref` for) a range of rows, whose strides are not dense. A batch of at least as many images as threads is split by images,
-// all threads reading the same packed weights. A padded 1x1 convolution, which oneDNN runs as `ref`, reads a copy with a border.
+// One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3
+// refuses (runs `ref` for) a range of rows, whose strides are not dense. A batch of at least as many images as threads
+// is split by images, all threads reading the same packed weights. A padded 1x1 convolution, which oneDNN runs as
+// `ref`, reads a copy with a border.
 #ifndef PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
 #define PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
 
@@ -17,10 +18,10 @@ namespace plumb::x86 {
 
 class SlicedConvolution {
  public:
-  // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when oneDNN has only a reference kernel
-  // for these formats. `bias` may be null.
-  static Result<SlicedConvolution> Create(int64_t batch, const ConvParams& params, const float* weights, const WeightStrides& strides,
-                                          const float* bias);
+  // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when oneDNN has only a
+  // reference kernel for these formats. `bias` may be null.
+  static Result<SlicedConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,
+                                          const WeightStrides& strides, const float* bias);
 
   // Image strides in elements, so that dst may be a part of a larger concatenation.
   void Run(const float* src, int64_t src_image, float* dst, int64_t dst_image);

@@ -1,4 +1,5 @@
-// oneDNN's convolutions as Plumb uses them, against plain loops: formats, odd channels, groups, pads, batches, threads, slices.
+// oneDNN's convolutions as Plumb uses them, against plain loops: formats, odd channels, groups, pads, batches, threads,
+// slices.
 #include "device/x86/sliced_convolution.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@ using Kind = Epilogue::Kind;
 
 struct Case {
   const char* name;
-  int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, pad_top, pad_left, pad_bottom, pad_right;
+  int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, pad_top, pad_left, pad_bottom,
+      pad_right;
   Format src = Format::kBlocked, dst = Format::kBlocked;
   Kind kind = Kind::kNone;
   bool sum = false, transposed = false;
@@ -71,14 +73,15 @@ double Activate(const Epilogue& e, double v) {
 }
 
 // One output element by definition; weights [group][out][in][kh][kw].
-double Reference(const ConvParams& p, const std::vector<float>& src, const std::vector<float>& weights, int64_t image, int64_t oc,
-                 int64_t oh, int64_t ow) {
+double Reference(const ConvParams& p, const std::vector<float>& src, const std::vector<float>& weights, int64_t image,
+                 int64_t oc, int64_t oh, int64_t ow) {
   const int64_t in = p.in_channels / p.groups, out = p.out_channels / p.groups, group = oc / out;
   double sum = 0;
   for (int64_t ic = 0; ic < in; ++ic) {
     for (int64_t kh = 0; kh < p.kernel_h; ++kh) {
       for (int64_t kw = 0; kw < p.kernel_w; ++kw) {
-        int64_t h = oh * p.stride_h - p.pad_top + kh * p.dilation_h, w = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
+        int64_t h = oh * p.stride_h - p.pad_top + kh * p.dilation_h,
+                w = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
         if (p.transposed) {
           h = oh + p.pad_top - kh * p.dilation_h, w = ow + p.pad_left - kw * p.dilation_w;
           if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;
@@ -97,7 +100,8 @@ double Reference(const ConvParams& p, const std::vector<float>& src, const std::
 ConvParams ParamsOf(const Case& c) {
   ConvParams p;
   p.groups = c.groups, p.in_channels = c.in, p.out_channels = c.out, p.in_h = c.height, p.in_w = c.width;
-  p.kernel_h = c.kernel_h, p.kernel_w = c.kernel_w, p.stride_h = p.stride_w = c.stride, p.dilation_h = p.dilation_w = c.dilation;
+  p.kernel_h = c.kernel_h, p.kernel_w = c.kernel_w, p.stride_h = p.stride_w = c.stride,
+  p.dilation_h = p.dilation_w = c.dilation;
   p.pad_top = c.pad_top, p.pad_left = c.pad_left, p.src = c.src, p.dst = c.dst, p.transposed = c.transposed;
   const int64_t extent_h = (c.kernel_h - 1) * c.dilation + 1, extent_w = (c.kernel_w - 1) * c.dilation + 1;
   p.out_h = c.transposed ? (c.height - 1) * c.stride + extent_h - c.pad_top - c.pad_bottom
@@ -129,20 +133,23 @@ void Check(const Case& c, int threads) {
   const WeightStrides strides{out_g * in_g * kernel, in_g * kernel, kernel};
   auto conv = SlicedConvolution::Create(c.batch, p, weights.data(), strides, bias.data());
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
-  const int64_t src_image = in.ImageElements(p.src, ChannelBlock()), dst_image = out.ImageElements(p.dst, ChannelBlock());
+  const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
+                dst_image = out.ImageElements(p.dst, ChannelBlock());
   const auto x = InFormat(in, p.src, src);
   auto y = InFormat(out, p.dst, old);
   conv->Run(x.data(), src_image, y.data(), dst_image);
   if (p.dst == Format::kBlocked) {  // lanes behind the last channel must be zero: the next convolution multiplies them
     const int64_t block = ChannelBlock(), tail = c.out % block;
-    for (int64_t lane = tail; tail > 0 && lane < block; ++lane) EXPECT_EQ(y[static_cast<size_t>(dst_image - block + lane)], 0.0f);
+    for (int64_t lane = tail; tail > 0 && lane < block; ++lane)
+      EXPECT_EQ(y[static_cast<size_t>(dst_image - block + lane)], 0.0f);
     std::vector<float> plain(old.size());
     ToPlain(out, ChannelBlock(), y.data(), dst_image, plain.data(), c.out * out.pixels);
     y = plain;
   }
   double worst = 0;
   for (size_t i = 0; i < y.size(); ++i) {
-    const int64_t index = static_cast<int64_t>(i), image = index / (c.out * out.pixels), oc = index / out.pixels % c.out;
+    const int64_t index = static_cast<int64_t>(i), image = index / (c.out * out.pixels),
+                  oc = index / out.pixels % c.out;
     const double sum = Reference(p, src, weights, image, oc, index % out.pixels / p.out_w, index % p.out_w);
     const double expected = Activate(p.epilogue, sum + bias[static_cast<size_t>(oc)] + (c.sum ? old[i] : 0.0f));
     worst = std::max(worst, std::abs(expected - y[i]));
