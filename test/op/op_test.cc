@@ -1,12 +1,18 @@
 // The operator test: one binary runs every case of every operator (util/op_case.h).
 //   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its bound
+//   <Op>/OpTest.MatchesNaive/<case>_<device> every other device of this machine against NAIVE, judged by its bound
 //   OpTable.*                                every row of op_list.def has cases
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+#include <functional>
 #include <set>
 
 #include "op/op.h"
+#include "op/device_test.h"
 #include "op/reference_test.h"
+#include "plumb/plumb.h"
 #include "util/op_case.h"
 
 namespace plumb {
@@ -35,16 +41,16 @@ namespace {
 
 class CaseTest : public testing::Test {
  public:
-  CaseTest(const OpCase& op_case, void (*body)(const OpCase&)) : case_(op_case), body_(body) {}
+  CaseTest(const OpCase& op_case, std::function<void(const OpCase&)> body) : case_(op_case), body_(std::move(body)) {}
   void TestBody() override { body_(case_); }
 
  private:
   const OpCase& case_;
-  void (*body_)(const OpCase&);
+  std::function<void(const OpCase&)> body_;
 };
 
-void Register(const OpCase& c, const std::string& test, void (*body)(const OpCase&)) {
-  testing::RegisterTest((c.op + "/OpTest").c_str(), (test + "/" + c.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+void Register(const OpCase& c, const std::string& test, const std::string& suffix, std::function<void(const OpCase&)> body) {
+  testing::RegisterTest((c.op + "/OpTest").c_str(), (test + "/" + c.name + suffix).c_str(), nullptr, nullptr, __FILE__, __LINE__,
                         [&c, body]() -> testing::Test* { return new CaseTest(c, body); });
 }
 
@@ -68,7 +74,15 @@ TEST(OpTable, CaseNamesAreUnique) {
 }  // namespace plumb
 
 int main(int argc, char** argv) {
-  for (const plumb::OpCase& c : plumb::AllOpCases()) plumb::Register(c, "Reference", plumb::TestReference);
+  for (const plumb::OpCase& c : plumb::AllOpCases()) plumb::Register(c, "Reference", "", plumb::TestReference);
+  for (const plumb::DeviceInfo& device : plumb::ListDevices()) {
+    if (!device.present || device.name == "NAIVE") continue;
+    std::string suffix = "_" + device.name;
+    std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const plumb::OpCase& c : plumb::AllOpCases()) {
+      plumb::Register(c, "MatchesNaive", suffix, [name = device.name](const plumb::OpCase& k) { plumb::TestOnDevice(k, name); });
+    }
+  }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -285,34 +285,57 @@ std::string OneDnnVersion() {
          (ChannelBlock() == 16 ? ", AVX-512" : ", at most AVX2");
 }
 
-Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, const WeightStrides& s, const float* bias) {
-  return Guarded(p.transposed ? "deconvolution" : "convolution", [&] {
-    const int64_t in = p.in_channels / p.groups, out = p.out_channels / p.groups;
-    dims wdims{out, in, p.kernel_h, p.kernel_w};
-    dims wstrides{s.out, s.in, p.kernel_w, 1};
-    if (p.groups > 1) {
-      wdims.insert(wdims.begin(), p.groups);
-      wstrides.insert(wstrides.begin(), s.group);
-    }
-    const memory::desc src = FeatureMap(p.src, p.in_channels, p.in_h, p.in_w);
-    const memory::desc dst = FeatureMap(p.dst, p.out_channels, p.out_h, p.out_w);
-    const memory::desc any(wdims, kF32, tag::any);
-    const memory::desc bias_desc = bias ? memory::desc({p.out_channels}, kF32, tag::x) : memory::desc();
-    auto impl = std::make_unique<OneDnnOp::Impl>();
+namespace {
+
+dims WeightDims(const ConvParams& p) {
+  dims sizes{p.out_channels / p.groups, p.in_channels / p.groups, p.kernel_h, p.kernel_w};
+  if (p.groups > 1) sizes.insert(sizes.begin(), p.groups);
+  return sizes;
+}
+
+// Everything of a convolution but its weights; sets `packed` to the weights' layout.
+std::unique_ptr<OneDnnOp::Impl> DescribeConvolution(const ConvParams& p, bool has_bias, memory::desc* packed) {
+  const memory::desc src = FeatureMap(p.src, p.in_channels, p.in_h, p.in_w);
+  const memory::desc dst = FeatureMap(p.dst, p.out_channels, p.out_h, p.out_w);
+  const memory::desc any(WeightDims(p), kF32, tag::any);
+  const memory::desc bias = has_bias ? memory::desc({p.out_channels}, kF32, tag::x) : memory::desc();
+  auto impl = std::make_unique<OneDnnOp::Impl>();
+  const auto take = [&](const auto& pd) {
+    impl->Describe(pd);
+    *packed = pd.weights_desc();
+    impl->primitive = dnnl::primitive(pd.get());
+  };
+  if (p.transposed) {
+    take(ConvDesc<dnnl::deconvolution_forward>(p, algorithm::deconvolution_direct, src, any, bias, dst));
+  } else {
+    take(ConvDesc<dnnl::convolution_forward>(p, algorithm::convolution_direct, src, any, bias, dst));
+  }
+  return impl;
+}
+
+const char* ConvolutionName(const ConvParams& p) { return p.transposed ? "deconvolution" : "convolution"; }
+
+}  // namespace
+
+Status CheckConvolution(const ConvParams& p) {
+  auto op = Guarded(ConvolutionName(p), [&] {
     memory::desc packed;
-    if (p.transposed) {
-      const auto pd =
-          ConvDesc<dnnl::deconvolution_forward>(p, algorithm::deconvolution_direct, src, any, bias_desc, dst);
-      impl->Describe(pd);
-      impl->primitive = dnnl::deconvolution_forward(pd);
-      packed = pd.weights_desc();
-    } else {
-      const auto pd = ConvDesc<dnnl::convolution_forward>(p, algorithm::convolution_direct, src, any, bias_desc, dst);
-      impl->Describe(pd);
-      impl->primitive = dnnl::convolution_forward(pd);
-      packed = pd.weights_desc();
-    }
-    impl->weights = Pack(memory::desc(wdims, kF32, wstrides), weights, packed);
+    return OneDnnOp(DescribeConvolution(p, true, &packed));
+  });
+  if (!op.ok()) return op.status();
+  if (!op->is_reference()) return Status::Ok();
+  return Status::NotSupported("oneDNN has only its reference kernel '" + op->implementation() + "' for this " +
+                              ConvolutionName(p));
+}
+
+Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, const WeightStrides& s, const float* bias) {
+  return Guarded(ConvolutionName(p), [&] {
+    dims strides{s.out, s.in, p.kernel_w, 1};
+    if (p.groups > 1) strides.insert(strides.begin(), s.group);
+    memory::desc packed;
+    auto impl = DescribeConvolution(p, bias != nullptr, &packed);
+    impl->weights = Pack(memory::desc(WeightDims(p), kF32, strides), weights, packed);
+    const memory::desc bias_desc({p.out_channels}, kF32, tag::x);
     if (bias) impl->bias = Pack(bias_desc, bias, bias_desc);
     impl->MakeArgs(bias != nullptr);
     return OneDnnOp(std::move(impl));

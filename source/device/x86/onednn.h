@@ -86,6 +86,8 @@ class OneDnnOp {
   std::unique_ptr<Impl> impl_;
 };
 
+// NotSupported when oneDNN has no kernel, or only a reference kernel, for this convolution with a bias.
+Status CheckConvolution(const ConvParams& params);
 // NotSupported when oneDNN has no kernel at all for these formats. `bias` may be null.
 Result<OneDnnOp> MakeConvolution(const ConvParams& params, const float* weights, const WeightStrides& strides,
                                  const float* bias);

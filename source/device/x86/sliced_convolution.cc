@@ -62,6 +62,10 @@ Part MakePart(const ConvParams& p, const WeightStrides& s, int64_t first, int64_
 
 }  // namespace
 
+Status SlicedConvolution::Check(const ConvParams& params) {
+  return CheckConvolution(NeedsBorder(params) ? WithBorder(params) : params);
+}
+
 Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
                                                     const WeightStrides& strides, const float* bias) {
   SlicedConvolution conv;

@@ -18,6 +18,8 @@ namespace plumb::x86 {
 
 class SlicedConvolution {
  public:
+  // Whether Create would find a quick kernel; no weights needed.
+  static Status Check(const ConvParams& params);
   // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when oneDNN has only a
   // reference kernel for these formats. `bias` may be null.
   static Result<SlicedConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,

@@ -1,0 +1,147 @@
+#include "device/x86/fused_tail.h"
+
+#include <algorithm>
+
+#include "op/binary.h"
+#include "op/convolution.h"
+
+namespace plumb::x86 {
+namespace {
+
+struct Reader {
+  const BlobTable& blobs;
+  FusedGroup group;
+  std::vector<double> scale, shift;  // of the affine part so far
+  bool closed = false;               // an activation was read: nothing may follow
+
+  Status Head(const Layer& layer);
+  Status Follow(const Layer& layer, const std::string& data_blob, int member);
+  Status Affine(const std::vector<float>& by, const std::vector<float>& plus);
+  Result<std::vector<float>> ConstantPerChannel(const Layer& layer, int data_slot);
+  int64_t Channels(const std::string& blob) const { return blobs.at(blob).shape.DimOrOne(1); }
+};
+
+// One value per channel, or nothing when `constant` varies along another axis.
+Result<std::vector<float>> PerChannel(const Tensor& constant, const Shape& shape, const Shape& data) {
+  const int64_t channels = data.DimOrOne(1);
+  const int missing = data.rank() - shape.rank();
+  for (int i = 0; i < data.rank(); ++i) {
+    const int64_t dim = i < missing ? 1 : shape[i - missing];
+    if (dim != 1 && i != 1)
+      return Status::NotSupported("a constant " + shape.ToString() + " is not one value per channel");
+  }
+  if (missing < 0)
+    return Status::NotSupported("a constant " + shape.ToString() + " has a higher rank than its operand");
+  PLUMB_ASSIGN_OR_RETURN(const Tensor f32, constant.ConvertedTo(DType::kF32));
+  std::vector<float> values(static_cast<size_t>(channels));
+  for (int64_t c = 0; c < channels; ++c)
+    values[static_cast<size_t>(c)] = f32.data<float>()[f32.NumElements() == 1 ? 0 : c];
+  return values;
+}
+
+Status Reader::Head(const Layer& layer) {
+  if (layer.type == "Convolution" || layer.type == "Convolution1D") {
+    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(layer, blobs.at(layer.inputs[0]).shape));
+    group.head = &layer;
+    closed = shape.activation != kActivationNone;
+    if (shape.activation == kActivationReLU) group.epilogue.kind = Epilogue::Kind::kRelu;
+    if (shape.activation == kActivationReLU6) group.epilogue = {Epilogue::Kind::kClip, 0.0f, 6.0f, false};
+    if (shape.activation == kActivationSwish) group.epilogue.kind = Epilogue::Kind::kSwish;
+  } else if (layer.type == "InnerProduct") {
+    group.head = &layer;
+  }
+  return Status::Ok();
+}
+
+Status Reader::Affine(const std::vector<float>& by, const std::vector<float>& plus) {
+  if (group.addend_member >= 0) return Status::NotSupported("a scale or shift behind an addition is not fused");
+  if (scale.empty()) {
+    scale.assign(by.size(), 1.0);
+    shift.assign(by.size(), 0.0);
+  }
+  for (size_t c = 0; c < by.size(); ++c) {
+    scale[c] *= by[c];
+    shift[c] = shift[c] * by[c] + plus[c];
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int data_slot) {
+  const Shape& data = blobs.at(layer.inputs[static_cast<size_t>(data_slot)]).shape;
+  if (layer.inputs.size() == 1) {
+    const Tensor* element = layer.Resource("element");
+    if (element == nullptr) return std::vector<float>(static_cast<size_t>(data.DimOrOne(1)), 1.0f);  // not drawn yet
+    PLUMB_ASSIGN_OR_RETURN(const Shape shape, ConstantOperandShape(*element, data));
+    return PerChannel(*element, shape, data);
+  }
+  const BlobInfo& other = blobs.at(layer.inputs[static_cast<size_t>(1 - data_slot)]);
+  if (other.value.empty()) return Status::NotSupported("the operand is not a constant");
+  return PerChannel(other.value, other.shape, data);
+}
+
+Status Reader::Follow(const Layer& layer, const std::string& data_blob, int member) {
+  if (closed) return Status::NotSupported("nothing is fused behind an activation");
+  const BlobInfo& data = blobs.at(data_blob);
+  if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");
+  if (layer.type == "ReLU" || layer.type == "ReLU6") {
+    closed = true;
+    group.epilogue.kind = layer.type == "ReLU" ? Epilogue::Kind::kRelu : Epilogue::Kind::kClip;
+    group.epilogue.beta = 6.0f;
+    return Status::Ok();
+  }
+  if (layer.type != "Add" && layer.type != "Mul") return Status::NotSupported("'" + layer.type + "' is not fused");
+  const int slot = layer.inputs.size() == 2 && layer.inputs[1] == data_blob ? 1 : 0;
+  if (blobs.at(layer.outputs[0]).shape != data.shape) return Status::NotSupported("the operand changes the shape");
+  const size_t channels = static_cast<size_t>(data.shape.DimOrOne(1));
+  auto constant = ConstantPerChannel(layer, slot);
+  if (constant.ok()) {
+    if (layer.type == "Mul") return Affine(*constant, std::vector<float>(channels, 0.0f));
+    return Affine(std::vector<float>(channels, 1.0f), *constant);
+  }
+  if (layer.type != "Add" || layer.inputs.size() != 2) return constant.status();
+  const BlobInfo& other = blobs.at(layer.inputs[static_cast<size_t>(1 - slot)]);
+  if (group.addend_member >= 0) return Status::NotSupported("a second addition is not fused");
+  if (layer.inputs[0] == layer.inputs[1]) return Status::NotSupported("a blob added to itself is not fused");
+  if (other.shape != data.shape || !other.value.empty()) return Status::NotSupported("the addend has another shape");
+  group.addend_member = member;
+  group.addend_slot = 1 - slot;
+  group.epilogue.sum = true;
+  return Status::Ok();
+}
+
+}  // namespace
+
+int FusedGroup::AddendInput(const LayerGroup& layers) const {
+  for (size_t i = 0; i < layers.inputs.size(); ++i) {
+    if (layers.inputs[i].member == addend_member && layers.inputs[i].slot == addend_slot) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Result<FusedGroup> ReadGroup(const std::vector<const Layer*>& members, const BlobTable& blobs) {
+  Reader reader{blobs, {}, {}, {}, false};
+  const Layer& first = *members.front();
+  PLUMB_RETURN_IF_ERROR(reader.Head(first));
+  for (size_t i = reader.group.head == nullptr ? 0 : 1; i < members.size(); ++i) {
+    const std::string& data = i == 0 ? members[i]->inputs[0] : members[i - 1]->outputs[0];
+    PLUMB_RETURN_IF_ERROR(reader.Follow(*members[i], data, static_cast<int>(i)));
+  }
+  FusedGroup group = std::move(reader.group);
+  group.affine.scale.assign(reader.scale.begin(), reader.scale.end());
+  group.affine.shift.assign(reader.shift.begin(), reader.shift.end());
+  if (group.head == nullptr && !group.affine.empty() && group.addend_member >= 0) {
+    return Status::NotSupported("an element-wise group is scaled or added to, not both");
+  }
+  return group;
+}
+
+Result<Tensor> F32Resource(const Layer& layer, const std::string& slot) {
+  const Tensor* tensor = layer.Resource(slot);
+  if (tensor == nullptr) {
+    return Status::NotFound("layer '" + layer.name + "' (" + layer.type + ") has no " + slot +
+                            "; give the model's weights");
+  }
+  return tensor->ConvertedTo(DType::kF32);
+}
+
+}  // namespace plumb::x86

@@ -1,0 +1,103 @@
+// InnerProduct with an activation behind it, on oneDNN with packed weights. One row of input: split by outputs, whose
+// weights are contiguous; several rows: split by rows, all threads reading the same weights.
+#include "op/inner_product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/threads.h"
+#include "device/x86/blocked_layout.h"
+#include "device/x86/fused_tail.h"
+#include "device/x86/kernel_list.h"
+
+namespace plumb::x86 {
+namespace {
+
+class InnerProductKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
+    if (!group.affine.empty()) return Status::NotSupported("a scale or shift behind an inner product is not fused");
+    if (group.addend_member >= 0) return Status::NotSupported("an addition behind an inner product is not fused");
+    const auto& param = ParamOf<InnerProductParam>(spec.layer());
+    if (param.transpose != 0)
+      return Status::NotSupported("transpose must be 0, found " + std::to_string(param.transpose));
+    return Status::Ok();
+  }
+
+  Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
+    // A blob of one pixel per channel has the same bytes in both layouts: take it as it comes.
+    choice->inputs = {SameBytes(spec.inputs[0].shape) ? nullptr : PlainLayout()};
+    choice->outputs = {PlainLayout()};
+    return Status::Ok();
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    const auto& param = ParamOf<InnerProductParam>(spec.layer());
+    PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, spec.inputs[0].shape.rank()));
+    rows_ = spec.inputs[0].shape.Count(0, axis);
+    inputs_ = spec.inputs[0].shape.CountFrom(axis);
+    outputs_ = param.num_output;
+    PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor weight, F32Resource(spec.layer(), "weight"));
+    Tensor bias;
+    if (spec.layer().Resource("bias") != nullptr) {
+      PLUMB_ASSIGN_OR_RETURN(bias, F32Resource(spec.layer(), "bias"));
+    }
+    const float* bias_data = bias.empty() ? nullptr : bias.data<float>();
+    return rows_ == 1 ? PrepareByOutput(weight.data<float>(), bias_data, group.epilogue)
+                      : PrepareByRow(weight.data<float>(), bias_data, group.epilogue);
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const float* src = inputs[0].host<float>();
+    float* dst = outputs[0].host<float>();
+    const int count = static_cast<int>(parts_.size());
+    ParallelRegion(count, [&](int thread, int threads) {
+      for (int i = thread; i < count; i += threads) {
+        Part& part = parts_[static_cast<size_t>(i)];
+        part.op.Run(src + part.src_offset, dst + part.dst_offset);
+      }
+    });
+    return Status::Ok();
+  }
+
+  std::string Detail() const override { return parts_.empty() ? "" : parts_.front().op.implementation(); }
+
+ private:
+  struct Part {
+    OneDnnOp op;
+    int64_t src_offset, dst_offset;
+  };
+
+  Status PrepareByOutput(const float* weight, const float* bias, const Epilogue& epilogue) {
+    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), outputs_ / 64));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t first = outputs_ * i / count, last = outputs_ * (i + 1) / count;
+      PLUMB_ASSIGN_OR_RETURN(OneDnnOp op, MakeInnerProduct(1, inputs_, last - first, weight + first * inputs_,
+                                                           bias ? bias + first : nullptr, epilogue));
+      parts_.push_back({std::move(op), 0, first});
+    }
+    return Status::Ok();
+  }
+
+  Status PrepareByRow(const float* weight, const float* bias, const Epilogue& epilogue) {
+    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), rows_));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t first = rows_ * i / count, last = rows_ * (i + 1) / count;
+      PLUMB_ASSIGN_OR_RETURN(OneDnnOp op, MakeInnerProduct(last - first, inputs_, outputs_, weight, bias, epilogue));
+      parts_.push_back({std::move(op), first * inputs_, first * outputs_});
+    }
+    return Status::Ok();
+  }
+
+  int64_t rows_ = 1, inputs_ = 0, outputs_ = 0;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_inner_product = {InnerProductKernel::Supports, MakeKernel<InnerProductKernel>};
+
+}  // namespace plumb::x86

@@ -1,0 +1,22 @@
+#include "device/x86/kernel_list.h"
+
+#include "device/x86/fused_tail.h"
+
+namespace plumb::x86 {
+
+const std::vector<KernelRow>& KernelList() {
+  static const std::vector<KernelRow>* rows = new std::vector<KernelRow>{
+#define PLUMB_X86_KERNEL(op, name, file) {#name, OpKind::k##op, kernel_##name.supports, kernel_##name.create},
+#include "device/x86/kernel_list.def"
+#undef PLUMB_X86_KERNEL
+  };
+  return *rows;
+}
+
+bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs) {
+  std::vector<const Layer*> members = group.members;
+  members.push_back(&next);
+  return ReadGroup(members, blobs).ok();
+}
+
+}  // namespace plumb::x86

@@ -1,0 +1,34 @@
+// The X86 device's ordered kernel list and its fusion rule. A kernel is one row of kernel_list.def and one file, which
+// defines
+//   const KernelFunctions kernel_<name>;
+#ifndef PLUMB_DEVICE_X86_KERNEL_LIST_H_
+#define PLUMB_DEVICE_X86_KERNEL_LIST_H_
+
+#include <memory>
+#include <vector>
+
+#include "device/kernel.h"
+
+namespace plumb::x86 {
+
+struct KernelFunctions {
+  Status (*supports)(const KernelSpec& spec);
+  std::unique_ptr<Kernel> (*create)(const KernelSpec& spec);
+};
+
+template <class K>
+std::unique_ptr<Kernel> MakeKernel(const KernelSpec& spec) {
+  return std::make_unique<K>();
+}
+
+const std::vector<KernelRow>& KernelList();
+// Whether `next` may join the group: some kernel must be able to compute the longer group.
+bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs);
+
+#define PLUMB_X86_KERNEL(op, name, file) extern const KernelFunctions kernel_##name;
+#include "device/x86/kernel_list.def"
+#undef PLUMB_X86_KERNEL
+
+}  // namespace plumb::x86
+
+#endif  // PLUMB_DEVICE_X86_KERNEL_LIST_H_

@@ -1,0 +1,200 @@
+// Networks on X86 against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with channel counts
+// that do and do not fill their blocks, batches and several thread counts.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "device/x86/onednn.h"
+#include "op/binary.h"
+#include "op/concat.h"
+#include "op/convolution.h"
+#include "op/inner_product.h"
+#include "op/pooling.h"
+#include "op/softmax.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+Tensor Random(const Shape& shape, uint32_t seed, float scale) {
+  Tensor tensor = Tensor::Create(DType::kF32, shape).value();
+  std::mt19937 engine(seed);
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    tensor.data<float>()[i] = scale * (static_cast<float>(engine() >> 8) / 8388608.0f - 1);
+  }
+  return tensor;
+}
+
+// Builds a graph layer by layer; every method returns the new blob's name.
+class Builder {
+ public:
+  Builder(int64_t batch, int64_t channels, int64_t size) {
+    graph->source = "test";
+    graph->inputs = {{"x", DType::kF32, {batch, channels, size, size}}};
+  }
+
+  std::string Conv(const std::string& in, int from, int to, int kernel, int stride = 1, int group = 1,
+                   int activation = 0) {
+    ConvolutionParam p;
+    p.group = group, p.in_channels_per_group = from / group, p.out_channels = to, p.kernel_h = p.kernel_w = kernel;
+    p.stride_h = p.stride_w = stride, p.bias = true, p.pad_type = kPadSame, p.activation = activation;
+    Layer& layer = Add("Convolution", {in}, std::make_shared<ConvolutionParam>(p));
+    const float fan_in = static_cast<float>(from / group * kernel * kernel);
+    layer.resources["weight"] = Random({to, from / group, kernel, kernel}, Seed(), std::sqrt(6 / fan_in));
+    layer.resources["bias"] = Random({to}, Seed(), 0.1f);
+    return layer.outputs[0];
+  }
+  std::string Simple(const char* type, std::vector<std::string> in) {
+    return Add(type, std::move(in), nullptr).outputs[0];
+  }
+  std::string Constant(const char* type, const std::string& in, int64_t channels, float scale) {
+    Layer& layer = Add(type, {in}, nullptr);
+    layer.resources["element"] = Random({channels}, Seed(), scale);
+    return layer.outputs[0];
+  }
+  std::string Pool(const std::string& in, int type, int kernel, int stride) {
+    PoolingParam p;
+    p.pool_type = type, p.kernel_h = p.kernel_w = kernel, p.stride_h = p.stride_w = stride;
+    return Add("Pooling", {in}, std::make_shared<PoolingParam>(p)).outputs[0];
+  }
+  std::string FullyConnected(const std::string& in, int64_t from, int to) {
+    InnerProductParam p;
+    p.num_output = to, p.has_bias = true;
+    Layer& layer = Add("InnerProduct", {in}, std::make_shared<InnerProductParam>(p));
+    layer.resources["weight"] = Random({to, from}, Seed(), std::sqrt(6 / static_cast<float>(from)));
+    layer.resources["bias"] = Random({to}, Seed(), 0.1f);
+    return layer.outputs[0];
+  }
+
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+
+ private:
+  uint32_t Seed() { return static_cast<uint32_t>(graph->layers.size() * 10 + graph->layers.back().resources.size()); }
+
+  Layer& Add(const std::string& type, std::vector<std::string> in, std::shared_ptr<OpParam> param) {
+    Layer layer;
+    const OpDef* op = FindOp(type);
+    layer.kind = op->kind, layer.type = type, layer.index = static_cast<int>(graph->layers.size());
+    layer.name = "layer" + std::to_string(layer.index);
+    layer.inputs = std::move(in), layer.outputs = {"blob" + std::to_string(layer.index)};
+    layer.param = param != nullptr ? param : op->make_param();
+    graph->layers.push_back(layer);
+    graph->outputs = layer.outputs;
+    return graph->layers.back();
+  }
+};
+
+Tensor RunOn(const std::shared_ptr<Graph>& graph, const std::string& device, const NetworkOptions& options,
+             std::vector<std::string>* kernels = nullptr) {
+  auto network = CreateNetwork(graph, device, options);
+  EXPECT_TRUE(network.ok()) << network.status().ToString();
+  if (!network.ok()) return {};
+  EXPECT_TRUE((*network)->SetInput("x", Random(graph->inputs[0].shape, 7, 1)).ok());
+  for (int forward = 0; forward < 2; ++forward) {
+    const Status status = (*network)->Forward();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  for (const StepInfo* step : (*network)->steps()) {
+    if (kernels != nullptr) kernels->push_back(step->kernel);
+  }
+  return (*network)->GetOutput(graph->outputs[0]).value();
+}
+
+// Fused and unfused, on one, two and three threads, must agree with NAIVE; returns the kernels of the fused network.
+std::vector<std::string> ExpectLikeNaive(const Builder& builder) {
+  const Tensor want = RunOn(builder.graph, "NAIVE", {});
+  double largest = 0;
+  for (int64_t i = 0; i < want.NumElements(); ++i) largest = std::max(largest, std::fabs(want.ValueAt(i)));
+  EXPECT_GT(largest, 1e-4);
+  std::vector<std::string> kernels;
+  for (const bool unfuse : {true, false}) {
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE("unfuse " + std::to_string(unfuse) + ", threads " + std::to_string(threads));
+      NetworkOptions options;
+      options.num_threads = threads;
+      options.unfuse = unfuse;
+      kernels.clear();
+      const Tensor got = RunOn(builder.graph, "X86", options, &kernels);
+      if (got.empty()) continue;
+      EXPECT_EQ(got.shape(), want.shape());
+      double worst = 0;
+      for (int64_t i = 0; i < want.NumElements(); ++i) {
+        worst = std::max(worst, std::fabs(got.ValueAt(i) - want.ValueAt(i)));
+      }
+      EXPECT_LT(worst, 1e-5 * largest);
+    }
+  }
+  return kernels;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(X86Network, FusesResidualBlock) {
+  for (const int64_t batch : {1, 3}) {
+    Builder b(batch, 3, 19);
+    const std::string stem = b.Pool(b.Simple("ReLU", {b.Conv("x", 3, 40, 3, 2)}), kPoolMax, 3, 2);
+    const std::string middle = b.Simple("ReLU", {b.Conv(stem, 40, 24, 1)});
+    const std::string sum = b.Simple("ReLU", {b.Simple("Add", {b.Conv(middle, 24, 40, 3), stem})});
+    const std::string other = b.Conv(sum, 40, 40, 1);
+    b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
+    EXPECT_EQ(ExpectLikeNaive(b),
+              (Names{"x86/convolution_blocked", "x86/pooling", "x86/convolution_blocked", "x86/convolution_blocked",
+                     "x86/convolution_blocked", "x86/convolution_blocked"}));
+  }
+}
+
+TEST(X86Network, FoldsScalesIntoConvolutions) {
+  Builder b(2, 5, 9);
+  const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
+  b.Conv(b.Simple("ReLU", {scaled}), 20, 9, 1);
+  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked"}));
+}
+
+// As in densely connected networks: nested concatenations, each read by a scaled branch too.
+TEST(X86Network, ConcatenatesInPlace) {
+  for (const int growth : {16, 12}) {  // 12 channels do not fill a block: copied
+    for (const int64_t batch : {1, 2}) {
+      Builder b(batch, 3, 8);
+      std::string all = b.Conv("x", 3, 2 * growth, 3);
+      int channels = 2 * growth;
+      for (int i = 0; i < 3; ++i, channels += growth) {
+        const std::string scaled = b.Constant("Add", b.Constant("Mul", all, channels, 1.5f), channels, 0.5f);
+        all = b.Simple("Concat", {all, b.Conv(b.Simple("ReLU", {scaled}), channels, growth, 3)});
+      }
+      b.Pool(all, kPoolAverage, 0, 1);
+      ExpectLikeNaive(b);
+    }
+  }
+}
+
+TEST(X86Network, Classifies) {
+  Builder b(2, 3, 16);
+  const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
+  const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
+  b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
+  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked", "x86/convolution_blocked",
+                                       "x86/pooling", "x86/inner_product", "x86/softmax"}));
+}
+
+TEST(X86Network, MixesLayouts) {
+  Builder b(1, 6, 9);
+  const std::string grouped = b.Conv("x", 6, 12, 3, 1, 3);  // groups cut blocks: plain
+  const std::string blocked = b.Conv(grouped, 12, 20, 3);
+  b.Simple("Concat",
+           {blocked, grouped, b.Simple("Add", {b.Conv(grouped, 12, 20, 1), b.Pool(blocked, kPoolMax, 3, 1)})});
+  ExpectLikeNaive(b);
+}
+
+// The convolution reads the blob that is added: it must not be overwritten.
+TEST(X86Network, AddsItsOwnInput) {
+  Builder b(1, 16, 9);
+  const std::string stem = b.Conv("x", 16, 16, 1);
+  b.Simple("ReLU", {b.Simple("Add", {stem, b.Conv(stem, 16, 16, 3)})});
+  ExpectLikeNaive(b);
+}
+
+}  // namespace
+}  // namespace plumb

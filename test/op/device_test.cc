@@ -1,0 +1,105 @@
+#include "op/device_test.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "device/naive/naive_op.h"
+#include "plumb/plumb.h"
+#include "util/op_graph.h"
+
+namespace plumb {
+namespace {
+
+struct Reference {
+  std::vector<Tensor> outputs, taus;
+};
+
+Result<Reference> Compute(const OpInstance& instance) {
+  Reference reference;
+  std::vector<Tensor> inputs;
+  NaiveArgs args{instance.layer(), {}, {}};
+  BoundArgs bound;
+  for (const Tensor& t : instance.inputs) inputs.push_back(IsFloat(t.dtype()) ? t.ConvertedTo(DType::kF64).value() : t);
+  for (const Tensor& t : inputs) args.inputs.push_back(&t);
+  for (const BlobInfo& out : instance.outputs) {
+    reference.outputs.push_back(Tensor::Zeros(IsFloat(out.dtype) ? DType::kF64 : out.dtype, out.shape).value());
+    reference.taus.push_back(Tensor::Zeros(DType::kF64, out.shape).value());
+  }
+  for (Tensor& t : reference.outputs) args.outputs.push_back(&t);
+  for (Tensor& t : reference.taus) bound.tau.push_back(&t);
+  const NaiveOp& op = GetNaiveOp(instance.layer().kind);
+  bound.level = op.max_level;
+  PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, bound));
+  return reference;
+}
+
+// One element: NaN and infinities by class, else E = |error| / tau.
+void Judge(double want, double tau, float got, int64_t index, double* worst, double* squares) {
+  const float rounded = static_cast<float>(want);
+  if (!std::isfinite(rounded)) {
+    const bool same = std::isnan(rounded) ? std::isnan(got) : got == rounded;
+    EXPECT_TRUE(same) << "element " << index << " is " << got << ", expected " << rounded;
+    return;
+  }
+  const double error = tau == 0 ? static_cast<double>(got) - rounded : static_cast<double>(got) - want;
+  const double excess = error == 0 ? 0 : std::fabs(error) / tau;  // infinite for tau = 0
+  if (!(excess <= 1)) {
+    ADD_FAILURE() << "element " << index << " is " << got << ", expected " << want << " +- " << tau;
+  }
+  *worst = std::max(*worst, excess);
+  *squares += 64 * excess * excess;
+}
+
+void CompareFloats(const Tensor& want, const Tensor& tau, const Tensor& got) {
+  double worst = 0, squares = 0;
+  for (int64_t i = 0; i < got.NumElements() && !testing::Test::HasFailure(); ++i) {
+    Judge(want.ValueAt(i), tau.ValueAt(i), got.data<float>()[i], i, &worst, &squares);
+  }
+  const double r = std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, got.NumElements())));
+  EXPECT_LE(r, 2) << "rms of the errors; the worst element reaches E = " << worst;
+}
+
+Result<std::vector<Tensor>> RunOn(const OpInstance& instance, const std::string& device) {
+  NetworkOptions options;
+  options.num_threads = 2;
+  PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(std::make_shared<Graph>(instance.graph), device, options));
+  for (const GraphInput& input : instance.graph.inputs) {
+    const auto& names = instance.layer().inputs;
+    const size_t at = static_cast<size_t>(std::find(names.begin(), names.end(), input.name) - names.begin());
+    PLUMB_RETURN_IF_ERROR(network->SetInput(input.name, instance.inputs[at]));
+  }
+  PLUMB_RETURN_IF_ERROR(network->Forward());
+  std::vector<Tensor> outputs;
+  for (const std::string& name : instance.layer().outputs) {
+    PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), network->GetOutput(name));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+void TestOnDevice(const OpCase& op_case, const std::string& device) {
+  if (!op_case.refused.empty()) return;
+  auto instance = Instantiate(op_case);
+  ASSERT_TRUE(instance.ok()) << instance.status().ToString();
+  auto got = RunOn(*instance, device);
+  if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  auto want = Compute(*instance);
+  if (!want.ok() && want.status().message() == "no bound yet") GTEST_SKIP() << want.status().message();
+  ASSERT_TRUE(want.ok()) << want.status().ToString();
+  for (size_t i = 0; i < got->size(); ++i) {
+    const Tensor& out = (*got)[i];
+    ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
+    if (out.dtype() == DType::kF32) {
+      CompareFloats(want->outputs[i], want->taus[i], out);
+      continue;
+    }
+    for (int64_t k = 0; k < out.NumElements(); ++k) {
+      ASSERT_EQ(out.ValueAt(k), want->outputs[i].ValueAt(k)) << "element " << k;
+    }
+  }
+}
+
+}  // namespace plumb
