@@ -1,0 +1,53 @@
+// The report as a table for spreadsheets and pandas: one row per layer output and device (RFC 4180 quoting).
+#include <cstdio>
+
+#include "check/report_util.h"
+
+namespace plumb {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string Num(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+std::string Diff(const DiffMetrics& m, const Shape& shape) {
+  return Num(m.max_abs) + "," + Num(m.max_rel) + "," + Num(m.cosine) + "," + Num(m.snr_db) + "," +
+         Quoted(m.worst < 0 ? "" : Coordinates(m.worst, shape));
+}
+
+}  // namespace
+
+std::string FormatCsv(const std::vector<RunReport>& runs) {
+  std::string csv =
+      "device,index,name,type,kernel,blob,dtype,shape,verdict,reason,E,R,R_channel,introduced_max_abs,introduced_max_rel,"
+      "introduced_cosine,introduced_snr_db,introduced_worst,inherited_max_abs,inherited_max_rel,inherited_cosine,"
+      "inherited_snr_db,inherited_worst,nan,inf,expected_nan,expected_inf,seconds\n";
+  for (const RunReport& run : runs) {
+    for (const LayerReport& layer : run.layers) {
+      const std::string head = run.device + "," + std::to_string(layer.step.index) + "," + Quoted(layer.step.name) + "," +
+                               TypesOf(layer.step) + "," + layer.step.kernel + ",";
+      if (layer.outputs.empty()) {
+        csv += head + ",,," + VerdictName(layer.verdict) + "," + Quoted(layer.reason) + std::string(18, ',') + "\n";
+      }
+      for (const OutputReport& o : layer.outputs) {
+        csv += head + Quoted(o.blob) + "," + DTypeName(o.dtype) + "," + Quoted(o.shape.ToString()) + "," + VerdictName(o.verdict) +
+               "," + Quoted(o.reason) + "," + Num(o.excess) + "," + Num(o.rms_excess) + "," + Num(o.channel_excess) + "," +
+               Diff(o.introduced, o.shape) + "," + Diff(o.inherited, o.shape) + "," + std::to_string(o.introduced.nan_a) + "," +
+               std::to_string(o.introduced.inf_a) + "," + std::to_string(o.introduced.nan_b) + "," +
+               std::to_string(o.introduced.inf_b) + "," + Num(layer.device_seconds) + "\n";
+      }
+    }
+  }
+  return csv;
+}
+
+}  // namespace plumb

@@ -1,0 +1,172 @@
+// The report that a machine reads (schema: doc/check.md, test/data/check.schema.json). NaN and infinities, which JSON has
+// not, are the strings "nan", "inf", "-inf".
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "check/report_util.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Num(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json ToJson(const DiffMetrics& m, const Shape& shape) {
+  Json json;
+  json["count"] = m.count;
+  json["max_abs"] = Num(m.max_abs);
+  json["max_rel"] = Num(m.max_rel);
+  json["cosine"] = Num(m.cosine);
+  json["snr_db"] = Num(m.snr_db);
+  json["max_ulp"] = Num(m.max_ulp);
+  json["nan"] = {m.nan_a, m.nan_b};
+  json["inf"] = {m.inf_a, m.inf_b};
+  json["worst"] = nullptr;
+  if (m.worst >= 0) {
+    json["worst"] = {{"index", m.worst}, {"at", Coordinates(m.worst, shape)}, {"value", Num(m.worst_a)}, {"expected", Num(m.worst_b)}};
+  }
+  return json;
+}
+
+Json ToJson(const OutputReport& o) {
+  Json json;
+  json["blob"] = o.blob;
+  json["slot"] = o.slot;
+  json["dtype"] = DTypeName(o.dtype);
+  json["shape"] = o.shape.dims();
+  json["layout"] = o.layout;
+  json["verdict"] = VerdictName(o.verdict);
+  json["reason"] = o.reason;
+  json["E"] = Num(o.excess);
+  json["R"] = Num(o.rms_excess);
+  json["R_channel"] = Num(o.channel_excess);
+  json["slope"] = Num(o.slope);
+  json["slope_z"] = Num(o.slope_z);
+  json["smallest_fault"] = Num(o.smallest_fault);
+  json["bound_level"] = o.level;
+  json["introduced"] = ToJson(o.introduced, o.shape);
+  json["inherited"] = ToJson(o.inherited, o.shape);
+  json["total"] = ToJson(o.total, o.shape);
+  return json;
+}
+
+Json NodesOf(const StepInfo& step) {
+  Json nodes = Json::array();
+  for (const MemberInfo& member : step.members) {
+    for (const std::string& node : member.nodes) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+Json Identity(const LayerReport& layer) {
+  Json json;
+  json["index"] = layer.step.index;
+  json["name"] = layer.step.name;
+  json["type"] = layer.step.type;
+  json["outputs"] = Json::array();
+  for (const PortInfo& port : layer.step.outputs) json["outputs"].push_back(port.blob);
+  json["nodes"] = NodesOf(layer.step);
+  return json;
+}
+
+Json ToJson(const LayerReport& layer) {
+  Json json;
+  json["index"] = layer.step.index;
+  json["name"] = layer.step.name;
+  json["type"] = layer.step.type;
+  json["members"] = Json::array();
+  for (const MemberInfo& m : layer.step.members) json["members"].push_back({{"index", m.index}, {"name", m.name}, {"type", m.type}});
+  json["nodes"] = NodesOf(layer.step);
+  json["device"] = layer.step.device;
+  json["kernel"] = layer.step.kernel;
+  json["kernel_detail"] = layer.step.detail;
+  json["refused"] = layer.step.refusals;
+  json["fallback"] = layer.step.fallback;
+  json["seconds"] = layer.device_seconds;
+  json["verdict"] = VerdictName(layer.verdict);
+  json["reason"] = layer.reason;
+  json["outputs"] = Json::array();
+  for (const OutputReport& output : layer.outputs) json["outputs"].push_back(ToJson(output));
+  return json;
+}
+
+Json Top(const Tensor& tensor) {
+  Json top = Json::array();
+  for (int64_t i : TopIndices(tensor, 5)) top.push_back({{"index", i}, {"value", Num(tensor.ValueAt(i))}});
+  return top;
+}
+
+Json Extent(const Tensor& tensor) {
+  const Range range = RangeOf(tensor);
+  return {{"min", Num(range.min)}, {"max", Num(range.max)}, {"mean", Num(range.mean)}};
+}
+
+Json ToJson(const OutputSummary& output) {
+  Json json;
+  json["name"] = output.name;
+  json["dtype"] = DTypeName(output.device.dtype());
+  json["shape"] = output.device.shape().dims();
+  json["device"] = Extent(output.device);
+  if (!output.reference.empty()) json["reference"] = Extent(output.reference);
+  if (!IsScoreVector(output.device.shape())) return json;
+  json["device"]["top5"] = Top(output.device);
+  if (output.reference.empty()) return json;
+  json["reference"]["top5"] = Top(output.reference);
+  json["top1_changed"] = TopIndices(output.device, 1) != TopIndices(output.reference, 1);
+  return json;
+}
+
+Json ToJson(const CheckSubject& subject, const RunReport& run) {
+  Json json;
+  json["device"] = run.device;
+  json["device_description"] = run.device_description;
+  json["isa"] = subject.isa;
+  json["threads"] = subject.num_threads;
+  json["verdict"] = VerdictName(run.verdict);
+  json["summary"] = FormatSummary(subject, run);
+  json["aligned"] = run.Count(Verdict::kAligned);
+  json["grey"] = run.Count(Verdict::kGrey);
+  json["wrong"] = run.Count(Verdict::kWrong);
+  json["not_tested"] = run.Count(Verdict::kNotTested);
+  json["compared_values"] = run.compared_values;
+  json["first_wrong"] = nullptr;
+  if (run.first_wrong >= 0) json["first_wrong"] = Identity(run.layers[static_cast<size_t>(run.first_wrong)]);
+  json["outputs"] = Json::array();
+  for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
+  json["layers"] = Json::array();
+  for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer));
+  return json;
+}
+
+}  // namespace
+
+std::string FormatJson(const CheckSubject& subject, const std::vector<RunReport>& runs) {
+  Json json;
+  json["format"] = "plumb-check";
+  json["version"] = 1;
+  json["model"] = subject.model;
+  json["num_layers"] = subject.num_layers;
+  json["weights"] = subject.weights;
+  json["weights_generated"] = subject.weights_generated;
+  json["seed"] = subject.seed;
+  json["inputs"] = subject.inputs;
+  json["rule"] = subject.rule;
+  json["reproduce"] = subject.reproduce;
+  bool any_wrong = false, any_grey = false, any_tested = false;
+  for (const RunReport& run : runs) {
+    any_wrong = any_wrong || run.verdict == Verdict::kWrong;
+    any_grey = any_grey || run.verdict == Verdict::kGrey;
+    any_tested = any_tested || run.verdict != Verdict::kNotTested;
+  }
+  json["verdict"] = VerdictName(any_wrong ? Verdict::kWrong : any_grey ? Verdict::kGrey : any_tested ? Verdict::kAligned : Verdict::kNotTested);
+  json["runs"] = Json::array();
+  for (const RunReport& run : runs) json["runs"].push_back(ToJson(subject, run));
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace plumb
