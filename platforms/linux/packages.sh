@@ -9,8 +9,9 @@ build_packages=(
   libcli11-dev nlohmann-json3-dev libstb-dev
   libgtest-dev libbenchmark-dev
 )
-# To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions.
-test_packages=(clang libclang-rt-14-dev valgrind)
+# To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy
+# reads our .npy files.
+test_packages=(clang libclang-rt-14-dev valgrind python3-numpy)
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
 install_missing() {

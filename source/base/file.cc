@@ -15,8 +15,8 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kMapFrom = size_t{1} << 20;      // below this a read() is cheaper than page faults
-constexpr size_t kMaxPerCall = size_t{1} << 30;   // the kernel moves at most 0x7ffff000 bytes per call
+constexpr size_t kMapFrom = size_t{1} << 20;     // below this a read() is cheaper than page faults
+constexpr size_t kMaxPerCall = size_t{1} << 30;  // the kernel moves at most 0x7ffff000 bytes per call
 
 class Descriptor {
  public:

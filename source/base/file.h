@@ -1,8 +1,8 @@
 // Whole files in and out: ReadFile maps or reads a file, AtomicFile writes one that is either complete or not there.
 //
-// Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB per
-// call and may write less; both are handled here, so that nobody else loops over write().
-// Threading: values; one AtomicFile serves one thread at a time.
+// Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB
+// per call and may write less; both are handled here, so that nobody else loops over write(). Threading: values; one
+// AtomicFile serves one thread at a time.
 #ifndef PLUMB_BASE_FILE_H_
 #define PLUMB_BASE_FILE_H_
 
@@ -29,8 +29,9 @@ class FileBytes {
   std::string_view text() const { return {static_cast<const char*>(owner_.get()), size_}; }
   // Keeps data() alive, e.g. for Tensor::View over it.
   const std::shared_ptr<void>& owner() const { return owner_; }
-  // Gives the pages in front of `offset` back to the operating system when the file is mapped, so that a reader that goes
-  // through a large file once does not count it in the process's memory. The bytes stay readable (from the file again).
+  // Gives the pages in front of `offset` back to the operating system when the file is mapped, so that a reader that
+  // goes through a large file once does not count it in the process's memory. The bytes stay readable (from the file
+  // again).
   void DropBefore(size_t offset) const;
 
  private:
@@ -43,8 +44,8 @@ class FileBytes {
 // read, files of 1 MiB and more are mapped.
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
 
-// A file under construction: `<path>.part` until Commit renames it to `path`; removed when it is never committed. A path
-// that exists and is no regular file (/dev/stdout, a pipe) is written directly. One writer per path at a time.
+// A file under construction: `<path>.part` until Commit renames it to `path`; removed when it is never committed. A
+// path that exists and is no regular file (/dev/stdout, a pipe) is written directly. One writer per path at a time.
 class AtomicFile {
  public:
   static Result<AtomicFile> Create(std::string path);
