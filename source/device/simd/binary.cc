@@ -33,11 +33,8 @@ HWY_INLINE V32 PowV(F32 d, V32 a, V32 b) {
   const V32 infinity = Set(d, kInfinity);
   const auto plain = And(And(Gt(a, Zero(d)), Lt(a, infinity)), Lt(Abs(b), infinity));
   if (HWY_UNLIKELY(!AllTrue(d, plain))) return PowLaneByLane(d, a, b);
-  const F64 wide;
-  const HalfF32 half;
-  const V64 lower = PowF64(wide, PromoteTo(wide, LowerHalf(half, a)), PromoteTo(wide, LowerHalf(half, b)));
-  const V64 upper = PowF64(wide, PromoteTo(wide, UpperHalf(half, a)), PromoteTo(wide, UpperHalf(half, b)));
-  return Combine(d, DemoteTo(half, upper), DemoteTo(half, lower));
+  const Wide base = Widen(d, a), exponent = Widen(d, b);
+  return Narrow(d, {PowF64(F64(), base.low, exponent.low), PowF64(F64(), base.high, exponent.high)});
 }
 
 #define PLUMB_SIMD_BINARY(name, vector, ...)                                         \

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-#include "device/simd/loop-inl.h"
+#include "device/simd/reduce-inl.h"
 #include "device/simd/unary.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
@@ -19,9 +19,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
-using HalfF32 = Half<F32>;
-using F64 = Rebind<double, HalfF32>;
-using V64 = Vec<F64>;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 HWY_INLINE V32 KeepNaN(V32 x, V32 y) { return IfThenElse(Eq(x, x), y, x); }
@@ -105,11 +102,8 @@ HWY_INLINE V32 GeluV(F32 d, V32 x) {
 // Applies op to both halves of x in float64.
 template <class Op>
 HWY_INLINE V32 ThroughF64(F32 d, V32 x, const Op& op) {
-  const F64 wide;
-  const HalfF32 narrow;
-  const V64 lower = op(wide, PromoteTo(wide, LowerHalf(narrow, x)));
-  const V64 upper = op(wide, PromoteTo(wide, UpperHalf(narrow, x)));
-  return Combine(d, DemoteTo(narrow, upper), DemoteTo(narrow, lower));
+  const Wide wide = Widen(d, x);
+  return Narrow(d, {op(F64(), wide.low), op(F64(), wide.high)});
 }
 
 // One lane at a time with the C library, for arguments that the vector code does not cover.

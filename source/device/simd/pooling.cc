@@ -57,15 +57,6 @@ struct SumOp {
   }
 };
 
-// Where a lane holds NaN, Max returns NaN or its second argument; either order ORed is NaN then, and the maximum else.
-struct MaxOp {
-  static constexpr float kNeutral = -std::numeric_limits<float>::infinity();
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return Or(Max(a, b), Max(b, a));
-  }
-};
-
 // line[i] = op over `rows` rows of src[row * stride + i], i in [0, n).
 template <class Op, int kRows>
 HWY_INLINE void ReduceRows(const float* src, int64_t stride, int64_t rows, float* line, int64_t n) {
@@ -242,19 +233,25 @@ void RunPoolPlane(const PoolParams& p, int block, const float* src, float* dst, 
 
 template <int kBlock>
 void GlobalAverageBlocked(const float* src, int64_t pixels, float* dst) {
-  const CappedTag<float, kBlock> d;
+  const F64 d;
+  const HalfF32 half;
+  const V64 count = Set(d, static_cast<double>(pixels));
   for (size_t part = 0; part < kBlock; part += Lanes(d)) {
-    const auto sum = SumStrided(d, src + part, pixels, kBlock);
-    StoreU(Mul(sum, Set(d, 1.0f / static_cast<float>(pixels))), d, dst + part);
+    V64 even = Zero(d), odd = Zero(d);
+    int64_t i = 0;
+    for (; i + 2 <= pixels; i += 2) {
+      even = Add(even, PromoteTo(d, LoadU(half, src + i * kBlock + part)));
+      odd = Add(odd, PromoteTo(d, LoadU(half, src + (i + 1) * kBlock + part)));
+    }
+    if (i < pixels) even = Add(even, PromoteTo(d, LoadU(half, src + i * kBlock + part)));
+    StoreU(DemoteTo(half, Div(Add(even, odd), count)), half, dst + part);
   }
 }
 
 void RunGlobalAverage(int block, const float* src, int64_t pixels, float* dst) {
-  switch (block) {
-    case 8: return GlobalAverageBlocked<8>(src, pixels, dst);
-    case 16: return GlobalAverageBlocked<16>(src, pixels, dst);
-    default: *dst = static_cast<float>(SumRow(src, pixels) / static_cast<double>(pixels));
-  }
+  if (block == 8) return GlobalAverageBlocked<8>(src, pixels, dst);
+  if (block == 16) return GlobalAverageBlocked<16>(src, pixels, dst);
+  *dst = static_cast<float>(SumRow(src, pixels) / static_cast<double>(pixels));
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE

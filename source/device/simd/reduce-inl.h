@@ -1,5 +1,5 @@
-// Sums whose error does not grow with the number of terms: short runs in float vectors, the runs added up in a second
-// level in float64.
+// Sums in float64 vectors: neither the error nor an overflow of a partial sum grows with the number of terms, and at
+// memory speed the wider additions cost little.
 #if defined(PLUMB_DEVICE_SIMD_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PLUMB_DEVICE_SIMD_REDUCE_INL_H_
 #undef PLUMB_DEVICE_SIMD_REDUCE_INL_H_
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "device/simd/loop-inl.h"
 #include "hwy/highway.h"
@@ -16,67 +17,134 @@
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
+using HalfF32 = Half<F32>;
+using F64 = Rebind<double, HalfF32>;
+using V64 = Vec<F64>;
+
 struct IdentityTerm {
-  template <class D, class V>
-  HWY_INLINE V operator()(D, V x) const {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
     return x;
   }
 };
 
-// Sum over src[i] of term(src[i]), i < n; contiguous. Runs of 16 vectors per accumulator, four accumulators. The terms
-// of a tail's missing elements must not count: `fill` is an x whose term is 0.
-template <class Term>
-HWY_INLINE double SumRow(const float* src, int64_t n, const Term& term, float fill = 0.0f) {
-  const F32 d;
+struct PlusOp {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return Add(a, b);
+  }
+};
+
+struct TimesOp {
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return Mul(a, b);
+  }
+};
+
+// op over term(src[i]) in float64, i < n, contiguous; `neutral` is op's neutral element.
+template <class Op, class Term>
+HWY_INLINE double FoldRow(const float* src, int64_t n, const Op& op, double neutral, const Term& term) {
+  const F64 d;
+  const HalfF32 half;
   const int64_t lanes = Lanes(d);
-  double total = 0;
+  V64 s0 = Set(d, neutral), s1 = s0, s2 = s0, s3 = s0;
   int64_t i = 0;
-  while (i + 4 * lanes <= n) {
-    const int64_t steps = std::min<int64_t>((n - i) / (4 * lanes), 16);
-    V32 s0 = Zero(d), s1 = Zero(d), s2 = Zero(d), s3 = Zero(d);
-    for (int64_t k = 0; k < steps; ++k, i += 4 * lanes) {
-      s0 = Add(s0, term(d, LoadU(d, src + i)));
-      s1 = Add(s1, term(d, LoadU(d, src + i + lanes)));
-      s2 = Add(s2, term(d, LoadU(d, src + i + 2 * lanes)));
-      s3 = Add(s3, term(d, LoadU(d, src + i + 3 * lanes)));
-    }
-    total += GetLane(SumOfLanes(d, Add(Add(s0, s1), Add(s2, s3))));
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = op(s0, term(PromoteTo(d, LoadU(half, src + i))));
+    s1 = op(s1, term(PromoteTo(d, LoadU(half, src + i + lanes))));
+    s2 = op(s2, term(PromoteTo(d, LoadU(half, src + i + 2 * lanes))));
+    s3 = op(s3, term(PromoteTo(d, LoadU(half, src + i + 3 * lanes))));
   }
-  for (; i < n; i += lanes) {
-    const int64_t left = n - i;
-    const V32 x = left >= lanes ? LoadU(d, src + i) : LoadPart(d, src + i, left, fill);
-    total += GetLane(SumOfLanes(d, term(d, x)));
-  }
-  return total;
+  for (; i + lanes <= n; i += lanes) s0 = op(s0, term(PromoteTo(d, LoadU(half, src + i))));
+  HWY_ALIGN double sums[kMaxLanes];
+  Store(op(op(s0, s1), op(s2, s3)), d, sums);
+  const CappedTag<double, 1> one;
+  auto total = Set(one, neutral);
+  for (int64_t k = 0; k < lanes; ++k) total = op(total, Set(one, sums[k]));
+  for (; i < n; ++i) total = op(total, term(Set(one, static_cast<double>(src[i]))));
+  return GetLane(total);
 }
 
+template <class Term>
+HWY_INLINE double SumRow(const float* src, int64_t n, const Term& term) {
+  return FoldRow(src, n, PlusOp(), 0.0, term);
+}
 HWY_INLINE double SumRow(const float* src, int64_t n) { return SumRow(src, n, IdentityTerm()); }
 
-// Sum over i < n of term(vector at src + i * stride); lanes stay apart. Runs of 16 in float, the runs in float64.
-template <class D, class Term>
-HWY_INLINE Vec<D> SumStrided(D d, const float* src, int64_t n, int64_t stride, const Term& term) {
-  const Half<D> half;
-  const Rebind<double, Half<D>> wide;
-  auto low = Zero(wide), high = Zero(wide);
-  for (int64_t begin = 0; begin < n; begin += 32) {
-    const int64_t end = std::min<int64_t>(begin + 32, n);
-    auto even = Zero(d), odd = Zero(d);
-    int64_t i = begin;
-    for (; i + 2 <= end; i += 2) {
-      even = Add(even, term(d, LoadU(d, src + i * stride)));
-      odd = Add(odd, term(d, LoadU(d, src + (i + 1) * stride)));
-    }
-    if (i < end) even = Add(even, term(d, LoadU(d, src + i * stride)));
-    const auto run = Add(even, odd);
-    low = Add(low, PromoteTo(wide, LowerHalf(half, run)));
-    high = Add(high, PromoteTo(wide, UpperHalf(half, run)));
-  }
-  return Combine(d, DemoteTo(half, high), DemoteTo(half, low));
+// The float64 values of a float vector, lower and upper half.
+struct Wide {
+  V64 low, high;
+};
+
+HWY_INLINE Wide Widen(F32, V32 x) {
+  const F64 d;
+  const HalfF32 half;
+  return {PromoteTo(d, LowerHalf(half, x)), PromoteTo(d, UpperHalf(half, x))};
 }
 
-template <class D>
-HWY_INLINE Vec<D> SumStrided(D d, const float* src, int64_t n, int64_t stride) {
-  return SumStrided(d, src, n, stride, IdentityTerm());
+HWY_INLINE V32 Narrow(F32 d, const Wide& x) {
+  const HalfF32 half;
+  return Combine(d, DemoteTo(half, x.high), DemoteTo(half, x.low));
+}
+
+// op over i < n of term(the float vector at src + i * stride), lanes apart.
+template <class Op, class Term>
+HWY_INLINE Wide FoldColumns(F32 d, const float* src, int64_t n, int64_t stride, const Op& op, double neutral,
+                            const Term& term) {
+  Wide sum{Set(F64(), neutral), Set(F64(), neutral)};
+  for (int64_t i = 0; i < n; ++i) {
+    const Wide x = Widen(d, LoadU(d, src + i * stride));
+    sum.low = op(sum.low, term(x.low));
+    sum.high = op(sum.high, term(x.high));
+  }
+  return sum;
+}
+
+// Max and Min that keep NaN: where a lane holds NaN, Highway's give NaN or the second argument, so one of the two
+// orders is NaN; ORed it stays NaN, and equal results stay themselves.
+struct MaxOp {
+  static constexpr float kNeutral = -std::numeric_limits<float>::infinity();
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return Or(Max(a, b), Max(b, a));
+  }
+};
+struct MinOp {
+  static constexpr float kNeutral = std::numeric_limits<float>::infinity();
+  template <class V>
+  HWY_INLINE V operator()(V a, V b) const {
+    return Or(Min(a, b), Min(b, a));
+  }
+};
+
+// op over the n floats at src.
+template <class Op>
+HWY_INLINE float ExtremeOfRow(const float* src, int64_t n, const Op& op) {
+  const F32 d;
+  const int64_t lanes = Lanes(d);
+  V32 a = Set(d, Op::kNeutral), b = a;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = op(a, LoadU(d, src + i));
+    b = op(b, LoadU(d, src + i + lanes));
+  }
+  for (; i < n; i += lanes) {
+    a = op(a, n - i >= lanes ? LoadU(d, src + i) : LoadPart(d, src + i, n - i, Op::kNeutral));
+  }
+  HWY_ALIGN float values[kMaxLanes];
+  Store(op(a, b), d, values);
+  const CappedTag<float, 1> one;
+  auto extreme = Set(one, Op::kNeutral);
+  for (int64_t k = 0; k < lanes; ++k) extreme = op(extreme, Set(one, values[k]));
+  return GetLane(extreme);
+}
+
+template <class Op>
+HWY_INLINE V32 ExtremeOfColumns(F32 d, const float* src, int64_t n, int64_t stride, const Op& op) {
+  V32 extreme = Set(d, Op::kNeutral);
+  for (int64_t i = 0; i < n; ++i) extreme = op(extreme, LoadU(d, src + i * stride));
+  return extreme;
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE
