@@ -3,38 +3,10 @@
 #include <algorithm>
 
 #include "base/threads.h"
+#include "device/simd/transpose.h"
 
 namespace plumb::x86 {
 namespace {
-
-constexpr int64_t kTile = 64;  // pixels at once: 64 * 16 floats stay in the first cache level
-
-template <int kBlock>
-void BlockFromPlain(const float* src, int64_t pixels, int channels, float* dst) {
-  for (int64_t tile = 0; tile < pixels; tile += kTile) {
-    const int64_t count = std::min(kTile, pixels - tile);
-    float* out = dst + tile * kBlock;
-    for (int c = 0; c < channels; ++c) {
-      const float* in = src + c * pixels + tile;
-      for (int64_t p = 0; p < count; ++p) out[p * kBlock + c] = in[p];
-    }
-    for (int c = channels; c < kBlock; ++c) {
-      for (int64_t p = 0; p < count; ++p) out[p * kBlock + c] = 0;
-    }
-  }
-}
-
-template <int kBlock>
-void PlainFromBlock(const float* src, int64_t pixels, int channels, float* dst) {
-  for (int64_t tile = 0; tile < pixels; tile += kTile) {
-    const int64_t count = std::min(kTile, pixels - tile);
-    const float* in = src + tile * kBlock;
-    for (int c = 0; c < channels; ++c) {
-      float* out = dst + c * pixels + tile;
-      for (int64_t p = 0; p < count; ++p) out[p] = in[p * kBlock + c];
-    }
-  }
-}
 
 // Calls one(image, channel block, channels in it) for every block, on all threads when the map is worth it.
 template <class F>
@@ -55,7 +27,7 @@ void ToBlocked(const MapShape& map, int block, const float* src, int64_t src_ima
   ForEachBlock(map, block, [&](int64_t image, int64_t index, int channels) {
     const float* in = src + image * src_image + index * block * map.pixels;
     float* out = dst + image * dst_image + index * block * map.pixels;
-    block == 16 ? BlockFromPlain<16>(in, map.pixels, channels, out) : BlockFromPlain<8>(in, map.pixels, channels, out);
+    simd::ToBlocked(block, in, map.pixels, channels, map.pixels, out);
   });
 }
 
@@ -63,7 +35,7 @@ void ToPlain(const MapShape& map, int block, const float* src, int64_t src_image
   ForEachBlock(map, block, [&](int64_t image, int64_t index, int channels) {
     const float* in = src + image * src_image + index * block * map.pixels;
     float* out = dst + image * dst_image + index * block * map.pixels;
-    block == 16 ? PlainFromBlock<16>(in, map.pixels, channels, out) : PlainFromBlock<8>(in, map.pixels, channels, out);
+    simd::ToPlain(block, in, channels, map.pixels, out, map.pixels);
   });
 }
 

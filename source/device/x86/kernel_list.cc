@@ -5,12 +5,19 @@
 namespace plumb::x86 {
 
 const std::vector<KernelRow>& KernelList() {
-  static const std::vector<KernelRow>* rows = new std::vector<KernelRow>{
+  static const std::vector<KernelRow>* list = [] {
+    auto* rows = new std::vector<KernelRow>{
 #define PLUMB_X86_KERNEL(op, name, file) {#name, OpKind::k##op, kernel_##name.supports, kernel_##name.create},
 #include "device/x86/kernel_list.def"
 #undef PLUMB_X86_KERNEL
-  };
-  return *rows;
+    };
+    // Operators that only move elements need no row: one kernel runs them all by their map.
+    for (const OpDef& op : AllOps()) {
+      if (op.map != nullptr) rows->push_back({"strided", op.kind, kernel_strided.supports, kernel_strided.create});
+    }
+    return rows;
+  }();
+  return *list;
 }
 
 bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs) {

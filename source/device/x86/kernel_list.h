@@ -28,6 +28,7 @@ bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs)
 #define PLUMB_X86_KERNEL(op, name, file) extern const KernelFunctions kernel_##name;
 #include "device/x86/kernel_list.def"
 #undef PLUMB_X86_KERNEL
+extern const KernelFunctions kernel_strided;
 
 }  // namespace plumb::x86
 

@@ -1,6 +1,8 @@
 // Element-wise operators of one input: the rows of device/simd/unary_*.def, in the layout in which the blob arrives.
 #include "device/simd/unary.h"
 
+#include <cmath>
+
 #include "base/threads.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
@@ -10,14 +12,50 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
 
+using simd::UnaryOp;
+
+// Computes n floats; dst may be src.
+using Function = void (*)(UnaryOp op, const simd::UnaryParams& params, const float* src, float* dst, size_t n);
+
+// Rare functions: the C library, in double, one element at a time.
+template <double (*f)(double)>
+void Scalar(UnaryOp, const simd::UnaryParams&, const float* src, float* dst, size_t n) {
+  for (size_t i = 0; i < n; ++i) dst[i] = static_cast<float>(f(static_cast<double>(src[i])));
+}
+
 struct Choice {
-  simd::UnaryOp op;
+  UnaryOp op = UnaryOp::kRelu;
   simd::UnaryParams params;
+  Function function = simd::Unary;
+};
+
+struct NamedOp {
+  const char* type;
+  UnaryOp op;
+  Function function = simd::Unary;
+};
+
+// Operators without parameters.
+const NamedOp kNamed[] = {
+    {"ReLU", UnaryOp::kRelu},         {"ReLU6", UnaryOp::kRelu6},
+    {"Sigmoid", UnaryOp::kSigmoid},   {"LogSigmoid", UnaryOp::kLogSigmoid},
+    {"Swish", UnaryOp::kSwish},       {"Tanh", UnaryOp::kTanh},
+    {"GELU", UnaryOp::kGelu},         {"Erf", UnaryOp::kErf},
+    {"Softplus", UnaryOp::kSoftplus}, {"Softsign", UnaryOp::kSoftsign},
+    {"Exp", UnaryOp::kExp},           {"Log", UnaryOp::kLog},
+    {"Sqrt", UnaryOp::kSqrt},         {"Rsqrt", UnaryOp::kRsqrt},
+    {"Abs", UnaryOp::kAbs},           {"Reciprocal", UnaryOp::kReciprocal},
+    {"Neg", UnaryOp::kNeg},           {"Floor", UnaryOp::kFloor},
+    {"Ceil", UnaryOp::kCeil},         {"Sign", UnaryOp::kSign},
+    {"Sin", UnaryOp::kSin},           {"Cos", UnaryOp::kCos},
+    {"Tan", {}, Scalar<std::tan>},    {"Asin", {}, Scalar<std::asin>},
+    {"Acos", {}, Scalar<std::acos>},  {"Atan", {}, Scalar<std::atan>},
 };
 
 Result<Choice> ChoiceOf(const Layer& layer) {
-  Choice choice{simd::UnaryOp::kRelu, {}};
-  if (layer.type == "ReLU") return choice;
+  for (const NamedOp& named : kNamed) {
+    if (layer.type == named.type) return Choice{named.op, {}, named.function};
+  }
   return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
 }
 
@@ -39,7 +77,7 @@ class UnaryKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(choice_, ChoiceOf(spec.layer()));
     float zero = 0;
-    simd::Unary(choice_.op, choice_.params, &zero, &zero, 1);
+    choice_.function(choice_.op, choice_.params, &zero, &zero, 1);
     keeps_zero_ = zero == 0;
     return Status::Ok();
   }
@@ -48,16 +86,14 @@ class UnaryKernel : public Kernel {
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
     ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
-      simd::Unary(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
+      choice_.function(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
     });
     if (!keeps_zero_) ZeroTailLanes(outputs[0]);
     return Status::Ok();
   }
 
-  std::string Detail() const override { return simd::UnaryName(choice_.op); }
-
  private:
-  Choice choice_{simd::UnaryOp::kRelu, {}};
+  Choice choice_;
   bool keeps_zero_ = true;
 };
 
