@@ -67,6 +67,7 @@ struct Graph {
   std::map<std::string, BlobScale> blob_scales;
   bool weights_generated = false;  // some resource came from the seeded generator
   uint64_t weight_seed = 0;
+  std::vector<std::string> notes;  // sentences about the file that a reader should see; nothing here is an error
 
   Graph() = default;
   Graph(Graph&&) = default;

@@ -1,0 +1,53 @@
+// Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
+//
+// The native format is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone takes the
+// x.tnnmodel beside it when there is one; otherwise the weights are drawn by a seeded generator (Graph::weights_generated,
+// Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist.
+// Errors name file, line or byte offset, layer and field. What the reader accepted but a user should know is in Graph::notes.
+// Threading: free functions without shared state.
+#ifndef PLUMB_MODEL_H_
+#define PLUMB_MODEL_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "plumb/graph.h"
+#include "plumb/shape.h"
+#include "plumb/status.h"
+
+namespace plumb {
+
+// Which files are a model. The format follows from the suffix of `structure`.
+struct ModelFiles {
+  std::string structure;  // x.tnnproto
+  std::string weights;    // x.tnnmodel; empty: the one beside the structure, else generated weights
+};
+
+constexpr uint64_t kDefaultSeed = 1;
+
+struct LoadOptions {
+  uint64_t seed = kDefaultSeed;  // of generated weights
+  bool random_weights = false;   // generate them even when there is a tnnmodel
+  bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
+  std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
+};
+
+// NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at once) or
+// InvalidArgument (options). The graph's shapes are inferred once and its weights are checked against them.
+Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options = {});
+Result<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
+
+struct SaveOptions {
+  int tnnmodel_version = 2;  // 1 or 2: the tnnmodel's magic. The tnnproto is always v2, which alone says dtypes.
+};
+
+// Writes PREFIX.tnnmodel and PREFIX.tnnproto; each is complete or not there. REQUIRES: the graph has all its weights.
+Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options = {});
+
+// The version of the generator that drew the weights, for reports: "philox4x32-10 v1".
+const char* WeightGeneratorVersion();
+
+}  // namespace plumb
+
+#endif  // PLUMB_MODEL_H_

@@ -1,0 +1,114 @@
+// LoadModel and SaveModel: chooses the format by suffix, then reads, completes and checks the graph.
+#include "plumb/model.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "format/tnn/model.h"
+#include "format/tnn/proto.h"
+#include "graph/random_weights.h"
+#include "graph/resources.h"
+
+namespace plumb {
+namespace {
+
+bool EndsWith(const std::string& text, const std::string& suffix) {
+  return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+bool Exists(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+Status CheckFormat(const std::string& path) {
+  if (path.empty()) return Status::InvalidArgument("no model is named; give a tnnproto file");
+  if (EndsWith(path, ".tnnproto")) return Status::Ok();
+  if (EndsWith(path, ".tnnmodel")) {
+    return Status::InvalidArgument("model '" + path + "' holds weights only; name its tnnproto (which takes the tnnmodel beside "
+                                   "it), or both");
+  }
+  if (EndsWith(path, ".onnx") || EndsWith(path, ".tflite")) {
+    return Status::NotSupported("model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
+                                " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
+  }
+  return Status::InvalidArgument("model '" + path + "' has no suffix that names a model format; expected .tnnproto");
+}
+
+// The tnnmodel to read, or empty when weights are to be generated.
+std::string WeightsOf(const ModelFiles& files, const LoadOptions& options) {
+  if (options.random_weights) return {};
+  if (!files.weights.empty()) return files.weights;
+  const std::string beside = files.structure.substr(0, files.structure.size() - 5) + "model";
+  return Exists(beside) ? beside : std::string();
+}
+
+Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) {
+  for (const auto& [name, shape] : shapes) {
+    bool found = false;
+    std::string known;
+    for (GraphInput& input : graph->inputs) {
+      known += (known.empty() ? "'" : ", '") + input.name + "'";
+      if (input.name != name) continue;
+      input.shape = shape;
+      found = true;
+    }
+    if (!found) {
+      return Status::InvalidArgument("model '" + graph->source + "': a shape is given for '" + name +
+                                     "', but the network inputs are " + (known.empty() ? "none" : known));
+    }
+  }
+  return Status::Ok();
+}
+
+Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure));
+  PLUMB_ASSIGN_OR_RETURN(tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
+  Graph& graph = proto.graph;
+  PLUMB_RETURN_IF_ERROR(SetInputShapes(options.input_shapes, &graph));
+  const std::string weights = WeightsOf(files, options);
+  if (!weights.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(weights));
+    PLUMB_RETURN_IF_ERROR(tnn::ReadModel(bytes, weights, proto.escaped, &graph));
+    if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  if (weights.empty()) PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/!weights.empty(), &graph));
+  return std::move(graph);
+}
+
+template <class Write>
+Result<AtomicFile> WritePart(const std::string& path, Write&& write) {
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  PLUMB_RETURN_IF_ERROR(write(&file));
+  return file;
+}
+
+}  // namespace
+
+Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
+  PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
+  return LoadTnn(files, options);
+}
+
+Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
+  return LoadModel(ModelFiles{path, ""}, options);
+}
+
+Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  Graph checked = graph;
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &checked));
+  PLUMB_ASSIGN_OR_RETURN(const std::string text, tnn::FormatProto(checked));
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile model, WritePart(prefix + ".tnnmodel", [&](AtomicFile* file) {
+                           const auto sink = [file](const void* data, size_t size) { return file->Write(data, size); };
+                           return tnn::WriteModel(checked, options.tnnmodel_version, sink);
+                         }));
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile proto,
+                         WritePart(prefix + ".tnnproto", [&](AtomicFile* file) { return file->Write(text); }));
+  PLUMB_RETURN_IF_ERROR(model.Commit());
+  return proto.Commit();
+}
+
+}  // namespace plumb

@@ -1,0 +1,123 @@
+#include "format/tnn/byte_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/tnn/types.h"
+
+namespace plumb::tnn {
+namespace {
+
+constexpr int32_t kMaxRank = 16;
+constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are handed back once copied
+
+bool IsNoBool(uint8_t byte) { return byte > 1; }
+
+std::string Field(const char* field) { return std::string("field '") + field + "'"; }
+
+}  // namespace
+
+Status ByteReader::Corrupt(size_t offset, const std::string& message) const {
+  return Status::CorruptModel("byte " + std::to_string(offset) + ": " + message);
+}
+
+Status ByteReader::Need(size_t size, const char* field) const {
+  if (size <= left()) return Status::Ok();
+  return Corrupt(offset_, Field(field) + " expects " + std::to_string(size) + " bytes, found " + std::to_string(left()) +
+                              " before the end of the file: it is cut short or corrupt; copy or convert it again");
+}
+
+Result<uint32_t> ByteReader::U32(const char* field) {
+  PLUMB_RETURN_IF_ERROR(Need(4, field));
+  const uint8_t* at = bytes_.data() + offset_;
+  offset_ += 4;
+  return static_cast<uint32_t>(at[0]) | static_cast<uint32_t>(at[1]) << 8 | static_cast<uint32_t>(at[2]) << 16 |
+         static_cast<uint32_t>(at[3]) << 24;
+}
+
+Result<int32_t> ByteReader::I32(const char* field) {
+  PLUMB_ASSIGN_OR_RETURN(const uint32_t value, U32(field));
+  return static_cast<int32_t>(value);
+}
+
+Result<std::string> ByteReader::String(const char* field) {
+  const size_t start = offset_;
+  PLUMB_ASSIGN_OR_RETURN(const int32_t length, I32(field));
+  if (length < 0) return Corrupt(start, Field(field) + " has the length " + std::to_string(length));
+  PLUMB_RETURN_IF_ERROR(Need(static_cast<size_t>(length), field));
+  std::string text(bytes_.text().substr(offset_, static_cast<size_t>(length)));
+  offset_ += static_cast<size_t>(length);
+  return text;
+}
+
+Result<bool> ByteReader::Bool8(const char* field) {
+  PLUMB_RETURN_IF_ERROR(Need(1, field));
+  const uint8_t value = bytes_.data()[offset_];
+  if (value > 1) return Corrupt(offset_, Field(field) + " expects 0 or 1, found " + std::to_string(value));
+  ++offset_;
+  return value != 0;
+}
+
+Result<bool> ByteReader::Bool32(const char* field) {
+  const size_t start = offset_;
+  PLUMB_ASSIGN_OR_RETURN(const int32_t value, I32(field));
+  if (value != 0 && value != 1) return Corrupt(start, Field(field) + " expects 0 or 1, found " + std::to_string(value));
+  return value != 0;
+}
+
+Result<Shape> ByteReader::Dims(const char* field) {
+  const size_t start = offset_;
+  PLUMB_ASSIGN_OR_RETURN(const int32_t rank, I32(field));
+  if (rank < 0 || rank > kMaxRank) {
+    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kMaxRank) + ", found " +
+                              std::to_string(rank));
+  }
+  Shape shape;
+  for (int32_t i = 0; i < rank; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(const int32_t dim, I32(field));
+    shape.dims().push_back(dim);
+  }
+  const Status valid = shape.Validate();
+  if (!valid.ok()) return Corrupt(start, Field(field) + ": " + valid.message());
+  return shape;
+}
+
+Result<Tensor> ByteReader::Raw(const char* field) {
+  const size_t start = offset_;
+  PLUMB_ASSIGN_OR_RETURN(const uint32_t magic, U32(field));
+  if (magic != kMagicV1 && magic != kMagicV2) {
+    return Corrupt(start, Field(field) + " expects a buffer that begins with 0xFABC0002 or 0xFABC0004, found " +
+                              std::to_string(magic));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const int32_t type, I32(field));
+  PLUMB_ASSIGN_OR_RETURN(const int32_t length, I32(field));
+  if (length < 0) return Corrupt(start, Field(field) + " has the length " + std::to_string(length) + " bytes");
+  const std::optional<DType> dtype = FindDataType(type);
+  if (length == 0) return Tensor::Create(dtype.value_or(DType::kF32), {0});
+  if (!dtype) return Corrupt(start, Field(field) + " has the unknown data type " + std::to_string(type));
+  const size_t size = static_cast<size_t>(length);
+  if (size % DTypeSize(*dtype) != 0) {
+    return Corrupt(start, Field(field) + ": " + std::to_string(size) + " bytes are no whole number of " + DTypeName(*dtype));
+  }
+  const auto count = static_cast<int64_t>(size / DTypeSize(*dtype));
+  Shape shape;
+  if (magic == kMagicV2) {
+    PLUMB_ASSIGN_OR_RETURN(shape, Dims(field));
+  }
+  if (shape.rank() == 0 && (magic == kMagicV1 || count != 1)) shape = Shape{count};
+  if (shape.NumElements() != count) {
+    return Corrupt(start, Field(field) + ": the dims " + shape.ToString() + " and the " + std::to_string(count) +
+                              " elements of " + DTypeName(*dtype) + " do not agree");
+  }
+  PLUMB_RETURN_IF_ERROR(Need(size, field));
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));
+  std::memcpy(tensor.raw(), bytes_.data() + offset_, size);
+  if (*dtype == DType::kBool && std::any_of(tensor.data<uint8_t>(), tensor.data<uint8_t>() + size, IsNoBool)) {
+    return Corrupt(offset_, Field(field) + " expects bytes 0 or 1");
+  }
+  offset_ += size;
+  if (size >= kDropFrom) bytes_.DropBefore(offset_);
+  return tensor;
+}
+
+}  // namespace plumb::tnn

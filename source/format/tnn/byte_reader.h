@@ -1,0 +1,44 @@
+// Reads the primitive encodings of a tnnmodel from memory, never past its end. Every error has the byte offset.
+#ifndef PLUMB_FORMAT_TNN_BYTE_READER_H_
+#define PLUMB_FORMAT_TNN_BYTE_READER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/file.h"
+#include "plumb/tensor.h"
+
+namespace plumb::tnn {
+
+class ByteReader {
+ public:
+  explicit ByteReader(const FileBytes& bytes) : bytes_(bytes) {}
+
+  size_t offset() const { return offset_; }
+  size_t left() const { return bytes_.size() - offset_; }
+  void Rewind(size_t offset) { offset_ = offset; }
+
+  // `field` names what is read, for the message.
+  Result<uint32_t> U32(const char* field);
+  Result<int32_t> I32(const char* field);
+  Result<std::string> String(const char* field);  // i32 length, then the bytes
+  Result<bool> Bool8(const char* field);
+  Result<bool> Bool32(const char* field);
+  // A RawBuffer as a tensor of its own; an empty buffer gives shape [0]. Without dims in the file (v1, or rank 0 for several
+  // elements) the shape is [count].
+  Result<Tensor> Raw(const char* field);
+
+  // CorruptModel at this offset.
+  Status Corrupt(size_t offset, const std::string& message) const;
+
+ private:
+  Status Need(size_t size, const char* field) const;
+  Result<Shape> Dims(const char* field);
+
+  const FileBytes& bytes_;
+  size_t offset_ = 0;
+};
+
+}  // namespace plumb::tnn
+
+#endif  // PLUMB_FORMAT_TNN_BYTE_READER_H_

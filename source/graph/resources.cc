@@ -1,0 +1,105 @@
+#include "graph/resources.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plumb {
+namespace {
+
+constexpr size_t kShown = 20;  // missing resources that one message lists
+
+bool IsQuantized(const Layer& layer) { return layer.quantized || layer.dynamic_range_quantized; }
+
+Status CheckDType(const Layer& layer, const std::string& slot, const Tensor& tensor) {
+  const bool weight_like = slot == "weight" || slot == "bias" || slot == "scale" || slot == "slope";
+  if (!weight_like || IsFloat(tensor.dtype()) || IsQuantized(layer)) return Status::Ok();
+  return Status::CorruptModel(slot + " expects f32 or f16 values, found " + DTypeName(tensor.dtype()) +
+                              " in a layer whose type does not say Quantized");
+}
+
+Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tensor) {
+  PLUMB_RETURN_IF_ERROR(CheckDType(layer, spec.slot, *tensor));
+  PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(spec.slot));
+  if (tensor->NumElements() != spec.shape.NumElements()) {
+    return Status::CorruptModel(spec.slot + " expects " + std::to_string(spec.shape.NumElements()) + " elements " +
+                                spec.shape.ToString() + ", found " + std::to_string(tensor->NumElements()) + " " +
+                                tensor->shape().ToString() + ": the weights belong to another network, or the input shape differs");
+  }
+  if (tensor->shape() == spec.shape) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->Reshaped(spec.shape));
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string LayerFrame(const Graph& graph, const Layer& layer) {
+  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+}
+
+bool SameTensor(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.empty() == b.empty() &&
+         (a.empty() || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
+}
+
+bool SameResources(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+           return x.first == y.first && SameTensor(x.second, y.second);
+         });
+}
+
+Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer, const BlobTable& blobs) {
+  std::vector<ResourceSpec> specs;
+  const OpDef& op = GetOp(layer.kind);
+  if (op.resource_specs == nullptr) return specs;
+  std::vector<BlobInfo> inputs;
+  for (const std::string& name : layer.inputs) {
+    const auto it = blobs.find(name);
+    if (it == blobs.end()) return Status::Internal(LayerFrame(graph, layer) + ": blob '" + name + "' has no shape");
+    inputs.push_back(it->second);
+  }
+  const Status status = op.resource_specs(layer, inputs, &specs);
+  if (!status.ok()) return status.AddContext(LayerFrame(graph, layer));
+  return specs;
+}
+
+Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) {
+  std::string missing;
+  size_t num_missing = 0;
+  for (Layer& layer : graph->layers) {
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<ResourceSpec> specs, SpecsOf(*graph, layer, blobs));
+    for (const ResourceSpec& spec : specs) {
+      const auto it = layer.resources.find(spec.slot);
+      if (it != layer.resources.end() && !it->second.empty()) {
+        PLUMB_RETURN_IF_ERROR(CheckResource(layer, spec, &it->second).AddContext(LayerFrame(*graph, layer)));
+      } else if (spec.required && (quantized_too || !IsQuantized(layer))) {
+        if (++num_missing > kShown) continue;
+        missing += (missing.empty() ? "" : ", ") + spec.slot + " " + spec.shape.ToString() + " of layer " +
+                   std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+      }
+    }
+  }
+  if (num_missing == 0) return Status::Ok();
+  if (num_missing > kShown) missing += " and " + std::to_string(num_missing - kShown) + " more";
+  return Status::CorruptModel("model '" + graph->source + "': the weights miss " + missing +
+                              "; take the tnnmodel that belongs to this tnnproto, or generate weights");
+}
+
+Status ExpandHalf(Graph* graph) {
+  int num_expanded = 0;
+  const auto expand = [&num_expanded](Tensor* tensor) -> Status {
+    if (tensor->empty() || (tensor->dtype() != DType::kF16 && tensor->dtype() != DType::kBF16)) return Status::Ok();
+    ++num_expanded;
+    PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->ConvertedTo(DType::kF32));
+    return Status::Ok();
+  };
+  for (Layer& layer : graph->layers) {
+    for (auto& entry : layer.resources) PLUMB_RETURN_IF_ERROR(expand(&entry.second));
+  }
+  for (auto& entry : graph->constants) PLUMB_RETURN_IF_ERROR(expand(&entry.second));
+  if (num_expanded > 0) {
+    graph->notes.push_back(std::to_string(num_expanded) + " weights are stored as f16 or bf16 and were expanded to f32");
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb
