@@ -1,0 +1,64 @@
+#include "device/naive/sum_op.h"
+
+#include <cmath>
+
+#include "device/naive/elementwise.h"
+#include "op/convolution.h"
+
+namespace plumb::naive {
+namespace {
+
+double Relu(double x) { return x < 0 ? 0 : x; }
+double Relu6(double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
+double Swish(double x) { return x / (1 + std::exp(-x)); }
+
+// `own` is the activation's rounding as a multiple of |x|.
+template <double (*kFunction)(double)>
+void Activate(int64_t count, double* value, double* tau, double own) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = value[i];
+    value[i] = kFunction(x);
+    if (tau == nullptr) continue;
+    tau[i] = std::isfinite(x) ? Spread(kFunction, x, value[i], tau[i]) : 0;  // ReLU(-inf) is exactly 0
+    if (own != 0) tau[i] = std::hypot(tau[i], own * std::fabs(x) + 4 * kEta);
+  }
+}
+
+void ReluRow(int64_t count, double* value, double* tau) { Activate<Relu>(count, value, tau, 0); }
+void Relu6Row(int64_t count, double* value, double* tau) { Activate<Relu6>(count, value, tau, 0); }
+void SwishRow(int64_t count, double* value, double* tau) { Activate<Swish>(count, value, tau, 16 * 0x1p-24); }
+
+}  // namespace
+
+ActivateRow ActivationRow(int activation) {
+  switch (activation) {
+    case kActivationReLU: return ReluRow;
+    case kActivationReLU6: return Relu6Row;
+    case kActivationSwish: return SwishRow;
+    default: return nullptr;
+  }
+}
+
+Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const NaiveArgs& args, const BoundArgs* bound) {
+  const Tensor& input = *args.inputs[0];
+  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
+    return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(input.dtype()) + " blobs here");
+  }
+  if (const Tensor* bias = args.layer.Resource("bias")) operands.bias = bias->data<float>();
+  const int64_t in = geometry.in_channels * geometry.in_pixels();
+  const int64_t out = geometry.out_channels * geometry.out_pixels();
+  const double* input_tau = bound != nullptr ? InputTau(*bound, 0) : nullptr;
+  std::vector<SumImage> images;
+  for (int64_t n = 0; n < batch; ++n) {
+    SumImage image;
+    image.input = RealsOf(input, n * in);
+    image.output = RealsOf(args.outputs[0], n * out);
+    if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
+    if (input_tau != nullptr) image.input_tau = input_tau + n * in;
+    images.push_back(image);
+  }
+  SumOfProducts(geometry, operands, images, SumBoundOf(bound));
+  return Status::Ok();
+}
+
+}  // namespace plumb::naive

@@ -1,0 +1,65 @@
+// The end of every sum: bias, bound, activation and the store into the output, shared by the three ways of summing.
+#ifndef PLUMB_DEVICE_NAIVE_SUM_STORE_H_
+#define PLUMB_DEVICE_NAIVE_SUM_STORE_H_
+
+#include "device/naive/sum_kernel.h"
+#include "device/naive/sum_of_products.h"
+#include "device/naive/sum_plan.h"
+
+namespace plumb::naive {
+
+// What a sweep over the terms is for.
+enum class SumSink {
+  kValues,    // outputs, and tau where an image wants it
+  kSquares,   // extra[i] = the sum of squares of this order, bias included
+  kDrift,     // added[i] += (8 * 1.5 d)^2
+  kVariance,  // added[i] += the sum itself: the operands are squares
+};
+
+// An image during the sweeps of one call.
+struct SumWork {
+  SumImage image;
+  double* extra = nullptr;  // [out_channels][pixels], sums of squares of another order; null: none
+  double* added = nullptr;  // [out_channels][pixels], added to (8 sigma)^2; null: nothing
+};
+
+struct SumPass {
+  const SumGeometry* geometry = nullptr;
+  const SumOperands* operands = nullptr;
+  const std::vector<SumWork>* work = nullptr;
+  SumBound bound;
+  SumSink sink = SumSink::kValues;
+  TermOrder order = TermOrder::kChannelFirst;
+  ConstReals weight;                // operands->weight, or weight_tau
+  std::vector<ConstReals> sources;  // per image: its input, or input_tau; a null one is left out of the pass
+  bool square = false;              // use squares of weights and inputs
+
+  bool WantsSquares(const SumWork& w) const {
+    return sink == SumSink::kSquares || (sink == SumSink::kValues && w.image.tau != nullptr);
+  }
+};
+
+// Accumulated sums of up to kTile pixels of one output channel.
+struct SumRow {
+  int64_t out_channel = 0;
+  int64_t count = 0;
+  int64_t terms = 0;
+  const double* sum = nullptr;
+  const double* squares = nullptr;
+  const double* weighted = nullptr;
+  const double* drift = nullptr;
+  const double* abs_x = nullptr;
+  double abs_w = 0;
+};
+
+// Where pixels [begin, begin + count) of a SumRow go: elements out_begin + i * out_step of the output channel.
+struct SumTarget {
+  int64_t begin = 0, count = 0, out_begin = 0, out_step = 1;
+};
+
+void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& work, const SumRow& row,
+              const SumTarget* targets, int num_targets);
+
+}  // namespace plumb::naive
+
+#endif  // PLUMB_DEVICE_NAIVE_SUM_STORE_H_
