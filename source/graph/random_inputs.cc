@@ -1,0 +1,65 @@
+#include "graph/random_inputs.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "graph/philox.h"
+
+namespace plumb {
+namespace {
+
+InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) {
+  if (range.has_value()) return *range;
+  return dtype == DType::kF32 ? InputRange{-1, 1} : InputRange{0, 1};
+}
+
+template <class T, class F>
+void Fill(const PhiloxStream& stream, Tensor* tensor, F value) {
+  T* dst = tensor->data<T>();
+  const int64_t count = tensor->NumElements();
+  for (int64_t i = 0; i < count; i += 4) {
+    const PhiloxCounter bits = stream.Block(static_cast<uint64_t>(i / 4));
+    for (int64_t j = i; j < i + 4 && j < count; ++j) dst[j] = static_cast<T>(value(bits[static_cast<size_t>(j - i)]));
+  }
+}
+
+}  // namespace
+
+Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& shape, uint64_t seed,
+                           const std::optional<InputRange>& wanted) {
+  const InputRange range = RangeOf(dtype, wanted);
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape));
+  const PhiloxStream stream(seed, "input", name);
+  const auto real = [&](uint32_t bits) {  // 24 bits: every f32 in [0, 1) of that grid is exact
+    return range.lo + (range.hi - range.lo) * (static_cast<double>(bits >> 8) * 0x1p-24);
+  };
+  const double steps = std::floor(range.hi) - std::ceil(range.lo) + 1;
+  const auto integer = [&](uint32_t bits) {
+    return static_cast<int64_t>(std::ceil(range.lo) + std::floor(static_cast<double>(bits) * 0x1p-32 * steps));
+  };
+  switch (dtype) {
+    case DType::kF32: Fill<float>(stream, &tensor, real); break;
+    case DType::kI8: Fill<int8_t>(stream, &tensor, integer); break;
+    case DType::kU8: Fill<uint8_t>(stream, &tensor, integer); break;
+    case DType::kI32: Fill<int32_t>(stream, &tensor, integer); break;
+    case DType::kI64: Fill<int64_t>(stream, &tensor, integer); break;
+    case DType::kBool: Fill<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
+    default:
+      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) + ", which is not generated: give it with -i");
+  }
+  return tensor;
+}
+
+std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted) {
+  const InputRange range = RangeOf(dtype, wanted);
+  char text[96];
+  if (dtype == DType::kBool) {
+    std::snprintf(text, sizeof(text), "generated, uniform 0 or 1, seed %llu", static_cast<unsigned long long>(seed));
+  } else {
+    std::snprintf(text, sizeof(text), dtype == DType::kF32 ? "generated, uniform [%g,%g), seed %llu" : "generated, uniform %g..%g, seed %llu",
+                  range.lo, range.hi, static_cast<unsigned long long>(seed));
+  }
+  return text;
+}
+
+}  // namespace plumb
