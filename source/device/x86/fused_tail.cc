@@ -80,6 +80,9 @@ Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int da
 }
 
 Status Reader::Follow(const Layer& layer, const std::string& data_blob, int member) {
+  const bool no_negatives = group.epilogue.kind == Epilogue::Kind::kRelu ||
+                            (group.epilogue.kind == Epilogue::Kind::kClip && group.epilogue.alpha >= 0);
+  if (closed && layer.type == "ReLU" && no_negatives) return Status::Ok();  // changes nothing
   if (closed) return Status::NotSupported("nothing is fused behind an activation");
   const BlobInfo& data = blobs.at(data_blob);
   if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");

@@ -20,9 +20,6 @@ class InnerProductKernel : public Kernel {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     if (!group.affine.empty()) return Status::NotSupported("a scale or shift behind an inner product is not fused");
     if (group.addend_member >= 0) return Status::NotSupported("an addition behind an inner product is not fused");
-    const auto& param = ParamOf<InnerProductParam>(spec.layer());
-    if (param.transpose != 0)
-      return Status::NotSupported("transpose must be 0, found " + std::to_string(param.transpose));
     return Status::Ok();
   }
 
