@@ -1,8 +1,7 @@
 // Tensor files: the values that a network reads and writes, and what other tools compare them with.
 //
 //   .txt                   TNN's text form ("<n>", then per tensor "<name> <rank> <dims> <dtype>" and its values), or
-//   just
-//                          values between white space (a dumped blob); told apart by the first two lines
+//                          plain values between white space (a dumped blob); told apart by the first two lines
 //   .npy .npz              numpy's arrays; bf16 is stored as u2, because numpy has no bf16
 //   .bin .dat .raw         nothing but little-endian values; shape and dtype come from the hints
 //   .png .jpg .jpeg .bmp   an image, as f32 [1,C,H,W], (x - bias) * scale

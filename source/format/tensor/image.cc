@@ -1,73 +1,15 @@
 #include "format/tensor/image.h"
 
-#include <zlib.h>
+#include <stb/stb_image.h>
 
 #include <climits>
 #include <memory>
 #include <sstream>
 
-// The one place that compiles stb_image.
-#define STB_IMAGE_IMPLEMENTATION
-#define STB_IMAGE_STATIC
-#define STBI_ONLY_PNG
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_NO_STDIO
-#define STBI_NO_LINEAR
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include <stb/stb_image.h>
-#pragma GCC diagnostic pop
+#include "format/tensor/image_check.h"
 
 namespace plumb {
 namespace {
-
-uint32_t BigEndian(std::string_view bytes, size_t at) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value = (value << 8) | static_cast<uint8_t>(bytes[at + i]);
-  return value;
-}
-uint32_t LittleEndian(std::string_view bytes, size_t at) { return __builtin_bswap32(BigEndian(bytes, at)); }
-
-// stb_image fills what is missing with zeros or grey and checks no checksum; these say whether the file is whole.
-Status CheckPng(std::string_view bytes, const std::string& file) {
-  for (size_t at = 8; at + 12 <= bytes.size();) {
-    const size_t length = BigEndian(bytes, at);
-    if (length > bytes.size() - at - 12) break;
-    const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data() + at + 4), length + 4);
-    if (crc != BigEndian(bytes, at + 8 + length)) {
-      return Status::CorruptModel(file + ", byte " + std::to_string(at) + ": the checksum of a PNG chunk is wrong");
-    }
-    if (bytes.substr(at + 4, 4) == "IEND") return Status::Ok();
-    at += 12 + length;
-  }
-  return Status::CorruptModel(file + " ends before the PNG's last chunk, after " + std::to_string(bytes.size()) +
-                              " bytes");
-}
-
-Status CheckJpeg(std::string_view bytes, const std::string& file) {
-  const size_t scan = bytes.rfind("\xFF\xDA");  // neither marker occurs inside compressed data
-  const size_t end = bytes.rfind("\xFF\xD9");
-  if (scan != std::string_view::npos && end != std::string_view::npos && end > scan) return Status::Ok();
-  return Status::CorruptModel(file + " ends before the JPEG's end marker, after " + std::to_string(bytes.size()) +
-                              " bytes");
-}
-
-Status CheckBmp(std::string_view bytes, const std::string& file, int width, int height) {
-  constexpr size_t kHeader = 30;
-  if (bytes.size() >= kHeader) {
-    const bool is_old = LittleEndian(bytes, 14) == 12;  // the OS/2 header has 16-bit sizes
-    const uint64_t bits = LittleEndian(bytes, is_old ? 24 : 28) & 0xFFFF;
-    const uint64_t row = (static_cast<uint64_t>(width) * bits + 31) / 32 * 4;
-    if (LittleEndian(bytes, 10) + row * static_cast<uint64_t>(height) <= bytes.size()) return Status::Ok();
-  }
-  return Status::CorruptModel(file + " ends inside the BMP's pixels, after " + std::to_string(bytes.size()) + " bytes");
-}
-
-Status CheckWhole(std::string_view bytes, const std::string& file, int width, int height) {
-  if (bytes.substr(0, 4) == "\x89PNG") return CheckPng(bytes, file);
-  return bytes.substr(0, 2) == "BM" ? CheckBmp(bytes, file, width, height) : CheckJpeg(bytes, file);
-}
 
 float Pick(const std::vector<float>& values, int64_t channel, float otherwise) {
   if (values.empty()) return otherwise;
@@ -106,11 +48,12 @@ Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const
                           const std::optional<Shape>& expected, uint64_t max_bytes) {
   const std::string file = "image '" + path + "'";
   if (bytes.size() > INT_MAX) return Status::InvalidArgument(file + " has more than 2 GiB");
+  PLUMB_RETURN_IF_ERROR(CheckImage(bytes, file));
   const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int size = static_cast<int>(bytes.size());
   int width = 0, height = 0, channels = 0;
   if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) {
-    return Status::CorruptModel(file + " is no PNG, JPEG or BMP image that can be read: " + stbi_failure_reason());
+    return Status::CorruptModel(file + " has a header that cannot be read: " + stbi_failure_reason());
   }
   const Shape shape{1, channels, height, width};
   if (expected.has_value()) PLUMB_RETURN_IF_ERROR(CheckShape(file, shape, *expected));
@@ -119,7 +62,6 @@ Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const
     return Status::InvalidArgument(file + " of " + shape.ToString() + " needs more than the limit of " +
                                    std::to_string(max_bytes) + " bytes");
   }
-  PLUMB_RETURN_IF_ERROR(CheckWhole(bytes, file, width, height));
   if (stbi_is_16_bit_from_memory(data, size) != 0) {
     return Status::NotSupported(file + " has 16 bits per channel; expected 8, convert it first");
   }

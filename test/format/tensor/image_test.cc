@@ -55,6 +55,15 @@ TEST(Image, GrayAndJpeg) {
   EXPECT_NEAR(jpeg->ValueAt(128), 50, 3);
 }
 
+// stb_image 2.27 would write past its tables: one code of each length declared 255 times.
+TEST(Image, JpegWithTooManyHuffmanCodesIsRefused) {
+  std::string bytes("\xFF\xD8\xFF\xC4\x10\x00\x00", 7);
+  bytes += std::string(16, '\xFF') + std::string(4096, '\1') + "\xFF\xD9";
+  const Status status = ParseTensors(bytes, "x.jpg").status();
+  EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
+  EXPECT_NE(status.message().find("byte 2: a Huffman table has 4080 codes"), std::string::npos) << status.message();
+}
+
 TEST(Image, NothingIsResizedOrConverted) {
   for (const Shape& shape : {Shape{1, 3, 3, 2}, Shape{1, 1, 2, 3}, Shape{2, 3, 2, 3}, Shape{3, 2, 3}}) {
     const Status status = Read("rgb.png", {}, shape).status();
