@@ -9,6 +9,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "hwy/highway.h"
@@ -34,6 +35,18 @@ HWY_INLINE void StorePart(V32 v, F32 d, float* dst, size_t n) {
   HWY_ALIGN float buffer[kMaxLanes];
   Store(v, d, buffer);
   std::memcpy(dst, buffer, n * sizeof(float));
+}
+
+// The first `n` lanes (all of them when n is greater) from or to memory.
+HWY_INLINE V32 LoadUpTo(F32 d, const float* src, int64_t n) {
+  return HWY_LIKELY(n >= static_cast<int64_t>(Lanes(d))) ? LoadU(d, src) : LoadPart(d, src, static_cast<size_t>(n));
+}
+HWY_INLINE void StoreUpTo(V32 v, F32 d, float* dst, int64_t n) {
+  if (HWY_LIKELY(n >= static_cast<int64_t>(Lanes(d)))) {
+    StoreU(v, d, dst);
+  } else {
+    StorePart(v, d, dst, static_cast<size_t>(n));
+  }
 }
 
 // dst[i] = op(d, src[i]); dst may be src.

@@ -133,6 +133,24 @@ HWY_INLINE V32 Periodic(F32 d, V32 x, const Op& op) {
 HWY_INLINE V32 SinV(F32 d, V32 x) { return Periodic(d, x, SinF64()); }
 HWY_INLINE V32 CosV(F32 d, V32 x) { return Periodic(d, x, CosF64()); }
 
+struct TanF64 {
+  HWY_INLINE V64 operator()(F64 d, V64 x) const { return Div(Sin(d, x), Cos(d, x)); }
+  HWY_INLINE double operator()(double x) const { return std::tan(x); }
+};
+HWY_INLINE V32 TanV(F32 d, V32 x) { return Periodic(d, x, TanF64()); }
+
+struct AsinF64 {
+  HWY_INLINE V64 operator()(F64 d, V64 x) const { return Asin(d, x); }
+};
+struct AcosF64 {
+  HWY_INLINE V64 operator()(F64 d, V64 x) const { return Acos(d, x); }
+};
+struct AtanF64 {
+  HWY_INLINE V64 operator()(F64 d, V64 x) const { return Atan(d, x); }
+};
+// Outside [-1, 1] the result is NaN.
+HWY_INLINE V32 InUnitInterval(F32 d, V32 x, V32 y) { return IfThenElse(Le(Abs(x), Set(d, 1.0f)), y, Set(d, NAN)); }
+
 // y = (x * scale + shift)^exponent: in float64, because shift may cancel and the exponent multiplies log's error.
 struct PowerF64 {
   double scale, shift, exponent;

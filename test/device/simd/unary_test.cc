@@ -25,13 +25,17 @@ template <int kFactor>
 double Absolute(double, double) {
   return kFactor * kU;
 }
-template <int kFactor>
-double OfInput(double x, double) {
-  return kFactor * kU * std::fabs(x);
+// |x|, but no more than 128 where y has died away: at x = -1e30 a Swish of 1e20 is no rounding.
+double Reach(double x, double y) {
+  return std::fabs(y) < 0.5 * std::fabs(x) ? std::min(std::fabs(x), 128.0) : std::fabs(x);
 }
 template <int kFactor>
-double OfInputOrOne(double x, double) {
-  return kFactor * kU * std::max(1.0, std::fabs(x));
+double OfInput(double x, double y) {
+  return kFactor * kU * Reach(x, y);
+}
+template <int kFactor>
+double OfInputOrOne(double x, double y) {
+  return kFactor * kU * std::max(1.0, Reach(x, y));
 }
 double RelativeTail(double, double y) { return 40 * kU * std::fabs(y) + 8 * kEta; }
 
@@ -82,6 +86,10 @@ const Case kCases[] = {
     {UnaryOp::kGelu, {}, [](double x, P) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }, OfInput<24>, -8, 8},
     {UnaryOp::kSin, {}, [](double x, P) { return std::sin(x); }, Relative<12>, -1000, 1000},
     {UnaryOp::kCos, {}, [](double x, P) { return std::cos(x); }, Relative<12>, -1000, 1000},
+    {UnaryOp::kTan, {}, [](double x, P) { return std::tan(x); }, Relative<8>, -1000, 1000},
+    {UnaryOp::kAsin, {}, [](double x, P) { return std::asin(x); }, Relative<16>, -1, 1},
+    {UnaryOp::kAcos, {}, [](double x, P) { return std::acos(x); }, Relative<16>, -1, 1},
+    {UnaryOp::kAtan, {}, [](double x, P) { return std::atan(x); }, Relative<16>},
     {UnaryOp::kPower, {1, 0, 2}, [](double x, P) { return x * x; }, Relative<8>},
     {UnaryOp::kPower, {2, -3, 3}, [](double x, P) { return std::pow(2 * x - 3, 3); }, Relative<8>, 1.4, 1.6},
     {UnaryOp::kPower, {1, 1, -1}, [](double x, P) { return 1 / (x + 1); }, Relative<8>},
