@@ -8,14 +8,17 @@
 namespace plumb::x86 {
 namespace {
 
+using Kind = Epilogue::Kind;
+
 struct Reader {
   const BlobTable& blobs;
   FusedGroup group;
   std::vector<double> scale, shift;  // of the affine part so far
-  bool closed = false;               // an activation was read: nothing may follow
+  bool closed = false;               // an activation was read: only another clamp may follow
 
   Status Head(const Layer& layer);
   Status Follow(const Layer& layer, const std::string& data_blob, int member);
+  Status Activation(const Layer& layer);
   Status Affine(const std::vector<float>& by, const std::vector<float>& plus);
   Result<std::vector<float>> ConstantPerChannel(const Layer& layer, int data_slot);
   int64_t Channels(const std::string& blob) const { return blobs.at(blob).shape.DimOrOne(1); }
@@ -44,12 +47,34 @@ Status Reader::Head(const Layer& layer) {
     PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(layer, blobs.at(layer.inputs[0]).shape));
     group.head = &layer;
     closed = shape.activation != kActivationNone;
-    if (shape.activation == kActivationReLU) group.epilogue.kind = Epilogue::Kind::kRelu;
-    if (shape.activation == kActivationReLU6) group.epilogue = {Epilogue::Kind::kClip, 0.0f, 6.0f, false};
-    if (shape.activation == kActivationSwish) group.epilogue.kind = Epilogue::Kind::kSwish;
+    if (shape.activation == kActivationReLU) group.epilogue.kind = Kind::kRelu;
+    if (shape.activation == kActivationReLU6) group.epilogue = {Kind::kClip, 0.0f, 6.0f, false};
+    if (shape.activation == kActivationSwish) group.epilogue.kind = Kind::kSwish;
   } else if (layer.type == "InnerProduct") {
     group.head = &layer;
   }
+  return Status::Ok();
+}
+
+// The first activation, or one more clamp: clamps in a row are one clamp (TNN's files have a ReLU layer behind a
+// convolution that does ReLU itself).
+Status Reader::Activation(const Layer& layer) {
+  const Epilogue next = layer.type == "ReLU" ? Epilogue{Kind::kRelu} : Epilogue{Kind::kClip, 0.0f, 6.0f};
+  const bool sum = group.epilogue.sum;
+  if (!closed) {
+    group.epilogue = next;
+  } else if (group.epilogue.kind == Kind::kClip) {
+    const float high = next.kind == Kind::kClip ? std::min(group.epilogue.beta, next.beta) : group.epilogue.beta;
+    if (group.epilogue.beta < 0)
+      return Status::NotSupported("a clamp to negative values is not joined with the next one");
+    group.epilogue = {Kind::kClip, std::max(group.epilogue.alpha, 0.0f), high};
+  } else if (group.epilogue.kind == Kind::kRelu) {
+    group.epilogue = next;
+  } else {
+    return Status::NotSupported("'" + layer.type + "' is not fused behind another activation");
+  }
+  group.epilogue.sum = sum;
+  closed = true;
   return Status::Ok();
 }
 
@@ -80,18 +105,13 @@ Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int da
 }
 
 Status Reader::Follow(const Layer& layer, const std::string& data_blob, int member) {
-  const bool no_negatives = group.epilogue.kind == Epilogue::Kind::kRelu ||
-                            (group.epilogue.kind == Epilogue::Kind::kClip && group.epilogue.alpha >= 0);
+  const bool no_negatives =
+      group.epilogue.kind == Kind::kRelu || (group.epilogue.kind == Kind::kClip && group.epilogue.alpha >= 0);
   if (closed && layer.type == "ReLU" && no_negatives) return Status::Ok();  // changes nothing
-  if (closed) return Status::NotSupported("nothing is fused behind an activation");
   const BlobInfo& data = blobs.at(data_blob);
   if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");
-  if (layer.type == "ReLU" || layer.type == "ReLU6") {
-    closed = true;
-    group.epilogue.kind = layer.type == "ReLU" ? Epilogue::Kind::kRelu : Epilogue::Kind::kClip;
-    group.epilogue.beta = 6.0f;
-    return Status::Ok();
-  }
+  if (layer.type == "ReLU" || layer.type == "ReLU6") return Activation(layer);
+  if (closed) return Status::NotSupported("nothing is fused behind an activation");
   if (layer.type != "Add" && layer.type != "Mul") return Status::NotSupported("'" + layer.type + "' is not fused");
   const int slot = layer.inputs.size() == 2 && layer.inputs[1] == data_blob ? 1 : 0;
   if (blobs.at(layer.outputs[0]).shape != data.shape) return Status::NotSupported("the operand changes the shape");

@@ -153,6 +153,12 @@ TEST(X86Network, FoldsScalesIntoConvolutions) {
   EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked"}));
 }
 
+TEST(X86Network, JoinsClamps) {
+  Builder b(1, 3, 9);
+  b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv("x", 3, 20, 3, 1, 1, kActivationReLU)})});
+  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked"}));
+}
+
 // As in densely connected networks: nested concatenations, each read by a scaled branch too.
 TEST(X86Network, ConcatenatesInPlace) {
   for (const int growth : {16, 12}) {  // 12 channels do not fill a block: copied
