@@ -1,4 +1,5 @@
 // ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
+#include "plumb/support.h"
 #include "runtime/plan.h"
 
 namespace plumb {
@@ -91,6 +92,23 @@ std::unique_ptr<Step> MakeStep(LayerGroup group, const Plan& plan) {
 
 std::string LayerFrame(const Layer& layer) {
   return "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+}
+
+std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs, Device& device) {
+  std::vector<LayerSupport> support;
+  for (const Layer& layer : graph.layers) {
+    const LayerGroup group = SingleGroup(layer);
+    KernelSpec spec{group, {}, {}, &device, Precision::kHigh, &blobs};
+    for (const auto& port : group.inputs) spec.inputs.push_back(blobs.at(port.blob));
+    for (const auto& port : group.outputs) spec.outputs.push_back(blobs.at(port.blob));
+    LayerSupport entry;
+    const bool quantized = layer.quantized || layer.dynamic_range_quantized;
+    if (quantized) entry.refusals.push_back("int8 is not supported yet");
+    const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, &entry.refusals);
+    if (row != nullptr) entry.kernel = Lower(device.name()) + "/" + row->name;
+    support.push_back(std::move(entry));
+  }
+  return support;
 }
 
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {

@@ -1,0 +1,103 @@
+#include "common/model_options.h"
+
+#include <algorithm>
+
+#include "base/cpu.h"
+#include "base/threads.h"
+#include "device/device.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+std::string Upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), ::toupper);
+  return text;
+}
+
+Result<Precision> ParsePrecision(const std::string& text) {
+  const std::string upper = Upper(text);
+  if (upper == "HIGH" || upper == "AUTO") return Precision::kHigh;
+  if (upper == "NORMAL") return Precision::kNormal;
+  if (upper == "LOW") return Precision::kLow;
+  return Status::InvalidArgument("--precision: expected HIGH, NORMAL, LOW or AUTO, found '" + text + "'");
+}
+
+}  // namespace
+
+void ModelOptions::AddTo(CommandLine* c) {
+  c->Group("Model");
+  c->Add("-m,--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights), or with -p the x.tnnmodel");
+  c->Add("-p,--proto,--mp", &proto, "x.tnnproto; -m then names the tnnmodel");
+  c->Add("--shape,--is", &shapes, "NAME=1,3,224,224: prepare the network for this input shape; may repeat");
+  c->Add("--seed", &seed, "of generated weights and inputs");
+  c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
+}
+
+ModelFiles ModelOptions::Files() const { return {proto.empty() ? model : proto, proto.empty() ? "" : model}; }
+
+Result<std::shared_ptr<const Graph>> ModelOptions::Load() const {
+  if (model.empty() && proto.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
+  LoadOptions load;
+  load.seed = seed;
+  load.random_weights = random_weights;
+  PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
+  PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
+  for (const std::string& note : graph.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
+std::string ModelOptions::DescribeWeights(const Graph& graph) const {
+  if (graph.weights_generated) return std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(seed);
+  return Files().weights.empty() ? "from the tnnmodel beside it" : "from " + Files().weights;
+}
+
+void RunOptions::AddTo(CommandLine* c) {
+  c->Add("--threads,-t,--th", &threads, "threads, 0: all CPUs");
+  c->Add("--max-isa", &max_isa, "hold X86 to SSE41, AVX2 or AVX512 (also PLUMB_MAX_CPU_ISA)");
+  c->Add("--precision,--sp,--pr", &precision, "HIGH (f32), NORMAL (f16 storage), LOW (f16 where the device computes it) or AUTO");
+  c->Flag("--fallback", &fallback, "let NAIVE run layers that a device lacks");
+}
+
+Result<NetworkOptions> RunOptions::Apply() const {
+  NetworkOptions options;
+  if (threads < 0) return Status::InvalidArgument("--threads: expected 0 or more, found " + std::to_string(threads));
+  if (max_isa.empty()) {
+    PLUMB_RETURN_IF_ERROR(CheckIsaEnvironment());
+  } else {
+    PLUMB_RETURN_IF_ERROR(SetMaxIsa(max_isa).AddContext("--max-isa"));
+  }
+  PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
+  SetNumThreads(threads);
+  options.num_threads = threads;
+  if (fallback) {
+    PLUMB_ASSIGN_OR_RETURN(options.fallback, OpenDevice("NAIVE"));
+  }
+  return options;
+}
+
+Result<std::vector<std::string>> ParseDevices(const std::string& text) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const std::string& part : SplitList(text)) {
+    if (Upper(part) != "ALL") {
+      add(Upper(part));
+      continue;
+    }
+    for (const DeviceInfo& info : ListDevices()) {
+      if (info.present && info.name != "NAIVE") add(info.name);
+    }
+    if (names.empty()) add("NAIVE");
+  }
+  if (names.empty()) return Status::InvalidArgument("-d: expected a device, found nothing; device_info lists them");
+  return names;
+}
+
+int FailOnDevice(const Status& status) {
+  const int code = Fail(status);
+  return status.code() == StatusCode::kNotFound ? kExitNoDevice : code;
+}
+
+}  // namespace plumb

@@ -1,0 +1,47 @@
+// The model, device and thread options that model_check, model_run and model_info share.
+#ifndef PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_
+#define PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/cli.h"
+#include "plumb/model.h"
+#include "plumb/network.h"
+
+namespace plumb {
+
+struct ModelOptions {
+  std::string model, proto;
+  std::vector<std::string> shapes;
+  uint64_t seed = kDefaultSeed;
+  bool random_weights = false;
+
+  void AddTo(CommandLine* command_line);
+  ModelFiles Files() const;
+  Result<std::shared_ptr<const Graph>> Load() const;
+  // "generated: philox4x32-10 v1, seed 1" or "from x.tnnmodel".
+  std::string DescribeWeights(const Graph& graph) const;
+};
+
+struct RunOptions {
+  int threads = 0;
+  std::string max_isa;
+  std::string precision = "HIGH";
+  bool fallback = false;
+
+  void AddTo(CommandLine* command_line);
+  // Sets the process's ISA cap and threads, and fills the rest.
+  Result<NetworkOptions> Apply() const;
+};
+
+// "X86,OPENCL" or "ALL" (those present but NAIVE) as names in capitals.
+Result<std::vector<std::string>> ParseDevices(const std::string& text);
+
+// Prints an OpenDevice failure; a device that is not present has exit code 3.
+int FailOnDevice(const Status& status);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_

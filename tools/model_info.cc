@@ -1,0 +1,157 @@
+// model_info: a model as a table: layers, shapes, parameters, FLOPs, bytes, and which devices have a kernel for each.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "common/model_options.h"
+#include "device/device.h"
+#include "op/print_params.h"
+#include "plumb/plumb.h"
+#include "plumb/support.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  model_info -m squeezenet.tnnproto
+  model_info -m net.tnnproto --shape data=1,3,320,320 --json net.json
+Exit codes: 0 done, 2 bad usage or input.)";
+
+struct Row {
+  const Layer* layer;
+  std::string shapes;
+  std::string params;
+  double flops = 0;
+  int64_t weight_bytes = 0;
+  int64_t output_bytes = 0;
+  std::vector<std::string> kernels;  // per device: the kernel, or "" when there is none
+};
+
+struct Info {
+  std::shared_ptr<const Graph> graph;
+  std::vector<std::string> devices;
+  std::vector<Row> rows;
+};
+
+Row MakeRow(const Layer& layer, const BlobTable& blobs) {
+  Row row;
+  row.layer = &layer;
+  std::vector<BlobInfo> inputs, outputs;
+  for (const std::string& name : layer.inputs) inputs.push_back(blobs.at(name));
+  for (const std::string& name : layer.outputs) {
+    outputs.push_back(blobs.at(name));
+    row.shapes += (row.shapes.empty() ? "" : " ") + outputs.back().shape.ToString();
+    row.output_bytes += outputs.back().shape.NumElements() * static_cast<int64_t>(DTypeSize(outputs.back().dtype));
+    row.flops += static_cast<double>(outputs.back().shape.NumElements());
+  }
+  const OpDef& op = GetOp(layer.kind);
+  if (op.flops != nullptr) row.flops = op.flops(layer, inputs, outputs);
+  if (op.moves_data_only) row.flops = 0;
+  for (const auto& [slot, tensor] : layer.resources) row.weight_bytes += static_cast<int64_t>(tensor.bytes());
+  for (const auto& [name, value] : ListParams(layer)) row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
+  return row;
+}
+
+Result<Info> Collect(const ModelOptions& options) {
+  Info info;
+  PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load());
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
+  for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(layer, blobs));
+  for (const DeviceInfo& device : ListDevices()) {
+    if (!device.present) continue;
+    PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(device.name));
+    info.devices.push_back(device.name);
+    const std::vector<LayerSupport> support = FindSupport(*info.graph, blobs, *opened);
+    for (size_t i = 0; i < support.size(); ++i) info.rows[i].kernels.push_back(support[i].kernel);
+  }
+  return info;
+}
+
+std::string TypeOf(const Layer& layer) {
+  return (layer.quantized ? "Quantized" : layer.dynamic_range_quantized ? "DynamicRangeQuantized" : "") + layer.type;
+}
+
+void PrintTable(const Info& info) {
+  size_t name = 5, type = 4, shape = 6;
+  for (const Row& row : info.rows) {
+    name = std::max(name, std::min<size_t>(40, row.layer->name.size()));
+    type = std::max(type, TypeOf(*row.layer).size());
+    shape = std::max(shape, row.shapes.size());
+  }
+  std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer", static_cast<int>(type), "type",
+              static_cast<int>(shape), "output", "MFLOP", "weights KB", "output KB", "devices  parameters");
+  double flops = 0;
+  int64_t weights = 0, outputs = 0;
+  for (const Row& row : info.rows) {
+    std::string devices;
+    for (size_t d = 0; d < info.devices.size(); ++d) {
+      if (!row.kernels[d].empty()) devices += (devices.empty() ? "" : ",") + info.devices[d];
+    }
+    const std::string& full = row.layer->name;
+    const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
+    std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
+                static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape), row.shapes.c_str(), row.flops / 1e6,
+                static_cast<double>(row.weight_bytes) / 1e3, static_cast<double>(row.output_bytes) / 1e3,
+                devices.empty() ? "none" : devices.c_str(), row.params.c_str());
+    flops += row.flops;
+    weights += row.weight_bytes;
+    outputs += row.output_bytes;
+  }
+  std::printf("total  %zu layers  %.3f GFLOP (a multiply-add is 2)  weights %.2f MB  outputs of all layers %.2f MB\n", info.rows.size(), flops / 1e9,
+              static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
+}
+
+std::string ToJson(const Info& info) {
+  nlohmann::ordered_json json;
+  json["format"] = "plumb-model-info";
+  json["version"] = 1;
+  json["model"] = info.graph->source;
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const GraphInput& input : info.graph->inputs) {
+    json["inputs"].push_back({{"name", input.name}, {"dtype", DTypeName(input.dtype)}, {"shape", input.shape.dims()}});
+  }
+  json["outputs"] = info.graph->outputs;
+  json["layers"] = nlohmann::ordered_json::array();
+  for (const Row& row : info.rows) {
+    nlohmann::ordered_json layer;
+    layer["index"] = row.layer->index;
+    layer["name"] = row.layer->name;
+    layer["type"] = TypeOf(*row.layer);
+    layer["inputs"] = row.layer->inputs;
+    layer["outputs"] = row.layer->outputs;
+    layer["shapes"] = row.shapes;
+    for (const auto& [name, value] : ListParams(*row.layer)) layer["parameters"][name] = value;
+    layer["flops"] = row.flops;
+    layer["weight_bytes"] = row.weight_bytes;
+    layer["output_bytes"] = row.output_bytes;
+    for (size_t d = 0; d < info.devices.size(); ++d) layer["kernels"][info.devices[d]] = row.kernels[d];
+    json["layers"].push_back(std::move(layer));
+  }
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int Main(int argc, char** argv) {
+  ModelOptions options;
+  std::string json;
+  CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
+  options.AddTo(&command_line);
+  command_line.Group("Report");
+  command_line.Add("--json", &json, "write the same as JSON");
+  if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const auto info = Collect(options);
+  if (!info.ok()) return Fail(info.status());
+  std::printf("model   %s, weights %s\n", info->graph->source.c_str(), options.DescribeWeights(*info->graph).c_str());
+  for (const GraphInput& input : info->graph->inputs) {
+    std::printf("input   %s %s %s\n", input.name.c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
+  }
+  for (const std::string& output : info->graph->outputs) std::printf("output  %s\n", output.c_str());
+  PrintTable(*info);
+  if (json.empty()) return kExitOk;
+  const Status written = WriteFile(json, ToJson(*info));
+  return written.ok() ? kExitOk : Fail(written);
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) { return plumb::Main(argc, argv); }

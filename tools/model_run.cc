@@ -1,0 +1,231 @@
+// model_run: runs a network, writes its outputs, times it (TNNTest's options, formats and timing line).
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/threads.h"
+#include "common/inputs.h"
+#include "common/model_options.h"
+#include "device/device.h"
+#include "plumb/plumb.h"
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  model_run -m squeezenet.tnnproto -d X86                      one Forward on generated input
+  model_run -m net.tnnproto -d X86 -i image.png -o out.npz     outputs as npz (also .npy, .txt)
+  model_run -m net.tnnproto -d X86 --threads 1 -wc 5 -ic 50 --profile
+A timed run is: give the inputs, Forward, have the outputs.
+Exit codes: 0 done, 2 bad usage or input, 3 device not available, 4 failure.)";
+
+struct Options {
+  ModelOptions model;
+  RunOptions run;
+  InputOptions input;
+  std::string device = "X86";
+  std::string input_values;  // TNNTest's -ip: plain numbers
+  std::string output;
+  bool values_only = false;
+  int iterations = 1;
+  int warmup = 0;
+  bool profile = false;
+};
+
+void Declare(Options* o, CommandLine* c) {
+  o->model.AddTo(c);
+  c->Group("Device");
+  c->Add("-d,--device,--dt", &o->device, "NAIVE, X86, ARM, OPENCL or VULKAN");
+  o->run.AddTo(c);
+  o->input.AddTo(c);
+  c->Add("--ip", &o->input_values, "as TNNTest: a text file of plain numbers; every input reads it from its start");
+  c->Group("Run");
+  c->Add("--ic,--iterations", &o->iterations, "timed runs, at least 1");
+  c->Add("--wc,--warmup", &o->warmup, "runs before, not timed");
+  c->Flag("--profile", &o->profile, "time every layer (watching it, so without overlap)");
+  c->Group("Output");
+  c->Add("-o,--output,--op", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form");
+  c->Flag("--fc,--values-only", &o->values_only, "text form: values only, no header");
+}
+
+double Milliseconds() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Sums each step's time over the timed runs.
+class Profiler : public Observer {
+ public:
+  Status After(const LayerEvent& event) override {
+    auto& entry = rows_[event.step().index];
+    entry.first = &event.step();
+    entry.second.push_back(event.seconds() * 1e3);
+    return Status::Ok();
+  }
+  void Print() {
+    double total = 0;
+    for (auto& [index, row] : rows_) total += Median(&row.second);
+    std::printf("index  %-44s %-24s %9s %7s  kernel\n", "layer", "type", "median ms", "share");
+    for (auto& [index, row] : rows_) {
+      const double median = Median(&row.second);
+      std::string types;
+      for (const MemberInfo& member : row.first->members) types += (types.empty() ? "" : "+") + member.type;
+      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, row.first->name.c_str(), types.c_str(), median, 100 * median / total,
+                  row.first->kernel.c_str(), row.first->detail.c_str());
+    }
+    std::printf("sum of medians %.3f ms\n", total);
+  }
+
+ private:
+  static double Median(std::vector<double>* values) {
+    std::sort(values->begin(), values->end());
+    return (*values)[values->size() / 2];
+  }
+  std::map<int, std::pair<const StepInfo*, std::vector<double>>> rows_;
+};
+
+// -ip: plain numbers; every input takes as many as it needs from the file's start.
+Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& graph, const BlobTable& blobs) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+  const std::string text(bytes.text());
+  NetworkInputs inputs;
+  for (const GraphInput& input : graph.inputs) {
+    const BlobInfo& info = blobs.at(input.name);
+    PLUMB_ASSIGN_OR_RETURN(Tensor values, Tensor::Create(DType::kF64, info.shape));
+    const char* at = text.c_str();
+    for (int64_t i = 0; i < values.NumElements(); ++i) {
+      char* end = nullptr;
+      values.data<double>()[i] = std::strtod(at, &end);
+      if (end == at) {
+        return Status::InvalidArgument("file '" + path + "': network input '" + input.name + "' needs " +
+                                       std::to_string(values.NumElements()) + " numbers, number " + std::to_string(i + 1) + " is missing");
+      }
+      at = end;
+    }
+    PLUMB_ASSIGN_OR_RETURN(inputs.values[input.name], values.ConvertedTo(info.dtype));
+    inputs.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " + path);
+  }
+  return inputs;
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// TNNTest's form: "<n>", then "<name> mat_type: <32|33> dims: <rank> <d0> ..." per output, then all values; %.6f or integers.
+std::string TnnTestText(const std::vector<NamedTensor>& outputs, bool values_only) {
+  std::string text;
+  char line[64];
+  if (!values_only) {
+    text = std::to_string(outputs.size()) + "\n";
+    for (const NamedTensor& output : outputs) {
+      text += output.name + " mat_type: " + (IsFloat(output.tensor.dtype()) ? "32" : "33") + " dims: " + std::to_string(output.tensor.shape().rank());
+      for (int64_t dim : output.tensor.shape().dims()) text += " " + std::to_string(dim);
+      text += "\n";
+    }
+  }
+  for (const NamedTensor& output : outputs) {
+    for (int64_t i = 0; i < output.tensor.NumElements(); ++i) {
+      std::snprintf(line, sizeof(line), IsFloat(output.tensor.dtype()) ? "%.6f\n" : "%.0f\n", output.tensor.ValueAt(i));
+      text += line;
+    }
+  }
+  return text;
+}
+
+Status WriteOutputs(const Options& o, const Network& network) {
+  std::vector<std::string> names = network.graph().outputs;
+  std::sort(names.begin(), names.end());  // TNNTest's order
+  std::vector<NamedTensor> outputs;
+  for (const std::string& name : names) {
+    PLUMB_ASSIGN_OR_RETURN(Tensor value, network.GetOutput(name));
+    outputs.push_back({name, std::move(value)});
+  }
+  if (EndsWith(o.output, ".npy") || EndsWith(o.output, ".npz")) return WriteTensors(o.output, outputs);
+  return WriteFile(o.output, TnnTestText(outputs, o.values_only));
+}
+
+Status RunOnce(Network* network, const NetworkInputs& inputs) {
+  for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
+  PLUMB_RETURN_IF_ERROR(network->Forward());
+  for (const std::string& name : network->graph().outputs) PLUMB_RETURN_IF_ERROR(network->GetOutput(name).status());
+  return Status::Ok();
+}
+
+void PrintTimes(const std::string& label, std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const auto at = [&](double quantile) { return times[std::min(times.size() - 1, static_cast<size_t>(quantile * static_cast<double>(times.size())))]; };
+  const double average = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  const auto number = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%6.3f", value);
+    std::string padded = text;
+    padded.resize(std::max<size_t>(8, padded.size()), ' ');
+    return padded;
+  };
+  std::printf("%-45s time cost: min = %s ms  |  max = %s ms  |  avg = %s ms  |  median = %s ms  |  p90 = %s ms\n", label.c_str(),
+              number(times.front()).c_str(), number(times.back()).c_str(), number(average).c_str(), number(at(0.5)).c_str(), number(at(0.9)).c_str());
+}
+
+Status Execute(const Options& o) {
+  if (o.iterations < 1) return Status::InvalidArgument("--ic: expected 1 or more, found " + std::to_string(o.iterations));
+  if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
+  PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
+  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load());
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
+  NetworkInputs inputs;
+  if (o.input_values.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(inputs, PrepareInputs(o.input, *graph, blobs, o.model.seed));
+  } else {
+    PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
+  }
+  const double start = Milliseconds();
+  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, options));
+  const double prepared = Milliseconds() - start;
+  std::printf("model   %s, weights %s\n", graph->source.c_str(), o.model.DescribeWeights(*graph).c_str());
+  for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
+  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n", o.device.c_str(),
+              network->device_description().c_str(), IsaName(), NumThreads(), prepared, static_cast<double>(network->arena_bytes()) / 1e6,
+              static_cast<double>(network->unplanned_bytes()) / 1e6);
+  Progress progress("run", o.warmup + o.iterations, false);
+  for (int i = 0; i < o.warmup; ++i) {
+    PLUMB_RETURN_IF_ERROR(RunOnce(network.get(), inputs));
+    progress.Step(i, "warm-up");
+  }
+  Profiler profiler;
+  if (o.profile) network->AddObserver(&profiler);
+  std::vector<double> times;
+  for (int i = 0; i < o.iterations; ++i) {
+    const double begin = Milliseconds();
+    PLUMB_RETURN_IF_ERROR(RunOnce(network.get(), inputs));
+    times.push_back(Milliseconds() - begin);
+    progress.Step(o.warmup + i, "");
+  }
+  const std::string& source = graph->source;
+  PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, times);
+  if (o.profile) profiler.Print();
+  return o.output.empty() ? Status::Ok() : WriteOutputs(o, *network);
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CommandLine command_line("model_run", "Runs a network on one device, writes its outputs and times it.", kExamples);
+  Declare(&options, &command_line);
+  if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const auto devices = ParseDevices(options.device);
+  if (!devices.ok()) return Fail(devices.status());
+  if (devices->size() != 1) return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));
+  options.device = devices->front();
+  const auto opened = OpenDevice(options.device);
+  if (!opened.ok()) return FailOnDevice(opened.status());
+  const Status status = Execute(options);
+  return status.ok() ? kExitOk : Fail(status);
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) { return plumb::Main(argc, argv); }
