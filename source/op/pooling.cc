@@ -20,6 +20,19 @@ void PoolingParam::Visit(ParamVisitor& v) {
   v.Int("out_w", out_w);
 }
 
+void PlumbAveragePoolParam::Visit(ParamVisitor& v) {
+  v.Int("kernel_h", kernel_h, ParamVisitor::kRequired);
+  v.Int("kernel_w", kernel_w, ParamVisitor::kRequired);
+  v.Int("stride_h", stride_h);
+  v.Int("stride_w", stride_w);
+  v.Int("pad_top", pad_top);
+  v.Int("pad_bottom", pad_bottom);
+  v.Int("pad_left", pad_left);
+  v.Int("pad_right", pad_right);
+  v.Bool("ceil_mode", ceil_mode);
+  v.Bool("count_include_pad", count_include_pad);
+}
+
 namespace {
 
 Result<int64_t> KernelSize(int size, int index, const Shape& input, int64_t whole) {
@@ -44,11 +57,26 @@ double PoolingFlops(const Layer& layer, const std::vector<BlobInfo>& inputs, con
          static_cast<double>(shape->window.h.kernel * shape->window.w.kernel);
 }
 
+Result<PoolingShape> ResolvePlumbAveragePool(const Layer& layer, const Shape& input) {
+  const auto& p = ParamOf<PlumbAveragePoolParam>(layer);
+  PoolingShape shape;
+  shape.batch = input[0];
+  shape.channels = input[1];
+  shape.average = true;
+  shape.count_include_pad = p.count_include_pad;
+  shape.window.h = {input[2], 1, p.kernel_h, p.stride_h, 1, p.pad_top, p.pad_bottom};
+  shape.window.w = {input[3], 1, p.kernel_w, p.stride_w, 1, p.pad_left, p.pad_right};
+  PLUMB_RETURN_IF_ERROR(ResolveWindow(kPadExplicit, p.ceil_mode, &shape.window.h).AddContext("height"));
+  PLUMB_RETURN_IF_ERROR(ResolveWindow(kPadExplicit, p.ceil_mode, &shape.window.w).AddContext("width"));
+  return shape;
+}
+
 }  // namespace
 
 Result<PoolingShape> ResolvePooling(const Layer& layer, const Shape& input) {
-  const auto& p = ParamOf<PoolingParam>(layer);
   if (input.rank() != 4) return Status::InvalidArgument("expects an input of rank 4, found " + input.ToString());
+  if (layer.kind == OpKind::kPlumbAveragePool) return ResolvePlumbAveragePool(layer, input);
+  const auto& p = ParamOf<PoolingParam>(layer);
   if (p.pool_type != kPoolMax && p.pool_type != kPoolAverage) {
     return Status::InvalidArgument("pool_type " + std::to_string(p.pool_type) + " is not 0 (max) or 1 (average)");
   }
@@ -80,12 +108,16 @@ Result<PoolingShape> ResolvePooling(const Layer& layer, const Shape& input) {
   return shape;
 }
 
-OpDef DefinePooling() {
+template <class P>
+OpDef Define() {
   OpDef op;
-  op.make_param = MakeParam<PoolingParam>;
+  op.make_param = MakeParam<P>;
   op.infer = InferPooling;
   op.flops = PoolingFlops;
   return op;
 }
+
+OpDef DefinePooling() { return Define<PoolingParam>(); }
+OpDef DefinePlumbAveragePool() { return Define<PlumbAveragePoolParam>(); }
 
 }  // namespace plumb

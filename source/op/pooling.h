@@ -24,6 +24,16 @@ struct PoolingParam : ParamBase<PoolingParam> {
   void Visit(ParamVisitor& v) override;
 };
 
+// What TNN's Pooling cannot say: pads per side, and padding that counts in the divisor (ONNX's count_include_pad).
+struct PlumbAveragePoolParam : ParamBase<PlumbAveragePoolParam> {
+  int kernel_h = 0, kernel_w = 0;
+  int stride_h = 1, stride_w = 1;
+  int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  bool ceil_mode = false;
+  bool count_include_pad = true;
+  void Visit(ParamVisitor& v) override;
+};
+
 // Pads and sizes resolved. Adaptive: window axes carry only in and out; element o covers
 // [floor(o*in/out), ceil((o+1)*in/out)).
 struct PoolingShape {
@@ -34,6 +44,7 @@ struct PoolingShape {
   Window2D window;
 };
 
+// For Pooling and PlumbAveragePool layers.
 Result<PoolingShape> ResolvePooling(const Layer& layer, const Shape& input);
 
 }  // namespace plumb
