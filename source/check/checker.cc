@@ -57,6 +57,14 @@ Result<Tensor> Widened(const Tensor& tensor) {
   return tensor.dtype() == DType::kF32 ? tensor.ConvertedTo(DType::kF64) : Result<Tensor>(tensor);
 }
 
+bool AllFinite(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kF64) return true;
+  const double* values = tensor.data<double>();
+  double sum = 0;  // x * 0 is NaN when x is not finite
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) sum += values[i] * 0;
+  return sum == 0;
+}
+
 // The slope test was measured on convolutions only.
 bool HasSlopeTest(const LayerGroup& group) {
   return group.first().kind == OpKind::kConvolution || group.first().kind == OpKind::kConvolution1D;
@@ -87,6 +95,7 @@ class Checker::Impl : public Observer {
 
   Status Before(const LayerEvent& event) override {
     inputs_.clear();
+    inputs_finite_ = true;
     changed_.clear();
     for (size_t i = 0; i < event.step().inputs.size(); ++i) {
       const PortInfo& port = event.step().inputs[i];
@@ -99,6 +108,7 @@ class Checker::Impl : public Observer {
       const auto it = written_.find(port.blob);
       if (it != written_.end() && it->second != Fingerprint(value)) changed_ = port.blob;
       PLUMB_ASSIGN_OR_RETURN(Tensor wide, Widened(value));
+      inputs_finite_ = inputs_finite_ && AllFinite(wide);
       inputs_.push_back(std::move(wide));
     }
     return Status::Ok();
@@ -185,7 +195,7 @@ class Checker::Impl : public Observer {
       output.shape = device[i].shape();
       output.layout = step.outputs[i].layout;
       output.level = level;
-      Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group)}, &output);
+      Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group), inputs_finite_}, &output);
       output.introduced = CompareTensors(device[i], replay.values[i]);
       const auto own = own_.find(output.blob);
       if (own != own_.end()) {
@@ -240,6 +250,7 @@ class Checker::Impl : public Observer {
   std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
   std::map<std::string, uint64_t> written_;   // fingerprints of live device blobs
   std::vector<Tensor> inputs_;                // of the current step, widened
+  bool inputs_finite_ = true;
   std::string changed_;
 };
 

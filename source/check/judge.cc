@@ -24,6 +24,7 @@ struct Channel {
   double visible = 0;       // sum (8 y / tau)^2
   double ey = 0, yy = 0;    // slope test: sum e y / s^2, sum y^2 / s^2, s = tau / 8
   int64_t misclassified = 0;  // not finite, and not as the reference
+  int64_t lost_nan = 0;       // of these: NaN in the replay only
   double min = INFINITY, max = -INFINITY;  // of the reference
 };
 
@@ -37,6 +38,7 @@ void AddElement(double device, double y, double tau, Channel* c) {
     const bool same = (std::isnan(device) && std::isnan(rounded)) || device == rounded;
     const bool edge = std::isfinite(y) && std::isinf(device) && std::fabs(y) + tau >= 0x1.fffffep127;  // rounds over the edge
     c->misclassified += !same && !edge;
+    c->lost_nan += !same && std::isnan(rounded);
     return;
   }
   ++c->count;
@@ -62,7 +64,9 @@ bool SlopeWrong(double ey, double yy, double* b, double* z) {
 
 void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
   if (verdict > report->verdict) report->verdict = verdict;
-  if (verdict == Verdict::kWrong && report->reason.empty()) report->reason = reason;
+  if (verdict == Verdict::kWrong && !reason.empty()) {
+    report->reason += (report->reason.empty() ? "" : "; ") + reason;
+  }
 }
 
 std::string Number(double value) {
@@ -71,7 +75,8 @@ std::string Number(double value) {
   return text;
 }
 
-void Decide(const std::vector<Channel>& channels, bool slope_test, OutputReport* report) {
+void Decide(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
+  const bool slope_test = input.slope_test;
   Channel all;
   report->verdict = Verdict::kAligned;
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -83,12 +88,13 @@ void Decide(const std::vector<Channel>& channels, bool slope_test, OutputReport*
     all.ey += c.ey;
     all.yy += c.yy;
     all.misclassified += c.misclassified;
+    all.lost_nan += c.lost_nan;
     all.min = std::min(all.min, c.min);
     all.max = std::max(all.max, c.max);
     if (c.count < kChannelMin) continue;
     report->channel_excess = std::max(report->channel_excess, Rms(c.squares, c.count));
     double b, z;
-    if (slope_test && SlopeWrong(c.ey, c.yy, &b, &z)) {
+    if (slope_test && report->reason.empty() && SlopeWrong(c.ey, c.yy, &b, &z)) {
       Raise(Verdict::kWrong, "channel " + std::to_string(i) + " is off by the factor 1 + " + Number(b), report);
     }
   }
@@ -98,7 +104,13 @@ void Decide(const std::vector<Channel>& channels, bool slope_test, OutputReport*
   if (slope_test && SlopeWrong(all.ey, all.yy, &report->slope, &report->slope_z)) {
     Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope), report);
   }
+  if (!input.inputs_finite && all.lost_nan > 0) {
+    all.misclassified -= all.lost_nan;
+    Raise(Verdict::kGrey, "", report);
+    report->reason = std::to_string(all.lost_nan) + " NaN that follow from the inputs were lost";
+  }
   if (all.misclassified > 0) {
+    report->excess = report->rms_excess = INFINITY;
     Raise(Verdict::kWrong, std::to_string(all.misclassified) + " values are NaN or infinite on one side only", report);
   }
   if (report->excess > kWrongExcess || report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms) {
@@ -169,7 +181,7 @@ void Judge(const JudgeInput& input, OutputReport* report) {
       parts[static_cast<size_t>(c)] = part;
     }
   });
-  Decide(parts, input.slope_test, report);
+  Decide(parts, input, report);
 }
 
 }  // namespace plumb

@@ -1,0 +1,32 @@
+// Planted faults: a kernel put in front of a device's list that computes one layer wrongly, in one of many ways.
+//
+// Two kinds. An output fault lets the device's own kernel run and then spoils what it wrote. A layer fault computes the step
+// from a changed copy of the layer (other weights or parameters) in float64, rounded to f32.
+#ifndef PLUMB_TEST_CHECK_PLANTED_FAULT_H_
+#define PLUMB_TEST_CHECK_PLANTED_FAULT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "plumb/network.h"
+
+namespace plumb {
+
+struct PlantedFault {
+  std::string name;   // "times 1.001"
+  std::string layer;  // the member that is spoiled
+  // One of the two. `before` is the memory that the output had before the kernel ran.
+  std::function<void(Tensor* output, const Tensor& before)> spoil_output;
+  std::function<void(Layer* layer)> spoil_layer;
+};
+
+// A row per operator of `graph` that takes exactly the step that contains fault.layer, on the named device. The fault must
+// outlive the network; one fault at a time per process.
+std::shared_ptr<const std::vector<KernelRow>> Plant(const PlantedFault& fault, const Graph& graph, Device* device);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TEST_CHECK_PLANTED_FAULT_H_
