@@ -32,7 +32,7 @@ class Shape {
   int64_t CountFrom(int from) const { return Count(from, rank()); }
   // Product of dims[from ... to).
   int64_t Count(int from, int to) const;
-  // InvalidArgument when a dim is negative or the element count does not fit 2^40.
+  // InvalidArgument when a dim is negative or the product of the dims that are not zero exceeds 2^40.
   Status Validate() const;
   // "[1,3,224,224]"; "[]" for a scalar.
   std::string ToString() const;

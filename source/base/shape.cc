@@ -12,18 +12,13 @@ int64_t Shape::Count(int from, int to) const {
 }
 
 Status Shape::Validate() const {
-  int64_t count = 1;
-  bool empty = false;
+  int64_t count = 1;  // of the dims that are not zero, so that no product of some of them overflows either
   for (int64_t dim : dims_) {
     if (dim < 0) return Status::InvalidArgument("shape " + ToString() + " has a negative dim");
-    empty = empty || dim == 0;
-  }
-  if (empty) return Status::Ok();
-  for (int64_t dim : dims_) {
     if (dim > kMaxElements / count) {
-      return Status::InvalidArgument("shape " + ToString() + " has more than 2^40 elements");
+      return Status::InvalidArgument("shape " + ToString() + " has more than 2^40 elements, zero dims left out");
     }
-    count *= dim;
+    if (dim > 0) count *= dim;
   }
   return Status::Ok();
 }
