@@ -60,6 +60,7 @@ struct BlobScale {
 
 struct Graph {
   std::string source;  // the file it came from, for messages
+  std::string weights_source;  // the file that the weights came from; empty: none was read
   std::vector<GraphInput> inputs;
   std::vector<std::string> outputs;
   std::vector<Layer> layers;

@@ -8,6 +8,7 @@
 #include "format/tnn/proto.h"
 #include "graph/random_weights.h"
 #include "graph/resources.h"
+#include "op/op.h"
 
 namespace plumb {
 namespace {
@@ -61,6 +62,25 @@ Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) 
   return Status::Ok();
 }
 
+Result<FileBytes> ReadWeights(const std::string& path) {
+  Result<FileBytes> bytes = ReadFile(path);
+  if (bytes.ok() || bytes.status().code() != StatusCode::kNotFound) return bytes;
+  return Status::NotFound(bytes.status().message() + "; a tnnmodel that is named must exist: correct the name, or name the "
+                          "tnnproto alone to run with generated weights");
+}
+
+// Weights of quantised layers come from a tnnmodel only.
+Status CheckQuantized(const Graph& graph) {
+  int num_missing = 0;
+  for (const Layer& layer : graph.layers) {
+    const bool quantized = layer.quantized || layer.dynamic_range_quantized;
+    if (quantized && GetOp(layer.kind).visit_resources != nullptr && layer.resources.empty()) ++num_missing;
+  }
+  if (num_missing == 0) return Status::Ok();
+  return Status::NotSupported("model '" + graph.source + "': " + std::to_string(num_missing) + " quantised layers have no "
+                              "weights, and int8 weights are not generated; convert it together with its tnnmodel");
+}
+
 Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure));
   PLUMB_ASSIGN_OR_RETURN(tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
@@ -68,8 +88,9 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(SetInputShapes(options.input_shapes, &graph));
   const std::string weights = WeightsOf(files, options);
   if (!weights.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(weights));
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadWeights(weights));
     PLUMB_RETURN_IF_ERROR(tnn::ReadModel(bytes, weights, proto.escaped, &graph));
+    graph.weights_source = weights;
     if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph));
   }
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
@@ -89,6 +110,9 @@ Result<AtomicFile> WritePart(const std::string& path, Write&& write) {
 
 Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
+  if (options.random_weights && !files.weights.empty()) {
+    return Status::InvalidArgument("weights are to be generated, but '" + files.weights + "' is named too; choose one");
+  }
   return LoadTnn(files, options);
 }
 
@@ -98,6 +122,7 @@ Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
 
 Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  PLUMB_RETURN_IF_ERROR(CheckQuantized(graph));
   Graph checked = graph;
   PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &checked));
   PLUMB_ASSIGN_OR_RETURN(const std::string text, tnn::FormatProto(checked));

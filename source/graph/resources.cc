@@ -6,7 +6,7 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kShown = 20;  // missing resources that one message lists
+constexpr size_t kShown = 8;  // missing resources that one message lists
 
 bool IsQuantized(const Layer& layer) { return layer.quantized || layer.dynamic_range_quantized; }
 
