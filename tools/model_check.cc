@@ -7,6 +7,7 @@
 #include "common/cli.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
+#include "model_check_files.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
 #include "plumb/report.h"
@@ -26,6 +27,7 @@ struct Options {
   RunOptions run;
   std::string device = "ALL";
   InputOptions input;
+  FileOptions files;
   bool full = false;
   bool quiet = false;
   std::string json, csv;
@@ -37,6 +39,7 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("-d,--device", &o->device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL (those present but NAIVE)");
   o->run.AddTo(c);
   o->input.AddTo(c);
+  o->files.AddTo(c);
   c->Group("Report");
   c->Flag("--full", &o->full, "every number of every layer");
   c->Add("--json", &o->json, "write the report as JSON (doc/check.md has the schema)");
@@ -84,6 +87,7 @@ std::string Reproduce(const Options& o) {
   if (o.run.threads != 0) add("--threads", std::to_string(o.run.threads));
   add("--max-isa", o.run.max_isa);
   if (o.run.fallback) text += " --fallback";
+  if (o.files.double_batch) text += " -b";
   return text;
 }
 
@@ -96,20 +100,60 @@ class Run {
     PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load());
     PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
     PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(options_.input, *graph_, blobs, options_.model.seed));
+    PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
+    if (!options_.files.reference.empty() && options_.input.files.empty()) {
+      return Status::InvalidArgument("-f compares with outputs of a given input: give that input with -i");
+    }
+    if (options_.files.double_batch) PLUMB_RETURN_IF_ERROR(DoubleBatch(&inputs_, &network_options_.input_shapes));
     Describe();
     return Status::Ok();
   }
 
-  Result<RunReport> CheckDevice(const std::string& device) {
+  // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
+  Result<Verdict> CheckDevice(const std::string& device) {
     PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
-    Checker checker;
+    CheckOptions check;
+    if (!options_.files.failing_folder.empty()) {
+      check.on_wrong = [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
+        return WritePair(options_.files.failing_folder, blob, reference, value);
+      };
+    }
+    Checker checker(check);
     PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs_.values));
     ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.quiet);
     network->AddObserver(&progress);
-    for (const auto& [name, value] : inputs_.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
-    PLUMB_RETURN_IF_ERROR(network->Forward());
-    return checker.Finish();
+    PLUMB_RETURN_IF_ERROR(Forward(network.get()));
+    PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
+    Print(report);
+    Verdict verdict = report.verdict;
+    NamedValues reference;
+    for (const OutputSummary& output : report.outputs) {
+      if (!output.reference.empty()) reference[output.name] = output.reference;
+    }
+    reports_.push_back(std::move(report));
+    PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
+    if (!options_.files.reference.empty()) {
+      PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs));
+      PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareWith(device, outputs, reference));
+      if (!pass) verdict = Verdict::kWrong;
+    }
+    PLUMB_RETURN_IF_ERROR(WriteOutputs(outputs, reference));
+    return verdict;
   }
+
+  // -e: network outputs only, against -f or NAIVE.
+  Result<Verdict> CheckOutputs(const std::string& device) {
+    PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
+    PLUMB_RETURN_IF_ERROR(Forward(network.get()));
+    PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
+    auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_) : ReadReference(options_.files.reference, outputs);
+    if (!reference.ok()) return reference.status();
+    PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareWith(device, outputs, *reference));
+    PLUMB_RETURN_IF_ERROR(WriteOutputs(outputs, *reference));
+    return pass ? Verdict::kAligned : Verdict::kWrong;
+  }
+
+  Result<Verdict> CheckLayerFiles() { return CompareLayerFiles(options_.files, graph_, network_options_, inputs_); }
 
   void Print(const RunReport& run) const {
     const std::string text = options_.quiet ? FormatSummary(subject_, run) + "\n"
@@ -118,13 +162,31 @@ class Run {
     std::fflush(stdout);
   }
 
-  Status WriteReports(const std::vector<RunReport>& runs) const {
+  Status WriteReports() const {
+    const std::vector<RunReport>& runs = reports_;
     if (!options_.json.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(options_.json, FormatJson(subject_, runs)));
     if (!options_.csv.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(options_.csv, FormatCsv(runs)));
     return Status::Ok();
   }
 
  private:
+  Status Forward(Network* network) const {
+    for (const auto& [name, value] : inputs_.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
+    return network->Forward();
+  }
+
+  Result<bool> CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) const {
+    std::printf("%s outputs against %s, rule %s\n", device.c_str(), options_.files.reference.empty() ? "NAIVE" : options_.files.reference.c_str(),
+                rule_.Describe().c_str());
+    return CompareOutputs(rule_, outputs, reference, options_.files.double_batch);
+  }
+
+  Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const {
+    if (options_.files.output_folder.empty()) return Status::Ok();
+    for (const auto& [name, value] : reference) PLUMB_RETURN_IF_ERROR(WritePair(options_.files.output_folder, name, value, outputs.at(name)));
+    return Status::Ok();
+  }
+
   void Describe() {
     subject_.model = options_.model.Files().structure;
     subject_.num_layers = static_cast<int>(graph_->layers.size());
@@ -141,7 +203,9 @@ class Run {
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;
+  ComparisonRule rule_;
   CheckSubject subject_;
+  std::vector<RunReport> reports_;
 };
 
 int ExitOf(Verdict verdict) {
@@ -158,24 +222,21 @@ int Main(int argc, char** argv) {
   Run run(options);
   const Status loaded = run.Load();
   if (!loaded.ok()) return Fail(loaded);
+  if (!options.files.layer_files.empty()) {
+    const auto verdict = run.CheckLayerFiles();
+    return verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status());
+  }
   int exit_code = kExitOk;
-  std::vector<RunReport> reports;
   for (const std::string& device : *devices) {
     const auto opened = OpenDevice(device);
     if (!opened.ok()) {
       exit_code = WorseExit(exit_code, FailOnDevice(opened.status()));
       continue;
     }
-    auto report = run.CheckDevice(device);
-    if (!report.ok()) {
-      exit_code = WorseExit(exit_code, Fail(report.status()));
-      continue;
-    }
-    run.Print(*report);
-    exit_code = WorseExit(exit_code, ExitOf(report->verdict));
-    reports.push_back(std::move(*report));
+    const auto verdict = options.files.outputs_only ? run.CheckOutputs(device) : run.CheckDevice(device);
+    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
   }
-  const Status written = run.WriteReports(reports);
+  const Status written = run.WriteReports();
   if (!written.ok()) exit_code = WorseExit(exit_code, Fail(written));
   return exit_code;
 }

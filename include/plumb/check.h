@@ -11,6 +11,7 @@
 #ifndef PLUMB_CHECK_H_
 #define PLUMB_CHECK_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -91,6 +92,8 @@ struct RunReport {
 
 struct CheckOptions {
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
+  // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.
+  std::function<Status(const std::string& blob, const Tensor& device, const Tensor& reference)> on_wrong;
 };
 
 class Checker {

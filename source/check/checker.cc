@@ -124,10 +124,13 @@ class Checker::Impl : public Observer {
       layer.verdict = Verdict::kNotTested;
       layer.reason = status.message();
     }
+    Status handed_over = HandOverWrong(layer);
     Release(event.step());
+    device_.clear();
+    replayed_ = {};
     report_.layers.push_back(std::move(layer));
     inputs_.clear();
-    return Status::Ok();
+    return handed_over;
   }
 
   Status ForwardEnd(int) override {
@@ -156,21 +159,30 @@ class Checker::Impl : public Observer {
   }
 
  private:
+  Status HandOverWrong(const LayerReport& layer) {
+    if (layer.verdict != Verdict::kWrong || !options_.on_wrong) return Status::Ok();
+    for (size_t i = 0; i < layer.outputs.size(); ++i) {
+      if (layer.outputs[i].verdict != Verdict::kWrong) continue;
+      PLUMB_RETURN_IF_ERROR(options_.on_wrong(layer.outputs[i].blob, device_[i], replayed_.values[i]));
+    }
+    return Status::Ok();
+  }
+
   Status JudgeStep(const LayerEvent& event, LayerReport* layer) {
     const LayerGroup& group = *event.step().group;
     const BlobTable& blobs = network_->blobs();
     PLUMB_RETURN_IF_ERROR(RunOwn(group, blobs));
-    std::vector<Tensor> device;
     for (size_t i = 0; i < group.outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
       written_[group.outputs[i].blob] = Fingerprint(output);
-      device.push_back(std::move(output));
+      device_.push_back(std::move(output));
     }
     if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
     const int max_level = MaxBoundLevel(group);
     for (int level = 0; level <= max_level; ++level) {
       PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, Arithmetic(), level));
-      JudgeOutputs(event.step(), device, replay, level, layer);
+      JudgeOutputs(event.step(), device_, replay, level, layer);
+      replayed_ = replay;
       if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
     }
     if (!changed_.empty()) {
@@ -250,6 +262,8 @@ class Checker::Impl : public Observer {
   std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
   std::map<std::string, uint64_t> written_;   // fingerprints of live device blobs
   std::vector<Tensor> inputs_;                // of the current step, widened
+  std::vector<Tensor> device_;                // outputs of the current step
+  ReplayResult replayed_;                     // what they should be
   bool inputs_finite_ = true;
   std::string changed_;
 };

@@ -1,0 +1,167 @@
+// model_check, model_run, model_info and device_info as users call them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kFaults = PLUMB_TEST_DATA "/faults/faults.tnnproto";
+const std::string kNetworks = PLUMB_TEST_DATA "/networks/";
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// The parts of JSON Schema that check.schema.json uses.
+void Validate(const Json& schema, const Json& value, const Json& root, const std::string& where) {
+  if (schema.contains("$ref")) {
+    const std::string ref = schema["$ref"];
+    return Validate(root["$defs"][ref.substr(ref.rfind('/') + 1)], value, root, where);
+  }
+  if (schema.contains("const")) {
+    EXPECT_EQ(value, schema["const"]) << where;
+  }
+  if (schema.contains("enum")) {
+    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end()) << where << value;
+  }
+  const std::string type = schema.value("type", "");
+  const bool fits = type.empty() || (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+                    (type == "string" && value.is_string()) || (type == "integer" && value.is_number_integer()) ||
+                    (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean());
+  ASSERT_TRUE(fits) << where << " is no " << type << ": " << value;
+  for (const auto& name : schema.value("required", Json::array())) EXPECT_TRUE(value.contains(name)) << where << " lacks " << name;
+  if (schema.contains("properties")) {
+    for (const auto& [name, part] : schema["properties"].items()) {
+      if (value.contains(name)) Validate(part, value[name], root, where + "/" + name);
+    }
+  }
+  if (schema.contains("items")) {
+    for (const auto& item : value) Validate(schema["items"], item, root, where + "/[]");
+  }
+}
+
+TEST(ModelCheck, AlignedNetworkExitsZeroAndSaysSo) {
+  const std::string folder = TestFolder("check");
+  const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --json " + folder + "/r.json --csv " + folder + "/r.csv");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 22 aligned, 0 grey, 0 wrong, 0 not tested of 22 steps (22 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "weights generated")) << run.out;
+  EXPECT_TRUE(Has(run.out, "top-1 is the same")) << run.out;
+  const Json report = Json::parse(ReadText(folder + "/r.json"));
+  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/check.schema.json"));
+  Validate(schema, report, schema, "");
+  EXPECT_EQ(report["runs"][0]["layers"].size(), 22u);
+  EXPECT_EQ(report["runs"][0]["first_wrong"], nullptr);
+  const std::string csv = ReadText(folder + "/r.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 23);
+}
+
+TEST(ModelCheck, GflagsStyleWorks) {
+  const auto run = RunTool("model_check", "-p=" + kFaults + " -d=NAIVE -sp HIGH -th 1 --quiet");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out;
+}
+
+TEST(ModelCheck, NothingComparedIsNotAligned) {
+  const std::string folder = TestFolder("constant");
+  WriteText(folder + "/n.tnnproto",
+            "\"1 2 1 4206624772 ,\"\n\"x 4 1 1 1 4 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU r 1 1 x y ,\"\n");
+  const auto run = RunTool("model_check", "-m " + folder + "/n.tnnproto -d NAIVE --input-range -3,-2");
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "all values are zero on both sides")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NOT TESTED: nothing could be compared")) << run.out;
+}
+
+TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
+  const std::string faults = kFaults;
+  const std::vector<std::pair<std::string, std::pair<int, std::string>>> cases = {
+      {"", {2, "which model? give it with -m"}},
+      {"-m nowhere.tnnproto", {2, "nowhere.tnnproto"}},
+      {"-m " + faults + " -d CUDA", {2, "unknown device 'CUDA'; the devices are NAIVE"}},
+      {"-m " + faults + " -d VULKAN", {3, "device VULKAN is"}},
+      {"-m " + faults + " --frobnicate", {2, "--frobnicate"}},
+      {"-m " + faults + " --shape nope=1,3,8,8", {2, "'nope'"}},
+      {"-m " + faults + " --shape data=1,x", {2, "expected NAME=1,3,224,224"}},
+      {"-m " + faults + " -i nowhere.npy", {2, "nowhere.npy"}},
+      {"-m " + faults + " --input-range 3,1", {2, "LO,HI"}},
+      {"-m " + faults + " --max-isa MMX", {2, "MMX"}},
+      {"-m " + faults + " -f ref.txt", {2, "give that input with -i"}},
+      {"-m " + faults + " --precision EXACT", {2, "EXACT"}},
+      {"-p " + faults + " -m nowhere.tnnmodel", {2, "nowhere.tnnmodel"}},
+      {"-m " + kNetworks + "quant_resnet50.tnnproto -d NAIVE", {2, "int8 is not supported yet"}},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    const auto run = RunTool("model_check", arguments);
+    EXPECT_EQ(run.exit_code, expected.first) << arguments << "\n" << run.out;
+    EXPECT_TRUE(Has(run.out, expected.second)) << arguments << "\n" << run.out;
+  }
+}
+
+TEST(ModelCheck, OutputsOnlyAgainstAFile) {
+  const std::string folder = TestFolder("outputs");
+  const std::string input = folder + "/in.npy";
+  // An input file, its outputs, then the comparison; a changed reference is wrong.
+  ASSERT_EQ(RunTool("model_run", "-m " + kFaults + " -d NAIVE -o " + folder + "/first.npy").exit_code, 0);
+  std::string values;
+  for (int i = 0; i < 3 * 40 * 40; ++i) values += std::to_string(0.001 * (i % 997)) + "\n";
+  WriteText(folder + "/in.txt", values);
+  ASSERT_EQ(RunTool("model_run", "-m " + kFaults + " -d NAIVE -i " + folder + "/in.txt -o " + folder + "/ref.npy").exit_code, 0);
+  const std::string common = "-m " + kFaults + " -d NAIVE -i " + folder + "/in.txt ";
+  const auto same = RunTool("model_check", common + "-e -f " + folder + "/ref.npy -do " + folder + "/pairs");
+  EXPECT_EQ(same.exit_code, 0) << same.out;
+  EXPECT_EQ(ReadText(folder + "/pairs/cpu_prob.txt"), ReadText(folder + "/pairs/device_prob.txt"));
+  EXPECT_FALSE(ReadText(folder + "/pairs/cpu_prob.txt").empty());
+  const auto other = RunTool("model_check", common + "-e -f " + folder + "/first.npy");
+  EXPECT_EQ(other.exit_code, 1) << other.out;
+  const auto layers = RunTool("model_check", common + "-f " + folder + "/first.npy");
+  EXPECT_EQ(layers.exit_code, 1) << "layers are aligned, the reference is not: " << layers.out;
+  const auto batch = RunTool("model_check", common + "-e -b");
+  EXPECT_EQ(batch.exit_code, 0) << batch.out;
+  EXPECT_TRUE(Has(batch.out, "batch 1")) << batch.out;
+}
+
+TEST(ModelCheck, LayerFilesOfWhichNoneExistCompareNothing) {
+  const auto run = RunTool("model_check", "-m " + kFaults + " -a " + TestFolder("none") + "/");
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "0 blobs compared, 0 wrong, 22 without a file")) << run.out;
+}
+
+TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
+  const std::string folder = TestFolder("run");
+  const auto run = RunTool("model_run", "-mp " + kFaults + " -dt NAIVE -ic 3 -wc 1 -op " + folder + "/out.txt --profile");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "time cost: min = ")) << run.out;
+  EXPECT_TRUE(Has(run.out, "median = ")) << run.out;
+  EXPECT_EQ(ReadText(folder + "/out.txt").substr(0, 38), "1\nprob mat_type: 32 dims: 4 1 40 1 1\n0");
+}
+
+TEST(ModelInfo, DescribesQuantisedModelsToo) {
+  const auto run = RunTool("model_info", "-m " + kNetworks + "quant_mobilenet_v1.tnnproto");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "QuantizedConvolution")) << run.out;
+  const auto text = RunTool("model_info", "-m " + kNetworks + "resnet50.tnnproto");
+  EXPECT_TRUE(Has(text.out, "123 layers")) << text.out;
+}
+
+TEST(Tools, HelpTeachesAndVersionIsSaid) {
+  for (const char* tool : {"model_check", "model_run", "model_info", "device_info"}) {
+    const auto help = RunTool(tool, "--help");
+    EXPECT_EQ(help.exit_code, 0) << tool;
+    EXPECT_TRUE(Has(help.out, "Examples:")) << tool;
+    EXPECT_TRUE(Has(help.out, "Exit codes:")) << tool;
+    EXPECT_EQ(RunTool(tool, "--version").out.find(std::string(tool) + " "), 0u) << tool;
+  }
+}
+
+TEST(DeviceInfo, ListsAllFive) {
+  const auto run = RunTool("device_info", "");
+  for (const char* name : {"NAIVE", "X86", "ARM", "OPENCL", "VULKAN"}) EXPECT_TRUE(Has(run.out, name)) << run.out;
+  EXPECT_EQ(RunTool("device_info", "", "PLUMB_MAX_CPU_ISA=PENTIUM").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace plumb
