@@ -36,11 +36,18 @@ HWY_INLINE V32 DivideByPower(F32 d, V32 x, V32 q, float beta) {
 // Whether float squares and powers are safe in every lane.
 HWY_INLINE bool InRange(F32 d, V32 q) { return AllTrue(d, And(Gt(q, Set(d, 1e-30f)), Lt(q, Set(d, 1e30f)))); }
 
+// The window of a channel.
+HWY_INLINE int64_t FirstOf(const LrnParams& p, int64_t channel) {
+  return std::max<int64_t>(0, channel - (p.size - 1) / 2);
+}
+HWY_INLINE int64_t LastOf(const LrnParams& p, int64_t channel) {
+  return std::min(p.channels - 1, channel + p.size / 2);
+}
+
 // One value in float64, `step` floats between channels: for squares beyond float, q = 0, NaN and infinity.
 float LrnScalar(const LrnParams& p, const float* src, int64_t step, int64_t channel) {
-  const int64_t half = (p.size - 1) / 2;
   double sum = 0;
-  for (int64_t c = std::max<int64_t>(0, channel - half); c <= std::min(p.channels - 1, channel + half); ++c) {
+  for (int64_t c = FirstOf(p, channel); c <= LastOf(p, channel); ++c) {
     sum += static_cast<double>(src[c * step]) * static_cast<double>(src[c * step]);
   }
   const double q = static_cast<double>(p.bias) + static_cast<double>(p.alpha) / p.size * sum;
@@ -49,14 +56,13 @@ float LrnScalar(const LrnParams& p, const float* src, int64_t step, int64_t chan
 
 void RunLrn(const LrnParams& p, const float* src, int64_t begin, int64_t end, float* dst) {
   const F32 d;
-  const int64_t lanes = Lanes(d), half = (p.size - 1) / 2;
+  const int64_t lanes = Lanes(d);
   const V32 alpha = Set(d, static_cast<float>(static_cast<double>(p.alpha) / p.size)), bias = Set(d, p.bias);
   for (int64_t i = begin; i < end; i += lanes) {
     const int64_t count = std::min(lanes, end - i);
     for (int64_t channel = 0; channel < p.channels; ++channel) {
-      const int64_t first = std::max<int64_t>(0, channel - half), last = std::min(p.channels - 1, channel + half);
       V32 sum = Zero(d);
-      for (int64_t c = first; c <= last; ++c) {
+      for (int64_t c = FirstOf(p, channel); c <= LastOf(p, channel); ++c) {
         const V32 x = LoadUpTo(d, src + c * p.pixels + i, count);
         sum = MulAdd(x, x, sum);
       }
@@ -82,16 +88,16 @@ HWY_INLINE void GatherChannels(const LrnParams& p, int block, const float* pixel
   }
 }
 
-// Channels [first, first + n) of one pixel; `line` starts `half` channels before.
+// The n channels of `line` behind its first (size - 1) / 2; size / 2 more follow them.
 HWY_INLINE void LrnLine(const LrnParams& p, const float* line, int64_t n, float* out) {
   const F32 d;
   const int64_t lanes = Lanes(d), half = (p.size - 1) / 2;
   const V32 alpha = Set(d, static_cast<float>(static_cast<double>(p.alpha) / p.size)), bias = Set(d, p.bias);
   LrnParams single = p;  // the line as an image of its own
-  single.channels = n + 2 * half;
+  single.channels = n + p.size - 1;
   for (int64_t c = 0; c < n; c += lanes) {
     V32 sum = Zero(d);
-    for (int64_t k = 0; k <= 2 * half; ++k) {
+    for (int64_t k = 0; k < p.size; ++k) {
       const V32 x = LoadU(d, line + c + k);
       sum = MulAdd(x, x, sum);
     }
@@ -106,13 +112,13 @@ HWY_INLINE void LrnLine(const LrnParams& p, const float* line, int64_t n, float*
 
 void RunLrnBlocked(const LrnParams& p, int block, const float* src, int64_t begin, int64_t end, float* dst) {
   const int64_t half = (p.size - 1) / 2;
-  const int64_t tile = kLineChannels - 2 * half;
+  const int64_t tile = kLineChannels - (p.size - 1);
   float line[kLineChannels + kMaxLanes] = {}, out[kLineChannels + kMaxLanes];
   const int64_t padded = (p.channels + block - 1) / block * block;
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t first = 0; first < p.channels; first += tile) {
       const int64_t n = std::min(tile, p.channels - first);
-      GatherChannels(p, block, src + i * block, first - half, n + 2 * half, line);
+      GatherChannels(p, block, src + i * block, first - half, n + p.size - 1, line);
       LrnLine(p, line, n, out);
       for (int64_t c = first; c < first + n; ++c) dst[(c / block * p.pixels + i) * block + c % block] = out[c - first];
     }

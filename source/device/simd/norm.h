@@ -27,7 +27,7 @@ void LayerNormRow(const float* src, int64_t n, double epsilon, const float* gamm
 void InstanceNormPlane(int block, const float* src, int64_t pixels, double epsilon, const float* gamma,
                        const float* beta, float* dst);
 
-// y = x / (bias + alpha / size * sum of x^2 over the channels c - (size - 1) / 2 ... c + (size - 1) / 2)^beta
+// y = x / (bias + alpha / size * sum of x^2 over the channels c - (size - 1) / 2 ... c + size / 2)^beta
 struct LrnParams {
   int64_t channels = 1, pixels = 1;
   int size = 5;
@@ -38,6 +38,11 @@ struct LrnParams {
 // padded channels become 0. `dst` must not be `src`.
 void Lrn(const LrnParams& params, const float* src, int64_t begin, int64_t end, float* dst);
 void LrnBlocked(const LrnParams& params, int block, const float* src, int64_t begin, int64_t end, float* dst);
+
+// y = x / max(norm, epsilon) over the middle axis of a [outer, n, inner] view, one outer slice, columns [begin, end).
+enum class NormKind { kL1, kL2, kMaxAbs, kMinAbs };
+void Normalize(NormKind kind, const float* src, int64_t n, int64_t inner, int64_t begin, int64_t end, double epsilon,
+               float* dst);
 
 }  // namespace plumb::simd
 

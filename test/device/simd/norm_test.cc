@@ -84,8 +84,7 @@ TEST(SimdNormTest, InstanceNormOfBlocks) {
 
 void ExpectLrn(const LrnParams& p, const std::vector<float>& plain, int64_t channel, int64_t pixel, float y) {
   double sum = 0;
-  const int64_t half = (p.size - 1) / 2;
-  for (int64_t c = channel - half; c <= channel + half; ++c) {
+  for (int64_t c = channel - (p.size - 1) / 2; c <= channel + p.size / 2; ++c) {
     const double x = c < 0 || c >= p.channels ? 0 : plain[c * p.pixels + pixel];
     sum += x * x;
   }
@@ -136,6 +135,51 @@ TEST(SimdNormTest, Lrn) {
       }
     }
     CheckLrn({2100, 3, 5, 1e-4f, 0.75f, 1.0f}, Uniform(2100 * 3, -5, 5));
+  });
+}
+
+double NormOf(NormKind kind, const float* x, int64_t n, int64_t stride) {
+  double sum = 0, squares = 0, max = 0, min = HUGE_VAL;
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = std::fabs(x[i * stride]);
+    if (std::isnan(v)) return NAN;
+    sum += v, squares += v * v, max = std::max(max, v), min = std::min(min, v);
+  }
+  switch (kind) {
+    case NormKind::kL1: return sum;
+    case NormKind::kL2: return std::sqrt(squares);
+    case NormKind::kMaxAbs: return max;
+    default: return min;
+  }
+}
+
+void CheckNormalize(const std::vector<float>& src, int64_t n, int64_t inner) {
+  for (NormKind kind : {NormKind::kL1, NormKind::kL2, NormKind::kMaxAbs, NormKind::kMinAbs}) {
+    std::vector<float> dst = src;
+    dst.push_back(777.0f);
+    Normalize(kind, dst.data(), n, inner, 0, inner / 2, 1e-12, dst.data());
+    Normalize(kind, dst.data(), n, inner, inner / 2, inner, 1e-12, dst.data());
+    ASSERT_EQ(dst.back(), 777.0f);
+    for (int64_t i = 0; i < n * inner; ++i) {
+      const double norm = NormOf(kind, src.data() + i % inner, n, inner);
+      const double y = src[i] / (norm < 1e-12 ? 1e-12 : norm);
+      ASSERT_LE(ErrorInTau(dst[i], y, 12 * kU * std::fabs(y) + 4 * kEta), 0.25)
+          << "kind " << static_cast<int>(kind) << " n " << n << " inner " << inner << ": " << dst[i] << ", float64 "
+          << y;
+    }
+  }
+}
+
+TEST(SimdNormTest, Normalize) {
+  ForEachIsa([] {
+    for (int64_t n : {1, 5, 64, 513}) {
+      for (int64_t inner : {1, 3, 16, 37}) {
+        CheckNormalize(Uniform(n * inner, -3, 3), n, inner);
+        CheckNormalize(RandomBits(n * inner), n, inner);
+        CheckNormalize(std::vector<float>(n * inner, 0.0f), n, inner);
+        CheckNormalize(std::vector<float>(n * inner, 3e38f), n, inner);
+      }
+    }
   });
 }
 
