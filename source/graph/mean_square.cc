@@ -32,36 +32,50 @@ bool IsOneOf(const std::string& type, std::initializer_list<const char*> types) 
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+bool IsActivation(const std::string& type) {
+  return IsOneOf(type, {"ReLU", "ReLU6", "LeakyRelu", "PReLU", "Elu", "Selu", "GELU", "Swish", "HardSwish", "Softplus"});
+}
+
 }  // namespace
 
-double MeanSquares::Of(const std::string& blob) const {
+MeanSquares::Value MeanSquares::Of(const std::string& blob) const {
   const auto it = values_.find(blob);
-  return it == values_.end() ? 1.0 : it->second;
+  return it == values_.end() ? Value() : it->second;
 }
 
 void MeanSquares::AddLayer(const Layer& layer, bool drawn) {
-  double value = drawn ? 2.0 : Output(layer);
-  if (HasActivation(layer)) value *= 0.5;
-  value = std::min(std::max(value, 1e-6), 1e6);
-  for (const std::string& name : layer.outputs) values_[name] = value;
+  Value value = drawn ? Value{2, 0} : Output(layer);
+  if (IsActivation(layer.type) || HasActivation(layer)) {
+    // Half of the symmetric part; a little more on top of positive values, which keep some of the negative ones alive.
+    const double kept = value.positive > 0 ? 0.6 : 0.5;
+    value = {0, value.positive + kept * value.symmetric};
+  }
+  const double total = value.Total();
+  const double scale = std::min(std::max(total, 1e-6), 1e6) / (total > 0 ? total : 1);
+  for (const std::string& name : layer.outputs) values_[name] = {value.symmetric * scale, value.positive * scale};
 }
 
-double MeanSquares::Output(const Layer& layer) const {
-  const double input = Input(layer);
+MeanSquares::Value MeanSquares::Output(const Layer& layer) const {
+  const Value input = First(layer);
   const bool two = layer.inputs.size() == 2;
-  if (IsOneOf(layer.type, {"ReLU", "ReLU6", "LeakyRelu", "PReLU", "Elu", "Selu", "GELU", "Swish", "HardSwish", "Softplus"})) {
-    return 0.5 * input;  // half of a symmetric distribution
+  if (IsOneOf(layer.type, {"Sigmoid", "HardSigmoid"})) return {0, 0.4};
+  if (layer.type == "Tanh") return {std::min(input.Total(), 0.4), 0};
+  if (IsOneOf(layer.type, {"InstBatchNormCxx", "LayerNorm", "GroupNorm"})) return {1, 0};
+  if (two && IsOneOf(layer.type, {"Add", "Sub"})) {
+    const Value other = Of(layer.inputs[1]);
+    return {input.symmetric + other.symmetric, input.positive + other.positive};
   }
-  if (IsOneOf(layer.type, {"Sigmoid", "HardSigmoid", "Tanh"})) return std::min(input, 0.4);
-  if (IsOneOf(layer.type, {"InstBatchNormCxx", "LayerNorm", "GroupNorm"})) return 1.0;
-  if (two && IsOneOf(layer.type, {"Add", "Sub"})) return input + Of(layer.inputs[1]);
-  if (two && layer.type == "Mul") return input * Of(layer.inputs[1]);
-  if (layer.type == "Concat") {
-    double sum = 0;
-    for (const std::string& name : layer.inputs) sum += Of(name);
-    return sum / static_cast<double>(layer.inputs.size());
+  if (two && layer.type == "Mul") {
+    const double product = input.Total() * Of(layer.inputs[1]).Total();
+    return input.symmetric > 0 ? Value{product, 0} : Value{0, product};
   }
-  return input;
+  if (layer.type != "Concat" || layer.inputs.empty()) return input;
+  Value mean{0, 0};
+  for (const std::string& name : layer.inputs) {
+    mean.symmetric += Of(name).symmetric / static_cast<double>(layer.inputs.size());
+    mean.positive += Of(name).positive / static_cast<double>(layer.inputs.size());
+  }
+  return mean;
 }
 
 }  // namespace plumb

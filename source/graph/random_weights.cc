@@ -36,7 +36,7 @@ void Fill(const PhiloxStream& stream, int64_t count, float center, float scale, 
 
 // Uniform on [-a, a] has the variance a^2 / 3.
 float HeScale(int64_t fan_in, double mean_square) {
-  return static_cast<float>(std::sqrt(6.0 / (static_cast<double>(std::max<int64_t>(fan_in, 1)) * mean_square)) * 0x1p-24);
+  return static_cast<float>(std::sqrt(6.0 / (static_cast<double>(std::max<int64_t>(fan_in, 1)) * std::max(mean_square, 1e-6))) * 0x1p-24);
 }
 
 Result<Tensor> Draw(const ResourceSpec& spec, const PhiloxStream& stream, double mean_square) {
