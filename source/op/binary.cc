@@ -4,6 +4,10 @@ namespace plumb {
 namespace {
 
 Status Infer(ShapeContext& context) {
+  const DType dtype = context.inputs[0].dtype;
+  if (!IsFloat(dtype) && dtype != DType::kI32 && dtype != DType::kI64) {
+    return Status::InvalidArgument(std::string("expects float, i32 or i64 operands, found ") + DTypeName(dtype));
+  }
   if (context.inputs.size() == 2) {
     if (context.inputs[0].dtype != context.inputs[1].dtype) {
       return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(context.inputs[0].dtype) +
@@ -82,6 +86,12 @@ Result<Shape> ConstantOperandShape(const Tensor& element, const Shape& input) {
 }
 
 OpDef DefineAdd() { return Define<ResourceSpec::kSmall>(); }
+OpDef DefineSub() { return Define<ResourceSpec::kSmall>(); }
 OpDef DefineMul() { return Define<ResourceSpec::kNearOne>(); }
+OpDef DefineDiv() { return Define<ResourceSpec::kNearOne>(); }
+OpDef DefineMaximum() { return Define<ResourceSpec::kSmall>(); }
+OpDef DefineMinimum() { return Define<ResourceSpec::kSmall>(); }
+OpDef DefineSquaredDifference() { return Define<ResourceSpec::kSmall>(); }
+OpDef DefinePlumbPow() { return Define<ResourceSpec::kNearOne>(); }
 
 }  // namespace plumb

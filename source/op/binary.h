@@ -1,5 +1,6 @@
 // Binary element-wise operators with NumPy broadcasting. With one input the other operand is the layer's resource
-// "element"; weight_input_index says which operand the constant is (0 or 1).
+// "element"; weight_input_index says which operand the constant is (0 or 1). Operands are float, i32 or i64, both alike.
+// PlumbPow has no TNN type: TNN knows only Power, whose exponent is a parameter.
 #ifndef PLUMB_OP_BINARY_H_
 #define PLUMB_OP_BINARY_H_
 

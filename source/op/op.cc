@@ -54,6 +54,13 @@ Status InferSameAsInput(ShapeContext& context) {
   return Status::Ok();
 }
 
+Status InferFloatSameAsInput(ShapeContext& context) {
+  if (!IsFloat(context.inputs[0].dtype)) {
+    return Status::InvalidArgument(std::string("expects a float blob, found ") + DTypeName(context.inputs[0].dtype));
+  }
+  return InferSameAsInput(context);
+}
+
 Result<int> NormalizeAxis(int axis, int rank) {
   if (axis < -rank || axis >= rank) {
     return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " + std::to_string(rank));

@@ -133,6 +133,7 @@ const std::vector<OpDef>& AllOps();
 
 // Ready-made shape rules.
 Status InferSameAsInput(ShapeContext& context);
+Status InferFloatSameAsInput(ShapeContext& context);  // refuses integer and bool blobs
 
 // Axis with negatives counted from the end; InvalidArgument when it is outside [-rank, rank).
 Result<int> NormalizeAxis(int axis, int rank);

@@ -5,16 +5,9 @@
 namespace plumb {
 namespace {
 
-Status InferFloat(ShapeContext& context) {
-  if (!IsFloat(context.inputs[0].dtype)) {
-    return Status::InvalidArgument(std::string("expects a float blob, found ") + DTypeName(context.inputs[0].dtype));
-  }
-  return InferSameAsInput(context);
-}
-
 Status InferNumber(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
-  return dtype == DType::kI32 || dtype == DType::kI64 ? InferSameAsInput(context) : InferFloat(context);
+  return dtype == DType::kI32 || dtype == DType::kI64 ? InferSameAsInput(context) : InferFloatSameAsInput(context);
 }
 
 OpDef Define(Status (*infer)(ShapeContext&)) {
@@ -28,31 +21,31 @@ OpDef Define(Status (*infer)(ShapeContext&)) {
 #define PLUMB_UNARY(name, infer) \
   OpDef Define##name() { return Define(infer); }
 PLUMB_UNARY(ReLU, InferNumber)
-PLUMB_UNARY(ReLU6, InferFloat)
-PLUMB_UNARY(Sigmoid, InferFloat)
-PLUMB_UNARY(LogSigmoid, InferFloat)
-PLUMB_UNARY(Swish, InferFloat)
-PLUMB_UNARY(Tanh, InferFloat)
-PLUMB_UNARY(GELU, InferFloat)
-PLUMB_UNARY(Erf, InferFloat)
-PLUMB_UNARY(Softplus, InferFloat)
-PLUMB_UNARY(Softsign, InferFloat)
-PLUMB_UNARY(Exp, InferFloat)
-PLUMB_UNARY(Log, InferFloat)
-PLUMB_UNARY(Sqrt, InferFloat)
-PLUMB_UNARY(Rsqrt, InferFloat)
-PLUMB_UNARY(Reciprocal, InferFloat)
+PLUMB_UNARY(ReLU6, InferFloatSameAsInput)
+PLUMB_UNARY(Sigmoid, InferFloatSameAsInput)
+PLUMB_UNARY(LogSigmoid, InferFloatSameAsInput)
+PLUMB_UNARY(Swish, InferFloatSameAsInput)
+PLUMB_UNARY(Tanh, InferFloatSameAsInput)
+PLUMB_UNARY(GELU, InferFloatSameAsInput)
+PLUMB_UNARY(Erf, InferFloatSameAsInput)
+PLUMB_UNARY(Softplus, InferFloatSameAsInput)
+PLUMB_UNARY(Softsign, InferFloatSameAsInput)
+PLUMB_UNARY(Exp, InferFloatSameAsInput)
+PLUMB_UNARY(Log, InferFloatSameAsInput)
+PLUMB_UNARY(Sqrt, InferFloatSameAsInput)
+PLUMB_UNARY(Rsqrt, InferFloatSameAsInput)
+PLUMB_UNARY(Reciprocal, InferFloatSameAsInput)
 PLUMB_UNARY(Abs, InferNumber)
 PLUMB_UNARY(Neg, InferNumber)
-PLUMB_UNARY(Floor, InferFloat)
-PLUMB_UNARY(Ceil, InferFloat)
+PLUMB_UNARY(Floor, InferFloatSameAsInput)
+PLUMB_UNARY(Ceil, InferFloatSameAsInput)
 PLUMB_UNARY(Sign, InferNumber)
-PLUMB_UNARY(Sin, InferFloat)
-PLUMB_UNARY(Cos, InferFloat)
-PLUMB_UNARY(Tan, InferFloat)
-PLUMB_UNARY(Asin, InferFloat)
-PLUMB_UNARY(Acos, InferFloat)
-PLUMB_UNARY(Atan, InferFloat)
+PLUMB_UNARY(Sin, InferFloatSameAsInput)
+PLUMB_UNARY(Cos, InferFloatSameAsInput)
+PLUMB_UNARY(Tan, InferFloatSameAsInput)
+PLUMB_UNARY(Asin, InferFloatSameAsInput)
+PLUMB_UNARY(Acos, InferFloatSameAsInput)
+PLUMB_UNARY(Atan, InferFloatSameAsInput)
 #undef PLUMB_UNARY
 
 }  // namespace plumb

@@ -1,9 +1,12 @@
-// Binary element-wise operators with NumPy broadcasting; the second operand may be the layer's constant.
-// tau: Add, Mul 8 u |y| (tolerance.md, "Other operators"), and the operands' own uncertainty in quadrature.
+// Binary element-wise operators with NumPy broadcasting, the rows of binary.def; one operand may be the layer's constant.
+// tau: the row's own and, inside a fused group, the spread that the operands' uncertainty causes, in quadrature.
 #include "op/binary.h"
+
+#include <type_traits>
 
 #include "device/naive/broadcast.h"
 #include "device/naive/elementwise.h"
+#include "device/naive/power_tau.h"
 
 namespace plumb {
 namespace {
@@ -51,28 +54,66 @@ void Apply(const Operands& o, Tensor* out, F f) {
   });
 }
 
-// F has operator()(double, double) and integer overloads with wrap-around.
-template <class F>
+template <class T>
+std::make_unsigned_t<T> Bits(T value) {
+  return static_cast<std::make_unsigned_t<T>>(value);
+}
+template <class T>
+T Wrapped(std::make_unsigned_t<T> bits) {
+  return static_cast<T>(bits);
+}
+template <class T>
+T Squared(std::make_unsigned_t<T> bits) {
+  return static_cast<T>(bits * bits);
+}
+template <class T>
+T Quotient(T a, T b) {
+  if (b == 0) return 0;
+  return b == -1 ? Wrapped<T>(0 - Bits(a)) : a / b;
+}
+// Wraps around; a negative exponent truncates to 0 except for the bases 1 and -1.
+template <class T>
+T WholePower(T base, T exponent) {
+  if (exponent < 0) return base == 1 ? T{1} : (base == -1 ? (exponent % 2 == 0 ? T{1} : T{-1}) : T{0});
+  std::make_unsigned_t<T> factor = Bits(base), power = 1;
+  for (auto left = Bits(exponent); left != 0; left >>= 1) {
+    if (left & 1) power *= factor;
+    factor *= factor;
+  }
+  return Wrapped<T>(power);
+}
+
+#define PLUMB_NAIVE_BINARY(name, value, tau, whole)                           \
+  struct name##Row {                                                          \
+    static double Y(double a, double b) { return value; }                     \
+    static double Tau(double a, double b, double y, double u) { return tau; } \
+    template <class T>                                                        \
+    static T Whole(T a, T b) { return whole; }                                \
+  };
+#include "device/naive/binary.def"
+#undef PLUMB_NAIVE_BINARY
+
+template <class Row>
 Status Run(const NaiveArgs& args) {
   Operands o;
   PLUMB_RETURN_IF_ERROR(Resolve(args, nullptr, &o));
   Tensor* out = args.outputs[0];
+  const auto real = [](auto a, auto b) { return Row::Y(static_cast<double>(a), static_cast<double>(b)); };
   switch (out->dtype()) {
-    case DType::kF32: Apply<float>(o, out, [](float a, float b) { return F()(static_cast<double>(a), static_cast<double>(b)); }); break;
-    case DType::kF64: Apply<double>(o, out, [](double a, double b) { return F()(a, b); }); break;
-    case DType::kI32: Apply<int32_t>(o, out, [](int32_t a, int32_t b) { return F()(static_cast<uint32_t>(a), static_cast<uint32_t>(b)); }); break;
-    case DType::kI64: Apply<int64_t>(o, out, [](int64_t a, int64_t b) { return F()(static_cast<uint64_t>(a), static_cast<uint64_t>(b)); }); break;
+    case DType::kF32: Apply<float>(o, out, real); break;
+    case DType::kF64: Apply<double>(o, out, real); break;
+    case DType::kI32: Apply<int32_t>(o, out, Row::template Whole<int32_t>); break;
+    case DType::kI64: Apply<int64_t>(o, out, Row::template Whole<int64_t>); break;
     default: return Status::NotSupported(std::string("no reference for ") + DTypeName(out->dtype()) + " operands");
   }
   return Status::Ok();
 }
 
-template <class F>
+template <class Row>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run<F>(args));
-  double* tau = bound.tau[0]->data<double>();
+  PLUMB_RETURN_IF_ERROR(Run<Row>(args));
   if (!IsFloat(args.outputs[0]->dtype())) {
-    std::fill(tau, tau + bound.tau[0]->NumElements(), 0.0);
+    SetExact(bound);
     return Status::Ok();
   }
   Operands o;
@@ -80,31 +121,27 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   const double* a = o.a->data<double>();
   const double* b = o.b->data<double>();
   const double* y = args.outputs[0]->data<double>();
+  double* tau = bound.tau[0]->data<double>();
   const Broadcast walk(o.a_shape, o.b_shape, args.outputs[0]->shape());
   ParallelFor(args.outputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
     walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) {
-      tau[i] = F::kTau * bound.arithmetic.u_out * std::fabs(y[i]) + 4 * kEta;
-      if (o.tau_a != nullptr) tau[i] = std::hypot(tau[i], Spread([&](double v) { return F()(v, b[ib]); }, a[ia], y[i], o.tau_a[ia]));
-      if (o.tau_b != nullptr) tau[i] = std::hypot(tau[i], Spread([&](double v) { return F()(a[ia], v); }, b[ib], y[i], o.tau_b[ib]));
+      tau[i] = StoredTau(Row::Tau(a[ia], b[ib], y[i], bound.arithmetic.u), y[i], bound.arithmetic);
+      if (o.tau_a != nullptr) {
+        tau[i] = std::hypot(tau[i], Spread([&](double v) { return Row::Y(v, b[ib]); }, a[ia], y[i], o.tau_a[ia]));
+      }
+      if (o.tau_b != nullptr) {
+        tau[i] = std::hypot(tau[i], Spread([&](double v) { return Row::Y(a[ia], v); }, b[ib], y[i], o.tau_b[ib]));
+      }
     });
   });
   return Status::Ok();
 }
 
-struct AddOp {
-  static constexpr double kTau = 8;
-  template <class T>
-  T operator()(T a, T b) const { return a + b; }
-};
-struct MulOp {
-  static constexpr double kTau = 8;
-  template <class T>
-  T operator()(T a, T b) const { return a * b; }
-};
-
 }  // namespace
 
-NaiveOp NaiveAdd() { return {Run<AddOp>, Bound<AddOp>}; }
-NaiveOp NaiveMul() { return {Run<MulOp>, Bound<MulOp>}; }
+#define PLUMB_NAIVE_BINARY(name, value, tau, whole) \
+  NaiveOp Naive##name() { return {Run<name##Row>, Bound<name##Row>}; }
+#include "device/naive/binary.def"
+#undef PLUMB_NAIVE_BINARY
 
 }  // namespace plumb

@@ -39,9 +39,10 @@ double Spread(F f, double x, double y, double tau) {
 }
 
 // An operator's own tau with the underflow floor and, where results are stored in fewer bits than they are computed in, the
-// rounding of storing them. tau = 0 stays 0: the operator hands on values that are stored already.
+// rounding of storing them. An exact operator hands on values that are stored already: 0.
+constexpr double kExact = -1;
 inline double StoredTau(double tau, double y, const Arithmetic& arithmetic) {
-  if (tau == 0) return 0;
+  if (tau == kExact) return 0;
   tau += 4 * kEta;
   if (arithmetic.u_out <= arithmetic.u) return tau;
   return std::hypot(tau, 8 * arithmetic.u_out * std::max(std::fabs(y), arithmetic.min_normal));
@@ -55,7 +56,7 @@ inline void SetExact(const BoundArgs& bound) {
   for (Tensor* tau : bound.tau) std::fill_n(tau->data<double>(), tau->NumElements(), 0.0);
 }
 
-// own(x, y, u) is the operator's own tau without the underflow floor, 0 where it is exact.
+// own(x, y, u) is the operator's own tau without the underflow floor, or kExact.
 template <class F, class Own>
 Status RunUnaryWithBound(const NaiveArgs& args, const BoundArgs& bound, F f, Own own) {
   PLUMB_RETURN_IF_ERROR(RunUnary(args, f));

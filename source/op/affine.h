@@ -1,0 +1,35 @@
+// y = scale[c] * x + bias[c]: BatchNormCxx (both per channel, dim 1, or one for all; an absent bias is 0), Scale (over the
+// dims [axis, axis + num_axes); TNN's kernels ignore axis and take dim 1) and BiasAdd (bias alone).
+// A batch normalisation's mean, variance, gamma and beta are folded into scale and bias by whoever wrote the model.
+#ifndef PLUMB_OP_AFFINE_H_
+#define PLUMB_OP_AFFINE_H_
+
+#include "op/op.h"
+
+namespace plumb {
+
+struct ScaleParam : ParamBase<ScaleParam> {
+  int axis = 1;
+  int num_axes = 1;  // -1: to the last dim
+  bool bias_term = false;
+  void Visit(ParamVisitor& v) override {
+    v.Int("axis", axis, ParamVisitor::kRequired);
+    v.Int("num_axes", num_axes, ParamVisitor::kRequired);
+    v.Bool("bias_term", bias_term, ParamVisitor::kRequired);
+  }
+};
+
+// Element i takes coefficient (i / inner) % count of scale and bias; either may also be a single value for all.
+struct AffineShape {
+  int64_t count = 1;
+  int64_t inner = 1;
+  const Tensor* scale = nullptr;  // null: 1
+  const Tensor* bias = nullptr;   // null: 0
+};
+
+// CorruptModel when the coefficients are missing or do not fit the input.
+Result<AffineShape> ResolveAffine(const Layer& layer, const Shape& input);
+
+}  // namespace plumb
+
+#endif  // PLUMB_OP_AFFINE_H_
