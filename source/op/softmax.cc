@@ -5,7 +5,7 @@ namespace {
 
 Status Infer(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(NormalizeAxis(ParamOf<SoftmaxParam>(context.layer).axis, context.shape(0).rank()).status());
-  return InferSameAsInput(context);
+  return InferFloatSameAsInput(context);
 }
 
 }  // namespace
@@ -16,5 +16,7 @@ OpDef DefineSoftmax() {
   op.infer = Infer;
   return op;
 }
+
+OpDef DefineLogSoftmax() { return DefineSoftmax(); }
 
 }  // namespace plumb

@@ -1,4 +1,4 @@
-// Softmax: y = exp(x - m) / sum exp(x - m) along one axis, m the maximum.
+// Softmax: y = exp(x - m) / sum exp(x - m) along one axis, m the maximum. LogSoftmax: its logarithm.
 #ifndef PLUMB_OP_SOFTMAX_H_
 #define PLUMB_OP_SOFTMAX_H_
 

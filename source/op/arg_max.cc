@@ -1,0 +1,35 @@
+#include "op/arg_max.h"
+
+namespace plumb {
+namespace {
+
+Status Infer(ShapeContext& context) {
+  const auto& p = ParamOf<ArgMaxParam>(context.layer);
+  const Shape& in = context.shape(0);
+  const DType dtype = context.inputs[0].dtype;
+  if (dtype != DType::kI32 && dtype != DType::kI64) PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
+  if (p.mode != 0 && p.mode != 1) return Status::InvalidArgument("mode " + std::to_string(p.mode) + " is not 0 (min) or 1 (max)");
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, in.rank()));
+  if (in[axis] == 0 || in[axis] > INT32_MAX) {
+    return Status::InvalidArgument("axis " + std::to_string(p.axis) + " of " + in.ToString() + " has no i32 index");
+  }
+  Shape out = in;
+  if (p.keep_dims) {
+    out[axis] = 1;
+  } else {
+    out.dims().erase(out.dims().begin() + axis);
+  }
+  context.SetAll(DType::kI32, out);
+  return Status::Ok();
+}
+
+}  // namespace
+
+OpDef DefineArgMaxOrMin() {
+  OpDef op;
+  op.make_param = MakeParam<ArgMaxParam>;
+  op.infer = Infer;
+  return op;
+}
+
+}  // namespace plumb

@@ -1,0 +1,102 @@
+#include "op/norm.h"
+
+namespace plumb {
+namespace {
+
+Status Infer(ShapeContext& context) {
+  PLUMB_ASSIGN_OR_RETURN(const NormShape shape, ResolveNorm(context.layer, context.shape(0)));
+  for (size_t i = 1; i < context.inputs.size(); ++i) {
+    const BlobInfo& coefficients = context.inputs[i];
+    if (coefficients.dtype != context.inputs[0].dtype) {
+      return Status::InvalidArgument(std::string("input ") + std::to_string(i) + " is " + DTypeName(coefficients.dtype) +
+                                     ", expected " + DTypeName(context.inputs[0].dtype) + " like the blob to normalise");
+    }
+    if (coefficients.shape.NumElements() != shape.gammas()) {
+      return Status::InvalidArgument("input " + std::to_string(i) + " expects " + std::to_string(shape.gammas()) +
+                                     " values for the input " + context.shape(0).ToString() + ", found " +
+                                     coefficients.shape.ToString());
+    }
+  }
+  return InferFloatSameAsInput(context);
+}
+
+void InstanceResources(ResourceVisitor& v, const Layer& layer) {
+  v.Raw("scale");
+  v.Raw("bias");
+}
+
+Status InstanceSpecs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+  PLUMB_ASSIGN_OR_RETURN(const NormShape shape, ResolveNorm(layer, inputs[0].shape));
+  const bool drawn = layer.Resource("scale") == nullptr;  // a given scale without a bias means no bias
+  specs->push_back({"scale", {shape.gammas()}, ResourceSpec::kNearOne});
+  specs->push_back({"bias", {shape.gammas()}, ResourceSpec::kSmall, 1, drawn});
+  return Status::Ok();
+}
+
+double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+  return 6.0 * static_cast<double>(outputs[0].shape.NumElements());
+}
+
+template <class P>
+OpDef Define() {
+  OpDef op;
+  op.make_param = MakeParam<P>;
+  op.infer = Infer;
+  op.flops = Flops;
+  return op;
+}
+
+Result<NormShape> ResolveChannels(const Shape& input, int64_t group, double eps) {
+  if (input.rank() < 2) return Status::InvalidArgument("expects an input of rank 2 or more, found " + input.ToString());
+  if (group <= 0 || input[1] % group != 0) {
+    return Status::InvalidArgument("group " + std::to_string(group) + " does not divide the " + std::to_string(input[1]) +
+                                   " channels of " + input.ToString());
+  }
+  NormShape shape;
+  shape.groups = group;
+  shape.per_row = input[1] / group;
+  shape.inner = input.CountFrom(2);
+  shape.rows = input[0] * group;
+  shape.n = shape.per_row * shape.inner;
+  shape.eps = eps;
+  return shape;
+}
+
+}  // namespace
+
+Result<NormShape> ResolveNorm(const Layer& layer, const Shape& input) {
+  if (layer.kind == OpKind::kInstBatchNormCxx) {
+    const auto& p = ParamOf<InstBatchNormParam>(layer);
+    if (p.channels != 0 && p.channels != input.DimOrOne(1)) {
+      return Status::InvalidArgument("channels is " + std::to_string(p.channels) + ", but the input is " + input.ToString());
+    }
+    if (input.DimOrOne(1) == 0) return Status::InvalidArgument("an input without channels cannot be normalised: " + input.ToString());
+    return ResolveChannels(input, input.DimOrOne(1), static_cast<double>(p.eps));
+  }
+  if (layer.kind == OpKind::kGroupNorm) {
+    const auto& p = ParamOf<GroupNormParam>(layer);
+    return ResolveChannels(input, p.group, static_cast<double>(p.eps));
+  }
+  const auto& p = ParamOf<LayerNormParam>(layer);
+  if (p.reduce_dims_size <= 0 || p.reduce_dims_size > input.rank()) {
+    return Status::InvalidArgument("reduce_dims_size " + std::to_string(p.reduce_dims_size) + " is outside 1 to " +
+                                   std::to_string(input.rank()) + ", the rank of the input " + input.ToString());
+  }
+  NormShape shape;
+  shape.rows = input.Count(0, input.rank() - p.reduce_dims_size);
+  shape.n = shape.per_row = input.CountFrom(input.rank() - p.reduce_dims_size);
+  shape.eps = static_cast<double>(p.eps);
+  return shape;
+}
+
+OpDef DefineGroupNorm() { return Define<GroupNormParam>(); }
+OpDef DefineLayerNorm() { return Define<LayerNormParam>(); }
+
+OpDef DefineInstBatchNormCxx() {
+  OpDef op = Define<InstBatchNormParam>();
+  op.visit_resources = InstanceResources;
+  op.resource_specs = InstanceSpecs;
+  return op;
+}
+
+}  // namespace plumb

@@ -1,0 +1,66 @@
+#include "op/reduce.h"
+
+namespace plumb {
+namespace {
+
+Status InferShape(ShapeContext& context) {
+  const auto& p = ParamOf<ReduceParam>(context.layer);
+  const Shape& in = context.shape(0);
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(p, in.rank()));
+  Shape out;
+  for (int i = 0; i < in.rank(); ++i) {
+    if (!reduced[static_cast<size_t>(i)]) {
+      out.dims().push_back(in[i]);
+    } else if (p.keep_dims) {
+      out.dims().push_back(1);
+    }
+  }
+  context.SetAll(context.inputs[0].dtype, out);
+  return Status::Ok();
+}
+
+Status InferFloat(ShapeContext& context) {
+  PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
+  return InferShape(context);
+}
+
+Status InferNumber(ShapeContext& context) {
+  const DType dtype = context.inputs[0].dtype;
+  return dtype == DType::kI32 || dtype == DType::kI64 ? InferShape(context) : InferFloat(context);
+}
+
+double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+  return static_cast<double>(inputs[0].shape.NumElements());
+}
+
+OpDef Define(Status (*infer)(ShapeContext&)) {
+  OpDef op;
+  op.make_param = MakeParam<ReduceParam>;
+  op.infer = infer;
+  op.flops = Flops;
+  return op;
+}
+
+}  // namespace
+
+Result<std::vector<bool>> ReducedDims(const ReduceParam& param, int rank) {
+  std::vector<bool> reduced(static_cast<size_t>(rank), param.axes.empty());
+  for (const int axis : param.axes) {
+    PLUMB_ASSIGN_OR_RETURN(const int normal, NormalizeAxis(axis, rank));
+    reduced[static_cast<size_t>(normal)] = true;
+  }
+  return reduced;
+}
+
+OpDef DefineReduceSum() { return Define(InferNumber); }
+OpDef DefineReduceMean() { return Define(InferFloat); }
+OpDef DefineReduceMax() { return Define(InferNumber); }
+OpDef DefineReduceMin() { return Define(InferNumber); }
+OpDef DefineReduceProd() { return Define(InferNumber); }
+OpDef DefineReduceL1() { return Define(InferNumber); }
+OpDef DefineReduceL2() { return Define(InferFloat); }
+OpDef DefineReduceSumSquare() { return Define(InferNumber); }
+OpDef DefineReduceLogSum() { return Define(InferFloat); }
+OpDef DefineReduceLogSumExp() { return Define(InferFloat); }
+
+}  // namespace plumb
