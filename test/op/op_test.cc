@@ -4,6 +4,7 @@
 //   OpTable.*                                every row of op_list.def has cases
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "op/op.h"
 #include "op/device_test.h"
 #include "op/reference_test.h"
+#include "op/support_table.h"
 #include "plumb/plumb.h"
 #include "util/op_case.h"
 
@@ -74,6 +76,10 @@ TEST(OpTable, CaseNamesAreUnique) {
 }  // namespace plumb
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--support") {
+    std::fputs(plumb::SupportTable().c_str(), stdout);
+    return 0;
+  }
   for (const plumb::OpCase& c : plumb::AllOpCases()) plumb::Register(c, "Reference", "", plumb::TestReference);
   for (const plumb::DeviceInfo& device : plumb::ListDevices()) {
     if (!device.present || device.name == "NAIVE") continue;
