@@ -92,6 +92,11 @@ OpDef DefineDiv() { return Define<ResourceSpec::kNearOne>(); }
 OpDef DefineMaximum() { return Define<ResourceSpec::kSmall>(); }
 OpDef DefineMinimum() { return Define<ResourceSpec::kSmall>(); }
 OpDef DefineSquaredDifference() { return Define<ResourceSpec::kSmall>(); }
-OpDef DefinePlumbPow() { return Define<ResourceSpec::kNearOne>(); }
+
+OpDef DefinePlumbPow() {
+  OpDef op;
+  op.infer = Infer;
+  return op;
+}
 
 }  // namespace plumb

@@ -1,6 +1,7 @@
 // Binary element-wise operators with NumPy broadcasting. With one input the other operand is the layer's resource
 // "element"; weight_input_index says which operand the constant is (0 or 1). Operands are float, i32 or i64, both alike.
-// PlumbPow has no TNN type: TNN knows only Power, whose exponent is a parameter.
+// PlumbPow (base, exponent) has no TNN type: TNN knows only Power, whose exponent is a parameter. As a type of ours it has
+// neither parameters nor resources; a constant operand is a constant of the graph.
 #ifndef PLUMB_OP_BINARY_H_
 #define PLUMB_OP_BINARY_H_
 

@@ -54,7 +54,7 @@ void AddConstants(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Add", "constant_with_dims").In({2, 3, 4}).Weight("element", {3, 1}).OutShape({2, 3, 4}));
   cases->push_back(OpCase("Add", "constant_of_higher_rank").In({3, 4}).Weight("element", {2, 1, 4}).OutShape({2, 3, 4}));
   cases->push_back(OpCase("Mul", "constant_drawn").In({2, 5, 3, 7}));
-  cases->push_back(OpCase("PlumbPow", "constant_exponent").In({2, 5, 3}, Regime::kPositive).Weight("element", {1}, {2.5}));
+  cases->push_back(OpCase("PlumbPow", "constant_exponent").In({2, 5, 3}, Regime::kPositive).Const({1}, {2.5}));
   cases->push_back(OpCase("Add", "graph_constant").In({2, 3}).Const({3}, {1, 2, 3}).OutShape({2, 3}));
   cases->push_back(OpCase("Add", "constant_does_not_fit").In({2, 3, 4}).Weight("element", {5}).Refused("does not broadcast"));
   cases->push_back(OpCase("Add", "index_outside", "2").In({2, 3}).Weight("element", {1}, {1}).Refused("weight_input_index 2"));

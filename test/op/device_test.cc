@@ -62,8 +62,24 @@ void CompareFloats(const Tensor& want, const Tensor& tau, const Tensor& got) {
   EXPECT_LE(r, 2) << "rms of the errors; the worst element reaches E = " << worst;
 }
 
-Result<std::vector<Tensor>> RunOn(const OpInstance& instance, const std::string& device,
-                                  std::shared_ptr<const std::vector<KernelRow>> kernels_in_front) {
+// Every tensor alone between guard zones: nothing is written outside, no input is changed, and not a bit is different.
+void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& device, const std::vector<Tensor>& got) {
+  const auto guarded = RunOnDevice(instance, device, GuardedKernels());
+  ASSERT_TRUE(guarded.ok()) << guarded.status().ToString();
+  for (size_t i = 0; i < got.size(); ++i) {
+    const Tensor& other = (*guarded)[i];
+    ASSERT_EQ(other.bytes(), got[i].bytes());
+    if (other.bytes() > 0) {
+      EXPECT_EQ(std::memcmp(other.raw(), got[i].raw(), other.bytes()), 0)
+          << "output " << i << " differs when the kernel runs in guarded memory: it reads what it did not write";
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
+                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front) {
   NetworkOptions options;
   options.kernels_in_front = std::move(kernels_in_front);
   options.num_threads = 2;
@@ -81,27 +97,11 @@ Result<std::vector<Tensor>> RunOn(const OpInstance& instance, const std::string&
   return outputs;
 }
 
-// Every tensor alone between guard zones: nothing is written outside, no input is changed, and not a bit is different.
-void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& device, const std::vector<Tensor>& got) {
-  const auto guarded = RunOn(instance, device, GuardedKernels());
-  ASSERT_TRUE(guarded.ok()) << guarded.status().ToString();
-  for (size_t i = 0; i < got.size(); ++i) {
-    const Tensor& other = (*guarded)[i];
-    ASSERT_EQ(other.bytes(), got[i].bytes());
-    if (other.bytes() > 0) {
-      EXPECT_EQ(std::memcmp(other.raw(), got[i].raw(), other.bytes()), 0)
-          << "output " << i << " differs when the kernel runs in guarded memory: it reads what it did not write";
-    }
-  }
-}
-
-}  // namespace
-
 void TestOnDevice(const OpCase& op_case, const std::string& device) {
   if (!op_case.refused.empty()) return;
   auto instance = Instantiate(op_case);
   ASSERT_TRUE(instance.ok()) << instance.status().ToString();
-  auto got = RunOn(*instance, device, nullptr);
+  auto got = RunOnDevice(*instance, device);
   if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   auto want = Compute(*instance);

@@ -2,9 +2,13 @@
 #ifndef PLUMB_TEST_OP_DEVICE_TEST_H_
 #define PLUMB_TEST_OP_DEVICE_TEST_H_
 
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "device/kernel.h"
 #include "util/op_case.h"
+#include "util/op_graph.h"
 
 namespace plumb {
 
@@ -12,6 +16,10 @@ namespace plumb {
 // otherwise |error| <= tau everywhere and rms(8 error / tau) <= 2; NaN and infinities where the rounded reference has
 // them. Skips with the kernels' reasons where the device refuses the layer.
 void TestOnDevice(const OpCase& op_case, const std::string& device);
+
+// The outputs of the instance as a network on `device`.
+Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
+                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front = nullptr);
 
 }  // namespace plumb
 

@@ -1,6 +1,7 @@
 // The operator test: one binary runs every case of every operator (util/op_case.h).
 //   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its bound
 //   <Op>/OpTest.MatchesNaive/<case>_<device> every other device of this machine against NAIVE, judged by its bound
+//   <Op>/OpTest.SavesAndLoads/<case>         written as tnnproto and tnnmodel and read again, to the same bits
 //   OpTable.*                                every row of op_list.def has cases
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 
 #include "op/op.h"
 #include "op/device_test.h"
+#include "op/format_test.h"
 #include "op/reference_test.h"
 #include "op/support_table.h"
 #include "plumb/plumb.h"
@@ -80,7 +82,10 @@ int main(int argc, char** argv) {
     std::fputs(plumb::SupportTable().c_str(), stdout);
     return 0;
   }
-  for (const plumb::OpCase& c : plumb::AllOpCases()) plumb::Register(c, "Reference", "", plumb::TestReference);
+  for (const plumb::OpCase& c : plumb::AllOpCases()) {
+    plumb::Register(c, "Reference", "", plumb::TestReference);
+    plumb::Register(c, "SavesAndLoads", "", plumb::TestSavesAndLoads);
+  }
   for (const plumb::DeviceInfo& device : plumb::ListDevices()) {
     if (!device.present || device.name == "NAIVE") continue;
     std::string suffix = "_" + device.name;

@@ -6,66 +6,21 @@
 #include <random>
 #include <sstream>
 
+#include "format/tnn/param_tokens.h"
 #include "op/op.h"
 
 namespace plumb {
 namespace {
 
-// Fills parameters from tnnproto tokens.
-class TokenReader : public ParamVisitor {
- public:
-  explicit TokenReader(const std::string& text) {
-    std::istringstream in(text);
-    for (std::string token; in >> token;) tokens_.push_back(token);
-  }
-  void Int(const char* name, int& value, Need need) override {
-    if (const std::string* token = Next(name, need)) value = std::atoi(token->c_str());
-  }
-  void Float(const char* name, float& value, Need need) override {
-    if (const std::string* token = Next(name, need)) value = std::strtof(token->c_str(), nullptr);
-  }
-  void Bool(const char* name, bool& value, Need need) override {
-    if (const std::string* token = Next(name, need)) value = *token == "1";
-  }
-  void Text(const char* name, std::string& value, Need need) override {
-    if (const std::string* token = Next(name, need)) value = *token;
-  }
-  void Counted(const char* name, std::vector<int>& values, Need need) override {
-    int count = 0;
-    Int(name, count, need);
-    if (count > 0) Fixed(name, values, static_cast<size_t>(count), need);
-  }
-  void Fixed(const char* name, std::vector<int>& values, size_t count, Need need) override {
-    values.assign(count, 0);
-    for (int& value : values) Int(name, value, need);
-  }
-  void Rest(const char* name, std::vector<int>& values) override {
-    values.clear();
-    while (HasMore()) {
-      values.push_back(0);
-      Int(name, values.back(), kRequired);
-    }
-  }
-  void Ignored(const char*) override { ++at_; }
-  bool loading() const override { return true; }
-  bool HasMore() const override { return at_ < tokens_.size(); }
-  Status status() const {
-    if (!missing_.empty()) return Status::InvalidArgument("the token of '" + missing_ + "' is missing");
-    if (HasMore()) return Status::InvalidArgument("token '" + tokens_[at_] + "' belongs to no field");
-    return Status::Ok();
-  }
-
- private:
-  const std::string* Next(const char* name, Need need) {
-    if (at_ < tokens_.size()) return &tokens_[at_++];
-    if (need == kRequired && missing_.empty()) missing_ = name;
-    return nullptr;
-  }
-
-  std::vector<std::string> tokens_;
-  size_t at_ = 0;
-  std::string missing_;
-};
+Status ReadTokens(const std::string& text, OpParam* param) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  const std::vector<std::string_view> tokens(words.begin(), words.end());
+  PLUMB_ASSIGN_OR_RETURN(const size_t used, tnn::ReadParams(tokens, false, param));
+  if (used < words.size()) return Status::InvalidArgument("token '" + words[used] + "' belongs to no field");
+  return Status::Ok();
+}
 
 using Generator = std::mt19937_64;
 
@@ -204,9 +159,7 @@ Result<OpInstance> Instantiate(const OpCase& c) {
   layer.type = op->name;
   layer.name = "layer";
   layer.param = op->make_param();
-  TokenReader tokens(c.params);
-  layer.param->Visit(tokens);
-  PLUMB_RETURN_IF_ERROR(tokens.status().AddContext("parameters '" + c.params + "'"));
+  PLUMB_RETURN_IF_ERROR(ReadTokens(c.params, layer.param.get()).AddContext("parameters '" + c.params + "'"));
   for (int i = 0; i < c.num_outputs; ++i) layer.outputs.push_back("out" + std::to_string(i));
   instance.graph.outputs = layer.outputs;
   PLUMB_RETURN_IF_ERROR(AddInputs(c, &instance));
