@@ -20,7 +20,7 @@ struct CheckSubject {
   std::vector<std::string> inputs;  // one line each: "data f32 [1,3,227,227]: generated, ..."
   int num_threads = 1;
   std::string isa;         // "AVX512"; what --max-isa left
-  std::string rule = "tolerance.md, The rule (measured)";
+  std::string rule = "doc/check.md, The rule (measured)";
   std::string reproduce;   // command line up to the device: "model_check -m x.tnnproto --seed 3"
 };
 

@@ -39,7 +39,7 @@ class X86Device : public HostDevice {
  public:
   const char* name() const override { return "X86"; }
   std::string Description() const override {
-    return CpuModel() + ", " + IsaName(EffectiveIsa()) + ", " + OneDnnVersion();
+    return CpuModel() + ", " + OneDnnVersion();
   }
   const std::vector<KernelRow>& kernels() const override { return KernelList(); }
   bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const override {

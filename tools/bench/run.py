@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Measures Plumb and prints one table with ratios; --json keeps every number.
+
+  tools/bench/run.py                        build/release, the five float networks, 1 and 2 threads
+  tools/bench/run.py --peers DIR            also times ONNX Runtime, OpenVINO, MNN and ncnn (DIR: their bench.py); its Python is
+                                            $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
+  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers
+
+Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks drift.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NETWORKS = ["squeezenet_v1.0", "mobilenet_v1", "resnet50", "inception_v3", "densenet"]
+
+
+def run(command, env=None, check=True):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env={**os.environ, **(env or {})})
+    if check and done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(map(str, command))} exited with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return done
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def table(title, header, rows):
+    print(f"\n## {title}\n")
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(str(c) for c in row) + " |", flush=True)
+
+
+def times_of(text):
+    return {k: float(v) for k, v in re.findall(r"(min|median|avg) = *([0-9.]+)", text)}
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.bin = pathlib.Path(args.bin)
+        self.models = pathlib.Path(args.models)
+        self.result = {"date": time.strftime("%Y-%m-%d %H:%M"), "cpu": cpu_name(), "cpus": os.cpu_count()}
+
+    def forward(self):
+        """Forward per device, network and thread count; NAIVE once."""
+        found = {}
+        for _ in range(self.args.rounds):
+            for net in NETWORKS:
+                for threads in (1, 2):
+                    text = run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "X86", "--threads", threads,
+                                "-wc", 2, "-ic", 5]).stdout
+                    found.setdefault((net, threads), []).append(times_of(text))
+        rows = []
+        for (net, threads), times in found.items():
+            best = min(t["min"] for t in times)
+            median = statistics.median(t["median"] for t in times)
+            rows.append([net, "X86", threads, f"{best:.2f}", f"{median:.2f}"])
+            self.result.setdefault("forward", []).append({"net": net, "device": "X86", "threads": threads, "min": best, "median": median})
+        for net in NETWORKS[:2]:
+            t = times_of(run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "NAIVE", "-ic", 3]).stdout)
+            rows.append([net, "NAIVE", os.cpu_count(), f"{t['min']:.2f}", f"{t['median']:.2f}"])
+        table("Forward, ms (inputs given, outputs taken)", ["network", "device", "threads", "min", "median"], rows)
+
+    def check(self):
+        """model_check with a tnnmodel: wall time and peak memory of the whole process."""
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            for net in NETWORKS:
+                model = pathlib.Path(folder) / net
+                run([self.bin / "model_convert", self.models / f"{net}.tnnproto", "-o", model, "--random-weights"])
+                walls, cpu, peak = [], [], 0
+                for _ in range(self.args.rounds):
+                    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    start = time.perf_counter()
+                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_check", "-m", f"{model}.tnnproto", "-d", "X86",
+                                "--threads", 2, "--quiet"])
+                    walls.append(time.perf_counter() - start)
+                    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                    peak = max(peak, int(re.search(r"peak (\d+)", done.stderr).group(1)) // 1024)
+                rows.append([net, f"{min(walls):.2f}", f"{statistics.median(walls):.2f}", f"{min(cpu):.2f}", peak])
+                self.result.setdefault("check", []).append({"net": net, "wall_min": min(walls), "cpu_min": min(cpu), "peak_mib": peak})
+        table("model_check -d X86, tnnmodel given, 2 threads", ["network", "wall s min", "wall s median", "processor s min", "peak MiB"], rows)
+
+    def program(self, name):
+        """One of the benchmark programs beside the tools; it prints its own table."""
+        path = self.bin / name
+        if not path.exists():
+            print(f"\n{name}: not built, skipped")
+            return
+        print(f"\n## {name}\n")
+        text = run([path]).stdout
+        print(text, end="")
+        self.result[name] = text.splitlines()
+
+    def hooks(self):
+        """Instructions of one Forward more, hooks compiled in and silent against compiled out."""
+        rows = []
+        for net in NETWORKS[:2]:
+            count = {}
+            for name, folder in (("in", self.bin), ("out", pathlib.Path(self.args.hooks_off))):
+                if not (folder / "model_run").exists():
+                    print(f"\nhooks: {folder}/model_run is not built, skipped (configure with -DPLUMB_BLOB_HOOKS=OFF)")
+                    return
+                one, eleven = (self.instructions(folder, net, n) for n in (1, 11))
+                count[name] = (eleven - one) / 10
+            ratio = count["in"] / count["out"] - 1
+            rows.append([net, f"{count['out']:.0f}", f"{count['in']:.0f}", f"{100 * ratio:+.4f} %"])
+            self.result.setdefault("hooks", []).append({"net": net, **count, "ratio": ratio})
+        table("Instructions of a Forward, hooks silent", ["network", "compiled out", "compiled in", "difference"], rows)
+
+    def instructions(self, folder, net, iterations):
+        """Counted by callgrind, one thread."""
+        with tempfile.NamedTemporaryFile() as out:
+            done = run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", folder / "model_run", "-m",
+                        self.models / f"{net}.tnnproto", "-d", "X86", "--threads", 1, "--max-isa", "AVX2", "-ic", iterations])
+            return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+
+    def busy(self):
+        """Two threads beside one competing busy loop against one thread without it (medians of 50 Forwards of resnet50)."""
+        command = [self.bin / "model_run", "-m", self.models / "resnet50.tnnproto", "-d", "X86", "-wc", 3, "-ic", 50, "--threads"]
+        loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        try:
+            two = times_of(run(command + [2]).stdout)["median"]
+            one = times_of(run(command + [1]).stdout)["median"]
+        finally:
+            loop.kill()
+        table("Busy machine: resnet50 beside one busy loop, median of 50", ["threads", "ms", "ratio"],
+              [[1, f"{one:.1f}", "1"], [2, f"{two:.1f}", f"{two / one:.2f}"]])
+        self.result["busy"] = {"one": one, "two": two}
+
+    def peers(self):
+        if not self.args.peers:
+            print("\npeers: skipped, no --peers DIR given")
+            return
+        peers = pathlib.Path(self.args.peers).resolve()
+        if not (peers / "bench.py").exists():
+            print(f"\npeers: skipped, {peers} has no bench.py")
+            return
+        python = os.environ.get("PEERS_PYTHON", "python3")
+        work = pathlib.Path(self.args.peers_work).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        missing = [n for n in NETWORKS if not (work / f"{n}.onnx").exists()]
+        if missing:
+            run([python, peers / "tnnproto_to_onnx.py", "-o", work] + [self.models / f"{n}.tnnproto" for n in missing])
+        subprocess.run([python, str(peers / "bench.py")] + [str(work / f"{n}.onnx") for n in NETWORKS] +
+                       ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json", str(work / "peers.json"),
+                        "--runtimes", self.args.runtimes],
+                       env={**os.environ, "PLUMB_BIN": str(self.bin.resolve()), "PLUMB_MODELS": str(self.models.resolve())},
+                       stdout=subprocess.DEVNULL, check=True)
+        data = json.loads((work / "peers.json").read_text())
+        self.result["peers"] = {"versions": data["versions"], "rows": data["rows"], "problems": data["problems"]}
+        by = {(r["net"], r["threads"], r["runtime"]): r for r in data["rows"]}
+        runtimes = [r for r in self.args.runtimes.split(",")]
+        rows = []
+        for net in NETWORKS:
+            for threads in (1, 2):
+                row = [by.get((net, threads, r)) for r in runtimes]
+                text = [f"{r['min']:.2f} / {r['median']:.2f}" if r else "-" for r in row]
+                ours, ort = by.get((net, threads, "plumb")), by.get((net, threads, "onnxruntime"))
+                text.append(f"{ours['min'] / ort['min']:.2f} ({ours['median'] / ort['median']:.2f})" if ours and ort else "-")
+                rows.append([net, threads] + text)
+        table("Against the peers, ms, min / median", ["network", "threads"] + runtimes + ["plumb / onnxruntime"], rows)
+        for problem in data["problems"]:
+            print(f"problem: {problem}")
+
+    def main(self):
+        print(f"Plumb benchmark, {self.result['date']}, {self.result['cpu']}, {self.result['cpus']} CPUs, load {os.getloadavg()[0]:.1f}")
+        parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
+                 "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
+                 "hooks": self.hooks, "busy": self.busy, "peers": self.peers}
+        wanted = self.args.only.split(",") if self.args.only else list(parts)
+        for name in wanted:
+            if name not in parts:
+                sys.exit(f"--only: unknown part '{name}'; the parts are {', '.join(parts)}")
+            parts[name]()
+        if self.args.json:
+            pathlib.Path(self.args.json).write_text(json.dumps(self.result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=ROOT / "build/release/bin", help="folder of the tools")
+    parser.add_argument("--hooks-off", default=ROOT / "build/hooks-off/bin", help="tools of a build with -DPLUMB_BLOB_HOOKS=OFF")
+    parser.add_argument("--models", default=ROOT / "test/data/networks")
+    parser.add_argument("--peers", help="folder with the peers' bench.py and tnnproto_to_onnx.py")
+    parser.add_argument("--peers-work", default=ROOT / "build/peers", help="converted models and results")
+    parser.add_argument("--runtimes", default="onnxruntime,openvino,mnn,ncnn,plumb")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", help="comma separated parts")
+    parser.add_argument("--json", help="write every number")
+    Bench(parser.parse_args()).main()
