@@ -1,0 +1,66 @@
+// The five float networks raise no alarm on any device present. PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA cap
+// comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R of all layers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/cpu.h"
+#include "graph/random_inputs.h"
+#include "plumb/check.h"
+#include "plumb/model.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+int Seeds() {
+  const char* text = std::getenv("PLUMB_TEST_SEEDS");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
+
+class Networks : public testing::TestWithParam<const char*> {};
+
+RunReport Check(const std::string& path, const std::string& device, uint64_t seed) {
+  LoadOptions options;
+  options.seed = seed;
+  auto graph = std::make_shared<const Graph>(LoadModel(path, options).value());
+  auto network = CreateNetwork(graph, device, {});
+  EXPECT_TRUE(network.ok()) << network.status().message();
+  const GraphInput& input = graph->inputs[0];
+  const Tensor value = RandomInput(input.name, input.dtype, input.shape, seed, {}).value();
+  CheckOptions check;
+  check.inherited = false;
+  Checker checker(check);
+  EXPECT_TRUE(checker.Attach(network->get(), {{input.name, value}}).ok());
+  EXPECT_TRUE((*network)->SetInput(input.name, value).ok());
+  EXPECT_TRUE((*network)->Forward().ok());
+  return checker.Finish().value();
+}
+
+TEST_P(Networks, RaisesNoAlarm) {
+  const std::string path = std::string(PLUMB_TEST_DATA "/networks/") + GetParam() + ".tnnproto";
+  for (const DeviceInfo& info : ListDevices()) {
+    if (!info.present || info.name == "NAIVE") continue;
+    double e = 0, r = 0;
+    for (int seed = 1; seed <= Seeds(); ++seed) {
+      const RunReport report = Check(path, info.name, static_cast<uint64_t>(seed));
+      for (const LayerReport& layer : report.layers) {
+        const OutputReport* worst = layer.Worst();
+        ASSERT_NE(worst, nullptr) << layer.step.name << ": " << layer.reason;
+        EXPECT_EQ(layer.verdict, Verdict::kAligned)
+            << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R " << worst->rms_excess << " " << layer.reason;
+        e = std::max(e, worst->excess);
+        r = std::max(r, worst->rms_excess);
+      }
+    }
+    std::printf("%s %s %s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(), IsaName(), e, r, Seeds());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Five, Networks,
+                         testing::Values("squeezenet_v1.0", "mobilenet_v1", "resnet50", "inception_v3", "densenet"));
+
+}  // namespace
+}  // namespace plumb
