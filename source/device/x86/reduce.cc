@@ -1,0 +1,191 @@
+// Reductions on the shared vector kernels, in plain order. Reduced axes that lie side by side are one axis [outer, n, inner];
+// others are gathered first, so that the terms of each output are a row. Whole numbers are plain loops and wrap around.
+#include "device/simd/reduce.h"
+
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "device/x86/axis_view.h"
+#include "device/x86/kernel_list.h"
+#include "op/reduce.h"
+
+namespace plumb::x86 {
+namespace {
+
+// The input as outputs x terms: either a view, or offsets of outputs and terms.
+struct Terms {
+  bool adjacent = true;
+  AxisView view;
+  std::vector<int64_t> outputs, terms;
+};
+
+void Extend(int64_t size, int64_t stride, std::vector<int64_t>* offsets) {
+  std::vector<int64_t> longer;
+  longer.reserve(offsets->size() * static_cast<size_t>(size));
+  for (const int64_t offset : *offsets) {
+    for (int64_t i = 0; i < size; ++i) longer.push_back(offset + i * stride);
+  }
+  offsets->swap(longer);
+}
+
+Result<Terms> TermsOf(const Layer& layer, const Shape& shape) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(ParamOf<ReduceParam>(layer), shape.rank()));
+  Terms t;
+  int begin = -1, end = -1;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!reduced[static_cast<size_t>(d)] || shape[d] == 1) continue;
+    if (begin < 0) begin = d;
+    end = d + 1;
+  }
+  if (begin < 0) {  // nothing but axes of 1
+    t.view = {shape.NumElements(), 1, 1};
+    return t;
+  }
+  for (int d = begin; d < end; ++d) t.adjacent = t.adjacent && (reduced[static_cast<size_t>(d)] || shape[d] == 1);
+  t.view = AxisView::Over(shape, begin, end);
+  if (t.adjacent) return t;
+  t.outputs = t.terms = {0};
+  for (int d = 0; d < shape.rank(); ++d) {
+    Extend(shape[d], shape.CountFrom(d + 1), reduced[static_cast<size_t>(d)] ? &t.terms : &t.outputs);
+  }
+  return t;
+}
+
+Result<simd::ReduceOp> OpOf(const Layer& layer) {
+  for (int i = 0; i < static_cast<int>(simd::ReduceOp::kNumOps); ++i) {
+    const auto op = static_cast<simd::ReduceOp>(i);
+    if (layer.type == std::string("Reduce") + simd::ReduceName(op)) return op;
+  }
+  return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
+}
+
+class ReduceKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    return OpOf(spec.layer()).status();
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    PLUMB_ASSIGN_OR_RETURN(op_, OpOf(spec.layer()));
+    PLUMB_ASSIGN_OR_RETURN(terms_, TermsOf(spec.layer(), spec.inputs[0].shape));
+    if (!terms_.adjacent) gathered_.resize(terms_.outputs.size() * terms_.terms.size());
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const float* src = inputs[0].host<float>();
+    float* dst = outputs[0].host<float>();
+    if (!terms_.adjacent) return RunGathered(src, dst);
+    const AxisView view = terms_.view;
+    view.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
+      simd::Reduce(op_, src + outer * view.n * view.inner, view.n, view.inner, begin, end, dst + outer * view.inner + begin);
+    });
+    return Status::Ok();
+  }
+
+ private:
+  Status RunGathered(const float* src, float* dst) {
+    const auto n = static_cast<int64_t>(terms_.terms.size());
+    const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n));
+    ParallelFor(static_cast<int64_t>(terms_.outputs.size()), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const float* from = src + terms_.outputs[static_cast<size_t>(o)];
+        float* row = gathered_.data() + o * n;
+        for (int64_t i = 0; i < n; ++i) row[i] = from[terms_.terms[static_cast<size_t>(i)]];
+        simd::Reduce(op_, row, n, 1, 0, 1, dst + o);
+      }
+    });
+    return Status::Ok();
+  }
+
+  simd::ReduceOp op_ = simd::ReduceOp::kSum;
+  Terms terms_;
+  std::vector<float> gathered_;
+};
+
+// One step of a reduction of whole numbers, and what it starts from.
+template <class T>
+struct WholeOp {
+  T start;
+  T (*step)(T accumulated, T x);
+};
+
+template <class T>
+Result<WholeOp<T>> WholeOpOf(const std::string& type) {
+  using U = std::make_unsigned_t<T>;
+  using Limits = std::numeric_limits<T>;
+  if (type == "ReduceSum") return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x)); }};
+  if (type == "ReduceProd") return WholeOp<T>{1, [](T s, T x) { return static_cast<T>(static_cast<U>(s) * static_cast<U>(x)); }};
+  if (type == "ReduceMax") return WholeOp<T>{Limits::min(), [](T s, T x) { return std::max(s, x); }};
+  if (type == "ReduceMin") return WholeOp<T>{Limits::max(), [](T s, T x) { return std::min(s, x); }};
+  if (type == "ReduceSumSquare") {
+    return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x) * static_cast<U>(x)); }};
+  }
+  if (type == "ReduceL1") {
+    return WholeOp<T>{0, [](T s, T x) {
+                        const U magnitude = x < 0 ? U{0} - static_cast<U>(x) : static_cast<U>(x);
+                        return static_cast<T>(static_cast<U>(s) + magnitude);
+                      }};
+  }
+  return Status::NotSupported("'" + type + "' of whole numbers has no kernel");
+}
+
+class ReduceIntKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype != DType::kI32 && dtype != DType::kI64) {
+      return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
+    }
+    return WholeOpOf<int32_t>(spec.layer().type).status();
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    type_ = spec.layer().type;
+    PLUMB_ASSIGN_OR_RETURN(terms_, TermsOf(spec.layer(), spec.inputs[0].shape));
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    if (inputs[0].dtype == DType::kI32) return RunAs<int32_t>(inputs[0], outputs[0]);
+    return RunAs<int64_t>(inputs[0], outputs[0]);
+  }
+
+ private:
+  template <class T>
+  Status RunAs(const DeviceTensor& input, const DeviceTensor& output) {
+    PLUMB_ASSIGN_OR_RETURN(const WholeOp<T> op, WholeOpOf<T>(type_));
+    const T* src = input.host<T>();
+    T* dst = output.host<T>();
+    const auto fold = [&](T accumulated, int64_t at) { return op.step(accumulated, src[at]); };
+    if (!terms_.adjacent) {
+      for (size_t o = 0; o < terms_.outputs.size(); ++o) {
+        dst[o] = op.start;
+        for (const int64_t term : terms_.terms) dst[o] = fold(dst[o], terms_.outputs[o] + term);
+      }
+      return Status::Ok();
+    }
+    const AxisView view = terms_.view;
+    for (int64_t o = 0; o < view.outer * view.inner; ++o) {
+      dst[o] = op.start;
+      const int64_t first = o / view.inner * view.n * view.inner + o % view.inner;
+      for (int64_t i = 0; i < view.n; ++i) dst[o] = fold(dst[o], first + i * view.inner);
+    }
+    return Status::Ok();
+  }
+
+  std::string type_;
+  Terms terms_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_reduce = {ReduceKernel::Supports, MakeKernel<ReduceKernel>};
+const KernelFunctions kernel_reduce_int = {ReduceIntKernel::Supports, MakeKernel<ReduceIntKernel>};
+
+}  // namespace plumb::x86
