@@ -72,6 +72,8 @@ class Network {
   Status Forward();
   // The same on another thread; nothing else may be called until Wait.
   ForwardHandle ForwardAsync();
+  // The value set last. Copies out.
+  Result<Tensor> GetInput(const std::string& name) const;
   // REQUIRES: a Forward came before. Copies out.
   Result<Tensor> GetOutput(const std::string& name) const;
 

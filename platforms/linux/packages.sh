@@ -6,7 +6,7 @@ build_packages=(
   g++ cmake ninja-build ccache
   libdnnl-dev ocl-icd-opencl-dev # libdnnl-dev only recommends the latter, but its CMake files cannot do without
   libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
-  libcli11-dev nlohmann-json3-dev libstb-dev
+  libcli11-dev nlohmann-json3-dev libstb-dev libxxhash-dev
   libgtest-dev libbenchmark-dev
 )
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy

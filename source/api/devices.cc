@@ -1,6 +1,7 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
 #include "device/device.h"
 #include "device/naive/naive_device.h"
+#include "plumb/dump.h"
 #include "plumb/plumb.h"
 #ifdef PLUMB_DEVICE_X86
 #include "device/x86/x86_device.h"
@@ -65,8 +66,13 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
 
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,
                                                const NetworkOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(const DumpOptions dump, DumpOptionsFromEnvironment());
   PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
-  return Network::Create(std::move(graph), std::move(opened), options);
+  NetworkOptions effective = options;
+  effective.unfuse = options.unfuse || dump.unfuse;
+  PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::move(graph), std::move(opened), std::move(effective)));
+  PLUMB_RETURN_IF_ERROR(AddDump(network.get(), dump));
+  return network;
 }
 
 }  // namespace plumb

@@ -220,6 +220,15 @@ Status Network::SetInput(const std::string& name, const Tensor& value) {
   return Status::InvalidArgument("model '" + impl_->graph->source + "' has no input '" + name + "'");
 }
 
+Result<Tensor> Network::GetInput(const std::string& name) const {
+  for (const GraphInput& input : impl_->graph->inputs) {
+    if (input.name != name) continue;
+    const int id = impl_->plan.blob_values.at(name);
+    return impl_->plan.device->Download(impl_->plan.values[static_cast<size_t>(id)].tensor);
+  }
+  return Status::InvalidArgument("model '" + impl_->graph->source + "' has no input '" + name + "'");
+}
+
 Status Network::Forward() { return impl_->Run().AddContext("model '" + impl_->graph->source + "'"); }
 
 ForwardHandle Network::ForwardAsync() {

@@ -1,0 +1,126 @@
+#include "dump/blob_file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/file.h"
+#include "dump/checksum.h"
+#include "format/tensor/npy.h"
+#include "format/tensor/values_text.h"
+#include "format/tensor/zstd.h"
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kRawPiece = size_t{256} << 10;       // still in the second-level cache when it is written
+constexpr int64_t kTextPiece = int64_t{1} << 14;      // values
+constexpr size_t kFlushFrom = size_t{128} << 10;
+
+constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 34;
+
+bool EndsWith(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+// Compresses or not, adds up the checksum, writes.
+class Sink {
+ public:
+  Sink(AtomicFile* file, bool zstd) : file_(file) {
+    if (zstd) compressor_.emplace();
+  }
+  Status Put(const void* data, size_t size) {
+    if (!compressor_) return Emit(data, size);
+    PLUMB_RETURN_IF_ERROR(compressor_->Append(data, size, &packed_));
+    return packed_.size() >= kFlushFrom ? EmitPacked() : Status::Ok();
+  }
+  Status Finish(BlobFileResult* result) {
+    if (compressor_) {
+      PLUMB_RETURN_IF_ERROR(compressor_->Finish(&packed_));
+      PLUMB_RETURN_IF_ERROR(EmitPacked());
+    }
+    result->bytes = file_->bytes_written();
+    result->checksum = checksum_.Text();
+    return Status::Ok();
+  }
+
+ private:
+  Status Emit(const void* data, size_t size) {
+    checksum_.Add(data, size);
+    return file_->Write(data, size);
+  }
+  Status EmitPacked() {
+    PLUMB_RETURN_IF_ERROR(Emit(packed_.data(), packed_.size()));
+    packed_.clear();
+    return Status::Ok();
+  }
+
+  AtomicFile* file_;
+  Checksum checksum_;
+  std::optional<ZstdCompressor> compressor_;
+  std::string packed_;
+};
+
+Status PutText(const Tensor& tensor, TextStyle style, Sink* sink) {
+  std::string text;
+  const int64_t count = tensor.NumElements();
+  for (int64_t begin = 0; begin < count; begin += kTextPiece) {
+    text.clear();
+    AppendValuesText(tensor, begin, std::min(begin + kTextPiece, count), style, &text);
+    PLUMB_RETURN_IF_ERROR(sink->Put(text.data(), text.size()));
+  }
+  return Status::Ok();
+}
+
+Status PutRaw(const Tensor& tensor, Sink* sink) {
+  const char* data = static_cast<const char*>(tensor.raw());
+  for (size_t begin = 0; begin < tensor.bytes(); begin += kRawPiece) {
+    PLUMB_RETURN_IF_ERROR(sink->Put(data + begin, std::min(kRawPiece, tensor.bytes() - begin)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status WriteBlobFile(const Tensor& tensor, const std::string& path, DumpOptions::Format format, bool zstd,
+                     BlobFileResult* result) {
+  result->statistics = ComputeStatistics(tensor);
+  result->values_checksum = ChecksumOf(tensor.raw(), tensor.bytes());
+  if (path.empty()) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  Sink sink(&file, zstd);
+  switch (format) {
+    case DumpOptions::Format::kText: PLUMB_RETURN_IF_ERROR(PutText(tensor, TextStyle::kShortest, &sink)); break;
+    case DumpOptions::Format::kTextFixed9: PLUMB_RETURN_IF_ERROR(PutText(tensor, TextStyle::kFixed9, &sink)); break;
+    case DumpOptions::Format::kNpy: {
+      const std::string header = NpyHeader(tensor.dtype(), tensor.shape());
+      PLUMB_RETURN_IF_ERROR(sink.Put(header.data(), header.size()));
+      PLUMB_RETURN_IF_ERROR(PutRaw(tensor, &sink));
+      break;
+    }
+    case DumpOptions::Format::kRaw: PLUMB_RETURN_IF_ERROR(PutRaw(tensor, &sink)); break;
+  }
+  PLUMB_RETURN_IF_ERROR(sink.Finish(result));
+  return file.Commit();
+}
+
+Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DType dtype, const Shape& shape) {
+  std::string_view name = path;
+  std::string unpacked;
+  if (EndsWith(name, ".zst")) {
+    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(bytes, path, kMaxUnpackedBytes));
+    bytes = unpacked;
+    name.remove_suffix(4);
+  }
+  if (EndsWith(name, ".txt")) return ParseValuesText(bytes, path, dtype, shape);
+  TensorHints hints;
+  hints.dtype = dtype;
+  hints.shape = shape;
+  PLUMB_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, ParseTensors(bytes, std::string(name), hints));
+  if (tensors.size() != 1 || tensors[0].tensor.dtype() != dtype || tensors[0].tensor.shape() != shape) {
+    return Status::CorruptModel("'" + path + "' is no blob of " + DTypeName(dtype) + " " + shape.ToString());
+  }
+  return tensors[0].tensor;
+}
+
+}  // namespace plumb

@@ -1,0 +1,99 @@
+#include "dump/folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "base/file.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxRuns = 100000;
+
+struct Run {
+  std::string root;
+  int networks = 0;
+};
+
+Status Create(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return Status::IoError("cannot create the dump folder '" + path + "': " + error.message());
+  return Status::Ok();
+}
+
+// Whether this process is now the only one that writes there. The mark is the manifest under construction, so that a run
+// that was killed leaves a folder that nobody mistakes for a whole dump, or mixes with another.
+Result<bool> Claim(const std::string& folder) {
+  PLUMB_RETURN_IF_ERROR(Create(folder));
+  const std::string manifest = folder + "/" + kManifestName;
+  std::error_code error;
+  if (fs::exists(manifest, error)) return false;
+  const int fd = ::open((manifest + ".part").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST) return false;
+  if (fd < 0) return Status::IoError("cannot create '" + manifest + ".part': " + ErrnoText(errno));
+  ::close(fd);
+  return true;
+}
+
+// "dump/" -> "dump", "." -> its real path, so that "-2" can be put behind it.
+std::string WithoutTail(const std::string& folder) {
+  fs::path path(folder);
+  if (!path.has_filename()) path = path.parent_path();
+  if (path.empty() || path.filename() == "." || path.filename() == "..") {
+    std::error_code error;
+    const fs::path real = fs::weakly_canonical(fs::path(folder.empty() ? "." : folder), error);
+    if (!error) path = real;
+  }
+  return path.string();
+}
+
+Result<std::string> ClaimRoot(const std::string& folder) {
+  for (int i = 1; i < kMaxRuns; ++i) {
+    const std::string root = i == 1 ? folder : folder + "-" + std::to_string(i);
+    PLUMB_ASSIGN_OR_RETURN(const bool claimed, Claim(root));
+    if (claimed) return root;
+  }
+  return Status::IoError("'" + folder + "' and all folders up to '" + folder + "-" + std::to_string(kMaxRuns - 1) +
+                         "' hold dumps already; remove some");
+}
+
+}  // namespace
+
+Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
+  static std::mutex* mutex = new std::mutex;
+  static auto* runs = new std::map<std::string, Run>;  // by process and absolute path
+  std::lock_guard<std::mutex> lock(*mutex);
+  const std::string base = WithoutTail(folder);
+  std::error_code error;
+  // A forked child is a run of its own.
+  const std::string key = std::to_string(::getpid()) + ":" + fs::weakly_canonical(base, error).string();
+  NetworkFolder result;
+  Run& run = (*runs)[key];
+  if (run.root.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(run.root, ClaimRoot(base));
+    if (run.root != base) result.note = "the dump goes to '" + run.root + "', because '" + base + "' holds a dump already";
+  }
+  result.network = ++run.networks;
+  result.path = result.network == 1 ? run.root : run.root + "/network-" + std::to_string(result.network);
+  PLUMB_RETURN_IF_ERROR(Create(result.path));
+  return result;
+}
+
+Result<std::string> MakeForwardFolder(const std::string& network_folder, int forward) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "/forward-%05d", forward);
+  const std::string path = forward == 0 ? network_folder : network_folder + name;
+  PLUMB_RETURN_IF_ERROR(Create(path));
+  return path;
+}
+
+}  // namespace plumb

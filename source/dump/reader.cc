@@ -1,0 +1,95 @@
+#include "dump/reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "base/file.h"
+#include "dump/blob_file.h"
+#include "dump/checksum.h"
+#include "dump/file_name.h"
+#include "dump/folder.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ComesBefore(const DumpEntry& a, const DumpEntry& b) {
+  auto key = [](const DumpEntry& e) {
+    return std::tie(e.place.layer_index, e.place.layer, e.place.output, e.place.slot, e.place.blob);
+  };
+  return key(a) < key(b);
+}
+
+// TNN prints floats with nine decimals and integers without a point, so a text of whole numbers is integers.
+bool HasOnlyIntegers(std::string_view text) {
+  return text.find_first_not_of("0123456789+- \t\r\n") == std::string_view::npos;
+}
+
+Result<Tensor> LoadUnknownText(const DumpEntry& entry, const FileBytes& bytes) {
+  const DType dtype = HasOnlyIntegers(bytes.text()) ? DType::kI64 : DType::kF32;
+  return ParseBlobFile(bytes.text(), entry.path, dtype, entry.shape);
+}
+
+}  // namespace
+
+Result<DumpReader> DumpReader::Open(const std::string& folder) {
+  DumpReader reader;
+  reader.folder_ = folder;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return Status::NotFound("'" + folder + "' is no folder");
+  reader.has_manifest_ = fs::exists(fs::path(folder) / kManifestName, error);
+  PLUMB_RETURN_IF_ERROR(reader.has_manifest_ ? reader.ListManifest() : reader.ListNames());
+  std::sort(reader.entries_.begin(), reader.entries_.end(), ComesBefore);
+  return reader;
+}
+
+Status DumpReader::ListManifest() {
+  PLUMB_ASSIGN_OR_RETURN(manifest_, ReadManifest(folder_ + "/" + kManifestName));
+  for (const DumpedBlob& blob : manifest_.files) {
+    DumpEntry entry;
+    entry.place = blob.place;
+    entry.dtype = blob.dtype;
+    entry.shape = blob.shape;
+    if (!blob.file.empty()) entry.path = folder_ + "/" + blob.file;
+    entry.checksum = blob.checksum;
+    entries_.push_back(std::move(entry));
+  }
+  return Status::Ok();
+}
+
+Status DumpReader::ListNames() {
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const auto name = ParseTnnFileName(it->path().filename().string());
+    if (!name) continue;
+    DumpEntry entry;
+    entry.place = {name->layer_index, name->layer, "", name->output, name->slot, name->blob};
+    entry.shape = name->shape;
+    entry.path = it->path().string();
+    entries_.push_back(std::move(entry));
+  }
+  if (error) return Status::IoError("cannot list '" + folder_ + "': " + error.message());
+  if (!entries_.empty()) return Status::Ok();
+  if (fs::exists(fs::path(folder_) / (std::string(kManifestName) + ".part"), error)) {
+    return Status::NotFound("folder '" + folder_ + "' holds a dump that was never finished and no complete blob");
+  }
+  return Status::NotFound("folder '" + folder_ + "' holds no dump: neither " + kManifestName +
+                          " nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
+}
+
+Result<Tensor> DumpReader::Load(const DumpEntry& entry) {
+  if (entry.path.empty()) {
+    return Status::NotFound("blob '" + entry.place.blob + "' has statistics only (DUMP_BLOB_STATS=1), no values");
+  }
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(entry.path));
+  if (!entry.dtype) return LoadUnknownText(entry, bytes);
+  if (!entry.checksum.empty() && ChecksumOf(bytes.data(), bytes.size()) != entry.checksum) {
+    return Status::CorruptModel("'" + entry.path + "' is not the file that was dumped: its XXH64 is " +
+                                ChecksumOf(bytes.data(), bytes.size()) + ", the manifest says " + entry.checksum);
+  }
+  return ParseBlobFile(bytes.text(), entry.path, *entry.dtype, entry.shape);
+}
+
+}  // namespace plumb
