@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <map>
 
 #include "device/naive/naive_op.h"
 #include "op/guard_kernel.h"
@@ -36,6 +38,24 @@ Result<Reference> Compute(const OpInstance& instance) {
   return reference;
 }
 
+// The largest E and R of a device and the case that reached them.
+struct Worst {
+  int cases = 0;
+  double e = 0, r = 0;
+  std::string e_case, r_case;
+};
+std::map<std::string, Worst>& WorstOf() {
+  static auto* worst = new std::map<std::string, Worst>;
+  return *worst;
+}
+
+void Note(const std::string& device, const std::string& name, double e, double r) {
+  Worst& worst = WorstOf()[device];
+  ++worst.cases;
+  if (e > worst.e) worst.e = e, worst.e_case = name;
+  if (r > worst.r) worst.r = r, worst.r_case = name;
+}
+
 // One element: NaN and infinities by class, else E = |error| / tau.
 void Judge(double want, double tau, float got, int64_t index, double* worst, double* squares) {
   const float rounded = static_cast<float>(want);
@@ -53,12 +73,14 @@ void Judge(double want, double tau, float got, int64_t index, double* worst, dou
   *squares += 64 * excess * excess;
 }
 
-void CompareFloats(const Tensor& want, const Tensor& tau, const Tensor& got) {
+void CompareFloats(const Tensor& want, const Tensor& tau, const Tensor& got, const std::string& device,
+                   const std::string& name) {
   double worst = 0, squares = 0;
   for (int64_t i = 0; i < got.NumElements() && !testing::Test::HasFailure(); ++i) {
     Judge(want.ValueAt(i), tau.ValueAt(i), got.data<float>()[i], i, &worst, &squares);
   }
   const double r = std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, got.NumElements())));
+  Note(device, name, worst, r);
   EXPECT_LE(r, 2) << "rms of the errors; the worst element reaches E = " << worst;
 }
 
@@ -97,6 +119,13 @@ Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::s
   return outputs;
 }
 
+void PrintWorstCases() {
+  for (const auto& [device, worst] : WorstOf()) {
+    std::printf("%s: %d float outputs, largest E %.2f (%s), largest R %.2f (%s)\n", device.c_str(), worst.cases, worst.e,
+                worst.e_case.c_str(), worst.r, worst.r_case.c_str());
+  }
+}
+
 void TestOnDevice(const OpCase& op_case, const std::string& device) {
   if (!op_case.refused.empty()) return;
   auto instance = Instantiate(op_case);
@@ -111,7 +140,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device) {
     const Tensor& out = (*got)[i];
     ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
     if (out.dtype() == DType::kF32) {
-      CompareFloats(want->outputs[i], want->taus[i], out);
+      CompareFloats(want->outputs[i], want->taus[i], out, device, op_case.op + "/" + op_case.name);
       continue;
     }
     for (int64_t k = 0; k < out.NumElements(); ++k) {

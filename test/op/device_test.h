@@ -17,6 +17,9 @@ namespace plumb {
 // them. Skips with the kernels' reasons where the device refuses the layer.
 void TestOnDevice(const OpCase& op_case, const std::string& device);
 
+// The largest E and R that each device reached in this run, and where.
+void PrintWorstCases();
+
 // The outputs of the instance as a network on `device`.
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
                                         std::shared_ptr<const std::vector<KernelRow>> kernels_in_front = nullptr);

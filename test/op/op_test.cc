@@ -95,5 +95,7 @@ int main(int argc, char** argv) {
     }
   }
   testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  const int failed = RUN_ALL_TESTS();
+  plumb::PrintWorstCases();
+  return failed;
 }

@@ -1,4 +1,4 @@
-// ArgMaxOrMin of f32 along any axis, on the shared vector kernel, in plain order.
+// ArgMaxOrMin along any axis in plain order: f32 on the shared vector kernel, i32 and i64 in plain loops.
 #include "op/arg_max.h"
 
 #include "device/simd/reduce.h"
@@ -12,8 +12,9 @@ class ArgMaxKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    if (spec.inputs[0].dtype == DType::kF32) return Status::Ok();
-    return Status::NotSupported(std::string("takes f32, found ") + DTypeName(spec.inputs[0].dtype));
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
+    return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
@@ -27,8 +28,10 @@ class ArgMaxKernel : public Kernel {
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    const float* src = inputs[0].host<float>();
     int32_t* dst = outputs[0].host<int32_t>();
+    if (inputs[0].dtype == DType::kI32) return RunWhole(inputs[0].host<int32_t>(), dst);
+    if (inputs[0].dtype == DType::kI64) return RunWhole(inputs[0].host<int64_t>(), dst);
+    const float* src = inputs[0].host<float>();
     view_.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
       simd::ArgReduce(max_, last_, src + outer * view_.n * view_.inner, view_.n, view_.inner, begin, end,
                       dst + outer * view_.inner + begin);
@@ -37,6 +40,22 @@ class ArgMaxKernel : public Kernel {
   }
 
  private:
+  template <class T>
+  Status RunWhole(const T* src, int32_t* dst) const {
+    view_.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const T* x = src + outer * view_.n * view_.inner + c;
+        int64_t best = 0;
+        for (int64_t i = 1; i < view_.n; ++i) {
+          const T value = x[i * view_.inner], so_far = x[best * view_.inner];
+          if ((max_ ? value > so_far : value < so_far) || (last_ && value == so_far)) best = i;
+        }
+        dst[outer * view_.inner + c] = static_cast<int32_t>(best);
+      }
+    });
+    return Status::Ok();
+  }
+
   bool max_ = true, last_ = false;
   AxisView view_;
 };
