@@ -15,7 +15,8 @@ constexpr char kExamples[] =
     "      the weights with TNN's first magic (the tnnproto is always v2, which alone says dtypes)\n"
     "  model_convert net.tnnproto -o net_b4 --shape input=4,3,224,224\n"
     "      fixes the shape of a network input\n"
-    "Without --random-weights the tnnmodel beside the tnnproto is taken when it exists; otherwise weights are generated.\n"
+    "Without --random-weights the tnnmodel beside the tnnproto is taken when it exists; otherwise weights are "
+    "generated.\n"
     "Exit codes: 0 written, 2 wrong usage or input, 4 the files could not be written.\n";
 
 struct Options {
@@ -43,7 +44,8 @@ void Declare(CommandLine* line, Options* options) {
 // IN, -m alone, or -p with or without -m.
 Result<ModelFiles> FilesOf(const Options& options) {
   if (!options.input.empty() && (!options.structure.empty())) {
-    return Status::InvalidArgument("both IN ('" + options.input + "') and -p ('" + options.structure + "') are given; name one");
+    return Status::InvalidArgument("both IN ('" + options.input + "') and -p ('" + options.structure +
+                                   "') are given; name one");
   }
   const std::string& structure = options.input.empty() ? options.structure : options.input;
   if (!structure.empty()) return ModelFiles{structure, options.weights};
@@ -95,7 +97,8 @@ Status Convert(const Options& options) {
 int main(int argc, char** argv) {
   plumb::Options options;
   plumb::CommandLine line("model_convert",
-                          "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).", plumb::kExamples);
+                          "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
+                          plumb::kExamples);
   plumb::Declare(&line, &options);
   if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
   const plumb::Status status = plumb::Convert(options);

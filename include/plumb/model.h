@@ -1,10 +1,10 @@
 // Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
 //
-// The native format is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone takes the
-// x.tnnmodel beside it when there is one; otherwise the weights are drawn by a seeded generator (Graph::weights_generated,
-// Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist.
-// Errors name file, line or byte offset, layer and field. What the reader accepted but a user should know is in Graph::notes.
-// Threading: free functions without shared state.
+// The native format is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone
+// takes the x.tnnmodel beside it when there is one; otherwise the weights are drawn by a seeded generator
+// (Graph::weights_generated, Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist.
+// Errors name file, line or byte offset, layer and field. What the reader accepted but a user should know is in
+// Graph::notes. Threading: free functions without shared state.
 #ifndef PLUMB_MODEL_H_
 #define PLUMB_MODEL_H_
 
@@ -33,8 +33,8 @@ struct LoadOptions {
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
 };
 
-// NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at once) or
-// InvalidArgument (options). The graph's shapes are inferred once and its weights are checked against them.
+// NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at
+// once) or InvalidArgument (options). The graph's shapes are inferred once and its weights are checked against them.
 Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options = {});
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
 

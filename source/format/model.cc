@@ -26,12 +26,14 @@ Status CheckFormat(const std::string& path) {
   if (path.empty()) return Status::InvalidArgument("no model is named; give a tnnproto file");
   if (EndsWith(path, ".tnnproto")) return Status::Ok();
   if (EndsWith(path, ".tnnmodel")) {
-    return Status::InvalidArgument("model '" + path + "' holds weights only; name its tnnproto (which takes the tnnmodel beside "
+    return Status::InvalidArgument("model '" + path +
+                                   "' holds weights only; name its tnnproto (which takes the tnnmodel beside "
                                    "it), or both");
   }
   if (EndsWith(path, ".onnx") || EndsWith(path, ".tflite")) {
-    return Status::NotSupported("model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
-                                " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
+    return Status::NotSupported(
+        "model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
+        " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
   }
   return Status::InvalidArgument("model '" + path + "' has no suffix that names a model format; expected .tnnproto");
 }
@@ -65,7 +67,8 @@ Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) 
 Result<FileBytes> ReadWeights(const std::string& path) {
   Result<FileBytes> bytes = ReadFile(path);
   if (bytes.ok() || bytes.status().code() != StatusCode::kNotFound) return bytes;
-  return Status::NotFound(bytes.status().message() + "; a tnnmodel that is named must exist: correct the name, or name the "
+  return Status::NotFound(bytes.status().message() +
+                          "; a tnnmodel that is named must exist: correct the name, or name the "
                           "tnnproto alone to run with generated weights");
 }
 
@@ -77,7 +80,8 @@ Status CheckQuantized(const Graph& graph) {
     if (quantized && GetOp(layer.kind).visit_resources != nullptr && layer.resources.empty()) ++num_missing;
   }
   if (num_missing == 0) return Status::Ok();
-  return Status::NotSupported("model '" + graph.source + "': " + std::to_string(num_missing) + " quantised layers have no "
+  return Status::NotSupported("model '" + graph.source + "': " + std::to_string(num_missing) +
+                              " quantised layers have no "
                               "weights, and int8 weights are not generated; convert it together with its tnnmodel");
 }
 

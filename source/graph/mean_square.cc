@@ -33,7 +33,8 @@ bool IsOneOf(const std::string& type, std::initializer_list<const char*> types) 
 }
 
 bool IsActivation(const std::string& type) {
-  return IsOneOf(type, {"ReLU", "ReLU6", "LeakyRelu", "PReLU", "Elu", "Selu", "GELU", "Swish", "HardSwish", "Softplus"});
+  return IsOneOf(type,
+                 {"ReLU", "ReLU6", "LeakyRelu", "PReLU", "Elu", "Selu", "GELU", "Swish", "HardSwish", "Softplus"});
 }
 
 }  // namespace

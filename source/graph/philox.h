@@ -1,5 +1,6 @@
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011): a counter and a key give
-// 128 random bits, with integer arithmetic only, so any element can be drawn alone and every machine draws the same bits.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011): a counter and a key
+// give 128 random bits, with integer arithmetic only, so any element can be drawn alone and every machine draws the
+// same bits.
 #ifndef PLUMB_GRAPH_PHILOX_H_
 #define PLUMB_GRAPH_PHILOX_H_
 
@@ -24,8 +25,8 @@ inline PhiloxCounter Philox4x32(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
-// One tensor's random numbers: the seed is the key, the tensor's name (FNV-1a, 64 bits) the upper half of the counter, the
-// index of four elements the lower half.
+// One tensor's random numbers: the seed is the key, the tensor's name (FNV-1a, 64 bits) the upper half of the counter,
+// the index of four elements the lower half.
 class PhiloxStream {
  public:
   PhiloxStream(uint64_t seed, std::string_view owner, std::string_view slot)

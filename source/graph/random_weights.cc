@@ -21,8 +21,8 @@ inline float OddInteger(uint32_t bits) {
   return static_cast<float>(2 * static_cast<int32_t>(bits >> 8) + 1 - (int32_t{1} << 24));
 }
 
-// dst[i] = center + scale * odd integer. Where center is not 0 the scale is a power of two, so that the product is exact and
-// a fused multiply-add gives the same bits.
+// dst[i] = center + scale * odd integer. Where center is not 0 the scale is a power of two, so that the product is
+// exact and a fused multiply-add gives the same bits.
 void Fill(const PhiloxStream& stream, int64_t count, float center, float scale, float* dst) {
   ParallelFor((count + 3) / 4, kGrainBlocks, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
@@ -36,7 +36,8 @@ void Fill(const PhiloxStream& stream, int64_t count, float center, float scale, 
 
 // Uniform on [-a, a] has the variance a^2 / 3.
 float HeScale(int64_t fan_in, double mean_square) {
-  return static_cast<float>(std::sqrt(6.0 / (static_cast<double>(std::max<int64_t>(fan_in, 1)) * std::max(mean_square, 1e-6))) * 0x1p-24);
+  return static_cast<float>(
+      std::sqrt(6.0 / (static_cast<double>(std::max<int64_t>(fan_in, 1)) * std::max(mean_square, 1e-6))) * 0x1p-24);
 }
 
 Result<Tensor> Draw(const ResourceSpec& spec, const PhiloxStream& stream, double mean_square) {
@@ -46,10 +47,10 @@ Result<Tensor> Draw(const ResourceSpec& spec, const PhiloxStream& stream, double
   float scale = 0;
   switch (spec.fill) {
     case ResourceSpec::kHe: scale = HeScale(spec.fan_in, mean_square); break;
-    case ResourceSpec::kSmall: scale = 0x1p-28f; break;                    // -1/16 .. 1/16
-    case ResourceSpec::kNearOne: center = 1, scale = 0x1p-27f; break;      // 7/8 .. 9/8
-    case ResourceSpec::kPositive: center = 1, scale = 0x1p-25f; break;     // 1/2 .. 3/2
-    case ResourceSpec::kSlope: center = 0.25f, scale = 0x1p-26f; break;    // 0 .. 1/2
+    case ResourceSpec::kSmall: scale = 0x1p-28f; break;                  // -1/16 .. 1/16
+    case ResourceSpec::kNearOne: center = 1, scale = 0x1p-27f; break;    // 7/8 .. 9/8
+    case ResourceSpec::kPositive: center = 1, scale = 0x1p-25f; break;   // 1/2 .. 3/2
+    case ResourceSpec::kSlope: center = 0.25f, scale = 0x1p-26f; break;  // 0 .. 1/2
     case ResourceSpec::kZeroPoint: break;
   }
   Fill(stream, tensor.NumElements(), center, scale, tensor.data<float>());
@@ -83,7 +84,8 @@ Status CheckSize(const Graph& graph, const std::vector<Missing>& all) {
       PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(LayerFrame(graph, *missing.layer) + ": " + spec.slot));
       bytes += 4.0 * static_cast<double>(spec.shape.NumElements());
       if (bytes > memory / 2) {
-        return Status::InvalidArgument(LayerFrame(graph, *missing.layer) + ": " + spec.slot + " " + spec.shape.ToString() +
+        return Status::InvalidArgument(LayerFrame(graph, *missing.layer) + ": " + spec.slot + " " +
+                                       spec.shape.ToString() +
                                        ": the weights to be generated need more than half of this machine's memory (" +
                                        std::to_string(static_cast<int64_t>(memory / 0x1p20)) +
                                        " MiB); check the layer's sizes, or give a tnnmodel");
@@ -119,7 +121,8 @@ Status GenerateWeights(const BlobTable& blobs, uint64_t seed, Graph* graph) {
   }
   if (graph->weights_generated) graph->weight_seed = seed;
   if (num_quantized > 0) {
-    graph->notes.push_back(std::to_string(num_quantized) + " quantised layers have no weights: int8 weights are not generated, "
+    graph->notes.push_back(std::to_string(num_quantized) +
+                           " quantised layers have no weights: int8 weights are not generated, "
                            "give the tnnmodel");
   }
   return Status::Ok();

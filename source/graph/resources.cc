@@ -23,7 +23,8 @@ Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tenso
   if (tensor->NumElements() != spec.shape.NumElements()) {
     return Status::CorruptModel(spec.slot + " expects " + std::to_string(spec.shape.NumElements()) + " elements " +
                                 spec.shape.ToString() + ", found " + std::to_string(tensor->NumElements()) + " " +
-                                tensor->shape().ToString() + ": the weights belong to another network, or the input shape differs");
+                                tensor->shape().ToString() +
+                                ": the weights belong to another network, or the input shape differs");
   }
   if (tensor->shape() == spec.shape) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->Reshaped(spec.shape));
@@ -33,7 +34,8 @@ Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tenso
 }  // namespace
 
 std::string LayerFrame(const Graph& graph, const Layer& layer) {
-  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type +
+         ")";
 }
 
 bool SameTensor(const Tensor& a, const Tensor& b) {
@@ -97,7 +99,8 @@ Status ExpandHalf(Graph* graph) {
   }
   for (auto& entry : graph->constants) PLUMB_RETURN_IF_ERROR(expand(&entry.second));
   if (num_expanded > 0) {
-    graph->notes.push_back(std::to_string(num_expanded) + " weights are stored as f16 or bf16 and were expanded to f32");
+    graph->notes.push_back(std::to_string(num_expanded) +
+                           " weights are stored as f16 or bf16 and were expanded to f32");
   }
   return Status::Ok();
 }

@@ -53,8 +53,8 @@ TEST_P(GeneratedScaleTest, ValuesKeepTheirSize) {
   ASSERT_TRUE(value.ok() && (*network)->SetInput(input.name, *value).ok());
   const Status status = (*network)->Forward();
   ASSERT_TRUE(status.ok()) << status.ToString();
-  std::printf("%s: rms %.3g (%s) to %.3g (%s), logits %.3g\n", GetParam(), observer.smallest, observer.smallest_at.c_str(),
-              observer.largest, observer.largest_at.c_str(), observer.logits);
+  std::printf("%s: rms %.3g (%s) to %.3g (%s), logits %.3g\n", GetParam(), observer.smallest,
+              observer.smallest_at.c_str(), observer.largest, observer.largest_at.c_str(), observer.logits);
   EXPECT_GT(observer.smallest, 0.01) << observer.smallest_at;
   EXPECT_LT(observer.largest, 100) << observer.largest_at;
   EXPECT_GT(observer.logits, 0.1);

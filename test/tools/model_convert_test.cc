@@ -77,7 +77,8 @@ TEST_F(ModelConvertTest, BothMagicsComeBackToTheSameBytes) {
   const Ran v1 = Convert(Quoted("a.tnnproto") + " -o " + Quoted("b") + " --format=v1");
   EXPECT_EQ(v1.exit_code, 0) << v1.output;
   EXPECT_NE(v1.output.find("weights: " + Path("a.tnnmodel")), std::string::npos) << v1.output;
-  const Ran v2 = Convert("-p " + Quoted("b.tnnproto") + " -m " + Quoted("b.tnnmodel") + " -output " + Quoted("c") + " -q");
+  const Ran v2 =
+      Convert("-p " + Quoted("b.tnnproto") + " -m " + Quoted("b.tnnmodel") + " -output " + Quoted("c") + " -q");
   EXPECT_EQ(v2.exit_code, 0);
   EXPECT_EQ(v2.output, "");
   EXPECT_EQ(Slurp(Path("b.tnnmodel")).substr(0, 4), std::string("\x02\x00\xbc\xfa", 4));
@@ -114,7 +115,8 @@ TEST_F(ModelConvertTest, RefusesWithExitCodeTwo) {
     const Ran ran = Convert(arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << "\n" << ran.output;
     EXPECT_NE(ran.output.find(expected), std::string::npos) << arguments << "\n" << ran.output;
-    EXPECT_FALSE(fs::exists(Path("out.tnnproto")) || fs::exists(Path("out.tnnmodel")) || fs::exists(Path("out.tnnmodel.part")));
+    EXPECT_FALSE(fs::exists(Path("out.tnnproto")) || fs::exists(Path("out.tnnmodel")) ||
+                 fs::exists(Path("out.tnnmodel.part")));
   }
 }
 

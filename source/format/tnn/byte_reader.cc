@@ -23,7 +23,8 @@ Status ByteReader::Corrupt(size_t offset, const std::string& message) const {
 
 Status ByteReader::Need(size_t size, const char* field) const {
   if (size <= left()) return Status::Ok();
-  return Corrupt(offset_, Field(field) + " expects " + std::to_string(size) + " bytes, found " + std::to_string(left()) +
+  return Corrupt(offset_, Field(field) + " expects " + std::to_string(size) + " bytes, found " +
+                              std::to_string(left()) +
                               " before the end of the file: it is cut short or corrupt; copy or convert it again");
 }
 
@@ -97,7 +98,8 @@ Result<Tensor> ByteReader::Raw(const char* field) {
   if (!dtype) return Corrupt(start, Field(field) + " has the unknown data type " + std::to_string(type));
   const size_t size = static_cast<size_t>(length);
   if (size % DTypeSize(*dtype) != 0) {
-    return Corrupt(start, Field(field) + ": " + std::to_string(size) + " bytes are no whole number of " + DTypeName(*dtype));
+    return Corrupt(start,
+                   Field(field) + ": " + std::to_string(size) + " bytes are no whole number of " + DTypeName(*dtype));
   }
   const auto count = static_cast<int64_t>(size / DTypeSize(*dtype));
   Shape shape;

@@ -24,8 +24,8 @@ class ByteReader {
   Result<std::string> String(const char* field);  // i32 length, then the bytes
   Result<bool> Bool8(const char* field);
   Result<bool> Bool32(const char* field);
-  // A RawBuffer as a tensor of its own; an empty buffer gives shape [0]. Without dims in the file (v1, or rank 0 for several
-  // elements) the shape is [count].
+  // A RawBuffer as a tensor of its own; an empty buffer gives shape [0]. Without dims in the file (v1, or rank 0 for
+  // several elements) the shape is [count].
   Result<Tensor> Raw(const char* field);
 
   // CorruptModel at this offset.

@@ -86,12 +86,13 @@ class ModelReader {
     }
     if (reader_.left() > 0) PLUMB_RETURN_IF_ERROR(ReadConstants().AddContext("constants"));
     if (reader_.left() > 0) {
-      return reader_.Corrupt(reader_.offset(), std::to_string(reader_.left()) + " bytes follow the end of the model: the file "
-                                               "is damaged, or is no tnnmodel");
+      return reader_.Corrupt(reader_.offset(), std::to_string(reader_.left()) +
+                                                   " bytes follow the end of the model: the file "
+                                                   "is damaged, or is no tnnmodel");
     }
     if (!unused_.empty()) {
-      graph_.notes.push_back(std::to_string(num_unused_) + " records of the tnnmodel belong to no layer and are ignored: " +
-                             unused_);
+      graph_.notes.push_back(std::to_string(num_unused_) +
+                             " records of the tnnmodel belong to no layer and are ignored: " + unused_);
     }
     return Status::Ok();
   }
@@ -105,7 +106,8 @@ class ModelReader {
     const uint32_t count = bits & kCountMask;
     if (count > reader_.left() / kSmallestRecord) {
       return reader_.Corrupt(start, "field 'layer count' is " + std::to_string(count) + ", but only " +
-                                        std::to_string(reader_.left()) + " bytes follow: the file is cut short or no tnnmodel");
+                                        std::to_string(reader_.left()) +
+                                        " bytes follow: the file is cut short or no tnnmodel");
     }
     return count;
   }
@@ -116,8 +118,8 @@ class ModelReader {
     return name;
   }
 
-  // In the oldest form the name stands where newer files have the type string. TNN takes any string of its table for a type;
-  // a layer that is called like a type is told apart by the number in front, which then belongs to another type.
+  // In the oldest form the name stands where newer files have the type string. TNN takes any string of its table for a
+  // type; a layer that is called like a type is told apart by the number in front, which then belongs to another type.
   bool IsLayerName(const std::string& text, std::optional<int> number, int type) const {
     if (!number) return true;
     if (*number == type) return false;
@@ -150,9 +152,11 @@ class ModelReader {
     if (type == kBlobScaleType) return ReadBlobScale(name).AddContext("'" + name + "' (BlobScale)");
     const OpDef* op = FindOpByNumber(type);
     if (op == nullptr) {
-      return Status::NotSupported("byte " + std::to_string(start) + ": '" + name + "' (" + type_string + "): Plumb has no "
-                                  "operator for this type, and the format does not say how long the record is, so the rest "
-                                  "of the file cannot be read");
+      return Status::NotSupported(
+          "byte " + std::to_string(start) + ": '" + name + "' (" + type_string +
+          "): Plumb has no "
+          "operator for this type, and the format does not say how long the record is, so the rest "
+          "of the file cannot be read");
     }
     return ReadLayer(start, name, *op).AddContext("'" + name + "' (" + op->name + ")");
   }
@@ -177,8 +181,8 @@ class ModelReader {
   Status MakeUnused(size_t start, const std::string& name, const OpDef& op, Layer* unused) {
     const auto found = layers_.find(name);
     if (found != layers_.end()) {
-      return reader_.Corrupt(start, "the tnnproto has this layer as " + found->second[0]->type +
-                                        ": the two files do not belong together");
+      return reader_.Corrupt(
+          start, "the tnnproto has this layer as " + found->second[0]->type + ": the two files do not belong together");
     }
     unused->name = name;
     unused->kind = op.kind;
@@ -193,7 +197,8 @@ class ModelReader {
   Status CheckRepeated(size_t start, const Layer& layer, const std::map<std::string, Tensor>& slots) {
     const auto [earlier, is_new] = records_.emplace(std::make_pair(layer.name, layer.kind), start);
     if (is_new || SameResources(layer.resources, slots)) return Status::Ok();
-    return reader_.Corrupt(start, "the layer has another record with other values at byte " + std::to_string(earlier->second));
+    return reader_.Corrupt(start,
+                           "the layer has another record with other values at byte " + std::to_string(earlier->second));
   }
 
   Status ReadBlobScale(const std::string& name) {
@@ -209,7 +214,8 @@ class ModelReader {
     } else if (first.NumElements() == 0 || first.dtype() == DType::kF32) {
       scale.scale = std::move(first);  // the old form has no zero point: all are 0
     } else {
-      return reader_.Corrupt(start, std::string("expects i8 (zero point) or f32 (scale), found ") + DTypeName(first.dtype()));
+      return reader_.Corrupt(start,
+                             std::string("expects i8 (zero point) or f32 (scale), found ") + DTypeName(first.dtype()));
     }
     PLUMB_ASSIGN_OR_RETURN(scale.bias, reader_.Raw("bias"));
     return StoreBlobScale(start, name.substr(0, name.size() - kScaleSuffix.size()), std::move(scale));
@@ -217,10 +223,11 @@ class ModelReader {
 
   Status StoreBlobScale(size_t start, const std::string& blob, BlobScale scale) {
     const int64_t count = scale.scale.NumElements();
-    if (scale.scale.dtype() != DType::kF32 || count == 0) return reader_.Corrupt(start, "expects at least one f32 scale");
+    if (scale.scale.dtype() != DType::kF32 || count == 0)
+      return reader_.Corrupt(start, "expects at least one f32 scale");
     if (!scale.zero_point.empty() && scale.zero_point.NumElements() != count) {
-      return reader_.Corrupt(start, std::to_string(count) + " scales and " + std::to_string(scale.zero_point.NumElements()) +
-                                        " zero points do not agree");
+      return reader_.Corrupt(start, std::to_string(count) + " scales and " +
+                                        std::to_string(scale.zero_point.NumElements()) + " zero points do not agree");
     }
     const auto [it, is_new] = graph_.blob_scales.emplace(blob, scale);
     if (is_new || (SameTensor(it->second.scale, scale.scale) && SameTensor(it->second.zero_point, scale.zero_point))) {
@@ -233,8 +240,9 @@ class ModelReader {
     const size_t start = reader_.offset();
     PLUMB_ASSIGN_OR_RETURN(const uint32_t magic, reader_.U32("constants magic"));
     if (magic != kMagicV1 && magic != kMagicV2) {
-      return reader_.Corrupt(start, std::to_string(reader_.left() + 4) + " bytes follow the layers, but they do not begin a "
-                                    "constants section (0xFABC0004)");
+      return reader_.Corrupt(start, std::to_string(reader_.left() + 4) +
+                                        " bytes follow the layers, but they do not begin a "
+                                        "constants section (0xFABC0004)");
     }
     PLUMB_ASSIGN_OR_RETURN(const int32_t count, reader_.I32("constant count"));
     if (count < 0 || static_cast<size_t>(count) > reader_.left() / (4 + 12)) {
@@ -273,7 +281,8 @@ class ModelReader {
 Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph) {
   const std::string frame = "model '" + source + "'";
   if (bytes.size() == 0) {
-    return Status::CorruptModel(frame + ": the file is empty, expected a tnnmodel: it is cut short; to run with generated "
+    return Status::CorruptModel(frame +
+                                ": the file is empty, expected a tnnmodel: it is cut short; to run with generated "
                                 "weights, take it away and name the tnnproto alone");
   }
   return ModelReader(bytes, escaped, graph).Read().AddContext(frame);

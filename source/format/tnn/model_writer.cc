@@ -12,7 +12,8 @@
 namespace plumb::tnn {
 namespace {
 
-constexpr size_t kFlushFrom = size_t{1} << 16;  // small fields are collected, tensors of this size go straight to the sink
+constexpr size_t kFlushFrom =
+    size_t{1} << 16;  // small fields are collected, tensors of this size go straight to the sink
 
 // Primitive encodings, little endian.
 class ByteWriter {
@@ -34,7 +35,8 @@ class ByteWriter {
     const bool has_data = tensor != nullptr && !tensor->empty() && tensor->NumElements() > 0;
     I32(tensor == nullptr ? 0 : DataTypeNumber(tensor->dtype()));
     if (has_data && tensor->bytes() > 0x7FFFFFFF) {
-      status_ = Status::NotSupported("a tensor " + tensor->shape().ToString() + " has more than the 2 GiB that a tnnmodel can say");
+      status_ = Status::NotSupported("a tensor " + tensor->shape().ToString() +
+                                     " has more than the 2 GiB that a tnnmodel can say");
     }
     I32(has_data ? static_cast<int64_t>(tensor->bytes()) : 0);
     if (!has_data) return;
@@ -76,7 +78,8 @@ class ByteWriter {
 class BodyWriter : public ResourceVisitor {
  public:
   // implied: the shape that a reader gives each slot when the file has no dims.
-  BodyWriter(const Layer& layer, const std::string& name, const std::map<std::string, Shape>& implied, ByteWriter* writer)
+  BodyWriter(const Layer& layer, const std::string& name, const std::map<std::string, Shape>& implied,
+             ByteWriter* writer)
       : layer_(layer), name_(name), implied_(implied), writer_(*writer) {}
 
   void Name() override { writer_.String(name_); }
@@ -142,8 +145,10 @@ class ModelWriter {
     for (const Layer& layer : graph_.layers) {
       if (layer.resources.empty()) continue;
       const auto [first, is_new] = records_.emplace(layer.name, &layer);
-      if (is_new || (first->second->kind == layer.kind && SameResources(first->second->resources, layer.resources))) continue;
-      return Status::InvalidArgument(Frame(*first->second) + " and " + Frame(layer) + " have one name and different weights, "
+      if (is_new || (first->second->kind == layer.kind && SameResources(first->second->resources, layer.resources)))
+        continue;
+      return Status::InvalidArgument(Frame(*first->second) + " and " + Frame(layer) +
+                                     " have one name and different weights, "
                                      "which a tnnmodel cannot say; rename one");
     }
     return Status::Ok();

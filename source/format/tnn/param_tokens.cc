@@ -98,7 +98,8 @@ class Reader : public ParamVisitor {
 
   void Values(const char* name, std::vector<int>& values, size_t count) {
     if (count > Left()) {
-      Fail(name, Status::CorruptModel("expected " + std::to_string(count) + " values, found " + std::to_string(Left())));
+      Fail(name,
+           Status::CorruptModel("expected " + std::to_string(count) + " values, found " + std::to_string(Left())));
       return;
     }
     values.assign(count, 0);
@@ -156,7 +157,8 @@ Result<int64_t> ParseInteger(std::string_view token, int64_t min, int64_t max) {
     return Status::CorruptModel("expected an integer" + found);
   }
   if (error != std::errc() || value < min || value > max) {
-    return Status::CorruptModel("expected an integer from " + std::to_string(min) + " to " + std::to_string(max) + found);
+    return Status::CorruptModel("expected an integer from " + std::to_string(min) + " to " + std::to_string(max) +
+                                found);
   }
   return value;
 }

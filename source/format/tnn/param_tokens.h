@@ -1,7 +1,7 @@
 // A layer's parameters as tnnproto tokens: the visitors that read and write them in the order of OpParam::Visit.
 //
-// Reading is strict where TNN's atoi is not (`3x` is an error, not 3) and tolerant where old files need it: a missing optional
-// field keeps its default. Floats are written with the fewest digits that read back exactly.
+// Reading is strict where TNN's atoi is not (`3x` is an error, not 3) and tolerant where old files need it: a missing
+// optional field keeps its default. Floats are written with the fewest digits that read back exactly.
 #ifndef PLUMB_FORMAT_TNN_PARAM_TOKENS_H_
 #define PLUMB_FORMAT_TNN_PARAM_TOKENS_H_
 

@@ -1,5 +1,6 @@
 // tnnproto text <-> graph. Reading takes both magics and what TNN's old files leave out; writing is always v2.
-// The graph holds structure only: weights come from a tnnmodel (model.h) or from the generator (graph/random_weights.h).
+// The graph holds structure only: weights come from a tnnmodel (model.h) or from the generator
+// (graph/random_weights.h).
 #ifndef PLUMB_FORMAT_TNN_PROTO_H_
 #define PLUMB_FORMAT_TNN_PROTO_H_
 

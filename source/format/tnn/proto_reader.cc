@@ -70,7 +70,8 @@ class Parser {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, SplitPieces(text));
     if (pieces.size() < 6) {
       return Status::CorruptModel("expected 5 header lines and the layers, each ended by a comma, found " +
-                                  std::to_string(pieces.size() - 1) + " commas: the file is empty, cut short or no tnnproto");
+                                  std::to_string(pieces.size() - 1) +
+                                  " commas: the file is empty, cut short or no tnnproto");
     }
     PLUMB_RETURN_IF_ERROR(At(pieces[0], "header", ParseHeader(pieces[0].text)));
     PLUMB_RETURN_IF_ERROR(At(pieces[1], "inputs", ParseInputs(pieces[1].text)));
@@ -94,12 +95,14 @@ class Parser {
   Status ParseHeader(std::string_view text) {
     const std::vector<std::string_view> tokens = SplitTokens(text);
     if (tokens.size() < 4) {
-      return Status::CorruptModel("expected 4 fields, the last one the magic 4206624770 (v1) or 4206624772 (v2), found " +
-                                  std::to_string(tokens.size()));
+      return Status::CorruptModel(
+          "expected 4 fields, the last one the magic 4206624770 (v1) or 4206624772 (v2), found " +
+          std::to_string(tokens.size()));
     }
     PLUMB_ASSIGN_OR_RETURN(const int64_t magic, ParseInteger(tokens[3], 0, std::numeric_limits<uint32_t>::max()));
     if (magic != kMagicV1 && magic != kMagicV2) {
-      return Status::CorruptModel("expected the magic 4206624770 (v1) or 4206624772 (v2), found " + std::string(tokens[3]));
+      return Status::CorruptModel("expected the magic 4206624770 (v1) or 4206624772 (v2), found " +
+                                  std::string(tokens[3]));
     }
     version_ = magic == kMagicV1 ? 1 : 2;
     proto_.escaped = tokens[2] == kEscapedHeader;
@@ -141,7 +144,8 @@ class Parser {
     PLUMB_RETURN_IF_ERROR(ParseDims(tokens, 2, tokens.size() - 1, input));
     PLUMB_ASSIGN_OR_RETURN(const int64_t number, ParseInteger(tokens.back(), -1, 65535));
     const std::optional<DType> dtype = number == -1 ? DType::kF32 : FindDataType(number);  // -1: TNN's "auto"
-    if (!dtype) return Status::CorruptModel("expected a data type number (0 f32, 3 i32 ...), found " + std::to_string(number));
+    if (!dtype)
+      return Status::CorruptModel("expected a data type number (0 f32, 3 i32 ...), found " + std::to_string(number));
     input->dtype = *dtype;
     return Status::Ok();
   }
@@ -181,8 +185,9 @@ class Parser {
   Status ParseLayerOfType(const std::string& type, const std::vector<std::string_view>& tokens, Layer* layer) {
     const std::optional<LayerType> found = FindLayerType(type);
     if (!found) {
-      return Status::CorruptModel("the type is unknown to TNN and to Plumb; check its spelling (case matters), or whether a "
-                                  "newer version wrote the file");
+      return Status::CorruptModel(
+          "the type is unknown to TNN and to Plumb; check its spelling (case matters), or whether a "
+          "newer version wrote the file");
     }
     PLUMB_ASSIGN_OR_RETURN(const size_t next, ParseBlobs(tokens, layer));
     if (found->op == nullptr) {
@@ -195,7 +200,8 @@ class Parser {
     layer->quantized = found->quantized;
     layer->dynamic_range_quantized = found->dynamic_range_quantized;
     layer->param = found->op->make_param();
-    PLUMB_RETURN_IF_ERROR(ParseParams(found->number < 0, {tokens.begin() + static_cast<std::ptrdiff_t>(next), tokens.end()}, layer));
+    PLUMB_RETURN_IF_ERROR(
+        ParseParams(found->number < 0, {tokens.begin() + static_cast<std::ptrdiff_t>(next), tokens.end()}, layer));
     proto_.graph.layers.push_back(std::move(*layer));
     return Status::Ok();
   }
@@ -208,7 +214,8 @@ class Parser {
       const Result<int64_t> count = ParseInteger(tokens[field], 0, std::numeric_limits<int32_t>::max());
       if (!count.ok()) return count.status().AddContext(std::string("field '") + what + " count'");
       if (*count > left - static_cast<int64_t>(next - 4)) {
-        return Status::CorruptModel("expected " + std::to_string(*count) + " " + what + " names, found the end of the line");
+        return Status::CorruptModel("expected " + std::to_string(*count) + " " + what +
+                                    " names, found the end of the line");
       }
       for (int64_t i = 0; i < *count; ++i) {
         PLUMB_ASSIGN_OR_RETURN(std::string name, Name(tokens[next++]));
@@ -228,8 +235,8 @@ class Parser {
     std::string surplus;
     for (size_t i = used; i < tokens.size() && surplus.size() < 100; ++i) surplus += " " + std::string(tokens[i]);
     if (own_type) {
-      return Status::CorruptModel("expected " + std::to_string(used) + " parameters, found " + std::to_string(tokens.size()) +
-                                  "; the surplus is" + surplus);
+      return Status::CorruptModel("expected " + std::to_string(used) + " parameters, found " +
+                                  std::to_string(tokens.size()) + "; the surplus is" + surplus);
     }
     proto_.graph.notes.push_back("layer " + std::to_string(layer->index) + " '" + layer->name + "' (" + layer->type +
                                  "): surplus parameters are ignored, as TNN does:" + surplus);

@@ -1,5 +1,6 @@
-// The tnnproto writer: TNN's line format to the byte, always v2. Inputs and outputs keep the graph's order (TNN sorts them when
-// it reads); the list of all blobs is sorted. Where TNN prints floats with 6 digits, we print what reads back exactly.
+// The tnnproto writer: TNN's line format to the byte, always v2. Inputs and outputs keep the graph's order (TNN sorts
+// them when it reads); the list of all blobs is sorted. Where TNN prints floats with 6 digits, we print what reads back
+// exactly.
 #include <set>
 
 #include "format/tnn/names.h"
@@ -25,7 +26,8 @@ Status CheckNames(const Graph& graph) {
     PLUMB_RETURN_IF_ERROR(CheckName(layer.name, "layer").AddContext(frame));
     for (const std::string& name : layer.inputs) PLUMB_RETURN_IF_ERROR(CheckName(name, "blob").AddContext(frame));
     for (const std::string& name : layer.outputs) PLUMB_RETURN_IF_ERROR(CheckName(name, "blob").AddContext(frame));
-    for (const std::string& text : TextParams(layer)) PLUMB_RETURN_IF_ERROR(CheckName(text, "parameter").AddContext(frame));
+    for (const std::string& text : TextParams(layer))
+      PLUMB_RETURN_IF_ERROR(CheckName(text, "parameter").AddContext(frame));
   }
   return Status::Ok();
 }
@@ -74,7 +76,8 @@ Result<std::string> FormatProto(const Graph& graph) {
   for (const Layer& layer : graph.layers) {
     const Result<std::string> line = LayerLine(layer, names);
     if (!line.ok()) {
-      return line.status().AddContext("layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")");
+      return line.status().AddContext("layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type +
+                                      ")");
     }
     text += *line;
   }

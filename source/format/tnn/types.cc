@@ -45,8 +45,9 @@ struct DataType {
 };
 
 constexpr DataType kDataTypes[] = {
-    {0, DType::kF32},   {1, DType::kF16},  {2, DType::kI8},    {3, DType::kI32},   {4, DType::kBF16},  {5, DType::kI64},
-    {6, DType::kU32},   {256, DType::kF64}, {257, DType::kU8}, {258, DType::kI16}, {259, DType::kU16}, {260, DType::kBool},
+    {0, DType::kF32},  {1, DType::kF16},   {2, DType::kI8},    {3, DType::kI32},
+    {4, DType::kBF16}, {5, DType::kI64},   {6, DType::kU32},   {256, DType::kF64},
+    {257, DType::kU8}, {258, DType::kI16}, {259, DType::kU16}, {260, DType::kBool},
 };
 
 }  // namespace
@@ -83,7 +84,8 @@ Result<std::string> TypeStringOf(const Layer& layer) {
   if (layer.dynamic_range_quantized) type = std::string(kDynamicRange) + type;
   const std::optional<LayerType> found = FindLayerType(type);
   if (!found || found->op != &op) {
-    return Status::NotSupported("TNN's format has no type string '" + type + "', so this quantised layer cannot be written; "
+    return Status::NotSupported("TNN's format has no type string '" + type +
+                                "', so this quantised layer cannot be written; "
                                 "clear its quantisation first");
   }
   return type;

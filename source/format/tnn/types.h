@@ -1,8 +1,8 @@
 // The type strings of TNN's files: 230 strings, their LayerType numbers, and which operator of ours each one is.
 //
-// Every string of one number is the same operator, so the operator follows from the one string of that number that names a
-// row of op_list.def. The prefixes Quantized and DynamicRangeQuantized are flags, and only inside strings that the table has.
-// A string that names an operator without being in the table is one of ours (PlumbPow): TNN refuses it.
+// Every string of one number is the same operator, so the operator follows from the one string of that number that
+// names a row of op_list.def. The prefixes Quantized and DynamicRangeQuantized are flags, and only inside strings that
+// the table has. A string that names an operator without being in the table is one of ours (PlumbPow): TNN refuses it.
 #ifndef PLUMB_FORMAT_TNN_TYPES_H_
 #define PLUMB_FORMAT_TNN_TYPES_H_
 
@@ -20,8 +20,8 @@ constexpr uint32_t kMagicV2 = 0xFABC0004;
 constexpr int kBlobScaleType = 600;
 
 struct LayerType {
-  int number = -1;              // TNN's LayerType; -1 for a type of our own
-  const OpDef* op = nullptr;    // null: TNN knows it, Plumb has no operator for it
+  int number = -1;            // TNN's LayerType; -1 for a type of our own
+  const OpDef* op = nullptr;  // null: TNN knows it, Plumb has no operator for it
   bool quantized = false;
   bool dynamic_range_quantized = false;
 };

@@ -93,7 +93,8 @@ TEST_F(LoadModelTest, ExpandsHalfWeightsUnlessTold) {
 
 TEST_F(LoadModelTest, RefusesWeightsBeyondTheMemory) {
   ASSERT_TRUE(WriteFile(Path("huge.tnnproto"),
-                        tnn::ProtoText("Convolution c 1 1 x y 1 2 2000000000 99 99 1 1 49 49 1 -1 1 1 0")).ok());
+                        tnn::ProtoText("Convolution c 1 1 x y 1 2 2000000000 99 99 1 1 49 49 1 -1 1 1 0"))
+                  .ok());
   const Status status = LoadModel(Path("huge.tnnproto")).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.ToString();
   EXPECT_NE(status.message().find("layer 0 'c' (Convolution)"), std::string::npos) << status.ToString();

@@ -23,7 +23,9 @@ struct Bytes {
   }
   template <class T>
   Bytes& Raw(int dtype, const std::vector<T>& values, bool dims = true) {
-    U32(dims ? kMagicV2 : kMagicV1).U32(static_cast<uint32_t>(dtype)).U32(static_cast<uint32_t>(values.size() * sizeof(T)));
+    U32(dims ? kMagicV2 : kMagicV1)
+        .U32(static_cast<uint32_t>(dtype))
+        .U32(static_cast<uint32_t>(values.size() * sizeof(T)));
     if (values.empty()) return *this;
     if (dims) U32(1).U32(static_cast<uint32_t>(values.size()));
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
@@ -65,7 +67,11 @@ TEST(TnnModel, TellsALayerCalledLikeATypeApart) {
 TEST(TnnModel, ReadsAndWritesQuantizedWeights) {
   const std::string layer = "QuantizedConvolution c 1 1 x y 1 2 2 1 1 1 1 0 0 1 -1 1 1 0";
   for (const bool zero_point : {true, false}) {
-    Bytes bytes = Bytes().Head(3).Record(600, "BlobScale", "x_scale_data_").Raw<int8_t>(2, {0}).Raw<float>(0, {0.5f})
+    Bytes bytes = Bytes()
+                      .Head(3)
+                      .Record(600, "BlobScale", "x_scale_data_")
+                      .Raw<int8_t>(2, {0})
+                      .Raw<float>(0, {0.5f})
                       .Raw<int32_t>(3, {});
     bytes.Record(1, "QuantizedConvolution", "c").Str("c").U32(1).Raw<int8_t>(2, {1, -2, 3, -4}).Raw<int32_t>(3, {7, 8});
     if (zero_point) bytes.Raw<int8_t>(2, {0, 1});
@@ -103,12 +109,14 @@ TEST(TnnModel, TakesARepeatedRecordOnlyWhenItSaysTheSame) {
   const Bytes other = Bytes(once).Record(1, "Convolution", "c").Str("c").U32(1).Raw(0, kWeight).Raw<float>(0, {5, 7});
   const Status status = Read(other, &graph);
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
-  EXPECT_NE(status.message().find("another record with other values at byte 8"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.message().find("another record with other values at byte 8"), std::string::npos)
+      << status.ToString();
 }
 
 TEST(TnnModel, SharesWeightsAmongLayersOfOneName) {
-  const Graph twins = ParseOrDie(ProtoText("Convolution c 1 1 x m 1 2 2 1 1 1 1 0 0 1 -1 1 1 0\nReLU c 1 1 m n\n"
-                                           "Convolution c 1 1 n y 1 2 2 1 1 1 1 0 0 1 -1 1 1 0"));
+  const Graph twins =
+      ParseOrDie(ProtoText("Convolution c 1 1 x m 1 2 2 1 1 1 1 0 0 1 -1 1 1 0\nReLU c 1 1 m n\n"
+                           "Convolution c 1 1 n y 1 2 2 1 1 1 1 0 0 1 -1 1 1 0"));
   Graph graph = twins;
   ASSERT_TRUE(Read(ConvolutionBody(Bytes().Head(1).Record(1, "Convolution", "c")), &graph).ok());
   EXPECT_NE(graph.layers[2].Resource("weight"), nullptr);
@@ -168,7 +176,8 @@ TEST(TnnModel, RefusesWhatContradictsItself) {
       {Bytes().Head(1).Record(19, "InnerProduct", "c"), "the tnnproto has this layer as Convolution"},
       {Bytes().Head(1).Record(302, "HDRGuide", "h"), "'h' (HDRGuide): Plumb has no operator"},
       {Bytes().Head(1).Record(600, "BlobScale", "x"), "ends in '_scale_data_'"},
-      {Bytes().Head(1).Record(600, "BlobScale", "x_scale_data_").Raw<int32_t>(3, {1}), "expects i8 (zero point) or f32 (scale)"},
+      {Bytes().Head(1).Record(600, "BlobScale", "x_scale_data_").Raw<int32_t>(3, {1}),
+       "expects i8 (zero point) or f32 (scale)"},
       {ConvolutionBody(record).U32(kMagicV2).U32(0xFFFFFFFF), "field 'constant count' is -1"},
       {ConvolutionBody(record).U32(kMagicV2).U32(1000000), "field 'constant count' is 1000000"},
       {ConvolutionBody(record).U32(1).U32(1), "do not begin a constants section"},
@@ -177,7 +186,8 @@ TEST(TnnModel, RefusesWhatContradictsItself) {
     Graph graph = ParseOrDie(ProtoText(kConvolution));
     const Status status = Read(bad.bytes, &graph);
     ASSERT_FALSE(status.ok()) << bad.expected;
-    EXPECT_NE(status.message().find(bad.expected), std::string::npos) << status.ToString() << "\nexpected " << bad.expected;
+    EXPECT_NE(status.message().find(bad.expected), std::string::npos)
+        << status.ToString() << "\nexpected " << bad.expected;
     EXPECT_EQ(status.message().rfind("model 'test.tnnmodel': ", 0), 0u) << status.ToString();
   }
 }
@@ -189,13 +199,19 @@ TEST(TnnModel, NamesTheLayerAndTheSlotThatIsMissingOrWrong) {
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
   EXPECT_NE(status.message().find("bias [2] of layer 0 'c' (Convolution)"), std::string::npos) << status.ToString();
   graph = ParseOrDie(ProtoText(kConvolution));
-  ASSERT_TRUE(Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw(0, kBias).Raw(0, kBias), &graph).ok());
+  ASSERT_TRUE(
+      Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw(0, kBias).Raw(0, kBias), &graph).ok());
   status = CheckResources(*InferShapes(graph), true, &graph);
-  EXPECT_NE(status.message().find("weight expects 4 elements [2,2,1,1], found 2"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.message().find("weight expects 4 elements [2,2,1,1], found 2"), std::string::npos)
+      << status.ToString();
   graph = ParseOrDie(ProtoText(kConvolution));
-  ASSERT_TRUE(Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw<int32_t>(3, {1, 2, 3, 4}).Raw(0, kBias), &graph).ok());
+  ASSERT_TRUE(
+      Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw<int32_t>(3, {1, 2, 3, 4}).Raw(0, kBias),
+           &graph)
+          .ok());
   status = CheckResources(*InferShapes(graph), true, &graph);
-  EXPECT_NE(status.message().find("weight expects f32 or f16 values, found i32"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.message().find("weight expects f32 or f16 values, found i32"), std::string::npos)
+      << status.ToString();
 }
 
 }  // namespace

@@ -5,14 +5,14 @@
 #include "format/tnn/model.h"
 #include "format/tnn/param_tokens.h"
 #include "format/tnn/proto.h"
-#include "plumb/model.h"
 #include "graph/resources.h"
+#include "plumb/model.h"
 
 namespace plumb {
 namespace {
 
-const char* const kNetworks[] = {"densenet", "inception_v3", "mobilenet_v1", "quant_mobilenet_v1", "quant_resnet50", "resnet50",
-                                 "squeezenet_v1.0"};
+const char* const kNetworks[] = {"densenet",       "inception_v3", "mobilenet_v1",   "quant_mobilenet_v1",
+                                 "quant_resnet50", "resnet50",     "squeezenet_v1.0"};
 
 std::string PathOf(const std::string& network) { return PLUMB_TEST_DATA "/networks/" + network + ".tnnproto"; }
 

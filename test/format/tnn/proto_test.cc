@@ -48,8 +48,9 @@ TEST(TnnTypes, AliasesAndPrefixes) {
 }
 
 TEST(TnnProto, TakesWhatOldFilesLookLike) {
-  const Graph v1 = ParseOrDie("\"1 0 1 4206624770 ,\"\r\n\"x 1 3 8 8 ,\"\r\n\" ,\"\r\n\"y ,\"\r\n\" 2 ,\"\r\n"
-                              "\"Convolution c 1 1 x c 1 3 4 3 3 1 1 1 1 1 -1 ,\"\r\n\"SoftmaxCaffe s 1 1 c y ,\"\r\n");
+  const Graph v1 = ParseOrDie(
+      "\"1 0 1 4206624770 ,\"\r\n\"x 1 3 8 8 ,\"\r\n\" ,\"\r\n\"y ,\"\r\n\" 2 ,\"\r\n"
+      "\"Convolution c 1 1 x c 1 3 4 3 3 1 1 1 1 1 -1 ,\"\r\n\"SoftmaxCaffe s 1 1 c y ,\"\r\n");
   EXPECT_TRUE(v1.notes.empty());
   EXPECT_EQ(v1.inputs[0].shape, Shape({1, 3, 8, 8}));
   EXPECT_EQ(v1.layers[0].outputs, std::vector<std::string>{"c"});
@@ -91,7 +92,8 @@ struct BadProto {
 TEST(TnnProto, RefusesWithLineLayerAndField) {
   const std::string head = "\"1 2 1 4206624772 ,\"\n\"x 4 1 2 3 3 0 ,\"\n\" ,\"\n\"y ,\"\n\" 1 ,\"\n";
   const BadProto cases[] = {
-      {"Softmax s 1 1 x y 1x", "line 6: layer 0: 's' (Softmax): field 'axis' (parameter 1): expected an integer, found '1x'"},
+      {"Softmax s 1 1 x y 1x",
+       "line 6: layer 0: 's' (Softmax): field 'axis' (parameter 1): expected an integer, found '1x'"},
       {"Softmax s 1 1 x y 99999999999", "expected an integer from -2147483648 to 2147483647, found '99999999999'"},
       {"Softmax s 1 1 x y 1.0", "expected an integer, found '1.0'"},
       {"Convolution s 1 1 x y 1 2 2 1 1 1 1 0 0 2", "field 'bias' (parameter 10): expected an integer from 0 to 1"},
@@ -143,7 +145,8 @@ TEST(TnnProto, NamesEveryLayerWithoutOperator) {
   ASSERT_FALSE(proto.ok());
   EXPECT_EQ(proto.status().code(), StatusCode::kNotSupported);
   EXPECT_NE(proto.status().message().find("2 of 3 layers"), std::string::npos) << proto.status().message();
-  EXPECT_NE(proto.status().message().find("'a' (HDRGuide), 'e' (Proposal)"), std::string::npos) << proto.status().message();
+  EXPECT_NE(proto.status().message().find("'a' (HDRGuide), 'e' (Proposal)"), std::string::npos)
+      << proto.status().message();
 }
 
 TEST(TnnProto, EveryCutOfATextIsHandled) {
