@@ -68,7 +68,7 @@ struct PowerRow {
     const double own = PowerTau(base, exponent, y, u);
     if (p.scale == 1 && p.shift == 0) return own;
     const double base_tau = 4 * u * (std::fabs(x * static_cast<double>(p.scale)) + std::fabs(base));
-    return std::hypot(own, Spread([&](double b) { return std::pow(b, exponent); }, base, y, base_tau));
+    return Quadrature(own, Spread([&](double b) { return std::pow(b, exponent); }, base, y, base_tau));
   }
 };
 
@@ -154,10 +154,10 @@ Status BoundHardSwish(const NaiveArgs& args, const BoundArgs& bound) {
     const double factor = HardSigmoidRow::Y(p, gate[ig]);
     const double own = 12 * bound.arithmetic.u * std::fabs(x[ix]) * std::max(1.0, std::fabs(static_cast<double>(p.beta)));
     tau[i] = StoredTau(own, y[i], bound.arithmetic);
-    if (tau_x != nullptr) tau[i] = std::hypot(tau[i], factor * tau_x[ix]);
+    if (tau_x != nullptr) tau[i] = Quadrature(tau[i], factor * tau_x[ix]);
     if (tau_gate != nullptr) {
       const auto gated = [&](double g) { return x[ix] * HardSigmoidRow::Y(p, g); };
-      tau[i] = std::hypot(tau[i], Spread(gated, gate[ig], y[i], tau_gate[ig]));
+      tau[i] = Quadrature(tau[i], Spread(gated, gate[ig], y[i], tau_gate[ig]));
     }
   });
   return Status::Ok();

@@ -68,7 +68,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
     for (int64_t i = begin; i < end; ++i) {
       const double own = addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), std::fabs(bias));
       tau[i] = StoredTau(own, y[i], bound.arithmetic);
-      if (tau_x != nullptr) tau[i] = std::hypot(tau[i], scale * tau_x[i]);
+      if (tau_x != nullptr) tau[i] = Quadrature(tau[i], scale * tau_x[i]);
     }
   });
   return Status::Ok();

@@ -127,10 +127,10 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
     walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) {
       tau[i] = StoredTau(Row::Tau(a[ia], b[ib], y[i], bound.arithmetic.u), y[i], bound.arithmetic);
       if (o.tau_a != nullptr) {
-        tau[i] = std::hypot(tau[i], Spread([&](double v) { return Row::Y(v, b[ib]); }, a[ia], y[i], o.tau_a[ia]));
+        tau[i] = Quadrature(tau[i], Spread([&](double v) { return Row::Y(v, b[ib]); }, a[ia], y[i], o.tau_a[ia]));
       }
       if (o.tau_b != nullptr) {
-        tau[i] = std::hypot(tau[i], Spread([&](double v) { return Row::Y(a[ia], v); }, b[ib], y[i], o.tau_b[ib]));
+        tau[i] = Quadrature(tau[i], Spread([&](double v) { return Row::Y(a[ia], v); }, b[ib], y[i], o.tau_b[ib]));
       }
     });
   });

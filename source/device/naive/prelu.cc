@@ -50,7 +50,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
     for (int64_t i = begin; i < end; ++i) {
       tau[i] = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
       if (tau_x == nullptr) continue;
-      tau[i] = std::hypot(tau[i], Spread([&](double v) { return Value(v, slope); }, x[i], y[i], tau_x[i]));
+      tau[i] = Quadrature(tau[i], Spread([&](double v) { return Value(v, slope); }, x[i], y[i], tau_x[i]));
     }
   });
 }
