@@ -1,7 +1,11 @@
 // model_run: runs a network, writes its outputs, times it (TNNTest's options, formats and timing line).
+#include <sched.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 
 #include "base/cpu.h"
@@ -34,6 +38,10 @@ struct Options {
   int iterations = 1;
   int warmup = 0;
   bool profile = false;
+  // TNNTest's options that choose among TNN's runtimes.
+  std::string model_type = "TNN", network_type = "NAIVE", library_path, cpu_list;
+  int input_type = -1;
+  bool tuning = false;
 };
 
 void Declare(Options* o, CommandLine* c) {
@@ -47,6 +55,13 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--ic,--iterations", &o->iterations, "timed runs, at least 1");
   c->Add("--wc,--warmup", &o->warmup, "runs before, not timed");
   c->Flag("--profile", &o->profile, "time every layer (watching it, so without overlap)");
+  c->Group("TNNTest's other options");
+  c->Add("--dl", &o->cpu_list, "run on these CPUs: 0,1");
+  c->Add("--it", &o->input_type, "0 float, 3 int32, 4 int8: must be the network inputs' own type; 1, 2 (images): use -i");
+  c->Add("--mt", &o->model_type, "TNN; other runtimes' models are not run");
+  c->Add("--nt", &o->network_type, "NAIVE (the default network); there is no other");
+  c->Add("--lp", &o->library_path, "Metal's library; taken and not used");
+  c->Flag("--et", &o->tuning, "tune kernels (OPENCL); taken and not used, no device tunes");
   c->Group("Output");
   c->Add("-o,--output,--op", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form");
   c->Flag("--fc,--values-only", &o->values_only, "text form: values only, no header");
@@ -54,6 +69,34 @@ void Declare(Options* o, CommandLine* c) {
 
 double Milliseconds() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// -dl: the CPUs that this process may use from now on.
+Status BindToCpus(const std::string& list) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<double> cpus, ParseNumbers("-dl", list));
+  for (double cpu : cpus) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return Status::InvalidArgument("-dl: there is no CPU " + std::to_string(cpu));
+    CPU_SET(static_cast<size_t>(cpu), &set);
+  }
+  if (sched_setaffinity(0, sizeof(set), &set) == 0) return Status::Ok();
+  return Status::InvalidArgument("-dl: cannot run on CPUs " + list + ": " + std::strerror(errno));
+}
+
+// TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
+Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
+  if (o.model_type != "TNN") return Status::NotSupported("-mt " + o.model_type + ": Plumb runs TNN models; convert the model first");
+  if (o.network_type != "NAIVE") return Status::NotSupported("-nt " + o.network_type + ": Plumb has the default network only");
+  if (o.input_type < 0) return Status::Ok();
+  for (const GraphInput& input : graph.inputs) {
+    const int own = input.dtype == DType::kI32 ? 3 : input.dtype == DType::kI8 ? 4 : 0;
+    if (o.input_type != own) {
+      return Status::InvalidArgument("-it " + std::to_string(o.input_type) + ": network input '" + input.name + "' is " + DTypeName(input.dtype) +
+                                     (o.input_type == 1 || o.input_type == 2 ? "; give the image with -i" : ""));
+    }
+  }
+  return Status::Ok();
 }
 
 // Sums each step's time over the timed runs.
@@ -173,8 +216,10 @@ void PrintTimes(const std::string& label, std::vector<double> times) {
 Status Execute(const Options& o) {
   if (o.iterations < 1) return Status::InvalidArgument("--ic: expected 1 or more, found " + std::to_string(o.iterations));
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
+  if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
   PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load());
+  PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
   NetworkInputs inputs;
   if (o.input_values.empty()) {

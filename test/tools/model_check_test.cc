@@ -139,6 +139,14 @@ TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
   EXPECT_EQ(ReadText(folder + "/out.txt").substr(0, 38), "1\nprob mat_type: 32 dims: 4 1 40 1 1\n0");
 }
 
+TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
+  const std::string common = "-mp " + kFaults + " -dt NAIVE ";
+  EXPECT_EQ(RunTool("model_run", common + "-dl 0 -it 0 -nt NAIVE -mt TNN -et -sc 1 -bi 0").exit_code, 0);
+  for (const char* bad : {"-it 3", "-it 1", "-mt NCNN", "-nt TRT", "-ic 0", "-wc -1", "-dl 9999", "-ip nowhere.txt"}) {
+    EXPECT_EQ(RunTool("model_run", common + bad).exit_code, 2) << bad;
+  }
+}
+
 TEST(ModelInfo, DescribesQuantisedModelsToo) {
   const auto run = RunTool("model_info", "-m " + kNetworks + "quant_mobilenet_v1.tnnproto");
   EXPECT_EQ(run.exit_code, 0) << run.out;

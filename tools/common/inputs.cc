@@ -131,8 +131,8 @@ void InputOptions::AddTo(CommandLine* c) {
   c->Group("Input");
   c->Add("-i,--input", &files, "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are generated");
   c->Add("--input-range", &range, "LO,HI of generated inputs; default: f32 uniform [-1,1), integers 0..1, drawn from --seed");
-  c->Add("-n,--bias", &bias, "images: subtract this, one value or one per channel");
-  c->Add("-s,--scale", &scale, "images: then multiply by this");
+  c->Add("-n,--bias,--bi", &bias, "images: subtract this, one value or one per channel");
+  c->Add("-s,--scale,--sc", &scale, "images: then multiply by this");
   c->Add("--channel-order", &channel_order, "images: rgb or bgr");
 }
 
