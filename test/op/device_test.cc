@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "check/judge.h"
 #include "device/naive/naive_op.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"
@@ -84,6 +85,18 @@ void CompareFloats(const Tensor& want, const Tensor& tau, const Tensor& got, con
   EXPECT_LE(r, 2) << "rms of the errors; the worst element reaches E = " << worst;
 }
 
+// model_check's own verdict, which also looks at each channel ("not tested": a constant output that agrees).
+void ExpectAligned(const Tensor& got, const Tensor& want, const Tensor& tau) {
+  if (got.dtype() != DType::kF32 && got.dtype() != DType::kI32 && got.dtype() != DType::kI64) return;
+  OutputReport report;
+  report.dtype = got.dtype();
+  report.shape = got.shape();
+  Judge({got, want, tau}, &report);
+  EXPECT_TRUE(report.verdict == Verdict::kAligned || report.verdict == Verdict::kNotTested)
+      << "model_check would say " << VerdictName(report.verdict) << ": " << report.reason << ", E " << report.excess << ", R "
+      << report.rms_excess << ", R of a channel " << report.channel_excess;
+}
+
 // Every tensor alone between guard zones: nothing is written outside, no input is changed, and not a bit is different.
 void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& device, const std::vector<Tensor>& got) {
   const auto guarded = RunOnDevice(instance, device, GuardedKernels());
@@ -139,6 +152,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device) {
   for (size_t i = 0; i < got->size(); ++i) {
     const Tensor& out = (*got)[i];
     ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
+    ExpectAligned(out, want->outputs[i], want->taus[i]);
     if (out.dtype() == DType::kF32) {
       CompareFloats(want->outputs[i], want->taus[i], out, device, op_case.op + "/" + op_case.name);
       continue;
