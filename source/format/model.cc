@@ -13,6 +13,8 @@
 namespace plumb {
 namespace {
 
+constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;  // 10,000 layers take 2 MiB; a layer in memory 30 times its text
+
 bool EndsWith(const std::string& text, const std::string& suffix) {
   return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
@@ -86,7 +88,7 @@ Status CheckQuantized(const Graph& graph) {
 }
 
 Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
   PLUMB_ASSIGN_OR_RETURN(tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
   Graph& graph = proto.graph;
   PLUMB_RETURN_IF_ERROR(SetInputShapes(options.input_shapes, &graph));

@@ -64,11 +64,25 @@ Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer
   return specs;
 }
 
+namespace {
+
+// A bias that the parameters deny: TNN goes by the parameters, so every device must.
+void DropDeniedBias(const std::vector<ResourceSpec>& specs, Layer* layer, Graph* graph) {
+  const bool wanted = std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.slot == "bias"; });
+  if (wanted || layer->Resource("bias") == nullptr) return;
+  layer->resources.erase("bias");
+  graph->notes.push_back("layer " + std::to_string(layer->index) + " '" + layer->name + "' (" + layer->type +
+                         "): its parameters say that it has no bias, so the bias in the weights is ignored");
+}
+
+}  // namespace
+
 Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) {
   std::string missing;
   size_t num_missing = 0;
   for (Layer& layer : graph->layers) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<ResourceSpec> specs, SpecsOf(*graph, layer, blobs));
+    if (!specs.empty()) DropDeniedBias(specs, &layer, graph);
     for (const ResourceSpec& spec : specs) {
       const auto it = layer.resources.find(spec.slot);
       if (it != layer.resources.end() && !it->second.empty()) {

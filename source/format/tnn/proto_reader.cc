@@ -36,7 +36,7 @@ Result<std::vector<Piece>> SplitPieces(std::string_view text) {
     if (byte == '\n') ++line;
     if (byte == '"' || byte == '\n') continue;
     if (byte == ',') {
-      pieces.emplace_back();
+      if (pieces.size() <= 5 || !piece.text.empty()) pieces.emplace_back();  // empty layer pieces mean nothing
       continue;
     }
     if (piece.text.empty()) {

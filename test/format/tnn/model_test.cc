@@ -214,5 +214,13 @@ TEST(TnnModel, NamesTheLayerAndTheSlotThatIsMissingOrWrong) {
       << status.ToString();
 }
 
+TEST(TnnModel, IgnoresABiasThatTheParametersDenyAndSaysSo) {
+  Graph graph = ParseOrDie(ProtoText("Convolution c 1 1 x y 1 2 2 1 1 1 1 0 0 0 -1 1 1 0"));
+  ASSERT_TRUE(Read(ConvolutionBody(Bytes().Head(1).Record(1, "Convolution", "c")), &graph).ok());
+  ASSERT_TRUE(CheckResources(*InferShapes(graph), true, &graph).ok());
+  EXPECT_EQ(graph.layers[0].Resource("bias"), nullptr);
+  ASSERT_EQ(graph.notes.size(), 1u);
+}
+
 }  // namespace
 }  // namespace plumb::tnn
