@@ -1,17 +1,15 @@
 #include "plumb/tensor.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "base/block_pool.h"
 #include "base/half.h"
 
 namespace plumb {
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 // f16 and bf16 as element types of their own, so that one template converts everything.
 struct Half { uint16_t bits; };
@@ -80,14 +78,11 @@ Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = std::move(shape);
-  size_t bytes = (tensor.bytes() + kAlignment - 1) / kAlignment * kAlignment;
-  if (bytes == 0) bytes = kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, bytes);
-  if (memory == nullptr) {
-    return Status::OutOfMemory("no memory for a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype) +
-                               " (" + std::to_string(bytes) + " bytes)");
+  tensor.data_ = AllocateBlock(tensor.bytes());
+  if (tensor.data_ == nullptr) {
+    return Status::OutOfMemory("no memory for a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype) + " (" +
+                               std::to_string(tensor.bytes()) + " bytes)");
   }
-  tensor.data_ = std::shared_ptr<void>(memory, std::free);
   return tensor;
 }
 

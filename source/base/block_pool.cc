@@ -1,0 +1,119 @@
+// Blocks of 256 KiB and more are mapped by themselves and, once free, kept in a list from which the best fitting one is
+// taken. When more than kMaxKept would be kept, those that were freed first go back to the operating system.
+#include "base/block_pool.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kPage = 4096;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kMinPooled = size_t{256} << 10;
+constexpr size_t kMaxKept = size_t{48} << 20;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPool = false;
+#elif defined(__has_feature)
+constexpr bool kPool = !__has_feature(address_sanitizer);
+#else
+constexpr bool kPool = true;
+#endif
+
+struct Block {
+  void* memory = nullptr;
+  size_t size = 0;
+};
+
+size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+// Fresh memory. Blocks that span a huge page begin on one, so that the kernel may back them with few large pages.
+Block Map(size_t size) {
+  const size_t extra = size >= kHugePage ? kHugePage : 0;
+  void* mapped = ::mmap(nullptr, size + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return {};
+  if (extra == 0) return {mapped, size};
+  char* const begin = static_cast<char*>(mapped);
+  const size_t before = RoundUp(reinterpret_cast<uintptr_t>(begin), kHugePage) - reinterpret_cast<uintptr_t>(begin);
+  if (before > 0) ::munmap(begin, before);
+  if (extra > before) ::munmap(begin + before + size, extra - before);
+#ifdef MADV_HUGEPAGE
+  ::madvise(begin + before, size, MADV_HUGEPAGE);
+#endif
+  return {begin + before, size};
+}
+
+class Pool {
+ public:
+  static Pool& Get() {
+    static Pool* pool = new Pool();  // never destroyed: static tensors may outlive it
+    return *pool;
+  }
+
+  Block Take(size_t size) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      auto best = kept_.end();
+      for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+        if (it->size >= size && it->size <= 2 * size && (best == kept_.end() || it->size < best->size)) best = it;
+      }
+      if (best != kept_.end()) {
+        const Block block = *best;
+        kept_bytes_ -= block.size;
+        kept_.erase(best);
+        return block;
+      }
+    }
+    return Map(size);
+  }
+
+  void Give(Block block) {
+    std::deque<Block> released;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      kept_.push_back(block);
+      kept_bytes_ += block.size;
+      while (kept_bytes_ > kMaxKept) {
+        kept_bytes_ -= kept_.front().size;
+        released.push_back(kept_.front());
+        kept_.pop_front();
+      }
+    }
+    for (const Block& old : released) ::munmap(old.memory, old.size);
+  }
+
+  size_t kept_bytes() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return kept_bytes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Block> kept_;  // freed first in front
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<void> AllocateBlock(size_t bytes) {
+  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;
+  if (kPool && bytes >= kMinPooled) {
+    const Block block = Pool::Get().Take(RoundUp(bytes, kPage));
+    if (block.memory == nullptr) return nullptr;
+    return {block.memory, [block](void*) { Pool::Get().Give(block); }};
+  }
+  void* memory = std::aligned_alloc(kAlignment, RoundUp(bytes == 0 ? 1 : bytes, kAlignment));
+  if (memory == nullptr) return nullptr;
+  return {memory, std::free};
+}
+
+size_t KeptBlockBytes() { return Pool::Get().kept_bytes(); }
+
+}  // namespace plumb
