@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/inspect.h"
 #include "check/judge.h"
 #include "check/metrics.h"
 #include "check/replay.h"
@@ -37,33 +38,6 @@ int RunReport::Count(Verdict wanted) const {
 }
 
 namespace {
-
-// A 64-bit fingerprint (multiply-mix over 8-byte words) that tells whether a blob changed between its writer and reader.
-uint64_t Fingerprint(const Tensor& tensor) {
-  const auto* bytes = static_cast<const unsigned char*>(tensor.raw());
-  const size_t size = tensor.bytes();
-  uint64_t lanes[4] = {1, 2, 3, 4};
-  size_t i = 0;
-  for (; i + 32 <= size; i += 32) {
-    uint64_t words[4];
-    std::memcpy(words, bytes + i, 32);
-    for (int lane = 0; lane < 4; ++lane) lanes[lane] = (lanes[lane] ^ words[lane]) * 0x9E3779B97F4A7C15ull;
-  }
-  for (; i < size; ++i) lanes[0] = (lanes[0] ^ bytes[i]) * 0x9E3779B97F4A7C15ull;
-  return lanes[0] ^ (lanes[1] << 1) ^ (lanes[2] << 2) ^ (lanes[3] << 3) ^ (lanes[0] >> 29);
-}
-
-Result<Tensor> Widened(const Tensor& tensor) {
-  return tensor.dtype() == DType::kF32 ? tensor.ConvertedTo(DType::kF64) : Result<Tensor>(tensor);
-}
-
-bool AllFinite(const Tensor& tensor) {
-  if (tensor.dtype() != DType::kF64) return true;
-  const double* values = tensor.data<double>();
-  double sum = 0;  // x * 0 is NaN when x is not finite
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) sum += values[i] * 0;
-  return sum == 0;
-}
 
 // The slope test was measured on convolutions only.
 bool HasSlopeTest(const LayerGroup& group) {
@@ -105,11 +79,11 @@ class Checker::Impl : public Observer {
         continue;
       }
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
+      PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
       const auto it = written_.find(port.blob);
-      if (it != written_.end() && it->second != Fingerprint(value)) changed_ = port.blob;
-      PLUMB_ASSIGN_OR_RETURN(Tensor wide, Widened(value));
-      inputs_finite_ = inputs_finite_ && AllFinite(wide);
-      inputs_.push_back(std::move(wide));
+      if (it != written_.end() && it->second != inspected.fingerprint) changed_ = port.blob;
+      inputs_finite_ = inputs_finite_ && inspected.finite;
+      inputs_.push_back(std::move(inspected.wide));
     }
     return Status::Ok();
   }
@@ -171,7 +145,11 @@ class Checker::Impl : public Observer {
   Status JudgeStep(const LayerEvent& event, LayerReport* layer) {
     const LayerGroup& group = *event.step().group;
     const BlobTable& blobs = network_->blobs();
-    PLUMB_RETURN_IF_ERROR(RunOwn(group, blobs));
+    const std::vector<Tensor> own_inputs = OwnInputs(group, blobs);
+    const bool follow = options_.inherited && own_inputs.size() == group.inputs.size();
+    // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
+    const bool same = follow && !event.step().fallback && SameInputs(own_inputs);
+    if (follow && !same) PLUMB_RETURN_IF_ERROR(RunOwn(group, own_inputs, blobs));
     for (size_t i = 0; i < group.outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
       written_[group.outputs[i].blob] = Fingerprint(output);
@@ -181,6 +159,7 @@ class Checker::Impl : public Observer {
     const int max_level = MaxBoundLevel(group);
     for (int level = 0; level <= max_level; ++level) {
       PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, Arithmetic(), level));
+      if (same && level == 0) TakeOwn(group, replay.values);
       JudgeOutputs(event.step(), device_, replay, level, layer);
       replayed_ = replay;
       if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
@@ -208,11 +187,14 @@ class Checker::Impl : public Observer {
       output.layout = step.outputs[i].layout;
       output.level = level;
       Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group), inputs_finite_}, &output);
-      output.introduced = CompareTensors(device[i], replay.values[i]);
       const auto own = own_.find(output.blob);
       if (own != own_.end()) {
-        output.inherited = CompareTensors(replay.values[i], own->second);
-        output.total = CompareTensors(device[i], own->second);
+        const Differences differences = CompareThree(device[i], replay.values[i], own->second);
+        output.introduced = differences.introduced;
+        output.inherited = differences.inherited;
+        output.total = differences.total;
+      } else {
+        output.introduced = CompareTensors(device[i], replay.values[i]);
       }
       tested = tested || output.verdict != Verdict::kNotTested;
       layer->outputs.push_back(std::move(output));
@@ -223,9 +205,9 @@ class Checker::Impl : public Observer {
     layer->reason = worst->reason;
   }
 
-  // The reference's own run from the network input.
-  Status RunOwn(const LayerGroup& group, const BlobTable& blobs) {
-    if (!options_.inherited) return Status::Ok();
+  // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing is
+  // inherited from here on.
+  std::vector<Tensor> OwnInputs(const LayerGroup& group, const BlobTable& blobs) const {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < group.inputs.size(); ++i) {
       const auto it = own_.find(group.inputs[i].blob);
@@ -234,15 +216,31 @@ class Checker::Impl : public Observer {
       } else if (!blobs.at(group.inputs[i].blob).value.empty()) {
         inputs.push_back(inputs_[i]);
       } else {
-        return Status::Ok();  // an earlier layer could not be replayed; nothing is inherited from here on
+        break;
       }
     }
+    return inputs;
+  }
+
+  bool SameInputs(const std::vector<Tensor>& own_inputs) const {
+    for (size_t i = 0; i < own_inputs.size(); ++i) {
+      if (std::memcmp(own_inputs[i].raw(), inputs_[i].raw(), inputs_[i].bytes()) != 0) return false;
+    }
+    return true;
+  }
+
+  // The reference's own run from the network input.
+  Status RunOwn(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs) {
     PLUMB_ASSIGN_OR_RETURN(ReplayResult own, ReplayValues(group, inputs, blobs));
-    for (size_t i = 0; i < group.outputs.size(); ++i) own_[group.outputs[i].blob] = std::move(own.values[i]);
+    TakeOwn(group, own.values);
+    return Status::Ok();
+  }
+
+  void TakeOwn(const LayerGroup& group, const std::vector<Tensor>& values) {
+    for (size_t i = 0; i < group.outputs.size(); ++i) own_[group.outputs[i].blob] = values[i];
     size_t live = 0;
     for (const auto& entry : own_) live += entry.second.bytes();
     report_.peak_reference_bytes = std::max(report_.peak_reference_bytes, live);
-    return Status::Ok();
   }
 
   // Drops what nobody will read any more.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/threads.h"
+#include "check/lanes.h"
 
 namespace plumb {
 namespace {
@@ -15,20 +16,21 @@ constexpr double kGreyExcess = 1;
 constexpr int64_t kChannelMin = 64;     // fewer values say nothing about one channel
 constexpr double kSlopeZ = 8;           // and |b| > kSlopeMin
 constexpr double kSlopeMin = 5e-6;
+constexpr double kMinTau = 1e-300;      // its inverse is finite
 
 // What one channel contributes.
 struct Channel {
   int64_t count = 0;        // finite values
   double excess = 0;
-  double squares = 0;       // sum (8 e / tau)^2
-  double visible = 0;       // sum (8 y / tau)^2
-  double ey = 0, yy = 0;    // slope test: sum e y / s^2, sum y^2 / s^2, s = tau / 8
+  double squares = 0;       // sum (e / tau)^2
+  double ey = 0, yy = 0;    // sum e y / tau^2, sum y^2 / tau^2: for the slope test, and what faults can be seen
   int64_t misclassified = 0;  // not finite, and not as the reference
   int64_t lost_nan = 0;       // of these: NaN in the replay only
   double min = INFINITY, max = -INFINITY;  // of the reference
 };
 
-double Rms(double squares, int64_t count) { return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count)); }
+// rms(8 x) from the sum of x^2.
+double Rms(double squares, int64_t count) { return count == 0 ? 0 : 8 * std::sqrt(squares / static_cast<double>(count)); }
 
 void AddElement(double device, double y, double tau, Channel* c) {
   const double rounded = static_cast<double>(static_cast<float>(y));
@@ -42,23 +44,97 @@ void AddElement(double device, double y, double tau, Channel* c) {
     return;
   }
   ++c->count;
-  const double e = device - y;
   if (tau == 0) {  // bit-exact: the reference rounded to the device's dtype
     if (device != rounded) c->excess = c->squares = INFINITY;
     return;
   }
-  const double ratio = e / tau;
-  const double scaled = y / tau;
+  const double per_tau = 1 / std::max(tau, kMinTau);
+  const double ratio = (device - y) * per_tau;
+  const double scaled = y * per_tau;
   c->excess = std::max(c->excess, std::fabs(ratio));
-  c->squares += 64 * ratio * ratio;
-  c->visible += 64 * scaled * scaled;
-  c->ey += 64 * ratio * scaled;
-  c->yy += 64 * scaled * scaled;
+  c->squares += ratio * ratio;
+  c->ey += ratio * scaled;
+  c->yy += scaled * scaled;
+}
+
+// Eight lanes of a Channel, of finite elements.
+struct ChannelLanes {
+  double excess[lanes::kLanes] = {}, squares[lanes::kLanes] = {}, ey[lanes::kLanes] = {}, yy[lanes::kLanes] = {};
+  double low[lanes::kLanes], high[lanes::kLanes];
+  double inexact = 0;   // largest |device - rounded reference| where tau is 0
+  double finite = 0;    // NaN when an element was not finite
+  ChannelLanes() {
+    std::fill_n(low, lanes::kLanes, INFINITY);
+    std::fill_n(high, lanes::kLanes, -INFINITY);
+  }
+};
+
+// AddElement for `count` elements, a multiple of eight.
+template <int kWidth>
+PLUMB_LANES_INLINE void AddLanes(const float* device, const double* reference, const double* bound, int64_t count,
+                                 ChannelLanes* c) {
+  using L = lanes::Lanes<kWidth>;
+  L excess = L::Load(c->excess), squares = L::Load(c->squares), ey = L::Load(c->ey), yy = L::Load(c->yy);
+  L low = L::Load(c->low), high = L::Load(c->high), inexact = L::All(0), finite = L::All(0);
+  const L zero = L::All(0), one = L::All(1), min_tau = L::All(kMinTau);
+  for (int64_t i = 0; i < count; i += lanes::kLanes) {
+    const L x = L::Load(device + i), y = L::Load(reference + i), tau = L::Load(bound + i);
+    const L off = x - Rounded(y);
+    finite = finite + off * zero;
+    inexact = Max(WhereZero(tau, Abs(off)), inexact);
+    const L per_tau = WhereNotZero(tau, one / Max(tau, min_tau));
+    const L ratio = (x - y) * per_tau, scaled = y * per_tau;
+    excess = Max(Abs(ratio), excess);
+    squares = squares + ratio * ratio;
+    ey = ey + ratio * scaled;
+    yy = yy + scaled * scaled;
+    low = Min(y, low);
+    high = Max(y, high);
+  }
+  excess.Store(c->excess);
+  squares.Store(c->squares);
+  ey.Store(c->ey);
+  yy.Store(c->yy);
+  low.Store(c->low);
+  high.Store(c->high);
+  double lane[lanes::kLanes];
+  inexact.Store(lane);
+  c->inexact = std::max(c->inexact, lanes::MaxOf(lane));
+  finite.Store(lane);
+  c->finite += lanes::SumOf(lane);
+}
+
+#define PLUMB_JUDGE_SET(set, attribute, width)                                                                          \
+  namespace set {                                                                                                       \
+  attribute void Add(const float* device, const double* reference, const double* tau, int64_t count, ChannelLanes* c) { \
+    AddLanes<width>(device, reference, tau, count, c);                                                                  \
+  }                                                                                                                     \
+  }
+PLUMB_FOR_EACH_ISA(PLUMB_JUDGE_SET)
+
+// `count` neighbouring elements of a channel.
+void AddRun(const float* device, const double* reference, const double* tau, int64_t count, Channel* c) {
+  int64_t done = count / lanes::kLanes * lanes::kLanes;
+  ChannelLanes part;
+  if (done > 0) PLUMB_BEST_ISA(Add)(device, reference, tau, done, &part);
+  if (part.finite == 0) {
+    c->count += done;
+    c->excess = std::max(c->excess, lanes::MaxOf(part.excess));
+    c->squares += lanes::SumOf(part.squares);
+    c->ey += lanes::SumOf(part.ey);
+    c->yy += lanes::SumOf(part.yy);
+    c->min = std::min(c->min, *std::min_element(part.low, part.low + lanes::kLanes));
+    c->max = std::max(c->max, lanes::MaxOf(part.high));
+    if (part.inexact > 0) c->excess = c->squares = INFINITY;
+  } else {
+    done = 0;
+  }
+  for (int64_t i = done; i < count; ++i) AddElement(static_cast<double>(device[i]), reference[i], tau[i], c);
 }
 
 bool SlopeWrong(double ey, double yy, double* b, double* z) {
   *b = yy > 0 ? ey / yy : 0;
-  *z = std::fabs(*b) * std::sqrt(yy);
+  *z = std::fabs(*b) * 8 * std::sqrt(yy);
   return *z > kSlopeZ && std::fabs(*b) > kSlopeMin;
 }
 
@@ -84,7 +160,6 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     all.count += c.count;
     all.excess = std::max(all.excess, c.excess);
     all.squares += c.squares;
-    all.visible += c.visible;
     all.ey += c.ey;
     all.yy += c.yy;
     all.misclassified += c.misclassified;
@@ -100,7 +175,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   }
   report->excess = all.excess;
   report->rms_excess = Rms(all.squares, all.count);
-  report->smallest_fault = all.visible > 0 ? kWrongRms / Rms(all.visible, all.count) : 0;
+  report->smallest_fault = all.yy > 0 ? kWrongRms / Rms(all.yy, all.count) : 0;
   if (slope_test && SlopeWrong(all.ey, all.yy, &report->slope, &report->slope_z)) {
     Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope), report);
   }
@@ -176,7 +251,7 @@ void Judge(const JudgeInput& input, OutputReport* report) {
       Channel part;
       for (int64_t n = 0; n < batch; ++n) {
         const int64_t at = (n * channels + c) * plane;
-        for (int64_t i = at; i < at + plane; ++i) AddElement(static_cast<double>(device[i]), reference[i], tau[i], &part);
+        AddRun(device + at, reference + at, tau + at, plane, &part);
       }
       parts[static_cast<size_t>(c)] = part;
     }

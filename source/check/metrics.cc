@@ -1,24 +1,118 @@
+// Tensors are compared in pieces of fixed size, on all threads; pieces are joined in order, so that no sum depends on the
+// thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest errors; only
+// a block that raises a maximum is looked at again (for the position, and for the relative error with its division), as is
+// one that holds NaN or infinities.
 #include "check/metrics.h"
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "base/threads.h"
+#include "check/lanes.h"
 
 namespace plumb {
 namespace {
 
-// Sums of one piece; pieces are joined in order, so the result does not depend on timing.
+constexpr int64_t kPiece = 1 << 14;  // three pieces of f64 stay in L2
+constexpr int64_t kBlock = 256;
+constexpr double kMinNormal = 0x1p-126;
+
+// Sums of one piece.
 struct Sums {
   double dot = 0, aa = 0, bb = 0, dd = 0;
   DiffMetrics m;
 };
 
+// The vector loop's running sums, and the peaks of the latest block.
+struct LaneSums {
+  double dot[lanes::kLanes] = {}, aa[lanes::kLanes] = {}, bb[lanes::kLanes] = {}, dd[lanes::kLanes] = {};
+};
+struct Peaks {
+  double max_abs = 0, max_ulp = 0;
+  double tiny = 0;  // largest error where |b| is below the normal f32 range (or 0)
+};
+
+// Distance in units in the last place of b in f32 is |a - b| * 2^(23 - exponent of b): a multiplication.
+template <class B, int kWidth>
+PLUMB_LANES_INLINE lanes::Lanes<kWidth> UlpsPerUnit(lanes::Lanes<kWidth> magnitude) {
+  using R = lanes::Register<kWidth>;
+  using V = typename R::Type;
+  using Bits = typename R::Bits;
+  if constexpr (!std::is_same_v<B, float>) {
+    magnitude = lanes::Min(lanes::Rounded(magnitude), lanes::Lanes<kWidth>::All(std::numeric_limits<float>::max()));
+  }
+  magnitude = lanes::Max(magnitude, lanes::Lanes<kWidth>::All(kMinNormal));
+  for (V& v : magnitude.v) {
+    const Bits exponent = reinterpret_cast<Bits>(v) & (uint64_t{0x7FF} << 52);
+    v = reinterpret_cast<V>((uint64_t{2 * 1023 + 23} << 52) - exponent);
+  }
+  return magnitude;
+}
+
+// REQUIRES: count is a multiple of eight.
+template <int kWidth, class A, class B>
+PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) {
+  using L = lanes::Lanes<kWidth>;
+  L dot = L::Load(sums->dot), aa = L::Load(sums->aa), bb = L::Load(sums->bb), dd = L::Load(sums->dd);
+  L max_abs = L::All(0), max_ulp = L::All(0), tiny = L::All(0);
+  const L min_normal = L::All(kMinNormal);
+  for (int64_t i = 0; i < count; i += lanes::kLanes) {
+    const L x = L::Load(a + i), y = L::Load(b + i);
+    const L d = x - y;
+    dot = dot + x * y;
+    aa = aa + x * x;
+    bb = bb + y * y;
+    dd = dd + d * d;
+    const L distance = Abs(d), magnitude = Abs(y);
+    max_abs = Max(distance, max_abs);
+    max_ulp = Max(distance * UlpsPerUnit<B>(magnitude), max_ulp);
+    tiny = Max(WhereBelow(magnitude, min_normal, distance), tiny);
+  }
+  dot.Store(sums->dot);
+  aa.Store(sums->aa);
+  bb.Store(sums->bb);
+  dd.Store(sums->dd);
+  double lane[lanes::kLanes];
+  max_abs.Store(lane);
+  peaks->max_abs = lanes::MaxOf(lane);
+  max_ulp.Store(lane);
+  peaks->max_ulp = lanes::MaxOf(lane);
+  tiny.Store(lane);
+  peaks->tiny = lanes::MaxOf(lane);
+}
+
+template <int kWidth, class A, class B>
+PLUMB_LANES_INLINE double BlockMaxRel(const A* a, const B* b, int64_t count) {
+  using L = lanes::Lanes<kWidth>;
+  L max_rel = L::All(0);
+  for (int64_t i = 0; i < count; i += lanes::kLanes) {
+    const L y = L::Load(b + i);
+    max_rel = Max(WhereNotZero(y, Abs(L::Load(a + i) - y) / Abs(y)), max_rel);
+  }
+  double lane[lanes::kLanes];
+  max_rel.Store(lane);
+  return lanes::MaxOf(lane);
+}
+
+#define PLUMB_METRICS_SET(set, attribute, width)                                                                   \
+  namespace set {                                                                                                  \
+  template <class A, class B>                                                                                      \
+  attribute void Sum(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) {                        \
+    SumBlock<width>(a, b, count, sums, peaks);                                                                     \
+  }                                                                                                                \
+  template <class A, class B>                                                                                      \
+  attribute double MaxRel(const A* a, const B* b, int64_t count) {                                                 \
+    return BlockMaxRel<width>(a, b, count);                                                                        \
+  }                                                                                                                \
+  }
+PLUMB_FOR_EACH_ISA(PLUMB_METRICS_SET)
+
 double UlpOf(double b) {
-  const float f = static_cast<float>(std::fabs(b));
-  if (!std::isfinite(f)) return 0;
-  return static_cast<double>(std::nextafter(std::max(f, 0x1p-126f), INFINITY)) - static_cast<double>(std::max(f, 0x1p-126f));
+  const float f = std::max(static_cast<float>(std::min(std::fabs(b), 0x1.fffffep127)), 0x1p-126f);
+  return std::ldexp(1.0, std::ilogb(f) - 23);
 }
 
 void AddNonFinite(double a, double b, Sums* s, int64_t i) {
@@ -38,11 +132,18 @@ void AddNonFinite(double a, double b, Sums* s, int64_t i) {
 }
 
 template <class A, class B>
-void Piece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
+double Difference(A a, B b) {
+  return static_cast<double>(a) - static_cast<double>(b);
+}
+double Difference(int64_t a, int64_t b) { return static_cast<double>(static_cast<__int128>(a) - static_cast<__int128>(b)); }
+
+// Elements [begin, end), one by one.
+template <class A, class B>
+void AddElements(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
   for (int64_t i = begin; i < end; ++i) {
     const double x = static_cast<double>(a[i]);
     const double y = static_cast<double>(b[i]);
-    const double d = x - y;
+    const double d = Difference(a[i], b[i]);
     if (!std::isfinite(d)) {
       AddNonFinite(x, y, s, i);
       continue;
@@ -66,6 +167,47 @@ void Piece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
   }
 }
 
+// The maxima of a block of finite values.
+template <class A, class B>
+void TakePeaks(const A* a, const B* b, int64_t begin, int64_t end, const Peaks& peaks, DiffMetrics* m) {
+  if (peaks.max_abs > m->max_abs) {
+    m->max_abs = peaks.max_abs;
+    for (m->worst = begin; std::fabs(static_cast<double>(a[m->worst]) - static_cast<double>(b[m->worst])) != peaks.max_abs;) ++m->worst;
+    m->worst_a = static_cast<double>(a[m->worst]);
+    m->worst_b = static_cast<double>(b[m->worst]);
+  }
+  m->max_ulp = std::max(m->max_ulp, peaks.max_ulp);
+  // Where b is normal, |a - b| / |b| is at most 2^-23 times the error in ulps (and a rounding of b to f32).
+  if (peaks.tiny == 0 && peaks.max_ulp * 0x1.00001p-23 < m->max_rel) return;
+  m->max_rel = std::max(m->max_rel, PLUMB_BEST_ISA(MaxRel<A, B>)(a + begin, b + begin, end - begin));
+}
+
+void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, Sums* s) { AddElements(a, b, begin, end, s); }
+
+template <class A, class B>
+void AddPiece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
+  const auto sum = PLUMB_BEST_ISA(Sum<A, B>);
+  LaneSums sums;
+  for (int64_t i = begin; i < end; i += kBlock) {
+    const int64_t stop = std::min(i + kBlock, end);
+    const int64_t vectors = (stop - i) / lanes::kLanes * lanes::kLanes;
+    const LaneSums before = sums;
+    Peaks peaks;
+    sum(a + i, b + i, vectors, &sums, &peaks);
+    if (std::isfinite(lanes::SumOf(sums.dd))) {
+      TakePeaks(a, b, i, i + vectors, peaks, &s->m);
+      AddElements(a, b, i + vectors, stop, s);
+    } else {
+      sums = before;
+      AddElements(a, b, i, stop, s);
+    }
+  }
+  s->dot += lanes::SumOf(sums.dot);
+  s->aa += lanes::SumOf(sums.aa);
+  s->bb += lanes::SumOf(sums.bb);
+  s->dd += lanes::SumOf(sums.dd);
+}
+
 void Join(const Sums& from, Sums* to) {
   to->dot += from.dot;
   to->aa += from.aa;
@@ -85,21 +227,32 @@ void Join(const Sums& from, Sums* to) {
   to->m.inf_b += from.m.inf_b;
 }
 
-template <class A, class B>
-DiffMetrics Compare(const A* a, const B* b, int64_t count) {
-  constexpr int64_t kPiece = 1 << 16;  // fixed, so that the sums do not depend on the thread count
-  std::vector<Sums> pieces(static_cast<size_t>((count + kPiece - 1) / kPiece));
-  ParallelFor(static_cast<int64_t>(pieces.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) Piece(a, b, p * kPiece, std::min(count, (p + 1) * kPiece), &pieces[static_cast<size_t>(p)]);
-  });
+DiffMetrics Finish(const Sums* pieces, size_t num_pieces, int64_t count) {
   Sums total;
-  for (const Sums& piece : pieces) Join(piece, &total);
+  for (size_t p = 0; p < num_pieces; ++p) Join(pieces[p], &total);
   DiffMetrics m = total.m;
   m.count = count;
   const double norm = std::sqrt(total.aa) * std::sqrt(total.bb);
   m.cosine = norm > 0 ? std::min(1.0, total.dot / norm) : (total.aa == total.bb ? 1.0 : 0.0);
   m.snr_db = total.dd == 0 ? INFINITY : total.bb == 0 ? -INFINITY : 10 * std::log10(total.bb / total.dd);
   return m;
+}
+
+// Calls one(piece, begin, end) for each piece of [0, count).
+template <class F>
+void ForEachPiece(int64_t count, F one) {
+  ParallelFor((count + kPiece - 1) / kPiece, 1, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) one(static_cast<size_t>(p), p * kPiece, std::min(count, (p + 1) * kPiece));
+  });
+}
+
+size_t NumPieces(int64_t count) { return static_cast<size_t>((count + kPiece - 1) / kPiece); }
+
+template <class A, class B>
+DiffMetrics Compare(const A* a, const B* b, int64_t count) {
+  std::vector<Sums> pieces(NumPieces(count));
+  ForEachPiece(count, [&](size_t p, int64_t begin, int64_t end) { AddPiece(a, b, begin, end, &pieces[p]); });
+  return Finish(pieces.data(), pieces.size(), count);
 }
 
 }  // namespace
@@ -114,6 +267,21 @@ DiffMetrics CompareTensors(const Tensor& a, const Tensor& b) {
   const auto wide_b = b.ConvertedTo(DType::kF64);
   if (!wide_a.ok() || !wide_b.ok()) return {};
   return Compare(wide_a->data<double>(), wide_b->data<double>(), count);
+}
+
+Differences CompareThree(const Tensor& device, const Tensor& replay, const Tensor& own) {
+  if (device.dtype() != DType::kF32 || replay.dtype() != DType::kF64 || own.dtype() != DType::kF64) {
+    return {CompareTensors(device, replay), CompareTensors(replay, own), CompareTensors(device, own)};
+  }
+  const int64_t count = device.NumElements();
+  std::vector<Sums> introduced(NumPieces(count)), inherited(NumPieces(count)), total(NumPieces(count));
+  ForEachPiece(count, [&](size_t p, int64_t begin, int64_t end) {
+    AddPiece(device.data<float>(), replay.data<double>(), begin, end, &introduced[p]);
+    AddPiece(replay.data<double>(), own.data<double>(), begin, end, &inherited[p]);
+    AddPiece(device.data<float>(), own.data<double>(), begin, end, &total[p]);
+  });
+  return {Finish(introduced.data(), introduced.size(), count), Finish(inherited.data(), inherited.size(), count),
+          Finish(total.data(), total.size(), count)};
 }
 
 }  // namespace plumb

@@ -13,6 +13,7 @@ class Chain {
   Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
     for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
       PLUMB_RETURN_IF_ERROR(RunMember(m, inputs, arithmetic, level));
+      Drop(m);
     }
     ReplayResult result;
     for (const auto& port : group_.outputs) {
@@ -59,6 +60,27 @@ class Chain {
       bound.tau.push_back(&taus_[blob]);
     }
     return op.run_with_bound(args, bound);
+  }
+
+  bool ReadAfter(int member, const std::string& blob) const {
+    for (const auto& port : group_.outputs) {
+      if (port.blob == blob) return true;
+    }
+    for (size_t m = static_cast<size_t>(member) + 1; m < group_.members.size(); ++m) {
+      for (const std::string& input : group_.members[m]->inputs) {
+        if (input == blob) return true;
+      }
+    }
+    return false;
+  }
+
+  // Frees what the member was the last to read, so that its memory serves the next member.
+  void Drop(int member) {
+    for (const std::string& blob : group_.members[static_cast<size_t>(member)]->inputs) {
+      if (ReadAfter(member, blob)) continue;
+      values_.erase(blob);
+      taus_.erase(blob);
+    }
   }
 
   const LayerGroup& group_;
