@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/threads.h"
 #include "format/tnn/types.h"
 
 namespace plumb::tnn {
 namespace {
 
 constexpr int32_t kMaxRank = 16;
+constexpr int64_t kCopyGrain = 1 << 18;  // bytes; the first touch of both pages is what takes time
 constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are handed back once copied
 
 bool IsNoBool(uint8_t byte) { return byte > 1; }
@@ -113,7 +115,11 @@ Result<Tensor> ByteReader::Raw(const char* field) {
   }
   PLUMB_RETURN_IF_ERROR(Need(size, field));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));
-  std::memcpy(tensor.raw(), bytes_.data() + offset_, size);
+  const uint8_t* from = bytes_.data() + offset_;
+  auto* to = static_cast<uint8_t*>(tensor.raw());
+  ParallelFor(static_cast<int64_t>(size), kCopyGrain, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+  });
   if (*dtype == DType::kBool && std::any_of(tensor.data<uint8_t>(), tensor.data<uint8_t>() + size, IsNoBool)) {
     return Corrupt(offset_, Field(field) + " expects bytes 0 or 1");
   }
