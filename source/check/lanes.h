@@ -53,15 +53,24 @@ struct Lanes {
   }
   static PLUMB_LANES_INLINE Lanes Load(const float* p) {
     Lanes x;
-    PLUMB_EACH_REGISTER {
-      x.v[r] = __builtin_convertvector(*reinterpret_cast<const typename Register<kWidth>::Narrow*>(p + r * kWidth), V);
-    }
+    PLUMB_EACH_REGISTER x.v[r] = Widened(*reinterpret_cast<const typename Register<kWidth>::Narrow*>(p + r * kWidth));
     return x;
   }
   static PLUMB_LANES_INLINE Lanes All(double value) {
     Lanes x;
     PLUMB_EACH_REGISTER x.v[r] = V{} + value;
     return x;
+  }
+  // GCC 12 converts with one instruction when it is written lane by lane, and in two halves otherwise.
+  template <class N>
+  static PLUMB_LANES_INLINE V Widened(const N& n) {
+    if constexpr (kWidth == 2) {
+      return V{n[0], n[1]};
+    } else if constexpr (kWidth == 4) {
+      return V{n[0], n[1], n[2], n[3]};
+    } else {
+      return V{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]};
+    }
   }
   PLUMB_LANES_INLINE void Store(double* p) const {
     PLUMB_EACH_REGISTER *reinterpret_cast<typename Register<kWidth>::Memory*>(p + r * kWidth) = v[r];
@@ -127,7 +136,7 @@ PLUMB_LANES_INLINE Lanes<kWidth> WhereBelow(const Lanes<kWidth>& x, const Lanes<
   PLUMB_EACH_REGISTER value.v[r] = x.v[r] < limit.v[r] ? value.v[r] : V{};
   return value;
 }
-// The value rounded to f32.
+// The value rounded to f32. (Written lane by lane, GCC 12 leaves the rounding out.)
 template <int kWidth>
 PLUMB_LANES_INLINE Lanes<kWidth> Rounded(Lanes<kWidth> a) {
   using R = Register<kWidth>;

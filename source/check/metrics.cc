@@ -17,7 +17,7 @@ namespace plumb {
 namespace {
 
 constexpr int64_t kPiece = 1 << 14;  // three pieces of f64 stay in L2
-constexpr int64_t kBlock = 256;
+constexpr int64_t kBlock = 512;
 constexpr double kMinNormal = 0x1p-126;
 
 // Sums of one piece.
