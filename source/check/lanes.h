@@ -1,10 +1,11 @@
 // Eight doubles at a time, for loops that are compiled once per instruction set (see PLUMB_FOR_EACH_ISA).
 //
-// Every variant does the same operations in the same order on eight lanes and rounds after each (no fused multiply-add), so
-// results do not depend on the machine. Included by .cc files of check/ only.
+// Every variant does the same operations in the same order on eight lanes and rounds after each (fused multiply-add only where
+// that changes nothing), so results do not depend on the machine. Included by .cc files of check/ only.
 #ifndef PLUMB_CHECK_LANES_H_
 #define PLUMB_CHECK_LANES_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "base/cpu.h"
@@ -96,6 +97,27 @@ template <int kWidth>
 PLUMB_LANES_INLINE Lanes<kWidth> operator/(Lanes<kWidth> a, const Lanes<kWidth>& b) {
   PLUMB_EACH_REGISTER a.v[r] /= b.v[r];
   return a;
+}
+// sum + a * b where the products are exact, as those of two f32 values are: then fused multiply-add gives the same bits.
+template <int kWidth>
+PLUMB_LANES_INLINE Lanes<kWidth> AddExact(Lanes<kWidth> sum, const Lanes<kWidth>& a, const Lanes<kWidth>& b) {
+  using V = typename Register<kWidth>::Type;
+  if constexpr (kWidth == 2) {
+    sum.v[0] += a.v[0] * b.v[0], sum.v[1] += a.v[1] * b.v[1], sum.v[2] += a.v[2] * b.v[2], sum.v[3] += a.v[3] * b.v[3];
+  } else {
+    PLUMB_EACH_REGISTER {
+      const V x = a.v[r], y = b.v[r], s = sum.v[r];
+      if constexpr (kWidth == 4) {
+        sum.v[r] = V{std::fma(x[0], y[0], s[0]), std::fma(x[1], y[1], s[1]), std::fma(x[2], y[2], s[2]),
+                     std::fma(x[3], y[3], s[3])};
+      } else {
+        sum.v[r] = V{std::fma(x[0], y[0], s[0]), std::fma(x[1], y[1], s[1]), std::fma(x[2], y[2], s[2]),
+                     std::fma(x[3], y[3], s[3]), std::fma(x[4], y[4], s[4]), std::fma(x[5], y[5], s[5]),
+                     std::fma(x[6], y[6], s[6]), std::fma(x[7], y[7], s[7])};
+      }
+    }
+  }
+  return sum;
 }
 template <int kWidth>
 PLUMB_LANES_INLINE Lanes<kWidth> Abs(Lanes<kWidth> a) {

@@ -62,9 +62,15 @@ PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums
   for (int64_t i = 0; i < count; i += lanes::kLanes) {
     const L x = L::Load(a + i), y = L::Load(b + i);
     const L d = x - y;
-    dot = dot + x * y;
-    aa = aa + x * x;
-    bb = bb + y * y;
+    if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>) {
+      dot = AddExact(dot, x, y);
+      aa = AddExact(aa, x, x);
+      bb = AddExact(bb, y, y);
+    } else {
+      dot = dot + x * y;
+      aa = aa + x * x;
+      bb = bb + y * y;
+    }
     dd = dd + d * d;
     const L distance = Abs(d), magnitude = Abs(y);
     max_abs = Max(distance, max_abs);

@@ -18,7 +18,7 @@
 namespace plumb {
 namespace {
 
-constexpr int kRounds = 60;
+constexpr double kSeconds = 0.15;  // of processor time per row
 
 enum class Kind { kRounding, kGain, kEqual };
 
@@ -51,7 +51,8 @@ void Row(const char* name, const Pair& pair, int threads) {
   const double bytes = static_cast<double>(pair.a.bytes() + pair.b.bytes());
   double wall = 1e9, cpu = 1e9;
   double keep = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  const double stop = CpuSeconds() + kSeconds;
+  while (CpuSeconds() < stop) {
     const double cpu_begin = CpuSeconds();
     const auto begin = std::chrono::steady_clock::now();
     keep += CompareTensors(pair.a, pair.b).snr_db;
