@@ -151,13 +151,6 @@ PLUMB_LANES_INLINE Lanes<kWidth> WhereZero(const Lanes<kWidth>& x, Lanes<kWidth>
   PLUMB_EACH_REGISTER value.v[r] = x.v[r] == 0 ? value.v[r] : V{};
   return value;
 }
-// value where x < limit, else 0.
-template <int kWidth>
-PLUMB_LANES_INLINE Lanes<kWidth> WhereBelow(const Lanes<kWidth>& x, const Lanes<kWidth>& limit, Lanes<kWidth> value) {
-  using V = typename Register<kWidth>::Type;
-  PLUMB_EACH_REGISTER value.v[r] = x.v[r] < limit.v[r] ? value.v[r] : V{};
-  return value;
-}
 // The value rounded to f32. (Written lane by lane, GCC 12 leaves the rounding out.)
 template <int kWidth>
 PLUMB_LANES_INLINE Lanes<kWidth> Rounded(Lanes<kWidth> a) {

@@ -1,7 +1,6 @@
 // Tensors are compared in pieces of fixed size, on all threads; pieces are joined in order, so that no sum depends on the
-// thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest errors; only
-// a block that raises a maximum is looked at again (for the position, and for the relative error with its division), as is
-// one that holds NaN or infinities.
+// thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest errors; a
+// block is looked at again only for the position of a new largest error, and when it holds NaN or infinities.
 #include "check/metrics.h"
 
 #include <algorithm>
@@ -31,8 +30,7 @@ struct LaneSums {
   double dot[lanes::kLanes] = {}, aa[lanes::kLanes] = {}, bb[lanes::kLanes] = {}, dd[lanes::kLanes] = {};
 };
 struct Peaks {
-  double max_abs = 0, max_ulp = 0;
-  double tiny = 0;  // largest error where |b| is below the normal f32 range (or 0)
+  double max_abs = 0, max_rel = 0, max_ulp = 0;
 };
 
 // Distance in units in the last place of b in f32 is |a - b| * 2^(23 - exponent of b): a multiplication.
@@ -57,8 +55,7 @@ template <int kWidth, class A, class B>
 PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) {
   using L = lanes::Lanes<kWidth>;
   L dot = L::Load(sums->dot), aa = L::Load(sums->aa), bb = L::Load(sums->bb), dd = L::Load(sums->dd);
-  L max_abs = L::All(0), max_ulp = L::All(0), tiny = L::All(0);
-  const L min_normal = L::All(kMinNormal);
+  L max_abs = L::All(0), max_rel = L::All(0), max_ulp = L::All(0);
   for (int64_t i = 0; i < count; i += lanes::kLanes) {
     const L x = L::Load(a + i), y = L::Load(b + i);
     const L d = x - y;
@@ -75,7 +72,7 @@ PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums
     const L distance = Abs(d), magnitude = Abs(y);
     max_abs = Max(distance, max_abs);
     max_ulp = Max(distance * UlpsPerUnit<B>(magnitude), max_ulp);
-    tiny = Max(WhereBelow(magnitude, min_normal, distance), tiny);
+    max_rel = Max(WhereNotZero(magnitude, distance / magnitude), max_rel);
   }
   dot.Store(sums->dot);
   aa.Store(sums->aa);
@@ -86,21 +83,8 @@ PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums
   peaks->max_abs = lanes::MaxOf(lane);
   max_ulp.Store(lane);
   peaks->max_ulp = lanes::MaxOf(lane);
-  tiny.Store(lane);
-  peaks->tiny = lanes::MaxOf(lane);
-}
-
-template <int kWidth, class A, class B>
-PLUMB_LANES_INLINE double BlockMaxRel(const A* a, const B* b, int64_t count) {
-  using L = lanes::Lanes<kWidth>;
-  L max_rel = L::All(0);
-  for (int64_t i = 0; i < count; i += lanes::kLanes) {
-    const L y = L::Load(b + i);
-    max_rel = Max(WhereNotZero(y, Abs(L::Load(a + i) - y) / Abs(y)), max_rel);
-  }
-  double lane[lanes::kLanes];
   max_rel.Store(lane);
-  return lanes::MaxOf(lane);
+  peaks->max_rel = lanes::MaxOf(lane);
 }
 
 #define PLUMB_METRICS_SET(set, attribute, width)                                                                   \
@@ -108,10 +92,6 @@ PLUMB_LANES_INLINE double BlockMaxRel(const A* a, const B* b, int64_t count) {
   template <class A, class B>                                                                                      \
   attribute void Sum(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) {                        \
     SumBlock<width>(a, b, count, sums, peaks);                                                                     \
-  }                                                                                                                \
-  template <class A, class B>                                                                                      \
-  attribute double MaxRel(const A* a, const B* b, int64_t count) {                                                 \
-    return BlockMaxRel<width>(a, b, count);                                                                        \
   }                                                                                                                \
   }
 PLUMB_FOR_EACH_ISA(PLUMB_METRICS_SET)
@@ -182,10 +162,8 @@ void TakePeaks(const A* a, const B* b, int64_t begin, int64_t end, const Peaks& 
     m->worst_a = static_cast<double>(a[m->worst]);
     m->worst_b = static_cast<double>(b[m->worst]);
   }
+  m->max_rel = std::max(m->max_rel, peaks.max_rel);
   m->max_ulp = std::max(m->max_ulp, peaks.max_ulp);
-  // Where b is normal, |a - b| / |b| is at most 2^-23 times the error in ulps (and a rounding of b to f32).
-  if (peaks.tiny == 0 && peaks.max_ulp * 0x1.00001p-23 < m->max_rel) return;
-  m->max_rel = std::max(m->max_rel, PLUMB_BEST_ISA(MaxRel<A, B>)(a + begin, b + begin, end - begin));
 }
 
 void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, Sums* s) { AddElements(a, b, begin, end, s); }

@@ -1,7 +1,7 @@
 // bench_compare: how fast float blobs are compared with all metrics, in GB/s of both arrays, on one thread and on two.
 //
 // The values are a float blob and the same with rounding errors, as a checker sees them; "gain" has the same relative error
-// everywhere (the slowest case: every block ties for the largest one) and "equal" none. Sizes are a map that fits into L2 and
+// everywhere and "equal" none. Sizes are a map that fits into L2 and
 // one that does not. Each row keeps its best of many rounds; "per cpu-s" counts the processor time of all threads instead of
 // the wall's, which a busy machine disturbs less.
 #include <time.h>
