@@ -1,13 +1,14 @@
 // Dumping: what every layer reads and writes, as files, while the network runs as it always does.
 //
-// Any program that links Plumb gets dumps by environment alone, because CreateNetwork (plumb/plumb.h) reads it; a program
-// that wants them by code fills DumpOptions and calls AddDump. doc/dump.md has one table of all variables and examples,
-// doc/dump_format.md says what a dump folder holds.
+// Any program that links Plumb gets dumps by environment alone, because CreateNetwork (plumb/plumb.h) reads it; a
+// program that wants them by code fills DumpOptions and calls AddDump. doc/dump.md has one table of all variables and
+// examples, doc/dump_format.md says what a dump folder holds.
 //
 //   DUMP_OUTPUT_BLOB=1 DUMP_BLOB_LAYERS='conv*' ./my_program      writes plumb_dump/ and plumb_dump/manifest.json
 //
-// Dumping changes no bit of any result. Files are written by other threads while the layers run; Forward (or Wait) returns
-// when they are complete. A full disk or an unwritable folder makes it return IoError, and the outputs are still valid.
+// Dumping changes no bit of any result. Files are written by other threads while the layers run; Forward (or Wait)
+// returns when they are complete. A full disk or an unwritable folder makes it return IoError, and the outputs are
+// still valid.
 #ifndef PLUMB_DUMP_H_
 #define PLUMB_DUMP_H_
 
@@ -27,19 +28,21 @@ struct DumpOptions {
     kNpy,
     kRaw,  // little-endian values and nothing else
   };
-  bool inputs = false;           // DUMP_INPUT_BLOB
-  bool outputs = false;          // DUMP_OUTPUT_BLOB
-  bool save_io = false;          // SAVE_IO_TENSORS: the network's inputs and outputs as input_ref_data.dat, output_ref_data.dat
-  bool statistics_only = false;  // DUMP_BLOB_STATS: a manifest, no blob files
-  bool unfuse = false;           // DUMP_BLOB_UNFUSE: CreateNetwork prepares a network without fusion
-  bool zstd = false;             // DUMP_BLOB_COMPRESS=zstd
-  Format format = Format::kText;       // DUMP_BLOB_FORMAT
-  std::string folder = "plumb_dump";   // DUMP_BLOB_DIR; created; never mixed with what it holds already
-  std::string layers;    // DUMP_BLOB_LAYERS: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges; "": all
-  std::string types;     // DUMP_BLOB_TYPES: "Convolution,Pooling", TNN's aliases too; "": all
+  bool inputs = false;   // DUMP_INPUT_BLOB
+  bool outputs = false;  // DUMP_OUTPUT_BLOB
+  bool save_io = false;  // SAVE_IO_TENSORS: the network's inputs and outputs as input_ref_data.dat, output_ref_data.dat
+  bool statistics_only = false;       // DUMP_BLOB_STATS: a manifest, no blob files
+  bool unfuse = false;                // DUMP_BLOB_UNFUSE: CreateNetwork prepares a network without fusion
+  bool zstd = false;                  // DUMP_BLOB_COMPRESS=zstd
+  Format format = Format::kText;      // DUMP_BLOB_FORMAT
+  std::string folder = "plumb_dump";  // DUMP_BLOB_DIR; created; never mixed with what it holds already
+  std::string
+      layers;         // DUMP_BLOB_LAYERS: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges; "": all
+  std::string types;  // DUMP_BLOB_TYPES: "Convolution,Pooling", TNN's aliases too; "": all
   std::string forwards;  // DUMP_BLOB_FORWARDS: "0,5-9", "all"; "": Forward 0
-  size_t max_queued_bytes = size_t{64} << 20;  // copies of blobs that wait to be written; a single larger blob still passes
-  int num_threads = 0;                         // that format and write; 0: as many as the network computes with, at most 4
+  size_t max_queued_bytes =
+      size_t{64} << 20;  // copies of blobs that wait to be written; a single larger blob still passes
+  int num_threads = 0;   // that format and write; 0: as many as the network computes with, at most 4
   // Takes what a user should read ("the dump goes to plumb_dump-2, because ..."); null: one line on standard error.
   std::function<void(const std::string&)> note;
 
@@ -51,8 +54,8 @@ struct DumpOptions {
 // InvalidArgument for an unknown DUMP_* name or a value that is not among the possible ones; the message lists them.
 Result<DumpOptions> DumpOptionsFromEnvironment();
 
-// Dumps every Forward of this network from now on, as the options say. NotSupported in a build with PLUMB_BLOB_HOOKS=OFF,
-// InvalidArgument for a filter that cannot be read.
+// Dumps every Forward of this network from now on, as the options say. NotSupported in a build with
+// PLUMB_BLOB_HOOKS=OFF, InvalidArgument for a filter that cannot be read.
 Status AddDump(Network* network, const DumpOptions& options);
 
 }  // namespace plumb

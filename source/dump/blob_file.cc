@@ -13,8 +13,8 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kRawPiece = size_t{256} << 10;       // still in the second-level cache when it is written
-constexpr int64_t kTextPiece = int64_t{1} << 14;      // values
+constexpr size_t kRawPiece = size_t{256} << 10;   // still in the second-level cache when it is written
+constexpr int64_t kTextPiece = int64_t{1} << 14;  // values
 constexpr size_t kFlushFrom = size_t{128} << 10;
 
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 34;

@@ -23,8 +23,8 @@ struct BlobFileResult {
 Status WriteBlobFile(const Tensor& tensor, const std::string& path, DumpOptions::Format format, bool zstd,
                      BlobFileResult* result);
 
-// A dumped blob back from the bytes of its file; `path` tells the format. Unlike ParseTensors it never takes plain values for
-// TNN's text form with a header.
+// A dumped blob back from the bytes of its file; `path` tells the format. Unlike ParseTensors it never takes plain
+// values for TNN's text form with a header.
 Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DType dtype, const Shape& shape);
 
 }  // namespace plumb

@@ -1,5 +1,5 @@
-// XXH64 (seed 0) of bytes that come in pieces: the checksum of a dump's files, the one that xxh64sum prints. About 10 GB/s,
-// so that it costs a small part of writing the file.
+// XXH64 (seed 0) of bytes that come in pieces: the checksum of a dump's files, the one that xxh64sum prints. About 10
+// GB/s, so that it costs a small part of writing the file.
 #ifndef PLUMB_DUMP_CHECKSUM_H_
 #define PLUMB_DUMP_CHECKSUM_H_
 

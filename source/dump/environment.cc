@@ -1,5 +1,5 @@
-// DumpOptionsFromEnvironment: one table of the variables, from which parsing, the lists in errors and the unknown-name test
-// derive. doc/dump.md describes them for users.
+// DumpOptionsFromEnvironment: one table of the variables, from which parsing, the lists in errors and the unknown-name
+// test derive. doc/dump.md describes them for users.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -117,7 +117,8 @@ Status CheckNames() {
       all += std::string(all.empty() ? "" : ", ") + variable.name;
     }
     if (!known) {
-      return Status::InvalidArgument("unknown environment variable " + std::string(name) + "; the variables are " + all);
+      return Status::InvalidArgument("unknown environment variable " + std::string(name) + "; the variables are " +
+                                     all);
     }
   }
   return Status::Ok();
@@ -135,8 +136,8 @@ Result<DumpOptions> DumpOptionsFromEnvironment() {
     if (value == nullptr || *value == '\0') continue;  // empty is as good as unset
     const Status status = variable.set(value, &options);
     if (!status.ok()) {
-      return Status::InvalidArgument("environment variable " + std::string(variable.name) + " takes " + variable.values +
-                                     ": " + status.message());
+      return Status::InvalidArgument("environment variable " + std::string(variable.name) + " takes " +
+                                     variable.values + ": " + status.message());
     }
   }
   if (options.statistics_only && !options.inputs) options.outputs = true;  // "statistics" alone means of the outputs

@@ -91,8 +91,8 @@ std::string BlobFileName(int layer_index, const std::string& layer, bool output,
   std::snprintf(index, sizeof(index), "%05d-", layer_index);
   std::string dims;
   for (int64_t dim : shape.dims()) dims += "-" + std::to_string(dim);
-  return index + Part(layer, kMaxPart) + (output ? "-out-" : "-in-") + std::to_string(slot) + "-" + Part(blob, kMaxPart) +
-         "-dims" + Part(dims, kMaxDims);
+  return index + Part(layer, kMaxPart) + (output ? "-out-" : "-in-") + std::to_string(slot) + "-" +
+         Part(blob, kMaxPart) + "-dims" + Part(dims, kMaxDims);
 }
 
 std::string BlobFileEnding(DumpOptions::Format format, bool zstd) {

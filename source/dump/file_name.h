@@ -1,9 +1,9 @@
 // Names of dumped blobs: 00001-<layer>-in-0-<blob>-dims-1-3-224-224, then the format's ending.
 //
-// Names are for people and for TNN's scripts; readers take them from the manifest. Index, direction and slot stand outside
-// of what is replaced or cut, so two blobs of a dump never share a name, on case-insensitive disks neither. '/' and ':'
-// become '_' as TNN has it; when another byte had to be replaced or a part cut, "~" and eight digits of its checksum follow.
-// Everything is ASCII and the whole, its ending and ".part" included, has at most 255 bytes.
+// Names are for people and for TNN's scripts; readers take them from the manifest. Index, direction and slot stand
+// outside of what is replaced or cut, so two blobs of a dump never share a name, on case-insensitive disks neither. '/'
+// and ':' become '_' as TNN has it; when another byte had to be replaced or a part cut, "~" and eight digits of its
+// checksum follow. Everything is ASCII and the whole, its ending and ".part" included, has at most 255 bytes.
 #ifndef PLUMB_DUMP_FILE_NAME_H_
 #define PLUMB_DUMP_FILE_NAME_H_
 

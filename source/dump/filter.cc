@@ -149,7 +149,8 @@ Result<LayerFilter> LayerFilter::Parse(std::string_view text) {
       filter.ranges_.push_back(std::move(ranges));
     } else if (part[0] == '/' && part.size() > 1 && part.back() == '/') {
       try {
-        filter.expressions_.emplace_back(part.substr(1, part.size() - 2), std::regex::ECMAScript | std::regex::optimize);
+        filter.expressions_.emplace_back(part.substr(1, part.size() - 2),
+                                         std::regex::ECMAScript | std::regex::optimize);
       } catch (const std::regex_error& error) {
         return Status::InvalidArgument("'" + part + "' is no regular expression (ECMAScript): " + error.what());
       }

@@ -26,9 +26,9 @@ class IndexRanges {
   std::vector<Range> ranges_;
 };
 
-// Commas separate: index ranges ("7", "10-20", "30-"), regular expressions between slashes ("/^conv[0-9]+$/", found anywhere
-// in the name), and globs for the whole name ("conv*", "block?/relu", "[ab]*"). A number is an index; a layer that is named
-// like a number is taken by a glob such as "[1]2". The empty text takes every layer.
+// Commas separate: index ranges ("7", "10-20", "30-"), regular expressions between slashes ("/^conv[0-9]+$/", found
+// anywhere in the name), and globs for the whole name ("conv*", "block?/relu", "[ab]*"). A number is an index; a layer
+// that is named like a number is taken by a glob such as "[1]2". The empty text takes every layer.
 class LayerFilter {
  public:
   static Result<LayerFilter> Parse(std::string_view text);

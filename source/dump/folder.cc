@@ -30,8 +30,8 @@ Status Create(const std::string& path) {
   return Status::Ok();
 }
 
-// Whether this process is now the only one that writes there. The mark is the manifest under construction, so that a run
-// that was killed leaves a folder that nobody mistakes for a whole dump, or mixes with another.
+// Whether this process is now the only one that writes there. The mark is the manifest under construction, so that a
+// run that was killed leaves a folder that nobody mistakes for a whole dump, or mixes with another.
 Result<bool> Claim(const std::string& folder) {
   PLUMB_RETURN_IF_ERROR(Create(folder));
   const std::string manifest = folder + "/" + kManifestName;
@@ -80,7 +80,8 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   Run& run = (*runs)[key];
   if (run.root.empty()) {
     PLUMB_ASSIGN_OR_RETURN(run.root, ClaimRoot(base));
-    if (run.root != base) result.note = "the dump goes to '" + run.root + "', because '" + base + "' holds a dump already";
+    if (run.root != base)
+      result.note = "the dump goes to '" + run.root + "', because '" + base + "' holds a dump already";
   }
   result.network = ++run.networks;
   result.path = result.network == 1 ? run.root : run.root + "/network-" + std::to_string(result.network);

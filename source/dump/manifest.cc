@@ -126,10 +126,10 @@ Json ManifestJson(const Manifest& m) {
   json["network"] = m.network;
   json["forward"] = m.forward;
   json["forwards_note"] = m.forwards_note;
-  json["options"] = {{"inputs", m.inputs},     {"outputs", m.outputs},
-                     {"format", m.format},     {"compress", m.compress},
+  json["options"] = {{"inputs", m.inputs},       {"outputs", m.outputs},
+                     {"format", m.format},       {"compress", m.compress},
                      {"layers", Name(m.layers)}, {"types", Name(m.types)},
-                     {"forwards", m.forwards}, {"statistics_only", m.statistics_only},
+                     {"forwards", m.forwards},   {"statistics_only", m.statistics_only},
                      {"unfuse", m.unfuse}};
   json["io_files"] = Names(m.io_files);
   json["files"] = Json::array();

@@ -1,5 +1,5 @@
-// The manifest of a dump folder: what every file holds, what is absent and why. doc/dump_format.md is its description for
-// readers; this struct is the same in C++. Names of any bytes survive: one that is no UTF-8 is kept in hexadecimal.
+// The manifest of a dump folder: what every file holds, what is absent and why. doc/dump_format.md is its description
+// for readers; this struct is the same in C++. Names of any bytes survive: one that is no UTF-8 is kept in hexadecimal.
 #ifndef PLUMB_DUMP_MANIFEST_H_
 #define PLUMB_DUMP_MANIFEST_H_
 
@@ -37,18 +37,18 @@ struct DumpedBlob {
   std::string kernel;
   std::string detail;
   bool fallback = false;
-  int step_index = 0;               // the index that the kernel's group carries
-  std::vector<std::string> fused;   // the layers that the kernel computes together, when there are several
-  std::vector<std::string> nodes;   // of the layer, in the source model
-  uint64_t bytes = 0;               // of the file
-  std::string checksum;             // XXH64 of the file
-  std::string values_checksum;      // XXH64 of the dense values, whatever the format
+  int step_index = 0;              // the index that the kernel's group carries
+  std::vector<std::string> fused;  // the layers that the kernel computes together, when there are several
+  std::vector<std::string> nodes;  // of the layer, in the source model
+  uint64_t bytes = 0;              // of the file
+  std::string checksum;            // XXH64 of the file
+  std::string values_checksum;     // XXH64 of the dense values, whatever the format
   Statistics statistics;
 };
 
 struct AbsentBlob {
   BlobPlace place;
-  int fused_into = -1;          // index of the group in whose kernel it would have lived, or -1
+  int fused_into = -1;  // index of the group in whose kernel it would have lived, or -1
   std::string fused_into_name;
   std::string reason;
 };

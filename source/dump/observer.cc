@@ -1,4 +1,5 @@
-// The observer that dumps: takes blobs as the layers run, hands them to the writer, and ends each Forward with a manifest.
+// The observer that dumps: takes blobs as the layers run, hands them to the writer, and ends each Forward with a
+// manifest.
 #include <algorithm>
 #include <ctime>
 #include <deque>
@@ -244,13 +245,13 @@ class DumpObserver : public Observer {
   const IndexRanges blob_forwards_;
   const IndexRanges io_forwards_;
   NetworkFolder network_folder_;
-  std::string folder_;  // of this Forward
+  std::string folder_;    // of this Forward
   bool opened_ = false;   // this Forward has a folder and gets a manifest
   bool writing_ = false;  // this Forward's blobs are dumped
   bool saving_ = false;   // its inputs and outputs are saved
   Manifest manifest_;
   Status first_error_;
-  std::deque<Entry> entries_;  // the writer holds pointers into it
+  std::deque<Entry> entries_;           // the writer holds pointers into it
   std::unique_ptr<BlobWriter> writer_;  // last: its threads end before what they write to
 };
 

@@ -1,5 +1,5 @@
-// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders of ours are read by their manifest; TNN's own have
-// none and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
+// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders of ours are read by their manifest; TNN's own
+// have none and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
 //
 // Memory: the list only; Load reads one file.
 #ifndef PLUMB_DUMP_READER_H_
@@ -15,7 +15,7 @@
 namespace plumb {
 
 struct DumpEntry {
-  BlobPlace place;  // from a file name: '/' (and ':' in blobs) are lost, no type
+  BlobPlace place;             // from a file name: '/' (and ':' in blobs) are lost, no type
   std::optional<DType> dtype;  // not known from a file name
   Shape shape;
   std::string path;      // empty: statistics only

@@ -67,10 +67,11 @@ class Selector {
 
   void AddInternal(const StepInfo& step, const Layer& layer, bool output, int slot, const std::string& blob) {
     if (!Takes(layer.index, layer.name, layer.type)) return;
-    result_.absent.push_back({{layer.index, layer.name, layer.type, output, slot, blob},
-                              step.index,
-                              step.name,
-                              "never exists: " + step.kernel + " computes the group at once (DUMP_BLOB_UNFUSE=1 separates it)"});
+    result_.absent.push_back(
+        {{layer.index, layer.name, layer.type, output, slot, blob},
+         step.index,
+         step.name,
+         "never exists: " + step.kernel + " computes the group at once (DUMP_BLOB_UNFUSE=1 separates it)"});
   }
 
   // A layer that no device runs, because its result follows from the shapes.
@@ -83,7 +84,8 @@ class Selector {
         if (it != network_.blobs().end() && !it->second.value.empty()) {
           result_.host.push_back(std::move(place));
         } else {
-          result_.absent.push_back({std::move(place), -1, "", "not read: the layer's result follows from the shapes alone"});
+          result_.absent.push_back(
+              {std::move(place), -1, "", "not read: the layer's result follows from the shapes alone"});
         }
       }
     };

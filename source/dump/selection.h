@@ -1,5 +1,5 @@
-// Which blobs of a network a dump takes, decided once: per step the ports that pass the filters, the blobs that are known
-// without running anything, and those that never exist, with the reason.
+// Which blobs of a network a dump takes, decided once: per step the ports that pass the filters, the blobs that are
+// known without running anything, and those that never exist, with the reason.
 #ifndef PLUMB_DUMP_SELECTION_H_
 #define PLUMB_DUMP_SELECTION_H_
 
@@ -22,7 +22,7 @@ struct Selection {
   std::map<const StepInfo*, StepSelection> steps;  // steps without an entry are not dumped
   std::vector<BlobPlace> host;                     // values in Network::blobs(): integers that follow from the shapes
   std::vector<AbsentBlob> absent;
-  bool filtered_to_nothing = false;                // the filters take no layer of this network
+  bool filtered_to_nothing = false;  // the filters take no layer of this network
 };
 
 Result<Selection> SelectBlobs(const Network& network, const DumpOptions& options);

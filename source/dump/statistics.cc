@@ -107,7 +107,8 @@ Statistics OfHalves(const uint16_t* values, int64_t count, uint16_t exponent_mas
   merger.Finish(&result);
   result.distinct = distinct.count();
   result.subnormals = 0;  // of the half type, not of the float that it became
-  for (int64_t i = 0; i < count; ++i) result.subnormals += (values[i] & exponent_mask) == 0 && (values[i] & 0x7FFF) != 0;
+  for (int64_t i = 0; i < count; ++i)
+    result.subnormals += (values[i] & exponent_mask) == 0 && (values[i] & 0x7FFF) != 0;
   return result;
 }
 

@@ -1,9 +1,10 @@
-// Statistics of one blob in one pass over its memory: what a manifest says of every file, and alone with DUMP_BLOB_STATS=1.
+// Statistics of one blob in one pass over its memory: what a manifest says of every file, and alone with
+// DUMP_BLOB_STATS=1.
 //
-// min, max, mean, std (of the population) and sum are over the finite values, accumulated in float64; NaN and infinities
-// are counted beside them. Each piece of some thousand values is read twice while it is in the first-level cache: for its sum, then for
-// the squared distances from its own mean, which are merged pairwise (Chan, Golub, LeVeque 1979), so that a large mean
-// costs no digits of std.
+// min, max, mean, std (of the population) and sum are over the finite values, accumulated in float64; NaN and
+// infinities are counted beside them. Each piece of some thousand values is read twice while it is in the first-level
+// cache: for its sum, then for the squared distances from its own mean, which are merged pairwise (Chan, Golub, LeVeque
+// 1979), so that a large mean costs no digits of std.
 #ifndef PLUMB_DUMP_STATISTICS_H_
 #define PLUMB_DUMP_STATISTICS_H_
 

@@ -1,7 +1,7 @@
 // BlobWriter: threads that measure, format and write blobs while the network computes, with bounded memory.
 //
-// The threads are its own and not the pool's: a loop of the pool that a writer holds would make the network's loops serial.
-// Threading: Add and Finish from one thread.
+// The threads are its own and not the pool's: a loop of the pool that a writer holds would make the network's loops
+// serial. Threading: Add and Finish from one thread.
 #ifndef PLUMB_DUMP_WRITER_H_
 #define PLUMB_DUMP_WRITER_H_
 
@@ -23,8 +23,8 @@ class BlobWriter {
   BlobWriter(const BlobWriter&) = delete;
   BlobWriter& operator=(const BlobWriter&) = delete;
 
-  // Waits while the blobs in the queue and in work have more than max_queued_bytes; then the tensor is written to `path` (""
-  // measures only), and number `id` is known as done with `result` filled. `result` must live until Finish.
+  // Waits while the blobs in the queue and in work have more than max_queued_bytes; then the tensor is written to
+  // `path` ("" measures only), and number `id` is known as done with `result` filled. `result` must live until Finish.
   // After an error nothing more is written until Finish.
   void Add(Tensor tensor, std::string path, size_t id, BlobFileResult* result);
   // Waits for everything. Returns the first error, and the ids that are complete in *done; starts afresh.

@@ -25,8 +25,8 @@ Tensor AnyTensor(DType dtype, Shape shape) {
 TEST(BlobFile, RoundTripOfEveryDtypeInEveryFormat) {
   using Format = DumpOptions::Format;
   const TempFolder folder;
-  for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kU16,
-                      DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
+                      DType::kU16, DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
     for (Format format : {Format::kText, Format::kNpy, Format::kRaw}) {
       for (bool zstd : {false, true}) {
         for (const Shape& shape : {Shape{2, 3, 50, 70}, Shape{}, Shape{3, 0}}) {

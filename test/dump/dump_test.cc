@@ -42,12 +42,15 @@ class Dump : public ::testing::Test {
 TEST_F(Dump, FilesAreNamedAsTnnNamesThem) {
   options_.inputs = true;
   Run(options_);
-  const std::set<std::string> expected = {
-      "00000-relu-in-0-x-dims-1-2-1-2.txt",      "00000-relu-out-0-a-dims-1-2-1-2.txt",
-      "00001-block_add-in-0-a-dims-1-2-1-2.txt", "00001-block_add-in-1-x-dims-1-2-1-2.txt",
-      "00001-block_add-out-0-b_0-dims-1-2-1-2.txt", "00002-join-in-0-a-dims-1-2-1-2.txt",
-      "00002-join-in-1-b_0-dims-1-2-1-2.txt",    "00002-join-out-0-c-dims-1-4-1-2.txt",
-      "manifest.json"};
+  const std::set<std::string> expected = {"00000-relu-in-0-x-dims-1-2-1-2.txt",
+                                          "00000-relu-out-0-a-dims-1-2-1-2.txt",
+                                          "00001-block_add-in-0-a-dims-1-2-1-2.txt",
+                                          "00001-block_add-in-1-x-dims-1-2-1-2.txt",
+                                          "00001-block_add-out-0-b_0-dims-1-2-1-2.txt",
+                                          "00002-join-in-0-a-dims-1-2-1-2.txt",
+                                          "00002-join-in-1-b_0-dims-1-2-1-2.txt",
+                                          "00002-join-out-0-c-dims-1-4-1-2.txt",
+                                          "manifest.json"};
   EXPECT_EQ(NamesIn(folder_ / "dump"), expected);
   EXPECT_EQ(ReadFile(folder_ / "dump/00000-relu-in-0-x-dims-1-2-1-2.txt")->text(), "1\n-2\n0.1\n-4e-30\n");
 }
@@ -188,10 +191,12 @@ TEST_F(Dump, SavesInputsAndOutputs) {
   const std::set<std::string> expected = {"input_ref_data.dat",  "input_ref_data.json",  "manifest.json",
                                           "output_ref_data.dat", "output_ref_data.json", "forward-00001"};
   EXPECT_EQ(NamesIn(options_.folder), expected);
-  const auto input = ReadRawTensors(options_.folder + "/input_ref_data.dat", {{"x", DType::kF32, {1, 2, 1, 2}}}).value();
+  const auto input =
+      ReadRawTensors(options_.folder + "/input_ref_data.dat", {{"x", DType::kF32, {1, 2, 1, 2}}}).value();
   EXPECT_EQ(std::memcmp(input[0].tensor.raw(), SmallInput().raw(), 16), 0);
   const Tensor c = network->GetOutput("c").value();
-  const auto output = ReadRawTensors(options_.folder + "/forward-00001/output_ref_data.dat", {{"c", DType::kF32, {1, 4, 1, 2}}});
+  const auto output =
+      ReadRawTensors(options_.folder + "/forward-00001/output_ref_data.dat", {{"c", DType::kF32, {1, 4, 1, 2}}});
   EXPECT_EQ(std::memcmp(output.value()[0].tensor.raw(), c.raw(), c.bytes()), 0);
   const std::string json(ReadFile(options_.folder + "/input_ref_data.json")->text());
   EXPECT_NE(json.find(R"("name":"x","offset":0,"shape":[1,2,1,2],"dtype":"f32")"), std::string::npos) << json;

@@ -36,7 +36,8 @@ class TempFolder {
 inline std::set<std::string> NamesIn(const std::string& folder) {
   std::set<std::string> names;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) names.insert(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    names.insert(entry.path().filename().string());
   return names;
 }
 
@@ -57,7 +58,8 @@ inline std::shared_ptr<Graph> SmallGraph() {
   graph->source = "small.tnnproto";
   graph->inputs = {{"x", DType::kF32, {1, 2, 1, 2}}};
   graph->outputs = {"c"};
-  graph->layers = {MakeLayer(OpKind::kReLU, "relu", {"x"}, {"a"}), MakeLayer(OpKind::kAdd, "block/add", {"a", "x"}, {"b:0"}),
+  graph->layers = {MakeLayer(OpKind::kReLU, "relu", {"x"}, {"a"}),
+                   MakeLayer(OpKind::kAdd, "block/add", {"a", "x"}, {"b:0"}),
                    MakeLayer(OpKind::kConcat, "join", {"a", "b:0"}, {"c"})};
   for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
   return graph;

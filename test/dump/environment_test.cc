@@ -61,15 +61,16 @@ TEST_F(Environment, StatisticsAloneAreOfOutputs) {
 TEST_F(Environment, MisspeltNameListsTheRightOnes) {
   Set("DUMP_OUTPUT_BLOBS", "1");
   const std::string error = Error();
-  for (const char* text : {"DUMP_OUTPUT_BLOBS", "DUMP_OUTPUT_BLOB,", "DUMP_BLOB_DIR", "DUMP_BLOB_UNFUSE", "SAVE_IO_TENSORS"}) {
+  for (const char* text :
+       {"DUMP_OUTPUT_BLOBS", "DUMP_OUTPUT_BLOB,", "DUMP_BLOB_DIR", "DUMP_BLOB_UNFUSE", "SAVE_IO_TENSORS"}) {
     EXPECT_NE(error.find(text), std::string::npos) << text;
   }
 }
 
 TEST_F(Environment, MisspeltValueListsTheRightOnes) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"DUMP_OUTPUT_BLOB", "2"},       {"DUMP_BLOB_FORMAT", "numpy"}, {"DUMP_BLOB_COMPRESS", "gzip"},
-      {"DUMP_BLOB_TYPES", "Convolve"}, {"DUMP_BLOB_FORWARDS", "x"},   {"DUMP_BLOB_LAYERS", "/(/"}};
+  const std::pair<const char*, const char*> cases[] = {{"DUMP_OUTPUT_BLOB", "2"},      {"DUMP_BLOB_FORMAT", "numpy"},
+                                                       {"DUMP_BLOB_COMPRESS", "gzip"}, {"DUMP_BLOB_TYPES", "Convolve"},
+                                                       {"DUMP_BLOB_FORWARDS", "x"},    {"DUMP_BLOB_LAYERS", "/(/"}};
   for (const auto& [name, value] : cases) {
     Set(name, value);
     const std::string error = Error();

@@ -9,8 +9,9 @@ namespace plumb {
 namespace {
 
 TEST(FileName, IsTnnsForm) {
-  EXPECT_EQ(BlobFileName(1, "layer", false, 0, "blob", {1, 3, 224, 224}) + BlobFileEnding(DumpOptions::Format::kText, false),
-            "00001-layer-in-0-blob-dims-1-3-224-224.txt");
+  EXPECT_EQ(
+      BlobFileName(1, "layer", false, 0, "blob", {1, 3, 224, 224}) + BlobFileEnding(DumpOptions::Format::kText, false),
+      "00001-layer-in-0-blob-dims-1-3-224-224.txt");
   EXPECT_EQ(BlobFileName(12, "a/b", true, 3, "x:0", {}), "00012-a_b-out-3-x_0-dims");
   EXPECT_EQ(BlobFileEnding(DumpOptions::Format::kNpy, true), ".npy.zst");
 }
@@ -27,13 +28,15 @@ TEST(FileName, AnyLengthAndAnyBytes) {
 
 TEST(FileName, NeverCollide) {
   std::set<std::string> names;
-  const std::vector<std::string> texts = {"a/b", "a_b", "A_B", "a:b", "a b", "a\tb", std::string(300, 'y'),
-                                          std::string(301, 'y'), "x-in-0-y", "x", "y-in-0-x"};
+  const std::vector<std::string> texts = {
+      "a/b",      "a_b", "A_B",     "a:b", "a b", "a\tb", std::string(300, 'y'), std::string(301, 'y'),
+      "x-in-0-y", "x",   "y-in-0-x"};
   size_t count = 0;
   for (int index = 0; index < 2; ++index) {
     for (bool output : {false, true}) {
       for (size_t slot = 0; slot < texts.size(); ++slot) {  // a layer has one name and as many blobs as it likes
-        std::string name = BlobFileName(index, texts[static_cast<size_t>(index)], output, static_cast<int>(slot), texts[slot], {1});
+        std::string name =
+            BlobFileName(index, texts[static_cast<size_t>(index)], output, static_cast<int>(slot), texts[slot], {1});
         for (char& c : name) c = static_cast<char>(std::tolower(c));
         names.insert(name);
         ++count;
@@ -60,8 +63,9 @@ TEST(FileName, OfTnnIsUnderstood) {
   EXPECT_EQ(odd->slot, 12);
   EXPECT_EQ(odd->blob, "a-dims-b");
   EXPECT_EQ(odd->shape.rank(), 0);
-  for (const char* bad : {"manifest.json", "conv-out-0-x-dims-1.txt", "00000-conv-out-x-dims-1.txt", "00000-c-out-0-x.txt",
-                          "00000-c-out-0-x-dims-1a.txt", "00000-c-out-0-x-dims-99999999999999999999.txt", ".txt", ""}) {
+  for (const char* bad :
+       {"manifest.json", "conv-out-0-x-dims-1.txt", "00000-conv-out-x-dims-1.txt", "00000-c-out-0-x.txt",
+        "00000-c-out-0-x-dims-1a.txt", "00000-c-out-0-x-dims-99999999999999999999.txt", ".txt", ""}) {
     EXPECT_FALSE(ParseTnnFileName(bad).has_value()) << bad;
   }
 }

@@ -1,0 +1,108 @@
+// blob_diff as users call it: exit codes, mixed formats, rules, dumps of two devices and of TNN.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.h"
+
+namespace plumb {
+namespace {
+
+const std::string kModel = PLUMB_EXAMPLES "/squeezenet/squeezenet.tnnproto";
+
+class BlobDiff : public ::testing::Test {
+ protected:
+  ~BlobDiff() override { std::filesystem::remove_all(folder_); }
+  std::string At(const std::string& name) const { return folder_ + "/" + name; }
+  CommandResult Diff(const std::string& arguments) const { return RunTool("blob_diff", arguments, ""); }
+  CommandResult Texts(const std::string& a, const std::string& b, const std::string& options) const {
+    WriteText(At("a.txt"), a);
+    WriteText(At("b.txt"), b);
+    return Diff(At("a.txt") + " " + At("b.txt") + " " + options);
+  }
+  const std::string folder_ = TestFolder("blob_diff");
+};
+
+TEST_F(BlobDiff, ExitCodes) {
+  EXPECT_EQ(Texts("1\n2\n3\n", "1\n2\n3\n", "").exit_code, 0);
+  EXPECT_EQ(Texts("1\n2\n3\n", "1\n2\n3.1\n", "").exit_code, 1);
+  EXPECT_EQ(Texts("1\n2\n3\n", "1\n2\n3\n4\n", "").exit_code, 1);
+  EXPECT_EQ(Texts("1\nx\n", "1\n2\n", "").exit_code, 2);
+  EXPECT_EQ(Diff(At("a.txt") + " /nowhere").exit_code, 2);
+  EXPECT_EQ(Diff(At("a.txt")).exit_code, 2);
+  EXPECT_EQ(Texts("1\n", "1\n", "--rule best").exit_code, 2);
+  EXPECT_EQ(Texts("1\n", "1\n", "--rtol -1").exit_code, 2);
+}
+
+TEST_F(BlobDiff, TolerancesArePrintedAndUsed) {
+  const CommandResult close = Texts("1.0005\n", "1\n", "");
+  EXPECT_EQ(close.exit_code, 0) << close.out;
+  EXPECT_NE(close.out.find("1e-05 of the blob's largest |b| + 0.001 |b|"), std::string::npos) << close.out;
+  EXPECT_EQ(Texts("1.0005\n", "1\n", "--rtol 1e-4").exit_code, 1);
+  EXPECT_EQ(Texts("1.0005\n", "1\n", "--rtol 1e-4 --atol 0.01").exit_code, 0);
+  EXPECT_EQ(Texts("1.0005\n", "1\n", "--rule allclose").exit_code, 1);
+  EXPECT_EQ(Texts("1.004\n", "1\n", "--rule tnn").exit_code, 0);
+  EXPECT_EQ(Texts("2\n4\n6\n", "1\n2\n3\n", "--rule cosine").exit_code, 0);
+}
+
+TEST_F(BlobDiff, NumbersOfBothSides) {
+  const CommandResult result = Texts("1\n-2\n6\n", "1\n-1\n3\n", "--json " + At("j") + " --csv " + At("c"));
+  EXPECT_EQ(result.exit_code, 1);
+  const auto json = nlohmann::json::parse(ReadText(At("j")));
+  EXPECT_EQ(json["verdict"], "wrong");
+  const auto& pair = json["pairs"][0];
+  EXPECT_EQ(pair["sum_diff"], 2.0);
+  EXPECT_EQ(pair["sum_abs_diff"], 4.0);
+  EXPECT_EQ(pair["max_abs"], 3.0);
+  EXPECT_EQ(pair["worst"]["index"], 2);
+  EXPECT_EQ(pair["a"]["min"], -2.0);
+  EXPECT_EQ(pair["b"]["mean"], 1.0);
+  EXPECT_EQ(ReadText(At("c")).substr(0, 8), "verdict,");
+}
+
+TEST_F(BlobDiff, IntegersInAWiderType) {
+  WriteText(At("a.raw"), std::string("\x00\x00\x00\x80", 4));
+  WriteText(At("b.raw"), std::string("\x01\x00\x00\x00", 4));
+  const CommandResult result = Diff(At("a.raw") + " " + At("b.raw") + " --dtype i32 --shape 1 --json " + At("j"));
+  EXPECT_EQ(result.exit_code, 1) << result.out;
+  EXPECT_EQ(nlohmann::json::parse(ReadText(At("j")))["pairs"][0]["max_abs"], 2147483649.0);
+}
+
+TEST_F(BlobDiff, DumpsOfTwoFormatsAndOfTnn) {
+  const auto dump = [&](const std::string& name, const std::string& environment) {
+    const CommandResult run = RunTool("model_run", "-m " + kModel + " -d NAIVE -ic 1 -wc 0",
+                                      "DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + At(name) + " " + environment);
+    ASSERT_EQ(run.exit_code, 0) << run.out;
+  };
+  dump("text", "DUMP_BLOB_LAYERS=0-20");
+  dump("npy", "DUMP_BLOB_FORMAT=npy DUMP_BLOB_COMPRESS=zstd");
+  const CommandResult both = Diff(At("text") + " " + At("npy"));
+  EXPECT_EQ(both.exit_code, 0) << both.out;
+  EXPECT_NE(both.out.find("21 aligned, 0 wrong"), std::string::npos) << both.out;
+  EXPECT_EQ(Diff(At("text") + " " + At("npy") + " --strict").exit_code, 1);
+  // Without its manifest the folder is one that TNN might have written, other indices included.
+  std::filesystem::create_directories(At("tnn"));
+  for (const auto& entry : std::filesystem::directory_iterator(At("text"))) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] == '0') std::filesystem::rename(entry.path(), At("tnn/1") + name.substr(1));
+  }
+  const CommandResult tnn = Diff(At("tnn") + " " + At("npy"));
+  EXPECT_EQ(tnn.exit_code, 0) << tnn.out;
+  EXPECT_NE(tnn.out.find("21 aligned, 0 wrong"), std::string::npos) << tnn.out;
+}
+
+TEST_F(BlobDiff, NothingInCommonIsNotFine) {
+  std::filesystem::create_directories(At("x"));
+  std::filesystem::create_directories(At("y"));
+  WriteText(At("x/00000-a-out-0-p-dims-1.txt"), "1\n");
+  WriteText(At("y/00000-b-out-0-q-dims-1.txt"), "1\n");
+  const CommandResult result = Diff(At("x") + " " + At("y"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.out.find("Nothing could be compared"), std::string::npos);
+  std::filesystem::create_directories(At("z"));
+  EXPECT_EQ(Diff(At("x") + " " + At("z")).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace plumb

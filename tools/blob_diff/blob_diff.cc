@@ -1,0 +1,104 @@
+// blob_diff: compares two dump folders or two tensor files, blob by blob. It knows no model and so no bound: it uses a
+// rule with tolerances that it prints. Devices are judged by bound with model_check.
+#include <cstdio>
+
+#include "base/file.h"
+#include "blob_diff/compare.h"
+#include "blob_diff/report.h"
+#include "common/cli.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  blob_diff plumb_dump plumb_dump-2                 two dumps, paired by layer, slot and blob
+  blob_diff plumb_dump tnn_dump --rule tnn          the other one written by TNN
+  blob_diff a.npy b.txt --rtol 1e-5 --atol 1e-6     two tensor files, any formats mixed
+  blob_diff a.raw b.raw --dtype i32 --shape 1,1000
+Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has no pair), 2 bad usage or
+input.)";
+
+struct Options {
+  std::string rule = "default";
+  std::string atol, rtol, dtype, shape, json, csv;
+  bool strict = false;
+  bool quiet = false;
+};
+
+void Declare(Options* o, DiffReport* report, CommandLine* c) {
+  c->Positional("A", &report->a, "dump folder (ours by its manifest, TNN's by file names) or tensor file", true);
+  c->Positional("B", &report->b, "the same; the side that counts as right", true);
+  c->Add("--rule", &o->rule,
+         "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
+  c->Add("--atol", &o->atol, "absolute tolerance (default: 1e-5 of the blob's largest |b|; allclose: 1e-8)");
+  c->Add("--rtol", &o->rtol, "relative tolerance (default: 1e-3; allclose: 1e-5)");
+  c->Flag("--strict", &o->strict, "blobs without a pair are a difference");
+  c->Add("--dtype", &o->dtype, "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
+  c->Add("--shape", &o->shape, "of raw files: 1,3,224,224");
+  c->Add("--json", &o->json, "write the report as JSON");
+  c->Add("--csv", &o->csv, "write one row per pair as CSV");
+  c->Flag("--quiet", &o->quiet, "only the last sentence");
+}
+
+Result<std::optional<double>> Tolerance(const std::string& option, const std::string& text) {
+  if (text.empty()) return std::optional<double>();
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<double> values, ParseNumbers(option, text));
+  if (values.size() != 1 || !(values[0] >= 0)) {
+    return Status::InvalidArgument(option + " takes one number that is not negative, found '" + text + "'");
+  }
+  return std::optional<double>(values[0]);
+}
+
+Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
+  PLUMB_ASSIGN_OR_RETURN(report->rule.kind, ParseRule(o.rule));
+  PLUMB_ASSIGN_OR_RETURN(report->rule.atol, Tolerance("--atol", o.atol));
+  PLUMB_ASSIGN_OR_RETURN(report->rule.rtol, Tolerance("--rtol", o.rtol));
+  report->strict = o.strict;
+  if (!o.dtype.empty()) {
+    hints->dtype = ParseDType(o.dtype);
+    if (!hints->dtype)
+      return Status::InvalidArgument("--dtype: '" + o.dtype +
+                                     "' is none of f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
+  }
+  if (!o.shape.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<double> dims, ParseNumbers("--shape", o.shape));
+    Shape shape;
+    for (double dim : dims) shape.dims().push_back(static_cast<int64_t>(dim));
+    PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext("--shape"));
+    hints->shape = shape;
+  }
+  return Status::Ok();
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  DiffReport report;
+  TensorHints hints;
+  CommandLine command("blob_diff", "Compares two dump folders or two tensor files, blob by blob.", kExamples);
+  Declare(&options, &report, &command);
+  if (const auto code = command.Parse(argc, argv)) return *code;
+  Status status = ReadOptions(options, &hints, &report);
+  if (!status.ok()) return Fail(status);
+  {
+    std::unique_ptr<Progress> progress;
+    status = CompareSides(
+        hints,
+        [&](size_t done, size_t total) {
+          if (progress == nullptr)
+            progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), options.quiet);
+          progress->Step(static_cast<int64_t>(done), "");
+        },
+        &report);
+  }
+  if (!status.ok()) return Fail(status);
+  const std::string text = options.quiet ? DiffSummary(report) : DiffTable(report, StdoutIsTerminal());
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.json.empty()) status = WriteFile(options.json, DiffJson(report));
+  if (status.ok() && !options.csv.empty()) status = WriteFile(options.csv, DiffCsv(report));
+  return status.ok() ? report.ExitCode() : Fail(status);
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) { return plumb::Main(argc, argv); }

@@ -1,0 +1,227 @@
+#include "blob_diff/compare.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+#include "common/cli.h"
+#include "dump/pairing.h"
+#include "dump/reader.h"
+
+namespace plumb {
+namespace {
+
+bool IsFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+std::string PlaceName(const BlobPlace& place) {
+  char index[16];
+  std::snprintf(index, sizeof(index), "%05d ", place.layer_index);
+  return index + place.layer + (place.output ? " out " : " in ") + std::to_string(place.slot) + " '" + place.blob + "'";
+}
+
+// Integers side by side are both made i64, so that no difference is lost; other pairs of unequal types meet in float64.
+Status MakeAlike(Tensor* a, Tensor* b) {
+  if (a->dtype() == b->dtype() && (a->dtype() == DType::kF32 || a->dtype() == DType::kI64)) return Status::Ok();
+  const DType wide = IsFloat(a->dtype()) || IsFloat(b->dtype()) ? DType::kF64 : DType::kI64;
+  PLUMB_ASSIGN_OR_RETURN(*a, a->ConvertedTo(wide));
+  PLUMB_ASSIGN_OR_RETURN(*b, b->ConvertedTo(wide));
+  return Status::Ok();
+}
+
+double Difference(int64_t a, int64_t b) {
+  return static_cast<double>(static_cast<__int128>(a) - static_cast<__int128>(b));
+}
+double Difference(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? a - b : 0; }
+
+template <class T>
+void AddDifferences(const Tensor& a, const Tensor& b, PairReport* pair) {
+  constexpr int64_t kSums = 8;  // so that one addition need not wait for the one before
+  double sum[kSums] = {}, sum_abs[kSums] = {};
+  const T* x = a.data<T>();
+  const T* y = b.data<T>();
+  for (int64_t i = 0; i < a.NumElements(); ++i) {
+    const double difference = Difference(x[i], y[i]);
+    sum[i % kSums] += difference;
+    sum_abs[i % kSums] += std::fabs(difference);
+  }
+  pair->sum_diff = std::accumulate(sum, sum + kSums, 0.0);
+  pair->sum_abs_diff = std::accumulate(sum_abs, sum_abs + kSums, 0.0);
+}
+
+void Judge(const ComparisonRule& rule, Tensor a, Tensor b, PairReport* pair) {
+  pair->dtype_a = a.dtype();
+  pair->dtype_b = b.dtype();
+  pair->shape_a = a.shape();
+  pair->shape_b = b.shape();
+  pair->values_a = ComputeStatistics(a);
+  pair->values_b = ComputeStatistics(b);
+  const Status alike = MakeAlike(&a, &b);
+  auto result = alike.ok() ? CompareByRule(rule, a, b) : Result<ComparisonResult>(alike);
+  if (!result.ok()) {
+    pair->verdict = Verdict::kWrong;
+    pair->reason = result.status().message();
+    return;
+  }
+  pair->result = std::move(result).value();
+  pair->reason = pair->result.reason;
+  if (a.dtype() == DType::kF32) AddDifferences<float>(a, b, pair);
+  if (a.dtype() == DType::kF64) AddDifferences<double>(a, b, pair);
+  if (a.dtype() == DType::kI64) AddDifferences<int64_t>(a, b, pair);
+  if (a.NumElements() == 0) {
+    pair->reason = "no values";
+    return;
+  }
+  pair->verdict = pair->result.pass ? Verdict::kAligned : Verdict::kWrong;
+  if (pair->result.pass && a.shape() != b.shape()) pair->reason = "shapes differ: " + b.shape().ToString() + " in B";
+}
+
+void NoteIncomplete(const DumpReader& reader, DiffReport* report) {
+  if (!reader.has_manifest() || reader.manifest().complete) return;
+  const auto& errors = reader.manifest().errors;
+  report->notes.push_back("the dump in '" + reader.folder() + "' is incomplete" +
+                          (errors.empty() ? "" : ": " + errors[0]));
+}
+
+// "00001 bn out 0 'y'", and why the other dump has it not.
+std::string Unpaired(const DumpEntry& entry, const DumpReader& other) {
+  std::string text = PlaceName(entry.place);
+  for (const AbsentBlob& absent : other.manifest().absent) {
+    const BlobPlace& p = absent.place;
+    if (p.layer != entry.place.layer || p.blob != entry.place.blob || p.output != entry.place.output) continue;
+    if (absent.fused_into >= 0) return text + " (the other side fused it into '" + absent.fused_into_name + "')";
+    return text + " (" + absent.reason + ")";
+  }
+  return text;
+}
+
+Status CompareFolders(const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+  PLUMB_ASSIGN_OR_RETURN(const DumpReader a, DumpReader::Open(report->a));
+  PLUMB_ASSIGN_OR_RETURN(const DumpReader b, DumpReader::Open(report->b));
+  NoteIncomplete(a, report);
+  NoteIncomplete(b, report);
+  const Pairing pairing = PairBlobs(a.entries(), b.entries());
+  for (const auto& [i, j] : pairing.pairs) {
+    const DumpEntry& from_a = a.entries()[i];
+    const DumpEntry& from_b = b.entries()[j];
+    PairReport pair;
+    pair.place = from_a.place;
+    pair.has_layer = true;
+    pair.path_a = from_a.path;
+    pair.path_b = from_b.path;
+    pair.shape_a = from_a.shape;
+    pair.shape_b = from_b.shape;
+    if (from_a.path.empty() || from_b.path.empty()) {
+      pair.reason = "statistics only";
+    } else {
+      PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_a, DumpReader::Load(from_a));
+      PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_b, DumpReader::Load(from_b));
+      Judge(report->rule, tensor_a, tensor_b, &pair);
+    }
+    report->pairs.push_back(std::move(pair));
+    progress(report->pairs.size(), pairing.pairs.size());
+  }
+  for (size_t i : pairing.only_a) report->only_a.push_back(Unpaired(a.entries()[i], b));
+  for (size_t j : pairing.only_b) report->only_b.push_back(Unpaired(b.entries()[j], a));
+  return Status::Ok();
+}
+
+bool SaysItsDtype(const std::string& path) {
+  std::string name = path;
+  if (name.size() > 4 && name.substr(name.size() - 4) == ".zst") name.resize(name.size() - 4);
+  const std::string ending = name.size() > 4 ? name.substr(name.size() - 4) : "";
+  return ending == ".npy" || ending == ".npz";
+}
+
+// Raw files and plain text take dtype and shape from the other side when the user gave none.
+Status ReadFiles(const TensorHints& hints, const DiffReport& report, std::vector<NamedTensor>* a,
+                 std::vector<NamedTensor>* b) {
+  const bool a_first = SaysItsDtype(report.a) || !SaysItsDtype(report.b);
+  std::vector<NamedTensor>* first = a_first ? a : b;
+  std::vector<NamedTensor>* second = a_first ? b : a;
+  PLUMB_ASSIGN_OR_RETURN(*first, ReadTensors(a_first ? report.a : report.b, hints));
+  TensorHints guided = hints;
+  if (first->size() == 1) {
+    if (!guided.dtype) guided.dtype = (*first)[0].tensor.dtype();
+    if (!guided.shape) guided.shape = (*first)[0].tensor.shape();
+  }
+  const std::string& path = a_first ? report.b : report.a;
+  auto tensors = ReadTensors(path, guided);
+  if (!tensors.ok() && !SaysItsDtype(path)) tensors = ReadTensors(path, hints);  // its own count or numbers, then
+  if (!tensors.ok()) return tensors.status();
+  *second = std::move(tensors).value();
+  return Status::Ok();
+}
+
+Status CompareFiles(const TensorHints& hints, DiffReport* report) {
+  std::vector<NamedTensor> a, b;
+  PLUMB_RETURN_IF_ERROR(ReadFiles(hints, *report, &a, &b));
+  std::map<std::string, size_t> in_b;
+  for (size_t j = 0; j < b.size(); ++j) in_b[b[j].name] = j;
+  const bool alone = a.size() == 1 && b.size() == 1;
+  for (const NamedTensor& tensor : a) {
+    const auto it = alone ? in_b.begin() : in_b.find(tensor.name);
+    if (it == in_b.end()) {
+      report->only_a.push_back("'" + tensor.name + "'");
+      continue;
+    }
+    PairReport pair;
+    pair.place.blob = tensor.name;
+    pair.path_a = report->a;
+    pair.path_b = report->b;
+    Judge(report->rule, tensor.tensor, b[it->second].tensor, &pair);
+    in_b.erase(it);
+    report->pairs.push_back(std::move(pair));
+  }
+  for (const auto& [name, j] : in_b) report->only_b.push_back("'" + name + "'");
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string PairReport::Name() const {
+  if (has_layer) return PlaceName(place);
+  return place.blob.empty() ? "(tensor)" : "'" + place.blob + "'";
+}
+
+int DiffReport::Count(Verdict which) const {
+  int count = 0;
+  for (const PairReport& pair : pairs) count += pair.verdict == which;
+  return count;
+}
+
+const PairReport* DiffReport::FirstWrong() const {
+  for (const PairReport& pair : pairs) {
+    if (pair.verdict == Verdict::kWrong) return &pair;
+  }
+  return nullptr;
+}
+
+int DiffReport::ExitCode() const {
+  if (verdict != Verdict::kAligned) return kExitMisaligned;
+  return strict && !(only_a.empty() && only_b.empty()) ? kExitMisaligned : kExitOk;
+}
+
+Status CompareSides(const TensorHints& hints, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+  for (const std::string& side : {report->a, report->b}) {
+    std::error_code error;
+    if (!std::filesystem::exists(side, error)) return Status::NotFound("there is no file or folder '" + side + "'");
+  }
+  if (IsFolder(report->a) != IsFolder(report->b)) {
+    return Status::InvalidArgument("'" + report->a + "' and '" + report->b +
+                                   "' are a folder and a file; give two of a kind");
+  }
+  PLUMB_RETURN_IF_ERROR(IsFolder(report->a) ? CompareFolders(progress, report) : CompareFiles(hints, report));
+  if (report->Count(Verdict::kWrong) > 0) {
+    report->verdict = Verdict::kWrong;
+  } else if (report->Count(Verdict::kAligned) > 0) {
+    report->verdict = Verdict::kAligned;
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb

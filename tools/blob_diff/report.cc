@@ -1,0 +1,237 @@
+#include "blob_diff/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "check/report_util.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Column {
+  const char* name;
+  std::function<std::string(const PairReport&)> text;
+};
+
+std::string Short(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+std::string Long(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  return text;
+}
+
+bool Compared(const PairReport& pair) { return pair.result.metrics.count > 0; }
+
+std::string WorstOf(const PairReport& pair) {
+  const DiffMetrics& m = pair.result.metrics;
+  if (m.worst < 0) return "-";
+  return Coordinates(m.worst, pair.shape_a) + " " + Short(m.worst_a) + " " + Short(m.worst_b);
+}
+
+// The numbers of one pair, as fields of the table and of the CSV.
+std::vector<Column> NumberColumns(std::string (*number)(double)) {
+  const auto metric = [number](double DiffMetrics::*field) {
+    return [number, field](const PairReport& p) {
+      return Compared(p) ? number(p.result.metrics.*field) : std::string("-");
+    };
+  };
+  const auto side = [number](Statistics PairReport::*which, double Statistics::*field) {
+    return [=](const PairReport& p) { return (p.*which).finite > 0 ? number(p.*which.*field) : std::string("-"); };
+  };
+  return {{"max_abs", metric(&DiffMetrics::max_abs)},
+          {"max_rel", metric(&DiffMetrics::max_rel)},
+          {"cosine",
+           [](const PairReport& p) {
+             char text[32];
+             std::snprintf(text, sizeof(text), "%.9f", p.result.metrics.cosine);
+             return Compared(p) ? std::string(text) : std::string("-");
+           }},
+          {"snr_db", metric(&DiffMetrics::snr_db)},
+          {"max_ulp", metric(&DiffMetrics::max_ulp)},
+          {"mean_a", side(&PairReport::values_a, &Statistics::mean)},
+          {"min_a", side(&PairReport::values_a, &Statistics::min)},
+          {"max_a", side(&PairReport::values_a, &Statistics::max)},
+          {"mean_b", side(&PairReport::values_b, &Statistics::mean)},
+          {"min_b", side(&PairReport::values_b, &Statistics::min)},
+          {"max_b", side(&PairReport::values_b, &Statistics::max)},
+          {"sum_diff", [number](const PairReport& p) { return number(p.sum_diff); }},
+          {"sum_abs_diff", [number](const PairReport& p) { return number(p.sum_abs_diff); }}};
+}
+
+std::string SpecialsOf(const PairReport& pair) {
+  return std::to_string(pair.values_a.nans) + "/" + std::to_string(pair.values_a.infinities) + " " +
+         std::to_string(pair.values_b.nans) + "/" + std::to_string(pair.values_b.infinities);
+}
+
+std::vector<Column> TableColumns() {
+  std::vector<Column> columns = {{"verdict", [](const PairReport& p) { return std::string(VerdictName(p.verdict)); }},
+                                 {"blob", [](const PairReport& p) { return p.Name(); }},
+                                 {"shape", [](const PairReport& p) { return p.shape_a.ToString(); }},
+                                 {"failing", [](const PairReport& p) { return std::to_string(p.result.failing); }}};
+  for (Column& column : NumberColumns(Short)) columns.push_back(std::move(column));
+  columns.push_back({"nan/inf a b", SpecialsOf});
+  columns.push_back({"worst at, a, b", WorstOf});
+  return columns;
+}
+
+const char* ColorOf(Verdict verdict) {
+  return verdict == Verdict::kAligned ? "\033[32m" : verdict == Verdict::kWrong ? "\033[1;31m" : "\033[36m";
+}
+
+std::string List(const std::vector<std::string>& names, const std::string& side) {
+  if (names.empty()) return "";
+  std::string text = "not paired, only in " + side + ": " + std::to_string(names.size()) + "\n";
+  for (const std::string& name : names) text += "  " + name + "\n";
+  return text;
+}
+
+Json Num(double value) {  // JSON has neither NaN nor infinities
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json SideJson(const std::string& path, DType dtype, const Shape& shape, const Statistics& values) {
+  Json json{{"file", path}, {"dtype", DTypeName(dtype)}, {"shape", shape.dims()}};
+  json["mean"] = values.finite > 0 ? Num(values.mean) : Json(nullptr);
+  json["min"] = values.finite > 0 ? Num(values.min) : Json(nullptr);
+  json["max"] = values.finite > 0 ? Num(values.max) : Json(nullptr);
+  json["nan"] = values.nans;
+  json["inf"] = values.infinities;
+  return json;
+}
+
+Json PairJson(const PairReport& p) {
+  const DiffMetrics& m = p.result.metrics;
+  Json json;
+  json["index"] = p.has_layer ? Json(p.place.layer_index) : Json(nullptr);
+  json["layer"] = p.has_layer ? Json(p.place.layer) : Json(nullptr);
+  json["type"] = p.place.type;
+  json["direction"] = p.has_layer ? Json(p.place.output ? "out" : "in") : Json(nullptr);
+  json["slot"] = p.place.slot;
+  json["blob"] = p.place.blob;
+  json["verdict"] = VerdictName(p.verdict);
+  json["reason"] = p.reason;
+  json["count"] = m.count;
+  json["failing"] = p.result.failing;
+  json["first_failing"] = p.result.first < 0 ? Json(nullptr) : Json(p.result.first);
+  json["atol"] = Num(p.result.atol);
+  json["rtol"] = Num(p.result.rtol);
+  json["max_abs"] = Num(m.max_abs);
+  json["max_rel"] = Num(m.max_rel);
+  json["cosine"] = Num(m.cosine);
+  json["snr_db"] = Num(m.snr_db);
+  json["max_ulp"] = Num(m.max_ulp);
+  json["sum_diff"] = Num(p.sum_diff);
+  json["sum_abs_diff"] = Num(p.sum_abs_diff);
+  json["worst"] = nullptr;
+  if (m.worst >= 0) {
+    json["worst"] = {
+        {"index", m.worst}, {"at", Coordinates(m.worst, p.shape_a)}, {"a", Num(m.worst_a)}, {"b", Num(m.worst_b)}};
+  }
+  json["a"] = SideJson(p.path_a, p.dtype_a, p.shape_a, p.values_a);
+  json["b"] = SideJson(p.path_b, p.dtype_b, p.shape_b, p.values_b);
+  return json;
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string DiffSummary(const DiffReport& report) {
+  const std::string unpaired =
+      std::to_string(report.only_a.size()) + " only in A, " + std::to_string(report.only_b.size()) + " only in B";
+  if (report.pairs.empty()) return "Nothing could be compared: A and B have no blob in common (" + unpaired + ").\n";
+  const std::string counts = std::to_string(report.Count(Verdict::kAligned)) + " aligned, " +
+                             std::to_string(report.Count(Verdict::kWrong)) + " wrong, " +
+                             std::to_string(report.Count(Verdict::kNotTested)) + " not tested; " + unpaired;
+  const PairReport* first = report.FirstWrong();
+  if (first == nullptr && report.verdict == Verdict::kAligned)
+    return "All that was compared is aligned: " + counts + ".\n";
+  if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
+  return "First difference: " + first->Name() + ": " + first->reason + " (" + counts + ").\n";
+}
+
+std::string DiffTable(const DiffReport& report, bool color) {
+  std::string text = "A: " + report.a + "\nB: " + report.b + "\nrule: " + report.rule.Describe() +
+                     "; integers must be equal unless the rule says otherwise\n";
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  const std::vector<Column> columns = TableColumns();
+  std::vector<std::vector<std::string>> rows;
+  std::vector<size_t> widths;
+  for (const Column& column : columns) widths.push_back(std::string(column.name).size());
+  for (const PairReport& pair : report.pairs) {
+    rows.emplace_back();
+    for (size_t c = 0; c < columns.size(); ++c) {
+      rows.back().push_back(columns[c].text(pair));
+      widths[c] = std::max(widths[c], rows.back().back().size());
+    }
+  }
+  const auto line = [&](const std::function<std::string(size_t)>& cell) {
+    std::string row;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const std::string value = cell(c);
+      row += value + (c + 1 < columns.size() ? std::string(widths[c] - value.size() + 2, ' ') : "");
+    }
+    return row;
+  };
+  text += line([&](size_t c) { return std::string(columns[c].name); }) + "\n";
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::string row = line([&](size_t c) { return rows[r][c]; });
+    const PairReport& pair = report.pairs[r];
+    if (color) row = ColorOf(pair.verdict) + row.substr(0, widths[0]) + "\033[0m" + row.substr(widths[0]);
+    text += row + (pair.reason.empty() ? "" : "  " + pair.reason) + "\n";
+  }
+  return text + List(report.only_a, "A") + List(report.only_b, "B") + DiffSummary(report);
+}
+
+std::string DiffJson(const DiffReport& report) {
+  Json json{{"tool", "blob_diff"},
+            {"a", report.a},
+            {"b", report.b},
+            {"rule", report.rule.Describe()},
+            {"verdict", VerdictName(report.verdict)}};
+  json["notes"] = report.notes;
+  json["pairs"] = Json::array();
+  for (const PairReport& pair : report.pairs) json["pairs"].push_back(PairJson(pair));
+  json["only_in_a"] = report.only_a;
+  json["only_in_b"] = report.only_b;
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string DiffCsv(const DiffReport& report) {
+  const std::vector<Column> numbers = NumberColumns(Long);
+  std::string text = "verdict,index,layer,direction,slot,blob,shape,count,failing";
+  for (const Column& column : numbers) text += std::string(",") + column.name;
+  text += ",nan_a,inf_a,nan_b,inf_b,worst,reason\n";
+  for (const PairReport& p : report.pairs) {
+    const DiffMetrics& m = p.result.metrics;
+    text += std::string(VerdictName(p.verdict)) + "," + (p.has_layer ? std::to_string(p.place.layer_index) : "") + "," +
+            CsvField(p.place.layer) + "," + (p.has_layer ? (p.place.output ? "out" : "in") : "") + "," +
+            std::to_string(p.place.slot) + "," + CsvField(p.place.blob) + "," + CsvField(p.shape_a.ToString()) + "," +
+            std::to_string(m.count) + "," + std::to_string(p.result.failing);
+    for (const Column& column : numbers) text += "," + column.text(p);
+    text += "," + std::to_string(p.values_a.nans) + "," + std::to_string(p.values_a.infinities) + "," +
+            std::to_string(p.values_b.nans) + "," + std::to_string(p.values_b.infinities) + "," +
+            std::to_string(m.worst) + "," + CsvField(p.reason) + "\n";
+  }
+  return text;
+}
+
+}  // namespace plumb
