@@ -1,7 +1,9 @@
 #include "device/device.h"
 
-#include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "base/block_pool.h"
 
 namespace plumb {
 namespace {
@@ -16,13 +18,12 @@ class Plain : public Layout {
 
 class HostBuffer : public Buffer {
  public:
-  HostBuffer(void* memory, size_t size) : memory_(memory), size_(size) {}
-  ~HostBuffer() override { std::free(memory_); }
+  HostBuffer(std::shared_ptr<void> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
   size_t size() const override { return size_; }
-  void* host() override { return memory_; }
+  void* host() override { return memory_.get(); }
 
  private:
-  void* memory_;
+  std::shared_ptr<void> memory_;
   size_t size_;
 };
 
@@ -61,9 +62,9 @@ Status RequireF32(const KernelSpec& spec) {
 
 Result<std::shared_ptr<Buffer>> HostDevice::Allocate(size_t bytes) {
   const size_t rounded = (bytes + 64) / 64 * 64;
-  void* memory = std::aligned_alloc(64, rounded);
+  std::shared_ptr<void> memory = AllocateBlock(rounded);
   if (memory == nullptr) return Status::OutOfMemory("no memory for " + std::to_string(bytes) + " bytes of blobs");
-  return std::shared_ptr<Buffer>(std::make_shared<HostBuffer>(memory, rounded));
+  return std::shared_ptr<Buffer>(std::make_shared<HostBuffer>(std::move(memory), rounded));
 }
 
 Status HostDevice::Upload(const Tensor& src, const DeviceTensor& dst) {

@@ -5,13 +5,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <dnnl.hpp>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/block_pool.h"
 #include "base/cpu.h"
 
 namespace plumb::x86 {
@@ -42,12 +43,9 @@ dnnl::stream& Stream() {
   return stream;
 }
 
-struct AlignedFree {
-  void operator()(void* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<void, AlignedFree>;
+using Buffer = std::shared_ptr<void>;
 
-Buffer AllocateAligned(size_t bytes) { return Buffer(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64)); }
+Buffer AllocateAligned(size_t bytes) { return AllocateBlock(bytes + 64); }
 
 // Scratch memory of the calling thread, grown to the largest size seen: a network warms it up in its first Forward.
 void* ThreadScratch(size_t bytes) {
