@@ -59,8 +59,11 @@ void Report(const Graph& graph, const Options& options) {
     for (const auto& entry : layer.resources) bytes += entry.second.bytes();
   }
   for (const auto& entry : graph.constants) bytes += entry.second.bytes();
-  std::printf("read %s: %zu layers, %zu inputs, %zu outputs\n", graph.source.c_str(), graph.layers.size(),
-              graph.inputs.size(), graph.outputs.size());
+  const auto count = [](size_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  std::printf("read %s: %s, %s, %s\n", graph.source.c_str(), count(graph.layers.size(), "layer").c_str(),
+              count(graph.inputs.size(), "input").c_str(), count(graph.outputs.size(), "output").c_str());
   if (graph.weights_generated) {
     std::printf("weights: generated (%s, seed %llu), %.1f MB\n", WeightGeneratorVersion(),
                 static_cast<unsigned long long>(graph.weight_seed), static_cast<double>(bytes) / 1e6);

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <set>
+
 #include "base/file.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
@@ -74,6 +76,30 @@ Result<FileBytes> ReadWeights(const std::string& path) {
                           "tnnproto alone to run with generated weights");
 }
 
+// What shape inference would refuse too, with the next step: an open input shape, a constant whose tnnmodel is not
+// there.
+Status CheckComplete(const Graph& graph, bool has_weights) {
+  const std::string frame = "model '" + graph.source + "': ";
+  std::set<std::string> known;
+  for (const GraphInput& input : graph.inputs) {
+    known.insert(input.name);
+    for (const int64_t dim : input.shape.dims()) {
+      if (dim >= 0) continue;
+      return Status::InvalidArgument(frame + "network input '" + input.name + "' has the open shape " +
+                                     input.shape.ToString() + "; give it a shape (--shape " + input.name + "=...)");
+    }
+  }
+  for (const Layer& layer : graph.layers) {
+    for (const std::string& name : layer.inputs) {
+      if (has_weights || known.count(name) > 0) continue;
+      return Status::CorruptModel(LayerFrame(graph, layer) + ": reads blob '" + name +
+                                  "', which no earlier layer or input defines; if it is a constant, give the tnnmodel");
+    }
+    known.insert(layer.outputs.begin(), layer.outputs.end());
+  }
+  return Status::Ok();
+}
+
 // Weights of quantised layers come from a tnnmodel only.
 Status CheckQuantized(const Graph& graph) {
   int num_missing = 0;
@@ -99,6 +125,7 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
     graph.weights_source = weights;
     if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph));
   }
+  PLUMB_RETURN_IF_ERROR(CheckComplete(graph, !weights.empty()));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   if (weights.empty()) PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
   PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/!weights.empty(), &graph));

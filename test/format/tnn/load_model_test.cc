@@ -76,6 +76,20 @@ TEST_F(LoadModelTest, FixesInputShapes) {
   EXPECT_NE(unknown.message().find("the network inputs are 'x'"), std::string::npos) << unknown.ToString();
 }
 
+TEST_F(LoadModelTest, SaysWhatToGiveWhenTheTextIsNotEnough) {
+  ASSERT_TRUE(WriteFile(Path("open.tnnproto"), tnn::ProtoText(kLayers, "x 4 -1 2 3 3 0")).ok());
+  LoadOptions options;
+  const Status open = LoadModel(Path("open.tnnproto"), options).status();
+  EXPECT_EQ(open.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(open.message().find("open shape [-1,2,3,3]; give it a shape"), std::string::npos) << open.ToString();
+  options.input_shapes["x"] = {1, 2, 3, 3};
+  EXPECT_TRUE(LoadModel(Path("open.tnnproto"), options).ok());
+  ASSERT_TRUE(WriteFile(Path("constant.tnnproto"), tnn::ProtoText("Add a 2 1 x k y")).ok());
+  const Status constant = LoadModel(Path("constant.tnnproto")).status();
+  EXPECT_EQ(constant.code(), StatusCode::kCorruptModel);
+  EXPECT_NE(constant.message().find("if it is a constant, give the tnnmodel"), std::string::npos);
+}
+
 TEST_F(LoadModelTest, ExpandsHalfWeightsUnlessTold) {
   auto graph = LoadModel(Path("net.tnnproto"));
   ASSERT_TRUE(graph.ok());
