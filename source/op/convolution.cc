@@ -33,9 +33,7 @@ void Convolution1DParam::Visit(ParamVisitor& v) {
   v.Int("activation", activation);
 }
 
-namespace {
-
-Status CheckChannels(const ConvolutionShape& shape) {
+Status CheckConvolutionChannels(const ConvolutionShape& shape) {
   if (shape.group <= 0 || shape.out_channels <= 0 || shape.in_channels % shape.group != 0 ||
       shape.out_channels % shape.group != 0) {
     return Status::InvalidArgument(std::to_string(shape.in_channels) + " input and " + std::to_string(shape.out_channels) +
@@ -46,6 +44,8 @@ Status CheckChannels(const ConvolutionShape& shape) {
     default: return Status::InvalidArgument("activation " + std::to_string(shape.activation) + " is not 0, 1, 2 or 256");
   }
 }
+
+namespace {
 
 Status InferConvolution(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(context.layer, context.shape(0)));
@@ -124,7 +124,7 @@ Result<ConvolutionShape> ResolveConvolution(const Layer& layer, const Shape& inp
     PLUMB_RETURN_IF_ERROR(ResolveWindow(pad_type, false, &shape.window.h).AddContext("height"));
   }
   PLUMB_RETURN_IF_ERROR(ResolveWindow(pad_type, false, &shape.window.w).AddContext("width"));
-  PLUMB_RETURN_IF_ERROR(CheckChannels(shape));
+  PLUMB_RETURN_IF_ERROR(CheckConvolutionChannels(shape));
   return shape;
 }
 

@@ -56,6 +56,9 @@ struct ConvolutionShape {
 // For Convolution and Convolution1D layers.
 Result<ConvolutionShape> ResolveConvolution(const Layer& layer, const Shape& input);
 
+// InvalidArgument when channels do not divide into the groups or the activation is unknown.
+Status CheckConvolutionChannels(const ConvolutionShape& shape);
+
 }  // namespace plumb
 
 #endif  // PLUMB_OP_CONVOLUTION_H_
