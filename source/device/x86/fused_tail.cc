@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "op/affine.h"
 #include "op/binary.h"
 #include "op/convolution.h"
 
@@ -19,6 +20,7 @@ struct Reader {
   Status Head(const Layer& layer);
   Status Follow(const Layer& layer, const std::string& data_blob, int member);
   Status Activation(const Layer& layer);
+  Status FromCoefficients(const Layer& layer);
   Status Affine(const std::vector<float>& by, const std::vector<float>& plus);
   Result<std::vector<float>> ConstantPerChannel(const Layer& layer, int data_slot);
   int64_t Channels(const std::string& blob) const { return blobs.at(blob).shape.DimOrOne(1); }
@@ -91,6 +93,29 @@ Status Reader::Affine(const std::vector<float>& by, const std::vector<float>& pl
   return Status::Ok();
 }
 
+// BatchNormCxx, Scale, BiasAdd over the channels.
+Status Reader::FromCoefficients(const Layer& layer) {
+  const Shape& data = blobs.at(layer.inputs[0]).shape;
+  const int64_t channels = data.DimOrOne(1);
+  auto affine = ResolveAffine(layer, data);
+  if (!affine.ok()) return Status::NotSupported(affine.status().message());
+  const bool scalar = (affine->scale == nullptr || affine->scale->NumElements() == 1) &&
+                      (affine->bias == nullptr || affine->bias->NumElements() == 1);
+  if (!scalar && (affine->count != channels || affine->inner != data.CountFrom(2))) {
+    return Status::NotSupported("its coefficients are not one per channel");
+  }
+  const auto expand = [&](const Tensor* tensor, float absent) -> Result<std::vector<float>> {
+    std::vector<float> values(static_cast<size_t>(channels), absent);
+    if (tensor == nullptr) return values;
+    PLUMB_ASSIGN_OR_RETURN(const Tensor f32, tensor->ConvertedTo(DType::kF32));
+    for (size_t c = 0; c < values.size(); ++c) values[c] = f32.data<float>()[f32.NumElements() == 1 ? 0 : c];
+    return values;
+  };
+  PLUMB_ASSIGN_OR_RETURN(const auto by, expand(affine->scale, 1));
+  PLUMB_ASSIGN_OR_RETURN(const auto plus, expand(affine->bias, 0));
+  return Affine(by, plus);
+}
+
 Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int data_slot) {
   const Shape& data = blobs.at(layer.inputs[static_cast<size_t>(data_slot)]).shape;
   if (layer.inputs.size() == 1) {
@@ -105,21 +130,23 @@ Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int da
 }
 
 Status Reader::Follow(const Layer& layer, const std::string& data_blob, int member) {
-  const bool no_negatives =
-      group.epilogue.kind == Kind::kRelu || (group.epilogue.kind == Kind::kClip && group.epilogue.alpha >= 0);
-  if (closed && layer.type == "ReLU" && no_negatives) return Status::Ok();  // changes nothing
   const BlobInfo& data = blobs.at(data_blob);
   if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");
   if (layer.type == "ReLU" || layer.type == "ReLU6") return Activation(layer);
   if (closed) return Status::NotSupported("nothing is fused behind an activation");
-  if (layer.type != "Add" && layer.type != "Mul") return Status::NotSupported("'" + layer.type + "' is not fused");
+  if (layer.type == "BatchNormCxx" || layer.type == "Scale" || layer.type == "BiasAdd") return FromCoefficients(layer);
+  if (layer.type != "Add" && layer.type != "Sub" && layer.type != "Mul")
+    return Status::NotSupported("'" + layer.type + "' is not fused");
   const int slot = layer.inputs.size() == 2 && layer.inputs[1] == data_blob ? 1 : 0;
   if (blobs.at(layer.outputs[0]).shape != data.shape) return Status::NotSupported("the operand changes the shape");
   const size_t channels = static_cast<size_t>(data.shape.DimOrOne(1));
   auto constant = ConstantPerChannel(layer, slot);
   if (constant.ok()) {
     if (layer.type == "Mul") return Affine(*constant, std::vector<float>(channels, 0.0f));
-    return Affine(std::vector<float>(channels, 1.0f), *constant);
+    if (layer.type == "Add") return Affine(std::vector<float>(channels, 1.0f), *constant);
+    const bool from_data = layer.inputs.size() == 2 ? slot == 0 : ParamOf<BinaryParam>(layer).weight_input_index == 1;
+    for (float& value : *constant) value = from_data ? -value : value;  // x - c, or c - x
+    return Affine(std::vector<float>(channels, from_data ? 1.0f : -1.0f), *constant);
   }
   if (layer.type != "Add" || layer.inputs.size() != 2) return constant.status();
   const BlobInfo& other = blobs.at(layer.inputs[static_cast<size_t>(1 - slot)]);

@@ -1,38 +1,30 @@
 // Element-wise operators of one input: the rows of device/simd/unary_*.def, in the layout in which the blob arrives.
 #include "device/simd/unary.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "base/threads.h"
+#include "device/simd/binary.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "op/activation.h"
 
 namespace plumb::x86 {
 namespace {
 
 constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kPiece = 1024;   // of a gate, on the stack
 
 using simd::UnaryOp;
-
-// Computes n floats; dst may be src.
-using Function = void (*)(UnaryOp op, const simd::UnaryParams& params, const float* src, float* dst, size_t n);
-
-// Rare functions: the C library, in double, one element at a time.
-template <double (*f)(double)>
-void Scalar(UnaryOp, const simd::UnaryParams&, const float* src, float* dst, size_t n) {
-  for (size_t i = 0; i < n; ++i) dst[i] = static_cast<float>(f(static_cast<double>(src[i])));
-}
 
 struct Choice {
   UnaryOp op = UnaryOp::kRelu;
   simd::UnaryParams params;
-  Function function = simd::Unary;
 };
 
 struct NamedOp {
   const char* type;
   UnaryOp op;
-  Function function = simd::Unary;
 };
 
 // Operators without parameters.
@@ -48,13 +40,30 @@ const NamedOp kNamed[] = {
     {"Neg", UnaryOp::kNeg},           {"Floor", UnaryOp::kFloor},
     {"Ceil", UnaryOp::kCeil},         {"Sign", UnaryOp::kSign},
     {"Sin", UnaryOp::kSin},           {"Cos", UnaryOp::kCos},
-    {"Tan", {}, Scalar<std::tan>},    {"Asin", {}, Scalar<std::asin>},
-    {"Acos", {}, Scalar<std::acos>},  {"Atan", {}, Scalar<std::atan>},
+    {"Tan", UnaryOp::kTan},           {"Asin", UnaryOp::kAsin},
+    {"Acos", UnaryOp::kAcos},         {"Atan", UnaryOp::kAtan},
 };
 
 Result<Choice> ChoiceOf(const Layer& layer) {
   for (const NamedOp& named : kNamed) {
-    if (layer.type == named.type) return Choice{named.op, {}, named.function};
+    if (layer.type == named.type) return Choice{named.op, {}};
+  }
+  if (layer.type == "LeakyRelu") return Choice{UnaryOp::kLeakyRelu, {ParamOf<LeakyReluParam>(layer).slope}};
+  if (layer.type == "Elu") return Choice{UnaryOp::kElu, {ParamOf<EluParam>(layer).alpha}};
+  if (layer.type == "Selu") {
+    return Choice{UnaryOp::kSelu, {ParamOf<SeluParam>(layer).alpha, 0, ParamOf<SeluParam>(layer).gamma}};
+  }
+  if (layer.type == "Clip")
+    return Choice{UnaryOp::kClip, {ParamOf<ClipParam>(layer).min, ParamOf<ClipParam>(layer).max}};
+  if (layer.type == "Power") {
+    const auto& p = ParamOf<PowerParam>(layer);
+    return Choice{UnaryOp::kPower, {p.scale, p.shift, p.exponent}};
+  }
+  if (layer.type == "HardSigmoid" || layer.type == "HardSwish") {
+    const auto& p = ParamOf<HardParam>(layer);
+    const bool gate =
+        layer.type == "HardSigmoid" || layer.inputs.size() == 2;  // HardSwish multiplies x0 by the gate of x1
+    return Choice{gate ? UnaryOp::kHardSigmoid : UnaryOp::kHardSwish, {p.alpha, p.beta}};
   }
   return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
 }
@@ -64,41 +73,111 @@ class UnaryKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    for (const BlobInfo& input : spec.inputs) {
+      if (input.shape != spec.outputs[0].shape) return Status::NotSupported("an input that broadcasts has no kernel");
+    }
     return ChoiceOf(spec.layer()).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    choice->inputs = {arriving[0]};
+    choice->inputs.assign(arriving.size(), arriving[0]);
     choice->outputs = {arriving[0]};
-    choice->shares = {{ShareWish::kOverwrite, 0, 0}};
+    choice->shares = {{ShareWish::kOverwrite, 0, 0}};  // of two inputs, the second one is read first
     return Status::Ok();
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(choice_, ChoiceOf(spec.layer()));
     float zero = 0;
-    choice_.function(choice_.op, choice_.params, &zero, &zero, 1);
+    simd::Unary(choice_.op, choice_.params, &zero, &zero, 1);
     keeps_zero_ = zero == 0;
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    if (inputs.size() == 2) return RunGated(inputs, outputs[0]);
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
     ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
-      choice_.function(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
+      simd::Unary(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
     });
     if (!keeps_zero_) ZeroTailLanes(outputs[0]);
     return Status::Ok();
   }
 
  private:
+  // dst = x0 * f(x1), a piece at a time: x0 may be dst. With broadcasting dims the gate is NAIVE's business.
+  Status RunGated(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+    const float *x0 = inputs[0].host<float>(), *x1 = inputs[1].host<float>();
+    float* dst = output.host<float>();
+    ParallelFor(static_cast<int64_t>(output.bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
+      float gate[kPiece];
+      for (int64_t i = begin; i < end; i += kPiece) {
+        const size_t n = static_cast<size_t>(std::min(kPiece, end - i));
+        simd::Unary(choice_.op, choice_.params, x1 + i, gate, n);
+        simd::BinaryRow(simd::BinaryOp::kMul, x0 + i, 1, gate, 1, dst + i, n);
+      }
+    });
+    ZeroTailLanes(output);
+    return Status::Ok();
+  }
+
   Choice choice_;
   bool keeps_zero_ = true;
 };
 
+// ReLU, Abs, Neg, Sign and Clip of whole numbers, which wrap round.
+class UnaryIntKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
+    return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    layer_ = &spec.layer();
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    return inputs[0].dtype == DType::kI32 ? RunAs<int32_t>(inputs[0], outputs[0])
+                                          : RunAs<int64_t>(inputs[0], outputs[0]);
+  }
+
+ private:
+  template <class T>
+  static T Negated(T x) {
+    return static_cast<T>(std::make_unsigned_t<T>{0} - static_cast<std::make_unsigned_t<T>>(x));
+  }
+
+  template <class T>
+  Status RunAs(const DeviceTensor& input, const DeviceTensor& output) {
+    const std::string& type = layer_->type;
+    if (type == "ReLU") return Map<T>(input, output, [](T x) { return std::max<T>(x, 0); });
+    if (type == "Abs") return Map<T>(input, output, [](T x) { return x < 0 ? Negated(x) : x; });
+    if (type == "Neg") return Map<T>(input, output, [](T x) { return Negated(x); });
+    if (type == "Sign") return Map<T>(input, output, [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
+    return Status::NotSupported("'" + type + "' of whole numbers has no kernel");
+  }
+
+  template <class T, class F>
+  Status Map(const DeviceTensor& input, const DeviceTensor& output, F f) {
+    const T* src = input.host<T>();
+    T* dst = output.host<T>();
+    ParallelFor(output.shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dst[i] = f(src[i]);
+    });
+    return Status::Ok();
+  }
+
+  const Layer* layer_ = nullptr;
+};
+
 }  // namespace
 
+const KernelFunctions kernel_unary_int = {UnaryIntKernel::Supports, MakeKernel<UnaryIntKernel>};
 const KernelFunctions kernel_unary = {UnaryKernel::Supports, MakeKernel<UnaryKernel>};
 
 }  // namespace plumb::x86
