@@ -1,8 +1,8 @@
-// Convolution and Convolution1D with what follows them (fused_tail.h), on oneDNN.
+// Convolution, Convolution1D and Deconvolution with what follows them (fused_tail.h), on oneDNN.
 // Blocked: channel blocks in and out; fewer input channels than a block, as in a first
 // layer, are read as plain NCHW (oneDNN has no other kernel for them). Plain: NCHW throughout
 // (oneDNN's gemm convolution), for grouped convolutions whose groups cut blocks.
-#include "op/convolution.h"
+#include "op/deconvolution.h"
 
 #include <cstring>
 #include <optional>
@@ -16,7 +16,54 @@
 namespace plumb::x86 {
 namespace {
 
-ConvParams ParamsOf(const ConvolutionShape& shape, const Epilogue& epilogue, Format format) {
+// Weights and bias with the affine part of the group folded in.
+struct Folded {
+  Tensor weight, bias;
+};
+
+Status FoldBias(const ChannelAffine& affine, int64_t channels, Tensor* bias) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor folded, Tensor::Zeros(DType::kF32, {channels}));
+  for (int64_t c = 0; c < channels; ++c) {
+    const double old = bias->empty() ? 0.0 : static_cast<double>(bias->data<float>()[c]);
+    const size_t at = static_cast<size_t>(c);
+    folded.data<float>()[c] = static_cast<float>(old * affine.scale[at] + affine.shift[at]);
+  }
+  *bias = folded;
+  return Status::Ok();
+}
+
+void ScaleWeights(const ChannelAffine& affine, const ConvolutionShape& shape, const WeightStrides& s, float* weight) {
+  for (int64_t c = 0; c < shape.out_channels; ++c) {
+    const int64_t group = c / shape.out_per_group(), out = c % shape.out_per_group();
+    const double scale = affine.scale[static_cast<size_t>(c)];
+    for (int64_t in = 0; in < shape.in_per_group(); ++in) {
+      float* kernel = weight + group * s.group + out * s.out + in * s.in;
+      for (int64_t k = 0; k < shape.kernel_size(); ++k) kernel[k] = static_cast<float>(kernel[k] * scale);
+    }
+  }
+}
+
+Result<Folded> Fold(const Layer& layer, const ConvolutionShape& shape, const WeightStrides& strides,
+                    const ChannelAffine& affine) {
+  Folded folded;
+  PLUMB_ASSIGN_OR_RETURN(folded.weight, F32Resource(layer, "weight"));
+  if (shape.bias) {
+    PLUMB_ASSIGN_OR_RETURN(folded.bias, F32Resource(layer, "bias"));
+  }
+  if (affine.empty()) return folded;
+  PLUMB_ASSIGN_OR_RETURN(folded.weight, folded.weight.Clone());
+  ScaleWeights(affine, shape, strides, folded.weight.data<float>());
+  PLUMB_RETURN_IF_ERROR(FoldBias(affine, shape.out_channels, &folded.bias));
+  return folded;
+}
+
+bool IsDeconvolution(const Layer& layer) { return layer.kind == OpKind::kDeconvolution; }
+
+Result<ConvolutionShape> Resolve(const Layer& layer, const Shape& input) {
+  return IsDeconvolution(layer) ? ResolveDeconvolution(layer, input) : ResolveConvolution(layer, input);
+}
+
+ConvParams ParamsOf(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue, Format format) {
   ConvParams p;
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   p.groups = shape.group, p.in_channels = shape.in_channels, p.out_channels = shape.out_channels;
@@ -24,35 +71,17 @@ ConvParams ParamsOf(const ConvolutionShape& shape, const Epilogue& epilogue, For
   p.kernel_h = h.kernel, p.kernel_w = w.kernel, p.stride_h = h.stride, p.stride_w = w.stride;
   p.dilation_h = h.dilation, p.dilation_w = w.dilation, p.pad_top = h.pad_begin, p.pad_left = w.pad_begin;
   p.dst = format;
-  p.src = shape.group == 1 && shape.in_channels < ChannelBlock() ? Format::kPlain : format;
+  p.src = !IsDeconvolution(layer) && shape.group == 1 && shape.in_channels < ChannelBlock() ? Format::kPlain : format;
+  p.transposed = IsDeconvolution(layer);
   p.epilogue = epilogue;
   return p;
 }
 
-// Weights and bias with the affine part of the group folded in.
-struct Folded {
-  Tensor weight, bias;
-};
-
-Result<Folded> Fold(const Layer& layer, bool has_bias, int64_t channels, const ChannelAffine& affine) {
-  Folded folded;
-  PLUMB_ASSIGN_OR_RETURN(folded.weight, F32Resource(layer, "weight"));
-  if (has_bias) {
-    PLUMB_ASSIGN_OR_RETURN(folded.bias, F32Resource(layer, "bias"));
-  }
-  if (affine.empty()) return folded;
-  PLUMB_ASSIGN_OR_RETURN(folded.weight, folded.weight.Clone());
-  PLUMB_ASSIGN_OR_RETURN(Tensor bias, Tensor::Zeros(DType::kF32, {channels}));
-  const int64_t row = folded.weight.NumElements() / channels;
-  for (int64_t c = 0; c < channels; ++c) {
-    const double scale = affine.scale[static_cast<size_t>(c)];
-    const double old = has_bias ? folded.bias.data<float>()[c] : 0.0;
-    bias.data<float>()[c] = static_cast<float>(old * scale + affine.shift[static_cast<size_t>(c)]);
-    float* weight = folded.weight.data<float>() + c * row;
-    for (int64_t i = 0; i < row; ++i) weight[i] = static_cast<float>(weight[i] * scale);
-  }
-  folded.bias = bias;
-  return folded;
+// Convolution [out][in/group][k], deconvolution [group][in/group][out/group][k].
+WeightStrides StridesOf(const Layer& layer, const ConvolutionShape& shape) {
+  const int64_t in = shape.in_per_group(), out = shape.out_per_group(), k = shape.kernel_size();
+  if (IsDeconvolution(layer)) return {in * out * k, k, out * k};
+  return {out * in * k, in * k, k};
 }
 
 template <Format format>
@@ -83,12 +112,11 @@ class ConvolutionKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
                  const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
-    PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape.bias, shape.out_channels, group.affine));
-    const int64_t row = shape.in_per_group() * shape.kernel_size();
-    const WeightStrides strides{shape.out_per_group() * row, row, shape.kernel_size()};
+    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, Resolve(spec.layer(), spec.inputs[0].shape));
+    const WeightStrides strides = StridesOf(spec.layer(), shape);
+    PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, strides, group.affine));
     const float* bias = folded.bias.empty() ? nullptr : folded.bias.template data<float>();
-    auto conv = SlicedConvolution::Create(shape.batch, ParamsOf(shape, group.epilogue, format),
+    auto conv = SlicedConvolution::Create(shape.batch, ParamsOf(spec.layer(), shape, group.epilogue, format),
                                           folded.weight.template data<float>(), strides, bias);
     if (!conv.ok()) return conv.status();
     conv_ = std::move(conv).value();
@@ -109,8 +137,8 @@ class ConvolutionKernel : public Kernel {
  private:
   static Result<ConvParams> Params(const KernelSpec& spec) {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
-    return ParamsOf(shape, group.epilogue, format);
+    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, Resolve(spec.layer(), spec.inputs[0].shape));
+    return ParamsOf(spec.layer(), shape, group.epilogue, format);
   }
 
   // oneDNN adds to what dst holds; nothing to do where the runtime let dst be the addend.

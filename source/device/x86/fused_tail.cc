@@ -4,7 +4,7 @@
 
 #include "op/affine.h"
 #include "op/binary.h"
-#include "op/convolution.h"
+#include "op/deconvolution.h"
 
 namespace plumb::x86 {
 namespace {
@@ -45,8 +45,11 @@ Result<std::vector<float>> PerChannel(const Tensor& constant, const Shape& shape
 }
 
 Status Reader::Head(const Layer& layer) {
-  if (layer.type == "Convolution" || layer.type == "Convolution1D") {
-    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(layer, blobs.at(layer.inputs[0]).shape));
+  const bool transposed = layer.type == "Deconvolution";
+  if (layer.type == "Convolution" || layer.type == "Convolution1D" || transposed) {
+    const Shape& input = blobs.at(layer.inputs[0]).shape;
+    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape,
+                           transposed ? ResolveDeconvolution(layer, input) : ResolveConvolution(layer, input));
     group.head = &layer;
     closed = shape.activation != kActivationNone;
     if (shape.activation == kActivationReLU) group.epilogue.kind = Kind::kRelu;
