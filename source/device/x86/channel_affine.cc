@@ -21,7 +21,11 @@ Result<simd::Clamp> ClampOf(const Epilogue& epilogue) {
   switch (epilogue.kind) {
     case Epilogue::Kind::kNone: return clamp;
     case Epilogue::Kind::kRelu: clamp.low = 0; return clamp;
-    case Epilogue::Kind::kClip: return simd::Clamp{epilogue.alpha, epilogue.beta};
+    case Epilogue::Kind::kClip:
+      if (epilogue.alpha > 0 || epilogue.beta < 0) {  // would fill the lanes behind the last channel
+        return Status::NotSupported("a Clip that excludes 0 is not fused into an element-wise group");
+      }
+      return simd::Clamp{epilogue.alpha, epilogue.beta};
     default: return Status::NotSupported("this activation is not fused into an element-wise group");
   }
 }

@@ -1,10 +1,13 @@
 #include "device/x86/fused_tail.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "op/activation.h"
 #include "op/affine.h"
 #include "op/binary.h"
 #include "op/deconvolution.h"
+#include "op/inner_product.h"
 
 namespace plumb::x86 {
 namespace {
@@ -61,30 +64,47 @@ Status Reader::Head(const Layer& layer) {
   return Status::Ok();
 }
 
+// The layer as an epilogue, or NotSupported.
+Result<Epilogue> ActivationOf(const Layer& layer) {
+  if (layer.type == "ReLU") return Epilogue{Kind::kRelu};
+  if (layer.type == "ReLU6") return Epilogue{Kind::kClip, 0.0f, 6.0f};
+  if (layer.type == "LeakyRelu") return Epilogue{Kind::kLeakyRelu, ParamOf<LeakyReluParam>(layer).slope};
+  if (layer.type == "Swish") return Epilogue{Kind::kSwish};
+  if (layer.type != "Clip") return Status::NotSupported("'" + layer.type + "' is not a fused activation");
+  const auto& p = ParamOf<ClipParam>(layer);
+  if (!(p.min <= p.max)) return Status::NotSupported("a Clip whose min exceeds its max is not fused");
+  return Epilogue{Kind::kClip, p.min, p.max};
+}
+
+bool IsClamp(const Epilogue& e) { return e.kind == Kind::kRelu || e.kind == Kind::kClip; }
+float LowOf(const Epilogue& e) { return e.kind == Kind::kRelu ? 0.0f : e.alpha; }
+float HighOf(const Epilogue& e) { return e.kind == Kind::kRelu ? INFINITY : e.beta; }
+
 // The first activation, or one more clamp: clamps in a row are one clamp (TNN's files have a ReLU layer behind a
 // convolution that does ReLU itself).
 Status Reader::Activation(const Layer& layer) {
-  const Epilogue next = layer.type == "ReLU" ? Epilogue{Kind::kRelu} : Epilogue{Kind::kClip, 0.0f, 6.0f};
-  const bool sum = group.epilogue.sum;
-  if (!closed) {
-    group.epilogue = next;
-  } else if (group.epilogue.kind == Kind::kClip) {
-    const float high = next.kind == Kind::kClip ? std::min(group.epilogue.beta, next.beta) : group.epilogue.beta;
-    if (group.epilogue.beta < 0)
-      return Status::NotSupported("a clamp to negative values is not joined with the next one");
-    group.epilogue = {Kind::kClip, std::max(group.epilogue.alpha, 0.0f), high};
-  } else if (group.epilogue.kind == Kind::kRelu) {
-    group.epilogue = next;
-  } else {
-    return Status::NotSupported("'" + layer.type + "' is not fused behind another activation");
+  PLUMB_ASSIGN_OR_RETURN(Epilogue next, ActivationOf(layer));
+  const Epilogue& now = group.epilogue;
+  if (closed) {
+    if (!IsClamp(now) || !IsClamp(next)) {
+      return Status::NotSupported("'" + layer.type + "' is not fused behind another activation");
+    }
+    const auto clamp = [&](float v) { return std::min(std::max(v, LowOf(next)), HighOf(next)); };
+    const float low = clamp(LowOf(now)), high = clamp(HighOf(now));
+    next = low == 0 && high == INFINITY ? Epilogue{Kind::kRelu} : Epilogue{Kind::kClip, low, high};
   }
-  group.epilogue.sum = sum;
+  next.sum = now.sum;
+  group.epilogue = next;
   closed = true;
   return Status::Ok();
 }
 
 Status Reader::Affine(const std::vector<float>& by, const std::vector<float>& plus) {
   if (group.addend_member >= 0) return Status::NotSupported("a scale or shift behind an addition is not fused");
+  const bool rows = group.head != nullptr && group.head->type == "InnerProduct";
+  if (rows && ParamOf<InnerProductParam>(*group.head).axis != 1) {
+    return Status::NotSupported("the outputs of an inner product over another axis are not its channels");
+  }
   if (scale.empty()) {
     scale.assign(by.size(), 1.0);
     shift.assign(by.size(), 0.0);
@@ -135,7 +155,7 @@ Result<std::vector<float>> Reader::ConstantPerChannel(const Layer& layer, int da
 Status Reader::Follow(const Layer& layer, const std::string& data_blob, int member) {
   const BlobInfo& data = blobs.at(data_blob);
   if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");
-  if (layer.type == "ReLU" || layer.type == "ReLU6") return Activation(layer);
+  if (layer.outputs.size() == 1 && layer.inputs.size() == 1 && ActivationOf(layer).ok()) return Activation(layer);
   if (closed) return Status::NotSupported("nothing is fused behind an activation");
   if (layer.type == "BatchNormCxx" || layer.type == "Scale" || layer.type == "BiasAdd") return FromCoefficients(layer);
   if (layer.type != "Add" && layer.type != "Sub" && layer.type != "Mul")
@@ -152,6 +172,9 @@ Status Reader::Follow(const Layer& layer, const std::string& data_blob, int memb
     return Affine(std::vector<float>(channels, from_data ? 1.0f : -1.0f), *constant);
   }
   if (layer.type != "Add" || layer.inputs.size() != 2) return constant.status();
+  if (group.head != nullptr && group.head->type == "InnerProduct") {
+    return Status::NotSupported("an addition behind an inner product is not fused");
+  }
   const BlobInfo& other = blobs.at(layer.inputs[static_cast<size_t>(1 - slot)]);
   if (group.addend_member >= 0) return Status::NotSupported("a second addition is not fused");
   if (layer.inputs[0] == layer.inputs[1]) return Status::NotSupported("a blob added to itself is not fused");
@@ -182,8 +205,13 @@ Result<FusedGroup> ReadGroup(const std::vector<const Layer*>& members, const Blo
   FusedGroup group = std::move(reader.group);
   group.affine.scale.assign(reader.scale.begin(), reader.scale.end());
   group.affine.shift.assign(reader.shift.begin(), reader.shift.end());
-  if (group.head == nullptr && !group.affine.empty() && group.addend_member >= 0) {
-    return Status::NotSupported("an element-wise group is scaled or added to, not both");
+  if (group.head == nullptr && members.size() > 1) {
+    if (group.affine.empty() == (group.addend_member < 0)) {
+      return Status::NotSupported("an element-wise group is either scaled or added to");
+    }
+    if (group.epilogue.kind == Kind::kLeakyRelu || group.epilogue.kind == Kind::kSwish) {
+      return Status::NotSupported("an element-wise group ends in a clamp or in nothing");
+    }
   }
   return group;
 }

@@ -17,10 +17,7 @@ class InnerProductKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-    PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    if (!group.affine.empty()) return Status::NotSupported("a scale or shift behind an inner product is not fused");
-    if (group.addend_member >= 0) return Status::NotSupported("an addition behind an inner product is not fused");
-    return Status::Ok();
+    return ReadGroup(spec.group.members, *spec.blobs).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -37,11 +34,12 @@ class InnerProductKernel : public Kernel {
     inputs_ = spec.inputs[0].shape.CountFrom(axis);
     outputs_ = param.num_output;
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(const Tensor weight, F32Resource(spec.layer(), "weight"));
+    PLUMB_ASSIGN_OR_RETURN(Tensor weight, F32Resource(spec.layer(), "weight"));
     Tensor bias;
     if (spec.layer().Resource("bias") != nullptr) {
       PLUMB_ASSIGN_OR_RETURN(bias, F32Resource(spec.layer(), "bias"));
     }
+    if (!group.affine.empty()) PLUMB_RETURN_IF_ERROR(Fold(group.affine, &weight, &bias));
     const float* bias_data = bias.empty() ? nullptr : bias.data<float>();
     return rows_ == 1 ? PrepareByOutput(weight.data<float>(), bias_data, group.epilogue)
                       : PrepareByRow(weight.data<float>(), bias_data, group.epilogue);
@@ -67,6 +65,21 @@ class InnerProductKernel : public Kernel {
     OneDnnOp op;
     int64_t src_offset, dst_offset;
   };
+
+  // Takes the scales and shifts behind the product into its weights and bias.
+  Status Fold(const ChannelAffine& affine, Tensor* weight, Tensor* bias) const {
+    PLUMB_ASSIGN_OR_RETURN(*weight, weight->Clone());
+    PLUMB_ASSIGN_OR_RETURN(Tensor folded, Tensor::Zeros(DType::kF32, {outputs_}));
+    for (int64_t o = 0; o < outputs_; ++o) {
+      const double scale = affine.scale[static_cast<size_t>(o)], shift = affine.shift[static_cast<size_t>(o)];
+      const double old = bias->empty() ? 0.0 : static_cast<double>(bias->data<float>()[o]);
+      folded.data<float>()[o] = static_cast<float>(old * scale + shift);
+      float* row = weight->data<float>() + o * inputs_;
+      for (int64_t i = 0; i < inputs_; ++i) row[i] = static_cast<float>(row[i] * scale);
+    }
+    *bias = folded;
+    return Status::Ok();
+  }
 
   Status PrepareByOutput(const float* weight, const float* bias, const Epilogue& epilogue) {
     const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), outputs_ / 64));

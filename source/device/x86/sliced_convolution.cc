@@ -80,9 +80,21 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
   }
   const int threads = NumThreads();
   conv.by_image_ = batch > 1 && batch >= threads && conv.bordered_.empty();
-  const int64_t unit = SliceUnit(p);
-  const int64_t units = (p.out_channels + unit - 1) / unit;
+  const int64_t units = (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);
   const int64_t count = conv.by_image_ ? 1 : std::min<int64_t>(threads, units);
+  Status status = conv.MakeSlices(count, p, weights, strides, bias);
+  // Few groups cut into fewer may be left with a reference kernel only.
+  if (!status.ok() && count > 1) status = conv.MakeSlices(1, p, weights, strides, bias);
+  PLUMB_RETURN_IF_ERROR(status);
+  if (conv.by_image_) {
+    for (int i = 1; i < threads; ++i) conv.slices_.push_back({conv.slices_.front().op.Share(), 0, 0});
+  }
+  return conv;
+}
+
+Status SlicedConvolution::MakeSlices(int64_t count, const ConvParams& p, const float* weights,
+                                     const WeightStrides& strides, const float* bias) {
+  const int64_t unit = SliceUnit(p), units = (p.out_channels + unit - 1) / unit;
   std::vector<std::optional<Slice>> slices(static_cast<size_t>(count));
   std::mutex mutex;
   Status status;
@@ -101,11 +113,9 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
     }
   });
   PLUMB_RETURN_IF_ERROR(status);
-  for (auto& slice : slices) conv.slices_.push_back(std::move(*slice));
-  if (conv.by_image_) {
-    for (int i = 1; i < threads; ++i) conv.slices_.push_back({conv.slices_.front().op.Share(), 0, 0});
-  }
-  return conv;
+  slices_.clear();
+  for (auto& slice : slices) slices_.push_back(std::move(*slice));
+  return Status::Ok();
 }
 
 void SlicedConvolution::Run(const float* src, int64_t src_image, float* dst, int64_t dst_image) {

@@ -37,6 +37,8 @@ class SlicedConvolution {
     int64_t src_offset = 0, dst_offset = 0;  // elements within one image
   };
 
+  Status MakeSlices(int64_t count, const ConvParams& params, const float* weights, const WeightStrides& strides,
+                    const float* bias);
   void RunImages(const float* src, int64_t src_image, float* dst, int64_t dst_image);
   void CopyWithBorder(const float* src);
 

@@ -2,9 +2,10 @@
 #include "device/simd/unary.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/threads.h"
-#include "device/simd/binary.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "op/activation.h"
@@ -13,7 +14,6 @@ namespace plumb::x86 {
 namespace {
 
 constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
-constexpr int64_t kPiece = 1024;   // of a gate, on the stack
 
 using simd::UnaryOp;
 
@@ -61,9 +61,7 @@ Result<Choice> ChoiceOf(const Layer& layer) {
   }
   if (layer.type == "HardSigmoid" || layer.type == "HardSwish") {
     const auto& p = ParamOf<HardParam>(layer);
-    const bool gate =
-        layer.type == "HardSigmoid" || layer.inputs.size() == 2;  // HardSwish multiplies x0 by the gate of x1
-    return Choice{gate ? UnaryOp::kHardSigmoid : UnaryOp::kHardSwish, {p.alpha, p.beta}};
+    return Choice{layer.type == "HardSwish" ? UnaryOp::kHardSwish : UnaryOp::kHardSigmoid, {p.alpha, p.beta}};
   }
   return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
 }
@@ -73,16 +71,15 @@ class UnaryKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-    for (const BlobInfo& input : spec.inputs) {
-      if (input.shape != spec.outputs[0].shape) return Status::NotSupported("an input that broadcasts has no kernel");
-    }
+    if (spec.inputs.size() != 1)
+      return Status::NotSupported("takes one input, found " + std::to_string(spec.inputs.size()));
     return ChoiceOf(spec.layer()).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    choice->inputs.assign(arriving.size(), arriving[0]);
+    choice->inputs = {arriving[0]};
     choice->outputs = {arriving[0]};
-    choice->shares = {{ShareWish::kOverwrite, 0, 0}};  // of two inputs, the second one is read first
+    choice->shares = {{ShareWish::kOverwrite, 0, 0}};
     return Status::Ok();
   }
 
@@ -95,7 +92,6 @@ class UnaryKernel : public Kernel {
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    if (inputs.size() == 2) return RunGated(inputs, outputs[0]);
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
     ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
@@ -106,22 +102,6 @@ class UnaryKernel : public Kernel {
   }
 
  private:
-  // dst = x0 * f(x1), a piece at a time: x0 may be dst. With broadcasting dims the gate is NAIVE's business.
-  Status RunGated(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
-    const float *x0 = inputs[0].host<float>(), *x1 = inputs[1].host<float>();
-    float* dst = output.host<float>();
-    ParallelFor(static_cast<int64_t>(output.bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
-      float gate[kPiece];
-      for (int64_t i = begin; i < end; i += kPiece) {
-        const size_t n = static_cast<size_t>(std::min(kPiece, end - i));
-        simd::Unary(choice_.op, choice_.params, x1 + i, gate, n);
-        simd::BinaryRow(simd::BinaryOp::kMul, x0 + i, 1, gate, 1, dst + i, n);
-      }
-    });
-    ZeroTailLanes(output);
-    return Status::Ok();
-  }
-
   Choice choice_;
   bool keeps_zero_ = true;
 };
@@ -147,6 +127,15 @@ class UnaryIntKernel : public Kernel {
   }
 
  private:
+  // A float bound as a whole number: towards zero, cut to the type's range; NaN is 0.
+  template <class T>
+  static T Limit(float bound) {
+    const double value = std::isnan(bound) ? 0.0 : std::trunc(static_cast<double>(bound));
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    return static_cast<T>(value);
+  }
+
   template <class T>
   static T Negated(T x) {
     return static_cast<T>(std::make_unsigned_t<T>{0} - static_cast<std::make_unsigned_t<T>>(x));
@@ -159,6 +148,11 @@ class UnaryIntKernel : public Kernel {
     if (type == "Abs") return Map<T>(input, output, [](T x) { return x < 0 ? Negated(x) : x; });
     if (type == "Neg") return Map<T>(input, output, [](T x) { return Negated(x); });
     if (type == "Sign") return Map<T>(input, output, [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
+    if (type == "Clip") {
+      const auto& p = ParamOf<ClipParam>(*layer_);
+      const T low = Limit<T>(p.min), high = Limit<T>(p.max);
+      return Map<T>(input, output, [=](T x) { return std::min(std::max(x, low), high); });
+    }
     return Status::NotSupported("'" + type + "' of whole numbers has no kernel");
   }
 

@@ -51,6 +51,7 @@ const Case kCases[] = {
     {"batch_2_plain", 2, 1, 3, 20, 9, 9, 3, 3, 2, 1, 1, 1, 1, 1, kPlain, kBlocked},
     {"deconvolution", 1, 1, 32, 48, 7, 7, 4, 4, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, false, true},
     {"deconvolution_plain", 1, 1, 5, 3, 7, 6, 3, 3, 2, 1, 1, 1, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
+    {"deconvolution_few_groups", 1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
     {"deconvolution_groups", 2, 2, 32, 64, 6, 6, 3, 3, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kNone, false, true},
 };
 
