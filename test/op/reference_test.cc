@@ -107,7 +107,7 @@ void CheckStorages(const OpCase& c, const OpInstance& instance, const std::vecto
     EXPECT_TRUE(SameValues(single.out(i), exact->out(i).ConvertedTo(dtype).value()))
         << "output " << i << " in f32 is not the rounded output in f64";
     if (!instance.outputs[i].value.empty()) {
-      EXPECT_TRUE(SameBits(instance.outputs[i].value, single.out(i))) << "output " << i << " is not the value known from the shapes";
+      EXPECT_TRUE(SameBits(instance.outputs[i].value, single.out(i))) << "output " << i << " is not the value known before the run";
     }
     if (i < c.expected.size()) {
       ExpectValues(c.expected[i], single.out(i), "f32");

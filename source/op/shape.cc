@@ -1,0 +1,33 @@
+// Shape: the dims of the input, i32 [rank]. Size: their product, i32 [1]. Both are known before the network runs.
+#include "op/strided.h"
+
+namespace plumb {
+namespace {
+
+Status SetKnown(const std::vector<int64_t>& values, ShapeContext* context) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor out, Tensor::Create(DType::kI32, Shape{static_cast<int64_t>(values.size())}));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > INT32_MAX) {
+      return Status::NotSupported("the shape " + context->shape(0).ToString() + " does not fit an i32 blob");
+    }
+    out.data<int32_t>()[i] = static_cast<int32_t>(values[i]);
+  }
+  context->outputs[0] = {DType::kI32, out.shape(), out};
+  return Status::Ok();
+}
+
+Status InferShape(ShapeContext& context) { return SetKnown(context.shape(0).dims(), &context); }
+Status InferSize(ShapeContext& context) { return SetKnown({context.shape(0).NumElements()}, &context); }
+
+OpDef Define(Status (*infer)(ShapeContext&)) {
+  OpDef op;
+  op.infer = infer;
+  return op;
+}
+
+}  // namespace
+
+OpDef DefineShape() { return Define(InferShape); }
+OpDef DefineSize() { return Define(InferSize); }
+
+}  // namespace plumb
