@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/block_pool.h"
+#include "base/convert.h"
 #include "base/half.h"
 
 namespace plumb {
@@ -73,6 +74,17 @@ To Store(From value) {
 
 }  // namespace
 
+void ConvertElements(DType from_type, const void* src, DType to_type, void* dst, int64_t count) {
+  WithType(from_type, [&](auto from) {
+    const auto* in = static_cast<const decltype(from)*>(src);
+    WithType(to_type, [&](auto to) {
+      using To = decltype(to);
+      To* out = static_cast<To*>(dst);
+      for (int64_t i = 0; i < count; ++i) out[i] = Store<To>(Load(in[i]));
+    });
+  });
+}
+
 Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   Tensor tensor;
@@ -120,16 +132,7 @@ Result<Tensor> Tensor::Reshaped(Shape shape) const {
 Result<Tensor> Tensor::ConvertedTo(DType dtype) const {
   if (dtype == dtype_) return *this;
   PLUMB_ASSIGN_OR_RETURN(Tensor out, Create(dtype, shape_));
-  const int64_t count = NumElements();
-  WithType(dtype_, [&](auto from) {
-    using From = decltype(from);
-    WithType(dtype, [&](auto to) {
-      using To = decltype(to);
-      const From* src = data<From>();
-      To* dst = out.data<To>();
-      for (int64_t i = 0; i < count; ++i) dst[i] = Store<To>(Load(src[i]));
-    });
-  });
+  ConvertElements(dtype_, raw(), dtype, out.raw(), NumElements());
   return out;
 }
 

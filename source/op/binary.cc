@@ -1,5 +1,7 @@
 #include "op/binary.h"
 
+#include "op/host_binary.h"
+
 namespace plumb {
 namespace {
 
@@ -15,6 +17,8 @@ Status Infer(ShapeContext& context) {
     }
     PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
     context.SetAll(context.inputs[0].dtype, out);
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value,
+                           KnownBinary(context.layer.kind, context.inputs[0], context.inputs[1], out));
     return Status::Ok();
   }
   const int index = ParamOf<BinaryParam>(context.layer).weight_input_index;

@@ -84,6 +84,7 @@ Result<UpsampleShape> ResolveUpsample(const Layer& layer, const std::vector<Blob
   s.align_corners = p.align_corners != 0;
   PLUMB_ASSIGN_OR_RETURN(const Size size, OutputSize(p, inputs));
   s.out = Shape{s.in[0], s.in[1], size.h, size.w};
+  if (s.out == s.in) s.mode = kUpsampleNearest;
   if (size.h <= 0 || size.w <= 0 || s.in[2] == 0 || s.in[3] == 0) {
     return Status::InvalidArgument("cannot resize " + s.in.ToString() + " to height " + std::to_string(size.h) +
                                    " and width " + std::to_string(size.w));

@@ -9,7 +9,8 @@
 //   mode 3 cubic     the same positions, not cut (and -0.5 without align_corners when out is 1), kernel with A = -0.75,
 //   taps
 //                    outside the input repeat its border
-// A tap of weight 0 does not count, so an infinity beside an exactly hit element stays away.
+// A size that does not change copies. Every tap counts, also with weight 0: an infinity beside an exactly hit element
+// gives NaN, as it does in TNN and ONNX Runtime.
 #ifndef PLUMB_OP_UPSAMPLE_H_
 #define PLUMB_OP_UPSAMPLE_H_
 

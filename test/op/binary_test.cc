@@ -55,6 +55,12 @@ void AddConstants(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Add", "constant_of_higher_rank").In({3, 4}).Weight("element", {2, 1, 4}).OutShape({2, 3, 4}));
   cases->push_back(OpCase("Mul", "constant_drawn").In({2, 5, 3, 7}));
   cases->push_back(OpCase("PlumbPow", "constant_exponent").In({2, 5, 3}, Regime::kPositive).Const({1}, {2.5}));
+  cases->push_back(OpCase("Add", "known_i32").Const({2}, {1, 2147483647}, DType::kI32).Const({2, 1}, {1, -1}, DType::kI32).Out({2, -2147483648.0, 0, 2147483646}, 0));
+  cases->push_back(OpCase("Sub", "known_i64").Const({3}, {2, 3, 4}, DType::kI64).Const({}, {-5}, DType::kI64).Out({7, 8, 9}, 0));
+  cases->push_back(OpCase("Mul", "known_i64").Const({3}, {2, 3, 4}, DType::kI64).Const({}, {-5}, DType::kI64).Out({-10, -15, -20}, 0));
+  cases->push_back(OpCase("Div", "known_i64").Const({4}, {7, -7, 7, 6}, DType::kI64).Const({4}, {2, 2, 0, -1}, DType::kI64).Out({3, -3, 0, -6}, 0));
+  cases->push_back(OpCase("Maximum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({3, 4}, 0));
+  cases->push_back(OpCase("Minimum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({-7, 3}, 0));
   cases->push_back(OpCase("Add", "graph_constant").In({2, 3}).Const({3}, {1, 2, 3}).OutShape({2, 3}));
   cases->push_back(OpCase("Add", "constant_does_not_fit").In({2, 3, 4}).Weight("element", {5}).Refused("does not broadcast"));
   cases->push_back(OpCase("Add", "index_outside", "2").In({2, 3}).Weight("element", {1}, {1}).Refused("weight_input_index 2"));

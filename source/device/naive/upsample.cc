@@ -44,7 +44,7 @@ Taps Linear(double coordinate, int64_t in) {
   t.index[1] = std::min(t.index[0] + 1, in - 1);
   t.weight[1] = t.coordinate - static_cast<double>(t.index[0]);
   t.weight[0] = 1 - t.weight[1];
-  t.count = t.weight[1] == 0 ? 1 : 2;
+  t.count = 2;
   return t;
 }
 
@@ -61,11 +61,6 @@ Taps Cubic(double coordinate, int64_t in) {
   for (int k = 0; k < 4; ++k) {
     t.weight[k] = weights[k];
     t.index[k] = std::clamp<int64_t>(static_cast<int64_t>(base) - 1 + k, 0, in - 1);
-  }
-  if (x == 0) {  // an element is hit exactly
-    t.count = 1;
-    t.index[0] = t.index[1];
-    t.weight[0] = 1;
   }
   return t;
 }

@@ -1,0 +1,73 @@
+#include "op/host_binary.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "op/strided.h"
+
+namespace plumb {
+namespace {
+
+bool Evaluates(OpKind kind) {
+  switch (kind) {
+    case OpKind::kAdd:
+    case OpKind::kSub:
+    case OpKind::kMul:
+    case OpKind::kDiv:
+    case OpKind::kMaximum:
+    case OpKind::kMinimum: return true;
+    default: return false;
+  }
+}
+
+// In unsigned arithmetic, where overflow wraps.
+template <class T>
+T Combine(OpKind kind, T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  const auto x = static_cast<U>(a), y = static_cast<U>(b);
+  switch (kind) {
+    case OpKind::kAdd: return static_cast<T>(x + y);
+    case OpKind::kSub: return static_cast<T>(x - y);
+    case OpKind::kMul: return static_cast<T>(x * y);
+    case OpKind::kDiv: return b == 0 ? 0 : b == -1 ? static_cast<T>(U{0} - x) : a / b;
+    case OpKind::kMaximum: return std::max(a, b);
+    default: return std::min(a, b);
+  }
+}
+
+// `in` as it stands when broadcast to `out`.
+Result<Tensor> Broadcast(const Tensor& in, const Shape& out) {
+  StridedMap map;
+  map.out = out;
+  map.dims = out.dims();
+  map.strides.assign(map.dims.size(), 0);
+  const std::vector<int64_t> dense = DenseStrides(in.shape());
+  const size_t missing = map.dims.size() - dense.size();
+  for (size_t i = 0; i < dense.size(); ++i) {
+    if (in.shape().dims()[i] != 1) map.strides[missing + i] = dense[i];
+  }
+  return ApplyMap(map, in);
+}
+
+template <class T>
+void CombineAll(OpKind kind, const Tensor& b, Tensor* y) {
+  for (int64_t i = 0; i < y->NumElements(); ++i) y->data<T>()[i] = Combine(kind, y->data<T>()[i], b.data<T>()[i]);
+}
+
+}  // namespace
+
+Result<Tensor> KnownBinary(OpKind kind, const BlobInfo& a, const BlobInfo& b, const Shape& out) {
+  const bool wide = a.dtype == DType::kI64;
+  if (!Evaluates(kind) || a.dtype != b.dtype || (!wide && a.dtype != DType::kI32)) return Tensor();
+  if (!HasHostValue(a) || !HasHostValue(b) || out.NumElements() > kMaxHostValues) return Tensor();
+  PLUMB_ASSIGN_OR_RETURN(Tensor y, Broadcast(a.value, out));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor right, Broadcast(b.value, out));
+  if (wide) {
+    CombineAll<int64_t>(kind, right, &y);
+  } else {
+    CombineAll<int32_t>(kind, right, &y);
+  }
+  return y;
+}
+
+}  // namespace plumb
