@@ -12,7 +12,7 @@ namespace {
 constexpr int kDenseRows = 4;  // output channels per pass over the inputs
 
 struct DenseState {
-  double sum[kDenseRows], squares[kDenseRows], weighted[kDenseRows];
+  double sum[kDenseRows], squares[kDenseRows];
 };
 
 class DenseSweep {
@@ -28,14 +28,17 @@ class DenseSweep {
     const float* w = pass_.weight.f32() + out * terms_;
     const int64_t block = SampleBlock(terms_);
     double magnitude[kDenseRows] = {};
-    std::fill(states_.begin(), states_.end(), DenseState());
+    for (DenseState& state : states_) {
+      state = DenseState();
+      for (int r = 0; r < rows; ++r) state.sum[r] = pass_.Start(out + r);
+    }
     for (int64_t k = 0; k < terms_; k += block) {
       const int64_t count = std::min(block, terms_ - k);
       for (size_t i = 0; i < states_.size(); ++i) {
         double part[kDenseRows];
         kernels_.dot(rows, w + k, terms_, x_ + static_cast<int64_t>(i) * terms_ + k, count, part,
                      i == 0 ? magnitude : nullptr);
-        AddBlock(static_cast<double>(count), rows, part, &states_[i]);
+        AddBlock(static_cast<double>(count) / static_cast<double>(block), rows, part, &states_[i]);
       }
     }
     for (size_t i = 0; i < states_.size(); ++i) {
@@ -44,11 +47,10 @@ class DenseSweep {
   }
 
  private:
-  static void AddBlock(double length, int rows, const double* part, DenseState* state) {
+  static void AddBlock(double share, int rows, const double* part, DenseState* state) {
     for (int r = 0; r < rows; ++r) {
       state->sum[r] += part[r];
-      state->squares[r] += length * state->sum[r] * state->sum[r];
-      state->weighted[r] += length * state->sum[r];
+      state->squares[r] += share * state->sum[r] * state->sum[r];
     }
   }
 
@@ -60,7 +62,6 @@ class DenseSweep {
     row.terms = terms_;
     row.sum = state.sum + r;
     row.squares = state.squares + r;
-    row.weighted = state.weighted + r;
     row.abs_x = magnitudes_ + image;
     row.abs_w = magnitude;
     const SumTarget target{0, 1, 0, 1};

@@ -86,7 +86,8 @@ void DepthwiseChannel::SumRowOfPixels(int64_t image, int64_t group, int64_t z, i
     if (squares) kernels_.add_abs(band, offsets_.data(), terms, magnitude);
     done.abs_x = magnitude;
     for (int64_t out = 0; out < outs_; ++out) {
-      double slab[3][kTile] = {};
+      double slab[2][kTile] = {};
+      std::fill_n(slab[0], kTile, pass_.Start(group * outs_ + out));
       TileArgs args;
       args.x = band;
       args.offsets = offsets_.data();
@@ -95,12 +96,10 @@ void DepthwiseChannel::SumRowOfPixels(int64_t image, int64_t group, int64_t z, i
       args.block = SampleBlock(terms);
       args.sum = slab[0];
       args.squares = squares ? slab[1] : nullptr;
-      args.weighted = squares && pass_.operands->bias != nullptr ? slab[2] : nullptr;
       kernels_.accumulate_row(static_cast<int>((done.count + 7) / 8), args);
       done.out_channel = group * outs_ + out;
       done.sum = slab[0];
       done.squares = slab[1];
-      done.weighted = slab[2];
       done.abs_w = magnitudes_[static_cast<size_t>(out)];
       StoreRow(kernels_, pass_, work, done, &target, 1);
     }

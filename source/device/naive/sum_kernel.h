@@ -27,8 +27,8 @@ struct TileArgs {
   int64_t begin = 0, end = 0, terms = 0;
   int64_t block = 1;                  // SampleBlock(terms)
   double* sum = nullptr;              // [rows][kTile]
-  double* squares = nullptr;          // [rows][kTile] += block length * sum^2 at each block end; may be null
-  double* weighted = nullptr;         // [rows][kTile] += block length * sum at each block end; null if squares is
+  double* squares = nullptr;          // [rows][kTile] += sum^2 at each block end, in units of `block` terms; may be null
+  double* weighted = nullptr;         // [rows][kTile] += sum at each block end, likewise; null if squares is
   float* serial = nullptr;            // [rows][kTile] the same sum, accumulated in fp32 (DriftTile only)
   double* drift = nullptr;            // [rows][kTile] max over the block ends of |serial - sum| (DriftTile only)
 };
@@ -42,11 +42,11 @@ struct TileSegment {
 struct FinishArgs {
   const double* sum = nullptr;
   const double* squares = nullptr;   // null: no bound
-  const double* weighted = nullptr;  // null: no bias
   const double* abs_x = nullptr;     // per pixel, sum of |x| over the terms
   const double* extra = nullptr;     // per pixel, another order's sum of squares; null: none
   const double* added = nullptr;     // per pixel, added to (8 sigma)^2; null: nothing
-  double bias = 0, abs_w = 0, terms = 0, u = 0, u_out = 0, min_normal = 0;
+  double unit = 1;                   // of squares: terms per sampling block
+  double abs_w = 0, terms = 0, u = 0, u_out = 0, min_normal = 0;
   int64_t count = 0;
   double* value = nullptr;
   double* tau = nullptr;

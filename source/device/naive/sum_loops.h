@@ -62,6 +62,23 @@ PLUMB_INLINE void Store(const typename Vector<kWidth>::Type& v, double* p) {
   *reinterpret_cast<typename Vector<kWidth>::Memory*>(p) = v;
 }
 
+// The partial sums of kR rows and kN vectors at a block end.
+template <int kWidth, int kR, int kN, class V>
+PLUMB_INLINE void Sample(const V (&acc)[kR][kN], double share, double* squares, double* weighted) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kN; ++v) {
+      const int at = r * kTile + v * kWidth;
+      const V part = share == 1 ? acc[r][v] : acc[r][v] * share;
+      V sum = Load<kWidth>(squares + at);
+      Fma<kWidth>(part, acc[r][v], sum);
+      Store<kWidth>(sum, squares + at);
+      if (weighted != nullptr) Store<kWidth>(Load<kWidth>(weighted + at) + part, weighted + at);
+    }
+  }
+}
+
 // AccumulateTile for kR rows and kV vectors of 8 pixels, kWidth doubles at a time; kTable: terms lie at args.offsets.
 template <int kWidth, int kR, int kV, bool kTable>
 PLUMB_INLINE void Tile(const TileArgs& args) {
@@ -92,17 +109,10 @@ PLUMB_INLINE void Tile(const TileArgs& args) {
     k = stop;
     if (args.squares == nullptr || stop != block_end) continue;
     const int64_t length = stop - (stop - 1) / args.block * args.block;
-#pragma GCC unroll 16
-    for (int r = 0; r < kR; ++r) {
-#pragma GCC unroll 16
-      for (int v = 0; v < kN; ++v) {
-        const V t = acc[r][v] * static_cast<double>(length);
-        const int at = r * kTile + v * kWidth;
-        V squares = Load<kWidth>(args.squares + at);
-        Fma<kWidth>(t, acc[r][v], squares);
-        Store<kWidth>(squares, args.squares + at);
-        if (args.weighted != nullptr) Store<kWidth>(Load<kWidth>(args.weighted + at) + t, args.weighted + at);
-      }
+    if (args.weighted == nullptr && length == args.block) {
+      Sample<kWidth>(acc, 1, args.squares, nullptr);
+    } else {
+      Sample<kWidth>(acc, static_cast<double>(length) / static_cast<double>(args.block), args.squares, args.weighted);
     }
   }
 #pragma GCC unroll 16
@@ -295,33 +305,29 @@ PLUMB_INLINE double WidenAbs(const float* src, int64_t count, double* dst) {
   return AddLanes<kWidth>(mag) + rest;
 }
 
-// tau = sqrt(64 (u^2 max(squares) + u_out^2 y^2) + added) + eta, with the bias as first or as last partial sum.
-PLUMB_INLINE void Finish(const FinishArgs& args) {
-  for (int64_t p = 0; p < args.count; ++p) args.value[p] = args.sum[p] + args.bias;
+// tau = sqrt(64 (u^2 max(squares, extra) + u_out^2 y^2) + added) + eta.
+PLUMB_INLINE void Finish(const FinishArgs& given) {
+  const FinishArgs args = given;  // a copy: no store below can change it
+  const int64_t count = args.count;
+  const double* __restrict sum = args.sum;
+  double* __restrict value = args.value;
+  for (int64_t p = 0; p < count; ++p) value[p] = sum[p];
   if (args.squares == nullptr) return;
   const double u2 = 64 * args.u * args.u;
   const double out2 = 64 * args.u_out * args.u_out;
   double worst[kTile];
-  for (int64_t p = 0; p < args.count; ++p) worst[p] = args.squares[p];
-  if (args.weighted != nullptr) {
-    for (int64_t p = 0; p < args.count; ++p) {
-      const double first = args.squares[p] + args.bias * (2 * args.weighted[p] + args.terms * args.bias);
-      const double last = args.squares[p] + args.value[p] * args.value[p];
-      worst[p] = std::max(first, last);
-    }
-  }
+  for (int64_t p = 0; p < count; ++p) worst[p] = args.squares[p] * args.unit;
   if (args.extra != nullptr) {
-    for (int64_t p = 0; p < args.count; ++p) worst[p] = std::max(worst[p], args.extra[p]);
+    for (int64_t p = 0; p < count; ++p) worst[p] = std::max(worst[p], args.extra[p]);
   }
-  for (int64_t p = 0; p < args.count; ++p) {
-    worst[p] = u2 * worst[p] + out2 * (args.value[p] * args.value[p]);
-  }
+  for (int64_t p = 0; p < count; ++p) worst[p] = u2 * worst[p] + out2 * (sum[p] * sum[p]);
   if (args.added != nullptr) {
-    for (int64_t p = 0; p < args.count; ++p) worst[p] += args.added[p];
+    for (int64_t p = 0; p < count; ++p) worst[p] += args.added[p];
   }
-  for (int64_t p = 0; p < args.count; ++p) {
-    args.tau[p] = std::sqrt(worst[p]) + args.min_normal * (args.terms + args.abs_x[p] + args.abs_w);
-  }
+  const double* __restrict abs_x = args.abs_x;
+  double* __restrict tau = args.tau;
+  const double eta = args.terms + args.abs_w;
+  for (int64_t p = 0; p < count; ++p) tau[p] = std::sqrt(worst[p]) + args.min_normal * (abs_x[p] + eta);
 }
 
 }  // namespace plumb::naive::loops

@@ -64,12 +64,13 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
     bounded = bounded || image.tau != nullptr;
     uncertain = uncertain || image.input_tau != nullptr;
   }
+  const bool bias_last = bounded && bound.level >= 1 && operands.bias != nullptr;
   const bool both_orders = bounded && bound.level >= 1 && OrdersDiffer(geometry);
   const bool drift = bounded && bound.level >= 2;
   const size_t size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
   for (SumWork& w : work) {
     if (w.image.tau == nullptr) continue;
-    if (both_orders) w.extra = side.extra.emplace_back(size).data();
+    if (bias_last || both_orders) w.extra = side.extra.emplace_back(size).data();
     if (drift || uncertain) w.added = side.added.emplace_back(size).data();
   }
   SumPass pass;
@@ -79,13 +80,14 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   pass.bound = bound;
   pass.weight = operands.weight;
   if (bounded && uncertain) AddInputUncertainty(kernels, work, pass);
-  if (both_orders || drift) pass.sources = Sources(work, InputIfBounded);
+  if (bias_last || both_orders || drift) pass.sources = Sources(work, InputIfBounded);
   if (drift) {
     pass.sink = SumSink::kDrift;
     RunPass(kernels, pass);
   }
+  pass.sink = SumSink::kSquares;
+  if (bias_last) RunPass(kernels, pass);
   if (both_orders) {
-    pass.sink = SumSink::kSquares;
     pass.order = TermOrder::kKernelFirst;
     RunPass(kernels, pass);
   }

@@ -7,7 +7,7 @@
 // s_j are sampled at 16 block ends, each weighted with its block's length; the bias is the first or the last partial sum, the
 // larger counts; d is how far a serial fp32 sum strays. It comes in levels of growing cost, each at least as wide as the one
 // before, so that a checker which finds a layer aligned at a low level is done:
-//   0: order (c, kernel) only, in the same pass as the values   1: both orders   2: and d
+//   0: order (c, kernel) with the bias first, in the same pass as the values   1: both orders, bias first and last   2: and d
 // Results are the same bits for every thread count and instruction set.
 #ifndef PLUMB_DEVICE_NAIVE_SUM_OF_PRODUCTS_H_
 #define PLUMB_DEVICE_NAIVE_SUM_OF_PRODUCTS_H_

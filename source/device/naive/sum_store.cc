@@ -33,8 +33,7 @@ void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& 
   FinishArgs finish;
   finish.sum = row.sum;
   finish.squares = work.image.tau != nullptr ? row.squares : nullptr;
-  finish.weighted = pass.operands->bias != nullptr ? row.weighted : nullptr;
-  finish.bias = pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
+  finish.unit = static_cast<double>(SampleBlock(row.terms));
   finish.abs_x = row.abs_x;
   finish.abs_w = row.abs_w;
   finish.terms = static_cast<double>(row.terms);
@@ -42,15 +41,19 @@ void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& 
   finish.u_out = pass.bound.u_out;
   finish.min_normal = pass.bound.min_normal;
   finish.count = row.count;
-  finish.value = value;
-  finish.tau = tau;
+  // The usual case, one contiguous run of doubles, is written where it belongs; others go through `value` and `tau`.
+  const bool direct = num_targets == 1 && targets[0].out_step == 1 && work.image.output.is_double;
+  double* const output = static_cast<double*>(work.image.output.data) + (direct ? base + targets[0].out_begin : 0);
+  finish.value = direct ? output : value;
+  finish.tau = direct && work.image.tau != nullptr ? work.image.tau + base + targets[0].out_begin : tau;
   if (work.extra != nullptr) Collect(work.extra + base, targets, num_targets, extra);
   if (work.added != nullptr) Collect(work.added + base, targets, num_targets, added);
   finish.extra = work.extra != nullptr ? extra : nullptr;
   finish.added = work.added != nullptr ? added : nullptr;
   kernels.finish(finish);
-  double* const wanted_tau = work.image.tau != nullptr ? tau : nullptr;
-  if (pass.operands->activate != nullptr) pass.operands->activate(row.count, value, wanted_tau);
+  double* const wanted_tau = work.image.tau != nullptr ? finish.tau : nullptr;
+  if (pass.operands->activate != nullptr) pass.operands->activate(row.count, finish.value, wanted_tau);
+  if (direct) return;
   if (work.image.output.is_double) {
     Scatter(value, targets, num_targets, static_cast<double*>(work.image.output.data) + base);
   } else {
@@ -69,12 +72,13 @@ void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& wor
     case SumSink::kValues: StoreValues(kernels, pass, work, row, targets, num_targets); return;
     case SumSink::kSquares: {
       const double bias = pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
+      const double unit = static_cast<double>(SampleBlock(row.terms));
+      Collect(work.extra + base, targets, num_targets, out);
       for (int64_t i = 0; i < row.count; ++i) {
+        const double last = unit * row.squares[i];
+        const double first = bias == 0 ? last : last + bias * (2 * unit * row.weighted[i] + static_cast<double>(row.terms) * bias);
         const double value = row.sum[i] + bias;
-        const double weighted = row.weighted != nullptr ? row.weighted[i] : 0;
-        const double first = row.squares[i] + bias * (2 * weighted + static_cast<double>(row.terms) * bias);
-        const double last = row.squares[i] + (bias != 0 ? value * value : 0);
-        out[i] = std::max(first, last);
+        out[i] = std::max({out[i], first, last + (bias != 0 ? value * value : 0)});
       }
       Scatter(out, targets, num_targets, work.extra + base);
       return;

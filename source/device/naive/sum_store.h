@@ -11,7 +11,7 @@ namespace plumb::naive {
 // What a sweep over the terms is for.
 enum class SumSink {
   kValues,    // outputs, and tau where an image wants it
-  kSquares,   // extra[i] = the sum of squares of this order, bias included
+  kSquares,   // extra[i] = max(extra[i], sums of squares of this order with the bias as first and as last partial sum)
   kDrift,     // added[i] += (8 * 1.5 d)^2
   kVariance,  // added[i] += the sum itself: the operands are squares
 };
@@ -34,12 +34,17 @@ struct SumPass {
   std::vector<ConstReals> sources;  // per image: its input, or input_tau; a null one is left out of the pass
   bool square = false;              // use squares of weights and inputs
 
+  // What a sum of the output channel starts with: values count the bias as first partial sum.
+  double Start(int64_t out_channel) const {
+    const bool biased = sink == SumSink::kValues && operands->bias != nullptr;
+    return biased ? static_cast<double>(operands->bias[out_channel]) : 0;
+  }
   bool WantsSquares(const SumWork& w) const {
     return sink == SumSink::kSquares || (sink == SumSink::kValues && w.image.tau != nullptr);
   }
 };
 
-// Accumulated sums of up to kTile pixels of one output channel.
+// Accumulated sums of up to kTile pixels of one output channel; squares and weighted in units of SampleBlock(terms).
 struct SumRow {
   int64_t out_channel = 0;
   int64_t count = 0;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kTermBlock = 384;     // 96 KiB of gathered doubles per tile: a chunk of tiles stays in L2
 constexpr int kMaxChunk = 8;            // tiles
-constexpr int64_t kSlab = 3 * kTile;    // sum, squares (or drift), weighted (or fp32 sums) of one output channel
 
 struct TileJob {
   const SumWork* work = nullptr;
@@ -44,6 +43,7 @@ class TileSweep {
     terms_ = in_ * taps_;
     weights_ = MakeWeightLayout(g);
     pointwise_ = phase.pointwise();
+    slab_ = (pass.sink == SumSink::kValues || pass.sink == SumSink::kVariance ? 2 : 3) * kTile;
     // Term t of an output channel is element t of its weights.
     contiguous_ = !g.transposed && (taps_ == 1 || pass.order == TermOrder::kChannelFirst);
     for (const AxisTap& z : phase.axis[0].taps) {
@@ -65,7 +65,7 @@ class TileSweep {
     out_begin_ = out_begin;
     out_end_ = out_end;
     const bool one_block = terms_ <= kTermBlock;
-    const int64_t fit = one_block ? kMaxChunk : (int64_t{3} << 19) / (kSlab * 8 * (out_end - out_begin));
+    const int64_t fit = one_block ? kMaxChunk : (int64_t{3} << 19) / (slab_ * 8 * (out_end - out_begin));
     const int64_t chunk = std::clamp<int64_t>(fit, 2, kMaxChunk);
     for (int64_t t = begin; t < end; t += chunk) Chunk(t, std::min(end, t + chunk));
   }
@@ -77,6 +77,7 @@ class TileSweep {
   void MakeOffsets(int64_t k0, int64_t k1);
   void GatherBlock(int64_t k0, int64_t k1);
   void SumBlock(int64_t k0, int64_t k1);
+  void StartRows(int64_t out, int rows, double* slab) const;
   double WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst) const;
   void SumRows(const TileJob& job, const double* x, int rows, int64_t k0, int64_t k1, double* slab);
   void StoreRows(const TileJob& job, const double* abs_x, int64_t out, int rows, const double* slab);
@@ -86,6 +87,7 @@ class TileSweep {
   const Phase& phase_;
   const std::vector<int64_t>& images_;
   int64_t in_, out_, taps_, terms_;
+  int64_t slab_;  // doubles per output channel and tile: sum, squares (or drift), weighted (or fp32 sums)
   WeightLayout weights_;
   bool pointwise_, contiguous_;
   std::vector<int64_t> kernel_index_;
@@ -104,7 +106,7 @@ class TileSweep {
   double* abs_x_ = nullptr;  // [jobs][kTile]
   double* abs_w_ = nullptr;  // [out_end - out_begin]
   double* w_ = nullptr;      // [kRows][kTermBlock]
-  double* slabs_ = nullptr;  // [jobs][out_end - out_begin][kSlab], or one for kRows channels when there is one term block
+  double* slabs_ = nullptr;  // [jobs][out_end - out_begin][slab_], or one for kRows channels when there is one term block
 };
 
 void TileSweep::MakeSegments(TileJob* job) {
@@ -232,7 +234,7 @@ double TileSweep::WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst)
   return magnitude;
 }
 
-// Terms [k0, k1) of `rows` output channels for one tile; slab is [rows][kSlab] regrouped as [3][rows][kTile].
+// Terms [k0, k1) of `rows` output channels for one tile; slab is [sum, squares ...][rows][kTile].
 void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k0, int64_t k1, double* slab) {
   TileArgs args;
   args.x = x;
@@ -255,7 +257,8 @@ void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k
   for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += 8 * kernels_.tile_vectors) {
     args.sum = slab + v * 8;
     args.squares = job.squares ? args.sum + rows * kTile : nullptr;
-    args.weighted = job.squares && pass_.operands->bias != nullptr ? args.squares + rows * kTile : nullptr;
+    const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
+    args.weighted = weighted ? args.squares + rows * kTile : nullptr;
     kernels_.accumulate_tile(rows, std::min(vectors - v, kernels_.tile_vectors), args);
   }
 }
@@ -275,6 +278,13 @@ void TileSweep::StoreRows(const TileJob& job, const double* abs_x, int64_t out, 
   }
 }
 
+void TileSweep::StartRows(int64_t out, int rows, double* slab) const {
+  for (int r = 0; r < rows; ++r) {
+    std::fill_n(slab + r * kTile, kTile, pass_.Start(group_ * out_ + out + r));
+  }
+  std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
+}
+
 void TileSweep::SumBlock(int64_t k0, int64_t k1) {
   const bool first = k0 == 0;
   const bool last = k1 == terms_;
@@ -287,8 +297,8 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
       total = first ? magnitude : total + magnitude;
     }
     for (int j = 0; j < num_jobs_; ++j) {
-      double* slab = first && last ? slabs_ : slabs_ + (j * (out_end_ - out_begin_) + out - out_begin_) * kSlab;
-      if (first) std::fill(slab, slab + rows * kSlab, 0.0);
+      double* slab = first && last ? slabs_ : slabs_ + (j * (out_end_ - out_begin_) + out - out_begin_) * slab_;
+      if (first) StartRows(out, rows, slab);
       SumRows(jobs_[j], x_ + j * kTermBlock * kTile, rows, k0, k1, slab);
       if (last) StoreRows(jobs_[j], abs_x_ + j * kTile, out, rows, slab);
     }
@@ -301,7 +311,7 @@ void TileSweep::Chunk(int64_t begin, int64_t end) {
   const int64_t outs = out_end_ - out_begin_;
   x_ = Scratch(ScratchSlot::kTile, kMaxChunk * kTermBlock * kTile + kSlack);
   w_ = Scratch(ScratchSlot::kWeight, kRows * kTermBlock);
-  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= kTermBlock ? kRows * kSlab : num_jobs_ * outs * kSlab);
+  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= kTermBlock ? kRows * slab_ : num_jobs_ * outs * slab_);
   abs_x_ = Scratch(ScratchSlot::kMagnitude, kMaxChunk * kTile + outs);
   abs_w_ = abs_x_ + kMaxChunk * kTile;
   std::fill(abs_x_, abs_w_, 0.0);

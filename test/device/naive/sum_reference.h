@@ -99,8 +99,9 @@ inline PlainSum Bounded(std::vector<Term> terms, long double bias, int level) {
   for (const Term& t : terms) abs += std::fabs(t.w) + std::fabs(t.x);
   const double count = static_cast<double>(terms.size());
   const Sampled one = Sample(terms, bias);
-  long double squares = std::max(one.first, one.last);
+  long double squares = one.first;
   if (level >= 1) {
+    squares = std::max(squares, one.last);
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.tap < b.tap; });
     const Sampled two = Sample(terms, bias);
     squares = std::max({squares, two.first, two.last});
