@@ -7,8 +7,9 @@ namespace {
 
 Status ResolveAxis(int pad_type, WindowAxis* axis) {
   if (axis->kernel <= 0 || axis->stride <= 0 || axis->dilation <= 0) {
-    return Status::InvalidArgument("kernel " + std::to_string(axis->kernel) + ", stride " + std::to_string(axis->stride) +
-                                   " and dilation " + std::to_string(axis->dilation) + " must be positive");
+    return Status::InvalidArgument("kernel " + std::to_string(axis->kernel) + ", stride " +
+                                   std::to_string(axis->stride) + " and dilation " + std::to_string(axis->dilation) +
+                                   " must be positive");
   }
   const int64_t full = (axis->in - 1) * axis->stride + axis->extent();
   switch (pad_type) {
@@ -28,8 +29,9 @@ Status ResolveAxis(int pad_type, WindowAxis* axis) {
   if (axis->pad_begin < 0 || axis->pad_end < 0) return Status::InvalidArgument("a pad is negative");
   axis->out = full - axis->pad_begin - axis->pad_end;
   if (axis->in > 0 && axis->out > 0) return Status::Ok();
-  return Status::InvalidArgument("pads of " + std::to_string(axis->pad_begin) + " and " + std::to_string(axis->pad_end) +
-                                 " leave nothing of an output of " + std::to_string(full));
+  return Status::InvalidArgument("pads of " + std::to_string(axis->pad_begin) + " and " +
+                                 std::to_string(axis->pad_end) + " leave nothing of an output of " +
+                                 std::to_string(full));
 }
 
 Status Infer(ShapeContext& context) {
@@ -52,7 +54,8 @@ Status Resources(const Layer& layer, const std::vector<BlobInfo>& inputs, std::v
   const WindowAxis& w = shape.window.w;
   // Each output pixel meets one tap in stride_h * stride_w.
   const int64_t fan_in = std::max<int64_t>(1, shape.in_per_group() * shape.kernel_size() / (h.stride * w.stride));
-  specs->push_back({"weight", {shape.in_channels, shape.out_per_group(), h.kernel, w.kernel}, ResourceSpec::kHe, fan_in});
+  specs->push_back(
+      {"weight", {shape.in_channels, shape.out_per_group(), h.kernel, w.kernel}, ResourceSpec::kHe, fan_in});
   if (shape.bias) specs->push_back({"bias", {shape.out_channels}, ResourceSpec::kSmall});
   return Status::Ok();
 }

@@ -57,7 +57,8 @@ Result<MatMulOperands> OperandsOfMatMul(const Layer& layer, const std::vector<Sh
   if (inputs.size() == 2) return MatMulOperands{inputs[0], inputs[1]};
   const int position = ParamOf<MatMulParam>(layer).weight_position;
   if (position != 0 && position != 1) {
-    return Status::InvalidArgument("has one input, so weight_position must be 0 or 1, found " + std::to_string(position));
+    return Status::InvalidArgument("has one input, so weight_position must be 0 or 1, found " +
+                                   std::to_string(position));
   }
   const Tensor* weight = layer.Resource("weight");
   if (weight == nullptr) {
@@ -69,7 +70,8 @@ Result<MatMulOperands> OperandsOfMatMul(const Layer& layer, const std::vector<Sh
 
 Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
   if (first.rank() < 1 || second.rank() < 1) {
-    return Status::InvalidArgument("operands need rank 1 or more, found " + first.ToString() + " and " + second.ToString());
+    return Status::InvalidArgument("operands need rank 1 or more, found " + first.ToString() + " and " +
+                                   second.ToString());
   }
   std::vector<int64_t> a = first.dims();
   std::vector<int64_t> b = second.dims();

@@ -38,7 +38,8 @@ namespace {
 Result<int64_t> KernelSize(int size, int index, const Shape& input, int64_t whole) {
   if (index < 0) return size == 0 ? whole : static_cast<int64_t>(size);
   if (index >= input.rank()) {
-    return Status::InvalidArgument("kernel_index " + std::to_string(index) + " is outside the input " + input.ToString());
+    return Status::InvalidArgument("kernel_index " + std::to_string(index) + " is outside the input " +
+                                   input.ToString());
   }
   return input[index];
 }
@@ -90,7 +91,8 @@ Result<PoolingShape> ResolvePooling(const Layer& layer, const Shape& input) {
   h.in = input[2];
   w.in = input[3];
   if (p.is_adaptive) {
-    if (p.out_h <= 0 || p.out_w <= 0) return Status::InvalidArgument("adaptive pooling needs a positive out_h and out_w");
+    if (p.out_h <= 0 || p.out_w <= 0)
+      return Status::InvalidArgument("adaptive pooling needs a positive out_h and out_w");
     h.out = p.out_h;
     w.out = p.out_w;
     return shape;

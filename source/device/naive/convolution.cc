@@ -1,5 +1,5 @@
-// Convolution and Convolution1D as sums of products (op/convolution.h has the formula). Where TNN's naive kernel differs (it
-// uses dilation_h on both axes, and float accumulation), this is the mathematically right result.
+// Convolution and Convolution1D as sums of products (op/convolution.h has the formula). Where TNN's naive kernel
+// differs (it uses dilation_h on both axes, and float accumulation), this is the mathematically right result.
 #include "op/convolution.h"
 
 #include "device/naive/sum_op.h"

@@ -1,4 +1,5 @@
-// Deconvolution as sums of products, one per output pixel over the taps that reach it (op/deconvolution.h has the formula).
+// Deconvolution as sums of products, one per output pixel over the taps that reach it (op/deconvolution.h has the
+// formula).
 #include "op/deconvolution.h"
 
 #include "device/naive/sum_op.h"

@@ -1,5 +1,5 @@
-// InnerProduct as a convolution whose window is the whole input (op/inner_product.h has the formula). The input's dims behind
-// the channel are the kernel, so that the bound knows both orders in which a device may add.
+// InnerProduct as a convolution whose window is the whole input (op/inner_product.h has the formula). The input's dims
+// behind the channel are the kernel, so that the bound knows both orders in which a device may add.
 #include "op/inner_product.h"
 
 #include "device/naive/sum_op.h"

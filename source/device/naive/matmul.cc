@@ -19,14 +19,16 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_ASSIGN_OR_RETURN(const MatMulOperands operands, OperandsOfMatMul(args.layer, shapes));
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ResolveMatMul(operands.first, operands.second));
   Operand given[2];
-  for (size_t i = 0; i < args.inputs.size(); ++i) given[i] = {args.inputs[i], bound == nullptr ? nullptr : InputTau(*bound, i)};
+  for (size_t i = 0; i < args.inputs.size(); ++i)
+    given[i] = {args.inputs[i], bound == nullptr ? nullptr : InputTau(*bound, i)};
   if (args.inputs.size() == 1) given[1] = {args.layer.Resource("weight"), nullptr};
   const bool swapped = args.inputs.size() == 1 && ParamOf<MatMulParam>(args.layer).weight_position == 0;
   const Operand& first = given[swapped ? 1 : 0];
   const Operand& second = given[swapped ? 0 : 1];
   for (const Operand& operand : given) {
     if (operand.tensor->dtype() == DType::kF32 || operand.tensor->dtype() == DType::kF64) continue;
-    return Status::NotSupported(std::string("the reference has no MatMul for ") + DTypeName(operand.tensor->dtype()) + " blobs");
+    return Status::NotSupported(std::string("the reference has no MatMul for ") + DTypeName(operand.tensor->dtype()) +
+                                " blobs");
   }
   naive::SumGeometry geometry;
   geometry.in_channels = shape.k;

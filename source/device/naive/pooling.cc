@@ -1,6 +1,7 @@
 // Pooling and PlumbAveragePool (2-D), plain loops (op/pooling.h has the rules).
 //
-// Max is exact: tau 0, or the largest tau in the window where the input is uncertain. Average: tau = 12 sqrt(sig^2 + u^2 y^2
+// Max is exact: tau 0, or the largest tau in the window where the input is uncertain. Average: tau = 12 sqrt(sig^2 +
+// u^2 y^2
 // + d^2) + 4 eta over the window's terms (tolerance.md, "Other operators"), plus the inputs' own tau in quadrature.
 // Level 0 leaves d out; level 1 has it, for plain terms and for terms multiplied by fl(1/n) first, the larger one.
 #include "op/pooling.h"

@@ -54,7 +54,8 @@ void BandFiller::FillRow(int64_t offset, double* dst) const {
   const AxisPlan& w = phase_.axis[2];
   for (const int64_t start : w.residues) {
     const int64_t first = std::min(layout_.width_, start >= 0 ? 0 : (-start + w.stride - 1) / w.stride);
-    const int64_t last = start >= w.in ? first : std::clamp((w.in - start + w.stride - 1) / w.stride, first, layout_.width_);
+    const int64_t last =
+        start >= w.in ? first : std::clamp((w.in - start + w.stride - 1) / w.stride, first, layout_.width_);
     std::fill(dst, dst + first, 0.0);
     WidenRun(kernels_, input_, offset + start + first * w.stride, w.stride, last - first, square_, dst + first);
     std::fill(dst + last, dst + layout_.width_, 0.0);

@@ -1,6 +1,6 @@
-// The input rows that some output rows need, as doubles, with the padding filled in and columns that lie a stride apart made
-// neighbours, so that every term of every run of output pixels is a plain copy.
-// Layout: [channel][depth tap][row residue][row][column residue][column]; see AxisPlan for residues.
+// The input rows that some output rows need, as doubles, with the padding filled in and columns that lie a stride apart
+// made neighbours, so that every term of every run of output pixels is a plain copy. Layout: [channel][depth tap][row
+// residue][row][column residue][column]; see AxisPlan for residues.
 #ifndef PLUMB_DEVICE_NAIVE_SUM_BAND_H_
 #define PLUMB_DEVICE_NAIVE_SUM_BAND_H_
 

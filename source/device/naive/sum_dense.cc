@@ -1,5 +1,5 @@
-// InnerProduct: the weights are the cost, so each is read once for all images, and the sum runs along them in kLanes partial
-// sums that are added at every block end (where the bound looks at the partial sum anyway).
+// InnerProduct: the weights are the cost, so each is read once for all images, and the sum runs along them in kLanes
+// partial sums that are added at every block end (where the bound looks at the partial sum anyway).
 #include <algorithm>
 
 #include "base/threads.h"
@@ -18,7 +18,11 @@ struct DenseState {
 class DenseSweep {
  public:
   DenseSweep(const SumKernels& kernels, const SumPass& pass, const double* x, const double* magnitudes)
-      : kernels_(kernels), pass_(pass), x_(x), magnitudes_(magnitudes), terms_(Terms(*pass.geometry)),
+      : kernels_(kernels),
+        pass_(pass),
+        x_(x),
+        magnitudes_(magnitudes),
+        terms_(Terms(*pass.geometry)),
         states_(pass.sources.size()) {}
 
   static int64_t Terms(const SumGeometry& g) { return g.in_channels * g.in_pixels(); }
@@ -80,7 +84,9 @@ class DenseSweep {
 
 bool IsDense(const SumPass& pass) {
   const SumGeometry& g = *pass.geometry;
-  if (pass.sink != SumSink::kValues || g.transposed || g.groups != 1 || !pass.operands->constant || pass.weight.is_double) return false;
+  if (pass.sink != SumSink::kValues || g.transposed || g.groups != 1 || !pass.operands->constant ||
+      pass.weight.is_double)
+    return false;
   for (const SumAxis& a : g.axis) {
     if (a.out != 1 || a.kernel != a.in || a.pad != 0 || a.dilation != 1) return false;
   }

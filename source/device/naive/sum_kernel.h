@@ -1,8 +1,8 @@
 // The inner loops under every sum of products of the reference (convolution, inner product, matrix product).
 //
-// Each loop is written once, on vectors of doubles with explicit fma, and compiled for AVX-512, for AVX2 and for the baseline;
-// the best one is chosen at run time. Lanes never mix and products are never rounded before they are added, so every variant
-// gives the same bits, as does aarch64. Threading: pure functions.
+// Each loop is written once, on vectors of doubles with explicit fma, and compiled for AVX-512, for AVX2 and for the
+// baseline; the best one is chosen at run time. Lanes never mix and products are never rounded before they are added,
+// so every variant gives the same bits, as does aarch64. Threading: pure functions.
 #ifndef PLUMB_DEVICE_NAIVE_SUM_KERNEL_H_
 #define PLUMB_DEVICE_NAIVE_SUM_KERNEL_H_
 
@@ -20,17 +20,17 @@ inline int64_t SampleBlock(int64_t terms) { return terms <= kSamples ? 1 : (term
 
 // sum[r][p] += sum over k of w[r][k] * x[k][p] for the terms begin <= k < end of `terms`.
 struct TileArgs {
-  const double* x = nullptr;          // term `begin`, pixel 0; terms lie kTile apart, or at x + offsets[k - begin]
-  const int64_t* offsets = nullptr;   // used by AccumulateRow only
-  const double* w = nullptr;          // row 0, term `begin`
-  int64_t w_stride = 0;               // between rows
+  const double* x = nullptr;         // term `begin`, pixel 0; terms lie kTile apart, or at x + offsets[k - begin]
+  const int64_t* offsets = nullptr;  // used by AccumulateRow only
+  const double* w = nullptr;         // row 0, term `begin`
+  int64_t w_stride = 0;              // between rows
   int64_t begin = 0, end = 0, terms = 0;
-  int64_t block = 1;                  // SampleBlock(terms)
-  double* sum = nullptr;              // [rows][kTile]
-  double* squares = nullptr;          // [rows][kTile] += sum^2 at each block end, in units of `block` terms; may be null
-  double* weighted = nullptr;         // [rows][kTile] += sum at each block end, likewise; null if squares is
-  float* serial = nullptr;            // [rows][kTile] the same sum, accumulated in fp32 (DriftTile only)
-  double* drift = nullptr;            // [rows][kTile] max over the block ends of |serial - sum| (DriftTile only)
+  int64_t block = 1;           // SampleBlock(terms)
+  double* sum = nullptr;       // [rows][kTile]
+  double* squares = nullptr;   // [rows][kTile] += sum^2 at each block end, in units of `block` terms; may be null
+  double* weighted = nullptr;  // [rows][kTile] += sum at each block end, likewise; null if squares is
+  float* serial = nullptr;     // [rows][kTile] the same sum, accumulated in fp32 (DriftTile only)
+  double* drift = nullptr;     // [rows][kTile] max over the block ends of |serial - sum| (DriftTile only)
 };
 
 // One run of equal-strided pixels of a tile: pixels [begin, begin + count) read source[offset ...] of each term.
@@ -41,11 +41,11 @@ struct TileSegment {
 // From accumulated sums to values and bounds, for `count` pixels of one output channel.
 struct FinishArgs {
   const double* sum = nullptr;
-  const double* squares = nullptr;   // null: no bound
-  const double* abs_x = nullptr;     // per pixel, sum of |x| over the terms
-  const double* extra = nullptr;     // per pixel, another order's sum of squares; null: none
-  const double* added = nullptr;     // per pixel, added to (8 sigma)^2; null: nothing
-  double unit = 1;                   // of squares: terms per sampling block
+  const double* squares = nullptr;  // null: no bound
+  const double* abs_x = nullptr;    // per pixel, sum of |x| over the terms
+  const double* extra = nullptr;    // per pixel, another order's sum of squares; null: none
+  const double* added = nullptr;    // per pixel, added to (8 sigma)^2; null: nothing
+  double unit = 1;                  // of squares: terms per sampling block
   double abs_w = 0, terms = 0, u = 0, u_out = 0, min_normal = 0;
   int64_t count = 0;
   double* value = nullptr;
@@ -65,8 +65,8 @@ struct SumKernels {
   // abs_w[r] += sum of |w| unless null.
   void (*dot)(int rows, const float* w, int64_t w_stride, const double* x, int64_t count, double* out, double* abs_w);
   // tile[k][p] = source[offsets[k] + segment offset + ...]; writes up to 7 pixels past a segment's end.
-  void (*gather)(const double* source, const int64_t* offsets, int64_t count, const TileSegment* segments, int num_segments,
-                 double* tile);
+  void (*gather)(const double* source, const int64_t* offsets, int64_t count, const TileSegment* segments,
+                 int num_segments, double* tile);
   // out[p] += sum over k < count of |x[k][p]|, p < kTile; terms lie kTile apart, or at x + offsets[k].
   void (*add_abs)(const double* x, const int64_t* offsets, int64_t count, double* out);
   // dst[i] = src[i]

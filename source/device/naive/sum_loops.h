@@ -31,7 +31,8 @@ template <> struct Vector<8> { typedef double Type __attribute__((vector_size(64
                                typedef float Narrow __attribute__((vector_size(32), aligned(4))); };
 // clang-format on
 
-// acc += w * x, rounded once. Written lane by lane: compilers make one vector fma of it, and it is fma everywhere else too.
+// acc += w * x, rounded once. Written lane by lane: compilers make one vector fma of it, and it is fma everywhere else
+// too.
 template <int kWidth, class W, class V = typename Vector<kWidth>::Type>
 PLUMB_INLINE void Fma(const W& w, const V& x, V& acc) {
   const V a = acc;
@@ -39,11 +40,11 @@ PLUMB_INLINE void Fma(const W& w, const V& x, V& acc) {
     acc = V{std::fma(w[0], x[0], a[0]), std::fma(w[1], x[1], a[1])};
   } else if constexpr (kWidth == 4) {
     acc = V{std::fma(w[0], x[0], a[0]), std::fma(w[1], x[1], a[1]), std::fma(w[2], x[2], a[2]),
-             std::fma(w[3], x[3], a[3])};
+            std::fma(w[3], x[3], a[3])};
   } else {
     acc = V{std::fma(w[0], x[0], a[0]), std::fma(w[1], x[1], a[1]), std::fma(w[2], x[2], a[2]),
-             std::fma(w[3], x[3], a[3]), std::fma(w[4], x[4], a[4]), std::fma(w[5], x[5], a[5]),
-             std::fma(w[6], x[6], a[6]), std::fma(w[7], x[7], a[7])};
+            std::fma(w[3], x[3], a[3]), std::fma(w[4], x[4], a[4]), std::fma(w[5], x[5], a[5]),
+            std::fma(w[6], x[6], a[6]), std::fma(w[7], x[7], a[7])};
   }
 }
 
@@ -156,7 +157,8 @@ PLUMB_INLINE void AccumulateRow(int vectors, const TileArgs& args) {
   }
 }
 
-// One row of a tile in float64 and, beside it, serially in fp32 with fma; remembers how far apart they were at block ends.
+// One row of a tile in float64 and, beside it, serially in fp32 with fma; remembers how far apart they were at block
+// ends.
 PLUMB_INLINE void DriftTile(int vectors, const TileArgs& args) {
   for (int p0 = 0; p0 < vectors * 8; p0 += 8) {
     double sum[8];
@@ -196,7 +198,8 @@ PLUMB_INLINE double AddLanes(const V* acc) {
 }
 
 template <int kWidth, int kR, bool kAbs>
-PLUMB_INLINE void DotRows(const float* w, int64_t w_stride, const double* x, int64_t count, double* out, double* abs_w) {
+PLUMB_INLINE void DotRows(const float* w, int64_t w_stride, const double* x, int64_t count, double* out,
+                          double* abs_w) {
   using V = typename Vector<kWidth>::Type;
   using Narrow = typename Vector<kWidth>::Narrow;
   constexpr int kN = kLanes / kWidth;

@@ -39,10 +39,12 @@ ActivateRow ActivationRow(int activation) {
   }
 }
 
-Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const NaiveArgs& args, const BoundArgs* bound) {
+Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const NaiveArgs& args,
+                const BoundArgs* bound) {
   const Tensor& input = *args.inputs[0];
   if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
-    return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(input.dtype()) + " blobs here");
+    return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(input.dtype()) +
+                                " blobs here");
   }
   if (const Tensor* bias = args.layer.Resource("bias")) operands.bias = bias->data<float>();
   const int64_t in = geometry.in_channels * geometry.in_pixels();

@@ -1,8 +1,8 @@
 // How a convolution or deconvolution becomes plain sums: which input element each term of each output pixel reads.
 //
-// A convolution is one phase. A deconvolution with stride s splits into s phases per axis; inside a phase every output pixel
-// has the same taps, and the phase is a convolution of stride 1 onto a subgrid of the output. Taps that fall between input
-// pixels thus never become terms, as they are none in a device's kernel.
+// A convolution is one phase. A deconvolution with stride s splits into s phases per axis; inside a phase every output
+// pixel has the same taps, and the phase is a convolution of stride 1 onto a subgrid of the output. Taps that fall
+// between input pixels thus never become terms, as they are none in a device's kernel.
 #ifndef PLUMB_DEVICE_NAIVE_SUM_PLAN_H_
 #define PLUMB_DEVICE_NAIVE_SUM_PLAN_H_
 
@@ -23,9 +23,9 @@ struct AxisTap {
 
 struct AxisPlan {
   int64_t in = 1;
-  int64_t out = 1;     // pixels of this phase
+  int64_t out = 1;  // pixels of this phase
   int64_t stride = 1;
-  int64_t first = 0;   // pixel i of the phase is element first + i * step of the output
+  int64_t first = 0;  // pixel i of the phase is element first + i * step of the output
   int64_t step = 1;
   std::vector<AxisTap> taps;
   std::vector<int64_t> residues;  // first coordinate of each class of coordinates that lie a stride apart
@@ -34,9 +34,7 @@ struct AxisPlan {
 
 struct Phase {
   std::array<AxisPlan, 3> axis;
-  int64_t taps() const {
-    return static_cast<int64_t>(axis[0].taps.size() * axis[1].taps.size() * axis[2].taps.size());
-  }
+  int64_t taps() const { return static_cast<int64_t>(axis[0].taps.size() * axis[1].taps.size() * axis[2].taps.size()); }
   int64_t plane_pixels() const { return axis[1].out * axis[2].out; }
   // Pixel p of a plane is element p of the input's plane: a 1x1 convolution.
   bool pointwise() const;

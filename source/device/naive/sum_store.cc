@@ -71,12 +71,14 @@ void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& wor
   switch (pass.sink) {
     case SumSink::kValues: StoreValues(kernels, pass, work, row, targets, num_targets); return;
     case SumSink::kSquares: {
-      const double bias = pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
+      const double bias =
+          pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
       const double unit = static_cast<double>(SampleBlock(row.terms));
       Collect(work.extra + base, targets, num_targets, out);
       for (int64_t i = 0; i < row.count; ++i) {
         const double last = unit * row.squares[i];
-        const double first = bias == 0 ? last : last + bias * (2 * unit * row.weighted[i] + static_cast<double>(row.terms) * bias);
+        const double first =
+            bias == 0 ? last : last + bias * (2 * unit * row.weighted[i] + static_cast<double>(row.terms) * bias);
         const double value = row.sum[i] + bias;
         out[i] = std::max({out[i], first, last + (bias != 0 ? value * value : 0)});
       }
@@ -89,7 +91,8 @@ void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& wor
       for (int64_t i = 0; i < row.count; ++i) {
         const double d = pass.sink == SumSink::kDrift ? row.drift[i] : 0;
         const double more = pass.sink == SumSink::kDrift ? 144 * d * d : row.sum[i];  // 144 = (8 * 1.5)^2
-        out[i] += std::isfinite(more) ? more : 0;  // fp32 overflowed, or the input holds infinities: no rounding to bound
+        out[i] +=
+            std::isfinite(more) ? more : 0;  // fp32 overflowed, or the input holds infinities: no rounding to bound
       }
       Scatter(out, targets, num_targets, work.added + base);
       return;

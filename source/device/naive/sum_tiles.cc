@@ -1,6 +1,6 @@
-// A thread takes tiles in chunks; for each block of terms it fills the bands of the chunk's planes, gathers the tiles, and
-// runs every six output channels over all of them, so that weights are widened once per chunk. Maps with few tiles are split
-// between threads by output channels instead: then each weight is read by one thread only.
+// A thread takes tiles in chunks; for each block of terms it fills the bands of the chunk's planes, gathers the tiles,
+// and runs every six output channels over all of them, so that weights are widened once per chunk. Maps with few tiles
+// are split between threads by output channels instead: then each weight is read by one thread only.
 #include "device/naive/sum_tiles.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace plumb::naive {
 namespace {
 
-constexpr int64_t kTermBlock = 384;     // 96 KiB of gathered doubles per tile: a chunk of tiles stays in L2
-constexpr int kMaxChunk = 8;            // tiles
+constexpr int64_t kTermBlock = 384;  // 96 KiB of gathered doubles per tile: a chunk of tiles stays in L2
+constexpr int kMaxChunk = 8;         // tiles
 
 struct TileJob {
   const SumWork* work = nullptr;
@@ -106,7 +106,8 @@ class TileSweep {
   double* abs_x_ = nullptr;  // [jobs][kTile]
   double* abs_w_ = nullptr;  // [out_end - out_begin]
   double* w_ = nullptr;      // [kRows][kTermBlock]
-  double* slabs_ = nullptr;  // [jobs][out_end - out_begin][slab_], or one for kRows channels when there is one term block
+  double* slabs_ =
+      nullptr;  // [jobs][out_end - out_begin][slab_], or one for kRows channels when there is one term block
 };
 
 void TileSweep::MakeSegments(TileJob* job) {
@@ -164,7 +165,8 @@ void TileSweep::MakeJobs(int64_t begin, int64_t end) {
   for (int j = 0; j < num_jobs_; ++j) MakeSegments(&jobs_[j]);
 }
 
-// x_offset_: where each term lies in a band (or, for a pointwise sum, in the input); w_offset_: in its output channel's weights.
+// x_offset_: where each term lies in a band (or, for a pointwise sum, in the input); w_offset_: in its output channel's
+// weights.
 void TileSweep::MakeOffsets(int64_t k0, int64_t k1) {
   x_offset_.resize(static_cast<size_t>(k1 - k0));
   w_offset_.resize(static_cast<size_t>(k1 - k0));

@@ -1,4 +1,5 @@
-// The general way of summing: tiles of output pixels gathered into [terms][kTile] doubles, six output channels at a time.
+// The general way of summing: tiles of output pixels gathered into [terms][kTile] doubles, six output channels at a
+// time.
 #ifndef PLUMB_DEVICE_NAIVE_SUM_TILES_H_
 #define PLUMB_DEVICE_NAIVE_SUM_TILES_H_
 

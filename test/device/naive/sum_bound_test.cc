@@ -1,6 +1,6 @@
-// Does the bound of sums of products tell rounding from faults? fp32 kernels as devices write them (serial, other term order,
-// 16 lanes, pairwise, products rounded before they are added) must stay inside E <= 1, R <= 2, R_channel <= 6 of tolerance.md;
-// planted faults must leave it (E > 4 or R > 2 or R_channel > 6).
+// Does the bound of sums of products tell rounding from faults? fp32 kernels as devices write them (serial, other term
+// order, 16 lanes, pairwise, products rounded before they are added) must stay inside E <= 1, R <= 2, R_channel <= 6 of
+// tolerance.md; planted faults must leave it (E > 4 or R > 2 or R_channel > 6).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -75,7 +75,8 @@ Problem Make(const Layer& layer, Inputs inputs, int level) {
   SumOfProducts(p.g, {p.w.data(), p.bias.data()}, {{p.x.data(), p.y.data(), p.tau.data()}}, bound);
   for (int64_t i = 0; i < static_cast<int64_t>(p.y.size()); ++i) {
     const int64_t pixel = i % p.plane();
-    p.terms.push_back(test::TermsOf(p.g, p.x.data(), p.w.data(), i / p.plane(), 0, pixel / p.g.axis[2].out, pixel % p.g.axis[2].out));
+    p.terms.push_back(
+        test::TermsOf(p.g, p.x.data(), p.w.data(), i / p.plane(), 0, pixel / p.g.axis[2].out, pixel % p.g.axis[2].out));
   }
   return p;
 }
@@ -208,9 +209,11 @@ TEST_P(SumBoundTest, AMissingBorderPixelLeavesIt) {
 
 INSTANTIATE_TEST_SUITE_P(All, SumBoundTest,
                          testing::Combine(testing::ValuesIn(kLayers),
-                                          testing::Values(Inputs::kGauss, Inputs::kRelu, Inputs::kOffset, Inputs::kHotPixel, Inputs::kConstant)),
+                                          testing::Values(Inputs::kGauss, Inputs::kRelu, Inputs::kOffset,
+                                                          Inputs::kHotPixel, Inputs::kConstant)),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" + kInputNames[static_cast<int>(std::get<1>(info.param))];
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  kInputNames[static_cast<int>(std::get<1>(info.param))];
                          });
 
 }  // namespace

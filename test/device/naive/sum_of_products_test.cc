@@ -1,5 +1,5 @@
-// The reference's sums of products against a plain loop in long double, over shapes chosen to be awkward; and the same bits for
-// every thread count and instruction set.
+// The reference's sums of products against a plain loop in long double, over shapes chosen to be awkward; and the same
+// bits for every thread count and instruction set.
 #include "device/naive/sum_of_products.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +43,10 @@ const Case kCases[] = {
     {"depthwise_multiplier2", 1, 4, 4, 8, {}, MakeAxis(6, 3, 2, 1, 1, 1), MakeAxis(7, 3, 1, 1, 1, 1)},
     {"depthwise_multiplier3", 1, 4, 4, 12, {}, MakeAxis(6, 3, 1, 1, 1, 1), MakeAxis(7, 3, 1, 1, 1, 1)},
     {"one_dimensional", 3, 1, 5, 4, {}, {}, MakeAxis(50, 4, 2, 1, 1, 2)},
-    {"three_dimensional", 1, 1, 3, 4, MakeAxis(5, 3, 2, 1, 1, 1), MakeAxis(6, 2, 1, 1, 0, 0), MakeAxis(7, 3, 1, 1, 1, 1)},
-    {"three_dimensional_pointwise", 1, 1, 3, 4, MakeAxis(5, 1, 2, 1, 1, 1), MakeAxis(6, 1, 1, 1, 0, 0), MakeAxis(7, 1, 1, 1, 0, 0)},
+    {"three_dimensional", 1, 1, 3, 4, MakeAxis(5, 3, 2, 1, 1, 1), MakeAxis(6, 2, 1, 1, 0, 0),
+     MakeAxis(7, 3, 1, 1, 1, 1)},
+    {"three_dimensional_pointwise", 1, 1, 3, 4, MakeAxis(5, 1, 2, 1, 1, 1), MakeAxis(6, 1, 1, 1, 0, 0),
+     MakeAxis(7, 1, 1, 1, 0, 0)},
     {"many_terms", 1, 1, 50, 7, {}, MakeAxis(4, 3, 1, 1, 1, 1), MakeAxis(5, 3, 1, 1, 1, 1)},
     {"many_tiles", 1, 1, 3, 7, {}, MakeAxis(40, 3, 1, 1, 1, 1), MakeAxis(17, 3, 1, 1, 1, 1)},
     {"many_outputs_one_pixel", 1, 1, 40, 25, {}, MakeAxis(3, 2, 1, 1, 0, 0), MakeAxis(2, 2, 1, 1, 0, 0)},
@@ -114,12 +116,14 @@ TEST_P(SumOfProductsTest, ValuesAndBoundsEqualThePlainLoop) {
     for (bool bias : {true, false}) {
       const Outputs got = Run(level, bias);
       for (int64_t b = 0; b < GetParam().batch; ++b) {
-        const auto want = test::PlainSums(g_, x_.data() + static_cast<size_t>(b) * in, w_.data(), bias ? bias_.data() : nullptr, level);
+        const auto want = test::PlainSums(g_, x_.data() + static_cast<size_t>(b) * in, w_.data(),
+                                          bias ? bias_.data() : nullptr, level);
         for (size_t i = 0; i < want.size(); ++i) {
           const size_t at = static_cast<size_t>(b) * want.size() + i;
           ASSERT_NEAR(got.value[at], want[i].value, 1e-13) << "output " << at;
           ASSERT_EQ(got.narrow[at], static_cast<float>(got.value[at])) << "output " << at;
-          ASSERT_NEAR(got.tau[at], want[i].tau, 1e-8 * want[i].tau) << "output " << at << " level " << level << " bias " << bias;
+          ASSERT_NEAR(got.tau[at], want[i].tau, 1e-8 * want[i].tau)
+              << "output " << at << " level " << level << " bias " << bias;
         }
       }
     }
@@ -142,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SumOfProductsTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SumOfProducts, HandComputed) {
-  // Two channels of 2x2, one 2x2 kernel with a pad of one at the begin: only the last output pixel sees the whole input.
+  // Two channels of 2x2, one 2x2 kernel with a pad of one at the begin: only the last output pixel sees the whole
+  // input.
   const float x[] = {1, 2, 3, 4, 10, 20, 30, 40};
   const float w[] = {1, 2, 3, 4, 0.5f, 0.25f, 2, 1};
   const float bias[] = {100};
@@ -183,7 +188,8 @@ TEST(SumKernels, InstructionSetsAgree) {
   const std::vector<double> x(floats.begin(), floats.end());
   const std::vector<double> w(floats.rbegin(), floats.rend());
   struct Result {
-    double sum[3][kRows * kTile] = {}, row[3][kTile] = {}, drift[2][kTile] = {}, dot[3] = {}, abs_w[3] = {}, abs[kTile] = {};
+    double sum[3][kRows * kTile] = {}, row[3][kTile] = {}, drift[2][kTile] = {}, dot[3] = {}, abs_w[3] = {},
+                          abs[kTile] = {};
     float serial[kTile] = {};
   };
   std::vector<Result> results(static_cast<size_t>(NumSumKernels()));
@@ -218,8 +224,10 @@ TEST(SumKernels, InstructionSetsAgree) {
     kernels.dot(3, floats.data(), 1000, w.data(), 999, r.dot, r.abs_w);
     kernels.add_abs(x.data(), nullptr, 50, r.abs);
     std::vector<double> wide(333);
-    EXPECT_EQ(kernels.widen_abs(floats.data(), 333, wide.data()), SumKernelsAt(0).widen_abs(floats.data(), 333, wide.data()));
-    EXPECT_EQ(std::memcmp(&r, &results[0], sizeof(Result)), 0) << kernels.name << " differs from " << SumKernelsAt(0).name;
+    EXPECT_EQ(kernels.widen_abs(floats.data(), 333, wide.data()),
+              SumKernelsAt(0).widen_abs(floats.data(), 333, wide.data()));
+    EXPECT_EQ(std::memcmp(&r, &results[0], sizeof(Result)), 0)
+        << kernels.name << " differs from " << SumKernelsAt(0).name;
   }
 }
 

@@ -1,4 +1,5 @@
-// A second opinion on sums of products: one loop per output in long double, and the bound written down as tolerance.md has it.
+// A second opinion on sums of products: one loop per output in long double, and the bound written down as tolerance.md
+// has it.
 #ifndef PLUMB_TEST_DEVICE_NAIVE_SUM_REFERENCE_H_
 #define PLUMB_TEST_DEVICE_NAIVE_SUM_REFERENCE_H_
 
@@ -12,8 +13,10 @@
 
 namespace plumb::naive::test {
 
-inline SumAxis MakeAxis(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_begin, int64_t pad_end) {
-  return {in, (in + pad_begin + pad_end - dilation * (kernel - 1) - 1) / stride + 1, kernel, stride, dilation, pad_begin};
+inline SumAxis MakeAxis(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_begin,
+                        int64_t pad_end) {
+  return {in,       (in + pad_begin + pad_end - dilation * (kernel - 1) - 1) / stride + 1, kernel, stride, dilation,
+          pad_begin};
 }
 
 inline std::vector<float> RandomFloats(int64_t count, unsigned seed) {
@@ -23,7 +26,8 @@ inline std::vector<float> RandomFloats(int64_t count, unsigned seed) {
   return values;
 }
 
-// A term of an output's sum. Terms on padding are zeros; taps of a deconvolution that fall between input pixels are none.
+// A term of an output's sum. Terms on padding are zeros; taps of a deconvolution that fall between input pixels are
+// none.
 struct Term {
   int64_t channel, tap;
   float x, w;
@@ -41,8 +45,8 @@ inline bool InputOf(const SumAxis& a, bool transposed, int64_t o, int64_t k, int
 }
 
 // All terms of output channel o (of all groups) at pixel (od, oh, ow), in the order (channel, kernel).
-inline std::vector<Term> TermsOf(const SumGeometry& g, const float* x, const float* w, int64_t o, int64_t od, int64_t oh,
-                                 int64_t ow) {
+inline std::vector<Term> TermsOf(const SumGeometry& g, const float* x, const float* w, int64_t o, int64_t od,
+                                 int64_t oh, int64_t ow) {
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, group = o / out;
   std::vector<Term> terms;
   for (int64_t c = 0; c < in; ++c) {
@@ -56,7 +60,8 @@ inline std::vector<Term> TermsOf(const SumGeometry& g, const float* x, const flo
         continue;
       }
       const bool inside = d >= 0 && d < g.axis[0].in && h >= 0 && h < g.axis[1].in && v >= 0 && v < g.axis[2].in;
-      const int64_t at = g.transposed ? ((group * in + c) * out + o % out) * g.kernel_size() + k : (o * in + c) * g.kernel_size() + k;
+      const int64_t at =
+          g.transposed ? ((group * in + c) * out + o % out) * g.kernel_size() + k : (o * in + c) * g.kernel_size() + k;
       const int64_t pixel = (((group * in + c) * g.axis[0].in + d) * g.axis[1].in + h) * g.axis[2].in + v;
       terms.push_back({c, k, inside ? x[pixel] : 0.0f, w[at]});
     }
@@ -112,12 +117,15 @@ inline PlainSum Bounded(std::vector<Term> terms, long double bias, int level) {
 }
 
 // One image; bias may be null.
-inline std::vector<PlainSum> PlainSums(const SumGeometry& g, const float* x, const float* w, const float* bias, int level) {
+inline std::vector<PlainSum> PlainSums(const SumGeometry& g, const float* x, const float* w, const float* bias,
+                                       int level) {
   std::vector<PlainSum> sums;
   for (int64_t o = 0; o < g.out_channels; ++o) {
     for (int64_t p = 0; p < g.out_pixels(); ++p) {
-      const int64_t ow = p % g.axis[2].out, oh = p / g.axis[2].out % g.axis[1].out, od = p / (g.axis[1].out * g.axis[2].out);
-      sums.push_back(Bounded(TermsOf(g, x, w, o, od, oh, ow), bias != nullptr ? static_cast<long double>(bias[o]) : 0, level));
+      const int64_t ow = p % g.axis[2].out, oh = p / g.axis[2].out % g.axis[1].out,
+                    od = p / (g.axis[1].out * g.axis[2].out);
+      sums.push_back(
+          Bounded(TermsOf(g, x, w, o, od, oh, ow), bias != nullptr ? static_cast<long double>(bias[o]) : 0, level));
     }
   }
   return sums;
