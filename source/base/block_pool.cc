@@ -1,9 +1,11 @@
 // Blocks of 256 KiB and more are mapped by themselves and, once free, kept in a list from which the best fitting one is
-// taken. When more than kMaxKept would be kept, those that were freed first go back to the operating system.
+// taken. Those that were freed first go back to the operating system when more than kMaxKept would be kept. When none fits,
+// as much is given back as is mapped anew (down to half of kMaxKept): a change of sizes shall not raise the process's peak.
 #include "base/block_pool.h"
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
@@ -70,23 +72,16 @@ class Pool {
         kept_.erase(best);
         return block;
       }
+      Release(std::max(kMaxKept / 2, kept_bytes_ - std::min(kept_bytes_, size)));
     }
     return Map(size);
   }
 
   void Give(Block block) {
-    std::deque<Block> released;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      kept_.push_back(block);
-      kept_bytes_ += block.size;
-      while (kept_bytes_ > kMaxKept) {
-        kept_bytes_ -= kept_.front().size;
-        released.push_back(kept_.front());
-        kept_.pop_front();
-      }
-    }
-    for (const Block& old : released) ::munmap(old.memory, old.size);
+    std::lock_guard<std::mutex> lock(mutex_);
+    kept_.push_back(block);
+    kept_bytes_ += block.size;
+    Release(kMaxKept);
   }
 
   size_t kept_bytes() {
@@ -95,6 +90,15 @@ class Pool {
   }
 
  private:
+  // Keeps at most `bytes`.
+  void Release(size_t bytes) {
+    while (kept_bytes_ > bytes) {
+      ::munmap(kept_.front().memory, kept_.front().size);
+      kept_bytes_ -= kept_.front().size;
+      kept_.pop_front();
+    }
+  }
+
   std::mutex mutex_;
   std::deque<Block> kept_;  // freed first in front
   size_t kept_bytes_ = 0;

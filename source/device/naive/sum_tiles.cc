@@ -75,6 +75,7 @@ class TileSweep {
   void MakeJobs(int64_t begin, int64_t end);
   void MakeSegments(TileJob* job);
   void MakeOffsets(int64_t k0, int64_t k1);
+  void GatherPointwise(const TileJob& job, int64_t count, double* tile) const;
   void GatherBlock(int64_t k0, int64_t k1);
   void SumBlock(int64_t k0, int64_t k1);
   void StartRows(int64_t out, int rows, double* slab) const;
@@ -171,12 +172,32 @@ void TileSweep::MakeOffsets(int64_t k0, int64_t k1) {
   x_offset_.resize(static_cast<size_t>(k1 - k0));
   w_offset_.resize(static_cast<size_t>(k1 - k0));
   const bool channel_first = pass_.order == TermOrder::kChannelFirst;
+  const int64_t in_volume = pass_.geometry->in_pixels();
   for (int64_t k = k0; k < k1; ++k) {
     const int64_t c = channel_first ? k / taps_ : k % in_;
     const size_t tap = static_cast<size_t>(channel_first ? k % taps_ : k / in_);
     const size_t i = static_cast<size_t>(k - k0);
-    x_offset_[i] = pointwise_ ? c : (c - band_first_) * band_.channel_size() + tap_offsets_[tap];
+    x_offset_[i] = pointwise_ ? c * in_volume : (c - band_first_) * band_.channel_size() + tap_offsets_[tap];
     w_offset_[i] = c * weights_.per_in + kernel_index_[tap];
+  }
+}
+
+// The tile of a pointwise sum straight from the input.
+void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile) const {
+  const AxisPlan& depth = phase_.axis[0];
+  const int64_t z = job.z * depth.stride + depth.taps[0].offset;
+  if (z < 0 || z >= depth.in) {
+    for (int64_t k = 0; k < count; ++k) std::fill_n(tile + k * kTile, job.count, 0.0);
+    return;
+  }
+  const int64_t start = group_ * in_ * pass_.geometry->in_pixels() + z * phase_.axis[1].in * phase_.axis[2].in + job.first;
+  if (job.source.is_double && !pass_.square && job.count % 8 == 0) {  // gather reads whole eights
+    const TileSegment all{0, job.count, 0};
+    kernels_.gather(job.source.f64() + start, x_offset_.data(), count, &all, 1, tile);
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(k)], 1, job.count, pass_.square, tile + k * kTile);
   }
 }
 
@@ -196,24 +217,13 @@ void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
     const BandFiller filler(kernels_, phase_, band_, pass_.sources[static_cast<size_t>(span.image)], pass_.square);
     filler.Fill(group_ * in_ + first, channels, span.z, span.first_row, band + p * plane_size);
   }
-  const AxisPlan& depth = phase_.axis[0];
-  const int64_t in_plane = phase_.axis[1].in * phase_.axis[2].in;
   for (int j = 0; j < num_jobs_; ++j) {
     const TileJob& job = jobs_[j];
     double* tile = x_ + j * kTermBlock * kTile;
     if (!pointwise_) {
       kernels_.gather(band + job.plane * plane_size, x_offset_.data(), count, job.segments, job.num_segments, tile);
     } else {
-      const int64_t z = job.z * depth.stride + depth.taps[0].offset;
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t channel = group_ * in_ + x_offset_[static_cast<size_t>(k)];
-        if (z < 0 || z >= depth.in) {
-          std::fill(tile + k * kTile, tile + k * kTile + job.count, 0.0);
-        } else {
-          WidenRun(kernels_, job.source, (channel * depth.in + z) * in_plane + job.first, 1, job.count, pass_.square,
-                   tile + k * kTile);
-        }
-      }
+      GatherPointwise(job, count, tile);
     }
     if (job.squares) kernels_.add_abs(tile, nullptr, count, abs_x_ + j * kTile);
   }
