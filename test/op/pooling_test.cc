@@ -12,6 +12,8 @@ std::vector<OpCase> pooling_cases() {
       OpCase("Pooling", "average_floor", "1 2 2 2 2 0 0 -1 -1 -1 0 0 0 0").In({1, 1, 3, 3}, one_to_nine).Out({3}),
       OpCase("Pooling", "average_ceil_counts_valid_pixels", "1 2 2 2 2 0 0 -1 -1 -1 1 0 0 0").In({1, 1, 3, 3}, one_to_nine).Out({3, 4.5, 7.5, 9}),
       OpCase("Pooling", "average_pads_not_counted", "1 3 3 2 2 1 1 -1 -1 -1 0 0 0 0").In({1, 1, 3, 3}, one_to_nine).Out({3, 4, 6, 7}),
+      // As large as the input and yet not all of it: the window starts in the padding.
+      OpCase("Pooling", "average_shifted", "1 3 3 5 5 1 1 -1 -1 -1 0 0 0 0").In({1, 1, 3, 3}, one_to_nine).Out({3}),
       OpCase("Pooling", "average_same", "1 2 2 2 2 0 0 -1 -1 0 0 0 0 0").In({1, 1, 3, 3}, one_to_nine).Out({3, 4.5, 7.5, 9}),
       OpCase("Pooling", "average_global", "1 0 0 1 1 0 0").In({1, 2, 1, 2}, {1, 2, 3, 5}).Out({1.5, 4}),
       OpCase("Pooling", "max_global", "0 0 0 1 1 0 0").In({2, 1, 1, 2}, {1, 2, 5, 3}).Out({2, 5}),

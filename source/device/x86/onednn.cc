@@ -25,13 +25,22 @@ using tag = memory::format_tag;
 constexpr auto kF32 = memory::data_type::f32;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-// oneDNN's parallel sections must find one OpenMP thread in every thread that calls it; the setting is per thread.
-void HoldOpenMpToOneThread() {
-  static thread_local bool held = false;
-  if (held) return;
-  omp_set_num_threads(1);
-  held = true;
-}
+// oneDNN's parallel sections must find one OpenMP thread wherever it is called. The setting belongs to the thread,
+// which may be the host program's and use OpenMP itself: it gets its own setting back.
+class OneOpenMpThread {
+ public:
+  OneOpenMpThread() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneOpenMpThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneOpenMpThread(const OneOpenMpThread&) = delete;
+  OneOpenMpThread& operator=(const OneOpenMpThread&) = delete;
+
+ private:
+  int before_;
+};
 
 const dnnl::engine& Engine() {
   static const dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -66,7 +75,7 @@ std::string ErrorText(const char* what, const dnnl::error& e) {
 // A call into oneDNN with its exceptions turned into a Status.
 template <class F>
 Result<OneDnnOp> Guarded(const char* what, F&& make) {
-  HoldOpenMpToOneThread();
+  const OneOpenMpThread hold;
   try {
     return make();
   } catch (const dnnl::error& e) {
@@ -223,7 +232,7 @@ OneDnnOp& OneDnnOp::operator=(OneDnnOp&&) noexcept = default;
 OneDnnOp::~OneDnnOp() = default;
 
 void OneDnnOp::Run(const float* src, float* dst, const float* weights, const float* bias) {
-  HoldOpenMpToOneThread();
+  const OneOpenMpThread hold;
   auto& args = impl_->args;
   Point(&args.at(DNNL_ARG_SRC), src);
   Point(&args.at(DNNL_ARG_DST), dst);

@@ -48,7 +48,8 @@ class PoolingKernel : public Kernel {
     const int64_t rows = params_.h.out, dst_row = params_.w.out * block_;
     const int64_t src_plane = params_.h.in * params_.w.in * block_, dst_plane = rows * dst_row;
     const bool global = params_.average && !params_.h.adaptive && rows == 1 && params_.w.out == 1 &&
-                        params_.h.kernel == params_.h.in && params_.w.kernel == params_.w.in;
+                        params_.h.kernel == params_.h.in && params_.w.kernel == params_.w.in &&
+                        params_.h.pad_begin == 0 && params_.w.pad_begin == 0;
     // Rows of all planes are numbered through, so that few planes and small maps split evenly alike.
     ParallelFor(planes_ * rows, std::max<int64_t>(1, 4096 * rows / std::max<int64_t>(1, src_plane)),
                 [&](int64_t begin, int64_t end) {

@@ -3,6 +3,7 @@
 #include "device/x86/sliced_convolution.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <random>
@@ -182,6 +183,19 @@ TEST(SlicedConvolutionTest, RunsWithFewerThreadsThanItWasMadeFor) {
   conv->Run(x.data(), 0, one.data(), 0);
   EXPECT_EQ(four, one);
   SetNumThreads(0);
+}
+
+// A host program that uses OpenMP keeps its number of threads.
+TEST(SlicedConvolutionTest, LeavesOpenMpAsItWas) {
+  const ConvParams p = ParamsOf(kCases[1]);
+  const auto weights = Random(static_cast<size_t>(p.out_channels * p.in_channels * 9), 2);
+  const std::vector<float> x(static_cast<size_t>(p.in_channels * p.in_h * p.in_w), 0.5f);
+  std::vector<float> y(static_cast<size_t>(p.out_channels * p.out_h * p.out_w));
+  omp_set_num_threads(7);
+  auto conv = SlicedConvolution::Create(1, p, weights.data(), {0, p.in_channels * 9, 9}, nullptr);
+  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+  conv->Run(x.data(), 0, y.data(), 0);
+  EXPECT_EQ(omp_get_max_threads(), 7);
 }
 
 TEST(SlicedConvolutionTest, RefusesReferenceKernels) {
