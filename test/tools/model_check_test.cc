@@ -48,16 +48,16 @@ TEST(ModelCheck, AlignedNetworkExitsZeroAndSaysSo) {
   const std::string folder = TestFolder("check");
   const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --json " + folder + "/r.json --csv " + folder + "/r.csv");
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 22 aligned, 0 grey, 0 wrong, 0 not tested of 22 steps (22 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
   EXPECT_TRUE(Has(run.out, "weights generated")) << run.out;
   EXPECT_TRUE(Has(run.out, "top-1 is the same")) << run.out;
   const Json report = Json::parse(ReadText(folder + "/r.json"));
   const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/check.schema.json"));
   Validate(schema, report, schema, "");
-  EXPECT_EQ(report["runs"][0]["layers"].size(), 22u);
+  EXPECT_EQ(report["runs"][0]["layers"].size(), 23u);
   EXPECT_EQ(report["runs"][0]["first_wrong"], nullptr);
   const std::string csv = ReadText(folder + "/r.csv");
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 23);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 24);
 }
 
 TEST(ModelCheck, GflagsStyleWorks) {
@@ -127,7 +127,7 @@ TEST(ModelCheck, OutputsOnlyAgainstAFile) {
 TEST(ModelCheck, LayerFilesOfWhichNoneExistCompareNothing) {
   const auto run = RunTool("model_check", "-m " + kFaults + " -a " + TestFolder("none") + "/");
   EXPECT_EQ(run.exit_code, 1) << run.out;
-  EXPECT_TRUE(Has(run.out, "0 blobs compared, 0 wrong, 22 without a file")) << run.out;
+  EXPECT_TRUE(Has(run.out, "0 blobs compared, 0 wrong, 23 without a file")) << run.out;
 }
 
 TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
