@@ -54,7 +54,7 @@ struct Lanes {
   }
   static PLUMB_LANES_INLINE Lanes Load(const float* p) {
     Lanes x;
-    PLUMB_EACH_REGISTER x.v[r] = Widened(*reinterpret_cast<const typename Register<kWidth>::Narrow*>(p + r * kWidth));
+    PLUMB_EACH_REGISTER x.v[r] = Widened(p + r * kWidth);
     return x;
   }
   static PLUMB_LANES_INLINE Lanes All(double value) {
@@ -63,8 +63,7 @@ struct Lanes {
     return x;
   }
   // GCC 12 converts with one instruction when it is written lane by lane, and in two halves otherwise.
-  template <class N>
-  static PLUMB_LANES_INLINE V Widened(const N& n) {
+  static PLUMB_LANES_INLINE V Widened(const float* n) {
     if constexpr (kWidth == 2) {
       return V{n[0], n[1]};
     } else if constexpr (kWidth == 4) {
