@@ -5,20 +5,10 @@
 #include "op/gather.h"
 #include "op/squeeze.h"
 #include "plumb/plumb.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
-
-Layer MakeLayer(OpKind kind, std::string name, std::vector<std::string> in, std::vector<std::string> out) {
-  Layer layer;
-  layer.kind = kind;
-  layer.type = GetOp(kind).name;
-  layer.name = std::move(name);
-  layer.inputs = std::move(in);
-  layer.outputs = std::move(out);
-  layer.param = GetOp(kind).make_param();
-  return layer;
-}
 
 Tensor Ints(Shape shape, std::vector<int32_t> values) {
   Tensor t = Tensor::Create(DType::kI32, shape).value();

@@ -6,20 +6,10 @@
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/plumb.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
-
-Layer MakeLayer(OpKind kind, std::string name, std::vector<std::string> in, std::vector<std::string> out) {
-  Layer layer;
-  layer.kind = kind;
-  layer.type = GetOp(kind).name;
-  layer.name = std::move(name);
-  layer.inputs = std::move(in);
-  layer.outputs = std::move(out);
-  layer.param = GetOp(kind).make_param();
-  return layer;
-}
 
 // x -> ReLU a -> Add(a, x) b -> Concat(a, b) c
 std::shared_ptr<Graph> SmallGraph() {
