@@ -3,6 +3,8 @@
 // as much is given back as is mapped anew (down to half of kMaxKept): a change of sizes shall not raise the process's peak.
 #include "base/block_pool.h"
 
+#include <unistd.h>
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -107,6 +109,9 @@ class Pool {
 }  // namespace
 
 std::shared_ptr<void> AllocateBlock(size_t bytes) {
+  // More than the machine has would be granted on credit and end in the out-of-memory killer.
+  static const size_t physical = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > physical) return nullptr;
   if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;
   if (kPool && bytes >= kMinPooled) {
     const Block block = Pool::Get().Take(RoundUp(bytes, kPage));

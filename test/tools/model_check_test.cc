@@ -86,6 +86,7 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " --frobnicate", {2, "--frobnicate"}},
       {"-m " + faults + " --shape nope=1,3,8,8", {2, "'nope'"}},
       {"-m " + faults + " --shape data=1,x", {2, "expected NAME=1,3,224,224"}},
+      {"-m " + faults + " --shape data=1,3,500000,100000", {2, "no memory for a tensor [1,3,500000,100000]"}},
       {"-m " + faults + " -i nowhere.npy", {2, "nowhere.npy"}},
       {"-m " + faults + " --input-range 3,1", {2, "LO,HI"}},
       {"-m " + faults + " --max-isa MMX", {2, "MMX"}},

@@ -19,10 +19,10 @@ int ExitCodeOf(const Status& status) {
     case StatusCode::kInvalidArgument:
     case StatusCode::kNotSupported:
     case StatusCode::kNotFound:
-    case StatusCode::kCorruptModel: return kExitUsage;
+    case StatusCode::kCorruptModel:
+    case StatusCode::kOutOfMemory: return kExitUsage;  // a model or shape too large for this machine
     case StatusCode::kIoError:
     case StatusCode::kDeviceError:
-    case StatusCode::kOutOfMemory:
     case StatusCode::kInternal: return kExitFailure;
   }
   return kExitFailure;

@@ -49,7 +49,7 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load() const {
 
 std::string ModelOptions::DescribeWeights(const Graph& graph) const {
   if (graph.weights_generated) return std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(seed);
-  return Files().weights.empty() ? "from the tnnmodel beside it" : "from " + Files().weights;
+  return graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
 }
 
 void RunOptions::AddTo(CommandLine* c) {
