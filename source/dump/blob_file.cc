@@ -72,11 +72,21 @@ Status PutText(const Tensor& tensor, TextStyle style, Sink* sink) {
   return Status::Ok();
 }
 
-Status PutRaw(const Tensor& tensor, Sink* sink) {
+// Measures and puts piece by piece, while a piece is in the second-level cache; `sink` may be null.
+Status PutRaw(const Tensor& tensor, Sink* sink, BlobFileResult* result) {
   const char* data = static_cast<const char*>(tensor.raw());
+  const bool floats = tensor.dtype() == DType::kF32;
+  FloatStatistics statistics;
+  Checksum values;
   for (size_t begin = 0; begin < tensor.bytes(); begin += kRawPiece) {
-    PLUMB_RETURN_IF_ERROR(sink->Put(data + begin, std::min(kRawPiece, tensor.bytes() - begin)));
+    const size_t size = std::min(kRawPiece, tensor.bytes() - begin);
+    if (floats)
+      statistics.Add(reinterpret_cast<const float*>(data + begin), static_cast<int64_t>(size / sizeof(float)));
+    values.Add(data + begin, size);
+    if (sink != nullptr) PLUMB_RETURN_IF_ERROR(sink->Put(data + begin, size));
   }
+  result->statistics = floats ? statistics.Finish() : ComputeStatistics(tensor);
+  result->values_checksum = values.Text();
   return Status::Ok();
 }
 
@@ -84,21 +94,19 @@ Status PutRaw(const Tensor& tensor, Sink* sink) {
 
 Status WriteBlobFile(const Tensor& tensor, const std::string& path, DumpOptions::Format format, bool zstd,
                      BlobFileResult* result) {
-  result->statistics = ComputeStatistics(tensor);
-  result->values_checksum = ChecksumOf(tensor.raw(), tensor.bytes());
+  using Format = DumpOptions::Format;
+  const bool text = format == Format::kText || format == Format::kTextFixed9;
+  if (text || path.empty()) PLUMB_RETURN_IF_ERROR(PutRaw(tensor, nullptr, result));
   if (path.empty()) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   Sink sink(&file, zstd);
-  switch (format) {
-    case DumpOptions::Format::kText: PLUMB_RETURN_IF_ERROR(PutText(tensor, TextStyle::kShortest, &sink)); break;
-    case DumpOptions::Format::kTextFixed9: PLUMB_RETURN_IF_ERROR(PutText(tensor, TextStyle::kFixed9, &sink)); break;
-    case DumpOptions::Format::kNpy: {
-      const std::string header = NpyHeader(tensor.dtype(), tensor.shape());
-      PLUMB_RETURN_IF_ERROR(sink.Put(header.data(), header.size()));
-      PLUMB_RETURN_IF_ERROR(PutRaw(tensor, &sink));
-      break;
-    }
-    case DumpOptions::Format::kRaw: PLUMB_RETURN_IF_ERROR(PutRaw(tensor, &sink)); break;
+  if (text) {
+    const TextStyle style = format == Format::kText ? TextStyle::kShortest : TextStyle::kFixed9;
+    PLUMB_RETURN_IF_ERROR(PutText(tensor, style, &sink));
+  } else {
+    const std::string header = format == Format::kNpy ? NpyHeader(tensor.dtype(), tensor.shape()) : "";
+    PLUMB_RETURN_IF_ERROR(sink.Put(header.data(), header.size()));
+    PLUMB_RETURN_IF_ERROR(PutRaw(tensor, &sink, result));
   }
   PLUMB_RETURN_IF_ERROR(sink.Finish(result));
   return file.Commit();

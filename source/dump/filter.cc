@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "format/tnn/types.h"
 #include "op/op.h"
 
 namespace plumb {
@@ -205,7 +206,8 @@ bool MatchesGlob(std::string_view pattern, std::string_view text) {
 Result<TypeFilter> TypeFilter::Parse(std::string_view text) {
   TypeFilter filter;
   for (const std::string& part : SplitAtCommas(text)) {
-    const OpDef* op = FindOp(part);
+    const auto type = tnn::FindLayerType(part);  // our names, and all that TNN's files use for them
+    const OpDef* op = type ? type->op : nullptr;
     if (op == nullptr) {
       std::string known;
       for (const OpDef& def : AllOps()) known += std::string(known.empty() ? "" : ", ") + def.name;

@@ -78,18 +78,9 @@ void CountDistinct(const float* values, int64_t count, DistinctCounter* counter)
 }
 
 Statistics OfFloats(const float* values, int64_t count) {
-  Statistics result;
-  Merger merger;
-  DistinctCounter distinct;
-  float scratch[kPiece];
-  for (int64_t begin = 0; begin < count; begin += kPiece) {
-    const int64_t size = std::min(kPiece, count - begin);
-    AddFloats(values + begin, size, scratch, &merger, &result);
-    CountDistinct(values + begin, size, &distinct);
-  }
-  merger.Finish(&result);
-  result.distinct = distinct.count();
-  return result;
+  FloatStatistics statistics;
+  statistics.Add(values, count);
+  return statistics.Finish();
 }
 
 template <float (*Convert)(uint16_t)>
@@ -206,6 +197,31 @@ void DistinctCounter::Add(uint64_t value) {
   used_[slot] = true;
   slots_[slot] = value;
   ++count_;
+}
+
+struct FloatStatistics::State {
+  Statistics result;
+  Merger merger;
+  DistinctCounter distinct;
+  float scratch[kPiece];
+};
+
+FloatStatistics::FloatStatistics() : state_(std::make_unique<State>()) {}
+FloatStatistics::~FloatStatistics() = default;
+
+void FloatStatistics::Add(const float* values, int64_t count) {
+  state_->result.count += count;
+  for (int64_t begin = 0; begin < count; begin += kPiece) {
+    const int64_t size = std::min(kPiece, count - begin);
+    AddFloats(values + begin, size, state_->scratch, &state_->merger, &state_->result);
+    CountDistinct(values + begin, size, &state_->distinct);
+  }
+}
+
+Statistics FloatStatistics::Finish() {
+  state_->merger.Finish(&state_->result);
+  state_->result.distinct = state_->distinct.count();
+  return state_->result;
 }
 
 Statistics ComputeStatistics(const Tensor& tensor) {

@@ -9,6 +9,7 @@
 #define PLUMB_DUMP_STATISTICS_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "plumb/tensor.h"
 
@@ -35,6 +36,21 @@ struct Statistics {
 };
 
 Statistics ComputeStatistics(const Tensor& tensor);
+
+// The same for f32 values that come in pieces, so that whoever streams them reads them from memory once.
+class FloatStatistics {
+ public:
+  FloatStatistics();
+  ~FloatStatistics();
+  FloatStatistics(const FloatStatistics&) = delete;
+  FloatStatistics& operator=(const FloatStatistics&) = delete;
+  void Add(const float* values, int64_t count);
+  Statistics Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Counts different values up to kMaxDistinct; a run of the same value costs one comparison each.
 class DistinctCounter {

@@ -54,6 +54,7 @@ TEST(Filter, Types) {
   EXPECT_TRUE(TypeFilter::Parse("").value().Takes("ReLU"));
   EXPECT_TRUE(TypeFilter::Parse("ReLU, Add").value().Takes("Add"));
   EXPECT_FALSE(TypeFilter::Parse("ReLU").value().Takes("Add"));
+  EXPECT_TRUE(TypeFilter::Parse("QuantizedConvolution").value().Takes("Convolution"));  // TNN's alias
   const Status bad = TypeFilter::Parse("Relu7").status();
   EXPECT_EQ(bad.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(bad.message().find("Concat"), std::string::npos);
