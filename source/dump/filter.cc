@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 // libstdc++'s regular expressions recurse once per character and would run out of stack on names of some 10^5 bytes.
-constexpr size_t kMaxRegexName = 4096;
+constexpr size_t kMaxRegexName = 1024;
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

@@ -209,7 +209,8 @@ Status ReadFile(const Json& json, DumpedBlob* blob) {
   if (!parsed) return Status::CorruptModel("file '" + blob->file + "' has the unknown dtype '" + dtype + "'");
   blob->dtype = *parsed;
   blob->shape = Shape(json.at("shape").get<std::vector<int64_t>>());
-  PLUMB_RETURN_IF_ERROR(blob->shape.Validate().AddContext("file '" + blob->file + "'"));
+  const Status shape = blob->shape.Validate();
+  if (!shape.ok()) return Status::CorruptModel("file '" + blob->file + "': " + shape.message());
   blob->constant = json.at("constant").get<bool>();
   blob->device = json.at("device").get<std::string>();
   blob->layout = json.at("layout").get<std::string>();
@@ -271,9 +272,13 @@ Status WriteManifest(const std::string& path, const Manifest& manifest) {
 
 Result<Manifest> ReadManifest(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, plumb::ReadFile(path, kMaxManifestBytes));
+  return ParseManifest(bytes.text(), path);
+}
+
+Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
   Manifest manifest;
   try {
-    const Json json = Json::parse(bytes.text());
+    const Json json = Json::parse(text);
     PLUMB_RETURN_IF_ERROR(ReadBody(json, &manifest).AddContext("manifest '" + path + "'"));
   } catch (const nlohmann::json::exception& error) {
     return Status::CorruptModel("manifest '" + path + "' cannot be read: " + error.what());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dump/statistics.h"
@@ -87,6 +88,8 @@ struct Manifest {
 Status WriteManifest(const std::string& path, const Manifest& manifest);
 // CorruptModel names the file and the field.
 Result<Manifest> ReadManifest(const std::string& path);
+// The same from memory; `path` stands in errors.
+Result<Manifest> ParseManifest(std::string_view text, const std::string& path);
 
 // The description beside input_ref_data.dat.
 Status WriteIoDescription(const std::string& path, const std::string& data_file, const std::vector<IoTensor>& tensors);

@@ -62,6 +62,7 @@ class DumpObserver : public Observer {
   bool Wants(const StepInfo& step, int forward) override { return writing_ && selection_.steps.count(&step) != 0; }
 
   Status ForwardBegin(int forward) override {
+    opened_ = false;
     writing_ = false;
     saving_ = false;
     entries_.clear();

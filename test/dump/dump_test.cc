@@ -99,6 +99,30 @@ TEST_F(Dump, ReaderNoticesAChangedFile) {
   EXPECT_EQ(DumpReader::Load(reader.entries()[0]).status().code(), StatusCode::kCorruptModel);
 }
 
+TEST_F(Dump, BrokenManifestsAreRefused) {
+  Run(options_);
+  const std::string path = options_.folder + "/manifest.json";
+  const std::string good(ReadFile(path)->text());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string bad = good;
+    const size_t at = bad.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    bad.replace(at, from.size(), to);
+    ASSERT_TRUE(WriteFile(path, bad).ok());
+    const Status status = DumpReader::Open(options_.folder).status();
+    EXPECT_TRUE(status.code() == StatusCode::kCorruptModel || status.code() == StatusCode::kNotSupported) << to;
+    EXPECT_NE(status.message().find(path), std::string::npos) << status.message();
+  };
+  refused("\"files\"", "\"flies\"");
+  refused("\"version\": 1", "\"version\": 2");
+  refused("\"slot\":0", "\"slot\":\"0\"");
+  refused("\"shape\":[1,2,1,2]", "\"shape\":[1,-2,1,2]");
+  refused("\"dtype\":\"f32\"", "\"dtype\":\"f33\"");
+  refused("\"file\":\"", "\"file\":\"../");
+  refused("\"plumb-dump\"", "\"plumb-dumb\"");
+  for (size_t size : {size_t{0}, size_t{1}, good.size() / 2, good.size() - 3}) refused(good.substr(size), "");
+}
+
 TEST_F(Dump, ReaderTakesTnnsFolders) {
   std::filesystem::create_directories(folder_ / "tnn");
   ASSERT_TRUE(WriteFile(folder_ / "tnn/00003-a_b-out-1-x_0-dims-1-2.txt", "0.500000000\n-1.000000000\n").ok());
