@@ -92,6 +92,20 @@ TEST_F(BlobDiff, DumpsOfTwoFormatsAndOfTnn) {
   EXPECT_NE(tnn.out.find("21 aligned, 0 wrong"), std::string::npos) << tnn.out;
 }
 
+// The same place holds the same value on every device, inputs included (which a later kernel may overwrite).
+TEST_F(BlobDiff, DumpsOfTwoDevices) {
+  for (const std::string device : {"NAIVE", "X86"}) {
+    const CommandResult run =
+        RunTool("model_run", "-m " + kModel + " -d " + device + " -ic 1",
+                "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
+    if (run.exit_code == 3) GTEST_SKIP() << run.out;
+    ASSERT_EQ(run.exit_code, 0) << run.out;
+  }
+  const CommandResult result = Diff(At("NAIVE") + " " + At("X86") + " --atol 1e-4 --quiet");
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_NE(result.out.find(" 0 only in B"), std::string::npos) << result.out;
+}
+
 TEST_F(BlobDiff, NothingInCommonIsNotFine) {
   std::filesystem::create_directories(At("x"));
   std::filesystem::create_directories(At("y"));
