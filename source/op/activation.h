@@ -27,7 +27,8 @@ struct SeluParam : ParamBase<SeluParam> {
   }
 };
 
-// HardSigmoid: y = clip(alpha * x + beta, 0, 1). HardSwish: y = x0 * clip(alpha * x1 + beta, 0, 1), with one input x1 = x0.
+// HardSigmoid: y = clip(alpha * x + beta, 0, 1). HardSwish: y = x0 * clip(alpha * x1 + beta, 0, 1), with one input x1 =
+// x0.
 struct HardParam : ParamBase<HardParam> {
   float alpha = 1;
   float beta = 0;

@@ -27,8 +27,9 @@ Status Infer(ShapeContext& context) {
 
 Status CheckCount(const char* slot, const Tensor& tensor, const Range& range, const Shape& input) {
   if (tensor.NumElements() == 1 || tensor.NumElements() == range.count) return Status::Ok();
-  return Status::CorruptModel(std::string(slot) + " expects 1 or " + std::to_string(range.count) + " values for the input " +
-                              input.ToString() + ", found " + std::to_string(tensor.NumElements()));
+  return Status::CorruptModel(std::string(slot) + " expects 1 or " + std::to_string(range.count) +
+                              " values for the input " + input.ToString() + ", found " +
+                              std::to_string(tensor.NumElements()));
 }
 
 void AddSpec(const Layer& layer, const char* slot, int64_t count, ResourceSpec::Fill fill, bool required,
@@ -45,7 +46,8 @@ Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vecto
   }
   // Given coefficients without a bias mean no bias; it is drawn together with the scale or not at all.
   const bool drawn = layer.Resource("scale") == nullptr;
-  if (layer.kind == OpKind::kScale && !ParamOf<ScaleParam>(layer).bias_term && layer.Resource("bias") == nullptr) return Status::Ok();
+  if (layer.kind == OpKind::kScale && !ParamOf<ScaleParam>(layer).bias_term && layer.Resource("bias") == nullptr)
+    return Status::Ok();
   AddSpec(layer, "bias", range.count, ResourceSpec::kSmall, drawn, specs);
   return Status::Ok();
 }

@@ -8,7 +8,8 @@ Status Infer(ShapeContext& context) {
   const Shape& in = context.shape(0);
   const DType dtype = context.inputs[0].dtype;
   if (dtype != DType::kI32 && dtype != DType::kI64) PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
-  if (p.mode != 0 && p.mode != 1) return Status::InvalidArgument("mode " + std::to_string(p.mode) + " is not 0 (min) or 1 (max)");
+  if (p.mode != 0 && p.mode != 1)
+    return Status::InvalidArgument("mode " + std::to_string(p.mode) + " is not 0 (min) or 1 (max)");
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, in.rank()));
   if (in[axis] == 0 || in[axis] > INT32_MAX) {
     return Status::InvalidArgument("axis " + std::to_string(p.axis) + " of " + in.ToString() + " has no i32 index");

@@ -12,8 +12,8 @@ Status Infer(ShapeContext& context) {
   }
   if (context.inputs.size() == 2) {
     if (context.inputs[0].dtype != context.inputs[1].dtype) {
-      return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(context.inputs[0].dtype) +
-                                     " and " + DTypeName(context.inputs[1].dtype));
+      return Status::InvalidArgument(std::string("operands have different dtypes: ") +
+                                     DTypeName(context.inputs[0].dtype) + " and " + DTypeName(context.inputs[1].dtype));
     }
     PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
     context.SetAll(context.inputs[0].dtype, out);
@@ -86,7 +86,8 @@ Result<Shape> ConstantOperandShape(const Tensor& element, const Shape& input) {
     return Shape(dims);
   }
   if (BroadcastShapes(input, element.shape()).ok()) return element.shape();
-  return Status::InvalidArgument("a constant operand " + element.shape().ToString() + " does not broadcast against " + input.ToString());
+  return Status::InvalidArgument("a constant operand " + element.shape().ToString() + " does not broadcast against " +
+                                 input.ToString());
 }
 
 OpDef DefineAdd() { return Define<ResourceSpec::kSmall>(); }

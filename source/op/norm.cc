@@ -8,8 +8,9 @@ Status Infer(ShapeContext& context) {
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     const BlobInfo& coefficients = context.inputs[i];
     if (coefficients.dtype != context.inputs[0].dtype) {
-      return Status::InvalidArgument(std::string("input ") + std::to_string(i) + " is " + DTypeName(coefficients.dtype) +
-                                     ", expected " + DTypeName(context.inputs[0].dtype) + " like the blob to normalise");
+      return Status::InvalidArgument(std::string("input ") + std::to_string(i) + " is " +
+                                     DTypeName(coefficients.dtype) + ", expected " +
+                                     DTypeName(context.inputs[0].dtype) + " like the blob to normalise");
     }
     if (coefficients.shape.NumElements() != shape.gammas()) {
       return Status::InvalidArgument("input " + std::to_string(i) + " expects " + std::to_string(shape.gammas()) +
@@ -49,8 +50,8 @@ OpDef Define() {
 Result<NormShape> ResolveChannels(const Shape& input, int64_t group, double eps) {
   if (input.rank() < 2) return Status::InvalidArgument("expects an input of rank 2 or more, found " + input.ToString());
   if (group <= 0 || input[1] % group != 0) {
-    return Status::InvalidArgument("group " + std::to_string(group) + " does not divide the " + std::to_string(input[1]) +
-                                   " channels of " + input.ToString());
+    return Status::InvalidArgument("group " + std::to_string(group) + " does not divide the " +
+                                   std::to_string(input[1]) + " channels of " + input.ToString());
   }
   NormShape shape;
   shape.groups = group;
@@ -68,9 +69,11 @@ Result<NormShape> ResolveNorm(const Layer& layer, const Shape& input) {
   if (layer.kind == OpKind::kInstBatchNormCxx) {
     const auto& p = ParamOf<InstBatchNormParam>(layer);
     if (p.channels != 0 && p.channels != input.DimOrOne(1)) {
-      return Status::InvalidArgument("channels is " + std::to_string(p.channels) + ", but the input is " + input.ToString());
+      return Status::InvalidArgument("channels is " + std::to_string(p.channels) + ", but the input is " +
+                                     input.ToString());
     }
-    if (input.DimOrOne(1) == 0) return Status::InvalidArgument("an input without channels cannot be normalised: " + input.ToString());
+    if (input.DimOrOne(1) == 0)
+      return Status::InvalidArgument("an input without channels cannot be normalised: " + input.ToString());
     return ResolveChannels(input, input.DimOrOne(1), static_cast<double>(p.eps));
   }
   if (layer.kind == OpKind::kGroupNorm) {

@@ -1,7 +1,8 @@
-// Normalisations: y = gamma * (x - mean) / sqrt(variance + eps) + beta, the variance divided by the count (not count - 1).
+// Normalisations: y = gamma * (x - mean) / sqrt(variance + eps) + beta, the variance divided by the count (not count -
+// 1).
 //   InstBatchNormCxx  over the spatial dims of each channel; gamma and beta are its resources "scale" and "bias"
-//   GroupNorm         over each of `group` equal parts of the channels with their spatial dims; gamma and beta per channel
-//   LayerNorm         over the last reduce_dims_size dims; gamma and beta per element of those dims
+//   GroupNorm         over each of `group` equal parts of the channels with their spatial dims; gamma and beta per
+//   channel LayerNorm         over the last reduce_dims_size dims; gamma and beta per element of those dims
 // GroupNorm's and LayerNorm's gamma and beta are input blobs 1 and 2; an absent one counts as ones or zeros.
 #ifndef PLUMB_OP_NORM_H_
 #define PLUMB_OP_NORM_H_

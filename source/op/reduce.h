@@ -1,6 +1,6 @@
 // ReduceSum, Mean, Max, Min, Prod, L1, L2, SumSquare, LogSum, LogSumExp over any axes; no axis means all.
-// Sum, Max, Min, Prod, L1 and SumSquare carry i32 and i64 too (wrapping around). Of nothing Sum is 0, Prod 1, Max -infinity,
-// Min infinity, Mean NaN. LogSumExp is shifted by the maximum, so it does not overflow.
+// Sum, Max, Min, Prod, L1 and SumSquare carry i32 and i64 too (wrapping around). Of nothing Sum is 0, Prod 1, Max
+// -infinity, Min infinity, Mean NaN. LogSumExp is shifted by the maximum, so it does not overflow.
 #ifndef PLUMB_OP_REDUCE_H_
 #define PLUMB_OP_REDUCE_H_
 

@@ -1,5 +1,5 @@
-// Element-wise operators without parameters: y = f(x), any shape, float blobs. Those that make sense for whole numbers (ReLU,
-// Abs, Neg, Sign) take i32 and i64 too. The functions stand in device/naive/unary.def.
+// Element-wise operators without parameters: y = f(x), any shape, float blobs. Those that make sense for whole numbers
+// (ReLU, Abs, Neg, Sign) take i32 and i64 too. The functions stand in device/naive/unary.def.
 #include "op/op.h"
 
 namespace plumb {

@@ -14,7 +14,8 @@ void AddValues(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Selu", "default_constants").In({2}, {1, -inf}).Out({1.05070102, -1.75809933}));
   cases->push_back(OpCase("HardSigmoid", "values", "0.25 0.5").In({5}, {-3, -1, 0, 1, 3}).Out({0, 0.25, 0.5, 0.75, 1}));
   cases->push_back(OpCase("HardSwish", "values", "0.25 0.5").In({5}, {-3, -1, 0, 1, 3}).Out({0, -0.25, 0, 0.75, 3}));
-  cases->push_back(OpCase("HardSwish", "gate", "0.25 0.5").In({1, 2, 2}, {1, 2, 3, 4}).In({1, 2, 1}, {1, 7}).Out({0.75, 1.5, 3, 4}));
+  cases->push_back(
+      OpCase("HardSwish", "gate", "0.25 0.5").In({1, 2, 2}, {1, 2, 3, 4}).In({1, 2, 1}, {1, 7}).Out({0.75, 1.5, 3, 4}));
   cases->push_back(OpCase("Clip", "values", "-1 2").In({5}, {-3, -1, 0.5, 7, NAN}).Out({-1, -1, 0.5, 2, NAN}));
   cases->push_back(OpCase("Clip", "empty_limits_are_zero").In({3}, {-3, 0, 7}).Out({0, 0, 0}));
   cases->push_back(OpCase("Clip", "minimum_above_maximum", "5 2").In({3}, {0, 3, 9}).Out({2, 2, 2}));

@@ -6,10 +6,22 @@ namespace plumb {
 
 std::vector<OpCase> affine_cases() {
   return {
-      OpCase("BatchNormCxx", "values").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Weight("bias", {2}, {0.5, -1}).Out({2.5, 4.5, 29, 39}),
+      OpCase("BatchNormCxx", "values")
+          .In({1, 2, 2}, {1, 2, 3, 4})
+          .Weight("scale", {2}, {2, 10})
+          .Weight("bias", {2}, {0.5, -1})
+          .Out({2.5, 4.5, 29, 39}),
       OpCase("BatchNormCxx", "no_bias").In({1, 2, 1, 1}, {3, 4}).Weight("scale", {2}, {2, 10}).Out({6, 40}),
-      OpCase("BatchNormCxx", "shared").In({1, 2, 1, 1}, {3, 4}).Weight("scale", {1}, {2}).Weight("bias", {1}, {1}).Out({7, 9}),
-      OpCase("BatchNormCxx", "specials").In({1, 1, 3}, {NAN, INFINITY, -INFINITY}).Weight("scale", {1}, {-2}).Weight("bias", {1}, {1}).Out({NAN, -INFINITY, INFINITY}),
+      OpCase("BatchNormCxx", "shared")
+          .In({1, 2, 1, 1}, {3, 4})
+          .Weight("scale", {1}, {2})
+          .Weight("bias", {1}, {1})
+          .Out({7, 9}),
+      OpCase("BatchNormCxx", "specials")
+          .In({1, 1, 3}, {NAN, INFINITY, -INFINITY})
+          .Weight("scale", {1}, {-2})
+          .Weight("bias", {1}, {1})
+          .Out({NAN, -INFINITY, INFINITY}),
       OpCase("BatchNormCxx", "rank_2").In({3, 17}),
       OpCase("BatchNormCxx", "rank_4").In({2, 19, 7, 9}),
       OpCase("BatchNormCxx", "rank_5").In({1, 3, 2, 5, 3}),
@@ -18,10 +30,17 @@ std::vector<OpCase> affine_cases() {
       OpCase("BatchNormCxx", "wide").In({2, 5, 7, 3}, Regime::kWide),
       OpCase("BatchNormCxx", "empty").In({0, 5, 7}).OutShape({0, 5, 7}),
       OpCase("BatchNormCxx", "i32").In({1, 2}, Regime::kInts, DType::kI32).Refused("expects a float blob"),
-      OpCase("Scale", "channels", "1 1 1").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Weight("bias", {2}, {0.5, -1}).Out({2.5, 4.5, 29, 39}),
+      OpCase("Scale", "channels", "1 1 1")
+          .In({1, 2, 2}, {1, 2, 3, 4})
+          .Weight("scale", {2}, {2, 10})
+          .Weight("bias", {2}, {0.5, -1})
+          .Out({2.5, 4.5, 29, 39}),
       OpCase("Scale", "no_bias", "1 1 0").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
       OpCase("Scale", "axis_0", "0 1 0").In({2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
-      OpCase("Scale", "to_the_end", "1 -1 0").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2, 2}, {1, 10, 100, 1000}).Out({1, 20, 300, 4000}),
+      OpCase("Scale", "to_the_end", "1 -1 0")
+          .In({1, 2, 2}, {1, 2, 3, 4})
+          .Weight("scale", {2, 2}, {1, 10, 100, 1000})
+          .Out({1, 20, 300, 4000}),
       OpCase("Scale", "last_axis", "-1 1 1").In({2, 3, 7}),
       OpCase("Scale", "two_axes", "1 2 1").In({2, 3, 5, 7}),
       OpCase("Scale", "rank_4", "1 1 1").In({2, 19, 7, 9}),

@@ -23,7 +23,8 @@ void AddValues(std::vector<OpCase>* cases) {
   cases->push_back(Pair("Maximum", "values", {3, -2, NAN, 1}, {2, 4, 0, NAN}).Out({3, 4, NAN, NAN}));
   cases->push_back(Pair("Minimum", "values", {3, -2, NAN, 1}, {2, 4, 0, NAN}).Out({2, -2, NAN, NAN}));
   cases->push_back(Pair("SquaredDifference", "values", {3, -2, inf}, {2, 4, 0}).Out({1, 36, inf}));
-  cases->push_back(Pair("PlumbPow", "values", {2, 9, -2, -8, 0, 0, NAN}, {10, 0.5, 3, 1.0 / 3, 0, -1, 0}).Out({1024, 3, -8, NAN, 1, inf, 1}));
+  cases->push_back(Pair("PlumbPow", "values", {2, 9, -2, -8, 0, 0, NAN}, {10, 0.5, 3, 1.0 / 3, 0, -1, 0})
+                       .Out({1024, 3, -8, NAN, 1, inf, 1}));
 }
 
 void AddWholeNumbers(std::vector<OpCase>* cases) {
@@ -37,33 +38,64 @@ void AddWholeNumbers(std::vector<OpCase>* cases) {
   cases->push_back(Pair("SquaredDifference", "i32_wraps", {kLow, 3}, {kHigh, -4}, i32).Out({1, 49}, 0));
   cases->push_back(Pair("PlumbPow", "i32", {3, 2, -1, 5, 2}, {4, 31, -3, -1, 0}, i32).Out({81, kLow, -1, 0, 1}, 0));
   for (const char* op : {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference"}) {
-    cases->push_back(OpCase(op, "i64_extremes").In({5, 7}, Regime::kExtremes, DType::kI64).In({5, 7}, Regime::kExtremes, DType::kI64).Seed(2));
-    cases->push_back(OpCase(op, "i32_extremes_broadcast").In({3, 1, 7}, Regime::kExtremes, DType::kI32).In({5, 1}, Regime::kExtremes, DType::kI32).Seed(3));
+    cases->push_back(OpCase(op, "i64_extremes")
+                         .In({5, 7}, Regime::kExtremes, DType::kI64)
+                         .In({5, 7}, Regime::kExtremes, DType::kI64)
+                         .Seed(2));
+    cases->push_back(OpCase(op, "i32_extremes_broadcast")
+                         .In({3, 1, 7}, Regime::kExtremes, DType::kI32)
+                         .In({5, 1}, Regime::kExtremes, DType::kI32)
+                         .Seed(3));
   }
   cases->push_back(OpCase("Mul", "i64_constant").In({2, 3}, Regime::kInts, DType::kI64).Weight("element", {1}, {-3}));
 }
 
 void AddConstants(std::vector<OpCase>* cases) {
   const std::vector<double> x = {1, 2, 3, 4};
-  cases->push_back(OpCase("Add", "constant_scalar").In({1, 2, 1, 2}, x).Weight("element", {1}, {0.5}).Out({1.5, 2.5, 3.5, 4.5}));
-  cases->push_back(OpCase("Mul", "constant_per_channel", "1").In({1, 2, 1, 2}, x).Weight("element", {2}, {10, 100}).Out({10, 20, 300, 400}));
-  cases->push_back(OpCase("Sub", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {2}, {10, 100}).Out({9, 8, 97, 96}));
-  cases->push_back(OpCase("Div", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {1}, {12}).Out({12, 6, 4, 3}));
-  cases->push_back(OpCase("Maximum", "constant_full").In({1, 2, 1, 2}, x).Weight("element", {4}, {2, 1, 9, 0}).Out({2, 2, 9, 4}));
-  cases->push_back(OpCase("Sub", "constant_per_column").In({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}).Weight("element", {3}, {1, 2, 3}).Out({0, 0, 0, 3, 3, 3}));
+  cases->push_back(
+      OpCase("Add", "constant_scalar").In({1, 2, 1, 2}, x).Weight("element", {1}, {0.5}).Out({1.5, 2.5, 3.5, 4.5}));
+  cases->push_back(OpCase("Mul", "constant_per_channel", "1")
+                       .In({1, 2, 1, 2}, x)
+                       .Weight("element", {2}, {10, 100})
+                       .Out({10, 20, 300, 400}));
+  cases->push_back(
+      OpCase("Sub", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {2}, {10, 100}).Out({9, 8, 97, 96}));
+  cases->push_back(
+      OpCase("Div", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {1}, {12}).Out({12, 6, 4, 3}));
+  cases->push_back(
+      OpCase("Maximum", "constant_full").In({1, 2, 1, 2}, x).Weight("element", {4}, {2, 1, 9, 0}).Out({2, 2, 9, 4}));
+  cases->push_back(OpCase("Sub", "constant_per_column")
+                       .In({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})
+                       .Weight("element", {3}, {1, 2, 3})
+                       .Out({0, 0, 0, 3, 3, 3}));
   cases->push_back(OpCase("Add", "constant_with_dims").In({2, 3, 4}).Weight("element", {3, 1}).OutShape({2, 3, 4}));
-  cases->push_back(OpCase("Add", "constant_of_higher_rank").In({3, 4}).Weight("element", {2, 1, 4}).OutShape({2, 3, 4}));
+  cases->push_back(
+      OpCase("Add", "constant_of_higher_rank").In({3, 4}).Weight("element", {2, 1, 4}).OutShape({2, 3, 4}));
   cases->push_back(OpCase("Mul", "constant_drawn").In({2, 5, 3, 7}));
   cases->push_back(OpCase("PlumbPow", "constant_exponent").In({2, 5, 3}, Regime::kPositive).Const({1}, {2.5}));
-  cases->push_back(OpCase("Add", "known_i32").Const({2}, {1, 2147483647}, DType::kI32).Const({2, 1}, {1, -1}, DType::kI32).Out({2, -2147483648.0, 0, 2147483646}, 0));
-  cases->push_back(OpCase("Sub", "known_i64").Const({3}, {2, 3, 4}, DType::kI64).Const({}, {-5}, DType::kI64).Out({7, 8, 9}, 0));
-  cases->push_back(OpCase("Mul", "known_i64").Const({3}, {2, 3, 4}, DType::kI64).Const({}, {-5}, DType::kI64).Out({-10, -15, -20}, 0));
-  cases->push_back(OpCase("Div", "known_i64").Const({4}, {7, -7, 7, 6}, DType::kI64).Const({4}, {2, 2, 0, -1}, DType::kI64).Out({3, -3, 0, -6}, 0));
-  cases->push_back(OpCase("Maximum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({3, 4}, 0));
-  cases->push_back(OpCase("Minimum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({-7, 3}, 0));
+  cases->push_back(OpCase("Add", "known_i32")
+                       .Const({2}, {1, 2147483647}, DType::kI32)
+                       .Const({2, 1}, {1, -1}, DType::kI32)
+                       .Out({2, -2147483648.0, 0, 2147483646}, 0));
+  cases->push_back(
+      OpCase("Sub", "known_i64").Const({3}, {2, 3, 4}, DType::kI64).Const({}, {-5}, DType::kI64).Out({7, 8, 9}, 0));
+  cases->push_back(OpCase("Mul", "known_i64")
+                       .Const({3}, {2, 3, 4}, DType::kI64)
+                       .Const({}, {-5}, DType::kI64)
+                       .Out({-10, -15, -20}, 0));
+  cases->push_back(OpCase("Div", "known_i64")
+                       .Const({4}, {7, -7, 7, 6}, DType::kI64)
+                       .Const({4}, {2, 2, 0, -1}, DType::kI64)
+                       .Out({3, -3, 0, -6}, 0));
+  cases->push_back(
+      OpCase("Maximum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({3, 4}, 0));
+  cases->push_back(
+      OpCase("Minimum", "known_i32").Const({2}, {-7, 4}, DType::kI32).Const({1}, {3}, DType::kI32).Out({-7, 3}, 0));
   cases->push_back(OpCase("Add", "graph_constant").In({2, 3}).Const({3}, {1, 2, 3}).OutShape({2, 3}));
-  cases->push_back(OpCase("Add", "constant_does_not_fit").In({2, 3, 4}).Weight("element", {5}).Refused("does not broadcast"));
-  cases->push_back(OpCase("Add", "index_outside", "2").In({2, 3}).Weight("element", {1}, {1}).Refused("weight_input_index 2"));
+  cases->push_back(
+      OpCase("Add", "constant_does_not_fit").In({2, 3, 4}).Weight("element", {5}).Refused("does not broadcast"));
+  cases->push_back(
+      OpCase("Add", "index_outside", "2").In({2, 3}).Weight("element", {1}, {1}).Refused("weight_input_index 2"));
 }
 
 // Shapes of every kind; `positive` where the operator's domain asks for it.
@@ -79,7 +111,8 @@ void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
   cases->push_back(OpCase(op, "both_ways").In({3, 1, 5}, r).In({4, 1}, r).OutShape({3, 4, 5}));
   cases->push_back(OpCase(op, "rank_5").In({2, 3, 1, 5, 1}, r).In({4, 1, 3}, r).OutShape({2, 3, 4, 5, 3}));
   cases->push_back(OpCase(op, "empty").In({2, 0, 3}, r).In({3}, r).OutShape({2, 0, 3}));
-  cases->push_back(OpCase(op, "offset").In({3, 37}, Regime::kOffset).In({3, 37}, positive ? r : Regime::kOffset).Seed(5));
+  cases->push_back(
+      OpCase(op, "offset").In({3, 37}, Regime::kOffset).In({3, 37}, positive ? r : Regime::kOffset).Seed(5));
 }
 
 }  // namespace
@@ -97,8 +130,12 @@ std::vector<OpCase> binary_cases() {
   for (const char* op : {"Div", "PlumbPow"}) AddShapes(op, true, &cases);
   cases.push_back(OpCase("Div", "wide").In({3, 37}, Regime::kWide).In({3, 37}, Regime::kWide).Seed(4));
   cases.push_back(OpCase("Add", "shapes_differ").In({2, 3}).In({2, 4}).Refused("do not broadcast"));
-  cases.push_back(OpCase("Add", "dtypes_differ").In({2}).In({2}, Regime::kInts, DType::kI32).Refused("different dtypes"));
-  cases.push_back(OpCase("Mul", "bool").In({2}, Regime::kBools, DType::kBool).In({2}, Regime::kBools, DType::kBool).Refused("found bool"));
+  cases.push_back(
+      OpCase("Add", "dtypes_differ").In({2}).In({2}, Regime::kInts, DType::kI32).Refused("different dtypes"));
+  cases.push_back(OpCase("Mul", "bool")
+                      .In({2}, Regime::kBools, DType::kBool)
+                      .In({2}, Regime::kBools, DType::kBool)
+                      .Refused("found bool"));
   return cases;
 }
 

@@ -26,8 +26,8 @@ std::vector<OpCase> cast_cases() {
       OpCase("PlumbCast", "unknown_dtype", "f8").In({2}).Refused("'f8' is no dtype"),
   };
   // clang-format on
-  for (const DType to : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kU16,
-                         DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
+  for (const DType to : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
+                         DType::kU16, DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
     const std::string name = DTypeName(to);
     AddForEveryDType(OpCase("PlumbCast", "to_" + name + "_from", name).In({4, 9}), &cases);
   }

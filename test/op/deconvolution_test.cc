@@ -15,18 +15,38 @@ std::vector<OpCase> deconvolution_cases() {
       one_row("same_odd_pixel_at_the_end", "1 1 1 1 3 1 2 0 0 0 0 1 1 0").Out({1, 10, 102, 20}),
       one_row("same_swapped", "1 1 1 1 3 1 2 0 0 0 3 1 1 0").Out({10, 102, 20, 200}),
       one_row("valid", "1 1 1 1 3 1 2 0 1 0 1 1 1 0").Out({1, 10, 102, 20, 200}),
-      OpCase("Deconvolution", "full", "1 1 1 1 2 1 3 0 0 0 2 1 1 0").In({1, 1, 1, 2}, {1, 2}).Weight("weight", {1, 1, 1, 2}, {1, 10}).Out({10, 0, 2}),
-      OpCase("Deconvolution", "same_stride_above_kernel_keeps_the_bias", "1 1 1 1 1 1 3 0 0 1 0 1 1 0").In({1, 1, 1, 2}, {1, 2})
-          .Weight("weight", {1, 1, 1, 1}, {10}).Weight("bias", {1}, {0.5}).Out({10.5, 0.5, 0.5, 20.5, 0.5, 0.5}),
+      OpCase("Deconvolution", "full", "1 1 1 1 2 1 3 0 0 0 2 1 1 0")
+          .In({1, 1, 1, 2}, {1, 2})
+          .Weight("weight", {1, 1, 1, 2}, {1, 10})
+          .Out({10, 0, 2}),
+      OpCase("Deconvolution", "same_stride_above_kernel_keeps_the_bias", "1 1 1 1 1 1 3 0 0 1 0 1 1 0")
+          .In({1, 1, 1, 2}, {1, 2})
+          .Weight("weight", {1, 1, 1, 1}, {10})
+          .Weight("bias", {1}, {0.5})
+          .Out({10.5, 0.5, 0.5, 20.5, 0.5, 0.5}),
       // Two groups of 1 -> 2 channels: weights [group][in][out].
-      OpCase("Deconvolution", "groups_values", "2 1 4 1 1 1 1 0 0 0 -1 1 1 1").In({1, 2, 1, 1}, {1, 2}).Weight("weight", {2, 2, 1, 1}, {1, -2, 3, 4}).Out({1, 0, 6, 8}),
-      OpCase("Deconvolution", "channels_values", "1 2 2 1 1 1 1 0 0 0 -1 1 1 0").In({1, 2, 1, 1}, {1, 10}).Weight("weight", {2, 2, 1, 1}, {1, 2, 3, 4}).Out({31, 42}),
+      OpCase("Deconvolution", "groups_values", "2 1 4 1 1 1 1 0 0 0 -1 1 1 1")
+          .In({1, 2, 1, 1}, {1, 2})
+          .Weight("weight", {2, 2, 1, 1}, {1, -2, 3, 4})
+          .Out({1, 0, 6, 8}),
+      OpCase("Deconvolution", "channels_values", "1 2 2 1 1 1 1 0 0 0 -1 1 1 0")
+          .In({1, 2, 1, 1}, {1, 10})
+          .Weight("weight", {2, 2, 1, 1}, {1, 2, 3, 4})
+          .Out({31, 42}),
       OpCase("Deconvolution", "k4s2p1", "1 5 7 4 4 2 2 1 1 1 -1 1 1 0").In({2, 5, 6, 7}).OutShape({2, 7, 12, 14}),
       OpCase("Deconvolution", "k3s2_groups", "3 2 9 3 3 2 2 1 0 1 -1 1 1 2").In({1, 6, 5, 4}).OutShape({1, 9, 9, 9}),
-      OpCase("Deconvolution", "depthwise_k4s2", "6 1 6 4 4 2 2 1 1 0 -1 1 1 0").In({1, 6, 5, 4}).OutShape({1, 6, 10, 8}),
-      OpCase("Deconvolution", "stride3x2_dilation2", "1 3 4 2 3 3 2 0 0 1 -1 1 2 0").In({1, 3, 4, 5}).OutShape({1, 4, 11, 13}),
-      OpCase("Deconvolution", "constant_field", "1 64 3 2 2 2 2 0 0 0 -1 1 1 0").In({1, 64, 4, 4}, Regime::kConstant).Weight("weight", {64, 3, 2, 2}, Regime::kConstant),
-      OpCase("Deconvolution", "pads_leave_nothing", "1 1 1 1 1 1 1 1 1 0 -1 1 1 0").In({1, 1, 2, 2}).Refused("leave nothing"),
+      OpCase("Deconvolution", "depthwise_k4s2", "6 1 6 4 4 2 2 1 1 0 -1 1 1 0")
+          .In({1, 6, 5, 4})
+          .OutShape({1, 6, 10, 8}),
+      OpCase("Deconvolution", "stride3x2_dilation2", "1 3 4 2 3 3 2 0 0 1 -1 1 2 0")
+          .In({1, 3, 4, 5})
+          .OutShape({1, 4, 11, 13}),
+      OpCase("Deconvolution", "constant_field", "1 64 3 2 2 2 2 0 0 0 -1 1 1 0")
+          .In({1, 64, 4, 4}, Regime::kConstant)
+          .Weight("weight", {64, 3, 2, 2}, Regime::kConstant),
+      OpCase("Deconvolution", "pads_leave_nothing", "1 1 1 1 1 1 1 1 1 0 -1 1 1 0")
+          .In({1, 1, 2, 2})
+          .Refused("leave nothing"),
       OpCase("Deconvolution", "bad_pad_type", "1 1 1 1 1 1 1 1 1 0 4 1 1 0").In({1, 1, 2, 2}).Refused("pad_type 4"),
   };
 }

@@ -93,8 +93,8 @@ void ExpectAligned(const Tensor& got, const Tensor& want, const Tensor& tau) {
   report.shape = got.shape();
   Judge({got, want, tau}, &report);
   EXPECT_TRUE(report.verdict == Verdict::kAligned || report.verdict == Verdict::kNotTested)
-      << "model_check would say " << VerdictName(report.verdict) << ": " << report.reason << ", E " << report.excess << ", R "
-      << report.rms_excess << ", R of a channel " << report.channel_excess;
+      << "model_check would say " << VerdictName(report.verdict) << ": " << report.reason << ", E " << report.excess
+      << ", R " << report.rms_excess << ", R of a channel " << report.channel_excess;
 }
 
 // Every tensor alone between guard zones: nothing is written outside, no input is changed, and not a bit is different.
@@ -134,8 +134,8 @@ Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::s
 
 void PrintWorstCases() {
   for (const auto& [device, worst] : WorstOf()) {
-    std::printf("%s: %d float outputs, largest E %.2f (%s), largest R %.2f (%s)\n", device.c_str(), worst.cases, worst.e,
-                worst.e_case.c_str(), worst.r, worst.r_case.c_str());
+    std::printf("%s: %d float outputs, largest E %.2f (%s), largest R %.2f (%s)\n", device.c_str(), worst.cases,
+                worst.e, worst.e_case.c_str(), worst.r, worst.r_case.c_str());
   }
 }
 

@@ -22,7 +22,8 @@ std::string ReadAll(const std::string& path) {
 // PREFIX.tnnproto and PREFIX.tnnmodel, removed at the end.
 class TemporaryModel {
  public:
-  explicit TemporaryModel(const char* name) : prefix_(testing::TempDir() + "op_test_" + std::to_string(getpid()) + name) {}
+  explicit TemporaryModel(const char* name)
+      : prefix_(testing::TempDir() + "op_test_" + std::to_string(getpid()) + name) {}
   ~TemporaryModel() {
     std::remove((prefix_ + ".tnnproto").c_str());
     std::remove((prefix_ + ".tnnmodel").c_str());

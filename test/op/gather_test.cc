@@ -27,7 +27,8 @@ std::vector<OpCase> gather_cases() {
       OpCase("GatherND", "batch_differs", "1").In({3, 2}).In({2, 1}, {0, 0}, DType::kI64).Refused("differ in batch dim 0"),
   };
   // clang-format on
-  AddForEveryDType(OpCase("Gather", "dtype", "1 0 1").In({3, 4, 2}).Weight("indices", {5}, {3, 0, 1, 1, 2}, DType::kI32), &cases);
+  AddForEveryDType(
+      OpCase("Gather", "dtype", "1 0 1").In({3, 4, 2}).Weight("indices", {5}, {3, 0, 1, 1, 2}, DType::kI32), &cases);
   return cases;
 }
 

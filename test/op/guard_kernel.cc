@@ -34,8 +34,10 @@ class Copy {
   Status CheckZones(const std::string& what) const {
     const size_t size = tensor_.bytes();
     for (size_t i = 0; i < kZone; ++i) {
-      if (bytes()[size + i] != kGuard) return Status::Internal("the kernel wrote byte " + std::to_string(i) + " behind " + what);
-      if ((bytes() - kZone)[i] != kGuard) return Status::Internal("the kernel wrote byte -" + std::to_string(kZone - i) + " before " + what);
+      if (bytes()[size + i] != kGuard)
+        return Status::Internal("the kernel wrote byte " + std::to_string(i) + " behind " + what);
+      if ((bytes() - kZone)[i] != kGuard)
+        return Status::Internal("the kernel wrote byte -" + std::to_string(kZone - i) + " before " + what);
     }
     return Status::Ok();
   }
@@ -53,7 +55,8 @@ class GuardKernel : public Kernel {
     choice->shares.clear();
     return Status::Ok();
   }
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
+                 const std::vector<DeviceTensor>& outputs) override {
     return kernel_->Prepare(spec, inputs, outputs);
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {

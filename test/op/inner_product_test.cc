@@ -5,12 +5,21 @@ namespace plumb {
 // num_output has_bias transpose axis
 std::vector<OpCase> inner_product_cases() {
   return {
-      OpCase("InnerProduct", "values", "2 1 0 1").In({1, 3}, {1, 2, 3}).Weight("weight", {2, 3}, {1, 0, 0, 1, 1, 1}).Weight("bias", {2}, {0.5, -1}).Out({1.5, 5}),
-      OpCase("InnerProduct", "batch_values", "1 0 0 1").In({2, 2}, {1, 2, 3, 4}).Weight("weight", {1, 2}, {10, 1}).Out({12, 34}),
+      OpCase("InnerProduct", "values", "2 1 0 1")
+          .In({1, 3}, {1, 2, 3})
+          .Weight("weight", {2, 3}, {1, 0, 0, 1, 1, 1})
+          .Weight("bias", {2}, {0.5, -1})
+          .Out({1.5, 5}),
+      OpCase("InnerProduct", "batch_values", "1 0 0 1")
+          .In({2, 2}, {1, 2, 3, 4})
+          .Weight("weight", {1, 2}, {10, 1})
+          .Out({12, 34}),
       OpCase("InnerProduct", "spatial", "7 1 0 1").In({3, 5, 3, 4}).OutShape({3, 7, 1, 1}),
       OpCase("InnerProduct", "axis2", "5 0 0 2").In({2, 3, 13}).OutShape({2, 3, 5}),
       OpCase("InnerProduct", "long", "9 1 0 1").In({1, 1001}, Regime::kRelu),
-      OpCase("InnerProduct", "constant", "3 0 0 1").In({1, 4096}, Regime::kConstant).Weight("weight", {3, 4096}, Regime::kConstant),
+      OpCase("InnerProduct", "constant", "3 0 0 1")
+          .In({1, 4096}, Regime::kConstant)
+          .Weight("weight", {3, 4096}, Regime::kConstant),
       OpCase("InnerProduct", "one_term", "4 1 0 1").In({2, 1}),
       OpCase("InnerProduct", "axis_outside", "4 1 0 4").In({2, 1}).Refused("axis"),
   };

@@ -8,7 +8,9 @@ std::vector<OpCase> lrn_cases() {
   return {
       // alpha / size = 1, beta 1, bias 1: q = 1 + the squares in the window
       OpCase("LRN", "size_3", "3 1 1 3").In({1, 4, 1, 1}, {1, 2, 3, 4}).Out({1.0 / 6, 2.0 / 15, 3.0 / 30, 4.0 / 26}),
-      OpCase("LRN", "size_2_looks_ahead", "2 1 1 2").In({1, 4}, {1, 2, 3, 4}).Out({1.0 / 6, 2.0 / 14, 3.0 / 26, 4.0 / 17}),
+      OpCase("LRN", "size_2_looks_ahead", "2 1 1 2")
+          .In({1, 4}, {1, 2, 3, 4})
+          .Out({1.0 / 6, 2.0 / 14, 3.0 / 26, 4.0 / 17}),
       OpCase("LRN", "size_1", "1 0.5 0 1").In({1, 3}, {2, -3, 4}).Out({1, -1, 1}),
       OpCase("LRN", "size_4", "4 1 1 4").In({1, 4}, {1, 1, 1, 1}).Out({0.25, 0.2, 0.25, 1.0 / 3}),
       OpCase("LRN", "beta_zero", "1 0 1 3").In({1, 3}, {2, -3, 4}).Out({2, -3, 4}),

@@ -4,12 +4,34 @@ namespace plumb {
 
 std::vector<OpCase> matmul_cases() {
   return {
-      OpCase("MatMul", "values", "-1").In({2, 2}, {1, 2, 3, 4}).In({2, 3}, {1, 10, 100, 2, 20, 200}).Out({5, 50, 500, 11, 110, 1100}),
-      OpCase("MatMul", "constant_second", "1").In({1, 2}, {1, 2}).Weight("weight", {2, 3}, {1, 2, 3, 10, 20, 30}).Out({21, 42, 63}),
-      OpCase("MatMul", "constant_first", "0").In({2, 1}, {1, 2}).Weight("weight", {3, 2}, {1, 10, 2, 20, 3, 30}).Out({21, 42, 63}).OutShape({3, 1}),
-      OpCase("MatMul", "batch_broadcasts_second", "-1").In({2, 1, 2}, {1, 2, 3, 4}).In({2, 1}, {10, 1}).Out({12, 34}).OutShape({2, 1, 1}),
-      OpCase("MatMul", "batch_broadcasts_first", "-1").In({1, 1, 2}, {1, 2}).In({2, 2, 1}, {1, 2, 3, 4}).Out({5, 11}).OutShape({2, 1, 1}),
-      OpCase("MatMul", "batch_broadcasts_both", "-1").In({2, 1, 1, 1}, {1, 2}).In({3, 1, 1}, {1, 10, 100}).Out({1, 10, 100, 2, 20, 200}).OutShape({2, 3, 1, 1}),
+      OpCase("MatMul", "values", "-1")
+          .In({2, 2}, {1, 2, 3, 4})
+          .In({2, 3}, {1, 10, 100, 2, 20, 200})
+          .Out({5, 50, 500, 11, 110, 1100}),
+      OpCase("MatMul", "constant_second", "1")
+          .In({1, 2}, {1, 2})
+          .Weight("weight", {2, 3}, {1, 2, 3, 10, 20, 30})
+          .Out({21, 42, 63}),
+      OpCase("MatMul", "constant_first", "0")
+          .In({2, 1}, {1, 2})
+          .Weight("weight", {3, 2}, {1, 10, 2, 20, 3, 30})
+          .Out({21, 42, 63})
+          .OutShape({3, 1}),
+      OpCase("MatMul", "batch_broadcasts_second", "-1")
+          .In({2, 1, 2}, {1, 2, 3, 4})
+          .In({2, 1}, {10, 1})
+          .Out({12, 34})
+          .OutShape({2, 1, 1}),
+      OpCase("MatMul", "batch_broadcasts_first", "-1")
+          .In({1, 1, 2}, {1, 2})
+          .In({2, 2, 1}, {1, 2, 3, 4})
+          .Out({5, 11})
+          .OutShape({2, 1, 1}),
+      OpCase("MatMul", "batch_broadcasts_both", "-1")
+          .In({2, 1, 1, 1}, {1, 2})
+          .In({3, 1, 1}, {1, 10, 100})
+          .Out({1, 10, 100, 2, 20, 200})
+          .OutShape({2, 3, 1, 1}),
       OpCase("MatMul", "vectors", "-1").In({3}, {1, 2, 3}).In({3}, {1, 10, 100}).Out({321}).OutShape(Shape()),
       OpCase("MatMul", "vector_first", "-1").In({2}, {1, 2}).In({2, 2}, {1, 2, 3, 4}).Out({7, 10}).OutShape({2}),
       OpCase("MatMul", "vector_second", "-1").In({2, 2}, {1, 2, 3, 4}).In({2}, {1, 10}).Out({21, 43}).OutShape({2}),
@@ -19,7 +41,10 @@ std::vector<OpCase> matmul_cases() {
       OpCase("MatMul", "long_constant", "-1").In({2, 4096}, Regime::kConstant).In({4096, 3}, Regime::kConstant),
       OpCase("MatMul", "one_term", "-1").In({3, 1}).In({1, 3}),
       OpCase("MatMul", "inner_dims_differ", "-1").In({2, 3}).In({2, 3}).Refused("inner dims"),
-      OpCase("MatMul", "one_input_needs_a_position", "-1").In({2, 3}).Weight("weight", {3, 2}).Refused("weight_position"),
+      OpCase("MatMul", "one_input_needs_a_position", "-1")
+          .In({2, 3})
+          .Weight("weight", {3, 2})
+          .Refused("weight_position"),
   };
 }
 

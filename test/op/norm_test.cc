@@ -8,18 +8,38 @@ namespace {
 // The row 1, 2, 3, 4: mean 2.5, variance 1.25; with eps 0.3125 s = 1.25 and z = -1.2, -0.4, 0.4, 1.2.
 void AddValues(std::vector<OpCase>* cases) {
   const std::vector<double> x = {1, 2, 3, 4};
-  cases->push_back(OpCase("InstBatchNormCxx", "values", "1 0.3125").In({1, 1, 2, 2}, x).Weight("scale", {1}, {10}).Weight("bias", {1}, {1}).Out({-11, -3, 5, 13}));
-  cases->push_back(OpCase("InstBatchNormCxx", "no_bias", "2 0.3125").In({1, 2, 4}, {1, 2, 3, 4, 4, 3, 2, 1}).Weight("scale", {2}, {1, 10}).Out({-1.2, -0.4, 0.4, 1.2, 12, 4, -4, -12}));
-  cases->push_back(OpCase("GroupNorm", "values", "1 0.3125").In({1, 2, 2}, x).Const({2}, {10, 1}).Const({2}, {0, 7}).Out({-12, -4, 7.4, 8.2}));
+  cases->push_back(OpCase("InstBatchNormCxx", "values", "1 0.3125")
+                       .In({1, 1, 2, 2}, x)
+                       .Weight("scale", {1}, {10})
+                       .Weight("bias", {1}, {1})
+                       .Out({-11, -3, 5, 13}));
+  cases->push_back(OpCase("InstBatchNormCxx", "no_bias", "2 0.3125")
+                       .In({1, 2, 4}, {1, 2, 3, 4, 4, 3, 2, 1})
+                       .Weight("scale", {2}, {1, 10})
+                       .Out({-1.2, -0.4, 0.4, 1.2, 12, 4, -4, -12}));
+  cases->push_back(OpCase("GroupNorm", "values", "1 0.3125")
+                       .In({1, 2, 2}, x)
+                       .Const({2}, {10, 1})
+                       .Const({2}, {0, 7})
+                       .Out({-12, -4, 7.4, 8.2}));
   cases->push_back(OpCase("GroupNorm", "without_coefficients", "1 0.3125").In({1, 4}, x).Out({-1.2, -0.4, 0.4, 1.2}));
-  cases->push_back(OpCase("LayerNorm", "values", "1 0.3125").In({1, 4}, x).Const({4}, {1, 1, 10, 10}).Const({4}, {0, 1, 0, 1}).Out({-1.2, 0.6, 4, 13}));
-  cases->push_back(OpCase("LayerNorm", "two_dims", "2 0.3125").In({1, 2, 2}, x).Const({2, 2}, {1, 1, 10, 10}).Out({-1.2, -0.4, 4, 12}));
+  cases->push_back(OpCase("LayerNorm", "values", "1 0.3125")
+                       .In({1, 4}, x)
+                       .Const({4}, {1, 1, 10, 10})
+                       .Const({4}, {0, 1, 0, 1})
+                       .Out({-1.2, 0.6, 4, 13}));
+  cases->push_back(OpCase("LayerNorm", "two_dims", "2 0.3125")
+                       .In({1, 2, 2}, x)
+                       .Const({2, 2}, {1, 1, 10, 10})
+                       .Out({-1.2, -0.4, 4, 12}));
   cases->push_back(OpCase("LayerNorm", "nan_spoils_its_row", "1").In({2, 2}, {NAN, 1, 3, 3}).Out({NAN, NAN, 0, 0}));
 }
 
 void AddRefusals(std::vector<OpCase>* cases) {
-  cases->push_back(OpCase("GroupNorm", "group_does_not_divide", "3").In({1, 4, 2}).Refused("does not divide the 4 channels"));
-  cases->push_back(OpCase("GroupNorm", "wrong_count", "2").In({1, 4, 2}).Const({3}, {1, 1, 1}).Refused("expects 4 values"));
+  cases->push_back(
+      OpCase("GroupNorm", "group_does_not_divide", "3").In({1, 4, 2}).Refused("does not divide the 4 channels"));
+  cases->push_back(
+      OpCase("GroupNorm", "wrong_count", "2").In({1, 4, 2}).Const({3}, {1, 1, 1}).Refused("expects 4 values"));
   cases->push_back(OpCase("LayerNorm", "too_many_dims", "3").In({4, 2}).Refused("reduce_dims_size 3"));
   cases->push_back(OpCase("LayerNorm", "missing_size").In({4, 2}).Refused("reduce_dims_size 0"));
   cases->push_back(OpCase("InstBatchNormCxx", "channels_differ", "3").In({1, 4, 2}).Refused("channels is 3"));
@@ -32,9 +52,12 @@ void AddRegimes(const char* op, const char* params, Regime r, const char* suffix
     if (std::string(op) == "InstBatchNormCxx") return c;
     return c.Const(shape, Regime::kPositive).Const(shape, Regime::kGauss);
   };
-  cases->push_back(with_coefficients(OpCase(op, name("rank_4"), params).In({2, 6, 7, 9}, r), layer ? Shape{9} : Shape{6}));
-  cases->push_back(with_coefficients(OpCase(op, name("rank_3"), params).In({3, 4, 37}, r), layer ? Shape{37} : Shape{4}));
-  cases->push_back(with_coefficients(OpCase(op, name("long"), params).In({1, 2, 5000}, r), layer ? Shape{5000} : Shape{2}));
+  cases->push_back(
+      with_coefficients(OpCase(op, name("rank_4"), params).In({2, 6, 7, 9}, r), layer ? Shape{9} : Shape{6}));
+  cases->push_back(
+      with_coefficients(OpCase(op, name("rank_3"), params).In({3, 4, 37}, r), layer ? Shape{37} : Shape{4}));
+  cases->push_back(
+      with_coefficients(OpCase(op, name("long"), params).In({1, 2, 5000}, r), layer ? Shape{5000} : Shape{2}));
 }
 
 }  // namespace
@@ -43,18 +66,23 @@ std::vector<OpCase> norm_cases() {
   std::vector<OpCase> cases;
   AddValues(&cases);
   AddRefusals(&cases);
-  const std::pair<Regime, const char*> regimes[] = {{Regime::kGauss, ""},          {Regime::kRelu, "_relu"}, {Regime::kOffset, "_offset"},
-                                                    {Regime::kConstant, "_constant"}, {Regime::kZeros, "_zeros"}, {Regime::kTail, "_tail"}};
+  const std::pair<Regime, const char*> regimes[] = {{Regime::kGauss, ""},         {Regime::kRelu, "_relu"},
+                                                    {Regime::kOffset, "_offset"}, {Regime::kConstant, "_constant"},
+                                                    {Regime::kZeros, "_zeros"},   {Regime::kTail, "_tail"}};
   for (const auto& [regime, suffix] : regimes) {
     AddRegimes("InstBatchNormCxx", "", regime, suffix, &cases);
     AddRegimes("GroupNorm", "2", regime, suffix, &cases);
     AddRegimes("LayerNorm", "1", regime, suffix, &cases);
   }
-  cases.push_back(OpCase("LayerNorm", "rank_5_three_dims", "3 1e-3").In({2, 3, 2, 5, 3}).Const({2, 5, 3}, Regime::kPositive));
+  cases.push_back(
+      OpCase("LayerNorm", "rank_5_three_dims", "3 1e-3").In({2, 3, 2, 5, 3}).Const({2, 5, 3}, Regime::kPositive));
   cases.push_back(OpCase("LayerNorm", "all_dims", "2").In({5, 7}));
   cases.push_back(OpCase("LayerNorm", "rows_of_one", "1").In({5, 1}));
   cases.push_back(OpCase("LayerNorm", "empty", "1").In({0, 7}).OutShape({0, 7}));
-  cases.push_back(OpCase("GroupNorm", "channel_is_a_group", "5").In({2, 5, 3, 3}).Const({5}, Regime::kPositive).Const({5}, Regime::kGauss));
+  cases.push_back(OpCase("GroupNorm", "channel_is_a_group", "5")
+                      .In({2, 5, 3, 3})
+                      .Const({5}, Regime::kPositive)
+                      .Const({5}, Regime::kGauss));
   cases.push_back(OpCase("GroupNorm", "rank_5", "3").In({1, 6, 2, 3, 5}));
   cases.push_back(OpCase("InstBatchNormCxx", "rank_5", "3").In({2, 3, 2, 5, 3}));
   cases.push_back(OpCase("InstBatchNormCxx", "one_pixel", "3").In({2, 3, 1, 1}));

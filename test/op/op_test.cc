@@ -1,19 +1,19 @@
 // The operator test: one binary runs every case of every operator (util/op_case.h).
-//   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its bound
-//   <Op>/OpTest.MatchesNaive/<case>_<device> every other device of this machine against NAIVE, judged by its bound
-//   <Op>/OpTest.SavesAndLoads/<case>         written as tnnproto and tnnmodel and read again, to the same bits
+//   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its
+//   bound <Op>/OpTest.MatchesNaive/<case>_<device> every other device of this machine against NAIVE, judged by its
+//   bound <Op>/OpTest.SavesAndLoads/<case>         written as tnnproto and tnnmodel and read again, to the same bits
 //   OpTable.*                                every row of op_list.def has cases
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <functional>
 #include <set>
 
-#include "op/op.h"
 #include "op/device_test.h"
 #include "op/format_test.h"
+#include "op/op.h"
 #include "op/reference_test.h"
 #include "op/support_table.h"
 #include "plumb/plumb.h"
@@ -53,9 +53,10 @@ class CaseTest : public testing::Test {
   std::function<void(const OpCase&)> body_;
 };
 
-void Register(const OpCase& c, const std::string& test, const std::string& suffix, std::function<void(const OpCase&)> body) {
-  testing::RegisterTest((c.op + "/OpTest").c_str(), (test + "/" + c.name + suffix).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                        [&c, body]() -> testing::Test* { return new CaseTest(c, body); });
+void Register(const OpCase& c, const std::string& test, const std::string& suffix,
+              std::function<void(const OpCase&)> body) {
+  testing::RegisterTest((c.op + "/OpTest").c_str(), (test + "/" + c.name + suffix).c_str(), nullptr, nullptr, __FILE__,
+                        __LINE__, [&c, body]() -> testing::Test* { return new CaseTest(c, body); });
 }
 
 TEST(OpTable, EveryOperatorHasCases) {
@@ -69,7 +70,8 @@ TEST(OpTable, EveryOperatorHasCases) {
 TEST(OpTable, CaseNamesAreUnique) {
   std::set<std::string> names;
   for (const OpCase& c : AllOpCases()) {
-    EXPECT_NE(FindOp(c.op), nullptr) << "case " << c.name << " names the operator '" << c.op << "', which does not exist";
+    EXPECT_NE(FindOp(c.op), nullptr) << "case " << c.name << " names the operator '" << c.op
+                                     << "', which does not exist";
     EXPECT_TRUE(names.insert(c.op + "/" + c.name).second) << "two cases are called " << c.op << "/" << c.name;
   }
 }
@@ -91,7 +93,8 @@ int main(int argc, char** argv) {
     std::string suffix = "_" + device.name;
     std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const plumb::OpCase& c : plumb::AllOpCases()) {
-      plumb::Register(c, "MatchesNaive", suffix, [name = device.name](const plumb::OpCase& k) { plumb::TestOnDevice(k, name); });
+      plumb::Register(c, "MatchesNaive", suffix,
+                      [name = device.name](const plumb::OpCase& k) { plumb::TestOnDevice(k, name); });
     }
   }
   testing::InitGoogleTest(&argc, argv);

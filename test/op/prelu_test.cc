@@ -6,9 +6,18 @@ namespace plumb {
 
 std::vector<OpCase> prelu_cases() {
   return {
-      OpCase("PReLU", "per_channel", "0 1").In({1, 2, 2}, {-1, 2, -3, NAN}).Weight("slope", {2}, {0.5, 10}).Out({-0.5, 2, -30, NAN}),
-      OpCase("PReLU", "shared", "1 1").In({1, 2, 2}, {-1, 2, -3, 4}).Weight("slope", {1}, {0.5}).Out({-0.5, 2, -1.5, 4}),
-      OpCase("PReLU", "one_slope_without_the_flag", "0 1").In({1, 3, 1}, {-1, -2, -3}).Weight("slope", {1}, {2}).Out({-2, -4, -6}),
+      OpCase("PReLU", "per_channel", "0 1")
+          .In({1, 2, 2}, {-1, 2, -3, NAN})
+          .Weight("slope", {2}, {0.5, 10})
+          .Out({-0.5, 2, -30, NAN}),
+      OpCase("PReLU", "shared", "1 1")
+          .In({1, 2, 2}, {-1, 2, -3, 4})
+          .Weight("slope", {1}, {0.5})
+          .Out({-0.5, 2, -1.5, 4}),
+      OpCase("PReLU", "one_slope_without_the_flag", "0 1")
+          .In({1, 3, 1}, {-1, -2, -3})
+          .Weight("slope", {1}, {2})
+          .Out({-2, -4, -6}),
       OpCase("PReLU", "missing_tokens").In({1, 2}, {-1, -1}).Weight("slope", {2}, {2, 3}).Out({-2, -3}),
       OpCase("PReLU", "rank_4", "0 1").In({2, 5, 7, 9}),
       OpCase("PReLU", "rank_3", "0 1").In({2, 17, 3}),

@@ -6,7 +6,7 @@
 namespace plumb {
 namespace {
 
-const char* const kOps[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
+const char* const kOps[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
                             "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
 constexpr double kLow = std::numeric_limits<int32_t>::min();
 constexpr double kHigh = std::numeric_limits<int32_t>::max();
@@ -25,9 +25,16 @@ void AddValues(std::vector<OpCase>* cases) {
   add("ReduceL1", {6, 15});
   add("ReduceL2", {std::sqrt(14.0), std::sqrt(77.0)});
   add("ReduceSumSquare", {14, 77});
-  cases->push_back(OpCase("ReduceLogSum", "values", "0 1").In({2, 3}, {1, 2, 3, 4, 5, 6}).Out({std::log(6.0), std::log(15.0)}));
-  cases->push_back(OpCase("ReduceLogSumExp", "values", "1 -1").In({1, 3}, {0, std::log(2.0), std::log(5.0)}).Out({std::log(8.0)}).OutShape({1, 1}));
-  cases->push_back(OpCase("ReduceLogSumExp", "shifted_by_maximum", "0 0").In({2}, {1000, 1000}).Out({1000 + std::log(2.0)}).OutShape({}));
+  cases->push_back(
+      OpCase("ReduceLogSum", "values", "0 1").In({2, 3}, {1, 2, 3, 4, 5, 6}).Out({std::log(6.0), std::log(15.0)}));
+  cases->push_back(OpCase("ReduceLogSumExp", "values", "1 -1")
+                       .In({1, 3}, {0, std::log(2.0), std::log(5.0)})
+                       .Out({std::log(8.0)})
+                       .OutShape({1, 1}));
+  cases->push_back(OpCase("ReduceLogSumExp", "shifted_by_maximum", "0 0")
+                       .In({2}, {1000, 1000})
+                       .Out({1000 + std::log(2.0)})
+                       .OutShape({}));
 }
 
 void AddSpecials(std::vector<OpCase>* cases) {
@@ -35,7 +42,8 @@ void AddSpecials(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("ReduceMax", "nan", "0 1").In({2, 3}, {1, NAN, 3, -inf, -inf, -inf}).Out({NAN, -inf}));
   cases->push_back(OpCase("ReduceMin", "nan", "0 1").In({2, 3}, {NAN, 1, 3, inf, inf, inf}).Out({NAN, inf}));
   cases->push_back(OpCase("ReduceSum", "infinities", "0 1").In({2, 2}, {inf, 1, inf, -inf}).Out({inf, NAN}));
-  cases->push_back(OpCase("ReduceLogSumExp", "infinities", "0 1").In({3, 2}, {-inf, -inf, inf, 1, NAN, 1}).Out({-inf, inf, NAN}));
+  cases->push_back(
+      OpCase("ReduceLogSumExp", "infinities", "0 1").In({3, 2}, {-inf, -inf, inf, 1, NAN, 1}).Out({-inf, inf, NAN}));
   cases->push_back(OpCase("ReduceLogSum", "zero", "0 1").In({1, 2}, {0, 0}).Out({-inf}));
   // Of nothing.
   cases->push_back(OpCase("ReduceSum", "of_nothing", "0 1").In({2, 0}).Out({0, 0}));
@@ -59,7 +67,8 @@ void AddWholeNumbers(std::vector<OpCase>* cases) {
   for (const char* op : {"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare"}) {
     cases->push_back(OpCase(op, "i64_extremes", "1 1").In({3, 5, 2}, Regime::kExtremes, DType::kI64));
   }
-  cases->push_back(OpCase("ReduceMean", "i32", "0 1").In({2, 2}, Regime::kInts, DType::kI32).Refused("expects a float blob"));
+  cases->push_back(
+      OpCase("ReduceMean", "i32", "0 1").In({2, 2}, Regime::kInts, DType::kI32).Refused("expects a float blob"));
 }
 
 void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
@@ -78,7 +87,8 @@ void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
   cases->push_back(OpCase(op, "no_output", "0 1").In({0, 3}, r).OutShape({0}));
   cases->push_back(OpCase(op, "twice_the_same_axis", "0 1 -1").In({2, 3}, r).OutShape({2}));
   cases->push_back(OpCase(op, "long", "0 1").In({3, 5000}, r));
-  if (std::string(op) != "ReduceProd") cases->push_back(OpCase(op, "offset_long", "0 1").In({3, 2000}, Regime::kOffset));
+  if (std::string(op) != "ReduceProd")
+    cases->push_back(OpCase(op, "offset_long", "0 1").In({3, 2000}, Regime::kOffset));
   cases->push_back(OpCase(op, "constant", "0 1 2").In({2, 56, 56}, Regime::kConstant));
   cases->push_back(OpCase(op, "axis_outside", "1 3").In({2, 3}).Refused("axis 3"));
 }
@@ -91,7 +101,8 @@ std::vector<OpCase> reduce_cases() {
   AddSpecials(&cases);
   AddWholeNumbers(&cases);
   for (const char* op : kOps) AddShapes(op, std::string(op) == "ReduceLogSum", &cases);
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
+  for (const char* op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
     cases.push_back(OpCase(op, "zeros", "0 1").In({3, 37}, Regime::kZeros));
     cases.push_back(OpCase(op, "wide", "0 1").In({3, 37}, Regime::kWide));
   }

@@ -44,7 +44,8 @@ struct Run {
     for (GuardedTensor& out : outputs) args.outputs.push_back(&out.tensor());
     return GetNaiveOp(instance.layer().kind).run(args);
   }
-  Status WithBound(const OpInstance& instance, const std::vector<Tensor>& inputs, int level, const std::vector<Tensor>& input_tau) {
+  Status WithBound(const OpInstance& instance, const std::vector<Tensor>& inputs, int level,
+                   const std::vector<Tensor>& input_tau) {
     NaiveArgs args{instance.layer(), Pointers(inputs), {}};
     BoundArgs bound;
     bound.level = level;
@@ -59,7 +60,9 @@ struct Run {
   }
 };
 
-bool SameBits(const Tensor& a, const Tensor& b) { return a.bytes() == b.bytes() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0); }
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
+}
 
 // Equal value; NaN equals NaN whatever its bits.
 bool SameValues(const Tensor& a, const Tensor& b) {
@@ -107,7 +110,8 @@ void CheckStorages(const OpCase& c, const OpInstance& instance, const std::vecto
     EXPECT_TRUE(SameValues(single.out(i), exact->out(i).ConvertedTo(dtype).value()))
         << "output " << i << " in f32 is not the rounded output in f64";
     if (!instance.outputs[i].value.empty()) {
-      EXPECT_TRUE(SameBits(instance.outputs[i].value, single.out(i))) << "output " << i << " is not the value known before the run";
+      EXPECT_TRUE(SameBits(instance.outputs[i].value, single.out(i)))
+          << "output " << i << " is not the value known before the run";
     }
     if (i < c.expected.size()) {
       ExpectValues(c.expected[i], single.out(i), "f32");
@@ -138,12 +142,14 @@ void CheckBound(const OpInstance& instance, const std::vector<Tensor>& inputs, R
     ASSERT_TRUE(status.ok()) << status.ToString();
     run.ExpectIntact();
     for (size_t i = 0; i < instance.outputs.size(); ++i) {
-      EXPECT_TRUE(SameValues(run.out(i), exact->out(i))) << "output " << i << " with its bound is not the output without";
+      EXPECT_TRUE(SameValues(run.out(i), exact->out(i)))
+          << "output " << i << " with its bound is not the output without";
       for (int64_t k = 0; k < run.out(i).NumElements(); ++k) {
         const double tau = run.tau(i).data<double>()[k];
         const double value = run.out(i).ValueAt(k);
         if (!std::isfinite(value) || std::fabs(value) > 3e38) continue;
-        EXPECT_TRUE(tau >= 0 && std::isfinite(tau)) << "tau of element " << k << " is " << tau << " where y is " << value;
+        EXPECT_TRUE(tau >= 0 && std::isfinite(tau))
+            << "tau of element " << k << " is " << tau << " where y is " << value;
         const double narrower = level == 0 ? 0 : last[i].data<double>()[k];
         EXPECT_GE(tau, narrower * (1 - 1e-12)) << "level " << level << " is narrower at element " << k;
       }
@@ -153,7 +159,8 @@ void CheckBound(const OpInstance& instance, const std::vector<Tensor>& inputs, R
   }
 }
 
-// Every float input gets tau = 1e-3 |x| + 1e-6; moving each element by +-tau / 8 (one sigma) must stay inside the bound.
+// Every float input gets tau = 1e-3 |x| + 1e-6; moving each element by +-tau / 8 (one sigma) must stay inside the
+// bound.
 void CheckPropagation(const OpCase& c, const OpInstance& instance, const std::vector<Tensor>& inputs) {
   const NaiveOp& op = GetNaiveOp(instance.layer().kind);
   if (!op.propagates || op.run_with_bound == nullptr) return;

@@ -8,7 +8,9 @@ std::vector<OpCase> softmax_cases() {
   const double third = 1.0 / 3;
   return {
       OpCase("Softmax", "equal", "1").In({2, 3}, {0, 0, 0, 7, 7, 7}).Out({third, third, third, third, third, third}),
-      OpCase("Softmax", "log_weights", "-1").In({1, 3}, {std::log(1.0), std::log(2.0), std::log(5.0)}).Out({0.125, 0.25, 0.625}),
+      OpCase("Softmax", "log_weights", "-1")
+          .In({1, 3}, {std::log(1.0), std::log(2.0), std::log(5.0)})
+          .Out({0.125, 0.25, 0.625}),
       OpCase("Softmax", "axis_0", "0").In({2, 2}, {0, 1, 0, 1}).Out({0.5, 0.5, 0.5, 0.5}),
       OpCase("Softmax", "shifted_by_maximum", "1").In({1, 2}, {1000, 1000}).Out({0.5, 0.5}),
       OpCase("Softmax", "channels_4d", "1").In({2, 11, 3, 5}),
@@ -16,10 +18,14 @@ std::vector<OpCase> softmax_cases() {
       OpCase("Softmax", "tail", "2").In({1, 3, 33}, Regime::kTail),
       OpCase("Softmax", "one_element", "1").In({3, 1}).Out({1, 1, 1}),
       OpCase("Softmax", "axis_outside", "4").In({2, 3}).Refused("axis 4"),
-      OpCase("LogSoftmax", "log_weights", "-1").In({1, 3}, {std::log(1.0), std::log(2.0), std::log(5.0)}).Out({-std::log(8.0), -std::log(4.0), std::log(0.625)}),
+      OpCase("LogSoftmax", "log_weights", "-1")
+          .In({1, 3}, {std::log(1.0), std::log(2.0), std::log(5.0)})
+          .Out({-std::log(8.0), -std::log(4.0), std::log(0.625)}),
       OpCase("LogSoftmax", "far_below", "1").In({1, 2}, {0, 1000}).Out({-1000, 0}),
       OpCase("LogSoftmax", "minus_infinity", "1").In({1, 2}, {-INFINITY, 3}).Out({-INFINITY, 0}),
-      OpCase("LogSoftmax", "nan_spoils_its_row", "1").In({2, 2}, {NAN, 1, 3, 3}).Out({NAN, NAN, -std::log(2.0), -std::log(2.0)}),
+      OpCase("LogSoftmax", "nan_spoils_its_row", "1")
+          .In({2, 2}, {NAN, 1, 3, 3})
+          .Out({NAN, NAN, -std::log(2.0), -std::log(2.0)}),
       OpCase("LogSoftmax", "channels_4d", "1").In({2, 11, 3, 5}),
       OpCase("LogSoftmax", "long_row", "1").In({2, 1000}, Regime::kOffset),
       OpCase("LogSoftmax", "constant", "1").In({2, 1000}, Regime::kConstant),

@@ -60,9 +60,12 @@ std::string SupportTable() {
       row[d].Add(FindSupport(instance->graph, instance->blobs, *devices[d].second).front());
     }
   }
-  std::string text = "# Operators and devices\n\n"
-      "Printed by `op_test --support`: for each operator and device of this machine how many of the operator test's cases a\n"
-      "kernel accepts, and why it refuses the others. The dtypes are those of the cases' inputs.\n\n| operator | dtypes |";
+  std::string text =
+      "# Operators and devices\n\n"
+      "Printed by `op_test --support`: for each operator and device of this machine how many of the operator test's "
+      "cases a\n"
+      "kernel accepts, and why it refuses the others. The dtypes are those of the cases' inputs.\n\n| operator | "
+      "dtypes |";
   std::string line = "\n|---|---|";
   for (const auto& device : devices) {
     text += " " + device.first + " |";

@@ -13,9 +13,11 @@ void AddValues(std::vector<OpCase>* cases) {
   const double inf = INFINITY;
   cases->push_back(OpCase("ReLU", "values").In({7}, {-2, -0.0, 0, 3, NAN, inf, -inf}).Out({0, 0, 0, 3, NAN, inf, 0}));
   cases->push_back(OpCase("ReLU6", "values").In({7}, {-2, 0, 3, 6, 7, NAN, inf}).Out({0, 0, 3, 6, 6, NAN, 6}));
-  cases->push_back(OpCase("Sigmoid", "values").In({5}, {0, std::log(3.0), -std::log(3.0), -inf, inf}).Out({0.5, 0.75, 0.25, 0, 1}));
+  cases->push_back(
+      OpCase("Sigmoid", "values").In({5}, {0, std::log(3.0), -std::log(3.0), -inf, inf}).Out({0.5, 0.75, 0.25, 0, 1}));
   cases->push_back(OpCase("LogSigmoid", "values").In({4}, {0, -200, 200, -inf}).Out({-std::log(2.0), -200, 0, -inf}));
-  cases->push_back(OpCase("Swish", "values").In({4}, {0, std::log(3.0), inf, -inf}).Out({0, 0.75 * std::log(3.0), inf, NAN}));
+  cases->push_back(
+      OpCase("Swish", "values").In({4}, {0, std::log(3.0), inf, -inf}).Out({0, 0.75 * std::log(3.0), inf, NAN}));
   cases->push_back(OpCase("Tanh", "values").In({4}, {0, std::log(2.0), inf, -inf}).Out({0, 0.6, 1, -1}));
   cases->push_back(OpCase("GELU", "values").In({4}, {0, 1, -1, 2}).Out({0, 0.841344746, -0.158655254, 1.954499736}));
   cases->push_back(OpCase("Erf", "values").In({4}, {0, 1, -1, 0.5}).Out({0, 0.842700793, -0.842700793, 0.520499878}));
@@ -49,7 +51,8 @@ void AddWholeNumbers(std::vector<OpCase>* cases) {
     cases->push_back(OpCase(op, "i64_extremes").In({3, 9}, Regime::kExtremes, DType::kI64));
   }
   cases->push_back(OpCase("Exp", "i32").In({3}, Regime::kInts, DType::kI32).Refused("expects a float blob, found i32"));
-  cases->push_back(OpCase("Floor", "bool").In({3}, Regime::kBools, DType::kBool).Refused("expects a float blob, found bool"));
+  cases->push_back(
+      OpCase("Floor", "bool").In({3}, Regime::kBools, DType::kBool).Refused("expects a float blob, found bool"));
 }
 
 // Shapes and data of every kind for one operator. `positive`: its domain is x > 0; `unit`: it is [-1, 1].
@@ -75,8 +78,9 @@ std::vector<OpCase> unary_cases() {
   std::vector<OpCase> cases;
   AddValues(&cases);
   AddWholeNumbers(&cases);
-  for (const char* op : {"ReLU", "ReLU6", "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU", "Erf", "Softplus", "Softsign", "Exp",
-                         "Reciprocal", "Abs", "Neg", "Floor", "Ceil", "Sign", "Sin", "Cos", "Tan", "Atan"}) {
+  for (const char* op :
+       {"ReLU",       "ReLU6", "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU", "Erf", "Softplus", "Softsign", "Exp",
+        "Reciprocal", "Abs",   "Neg",     "Floor",      "Ceil",  "Sign", "Sin",  "Cos", "Tan",      "Atan"}) {
     AddRegimes(op, false, false, &cases);
   }
   for (const char* op : {"Log", "Sqrt", "Rsqrt"}) AddRegimes(op, true, false, &cases);
@@ -86,7 +90,8 @@ std::vector<OpCase> unary_cases() {
     cases.push_back(OpCase(op, "wide").In({3, 37}, Regime::kWide));
     cases.push_back(OpCase(op, "specials").In({3, 37}, Regime::kSpecials));
   }
-  for (const char* op : {"ReLU", "ReLU6", "Abs", "Neg"}) cases.push_back(OpCase(op, "subnormal").In({3, 37}, Regime::kSubnormal));
+  for (const char* op : {"ReLU", "ReLU6", "Abs", "Neg"})
+    cases.push_back(OpCase(op, "subnormal").In({3, 37}, Regime::kSubnormal));
   for (const char* op : {"Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU", "Erf", "Softplus", "Softsign", "Atan"}) {
     cases.push_back(OpCase(op, "wide").In({3, 37}, Regime::kWide));
   }

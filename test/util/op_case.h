@@ -1,8 +1,8 @@
 // One case of the operator test: an operator, its parameters as tnnproto tokens, its inputs, and what must come out.
 //
-// test/op/<file>_test.cc defines `std::vector<OpCase> <file>_cases();` for each file column of op_list.def: a plain table
-// (no test framework here, it would cost seconds per file). op_test.cc runs every case: NAIVE against the expected values,
-// against itself in f64 and against its own bound; every other device against NAIVE.
+// test/op/<file>_test.cc defines `std::vector<OpCase> <file>_cases();` for each file column of op_list.def: a plain
+// table (no test framework here, it would cost seconds per file). op_test.cc runs every case: NAIVE against the
+// expected values, against itself in f64 and against its own bound; every other device against NAIVE.
 //
 //   OpCase("Softmax", "rows", "1").In({2, 3}, {0, 0, 0, 1, 1, 1}).Out({1/3., 1/3., 1/3., 1/3., 1/3., 1/3.}),
 //   OpCase("Convolution", "k3s2p1", "1 5 7 3 3 2 2 1 1 1 -1 1 1 0").In({2, 5, 9, 11}),

@@ -11,8 +11,8 @@ namespace plumb {
 
 // Appends copies of `base`, named <name>_<dtype>, whose first input has that dtype and whole or special values.
 inline void AddForEveryDType(const OpCase& base, std::vector<OpCase>* cases) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kU16,
-                            DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
+                            DType::kU16, DType::kI32, DType::kU32, DType::kI64, DType::kBool}) {
     OpCase c = base;
     c.name += std::string("_") + DTypeName(dtype);
     c.inputs[0].dtype = dtype;

@@ -26,7 +26,8 @@ using Generator = std::mt19937_64;
 
 double Special(size_t i) {
   using Limits = std::numeric_limits<float>;
-  const double values[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, Limits::max(), -Limits::max(), Limits::min(), Limits::denorm_min(), 1.0};
+  const double values[] = {
+      NAN, INFINITY, -INFINITY, 0.0, -0.0, Limits::max(), -Limits::max(), Limits::min(), Limits::denorm_min(), 1.0};
   return values[i % 10];
 }
 
@@ -92,7 +93,8 @@ Status AddInputs(const OpCase& c, OpInstance* instance) {
     const std::string name = "in" + std::to_string(i);
     graph.layers[0].inputs.push_back(name);
     if (!data.values.empty() && static_cast<int64_t>(data.values.size()) != data.shape.NumElements()) {
-      return Status::InvalidArgument(name + " has " + std::to_string(data.values.size()) + " values for " + data.shape.ToString());
+      return Status::InvalidArgument(name + " has " + std::to_string(data.values.size()) + " values for " +
+                                     data.shape.ToString());
     }
     instance->inputs.push_back(DrawTensor(data, c.seed + 100 * i));
     if (data.constant) {
@@ -121,7 +123,8 @@ Status AddResources(const OpCase& c, const OpDef& op, OpInstance* instance) {
     if (given == nullptr && specs[i].required) {
       layer.resources[specs[i].slot] = DrawResource(specs[i], c.seed + 9000 + i);
     } else if (given != nullptr && given->NumElements() != specs[i].shape.NumElements()) {
-      return Status::InvalidArgument(specs[i].slot + " expects " + specs[i].shape.ToString() + ", found " + given->shape().ToString());
+      return Status::InvalidArgument(specs[i].slot + " expects " + specs[i].shape.ToString() + ", found " +
+                                     given->shape().ToString());
     }
   }
   return Status::Ok();
@@ -136,8 +139,12 @@ Tensor DrawTensor(const OpCase::Data& data, uint64_t seed) {
   switch (data.dtype) {
     case DType::kF32: Fill<float>(&tensor, data.values, draw); break;
     case DType::kF64: Fill<double>(&tensor, data.values, draw); break;
-    case DType::kI32: Fill<int32_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int32_t>(data.regime, random); }); break;
-    case DType::kI64: Fill<int64_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int64_t>(data.regime, random); }); break;
+    case DType::kI32:
+      Fill<int32_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int32_t>(data.regime, random); });
+      break;
+    case DType::kI64:
+      Fill<int64_t>(&tensor, data.values, [&](size_t) { return DrawInteger<int64_t>(data.regime, random); });
+      break;
     case DType::kBool: Fill<bool>(&tensor, data.values, [&](size_t) { return random() % 2 == 0; }); break;
     default: {  // narrow types: drawn as f64 (integers as i64) and converted
       OpCase::Data wide = data;

@@ -12,9 +12,9 @@
 namespace plumb {
 
 struct OpInstance {
-  Graph graph;                   // one layer, its resources filled
-  BlobTable blobs;               // all shapes
-  std::vector<Tensor> inputs;    // in layer order, constants included
+  Graph graph;                    // one layer, its resources filled
+  BlobTable blobs;                // all shapes
+  std::vector<Tensor> inputs;     // in layer order, constants included
   std::vector<BlobInfo> outputs;  // in layer order
 
   const Layer& layer() const { return graph.layers.front(); }

@@ -1,7 +1,7 @@
-// Element-wise operators with parameters. tau (tolerance.md, "Other operators"): LeakyRelu 8 u |y|; Elu 16 u for x < 0, else
-// exact; Selu 32 u max(1, |x|); HardSigmoid 8 u; HardSwish 12 u |x|; Clip exact. They are measured with the usual alpha and
-// beta and grow with larger ones. Power: that of pow's class exp2(e log2 x), 8 u |y| (1 + |e ln base|), the larger of the
-// two classes, and the rounding of base = x * scale + shift.
+// Element-wise operators with parameters. tau (tolerance.md, "Other operators"): LeakyRelu 8 u |y|; Elu 16 u for x < 0,
+// else exact; Selu 32 u max(1, |x|); HardSigmoid 8 u; HardSwish 12 u |x|; Clip exact. They are measured with the usual
+// alpha and beta and grow with larger ones. Power: that of pow's class exp2(e log2 x), 8 u |y| (1 + |e ln base|), the
+// larger of the two classes, and the rounding of base = x * scale + shift.
 #include "op/activation.h"
 
 #include <limits>
@@ -45,7 +45,9 @@ struct HardSigmoidRow {
   static double Y(const Param& p, double x) {
     return ClipTo(static_cast<double>(p.alpha) * x + static_cast<double>(p.beta), 0, 1);
   }
-  static double Tau(const Param& p, double, double, double u) { return 8 * u * std::max(1.0, std::fabs(static_cast<double>(p.beta))); }
+  static double Tau(const Param& p, double, double, double u) {
+    return 8 * u * std::max(1.0, std::fabs(static_cast<double>(p.beta)));
+  }
 };
 struct HardSwishRow {
   using Param = HardParam;
@@ -56,12 +58,16 @@ struct HardSwishRow {
 };
 struct ClipRow {
   using Param = ClipParam;
-  static double Y(const Param& p, double x) { return ClipTo(x, static_cast<double>(p.min), static_cast<double>(p.max)); }
+  static double Y(const Param& p, double x) {
+    return ClipTo(x, static_cast<double>(p.min), static_cast<double>(p.max));
+  }
   static double Tau(const Param&, double, double, double) { return kExact; }
 };
 struct PowerRow {
   using Param = PowerParam;
-  static double Base(const Param& p, double x) { return x * static_cast<double>(p.scale) + static_cast<double>(p.shift); }
+  static double Base(const Param& p, double x) {
+    return x * static_cast<double>(p.scale) + static_cast<double>(p.shift);
+  }
   static double Y(const Param& p, double x) { return std::pow(Base(p, x), static_cast<double>(p.exponent)); }
   static double Tau(const Param& p, double x, double y, double u) {
     const double base = Base(p, x), exponent = static_cast<double>(p.exponent);
@@ -122,7 +128,8 @@ Status BoundClip(const NaiveArgs& args, const BoundArgs& bound) {
 template <class F>
 void ForEachGated(const NaiveArgs& args, F f) {
   const Broadcast walk(args.inputs[0]->shape(), args.inputs[1]->shape(), args.outputs[0]->shape());
-  ParallelFor(args.outputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) { walk.ForEach(begin, end, f); });
+  ParallelFor(args.outputs[0]->NumElements(), kElementGrain,
+              [&](int64_t begin, int64_t end) { walk.ForEach(begin, end, f); });
 }
 
 Status RunHardSwish(const NaiveArgs& args) {
@@ -152,7 +159,8 @@ Status BoundHardSwish(const NaiveArgs& args, const BoundArgs& bound) {
   double* tau = bound.tau[0]->data<double>();
   ForEachGated(args, [&](int64_t i, int64_t ix, int64_t ig) {
     const double factor = HardSigmoidRow::Y(p, gate[ig]);
-    const double own = 12 * bound.arithmetic.u * std::fabs(x[ix]) * std::max(1.0, std::fabs(static_cast<double>(p.beta)));
+    const double own =
+        12 * bound.arithmetic.u * std::fabs(x[ix]) * std::max(1.0, std::fabs(static_cast<double>(p.beta)));
     tau[i] = StoredTau(own, y[i], bound.arithmetic);
     if (tau_x != nullptr) tau[i] = Quadrature(tau[i], factor * tau_x[ix]);
     if (tau_gate != nullptr) {

@@ -1,6 +1,6 @@
 // BatchNormCxx, Scale, BiasAdd: y = scale * x + bias.
-// tau = 24 u max(|scale x|, |bias|) (tolerance.md gives a|x|, a|mean|, |b| of the unfolded operator; folded, a and the bias
-// are what the kernel has). BiasAdd is an addition: 8 u |y|.
+// tau = 24 u max(|scale x|, |bias|) (tolerance.md gives a|x|, a|mean|, |b| of the unfolded operator; folded, a and the
+// bias are what the kernel has). BiasAdd is an addition: 8 u |y|.
 #include "op/affine.h"
 
 #include "device/naive/elementwise.h"
@@ -66,7 +66,8 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   const double u = bound.arithmetic.u;
   coefficients.ForEachRun(args.inputs[0]->NumElements(), [&](int64_t begin, int64_t end, double scale, double bias) {
     for (int64_t i = begin; i < end; ++i) {
-      const double own = addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), std::fabs(bias));
+      const double own =
+          addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), std::fabs(bias));
       tau[i] = StoredTau(own, y[i], bound.arithmetic);
       if (tau_x != nullptr) tau[i] = Quadrature(tau[i], scale * tau_x[i]);
     }

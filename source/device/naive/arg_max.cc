@@ -1,4 +1,5 @@
-// ArgMaxOrMin: indices are exact; the replay sees the device's own inputs, so ties are decided by the rule, not by rounding.
+// ArgMaxOrMin: indices are exact; the replay sees the device's own inputs, so ties are decided by the rule, not by
+// rounding.
 #include "op/arg_max.h"
 
 #include "device/naive/rows.h"
@@ -39,7 +40,8 @@ Status Run(const NaiveArgs& args) {
   switch (args.inputs[0]->dtype()) {
     case DType::kI32: return RunAs<int32_t>(args, rows);
     case DType::kI64: return RunAs<int64_t>(args, rows);
-    default: return WithStorage(args.inputs[0]->dtype(), [&](auto storage) { return RunAs<decltype(storage)>(args, rows); });
+    default:
+      return WithStorage(args.inputs[0]->dtype(), [&](auto storage) { return RunAs<decltype(storage)>(args, rows); });
   }
 }
 

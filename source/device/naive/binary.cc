@@ -1,5 +1,6 @@
-// Binary element-wise operators with NumPy broadcasting, the rows of binary.def; one operand may be the layer's constant.
-// tau: the row's own and, inside a fused group, the spread that the operands' uncertainty causes, in quadrature.
+// Binary element-wise operators with NumPy broadcasting, the rows of binary.def; one operand may be the layer's
+// constant. tau: the row's own and, inside a fused group, the spread that the operands' uncertainty causes, in
+// quadrature.
 #include "op/binary.h"
 
 #include <type_traits>
@@ -88,7 +89,9 @@ T WholePower(T base, T exponent) {
     static double Y(double a, double b) { return value; }                     \
     static double Tau(double a, double b, double y, double u) { return tau; } \
     template <class T>                                                        \
-    static T Whole(T a, T b) { return whole; }                                \
+    static T Whole(T a, T b) {                                                \
+      return whole;                                                           \
+    }                                                                         \
   };
 #include "device/naive/binary.def"
 #undef PLUMB_NAIVE_BINARY

@@ -1,7 +1,8 @@
 // Shared by the element-wise reference operators: apply a scalar function, derive its bound.
 //
-// tau of one element = rounding of the operator itself (given per element by `own`) and, inside a fused group, the spread
-// of the function over [x - tau_x, x + tau_x]: kinks and steps get the largest slope in that range, as tolerance.md asks.
+// tau of one element = rounding of the operator itself (given per element by `own`) and, inside a fused group, the
+// spread of the function over [x - tau_x, x + tau_x]: kinks and steps get the largest slope in that range, as
+// tolerance.md asks.
 #ifndef PLUMB_DEVICE_NAIVE_ELEMENTWISE_H_
 #define PLUMB_DEVICE_NAIVE_ELEMENTWISE_H_
 
@@ -42,8 +43,8 @@ double Spread(F f, double x, double y, double tau) {
   return low + high >= 0 ? largest : INFINITY;  // false for NaN
 }
 
-// An operator's own tau with the underflow floor and, where results are stored in fewer bits than they are computed in, the
-// rounding of storing them. An exact operator hands on values that are stored already: 0.
+// An operator's own tau with the underflow floor and, where results are stored in fewer bits than they are computed in,
+// the rounding of storing them. An exact operator hands on values that are stored already: 0.
 constexpr double kExact = -1;
 inline double StoredTau(double tau, double y, const Arithmetic& arithmetic) {
   if (tau == kExact) return 0;

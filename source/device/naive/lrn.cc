@@ -1,5 +1,5 @@
-// LRN, y = x / q^beta. tau = 24 u |y| sqrt(1 + ln^2 q) (tolerance.md, "Other operators"), for kernels that sum each window
-// afresh; a sliding sum that adds and subtracts is judged by the same.
+// LRN, y = x / q^beta. tau = 24 u |y| sqrt(1 + ln^2 q) (tolerance.md, "Other operators"), for kernels that sum each
+// window afresh; a sliding sum that adds and subtracts is judged by the same.
 #include "op/lrn.h"
 
 #include "device/naive/rows.h"

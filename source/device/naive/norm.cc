@@ -1,7 +1,8 @@
 // InstBatchNormCxx, GroupNorm, LayerNorm: two passes in float64. With z = (x - mean) / s, s^2 = variance + eps
 //   tau = 12 sqrt(u^2 (g^2 z^2 + b^2 + y^2 + g^2 x^2 / s^2) + g^2 (sig_mu^2 + d_mu^2) / s^2
 //                 + g^2 z^2 (sig_var^2 + d_var^2) / s^4) + 4 eta g / s                      (tolerance.md)
-// for two-pass kernels. A one-pass variance E[x^2] - mean^2 loses mean^2 / variance and is judged as what it is: wrong there.
+// for two-pass kernels. A one-pass variance E[x^2] - mean^2 loses mean^2 / variance and is judged as what it is: wrong
+// there.
 #include "op/norm.h"
 
 #include "device/naive/rows.h"
@@ -27,7 +28,8 @@ struct Coefficients {
     const bool resources = args.layer.kind == OpKind::kInstBatchNormCxx;
     const auto blob = [&](size_t i) { return args.inputs.size() > i ? args.inputs[i] : nullptr; };
     Coefficients c;
-    PLUMB_ASSIGN_OR_RETURN(c.gamma, Values(resources ? args.layer.Resource("scale") : blob(1), "scale", shape.gammas()));
+    PLUMB_ASSIGN_OR_RETURN(c.gamma,
+                           Values(resources ? args.layer.Resource("scale") : blob(1), "scale", shape.gammas()));
     PLUMB_ASSIGN_OR_RETURN(c.beta, Values(resources ? args.layer.Resource("bias") : blob(2), "bias", shape.gammas()));
     return c;
   }
@@ -91,13 +93,15 @@ void BoundRow(const NormShape& s, const Coefficients& c, int64_t first, const do
     const int64_t k = first + i / s.inner;
     const double g = c.Gamma(k), b = c.Beta(k), z2 = (x[i] - m.mean) * (x[i] - m.mean) / s2;
     const double rounding = u * u * (g * g * z2 + b * b + y[i] * y[i] + g * g * x[i] * x[i] / s2);
-    const double own = 12 * std::sqrt(rounding + g * g * (mean2 + z2 * variance2)) + 4 * kEta * std::fabs(g) / std::sqrt(s2);
+    const double own =
+        12 * std::sqrt(rounding + g * g * (mean2 + z2 * variance2)) + 4 * kEta * std::fabs(g) / std::sqrt(s2);
     tau[i] = StoredTau(own, y[i], arithmetic);
   }
 }
 
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  if (InputTau(bound, 0) != nullptr) return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
+  if (InputTau(bound, 0) != nullptr)
+    return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
   PLUMB_RETURN_IF_ERROR(Run(args));
   PLUMB_ASSIGN_OR_RETURN(const NormShape s, ResolveNorm(args.layer, args.inputs[0]->shape()));
   PLUMB_ASSIGN_OR_RETURN(const Coefficients c, Coefficients::Of(args, s));

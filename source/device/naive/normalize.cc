@@ -1,4 +1,5 @@
-// Normalize, y = x / max(norm, epsilon). Its tau is not measured; it follows from those of Div and of the norm's reduction:
+// Normalize, y = x / max(norm, epsilon). Its tau is not measured; it follows from those of Div and of the norm's
+// reduction:
 //   12 |y| sqrt(2 u^2 + r^2), r^2 = (sig^2 + d^2) / (2 norm^2)^2 for p = 2, / norm^2 for p = 1, 0 for max and min,
 // and for p = 2 the squares that underflow, |y| / norm times min(sqrt(n eta), n eta / (2 norm)).
 #include "op/normalize.h"
@@ -10,8 +11,8 @@ namespace {
 
 struct Norm {
   double value;
-  double relative2 = 0;   // squared relative error, (12 sqrt(..))^2 apart
-  double underflow = 0;   // relative
+  double relative2 = 0;  // squared relative error, (12 sqrt(..))^2 apart
+  double underflow = 0;  // relative
 };
 
 template <class T>
@@ -61,7 +62,8 @@ Status Run(const NaiveArgs& args) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
     T* y = args.outputs[0]->data<T>();
-    ForEachElement(args, x, 0, [&](int64_t i, const Norm& norm) { y[i] = static_cast<T>(static_cast<double>(x[i]) / norm.value); });
+    ForEachElement(args, x, 0,
+                   [&](int64_t i, const Norm& norm) { y[i] = static_cast<T>(static_cast<double>(x[i]) / norm.value); });
     return Status::Ok();
   });
 }

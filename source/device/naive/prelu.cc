@@ -23,9 +23,11 @@ Status ForEachRun(const NaiveArgs& args, F f) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor slopes, resource->ConvertedTo(DType::kF32));
   const float* slope = slopes.data<float>();
   const int64_t inner = shape.rank() < 2 ? 1 : shape.CountFrom(2);
-  ParallelFor(shape.NumElements() / inner, std::max<int64_t>(1, kElementGrain / inner), [&](int64_t begin, int64_t end) {
-    for (int64_t run = begin; run < end; ++run) f(run * inner, (run + 1) * inner, static_cast<double>(slope[run % count]));
-  });
+  ParallelFor(shape.NumElements() / inner, std::max<int64_t>(1, kElementGrain / inner),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t run = begin; run < end; ++run)
+                  f(run * inner, (run + 1) * inner, static_cast<double>(slope[run % count]));
+              });
   return Status::Ok();
 }
 

@@ -33,13 +33,15 @@ Outcome PlainSum(const SerialSum& sum, double n, double u) {
 struct SumOp {
   template <class T>
   static Outcome Of(const ReduceTerms& t, int64_t o, const T* x, double u) {
-    return PlainSum(SumOf(t, o, [&](int64_t i) { return static_cast<double>(x[i]); }), static_cast<double>(t.terms()), u);
+    return PlainSum(SumOf(t, o, [&](int64_t i) { return static_cast<double>(x[i]); }), static_cast<double>(t.terms()),
+                    u);
   }
 };
 struct L1Op {
   template <class T>
   static Outcome Of(const ReduceTerms& t, int64_t o, const T* x, double u) {
-    return PlainSum(SumOf(t, o, [&](int64_t i) { return std::fabs(static_cast<double>(x[i])); }), static_cast<double>(t.terms()), u);
+    return PlainSum(SumOf(t, o, [&](int64_t i) { return std::fabs(static_cast<double>(x[i])); }),
+                    static_cast<double>(t.terms()), u);
   }
 };
 template <class T>
@@ -115,7 +117,9 @@ struct ExtremeOp {
   }
 };
 
-int64_t GrainOf(const ReduceTerms& terms) { return std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, terms.terms())); }
+int64_t GrainOf(const ReduceTerms& terms) {
+  return std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, terms.terms()));
+}
 
 template <class Op, class T>
 void RunFloat(const ReduceTerms& terms, const NaiveArgs& args, const BoundArgs* bound) {
@@ -154,8 +158,12 @@ Status RunWhole(const ReduceTerms& terms, const NaiveArgs& args) {
   const auto wrapped = [](U v) { return static_cast<T>(v); };
   switch (args.layer.kind) {
     case OpKind::kReduceSum: Fold<T>(terms, args, 0, [&](T s, T v) { return wrapped(bits(s) + bits(v)); }); break;
-    case OpKind::kReduceL1: Fold<T>(terms, args, 0, [&](T s, T v) { return wrapped(bits(s) + (v < 0 ? U{0} - bits(v) : bits(v))); }); break;
-    case OpKind::kReduceSumSquare: Fold<T>(terms, args, 0, [&](T s, T v) { return wrapped(bits(s) + bits(v) * bits(v)); }); break;
+    case OpKind::kReduceL1:
+      Fold<T>(terms, args, 0, [&](T s, T v) { return wrapped(bits(s) + (v < 0 ? U{0} - bits(v) : bits(v))); });
+      break;
+    case OpKind::kReduceSumSquare:
+      Fold<T>(terms, args, 0, [&](T s, T v) { return wrapped(bits(s) + bits(v) * bits(v)); });
+      break;
     case OpKind::kReduceProd: Fold<T>(terms, args, 1, [&](T s, T v) { return wrapped(bits(s) * bits(v)); }); break;
     case OpKind::kReduceMax: Fold<T>(terms, args, Limits::min(), [](T s, T v) { return std::max(s, v); }); break;
     case OpKind::kReduceMin: Fold<T>(terms, args, Limits::max(), [](T s, T v) { return std::min(s, v); }); break;
@@ -184,7 +192,8 @@ Status Run(const NaiveArgs& args) {
 
 template <class Op>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  if (InputTau(bound, 0) != nullptr) return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
+  if (InputTau(bound, 0) != nullptr)
+    return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
   return Compute<Op>(args, &bound);
 }
 

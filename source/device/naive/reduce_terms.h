@@ -25,7 +25,8 @@ class ReduceTerms {
   }
 
  private:
-  ReduceTerms(std::vector<int64_t> bases, std::vector<int64_t> terms) : bases_(std::move(bases)), terms_(std::move(terms)) {}
+  ReduceTerms(std::vector<int64_t> bases, std::vector<int64_t> terms)
+      : bases_(std::move(bases)), terms_(std::move(terms)) {}
 
   // Offsets of all index combinations of the dims with reduced[d] == which.
   static std::vector<int64_t> Offsets(const Shape& input, const std::vector<bool>& reduced, bool which) {

@@ -1,4 +1,5 @@
-// Softmax: p = exp(x - m) / sum exp(x - m) along one axis; LogSoftmax: y = x - m - ln sum exp(x - m). With D = sum p (m - x)
+// Softmax: p = exp(x - m) / sum exp(x - m) along one axis; LogSoftmax: y = x - m - ln sum exp(x - m). With D = sum p (m
+// - x)
 //   Softmax     tau = 12 p sqrt(u^2 (4 + (m - x)^2 + D^2) + (sig^2 + d^2) / sum^2) + 12 eta
 //   LogSoftmax  tau = 12 sqrt(u^2 (y^2 + ln^2 sum + D^2) + (sig^2 + d^2) / sum^2)          (tolerance.md)
 #include "op/softmax.h"
@@ -73,7 +74,8 @@ void BoundRow(const Rows& rows, const double* x, const double* y, const Arithmet
 
 template <bool kLog>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  if (InputTau(bound, 0) != nullptr) return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
+  if (InputTau(bound, 0) != nullptr)
+    return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
   PLUMB_RETURN_IF_ERROR(Run<kLog>(args));
   PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
   const double* x = args.inputs[0]->data<double>();

@@ -28,7 +28,9 @@ T Negated(T x) {
   PLUMB_NAIVE_UNARY(name, value, tau)                  \
   struct name##Int {                                   \
     template <class T>                                 \
-    static T Y(T x) { return whole; }                  \
+    static T Y(T x) {                                  \
+      return whole;                                    \
+    }                                                  \
   };
 #include "device/naive/unary.def"
 #undef PLUMB_NAIVE_UNARY

@@ -1,4 +1,5 @@
-// InstBatchNormCxx, GroupNorm and LayerNorm in plain order: moments of each row in two float64 passes (device/simd/norm.h).
+// InstBatchNormCxx, GroupNorm and LayerNorm in plain order: moments of each row in two float64 passes
+// (device/simd/norm.h).
 #include "op/norm.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Reductions on the shared vector kernels, in plain order. Reduced axes that lie side by side are one axis [outer, n, inner];
-// others are gathered first, so that the terms of each output are a row. Whole numbers are plain loops and wrap around.
+// Reductions on the shared vector kernels, in plain order. Reduced axes that lie side by side are one axis [outer, n,
+// inner]; others are gathered first, so that the terms of each output are a row. Whole numbers are plain loops and wrap
+// around.
 #include "device/simd/reduce.h"
 
 #include <limits>
@@ -82,7 +83,8 @@ class ReduceKernel : public Kernel {
     if (!terms_.adjacent) return RunGathered(src, dst);
     const AxisView view = terms_.view;
     view.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
-      simd::Reduce(op_, src + outer * view.n * view.inner, view.n, view.inner, begin, end, dst + outer * view.inner + begin);
+      simd::Reduce(op_, src + outer * view.n * view.inner, view.n, view.inner, begin, end,
+                   dst + outer * view.inner + begin);
     });
     return Status::Ok();
   }
@@ -118,12 +120,15 @@ template <class T>
 Result<WholeOp<T>> WholeOpOf(const std::string& type) {
   using U = std::make_unsigned_t<T>;
   using Limits = std::numeric_limits<T>;
-  if (type == "ReduceSum") return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x)); }};
-  if (type == "ReduceProd") return WholeOp<T>{1, [](T s, T x) { return static_cast<T>(static_cast<U>(s) * static_cast<U>(x)); }};
+  if (type == "ReduceSum")
+    return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x)); }};
+  if (type == "ReduceProd")
+    return WholeOp<T>{1, [](T s, T x) { return static_cast<T>(static_cast<U>(s) * static_cast<U>(x)); }};
   if (type == "ReduceMax") return WholeOp<T>{Limits::min(), [](T s, T x) { return std::max(s, x); }};
   if (type == "ReduceMin") return WholeOp<T>{Limits::max(), [](T s, T x) { return std::min(s, x); }};
   if (type == "ReduceSumSquare") {
-    return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x) * static_cast<U>(x)); }};
+    return WholeOp<T>{
+        0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x) * static_cast<U>(x)); }};
   }
   if (type == "ReduceL1") {
     return WholeOp<T>{0, [](T s, T x) {
