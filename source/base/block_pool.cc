@@ -21,7 +21,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMinPooled = size_t{256} << 10;
-constexpr size_t kMaxKept = size_t{48} << 20;
+constexpr size_t kMaxKept = size_t{56} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kPool = false;
@@ -66,7 +66,7 @@ class Pool {
       std::lock_guard<std::mutex> lock(mutex_);
       auto best = kept_.end();
       for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-        if (it->size >= size && it->size <= 2 * size && (best == kept_.end() || it->size < best->size)) best = it;
+        if (it->size >= size && it->size <= 16 * size && (best == kept_.end() || it->size < best->size)) best = it;
       }
       if (best != kept_.end()) {
         const Block block = *best;
@@ -74,7 +74,7 @@ class Pool {
         kept_.erase(best);
         return block;
       }
-      Release(std::max(kMaxKept / 2, kept_bytes_ - std::min(kept_bytes_, size)));
+      Release(std::max(kMaxKept * 3 / 4, kept_bytes_ - std::min(kept_bytes_, size)));
     }
     return Map(size);
   }
