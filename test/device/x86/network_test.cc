@@ -159,6 +159,20 @@ TEST(X86Network, JoinsClamps) {
   EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked"}));
 }
 
+// One block of channels, and a map that is large: our own depthwise kernel, bias, scales and clamp fused.
+TEST(X86Network, RunsDepthwise) {
+  for (const int channels : {5, 40}) {
+    for (const int stride : {1, 2}) {
+      Builder b(2, channels, channels == 5 ? 9 : 61);
+      const std::string wide = b.Conv("x", channels, channels, 3, stride, channels);
+      b.Simple("ReLU6", {b.Constant("Mul", b.Constant("Add", wide, channels, 1), channels, 2)});
+      const auto kernels = ExpectLikeNaive(b);
+      const bool own = channels == 5 || x86::ChannelBlock() == 16;
+      EXPECT_EQ(kernels, (Names{own ? "x86/depthwise" : "x86/convolution_blocked"}));
+    }
+  }
+}
+
 // As in densely connected networks: nested concatenations, each read by a scaled branch too.
 TEST(X86Network, ConcatenatesInPlace) {
   for (const int growth : {16, 12}) {  // 12 channels do not fill a block: copied
