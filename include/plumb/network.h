@@ -77,7 +77,8 @@ class Network {
   // REQUIRES: a Forward came before. Copies out.
   Result<Tensor> GetOutput(const std::string& name) const;
 
-  // Observers are called in the order in which they were added.
+  // Observers are called in the order in which they were added. In a build with PLUMB_BLOB_HOOKS=OFF a network that has one
+  // refuses to run (NotSupported).
   void AddObserver(Observer* observer);
   void AddObserver(std::shared_ptr<Observer> observer);  // kept alive by the network
 

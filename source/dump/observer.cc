@@ -261,7 +261,8 @@ class DumpObserver : public Observer {
 Status AddDump(Network* network, const DumpOptions& options) {
   if (!options.enabled()) return Status::Ok();
 #ifndef PLUMB_BLOB_HOOKS
-  return Status::NotSupported("this build of Plumb cannot dump blobs: it was configured with -DPLUMB_BLOB_HOOKS=OFF");
+  return Status::NotSupported("this build of Plumb cannot dump blobs: it was configured with -DPLUMB_BLOB_HOOKS=OFF; "
+                              "build it with -DPLUMB_BLOB_HOOKS=ON");
 #else
   PLUMB_ASSIGN_OR_RETURN(Selection selection, SelectBlobs(*network, options));
   PLUMB_ASSIGN_OR_RETURN(IndexRanges blob_forwards, IndexRanges::Parse(options.forwards, "0"));

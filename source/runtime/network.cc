@@ -143,6 +143,13 @@ Status Network::Impl::RunWatched(Step& step, const std::vector<Observer*>& watch
 }
 
 Status Network::Impl::Run() {
+#ifndef PLUMB_BLOB_HOOKS
+  // Better than observers that never hear of a step: model_check would call a network aligned that nobody looked at.
+  if (!observers.empty()) {
+    return Status::NotSupported("this build of Plumb cannot watch, dump or check layers: it was configured with "
+                                "-DPLUMB_BLOB_HOOKS=OFF; build it with -DPLUMB_BLOB_HOOKS=ON");
+  }
+#endif
   SetNumThreads(plan.options.num_threads);
   Status observed;
   for (Observer* observer : observers) {

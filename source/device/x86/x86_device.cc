@@ -67,7 +67,14 @@ class X86Device : public HostDevice {
 }  // namespace
 }  // namespace x86
 
+Status CheckX86Cpu(Isa cpu) {
+  if (cpu != Isa::kGeneric) return Status::Ok();
+  return Status::NotFound("device X86 needs a CPU with SSE4.2, AES and PCLMUL (x86-64 from about 2010 on), and this one ('" +
+                          x86::CpuModel() + "') lacks at least one of them; use device NAIVE, which runs on every CPU");
+}
+
 Result<std::unique_ptr<Device>> CreateX86Device() {
+  PLUMB_RETURN_IF_ERROR(CheckX86Cpu(CpuIsa()));
   PLUMB_RETURN_IF_ERROR(CheckIsaEnvironment());
   PLUMB_RETURN_IF_ERROR(x86::InitOneDnn());
   return std::unique_ptr<Device>(std::make_unique<x86::X86Device>());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "device/x86/onednn.h"
+#include "device/x86/x86_device.h"
 #include "op/binary.h"
 #include "op/concat.h"
 #include "op/convolution.h"
@@ -214,6 +215,14 @@ TEST(X86Network, AddsItsOwnInput) {
   const std::string stem = b.Conv("x", 16, 16, 1);
   b.Simple("ReLU", {b.Simple("Add", {stem, b.Conv(stem, 16, 16, 3)})});
   ExpectLikeNaive(b);
+}
+
+TEST(X86DeviceTest, RefusesACpuWithoutSse4) {
+  const Status status = CheckX86Cpu(Isa::kGeneric);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("SSE4.2"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("NAIVE"), std::string::npos) << status.message();
+  for (Isa isa : {Isa::kSse41, Isa::kAvx2, Isa::kAvx512}) EXPECT_TRUE(CheckX86Cpu(isa).ok()) << IsaName(isa);
 }
 
 }  // namespace
