@@ -15,16 +15,8 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
   const Shape target(std::move(wanted));
   PLUMB_RETURN_IF_ERROR(target.Validate().AddContext("the shape of Expand"));
   const Shape& in = inputs[0].shape;
-  StridedMap map;
-  PLUMB_ASSIGN_OR_RETURN(map.out, BroadcastShapes(in, target));
-  map.dims = map.out.dims();
-  const std::vector<int64_t> dense = DenseStrides(in);
-  map.strides.assign(map.dims.size(), 0);
-  const size_t missing = map.dims.size() - dense.size();
-  for (size_t i = 0; i < dense.size(); ++i) {
-    if (in.dims()[i] != 1) map.strides[missing + i] = dense[i];
-  }
-  return map;
+  PLUMB_ASSIGN_OR_RETURN(Shape out, BroadcastShapes(in, target));
+  return BroadcastMap(in, std::move(out));
 }
 
 }  // namespace

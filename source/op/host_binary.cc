@@ -35,20 +35,6 @@ T Combine(OpKind kind, T a, T b) {
   }
 }
 
-// `in` as it stands when broadcast to `out`.
-Result<Tensor> Broadcast(const Tensor& in, const Shape& out) {
-  StridedMap map;
-  map.out = out;
-  map.dims = out.dims();
-  map.strides.assign(map.dims.size(), 0);
-  const std::vector<int64_t> dense = DenseStrides(in.shape());
-  const size_t missing = map.dims.size() - dense.size();
-  for (size_t i = 0; i < dense.size(); ++i) {
-    if (in.shape().dims()[i] != 1) map.strides[missing + i] = dense[i];
-  }
-  return ApplyMap(map, in);
-}
-
 template <class T>
 void CombineAll(OpKind kind, const Tensor& b, Tensor* y) {
   for (int64_t i = 0; i < y->NumElements(); ++i) y->data<T>()[i] = Combine(kind, y->data<T>()[i], b.data<T>()[i]);
@@ -60,8 +46,8 @@ Result<Tensor> KnownBinary(OpKind kind, const BlobInfo& a, const BlobInfo& b, co
   const bool wide = a.dtype == DType::kI64;
   if (!Evaluates(kind) || a.dtype != b.dtype || (!wide && a.dtype != DType::kI32)) return Tensor();
   if (!HasHostValue(a) || !HasHostValue(b) || out.NumElements() > kMaxHostValues) return Tensor();
-  PLUMB_ASSIGN_OR_RETURN(Tensor y, Broadcast(a.value, out));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor right, Broadcast(b.value, out));
+  PLUMB_ASSIGN_OR_RETURN(Tensor y, ApplyMap(BroadcastMap(a.shape, out), a.value));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor right, ApplyMap(BroadcastMap(b.shape, out), b.value));
   if (wide) {
     CombineAll<int64_t>(kind, right, &y);
   } else {

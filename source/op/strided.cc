@@ -51,6 +51,19 @@ StridedMap Transposed(const std::vector<int64_t>& dims, const std::vector<int>& 
   return map;
 }
 
+StridedMap BroadcastMap(const Shape& in, Shape out) {
+  StridedMap map;
+  map.dims = out.dims();
+  map.strides.assign(map.dims.size(), 0);
+  const std::vector<int64_t> dense = DenseStrides(in);
+  const size_t missing = map.dims.size() - dense.size();
+  for (size_t i = 0; i < dense.size(); ++i) {
+    if (in.dims()[i] != 1) map.strides[missing + i] = dense[i];
+  }
+  map.out = std::move(out);
+  return map;
+}
+
 Status InferByMap(ShapeContext& context) {
   const OpDef& op = GetOp(context.layer.kind);
   for (size_t i = 0; i < context.outputs.size(); ++i) {

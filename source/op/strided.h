@@ -32,6 +32,9 @@ StridedMap SameOrder(Shape out);
 // Dim i of the output walks dim order[i] of the input.
 StridedMap Transposed(const std::vector<int64_t>& dims, const std::vector<int>& order, Shape out);
 
+// NumPy broadcasting of a dense blob to the shape `out`, which must be one that it broadcasts to.
+StridedMap BroadcastMap(const Shape& in, Shape out);
+
 // The shape rule of every operator with OpDef::map; also evaluates integer and bool values that are known already.
 Status InferByMap(ShapeContext& context);
 // A definition around a map.

@@ -1,0 +1,43 @@
+// Where: x or y, element by element; bit-exact, tau follows the element taken.
+#include "device/naive/broadcast.h"
+#include "device/naive/elementwise.h"
+
+namespace plumb {
+namespace {
+
+template <class T>
+void Pick(const NaiveArgs& args, const bool* truth) {
+  const auto* x = static_cast<const T*>(args.inputs[0]->raw());
+  const auto* y = static_cast<const T*>(args.inputs[1]->raw());
+  Tensor* out = args.outputs[0];
+  auto* z = static_cast<T*>(out->raw());
+  const Broadcast of_x(args.inputs[0]->shape(), args.inputs[2]->shape(), out->shape());
+  const Broadcast of_y(args.inputs[1]->shape(), args.inputs[2]->shape(), out->shape());
+  ParallelFor(out->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
+    of_x.ForEach(begin, end, [&](int64_t i, int64_t ix, int64_t ic) {
+      if (truth[ic]) z[i] = x[ix];
+    });
+    of_y.ForEach(begin, end, [&](int64_t i, int64_t iy, int64_t ic) {
+      if (!truth[ic]) z[i] = y[iy];
+    });
+  });
+}
+
+Status Run(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor truth, args.inputs[2]->ConvertedTo(DType::kBool));
+  switch (DTypeSize(args.outputs[0]->dtype())) {
+    case 1: Pick<uint8_t>(args, truth.data<bool>()); break;
+    case 2: Pick<uint16_t>(args, truth.data<bool>()); break;
+    case 4: Pick<uint32_t>(args, truth.data<bool>()); break;
+    default: Pick<uint64_t>(args, truth.data<bool>()); break;
+  }
+  return Status::Ok();
+}
+
+Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+
+}  // namespace
+
+NaiveOp NaiveWhere() { return {Run, Bound}; }
+
+}  // namespace plumb

@@ -1,0 +1,124 @@
+// Equal, Greater, Less, And, Not in plain order, one scalar loop per dtype that the compiler may turn into vectors.
+#include "op/compare.h"
+
+#include "device/x86/broadcast_rows.h"
+#include "device/x86/kernel_list.h"
+
+namespace plumb::x86 {
+namespace {
+
+using Rows = BroadcastRows<2>;
+
+struct Equal {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Greater {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct Less {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct And {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != T(0) && b != T(0);
+  }
+};
+struct Not {
+  template <class T>
+  bool operator()(T a, T) const {
+    return a == T(0);
+  }
+};
+
+template <class T, class F>
+void CompareRows(const Rows& rows, const void* a_data, const void* b_data, bool* y) {
+  const T* a = static_cast<const T*>(a_data);
+  const T* b = static_cast<const T*>(b_data);
+  rows.ForEach([&](int64_t at, const Rows::Offsets& from, const Rows::Offsets& step, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) y[at + i] = F()(a[from[0] + i * step[0]], b[from[1] + i * step[1]]);
+  });
+}
+
+using Function = void (*)(const Rows&, const void*, const void*, bool*);
+
+template <class F>
+Function ForDType(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return CompareRows<float, F>;
+    case DType::kF64: return CompareRows<double, F>;
+    case DType::kI8: return CompareRows<int8_t, F>;
+    case DType::kU8: return CompareRows<uint8_t, F>;
+    case DType::kBool: return CompareRows<bool, F>;
+    case DType::kI16: return CompareRows<int16_t, F>;
+    case DType::kU16: return CompareRows<uint16_t, F>;
+    case DType::kI32: return CompareRows<int32_t, F>;
+    case DType::kU32: return CompareRows<uint32_t, F>;
+    case DType::kI64: return CompareRows<int64_t, F>;
+    default: return nullptr;
+  }
+}
+
+Function FunctionOf(OpKind kind, DType dtype) {
+  switch (kind) {
+    case OpKind::kEqual: return ForDType<Equal>(dtype);
+    case OpKind::kGreater: return ForDType<Greater>(dtype);
+    case OpKind::kLess: return ForDType<Less>(dtype);
+    case OpKind::kAnd: return ForDType<And>(dtype);
+    default: return ForDType<Not>(dtype);
+  }
+}
+
+Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
+  if (spec.layer().kind != OpKind::kNot) return ResolveCompare(spec.layer(), spec.inputs);
+  return CompareOperands{spec.inputs[0], spec.inputs[0], spec.inputs[0].shape};
+}
+
+class CompareKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
+    if (FunctionOf(spec.layer().kind, o.a.dtype) != nullptr) return Status::Ok();
+    return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
+    function_ = FunctionOf(spec.layer().kind, o.a.dtype);
+    rows_ = Rows({o.a.shape, o.b.shape}, o.out);
+    if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
+    element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;
+    element_ = element_first_ ? o.a.value : o.b.value;
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const void* a = inputs[0].host<char>();
+    const void* b = inputs.back().host<char>();
+    if (!element_.empty()) (element_first_ ? a : b) = element_.raw();
+    function_(rows_, a, b, outputs[0].host<bool>());
+    return Status::Ok();
+  }
+
+ private:
+  Function function_ = nullptr;
+  Rows rows_;
+  Tensor element_;
+  bool element_first_ = false;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_compare = {CompareKernel::Supports, MakeKernel<CompareKernel>};
+
+}  // namespace plumb::x86

@@ -1,0 +1,124 @@
+#include "op/compare.h"
+
+#include <utility>
+
+#include "op/strided.h"
+
+namespace plumb {
+namespace {
+
+bool Holds(OpKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+    case OpKind::kEqual: return a == b;
+    case OpKind::kGreater: return a > b;
+    case OpKind::kLess: return a < b;
+    default: return a != 0 && b != 0;
+  }
+}
+
+Result<Tensor> Evaluate(OpKind kind, const CompareOperands& o) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor a, ApplyMap(BroadcastMap(o.a.shape, o.out), o.a.value));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor b, ApplyMap(BroadcastMap(o.b.shape, o.out), o.b.value));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor wide_a, a.ConvertedTo(DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor wide_b, b.ConvertedTo(DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kBool, o.out));
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    y.data<bool>()[i] = Holds(kind, wide_a.data<int64_t>()[i], wide_b.data<int64_t>()[i]);
+  }
+  return y;
+}
+
+Status Infer(ShapeContext& context) {
+  if (context.inputs.size() == 1 && context.layer.Resource("element") == nullptr) {  // not drawn yet: per channel
+    context.SetAll(DType::kBool, context.shape(0));
+    return Status::Ok();
+  }
+  PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, ResolveCompare(context.layer, context.inputs));
+  context.SetAll(DType::kBool, o.out);
+  if (HasHostValue(o.a) && HasHostValue(o.b) && o.out.NumElements() <= kMaxHostValues) {
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(context.layer.kind, o));
+  }
+  return Status::Ok();
+}
+
+Status InferNot(ShapeContext& context) {
+  if (IsFloat(context.inputs[0].dtype)) {
+    return Status::InvalidArgument(std::string("expects bool or integers, found ") +
+                                   DTypeName(context.inputs[0].dtype));
+  }
+  context.SetAll(DType::kBool, context.shape(0));
+  if (!HasHostValue(context.inputs[0])) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const Tensor truth, context.inputs[0].value.ConvertedTo(DType::kBool));
+  PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kBool, truth.shape()));
+  for (int64_t i = 0; i < y.NumElements(); ++i) y.data<bool>()[i] = !truth.data<bool>()[i];
+  context.outputs[0].value = y;
+  return Status::Ok();
+}
+
+void Resources(ResourceVisitor& v, const Layer& layer) {
+  if (layer.inputs.size() < 2) v.Raw("element");
+}
+
+Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+  if (inputs.size() == 2) return Status::Ok();
+  const Tensor* element = layer.Resource("element");
+  if (element == nullptr) {
+    specs->push_back({"element", {inputs[0].shape.DimOrOne(1)}, ResourceSpec::kSmall});
+    return Status::Ok();
+  }
+  specs->push_back({"element", element->shape(), ResourceSpec::kSmall});
+  return ConstantOperandShape(*element, inputs[0].shape).status();
+}
+
+OpDef Define() {
+  OpDef op;
+  op.make_param = MakeParam<BinaryParam>;
+  op.infer = Infer;
+  op.visit_resources = Resources;
+  op.resource_specs = Specs;
+  return op;
+}
+
+}  // namespace
+
+Result<CompareOperands> ResolveCompare(const Layer& layer, const std::vector<BlobInfo>& inputs) {
+  CompareOperands o;
+  o.a = inputs[0];
+  if (inputs.size() == 2) {
+    o.b = inputs[1];
+  } else {
+    const Tensor* element = layer.Resource("element");
+    if (element == nullptr) return Status::CorruptModel("the constant operand is missing");
+    PLUMB_ASSIGN_OR_RETURN(o.b.shape, ConstantOperandShape(*element, o.a.shape));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor converted, element->ConvertedTo(o.a.dtype));
+    PLUMB_ASSIGN_OR_RETURN(o.b.value, converted.Reshaped(o.b.shape));
+    o.b.dtype = o.a.dtype;
+    const int index = ParamOf<BinaryParam>(layer).weight_input_index;
+    if (index != 0 && index != 1) {
+      return Status::InvalidArgument("weight_input_index " + std::to_string(index) + " is not 0 or 1");
+    }
+    if (index == 0) std::swap(o.a, o.b);
+  }
+  if (o.a.dtype != o.b.dtype) {
+    return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(o.a.dtype) + " and " +
+                                   DTypeName(o.b.dtype));
+  }
+  PLUMB_ASSIGN_OR_RETURN(o.out, BroadcastShapes(o.a.shape, o.b.shape));
+  return o;
+}
+
+OpDef DefineEqual() {
+  OpDef op;  // TNN has no parameters for it
+  op.infer = Infer;
+  return op;
+}
+OpDef DefineGreater() { return Define(); }
+OpDef DefineLess() { return Define(); }
+OpDef DefineAnd() { return Define(); }
+OpDef DefineNot() {
+  OpDef op;
+  op.infer = InferNot;
+  return op;
+}
+
+}  // namespace plumb
