@@ -24,13 +24,13 @@ struct CheckSubject {
   std::string reproduce;   // command line up to the device: "model_check -m x.tnnproto --seed 3"
 };
 
-struct TextStyle {
+struct ReportStyle {
   bool color = false;
   bool full = false;  // every number of every layer, not only of those that are not aligned
 };
 
 // The whole report of one device: head, table, outputs, last sentence.
-std::string FormatText(const CheckSubject& subject, const RunReport& run, const TextStyle& style);
+std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style);
 // The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned.
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
 // {"verdict": ..., "runs": [...]}.

@@ -45,7 +45,7 @@ const char* ColorOf(Verdict verdict) {
   return "";
 }
 
-std::string Painted(Verdict verdict, const TextStyle& style) {
+std::string Painted(Verdict verdict, const ReportStyle& style) {
   return style.color ? ColorOf(verdict) + std::string(VerdictName(verdict)) + "\033[0m" : VerdictName(verdict);
 }
 
@@ -65,7 +65,7 @@ Widths Measure(const RunReport& run) {
   return w;
 }
 
-std::string Row(const LayerReport& layer, const Widths& w, const TextStyle& style) {
+std::string Row(const LayerReport& layer, const Widths& w, const ReportStyle& style) {
   char index[16];
   std::snprintf(index, sizeof(index), "%05d", layer.step.index);
   const OutputReport* o = layer.Worst();
@@ -151,7 +151,7 @@ std::string Head(const CheckSubject& subject, const RunReport& run) {
 
 }  // namespace
 
-std::string FormatText(const CheckSubject& subject, const RunReport& run, const TextStyle& style) {
+std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
   const Widths w = Measure(run);
   std::string text = Head(subject, run) + "\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) + "  " +
                      Pad("kernel", w.kernel) + "  " + Pad("shape", w.shape) +
