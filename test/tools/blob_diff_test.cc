@@ -33,6 +33,9 @@ TEST_F(BlobDiff, ExitCodes) {
   EXPECT_EQ(Diff(At("a.txt")).exit_code, 2);
   EXPECT_EQ(Texts("1\n", "1\n", "--rule best").exit_code, 2);
   EXPECT_EQ(Texts("1\n", "1\n", "--rtol -1").exit_code, 2);
+  for (const char* shape : {"1,-3", "1.5", "1e300", "nan"}) {
+    EXPECT_EQ(Texts("1\n", "1\n", std::string("--shape ") + shape).exit_code, 2) << shape;
+  }
 }
 
 TEST_F(BlobDiff, TolerancesArePrintedAndUsed) {

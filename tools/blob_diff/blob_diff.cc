@@ -1,5 +1,6 @@
 // blob_diff: compares two dump folders or two tensor files, blob by blob. It knows no model and so no bound: it uses a
 // rule with tolerances that it prints. Devices are judged by bound with model_check.
+#include <cmath>
 #include <cstdio>
 
 #include "base/file.h"
@@ -63,7 +64,12 @@ Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
   if (!o.shape.empty()) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<double> dims, ParseNumbers("--shape", o.shape));
     Shape shape;
-    for (double dim : dims) shape.dims().push_back(static_cast<int64_t>(dim));
+    for (double dim : dims) {
+      if (!(dim >= 0 && dim <= 0x1p40) || dim != std::floor(dim)) {
+        return Status::InvalidArgument("--shape takes whole numbers such as 1,3,224,224, found '" + o.shape + "'");
+      }
+      shape.dims().push_back(static_cast<int64_t>(dim));
+    }
     PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext("--shape"));
     hints->shape = shape;
   }
