@@ -112,6 +112,7 @@ class Run {
   // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
   Result<Verdict> CheckDevice(const std::string& device) {
     PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
+    NotePrecision(network_options_, *network);
     CheckOptions check;
     if (!options_.files.failing_folder.empty()) {
       check.on_wrong = [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
@@ -144,6 +145,7 @@ class Run {
   // -e: network outputs only, against -f or NAIVE.
   Result<Verdict> CheckOutputs(const std::string& device) {
     PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
+    NotePrecision(network_options_, *network);
     PLUMB_RETURN_IF_ERROR(Forward(network.get()));
     PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
     auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_) : ReadReference(options_.files.reference, outputs);

@@ -229,6 +229,7 @@ Status Execute(const Options& o) {
   }
   const double start = Milliseconds();
   PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, options));
+  NotePrecision(options, *network);
   const double prepared = Milliseconds() - start;
   std::printf("model   %s, weights %s\n", graph->source.c_str(), o.model.DescribeWeights(*graph).c_str());
   for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());

@@ -66,6 +66,12 @@ TEST(ModelCheck, GflagsStyleWorks) {
   EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out;
 }
 
+TEST(ModelCheck, SaysWhenADeviceLacksThePrecision) {
+  const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE -sp LOW --quiet");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE does not have the precision asked for and runs HIGH (f32)")) << run.out;
+}
+
 TEST(ModelCheck, NothingComparedIsNotAligned) {
   const std::string folder = TestFolder("constant");
   WriteText(folder + "/n.tnnproto",

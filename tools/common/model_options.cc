@@ -95,6 +95,12 @@ Result<std::vector<std::string>> ParseDevices(const std::string& text) {
   return names;
 }
 
+void NotePrecision(const NetworkOptions& asked, const Network& network) {
+  if (network.options().precision == asked.precision) return;
+  std::fprintf(stderr, "note: %s does not have the precision asked for and runs %s\n", network.device_name().c_str(),
+               network.options().precision == Precision::kHigh ? "HIGH (f32)" : "NORMAL (f16 storage)");
+}
+
 int FailOnDevice(const Status& status) {
   const int code = Fail(status);
   return status.code() == StatusCode::kNotFound ? kExitNoDevice : code;

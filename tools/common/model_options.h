@@ -39,6 +39,9 @@ struct RunOptions {
 // "X86,OPENCL" or "ALL" (those present but NAIVE) as names in capitals.
 Result<std::vector<std::string>> ParseDevices(const std::string& text);
 
+// A note on stderr when the device runs another precision than was asked for (one without fp16 runs f32).
+void NotePrecision(const NetworkOptions& asked, const Network& network);
+
 // Prints an OpenDevice failure; a device that is not present has exit code 3.
 int FailOnDevice(const Status& status);
 
