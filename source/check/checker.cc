@@ -1,12 +1,5 @@
-// Checker: an observer that replays every step on the reference and judges it; holds live blobs only.
-#include <algorithm>
-#include <cstring>
-
-#include "check/inspect.h"
-#include "check/judge.h"
-#include "check/metrics.h"
-#include "check/replay.h"
-#include "plumb/check.h"
+// Checker: lockstep as an observer of one Forward of a network.
+#include "check/lockstep.h"
 
 namespace plumb {
 
@@ -37,240 +30,23 @@ int RunReport::Count(Verdict wanted) const {
   return count;
 }
 
-namespace {
-
-// The slope test was measured on convolutions only.
-bool HasSlopeTest(const LayerGroup& group) {
-  return group.first().kind == OpKind::kConvolution || group.first().kind == OpKind::kConvolution1D;
-}
-
-}  // namespace
-
-class Checker::Impl : public Observer {
+class Checker::Impl : public Lockstep {
  public:
-  explicit Impl(CheckOptions options) : options_(options) {}
-
-  Status Attach(Network* network, const std::map<std::string, Tensor>& inputs) {
-    network_ = network;
-    report_.device = network->device_name();
-    report_.device_description = network->device_description();
-    for (const StepInfo* step : network->steps()) {
-      for (const PortInfo& port : step->inputs) ++readers_[port.blob];
-    }
-    for (const std::string& output : network->graph().outputs) ++readers_[output];
-    for (const auto& [name, value] : inputs) {
-      PLUMB_ASSIGN_OR_RETURN(own_[name], Widened(value));
-      written_[name] = Fingerprint(value);
-    }
-    return Status::Ok();
-  }
-
-  bool Wants(const StepInfo&, int) override { return !done_; }
-
-  Status Before(const LayerEvent& event) override {
-    inputs_.clear();
-    inputs_finite_ = true;
-    changed_.clear();
-    for (size_t i = 0; i < event.step().inputs.size(); ++i) {
-      const PortInfo& port = event.step().inputs[i];
-      if (port.constant) {
-        PLUMB_ASSIGN_OR_RETURN(Tensor value, Widened(network_->blobs().at(port.blob).value));
-        inputs_.push_back(std::move(value));
-        continue;
-      }
-      PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
-      PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
-      const auto it = written_.find(port.blob);
-      if (it != written_.end() && it->second != inspected.fingerprint) changed_ = port.blob;
-      inputs_finite_ = inputs_finite_ && inspected.finite;
-      inputs_.push_back(std::move(inspected.wide));
-    }
-    return Status::Ok();
-  }
-
-  Status After(const LayerEvent& event) override {
-    LayerReport layer;
-    layer.step = event.step();
-    layer.step.group = nullptr;
-    layer.device_seconds = event.seconds();
-    const Status status = JudgeStep(event, &layer);
-    if (!status.ok()) {
-      layer.verdict = Verdict::kNotTested;
-      layer.reason = status.message();
-    }
-    Status handed_over = HandOverWrong(layer);
-    Release(event.step());
-    device_.clear();
-    replayed_ = {};
-    report_.layers.push_back(std::move(layer));
-    inputs_.clear();
-    return handed_over;
-  }
-
-  Status ForwardEnd(int) override {
-    done_ = true;
-    return Status::Ok();
-  }
-
-  Result<RunReport> Finish() {
-    for (const std::string& name : network_->graph().outputs) {
-      OutputSummary summary;
-      summary.name = name;
-      PLUMB_ASSIGN_OR_RETURN(summary.device, network_->GetOutput(name));
-      const auto own = own_.find(name);
-      if (own != own_.end()) summary.reference = own->second;
-      report_.outputs.push_back(std::move(summary));
-    }
-    bool compared = false;
-    for (size_t i = 0; i < report_.layers.size(); ++i) {
-      const LayerReport& layer = report_.layers[i];
-      compared = compared || layer.verdict != Verdict::kNotTested;
-      if (layer.verdict == Verdict::kWrong && report_.first_wrong < 0) report_.first_wrong = static_cast<int>(i);
-      if (layer.verdict != Verdict::kNotTested) report_.verdict = std::max(report_.verdict, layer.verdict);
-    }
-    if (compared && report_.verdict == Verdict::kNotTested) report_.verdict = Verdict::kAligned;
-    return std::move(report_);
-  }
-
- private:
-  Status HandOverWrong(const LayerReport& layer) {
-    if (layer.verdict != Verdict::kWrong || !options_.on_wrong) return Status::Ok();
-    for (size_t i = 0; i < layer.outputs.size(); ++i) {
-      if (layer.outputs[i].verdict != Verdict::kWrong) continue;
-      PLUMB_RETURN_IF_ERROR(options_.on_wrong(layer.outputs[i].blob, device_[i], replayed_.values[i]));
-    }
-    return Status::Ok();
-  }
-
-  Status JudgeStep(const LayerEvent& event, LayerReport* layer) {
-    const LayerGroup& group = *event.step().group;
-    const BlobTable& blobs = network_->blobs();
-    const std::vector<Tensor> own_inputs = OwnInputs(group, blobs);
-    const bool follow = options_.inherited && own_inputs.size() == group.inputs.size();
-    // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
-    const bool same = follow && !event.step().fallback && SameInputs(own_inputs);
-    if (follow && !same) PLUMB_RETURN_IF_ERROR(RunOwn(group, own_inputs, blobs));
-    for (size_t i = 0; i < group.outputs.size(); ++i) {
-      PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
-      written_[group.outputs[i].blob] = Fingerprint(output);
-      device_.push_back(std::move(output));
-    }
-    if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
-    const int max_level = MaxBoundLevel(group);
-    for (int level = 0; level <= max_level; ++level) {
-      PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, Arithmetic(), level));
-      if (same && level == 0) TakeOwn(group, replay.values);
-      JudgeOutputs(event.step(), device_, replay, level, layer);
-      replayed_ = replay;
-      if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
-    }
-    if (!changed_.empty()) {
-      layer->verdict = Verdict::kWrong;
-      layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
-    }
-    for (const OutputReport& output : layer->outputs) report_.compared_values += output.introduced.count;
-    return Status::Ok();
-  }
-
-  void JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
-                    LayerReport* layer) {
-    layer->outputs.clear();
-    layer->verdict = Verdict::kAligned;
-    layer->reason.clear();
-    bool tested = false;
-    for (size_t i = 0; i < device.size(); ++i) {
-      OutputReport output;
-      output.blob = step.outputs[i].blob;
-      output.slot = step.outputs[i].slot;
-      output.dtype = device[i].dtype();
-      output.shape = device[i].shape();
-      output.layout = step.outputs[i].layout;
-      output.level = level;
-      Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group), inputs_finite_}, &output);
-      const auto own = own_.find(output.blob);
-      if (own != own_.end()) {
-        const Differences differences = CompareThree(device[i], replay.values[i], own->second);
-        output.introduced = differences.introduced;
-        output.inherited = differences.inherited;
-        output.total = differences.total;
-      } else {
-        output.introduced = CompareTensors(device[i], replay.values[i]);
-      }
-      tested = tested || output.verdict != Verdict::kNotTested;
-      layer->outputs.push_back(std::move(output));
-    }
-    const OutputReport* worst = layer->Worst();
-    if (worst == nullptr) return;
-    layer->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
-    layer->reason = worst->reason;
-  }
-
-  // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing is
-  // inherited from here on.
-  std::vector<Tensor> OwnInputs(const LayerGroup& group, const BlobTable& blobs) const {
-    std::vector<Tensor> inputs;
-    for (size_t i = 0; i < group.inputs.size(); ++i) {
-      const auto it = own_.find(group.inputs[i].blob);
-      if (it != own_.end()) {
-        inputs.push_back(it->second);
-      } else if (!blobs.at(group.inputs[i].blob).value.empty()) {
-        inputs.push_back(inputs_[i]);
-      } else {
-        break;
-      }
-    }
-    return inputs;
-  }
-
-  bool SameInputs(const std::vector<Tensor>& own_inputs) const {
-    for (size_t i = 0; i < own_inputs.size(); ++i) {
-      if (std::memcmp(own_inputs[i].raw(), inputs_[i].raw(), inputs_[i].bytes()) != 0) return false;
-    }
-    return true;
-  }
-
-  // The reference's own run from the network input.
-  Status RunOwn(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs) {
-    PLUMB_ASSIGN_OR_RETURN(ReplayResult own, ReplayValues(group, inputs, blobs));
-    TakeOwn(group, own.values);
-    return Status::Ok();
-  }
-
-  void TakeOwn(const LayerGroup& group, const std::vector<Tensor>& values) {
-    for (size_t i = 0; i < group.outputs.size(); ++i) own_[group.outputs[i].blob] = values[i];
-    size_t live = 0;
-    for (const auto& entry : own_) live += entry.second.bytes();
-    report_.peak_reference_bytes = std::max(report_.peak_reference_bytes, live);
-  }
-
-  // Drops what nobody will read any more.
-  void Release(const StepInfo& step) {
-    for (const PortInfo& port : step.inputs) {
-      if (--readers_[port.blob] > 0) continue;
-      own_.erase(port.blob);
-      written_.erase(port.blob);
-    }
-  }
-
-  CheckOptions options_;
-  Network* network_ = nullptr;
-  bool done_ = false;
-  RunReport report_;
-  std::map<std::string, int> readers_;
-  std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
-  std::map<std::string, uint64_t> written_;   // fingerprints of live device blobs
-  std::vector<Tensor> inputs_;                // of the current step, widened
-  std::vector<Tensor> device_;                // outputs of the current step
-  ReplayResult replayed_;                     // what they should be
-  bool inputs_finite_ = true;
-  std::string changed_;
+  using Lockstep::Lockstep;
 };
 
-Checker::Checker(CheckOptions options) : impl_(std::make_shared<Impl>(options)) {}
+Checker::Checker(CheckOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 Checker::~Checker() = default;
 
 Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& inputs) {
-  PLUMB_RETURN_IF_ERROR(impl_->Attach(network, inputs));
+  Lockstep::Scene scene;
+  scene.device = network->device_name();
+  scene.description = network->device_description();
+  scene.graph = &network->graph();
+  scene.blobs = &network->blobs();
+  scene.steps = network->steps();
+  scene.output = [network](const std::string& name) { return network->GetOutput(name); };
+  PLUMB_RETURN_IF_ERROR(impl_->Begin(std::move(scene), inputs));
   network->AddObserver(std::static_pointer_cast<Observer>(impl_));
   return Status::Ok();
 }

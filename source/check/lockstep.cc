@@ -1,0 +1,240 @@
+#include "check/lockstep.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "check/inspect.h"
+#include "check/judge.h"
+#include "check/metrics.h"
+
+namespace plumb {
+namespace {
+
+// The slope test was measured on convolutions only.
+bool HasSlopeTest(const LayerGroup& group) {
+  return group.first().kind == OpKind::kConvolution || group.first().kind == OpKind::kConvolution1D;
+}
+
+}  // namespace
+
+Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs) {
+  scene_ = std::move(scene);
+  report_.device = scene_.device;
+  report_.device_description = scene_.description;
+  for (const StepInfo* step : scene_.steps) {
+    for (const PortInfo& port : step->inputs) ++readers_[port.blob];
+  }
+  for (const std::string& output : scene_.graph->outputs) ++readers_[output];
+  for (const auto& [name, value] : inputs) {
+    PLUMB_ASSIGN_OR_RETURN(own_[name], Widened(value));
+    written_[name] = Fingerprint(value);
+  }
+  return Status::Ok();
+}
+
+Status Lockstep::Before(const LayerEvent& event) {
+  inputs_.clear();
+  inputs_finite_ = true;
+  changed_.clear();
+  for (size_t i = 0; i < event.step().inputs.size(); ++i) {
+    const PortInfo& port = event.step().inputs[i];
+    if (port.constant) {
+      PLUMB_ASSIGN_OR_RETURN(Tensor value, Widened(scene_.blobs->at(port.blob).value));
+      inputs_.push_back(std::move(value));
+      continue;
+    }
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
+    PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
+    const auto it = written_.find(port.blob);
+    if (it != written_.end() && it->second != inspected.fingerprint) changed_ = port.blob;
+    inputs_finite_ = inputs_finite_ && inspected.finite;
+    inputs_.push_back(std::move(inspected.wide));
+  }
+  return Status::Ok();
+}
+
+Status Lockstep::After(const LayerEvent& event) {
+  LayerReport layer;
+  layer.step = event.step();
+  layer.step.group = nullptr;
+  layer.device_seconds = event.seconds();
+  const Status status = JudgeStep(event, &layer);
+  if (!status.ok()) {
+    layer.verdict = Verdict::kNotTested;
+    layer.reason = status.message();
+  }
+  Status handed_over = HandOverWrong(layer);
+  Release(event.step());
+  device_.clear();
+  replayed_ = {};
+  report_.layers.push_back(std::move(layer));
+  inputs_.clear();
+  return handed_over;
+}
+
+void Lockstep::Skip(const StepInfo& step, Verdict verdict, const std::string& reason) {
+  LayerReport layer;
+  layer.step = step;
+  layer.step.group = nullptr;
+  layer.verdict = verdict;
+  layer.reason = reason;
+  inputs_.assign(step.inputs.size(), Tensor());
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (!step.inputs[i].constant) continue;
+    auto value = Widened(scene_.blobs->at(step.inputs[i].blob).value);
+    if (value.ok()) inputs_[i] = std::move(value).value();
+  }
+  const std::vector<Tensor> own_inputs = OwnInputs(*step.group);
+  if (options_.inherited && own_inputs.size() == step.inputs.size()) {
+    const Status own = RunOwn(*step.group, own_inputs);
+    if (!own.ok()) layer.reason += "; " + own.message();
+  }
+  Release(step);
+  inputs_.clear();
+  report_.layers.push_back(std::move(layer));
+}
+
+Status Lockstep::ForwardEnd(int) {
+  done_ = true;
+  return Status::Ok();
+}
+
+Result<RunReport> Lockstep::Finish() {
+  for (const std::string& name : scene_.graph->outputs) {
+    OutputSummary summary;
+    summary.name = name;
+    auto value = scene_.output(name);
+    if (!value.ok() && value.status().code() == StatusCode::kNotFound) continue;
+    if (!value.ok()) return value.status();
+    summary.device = std::move(value).value();
+    const auto own = own_.find(name);
+    if (own != own_.end()) summary.reference = own->second;
+    report_.outputs.push_back(std::move(summary));
+  }
+  bool compared = false;
+  for (size_t i = 0; i < report_.layers.size(); ++i) {
+    const LayerReport& layer = report_.layers[i];
+    compared = compared || layer.verdict != Verdict::kNotTested;
+    if (layer.verdict == Verdict::kWrong && report_.first_wrong < 0) report_.first_wrong = static_cast<int>(i);
+    if (layer.verdict != Verdict::kNotTested) report_.verdict = std::max(report_.verdict, layer.verdict);
+  }
+  if (compared && report_.verdict == Verdict::kNotTested) report_.verdict = Verdict::kAligned;
+  return std::move(report_);
+}
+
+Status Lockstep::HandOverWrong(const LayerReport& layer) {
+  if (layer.verdict != Verdict::kWrong || !options_.on_wrong) return Status::Ok();
+  for (size_t i = 0; i < layer.outputs.size(); ++i) {
+    if (layer.outputs[i].verdict != Verdict::kWrong) continue;
+    PLUMB_RETURN_IF_ERROR(options_.on_wrong(layer.outputs[i].blob, device_[i], replayed_.values[i]));
+  }
+  return Status::Ok();
+}
+
+Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
+  const LayerGroup& group = *event.step().group;
+  const BlobTable& blobs = *scene_.blobs;
+  const std::vector<Tensor> own_inputs = OwnInputs(group);
+  const bool follow = options_.inherited && own_inputs.size() == group.inputs.size();
+  // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
+  const bool same = follow && !event.step().fallback && SameInputs(own_inputs);
+  if (follow && !same) PLUMB_RETURN_IF_ERROR(RunOwn(group, own_inputs));
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
+    written_[group.outputs[i].blob] = Fingerprint(output);
+    device_.push_back(std::move(output));
+  }
+  if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
+  const int max_level = MaxBoundLevel(group);
+  for (int level = 0; level <= max_level; ++level) {
+    PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, Arithmetic(), level));
+    if (same && level == 0) TakeOwn(group, replay.values);
+    JudgeOutputs(event.step(), device_, replay, level, layer);
+    replayed_ = replay;
+    if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
+  }
+  if (!changed_.empty()) {
+    layer->verdict = Verdict::kWrong;
+    layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
+  }
+  for (const OutputReport& output : layer->outputs) report_.compared_values += output.introduced.count;
+  return Status::Ok();
+}
+
+void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
+                            LayerReport* layer) {
+  layer->outputs.clear();
+  layer->verdict = Verdict::kAligned;
+  layer->reason.clear();
+  bool tested = false;
+  for (size_t i = 0; i < device.size(); ++i) {
+    OutputReport output;
+    output.blob = step.outputs[i].blob;
+    output.slot = step.outputs[i].slot;
+    output.dtype = device[i].dtype();
+    output.shape = device[i].shape();
+    output.layout = step.outputs[i].layout;
+    output.level = level;
+    Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group), inputs_finite_}, &output);
+    const auto own = own_.find(output.blob);
+    if (own != own_.end()) {
+      const Differences differences = CompareThree(device[i], replay.values[i], own->second);
+      output.introduced = differences.introduced;
+      output.inherited = differences.inherited;
+      output.total = differences.total;
+    } else {
+      output.introduced = CompareTensors(device[i], replay.values[i]);
+    }
+    tested = tested || output.verdict != Verdict::kNotTested;
+    layer->outputs.push_back(std::move(output));
+  }
+  const OutputReport* worst = layer->Worst();
+  if (worst == nullptr) return;
+  layer->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
+  layer->reason = worst->reason;
+}
+
+std::vector<Tensor> Lockstep::OwnInputs(const LayerGroup& group) const {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    const auto it = own_.find(group.inputs[i].blob);
+    if (it != own_.end()) {
+      inputs.push_back(it->second);
+    } else if (!scene_.blobs->at(group.inputs[i].blob).value.empty()) {
+      inputs.push_back(inputs_[i]);
+    } else {
+      break;
+    }
+  }
+  return inputs;
+}
+
+bool Lockstep::SameInputs(const std::vector<Tensor>& own_inputs) const {
+  for (size_t i = 0; i < own_inputs.size(); ++i) {
+    if (std::memcmp(own_inputs[i].raw(), inputs_[i].raw(), inputs_[i].bytes()) != 0) return false;
+  }
+  return true;
+}
+
+Status Lockstep::RunOwn(const LayerGroup& group, const std::vector<Tensor>& inputs) {
+  PLUMB_ASSIGN_OR_RETURN(ReplayResult own, ReplayValues(group, inputs, *scene_.blobs));
+  TakeOwn(group, own.values);
+  return Status::Ok();
+}
+
+void Lockstep::TakeOwn(const LayerGroup& group, const std::vector<Tensor>& values) {
+  for (size_t i = 0; i < group.outputs.size(); ++i) own_[group.outputs[i].blob] = values[i];
+  size_t live = 0;
+  for (const auto& entry : own_) live += entry.second.bytes();
+  report_.peak_reference_bytes = std::max(report_.peak_reference_bytes, live);
+}
+
+void Lockstep::Release(const StepInfo& step) {
+  for (const PortInfo& port : step.inputs) {
+    if (--readers_[port.blob] > 0) continue;
+    own_.erase(port.blob);
+    written_.erase(port.blob);
+  }
+}
+
+}  // namespace plumb

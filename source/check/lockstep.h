@@ -1,0 +1,73 @@
+// Lockstep: judges steps one after the other beside the float64 reference, whoever computed them: a network of ours (Checker)
+// or a foreign runtime whose tensors stand in files (subject.cc).
+//
+// What is common to both stands here: replay on the step's own inputs, bound levels, the reference's own run from the
+// network input, verdicts. Memory: live blobs only.
+#ifndef PLUMB_CHECK_LOCKSTEP_H_
+#define PLUMB_CHECK_LOCKSTEP_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check/replay.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+class Lockstep : public Observer {
+ public:
+  // What is judged. Graph and blobs outlive the Lockstep.
+  struct Scene {
+    std::string device, description;
+    const Graph* graph = nullptr;
+    const BlobTable* blobs = nullptr;
+    std::vector<const StepInfo*> steps;  // all that will be shown, in order
+    std::function<Result<Tensor>(const std::string& name)> output;  // a network output; NotFound: left out of the report
+  };
+
+  explicit Lockstep(CheckOptions options) : options_(std::move(options)) {}
+
+  // `inputs`: the network inputs that the reference's own run starts from; none: nothing is inherited.
+  Status Begin(Scene scene, const std::map<std::string, Tensor>& inputs);
+  bool Wants(const StepInfo&, int) override { return !done_; }
+  Status Before(const LayerEvent& event) override;
+  Status After(const LayerEvent& event) override;
+  Status ForwardEnd(int) override;
+  // In place of Before and After: the step has this report already; only the reference's own run goes through it.
+  void Skip(const StepInfo& step, Verdict verdict, const std::string& reason);
+  Result<RunReport> Finish();
+
+ private:
+  Status HandOverWrong(const LayerReport& layer);
+  Status JudgeStep(const LayerEvent& event, LayerReport* layer);
+  void JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
+                    LayerReport* layer);
+  // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing is
+  // inherited from here on.
+  std::vector<Tensor> OwnInputs(const LayerGroup& group) const;
+  bool SameInputs(const std::vector<Tensor>& own_inputs) const;
+  // The reference's own run from the network input.
+  Status RunOwn(const LayerGroup& group, const std::vector<Tensor>& inputs);
+  void TakeOwn(const LayerGroup& group, const std::vector<Tensor>& values);
+  // Drops what nobody will read any more.
+  void Release(const StepInfo& step);
+
+  CheckOptions options_;
+  Scene scene_;
+  bool done_ = false;
+  RunReport report_;
+  std::map<std::string, int> readers_;
+  std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
+  std::map<std::string, uint64_t> written_;   // fingerprints of live device blobs
+  std::vector<Tensor> inputs_;                // of the current step, widened
+  std::vector<Tensor> device_;                // outputs of the current step
+  ReplayResult replayed_;                     // what they should be
+  bool inputs_finite_ = true;
+  std::string changed_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_LOCKSTEP_H_
