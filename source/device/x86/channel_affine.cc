@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "device/fused_tail.h"
 #include "device/x86/blocked_layout.h"
-#include "device/x86/fused_tail.h"
 #include "device/x86/kernel_list.h"
 
 namespace plumb::x86 {

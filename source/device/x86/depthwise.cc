@@ -9,8 +9,8 @@
 
 #include "base/threads.h"
 #include "device/simd/transpose.h"
+#include "device/folded_weights.h"
 #include "device/x86/blocked_layout.h"
-#include "device/x86/folded_weights.h"
 #include "device/x86/kernel_list.h"
 
 namespace plumb::x86 {

@@ -1,6 +1,6 @@
+#include "device/fused_tail.h"
 #include "device/x86/kernel_list.h"
 
-#include "device/x86/fused_tail.h"
 
 namespace plumb::x86 {
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "device/epilogue.h"
 #include "plumb/status.h"
 
 namespace plumb::x86 {
@@ -29,15 +30,6 @@ int ChannelBlock();
 // "oneDNN 2.6.3, AVX-512 core" for device_info and reports.
 std::string OneDnnVersion();
 
-// What happens to a sum of products before it is stored, in this order: + bias, + what dst holds (sum), activation.
-struct Epilogue {
-  enum class Kind { kNone, kRelu, kLeakyRelu, kClip, kSwish };
-  Kind kind = Kind::kNone;
-  float alpha = 0;  // kLeakyRelu: slope; kClip: low
-  float beta = 0;   // kClip: high
-  bool sum = false;
-};
-
 struct ConvParams {
   int64_t groups = 1, in_channels = 0, out_channels = 0;  // channels of all groups together
   int64_t in_h = 0, in_w = 0, out_h = 0, out_w = 0;
@@ -46,12 +38,6 @@ struct ConvParams {
   bool transposed = false;            // deconvolution
   Format src = Format::kBlocked, dst = Format::kBlocked;
   Epilogue epilogue;
-};
-
-// Weights in memory: element strides of group, output channel, input channel (both within the group); rows of the
-// kernel are dense.
-struct WeightStrides {
-  int64_t group = 0, out = 0, in = 0;
 };
 
 struct MatMulParams {

@@ -5,8 +5,8 @@
 
 #include "base/threads.h"
 #include "device/simd/prelu.h"
+#include "device/fused_tail.h"
 #include "device/x86/blocked_layout.h"
-#include "device/x86/fused_tail.h"
 #include "device/x86/kernel_list.h"
 
 namespace plumb::x86 {

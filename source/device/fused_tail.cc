@@ -1,4 +1,4 @@
-#include "device/x86/fused_tail.h"
+#include "device/fused_tail.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "op/deconvolution.h"
 #include "op/inner_product.h"
 
-namespace plumb::x86 {
+namespace plumb {
 namespace {
 
 using Kind = Epilogue::Kind;
@@ -225,4 +225,4 @@ Result<Tensor> F32Resource(const Layer& layer, const std::string& slot) {
   return tensor->ConvertedTo(DType::kF32);
 }
 
-}  // namespace plumb::x86
+}  // namespace plumb

@@ -1,11 +1,11 @@
 // A convolution's weights and bias with the constant scales and shifts behind it folded in (fused_tail.h).
-#ifndef PLUMB_DEVICE_X86_FOLDED_WEIGHTS_H_
-#define PLUMB_DEVICE_X86_FOLDED_WEIGHTS_H_
+#ifndef PLUMB_DEVICE_FOLDED_WEIGHTS_H_
+#define PLUMB_DEVICE_FOLDED_WEIGHTS_H_
 
-#include "device/x86/fused_tail.h"
+#include "device/fused_tail.h"
 #include "op/convolution.h"
 
-namespace plumb::x86 {
+namespace plumb {
 
 struct Folded {
   Tensor weight, bias;  // f32; bias is empty() when there is none
@@ -15,6 +15,6 @@ struct Folded {
 Result<Folded> Fold(const Layer& layer, const ConvolutionShape& shape, const WeightStrides& strides,
                     const ChannelAffine& affine);
 
-}  // namespace plumb::x86
+}  // namespace plumb
 
-#endif  // PLUMB_DEVICE_X86_FOLDED_WEIGHTS_H_
+#endif  // PLUMB_DEVICE_FOLDED_WEIGHTS_H_

@@ -1,6 +1,6 @@
-#include "device/x86/folded_weights.h"
+#include "device/folded_weights.h"
 
-namespace plumb::x86 {
+namespace plumb {
 namespace {
 
 Status FoldBias(const ChannelAffine& affine, int64_t channels, Tensor* bias) {
@@ -41,4 +41,4 @@ Result<Folded> Fold(const Layer& layer, const ConvolutionShape& shape, const Wei
   return folded;
 }
 
-}  // namespace plumb::x86
+}  // namespace plumb

@@ -1,18 +1,18 @@
-// Which layers one X86 kernel may compute together, and what they amount to.
+// Which layers one kernel of a device may compute together, and what they amount to.
 //
 // A convolution (or inner product, or nothing at all) is followed by, in this order: constant scales and shifts per
 // channel (folded into the weights and bias), one addition of another blob of the same shape, one activation. So batch
 // normalisation, residual additions and activations cost no pass over memory.
-#ifndef PLUMB_DEVICE_X86_FUSED_TAIL_H_
-#define PLUMB_DEVICE_X86_FUSED_TAIL_H_
+#ifndef PLUMB_DEVICE_FUSED_TAIL_H_
+#define PLUMB_DEVICE_FUSED_TAIL_H_
 
 #include <string>
 #include <vector>
 
+#include "device/epilogue.h"
 #include "device/kernel.h"
-#include "device/x86/onednn.h"
 
-namespace plumb::x86 {
+namespace plumb {
 
 // y = scale[c] * x + shift[c]; empty vectors: the identity.
 struct ChannelAffine {
@@ -37,6 +37,6 @@ Result<FusedGroup> ReadGroup(const std::vector<const Layer*>& members, const Blo
 // A weight as f32 (stored f16 and bf16 weights are widened). NotFound when the layer has none in that slot.
 Result<Tensor> F32Resource(const Layer& layer, const std::string& slot);
 
-}  // namespace plumb::x86
+}  // namespace plumb
 
-#endif  // PLUMB_DEVICE_X86_FUSED_TAIL_H_
+#endif  // PLUMB_DEVICE_FUSED_TAIL_H_
