@@ -45,9 +45,14 @@ class Chain {
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
       uncertain = uncertain || tau != taus_.end();
     }
+    const std::string dying = op.in_place ? DyingInput(m) : "";
     for (const std::string& blob : layer.outputs) {
       const BlobInfo& info = blobs_.at(blob);
-      PLUMB_ASSIGN_OR_RETURN(values_[blob], Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+      if (dying.empty()) {
+        PLUMB_ASSIGN_OR_RETURN(values_[blob], Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+      } else {
+        values_[blob] = values_.at(dying);
+      }
       args.outputs.push_back(&values_[blob]);
     }
     if (arithmetic == nullptr) return op.run(args);
@@ -56,10 +61,26 @@ class Chain {
     }
     bound.arithmetic = *arithmetic;
     for (const std::string& blob : layer.outputs) {
-      PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
+      if (dying.empty()) {
+        PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
+      } else {
+        taus_[blob] = taus_.at(dying);
+      }
       bound.tau.push_back(&taus_[blob]);
     }
     return op.run_with_bound(args, bound);
+  }
+
+  // A blob of an earlier member that nobody reads after member m and whose memory m's only output may take; or "".
+  std::string DyingInput(int m) const {
+    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    const BlobInfo& output = blobs_.at(layer.outputs[0]);
+    if (output.dtype != DType::kF32 || layer.outputs.size() != 1) return "";
+    for (const std::string& blob : layer.inputs) {
+      if (values_.count(blob) == 0 || ReadAfter(m, blob)) continue;
+      if (blobs_.at(blob).dtype == output.dtype && blobs_.at(blob).shape == output.shape) return blob;
+    }
+    return "";
   }
 
   bool ReadAfter(int member, const std::string& blob) const {

@@ -173,12 +173,12 @@ Status BoundHardSwish(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveLeakyRelu() { return {Run<LeakyReluRow>, Bound<LeakyReluRow>}; }
-NaiveOp NaiveElu() { return {Run<EluRow>, Bound<EluRow>}; }
-NaiveOp NaiveSelu() { return {Run<SeluRow>, Bound<SeluRow>}; }
-NaiveOp NaiveHardSigmoid() { return {Run<HardSigmoidRow>, Bound<HardSigmoidRow>}; }
+NaiveOp NaiveLeakyRelu() { return ElementWise(Run<LeakyReluRow>, Bound<LeakyReluRow>); }
+NaiveOp NaiveElu() { return ElementWise(Run<EluRow>, Bound<EluRow>); }
+NaiveOp NaiveSelu() { return ElementWise(Run<SeluRow>, Bound<SeluRow>); }
+NaiveOp NaiveHardSigmoid() { return ElementWise(Run<HardSigmoidRow>, Bound<HardSigmoidRow>); }
 NaiveOp NaiveHardSwish() { return {RunHardSwish, BoundHardSwish}; }
-NaiveOp NaiveClip() { return {RunClip, BoundClip}; }
-NaiveOp NaivePower() { return {Run<PowerRow>, Bound<PowerRow>}; }
+NaiveOp NaiveClip() { return ElementWise(RunClip, BoundClip); }
+NaiveOp NaivePower() { return ElementWise(Run<PowerRow>, Bound<PowerRow>); }
 
 }  // namespace plumb

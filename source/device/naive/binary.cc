@@ -112,30 +112,49 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
+// Values and taus of `run` neighbours, waiting on the stack: the outputs may be the inputs' own memory.
+template <class Row>
+struct Piece {
+  double values[kElementRun], errors[kElementRun];
+
+  void Fill(const Operands& o, const Arithmetic& arithmetic, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step,
+            int64_t run) {
+    const double* a = o.a->data<double>() + ia;
+    const double* b = o.b->data<double>() + ib;
+    for (int64_t i = 0; i < run; ++i) {
+      values[i] = Row::Y(a[i * a_step], b[i * b_step]);
+      errors[i] = StoredTau(Row::Tau(a[i * a_step], b[i * b_step], values[i], arithmetic.u), values[i], arithmetic);
+    }
+    for (int64_t i = 0; o.tau_a != nullptr && i < run; ++i) {
+      const auto f = [&](double v) { return Row::Y(v, b[i * b_step]); };
+      errors[i] = Quadrature(errors[i], Spread(f, a[i * a_step], values[i], o.tau_a[ia + i * a_step]));
+    }
+    for (int64_t i = 0; o.tau_b != nullptr && i < run; ++i) {
+      const auto f = [&](double v) { return Row::Y(a[i * a_step], v); };
+      errors[i] = Quadrature(errors[i], Spread(f, b[i * b_step], values[i], o.tau_b[ib + i * b_step]));
+    }
+  }
+};
+
 template <class Row>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run<Row>(args));
   if (!IsFloat(args.outputs[0]->dtype())) {
     SetExact(bound);
-    return Status::Ok();
+    return Run<Row>(args);
   }
   Operands o;
   PLUMB_RETURN_IF_ERROR(Resolve(args, &bound, &o));
-  const double* a = o.a->data<double>();
-  const double* b = o.b->data<double>();
-  const double* y = args.outputs[0]->data<double>();
+  double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
   const Broadcast walk(o.a_shape, o.b_shape, args.outputs[0]->shape());
   ParallelFor(args.outputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
-    walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) {
-      tau[i] = StoredTau(Row::Tau(a[ia], b[ib], y[i], bound.arithmetic.u), y[i], bound.arithmetic);
-      if (o.tau_a != nullptr) {
-        tau[i] = Quadrature(tau[i], Spread([&](double v) { return Row::Y(v, b[ib]); }, a[ia], y[i], o.tau_a[ia]));
-      }
-      if (o.tau_b != nullptr) {
-        tau[i] = Quadrature(tau[i], Spread([&](double v) { return Row::Y(a[ia], v); }, b[ib], y[i], o.tau_b[ib]));
-      }
-    });
+    Piece<Row> piece;
+    const auto fill = [&](int64_t i, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step, int64_t run) {
+      piece.Fill(o, bound.arithmetic, ia, a_step, ib, b_step, run);
+      std::copy_n(piece.values, run, y + i);
+      std::copy_n(piece.errors, run, tau + i);
+    };
+    walk.ForEachRun(begin, end, kElementRun, fill);
   });
   return Status::Ok();
 }
@@ -143,7 +162,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 }  // namespace
 
 #define PLUMB_NAIVE_BINARY(name, value, tau, whole) \
-  NaiveOp Naive##name() { return {Run<name##Row>, Bound<name##Row>}; }
+  NaiveOp Naive##name() { return ElementWise(Run<name##Row>, Bound<name##Row>); }
 #include "device/naive/binary.def"
 #undef PLUMB_NAIVE_BINARY
 

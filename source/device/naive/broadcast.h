@@ -28,6 +28,14 @@ class Broadcast {
 
   template <class F>
   void ForEach(int64_t begin, int64_t end, F f) const {
+    ForEachRun(begin, end, INT64_MAX, [&](int64_t i, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step, int64_t run) {
+      for (int64_t k = 0; k < run; ++k) f(i + k, ia + k * a_step, ib + k * b_step);
+    });
+  }
+
+  // The same in runs of at most `longest` neighbours: f(out_index, a_index, a_step, b_index, b_step, run).
+  template <class F>
+  void ForEachRun(int64_t begin, int64_t end, int64_t longest, F f) const {
     const Dim& inner = dims_.back();
     for (int64_t i = begin; i < end;) {
       int64_t ia = 0, ib = 0, rest = i;
@@ -37,8 +45,8 @@ class Broadcast {
         ia += at * dims_[d].a;
         ib += at * dims_[d].b;
       }
-      const int64_t run = std::min(inner.size - i % inner.size, end - i);
-      for (int64_t k = 0; k < run; ++k) f(i + k, ia + k * inner.a, ib + k * inner.b);
+      const int64_t run = std::min({inner.size - i % inner.size, end - i, longest});
+      f(i, ia, inner.a, ib, inner.b, run);
       i += run;
     }
   }

@@ -61,23 +61,41 @@ inline void SetExact(const BoundArgs& bound) {
   for (Tensor* tau : bound.tau) std::fill_n(tau->data<double>(), tau->NumElements(), 0.0);
 }
 
+// Results of so many elements wait on the stack, because the outputs may be the inputs' own memory (NaiveOp::in_place).
+constexpr int64_t kElementRun = 256;
+
 // own(x, y, u) is the operator's own tau without the underflow floor, or kExact.
 template <class F, class Own>
 Status RunUnaryWithBound(const NaiveArgs& args, const BoundArgs& bound, F f, Own own) {
-  PLUMB_RETURN_IF_ERROR(RunUnary(args, f));
   const double* x = args.inputs[0]->data<double>();
-  const double* y = args.outputs[0]->data<double>();
   const double* tau_x = InputTau(bound, 0);
+  double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
+  const Arithmetic arithmetic = bound.arithmetic;
   ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      tau[i] = StoredTau(own(x[i], y[i], bound.arithmetic.u), y[i], bound.arithmetic);
-      if (tau_x == nullptr) continue;
-      const double spread = Spread(f, x[i], y[i], tau_x[i]);
-      tau[i] = tau[i] == 0 ? spread : Quadrature(tau[i], spread);  // exact operators save the root
+    double values[kElementRun], errors[kElementRun];
+    for (int64_t at = begin; at < end; at += kElementRun) {
+      const int64_t run = std::min(kElementRun, end - at);
+      for (int64_t i = 0; i < run; ++i) {
+        values[i] = f(x[at + i]);
+        errors[i] = StoredTau(own(x[at + i], values[i], arithmetic.u), values[i], arithmetic);
+      }
+      for (int64_t i = 0; tau_x != nullptr && i < run; ++i) {
+        const double spread = Spread(f, x[at + i], values[i], tau_x[at + i]);
+        errors[i] = errors[i] == 0 ? spread : Quadrature(errors[i], spread);  // exact operators save the root
+      }
+      std::copy_n(values, run, y + at);
+      std::copy_n(errors, run, tau + at);
     }
   });
   return Status::Ok();
+}
+
+// An operator whose element i depends on the inputs' elements i alone.
+inline NaiveOp ElementWise(Status (*run)(const NaiveArgs&), Status (*run_with_bound)(const NaiveArgs&, const BoundArgs&)) {
+  NaiveOp op{run, run_with_bound};
+  op.in_place = true;
+  return op;
 }
 
 }  // namespace plumb

@@ -52,6 +52,8 @@ struct NaiveOp {
   int max_level = 0;
   // False: cannot be judged inside a fused group behind uncertain inputs (ArgMax, Round, casts to integer).
   bool propagates = true;
+  // True: the output (and its tau) may be the memory of a floating-point input of the same shape (and of its tau).
+  bool in_place = false;
 };
 
 // The reference of an operator.

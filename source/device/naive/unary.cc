@@ -76,9 +76,9 @@ Status BoundNumber(const NaiveArgs& args, const BoundArgs& bound) {
 }  // namespace
 
 #define PLUMB_NAIVE_UNARY(name, value, tau) \
-  NaiveOp Naive##name() { return {Run<name##Row>, Bound<name##Row>}; }
+  NaiveOp Naive##name() { return ElementWise(Run<name##Row>, Bound<name##Row>); }
 #define PLUMB_NAIVE_UNARY_INT(name, value, tau, whole) \
-  NaiveOp Naive##name() { return {RunNumber<name##Row, name##Int>, BoundNumber<name##Row, name##Int>}; }
+  NaiveOp Naive##name() { return ElementWise(RunNumber<name##Row, name##Int>, BoundNumber<name##Row, name##Int>); }
 #include "device/naive/unary.def"
 #undef PLUMB_NAIVE_UNARY
 #undef PLUMB_NAIVE_UNARY_INT
