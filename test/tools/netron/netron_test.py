@@ -1,0 +1,87 @@
+"""Files that model_convert writes, opened by Netron's parser: the same layers, blobs and weight shapes.
+
+Netron comes from PyPI and its parser is JavaScript, so this needs node and the package registry; without one of them
+the test is skipped (exit code 77) and says why. The .tnnmodel is what is opened: through the .tnnproto Netron drops a
+resource file that it does not understand without a word.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import zipfile
+
+VERSION = "9.3.3"
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def netron_folder(work):
+    """The scripts of the netron package, downloaded once."""
+    folder = work / "package" / "netron"
+    if not folder.exists():
+        download = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(work), f"netron=={VERSION}"]
+        if subprocess.run(download, capture_output=True).returncode != 0:
+            skip(f"pip cannot download netron {VERSION} here")
+        with zipfile.ZipFile(next(work.glob("netron-*.whl"))) as wheel:
+            wheel.extractall(work / "package")
+        (folder / "package.json").write_text('{"type": "module"}\n')
+    return folder
+
+
+def layers_of(proto):
+    """(type, name, inputs, outputs) of every layer line of a tnnproto."""
+    lines = [line.strip().strip('",') for line in proto.read_text().splitlines()]
+    for line in lines[5:]:
+        words = line.split()
+        if len(words) < 4:
+            continue
+        inputs, outputs = int(words[2]), int(words[3])
+        yield words[0], words[1], words[4:4 + inputs], words[4 + inputs:4 + inputs + outputs]
+
+
+def check(proto, seen):
+    layers = list(layers_of(proto))
+    assert seen["format"].startswith("TNN"), seen["format"]
+    assert len(seen["nodes"]) == len(layers), f"{proto}: {len(layers)} layers, Netron shows {len(seen['nodes'])}"
+    filters = 0
+    for (kind, name, inputs, outputs), node in zip(layers, seen["nodes"]):
+        found = (node["type"], node["name"], node["inputs"], node["outputs"])
+        assert found == (kind, name, inputs, outputs), f"{proto}: layer {(kind, name, inputs, outputs)}, Netron shows {found}"
+        if kind in ("Convolution", "InnerProduct", "BatchNormCxx"):
+            assert node["weights"], f"{proto}: Netron shows no weights of {name}"
+            assert all(0 not in weight["shape"] for weight in node["weights"]), f"{proto}: {name}: {node['weights']}"
+            filters += 1
+    assert filters > 0, f"{proto}: no layer with weights"
+    print(f"{proto.name}: {len(layers)} layers, {filters} with weights")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--convert", required=True, help="the tool model_convert")
+    parser.add_argument("--work", required=True, type=pathlib.Path, help="folder for what is downloaded and written")
+    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    args = parser.parse_args()
+    if shutil.which("node") is None:
+        skip("Netron's parser needs node (Debian package nodejs)")
+    args.work.mkdir(parents=True, exist_ok=True)
+    folder = netron_folder(args.work)
+    written = []
+    for model in args.models:
+        prefix = args.work / model.stem
+        weights = [] if model.with_suffix(".tnnmodel").exists() or model.suffix == ".onnx" else ["--random-weights"]
+        subprocess.run([args.convert, str(model), "-o", str(prefix), *weights], check=True, stdout=subprocess.DEVNULL)
+        written.append(prefix)
+    command = ["node", str(HERE / "open_models.mjs"), str(folder), *[f"{prefix}.tnnmodel" for prefix in written]]
+    models = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    for prefix, seen in zip(written, models):
+        check(pathlib.Path(f"{prefix}.tnnproto"), seen)
+
+
+if __name__ == "__main__":
+    main()
