@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "base/cpu.h"
 #include "device/x86/onednn.h"
 #include "device/x86/x86_device.h"
 #include "op/binary.h"
@@ -133,6 +134,12 @@ std::vector<std::string> ExpectLikeNaive(const Builder& builder) {
 
 using Names = std::vector<std::string>;
 
+// Below AVX2 oneDNN has blocked convolutions for some shapes only, and the numbers are all that is promised.
+void ExpectKernels(const Names& kernels, const Names& wanted) {
+  if (EffectiveIsa() < Isa::kAvx2) return;
+  EXPECT_EQ(kernels, wanted);
+}
+
 TEST(X86Network, FusesResidualBlock) {
   for (const int64_t batch : {1, 3}) {
     Builder b(batch, 3, 19);
@@ -141,7 +148,7 @@ TEST(X86Network, FusesResidualBlock) {
     const std::string sum = b.Simple("ReLU", {b.Simple("Add", {b.Conv(middle, 24, 40, 3), stem})});
     const std::string other = b.Conv(sum, 40, 40, 1);
     b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
-    EXPECT_EQ(ExpectLikeNaive(b),
+    ExpectKernels(ExpectLikeNaive(b),
               (Names{"x86/convolution_blocked", "x86/pooling", "x86/convolution_blocked", "x86/convolution_blocked",
                      "x86/convolution_blocked", "x86/convolution_blocked"}));
   }
@@ -151,13 +158,13 @@ TEST(X86Network, FoldsScalesIntoConvolutions) {
   Builder b(2, 5, 9);
   const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
   b.Conv(b.Simple("ReLU", {scaled}), 20, 9, 1);
-  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked"}));
+  ExpectKernels(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked"}));
 }
 
 TEST(X86Network, JoinsClamps) {
   Builder b(1, 3, 9);
   b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv("x", 3, 20, 3, 1, 1, kActivationReLU)})});
-  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked"}));
+  ExpectKernels(ExpectLikeNaive(b), (Names{"x86/convolution_blocked"}));
 }
 
 // One block of channels, and a map that is large: our own depthwise kernel, bias, scales and clamp fused.
@@ -196,7 +203,7 @@ TEST(X86Network, Classifies) {
   const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
   const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
   b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
-  EXPECT_EQ(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked", "x86/convolution_blocked",
+  ExpectKernels(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked", "x86/convolution_blocked",
                                        "x86/pooling", "x86/inner_product", "x86/softmax"}));
 }
 
