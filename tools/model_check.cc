@@ -7,6 +7,7 @@
 #include "common/cli.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
+#include "foreign.h"
 #include "model_check_files.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
@@ -19,14 +20,17 @@ constexpr const char* kExamples = R"(Examples:
   model_check -m squeezenet.tnnproto                     every device present, generated input
   model_check -m net.tnnproto -d X86 -i image.png -n 123.7,116.8,103.9 -s 0.017
   model_check -p net.tnnproto -m net.tnnmodel -d X86,OPENCL --json report.json
+  model_check -m net.tnnproto --subject dump/            judges what another runtime dumped
+  model_check -m net.tnnproto -d X86 --golden ort.npz    NAIVE and X86 beside the original framework
   DUMP_OUTPUT_BLOB=1 model_check -m net.tnnproto -d X86  also writes every blob to plumb_dump/
 Exit codes: 0 aligned, 1 misaligned or nothing compared, 2 bad usage or input, 3 device not available, 4 failure.)";
 
 struct Options {
   ModelOptions model;
   RunOptions run;
-  std::string device = "ALL";
+  std::string device;
   InputOptions input;
+  ForeignOptions foreign;
   FileOptions files;
   bool full = false;
   bool quiet = false;
@@ -36,9 +40,10 @@ struct Options {
 void Declare(Options* o, CommandLine* c) {
   o->model.AddTo(c);
   c->Group("Device");
-  c->Add("-d,--device", &o->device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL (those present but NAIVE)");
+  c->Add("-d,--device", &o->device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
   o->run.AddTo(c);
   o->input.AddTo(c);
+  o->foreign.AddTo(c);
   o->files.AddTo(c);
   c->Group("Report");
   c->Flag("--full", &o->full, "every number of every layer");
@@ -82,6 +87,10 @@ std::string Reproduce(const Options& o) {
   add("-s", o.input.scale);
   if (o.input.channel_order != "rgb") add("--channel-order", o.input.channel_order);
   add("--input-range", o.input.range);
+  add("--names", o.foreign.names);
+  if (o.foreign.pair_by_order) text += " --pair-by-order";
+  add("--layout", o.foreign.layout);
+  for (const std::string& spec : o.foreign.tensors) add("--tensors", spec);
   add("--seed", std::to_string(o.model.seed));
   if (o.model.random_weights) text += " --random-weights";
   if (o.run.threads != 0) add("--threads", std::to_string(o.run.threads));
@@ -93,13 +102,15 @@ std::string Reproduce(const Options& o) {
 
 class Run {
  public:
-  explicit Run(const Options& options) : options_(options) {}
+  explicit Run(const Options& options) : options_(options), foreign_(options.foreign) {}
 
   Status Load() {
     PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
-    PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load());
+    PLUMB_RETURN_IF_ERROR(foreign_.Open());
+    PLUMB_RETURN_IF_ERROR(LoadGraph());
     PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
-    PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(options_.input, *graph_, blobs, options_.model.seed));
+    PLUMB_RETURN_IF_ERROR(foreign_.Pair(*graph_, blobs));
+    PLUMB_RETURN_IF_ERROR(LoadInputs(blobs));
     PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
     if (!options_.files.reference.empty() && options_.input.files.empty()) {
       return Status::InvalidArgument("-f compares with outputs of a given input: give that input with -i");
@@ -109,16 +120,26 @@ class Run {
     return Status::Ok();
   }
 
+  bool has_subject() const { return foreign_.subject() != nullptr; }
+
+  Result<Verdict> JudgeSubject() {
+    CheckOptions check;
+    check.on_wrong = OnWrong();
+    PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeSubject(*graph_, inputs_, std::move(check)));
+    Print(report);
+    const Verdict verdict = report.verdict;
+    reports_.push_back(std::move(report));
+    return verdict;
+  }
+
+  bool inputs_differ() const { return !FormatInputs(subject_).empty(); }
+
   // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
   Result<Verdict> CheckDevice(const std::string& device) {
     PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
     NotePrecision(network_options_, *network);
     CheckOptions check;
-    if (!options_.files.failing_folder.empty()) {
-      check.on_wrong = [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
-        return WritePair(options_.files.failing_folder, blob, reference, value);
-      };
-    }
+    check.on_wrong = OnWrong();
     Checker checker(check);
     PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs_.values));
     ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.quiet);
@@ -172,6 +193,45 @@ class Run {
   }
 
  private:
+  // At the size that golden or subject ran at, when there is one.
+  Status LoadGraph() {
+    PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load());
+    PLUMB_ASSIGN_OR_RETURN(const auto given, ParseShapes(options_.model.shapes));
+    PLUMB_ASSIGN_OR_RETURN(const auto shapes, foreign_.InputShapes(*graph_, given));
+    if (shapes == given) return Status::Ok();
+    ModelOptions resized = options_.model;
+    resized.shapes.clear();
+    for (const auto& [name, shape] : shapes) {
+      const std::string text = shape.ToString();
+      resized.shapes.push_back(name + "=" + text.substr(1, text.size() - 2));
+    }
+    PLUMB_ASSIGN_OR_RETURN(graph_, resized.Load());
+    return Status::Ok();
+  }
+
+  Status LoadInputs(const BlobTable& blobs) {
+    const auto prepare = [&] { return PrepareInputs(options_.input, *graph_, blobs, options_.model.seed); };
+    if (!options_.foreign.any()) {
+      PLUMB_ASSIGN_OR_RETURN(inputs_, prepare());
+      return Status::Ok();
+    }
+    NetworkInputs given;
+    if (!options_.input.files.empty()) {
+      PLUMB_ASSIGN_OR_RETURN(given, prepare());
+    }
+    const bool device_needs_them = options_.foreign.subject.empty() || !options_.device.empty();
+    PLUMB_ASSIGN_OR_RETURN(inputs_, foreign_.Inputs(*graph_, options_.input.files.empty() ? nullptr : &given, prepare, device_needs_them,
+                                                    &subject_.input_matches));
+    return Status::Ok();
+  }
+
+  std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const {
+    if (options_.files.failing_folder.empty()) return {};
+    return [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
+      return WritePair(options_.files.failing_folder, blob, reference, value);
+    };
+  }
+
   Status Forward(Network* network) const {
     for (const auto& [name, value] : inputs_.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
     return network->Forward();
@@ -202,6 +262,7 @@ class Run {
   }
 
   const Options& options_;
+  Foreign foreign_;
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;
@@ -219,7 +280,9 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.", kExamples);
   Declare(&options, &command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const auto devices = ParseDevices(options.device);
+  // A subject is judged alone unless a device is asked for.
+  auto devices = options.device.empty() && !options.foreign.subject.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())
+                                                                           : ParseDevices(options.device.empty() ? "ALL" : options.device);
   if (!devices.ok()) return Fail(devices.status());
   Run run(options);
   const Status loaded = run.Load();
@@ -228,7 +291,11 @@ int Main(int argc, char** argv) {
     const auto verdict = run.CheckLayerFiles();
     return verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status());
   }
-  int exit_code = kExitOk;
+  int exit_code = run.inputs_differ() ? kExitMisaligned : kExitOk;
+  if (run.has_subject()) {
+    const auto verdict = run.JudgeSubject();
+    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
+  }
   for (const std::string& device : *devices) {
     const auto opened = OpenDevice(device);
     if (!opened.ok()) {

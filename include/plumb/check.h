@@ -87,6 +87,8 @@ struct RunReport {
   std::vector<OutputSummary> outputs;
   int Count(Verdict verdict) const;
   int64_t compared_values = 0;
+  std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
+  std::string reproduce;           // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
 };
 
@@ -110,6 +112,29 @@ class Checker {
   class Impl;
   std::shared_ptr<Impl> impl_;
 };
+
+// Tensors that some other runtime computed for the blobs of a graph, in logical order (NCHW) and of the graph's dtypes.
+class BlobSource {
+ public:
+  virtual ~BlobSource() = default;
+  virtual bool Has(const std::string& blob) const = 0;
+  // REQUIRES: Has. Its shape may be another than the graph's: then that layer is wrong.
+  virtual Result<Tensor> Load(const std::string& blob) const = 0;
+};
+
+struct SubjectOptions {
+  std::string device = "subject";  // its name in the report
+  std::string description;
+  std::map<std::string, Shape> input_shapes;  // as for a network
+  CheckOptions check;
+};
+
+// Judges a subject, which stands where a device stands: every layer whose output it has is replayed by the reference on the
+// subject's own inputs. Layers between two of its tensors (fused away) are one step with a chained bound. `inputs` are the
+// network inputs that the reference's own run starts from and that stand in for inputs which the subject lacks; without one of
+// them nothing is inherited. What the subject lacks altogether is "not tested".
+Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+                                    const SubjectOptions& options);
 
 }  // namespace plumb
 

@@ -10,6 +10,16 @@
 
 namespace plumb {
 
+// One network input as two sources have it.
+struct InputMatch {
+  std::string input;
+  std::string a, b;  // "-i", "golden", "subject"
+  Shape shape;
+  bool equal = true;
+  DiffMetrics difference;   // a - b
+  std::string explanation;  // what turns a into b: "the channels are swapped (RGB for BGR)"; "": nothing that was tried
+};
+
 // What was checked, for the report's head and for the command that reproduces it.
 struct CheckSubject {
   std::string model;       // as given
@@ -18,6 +28,7 @@ struct CheckSubject {
   bool weights_generated = false;
   uint64_t seed = 1;
   std::vector<std::string> inputs;  // one line each: "data f32 [1,3,227,227]: generated, ..."
+  std::vector<InputMatch> input_matches;  // when several sources gave the input
   int num_threads = 1;
   std::string isa;         // "AVX512"; what --max-isa left
   std::string rule = "doc/check.md, The rule (measured)";
@@ -33,6 +44,8 @@ struct ReportStyle {
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style);
 // The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned.
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
+// "input differs: max ...", what explains it, or "" when the inputs agree or only one source gave them.
+std::string FormatInputs(const CheckSubject& subject);
 // {"verdict": ..., "runs": [...]}.
 std::string FormatJson(const CheckSubject& subject, const std::vector<RunReport>& runs);
 // One row per layer output and device, with a header line.

@@ -10,9 +10,11 @@
 namespace plumb {
 namespace {
 
-// The slope test was measured on convolutions only.
+bool IsConvolution(const Layer* layer) { return layer->kind == OpKind::kConvolution || layer->kind == OpKind::kConvolution1D; }
+
+// The slope test was measured on convolutions only, one at a time.
 bool HasSlopeTest(const LayerGroup& group) {
-  return group.first().kind == OpKind::kConvolution || group.first().kind == OpKind::kConvolution1D;
+  return IsConvolution(group.members.front()) && std::count_if(group.members.begin(), group.members.end(), IsConvolution) == 1;
 }
 
 }  // namespace
@@ -25,9 +27,13 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
     for (const PortInfo& port : step->inputs) ++readers_[port.blob];
   }
   for (const std::string& output : scene_.graph->outputs) ++readers_[output];
+  for (const auto& [name, value] : inputs) written_[name] = Fingerprint(value);
+  return SetOwnInputs(inputs);
+}
+
+Status Lockstep::SetOwnInputs(const std::map<std::string, Tensor>& inputs) {
   for (const auto& [name, value] : inputs) {
     PLUMB_ASSIGN_OR_RETURN(own_[name], Widened(value));
-    written_[name] = Fingerprint(value);
   }
   return Status::Ok();
 }

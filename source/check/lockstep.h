@@ -29,8 +29,11 @@ class Lockstep : public Observer {
 
   explicit Lockstep(CheckOptions options) : options_(std::move(options)) {}
 
-  // `inputs`: the network inputs that the reference's own run starts from; none: nothing is inherited.
+  // `inputs`: the network inputs that the reference's own run starts from and that the device reads; none: nothing is
+  // inherited.
   Status Begin(Scene scene, const std::map<std::string, Tensor>& inputs);
+  // Only the former: what a subject read may be something else.
+  Status SetOwnInputs(const std::map<std::string, Tensor>& inputs);
   bool Wants(const StepInfo&, int) override { return !done_; }
   Status Before(const LayerEvent& event) override;
   Status After(const LayerEvent& event) override;

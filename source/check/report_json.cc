@@ -121,6 +121,17 @@ Json ToJson(const OutputSummary& output) {
   return json;
 }
 
+Json ToJson(const InputMatch& match) {
+  Json json;
+  json["input"] = match.input;
+  json["a"] = match.a;
+  json["b"] = match.b;
+  json["equal"] = match.equal;
+  json["explanation"] = match.explanation;
+  json["difference"] = ToJson(match.difference, match.shape);
+  return json;
+}
+
 Json ToJson(const CheckSubject& subject, const RunReport& run) {
   Json json;
   json["device"] = run.device;
@@ -129,6 +140,7 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["threads"] = subject.num_threads;
   json["verdict"] = VerdictName(run.verdict);
   json["summary"] = FormatSummary(subject, run);
+  json["notes"] = run.notes;
   json["aligned"] = run.Count(Verdict::kAligned);
   json["grey"] = run.Count(Verdict::kGrey);
   json["wrong"] = run.Count(Verdict::kWrong);
@@ -155,9 +167,14 @@ std::string FormatJson(const CheckSubject& subject, const std::vector<RunReport>
   json["weights_generated"] = subject.weights_generated;
   json["seed"] = subject.seed;
   json["inputs"] = subject.inputs;
+  bool any_wrong = false, any_grey = false, any_tested = false;
+  json["input_matches"] = Json::array();
+  for (const InputMatch& match : subject.input_matches) {
+    json["input_matches"].push_back(ToJson(match));
+    any_wrong = any_wrong || !match.equal;
+  }
   json["rule"] = subject.rule;
   json["reproduce"] = subject.reproduce;
-  bool any_wrong = false, any_grey = false, any_tested = false;
   for (const RunReport& run : runs) {
     any_wrong = any_wrong || run.verdict == Verdict::kWrong;
     any_grey = any_grey || run.verdict == Verdict::kGrey;

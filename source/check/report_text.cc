@@ -141,11 +141,28 @@ std::string OutputText(const RunReport& run, const OutputSummary& output) {
   return text;
 }
 
+std::string MatchLine(const InputMatch& match) {
+  const std::string pair = "'" + match.input + "': " + match.a + " against " + match.b + ": ";
+  if (match.equal) return pair + "equal";
+  char text[160];
+  const DiffMetrics& d = match.difference;
+  std::snprintf(text, sizeof(text), "max %.6g at %s (%.9g, %.9g)", d.max_abs, d.worst < 0 ? "-" : Coordinates(d.worst, match.shape).c_str(),
+                d.worst_a, d.worst_b);
+  return pair + "DIFFERS: " + text + (match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
+                                                                : "; explained by: " + match.explanation);
+}
+
 std::string Head(const CheckSubject& subject, const RunReport& run) {
   std::string text = "model   " + subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights + "\n";
   for (const std::string& input : subject.inputs) text += "input   " + input + "\n";
-  text += "device  " + run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
-          std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") + "\n";
+  for (const InputMatch& match : subject.input_matches) text += "input   " + MatchLine(match) + "\n";
+  if (run.reproduce.empty()) {
+    text += "device  " + run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
+            std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") + "\n";
+  } else {
+    text += Pad(run.device, 7) + " " + run.device_description + "\n";
+  }
+  for (const std::string& note : run.notes) text += "        " + note + "\n";
   return text + "rule    " + subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1\n";
 }
 
@@ -153,7 +170,8 @@ std::string Head(const CheckSubject& subject, const RunReport& run) {
 
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
   const Widths w = Measure(run);
-  std::string text = Head(subject, run) + "\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) + "  " +
+  const std::string inputs = FormatInputs(subject);
+  std::string text = (inputs.empty() ? "" : inputs + "\n") + Head(subject, run) + "\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) + "  " +
                      Pad("kernel", w.kernel) + "  " + Pad("shape", w.shape) +
                      "  introduced inherited  E         R         verdict\n";
   for (const LayerReport& layer : run.layers) {
@@ -167,6 +185,17 @@ std::string FormatText(const CheckSubject& subject, const RunReport& run, const 
   return text + FormatSummary(subject, run) + "\n";
 }
 
+std::string FormatInputs(const CheckSubject& subject) {
+  for (const InputMatch& match : subject.input_matches) {
+    if (match.equal) continue;
+    char text[64];
+    std::snprintf(text, sizeof(text), "max %.6g", match.difference.max_abs);
+    return "input differs: " + std::string(text) + " in '" + match.input + "', " + match.a + " against " + match.b +
+           (match.explanation.empty() ? "" : ", explained by: " + match.explanation) + "; the layers are judged on the inputs that each side had";
+  }
+  return "";
+}
+
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
   std::string counts = std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
                        " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
@@ -176,7 +205,7 @@ std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
     return run.device + ": WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" +
            TypesOf(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + "; " + counts + " of " +
-           all + ". Reproduce: " + subject.reproduce + " -d " + run.device;
+           all + ". Reproduce: " + subject.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
   }
   if (run.verdict == Verdict::kNotTested) return run.device + ": NOT TESTED: nothing could be compared; " + counts + " of " + all;
   return run.device + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") +

@@ -4,6 +4,8 @@
 #define PLUMB_DUMP_PAIRING_H_
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,24 @@ struct Pairing {
   std::vector<size_t> only_a;
   std::vector<size_t> only_b;
 };
+
+// What the user says about names, for tensors of files as well as for dumps.
+struct NameOptions {
+  std::map<std::string, std::string> names;  // --names: name in a -> name in b
+  bool by_order = false;  // --pair-by-order: what is left is paired one after the other, and `by_order` says which
+};
+
+struct NamePairing : Pairing {
+  std::vector<std::pair<size_t, size_t>> by_order;  // those of `pairs` that only their place in the order brought together
+};
+
+// Tensors by name: as --names says; else the same name; else the same once '/' and ':' are '_' on both sides (file names
+// cannot hold them), when only one on each side has it. InvalidArgument for a name of --names that is on neither side.
+Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b, const NameOptions& options);
+
+// A CSV file of two columns: name in the model (or in A), name in the subject (or in B). Empty lines and lines that begin with
+// '#' are passed over; a name that holds a comma or a quote stands in quotes. InvalidArgument names the line.
+Result<std::map<std::string, std::string>> ReadNames(const std::string& path);
 
 Pairing PairBlobs(const std::vector<DumpEntry>& a, const std::vector<DumpEntry>& b);
 

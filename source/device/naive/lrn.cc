@@ -58,6 +58,6 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveLRN() { return {Run, Bound, 0, false}; }
+NaiveOp NaiveLRN() { return {Run, Bound, 0, false, true}; }
 
 }  // namespace plumb

@@ -52,6 +52,9 @@ struct NaiveOp {
   int max_level = 0;
   // False: cannot be judged inside a fused group behind uncertain inputs (ArgMax, Round, casts to integer).
   bool propagates = true;
+  // Of those that do not propagate: the outputs follow the inputs without steps (Softmax, norms, sums), so a chain may find
+  // by trying how far its inputs' errors carry.
+  bool smooth = false;
   // True: the output (and its tau) may be the memory of a floating-point input of the same shape (and of its tau).
   bool in_place = false;
 };

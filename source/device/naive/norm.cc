@@ -114,8 +114,8 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveInstBatchNormCxx() { return {Run, Bound, 0, false}; }
-NaiveOp NaiveGroupNorm() { return {Run, Bound, 0, false}; }
-NaiveOp NaiveLayerNorm() { return {Run, Bound, 0, false}; }
+NaiveOp NaiveInstBatchNormCxx() { return {Run, Bound, 0, false, true}; }
+NaiveOp NaiveGroupNorm() { return {Run, Bound, 0, false, true}; }
+NaiveOp NaiveLayerNorm() { return {Run, Bound, 0, false, true}; }
 
 }  // namespace plumb

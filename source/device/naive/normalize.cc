@@ -83,6 +83,6 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveNormalize() { return {Run, Bound, 0, false}; }
+NaiveOp NaiveNormalize() { return {Run, Bound, 0, false, true}; }
 
 }  // namespace plumb

@@ -199,7 +199,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 template <class Op>
 NaiveOp Make() {
-  return {Run<Op>, Bound<Op>, 0, false};
+  return {Run<Op>, Bound<Op>, 0, false, true};
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveSoftmax() { return {Run<false>, Bound<false>, 0, false}; }
-NaiveOp NaiveLogSoftmax() { return {Run<true>, Bound<true>, 0, false}; }
+NaiveOp NaiveSoftmax() { return {Run<false>, Bound<false>, 0, false, true}; }
+NaiveOp NaiveLogSoftmax() { return {Run<true>, Bound<true>, 0, false, true}; }
 
 }  // namespace plumb

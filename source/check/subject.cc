@@ -1,0 +1,157 @@
+// CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
+#include <memory>
+
+#include "check/cones.h"
+#include "check/lockstep.h"
+
+namespace plumb {
+namespace {
+
+PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob) {
+  const Layer& layer = *group.members[static_cast<size_t>(port.member)];
+  PortInfo info;
+  info.layer_index = layer.index;
+  info.layer_name = layer.name;
+  info.slot = port.slot;
+  info.blob = port.blob;
+  info.dtype = blob.dtype;
+  info.shape = blob.shape;
+  info.constant = !blob.value.empty();
+  return info;
+}
+
+StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device) {
+  const LayerGroup& group = cone.group;
+  StepInfo step;
+  step.index = group.last().index;
+  step.name = group.last().name;
+  step.type = group.last().type;
+  step.device = step.kernel = device;
+  step.group = &group;
+  for (const Layer* member : group.members) {
+    step.members.push_back({member->index, member->name, member->type,
+                            member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
+  }
+  for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob)));
+  for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob)));
+  return step;
+}
+
+// A step whose tensors were read from the subject.
+class StoredEvent : public LayerEvent {
+ public:
+  explicit StoredEvent(const StepInfo& step) : step_(step) {}
+  const StepInfo& step() const override { return step_; }
+  int forward() const override { return 0; }
+  double seconds() const override { return 0; }
+  Result<Tensor> Input(size_t i) const override { return inputs[i]; }
+  Result<Tensor> Output(size_t i) const override { return outputs[i]; }
+
+  std::vector<Tensor> inputs, outputs;
+
+ private:
+  const StepInfo& step_;
+};
+
+class SubjectCheck {
+ public:
+  SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs, const SubjectOptions& options)
+      : graph_(graph), subject_(subject), inputs_(inputs), options_(options), lockstep_(OptionsFor(graph, inputs, options)) {}
+
+  Result<RunReport> Run() {
+    PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
+    cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
+    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device));
+    Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}};
+    for (const StepInfo& step : steps_) scene.steps.push_back(&step);
+    scene.output = [this](const std::string& name) { return Output(name); };
+    PLUMB_RETURN_IF_ERROR(lockstep_.Begin(std::move(scene), {}));
+    PLUMB_RETURN_IF_ERROR(lockstep_.SetOwnInputs(inputs_));
+    for (size_t i = 0; i < steps_.size(); ++i) PLUMB_RETURN_IF_ERROR(RunStep(cones_[i], steps_[i]));
+    return lockstep_.Finish();
+  }
+
+ private:
+  static CheckOptions OptionsFor(const Graph& graph, const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+    CheckOptions check = options.check;
+    for (const GraphInput& input : graph.inputs) check.inherited = check.inherited && inputs.count(input.name) != 0;
+    return check;
+  }
+
+  bool Known(const std::string& blob) const { return subject_.Has(blob) || inputs_.count(blob) != 0; }
+
+  Result<Tensor> Load(const std::string& blob) const {
+    if (subject_.Has(blob)) return subject_.Load(blob);
+    return inputs_.at(blob);
+  }
+
+  Result<Tensor> Output(const std::string& name) const {
+    if (!subject_.Has(name)) return Status::NotFound("the subject has no tensor '" + name + "'");
+    PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(name));
+    if (value.shape() != blobs_.at(name).shape) return Status::NotFound("another shape");
+    return value;
+  }
+
+  // Why the step cannot be replayed on the subject's inputs; "" when it can.
+  Result<std::string> LoadInputs(const StepInfo& step, StoredEvent* event) const {
+    for (const PortInfo& port : step.inputs) {
+      Tensor value;
+      if (!port.constant) {
+        PLUMB_ASSIGN_OR_RETURN(value, Load(port.blob));
+        if (value.shape() != port.shape) {
+          return "its input '" + port.blob + "' has the shape " + value.shape().ToString() + " in the subject, the model says " +
+                 port.shape.ToString();
+        }
+      }
+      event->inputs.push_back(std::move(value));
+    }
+    return std::string();
+  }
+
+  Status RunStep(const Cone& cone, const StepInfo& step) {
+    if (!cone.known) {
+      lockstep_.Skip(step, Verdict::kNotTested, "the subject has no tensor '" + step.outputs[0].blob + "', nor any behind it");
+      return Status::Ok();
+    }
+    if (!cone.missing.empty()) {
+      lockstep_.Skip(step, Verdict::kNotTested,
+                     "the subject has no tensor of the network input '" + cone.missing + "'; give the one that it ran on with -i");
+      return Status::Ok();
+    }
+    StoredEvent event(step);
+    PLUMB_ASSIGN_OR_RETURN(const std::string reason, LoadInputs(step, &event));
+    if (!reason.empty()) {
+      lockstep_.Skip(step, Verdict::kNotTested, reason);
+      return Status::Ok();
+    }
+    for (const PortInfo& port : step.outputs) {
+      PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(port.blob));
+      if (value.shape() != port.shape) {
+        lockstep_.Skip(step, Verdict::kWrong, "output '" + port.blob + "' has the shape " + value.shape().ToString() + ", expected " +
+                                                  port.shape.ToString() + " (from the same inputs)");
+        return Status::Ok();
+      }
+      event.outputs.push_back(std::move(value));
+    }
+    PLUMB_RETURN_IF_ERROR(lockstep_.Before(event));
+    return lockstep_.After(event);
+  }
+
+  const Graph& graph_;
+  const BlobSource& subject_;
+  const std::map<std::string, Tensor>& inputs_;
+  const SubjectOptions& options_;
+  Lockstep lockstep_;
+  BlobTable blobs_;
+  std::vector<Cone> cones_;
+  std::vector<StepInfo> steps_;
+};
+
+}  // namespace
+
+Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+                                    const SubjectOptions& options) {
+  return SubjectCheck(graph, subject, inputs, options).Run();
+}
+
+}  // namespace plumb

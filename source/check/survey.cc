@@ -1,0 +1,154 @@
+#include "check/survey.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/half.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMaxListed = 10;
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  if (names.size() > kMaxListed) text += " and " + std::to_string(names.size() - kMaxListed) + " more";
+  return text;
+}
+
+// [N,C,spatial...] of the shape that is [N,spatial...,C].
+Shape ChannelsFirst(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  return Shape(std::move(dims));
+}
+
+Result<Tensor> ToChannelsFirst(const Tensor& tensor) {
+  const Shape shape = ChannelsFirst(tensor.shape());
+  PLUMB_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensor.dtype(), shape));
+  const int64_t channels = shape[1], pixels = shape.CountFrom(2);
+  const size_t size = DTypeSize(tensor.dtype());
+  const auto* src = static_cast<const char*>(tensor.raw());
+  auto* dst = static_cast<char*>(result.raw());
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p, dst += size) {
+        std::memcpy(dst, src + static_cast<size_t>((n * pixels + p) * channels + c) * size, size);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<int64_t> WithoutOnes(const Shape& shape) {
+  std::vector<int64_t> dims;
+  for (int64_t dim : shape.dims()) {
+    if (dim != 1) dims.push_back(dim);
+  }
+  return dims;
+}
+
+// The tensor in the blob's dtype; InvalidArgument where that would need guessing.
+Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, const std::string& what) {
+  if (tensor.dtype() == wanted) return tensor;
+  if (stored.has_dtype && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
+    return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " + DTypeName(tensor.dtype()) +
+                                   ", the model's blob is " + DTypeName(wanted));
+  }
+  return tensor.ConvertedTo(wanted);
+}
+
+bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
+  const float* x = tensor.data<float>();
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    const float rounded = narrow == DType::kF16 ? HalfToFloat(FloatToHalf(x[i])) : BFloat16ToFloat(FloatToBFloat16(x[i]));
+    if (rounded != x[i] && x[i] == x[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
+                                                         const SurveyOptions& options) {
+  std::unique_ptr<PairedBlobs> paired(new PairedBlobs(std::move(set)));
+  PLUMB_RETURN_IF_ERROR(paired->Pair(graph, blobs, options));
+  PLUMB_RETURN_IF_ERROR(paired->Survey(graph, options));
+  return paired;
+}
+
+Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
+  std::vector<std::string> model, theirs;
+  for (const GraphInput& input : graph.inputs) model.push_back(input.name);
+  for (const Layer& layer : graph.layers) model.insert(model.end(), layer.outputs.begin(), layer.outputs.end());
+  for (const StoredTensor& tensor : set_.tensors()) theirs.push_back(tensor.name);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(model, theirs, options.names));
+  for (const auto& [i, j] : pairing.pairs) {
+    const BlobInfo& info = blobs.at(model[i]);
+    if (!info.value.empty()) continue;  // follows from the shapes alone
+    paired_[model[i]] = j;
+    expected_[model[i]] = info;
+  }
+  if (paired_.empty()) {
+    return Status::InvalidArgument("the " + options.what + " '" + set_.path() + "' has no tensor of the model: it has " + Listed(theirs) +
+                                   ", the model has " + Listed(model) + "; --names map.csv pairs names that differ");
+  }
+  notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " + std::to_string(model.size()) +
+                   " blobs are there");
+  if (!pairing.by_order.empty()) {
+    std::string text = "paired by order only, as asked:";
+    for (const auto& [i, j] : pairing.by_order) text += " '" + model[i] + "' = '" + theirs[j] + "';";
+    notes_.push_back(text);
+  }
+  std::vector<std::string> unpaired;
+  for (size_t j : pairing.only_b) unpaired.push_back(theirs[j]);
+  if (!unpaired.empty()) notes_.push_back(std::to_string(unpaired.size()) + " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
+  return Status::Ok();
+}
+
+// One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
+Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
+  int first = 0, last = 0, floats = 0;
+  all_f16_ = all_bf16_ = true;
+  for (const auto& [blob, index] : paired_) {
+    const StoredTensor& stored = set_.tensors()[index];
+    const BlobInfo& info = expected_.at(blob);
+    auto read = stored.load();
+    if (!read.ok()) return read.status().AddContext("tensor '" + stored.name + "' of the " + options.what);
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
+    if (value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
+      const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
+      first += as_is && !turned;
+      last += turned && !as_is;
+    }
+    const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& g) { return g.name == blob; });
+    if (input || info.dtype != DType::kF32) continue;
+    ++floats;
+    all_f16_ = all_f16_ && OnlyValuesOf(value, DType::kF16);
+    all_bf16_ = all_bf16_ && OnlyValuesOf(value, DType::kBF16);
+  }
+  all_f16_ = all_f16_ && floats > 0;
+  all_bf16_ = all_bf16_ && floats > 0;
+  nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
+  std::string how = options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
+  if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
+  if (options.layout.empty() && std::min(first, last) > 0) how += ", " + std::to_string(std::min(first, last)) + " say otherwise";
+  notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
+  return Status::Ok();
+}
+
+Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
+  const StoredTensor& stored = set_.tensors()[paired_.at(blob)];
+  const BlobInfo& info = expected_.at(blob);
+  PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
+  PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
+  if (!stored.has_shape && value.NumElements() == info.shape.NumElements()) return value.Reshaped(info.shape);
+  if (nhwc_ && value.shape().rank() >= 4) {
+    PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
+  }
+  if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape)) return value.Reshaped(info.shape);
+  return value;
+}
+
+}  // namespace plumb

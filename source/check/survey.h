@@ -1,0 +1,58 @@
+// Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which memory
+// layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because one transposed
+// tensor is precisely a fault.
+#ifndef PLUMB_CHECK_SURVEY_H_
+#define PLUMB_CHECK_SURVEY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dump/pairing.h"
+#include "dump/tensor_set.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+struct SurveyOptions {
+  std::string what = "subject";  // "golden", in messages
+  NameOptions names;
+  std::string layout;  // "NCHW", "NHWC"; "": found
+};
+
+// The tensors of a set as blobs of a graph: NCHW, of the graph's dtypes.
+class PairedBlobs : public BlobSource {
+ public:
+  // Reads every paired tensor once, so that a broken file is an error here (CorruptModel ...) and no verdict later.
+  // InvalidArgument: no tensor has the name of a blob, a dtype that cannot stand for the blob's.
+  static Result<std::unique_ptr<PairedBlobs>> Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
+                                                     const SurveyOptions& options);
+
+  bool Has(const std::string& blob) const override { return paired_.count(blob) != 0; }
+  Result<Tensor> Load(const std::string& blob) const override;
+
+  const TensorSet& set() const { return set_; }
+  // Sentences for the report: what it is, layout, pairing.
+  const std::vector<std::string>& notes() const { return notes_; }
+  size_t num_paired() const { return paired_.size(); }
+  // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values.
+  bool all_f16() const { return all_f16_; }
+  bool all_bf16() const { return all_bf16_; }
+
+ private:
+  explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
+  Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+  Status Survey(const Graph& graph, const SurveyOptions& options);
+
+  TensorSet set_;
+  std::map<std::string, size_t> paired_;    // blob -> tensor of the set
+  std::map<std::string, BlobInfo> expected_;  // of the paired blobs
+  bool nhwc_ = false;
+  bool all_f16_ = false, all_bf16_ = false;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_SURVEY_H_

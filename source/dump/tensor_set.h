@@ -1,0 +1,68 @@
+// TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through here.
+//
+//   folder with manifest.json       a dump of ours, or of tools/python
+//   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt
+//   folder of .npy, .txt, .npz      a tensor's name is the file's without its ending
+//   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
+//   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
+//   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs` (Sophon)
+// Pickles (.pkl .pickle .pt .pth, object arrays) are refused: reading one may run code of its writer.
+//
+// Memory: the list only; a tensor is read when it is asked for. Threading: concurrent loads are safe.
+#ifndef PLUMB_DUMP_TENSOR_SET_H_
+#define PLUMB_DUMP_TENSOR_SET_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+
+struct StoredTensor {
+  std::string name;    // as the writer named it
+  std::string origin;  // file, for messages
+  bool has_shape = true;  // false: a text of values only, whose tensor is [count]
+  bool has_dtype = true;  // false: a text of values only; whole numbers arrive as i64
+  std::function<Result<Tensor>()> load;
+};
+
+struct TensorSetOptions {
+  std::vector<TensorSpec> specs;  // what a file of values only holds, in its order
+};
+
+class TensorSet {
+ public:
+  // NotFound, IoError, CorruptModel, InvalidArgument (a pickle, a raw file without shapes, no tensor at all).
+  static Result<TensorSet> Open(const std::string& path, const TensorSetOptions& options = {});
+
+  const std::string& path() const { return path_; }
+  // "dump folder of onnxruntime 1.31.1, 76 tensors": what it is, for reports.
+  const std::string& description() const { return description_; }
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+
+ private:
+  Status OpenFolder();
+  Status OpenDump();
+  Status OpenPlainFolder();
+  Status OpenFile(const std::string& path, const TensorSetOptions& options);
+  Status OpenRaw(const std::string& path, const TensorSetOptions& options);
+  Status OpenNpz(const std::string& path);
+  Status OpenWhole(const std::string& path, const std::string& name);
+  Status CheckNames() const;
+
+  std::string path_, description_;
+  std::vector<StoredTensor> tensors_;
+};
+
+// The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands in errors.
+Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const std::string& path);
+
+// The description beside input_ref_data.dat (doc/dump_format.md). CorruptModel names the file and the field.
+Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path);
+
+}  // namespace plumb
+
+#endif  // PLUMB_DUMP_TENSOR_SET_H_

@@ -1,0 +1,255 @@
+// model_check --subject: what another runtime dumped, judged through the real command line. NAIVE's own dump is the healthy
+// subject; faults are planted into its tensors.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "dump/tensor_set.h"
+#include "plumb/tensor_file.h"
+#include "tools/command.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+using Blobs = std::map<std::string, Tensor>;
+
+const std::string kFaults = PLUMB_TEST_DATA "/faults/faults.tnnproto";
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Every blob of faults.tnnproto as NAIVE computes it.
+const Blobs& Healthy() {
+  static const Blobs blobs = [] {
+    const std::string folder = TestFolder("subject_dump");
+    const auto run = RunTool("model_run", "-m " + kFaults + " -d NAIVE",
+                             "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    Blobs result;
+    const TensorSet set = TensorSet::Open(folder + "/d").value();
+    for (const StoredTensor& tensor : set.tensors()) result[tensor.name] = tensor.load().value();
+    return result;
+  }();
+  return blobs;
+}
+
+std::string WriteSubject(const std::string& path, const Blobs& blobs) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, tensor] : blobs) tensors.push_back({name, tensor});
+  EXPECT_TRUE(WriteTensors(path, tensors).ok());
+  return path;
+}
+
+Tensor Changed(const Tensor& tensor, const std::function<float(float, int64_t)>& f) {
+  Tensor copy = tensor.Clone().value();
+  for (int64_t i = 0; i < copy.NumElements(); ++i) copy.data<float>()[i] = f(copy.data<float>()[i], i);
+  return copy;
+}
+
+Tensor ChannelsLast(const Tensor& tensor) {
+  const Shape& s = tensor.shape();
+  Tensor turned = Tensor::Create(DType::kF32, {s[0], s[2], s[3], s[1]}).value();
+  const int64_t channels = s[1], pixels = s[2] * s[3];
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t p = 0; p < pixels; ++p) turned.data<float>()[p * channels + c] = tensor.data<float>()[c * pixels + p];
+  }
+  return turned;
+}
+
+class Subject : public testing::Test {
+ protected:
+  CommandResult Check(const Blobs& blobs, const std::string& more = "") {
+    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --subject " + WriteSubject(folder_ + "/s.npz", blobs) + " " + more);
+  }
+  Json Report() const { return Json::parse(ReadText(folder_ + "/r.json")); }
+  std::string Guilty() const {
+    const Json wrong = Report()["runs"][0]["first_wrong"];
+    return wrong.is_null() ? "" : wrong["name"].get<std::string>();
+  }
+
+  std::string folder_ = TestFolder("subject");
+};
+
+TEST_F(Subject, HealthyIsAligned) {
+  const auto run = Check(Healthy());
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "subject: all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "layout NCHW (found: ")) << run.out;
+  EXPECT_EQ(Report()["runs"][0]["device"], "subject");
+  EXPECT_EQ(Report()["runs"].size(), 1u);
+}
+
+TEST_F(Subject, NamesTheLayerThatIsWrongAndNoOther) {
+  for (const std::string guilty : {"conv1", "relu6", "swish", "join", "max", "norm", "fc", "prob"}) {
+    Blobs blobs = Healthy();
+    blobs[guilty] = Changed(blobs[guilty], [](float x, int64_t) { return x * 1.001f; });
+    const auto run = Check(blobs);
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_EQ(Guilty(), guilty) << run.out;
+    EXPECT_TRUE(Has(run.out, "Reproduce: model_check -m " + kFaults + " --seed 1 --subject ")) << run.out;
+  }
+}
+
+TEST_F(Subject, MissingTensorsMakeAGroup) {
+  Blobs blobs = Healthy();
+  for (const char* name : {"conv1", "depthwise", "dilated", "residual", "left", "right"}) blobs.erase(name);
+  auto run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "Convolution+Add+ReLU ")) << run.out;
+  EXPECT_TRUE(Has(run.out, "Convolution+Convolution+Concat")) << run.out;
+  blobs["relu2"] = Changed(blobs["relu2"], [](float x, int64_t i) { return i == 9 ? x + 0.01f : x; });
+  run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_EQ(Guilty(), "relu2") << run.out;
+}
+
+TEST_F(Subject, InputAndOutputAreEnough) {
+  const Blobs borders = {{"data", Healthy().at("data")}, {"prob", Healthy().at("prob")}};
+  auto run = Check(borders);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "1 aligned, 0 grey, 0 wrong, 0 not tested of 1 steps (23 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "dump the layers' outputs too")) << run.out;
+  run = Check({{"data", Healthy().at("data")}, {"prob", Changed(Healthy().at("prob"), [](float x, int64_t) { return x * 0.9f; })}});
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+}
+
+TEST_F(Subject, NhwcIsFoundForTheWholeSubject) {
+  Blobs blobs = Healthy();
+  for (auto& [name, tensor] : blobs) tensor = ChannelsLast(tensor);
+  const auto run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "layout NHWC (found: ")) << run.out;
+}
+
+TEST_F(Subject, OneTurnedTensorIsAFault) {
+  Blobs blobs = Healthy();
+  blobs["swish"] = ChannelsLast(blobs["swish"]);
+  const auto run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_EQ(Guilty(), "swish") << run.out;
+  EXPECT_TRUE(Has(run.out, "output 'swish' has the shape [1,10,20,32], expected [1,32,10,20]")) << run.out;
+}
+
+TEST_F(Subject, AnotherInputIsSaidFirst) {
+  const Tensor& data = Healthy().at("data");
+  const int64_t pixels = data.shape()[2] * data.shape()[3];
+  const Tensor swapped = Changed(data, [&](float, int64_t i) { return data.data<float>()[(2 - i / pixels) * pixels + i % pixels]; });
+  const Tensor scaled = Changed(data, [](float x, int64_t) { return x * 2 + 0.5f; });
+  const Tensor one = Changed(data, [](float x, int64_t i) { return i == 77 ? x + 0.25f : x; });
+  for (const auto& [input, words] : {std::pair(swapped, "the channels are swapped"), std::pair(scaled, "a * x + b per channel"),
+                                     std::pair(one, "neither a channel swap, NCHW/NHWC nor a*x+b explains it")}) {
+    ASSERT_TRUE(WriteTensors(folder_ + "/i.npy", {{"", input}}).ok());
+    const auto run = Check(Healthy(), "-i " + folder_ + "/i.npy");
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_EQ(run.out.rfind("input differs: max ", 0), 0u) << run.out;
+    EXPECT_TRUE(Has(run.out, words)) << run.out;
+    EXPECT_TRUE(Has(run.out, "subject: all aligned: 23 aligned")) << run.out;
+    EXPECT_EQ(Report()["verdict"], "wrong");
+    EXPECT_EQ(Report()["input_matches"][0]["equal"], false);
+  }
+}
+
+TEST_F(Subject, WithoutItsInputNothingIsGuessed) {
+  Blobs blobs = Healthy();
+  blobs.erase("data");
+  auto run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "22 aligned, 0 grey, 0 wrong, 1 not tested")) << run.out;
+  EXPECT_TRUE(Has(run.out, "give the one that it ran on with -i")) << run.out;
+  ASSERT_TRUE(WriteTensors(folder_ + "/i.npy", {{"", Healthy().at("data")}}).ok());
+  run = Check(blobs, "-i " + folder_ + "/i.npy");
+  EXPECT_TRUE(Has(run.out, "23 aligned")) << run.out;
+}
+
+TEST_F(Subject, RunsAtTheSubjectsSize) {
+  const std::string dump = folder_ + "/large";
+  const auto made = RunTool("model_run", "-m " + kFaults + " -d NAIVE --shape data=1,3,48,48",
+                            "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + dump);
+  ASSERT_EQ(made.exit_code, 0) << made.out;
+  auto run = RunTool("model_check", "-m " + kFaults + " --subject " + dump);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "[1,3,48,48]: the subject's")) << run.out;
+  run = RunTool("model_check", "-m " + kFaults + " --shape data=1,3,40,40 --subject " + dump);
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "'data' is [1,3,48,48] in the subject") && Has(run.out, "[1,3,40,40] in --shape") && Has(run.out, "run one of them again")) << run.out;
+}
+
+TEST_F(Subject, NamesCanBeMapped) {
+  Blobs renamed;
+  std::string csv = "# model,subject\n";
+  for (const auto& [name, tensor] : Healthy()) {
+    renamed["net," + name] = tensor;
+    csv += name + ",\"net," + name + "\"\n";
+  }
+  auto run = Check(renamed);
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "has no tensor of the model") && Has(run.out, "--names")) << run.out;
+  WriteText(folder_ + "/map.csv", csv);
+  run = Check(renamed, "--names " + folder_ + "/map.csv");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "23 aligned")) << run.out;
+  WriteText(folder_ + "/map.csv", "conv1\n");
+  EXPECT_EQ(Check(renamed, "--names " + folder_ + "/map.csv").exit_code, 2);
+}
+
+TEST_F(Subject, OrderPairsOnRequestOnly) {
+  Blobs blobs = {{"data", Healthy().at("data")}, {"output_0", Healthy().at("conv1")}};
+  auto run = Check(blobs);
+  EXPECT_EQ(run.exit_code, 1) << run.out;  // nothing to compare
+  EXPECT_TRUE(Has(run.out, "1 of its tensors are no blob of the model, not tested: 'output_0'")) << run.out;
+  run = Check(blobs, "--pair-by-order");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "paired by order only, as asked: 'conv1' = 'output_0';")) << run.out;
+}
+
+TEST_F(Subject, BrokenOnesGiveOneError) {
+  const auto fails = [&](const std::string& path, const std::string& words) {
+    const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + path);
+    EXPECT_EQ(run.exit_code, 2) << path << ": " << run.out;
+    EXPECT_TRUE(Has(run.out, words)) << run.out;
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out;
+  };
+  const std::string npz = WriteSubject(folder_ + "/s.npz", Healthy());
+  const std::string bytes = ReadText(npz);
+  for (size_t part : {size_t{10}, bytes.size() / 2, bytes.size() - 1}) {
+    WriteText(folder_ + "/truncated.npz", bytes.substr(0, part));
+    fails(folder_ + "/truncated.npz", "truncated.npz");
+  }
+  std::string flipped = bytes;
+  flipped[flipped.size() / 3] ^= 1;
+  WriteText(folder_ + "/flipped.npz", flipped);
+  fails(folder_ + "/flipped.npz", "flipped.npz");
+  WriteSubject(folder_ + "/empty.npz", {});
+  fails(folder_ + "/empty.npz", "holds no tensor");
+  Blobs integers = Healthy();
+  integers["swish"] = integers["swish"].ConvertedTo(DType::kI32).value();
+  fails(WriteSubject(folder_ + "/integers.npz", integers), "'swish'");
+  fails(WriteSubject(folder_ + "/other.npz", {{"unknown", Healthy().at("prob")}}), "has no tensor of the model");
+  fails(folder_ + "/missing.npz", "there is no file or folder");
+  WriteText(folder_ + "/x.pkl", "pickle");
+  fails(folder_ + "/x.pkl", "is a pickle");
+  WriteText(folder_ + "/x.json", "{\"a\": {\"array\": \"####\"}}");
+  fails(folder_ + "/x.json", "no base64");
+  WriteText(folder_ + "/y.dat", "12345678");
+  fails(folder_ + "/y.dat", "--tensors");
+  fails(folder_ + "/y.dat --tensors conv1=1,3", "has 8 bytes");
+}
+
+TEST_F(Subject, ValuesOnlyTakeTheirShapesFromTheCommandLine) {
+  std::string bytes;
+  for (const char* name : {"data", "conv1"}) {
+    const Tensor& tensor = Healthy().at(name);
+    bytes.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
+  }
+  WriteText(folder_ + "/output_ref_data.dat.bmrt", bytes);
+  const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + folder_ + "/output_ref_data.dat.bmrt --tensors data=1,3,40,40 --tensors conv1=f32:1,16,20,40");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "1 aligned")) << run.out;
+}
+
+}  // namespace
+}  // namespace plumb

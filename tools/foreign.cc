@@ -1,0 +1,232 @@
+#include "foreign.h"
+
+#include <algorithm>
+
+#include "check/input_match.h"
+
+namespace plumb {
+namespace {
+
+// NAME=1,3,224,224 or NAME=i32:1,10.
+Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts) {
+  std::vector<TensorSpec> specs;
+  for (const std::string& text : texts) {
+    TensorSpec spec;
+    const size_t equals = text.rfind('='), colon = text.find(':', equals == std::string::npos ? 0 : equals);
+    const std::string wrong = "--tensors: expected NAME=1,3,224,224 or NAME=i32:1,10, found '" + text + "'";
+    if (equals == std::string::npos || equals == 0) return Status::InvalidArgument(wrong);
+    if (colon != std::string::npos) {
+      const auto dtype = ParseDType(text.substr(equals + 1, colon - equals - 1));
+      if (!dtype) return Status::InvalidArgument(wrong);
+      spec.dtype = *dtype;
+    }
+    const std::string dims = text.substr((colon == std::string::npos ? equals : colon) + 1);
+    PLUMB_ASSIGN_OR_RETURN(const auto shapes, ParseShapes({"x=" + dims}));
+    spec.name = text.substr(0, equals);
+    spec.shape = shapes.at("x");
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::vector<int64_t> SortedDims(const Shape& shape) {
+  std::vector<int64_t> dims;
+  for (int64_t dim : shape.dims()) {
+    if (dim != 1) dims.push_back(dim);
+  }
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
+// The same size, whatever its layout: then nothing needs to be prepared anew.
+bool SameSize(const Shape& a, const Shape& b) { return SortedDims(a) == SortedDims(b); }
+
+// --names names what is in the set; a name of the map that the set has not belongs to the other set.
+NameOptions Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
+  NameOptions options;
+  for (const auto& [model, theirs] : names) {
+    const bool there = std::any_of(set.tensors().begin(), set.tensors().end(), [&](const StoredTensor& t) { return t.name == theirs; });
+    if (there) options.names[model] = theirs;
+  }
+  return options;
+}
+
+bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
+  for (const Layer& layer : graph.layers) {
+    for (const std::string& output : layer.outputs) {
+      if (blobs.Has(output) && std::find(graph.outputs.begin(), graph.outputs.end(), output) == graph.outputs.end()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void ForeignOptions::AddTo(CommandLine* c) {
+  c->Group("Other runtimes (doc/subjects.md)");
+  c->Add("--subject", &subject, "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
+  c->Add("--golden", &golden, "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it now");
+  c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
+  c->Flag("--pair-by-order", &pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
+  c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
+  c->Add("--arithmetic", &arithmetic, "of the whole subject: fp32 (default: found)");
+  c->Add("--tensors", &tensors, "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10; may repeat");
+}
+
+Status Foreign::Open() {
+  if (!options_.layout.empty() && options_.layout != "NCHW" && options_.layout != "NHWC") {
+    return Status::InvalidArgument("--layout: expected NCHW or NHWC, found '" + options_.layout + "'");
+  }
+  if (!options_.arithmetic.empty() && options_.arithmetic != "fp32") {
+    return Status::InvalidArgument("--arithmetic: expected fp32, found '" + options_.arithmetic + "'");
+  }
+  TensorSetOptions open;
+  PLUMB_ASSIGN_OR_RETURN(open.specs, ParseSpecs(options_.tensors));
+  std::map<std::string, std::string> names;
+  if (!options_.names.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(names, ReadNames(options_.names));
+  }
+  if (!options_.subject.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.subject, open));
+    subject_names_ = options_.golden.empty() ? NameOptions{names} : Restricted(names, set);
+    subject_set_ = std::make_unique<TensorSet>(std::move(set));
+  }
+  if (!options_.golden.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.golden, open));
+    golden_names_ = options_.subject.empty() ? NameOptions{names} : Restricted(names, set);
+    golden_set_ = std::make_unique<TensorSet>(std::move(set));
+  }
+  subject_names_.by_order = golden_names_.by_order = options_.pair_by_order;
+  return Status::Ok();
+}
+
+std::vector<Foreign::Side> Foreign::Sides() const {
+  std::vector<Side> sides;
+  if (golden_set_ != nullptr) sides.push_back({"golden", golden_set_.get(), golden_.get(), &golden_names_});
+  if (subject_set_ != nullptr) sides.push_back({"subject", subject_set_.get(), subject_.get(), &subject_names_});
+  return sides;
+}
+
+Result<Shape> Foreign::ShapeOf(const Side& side, const GraphInput& input, bool* found) const {
+  std::vector<std::string> theirs;
+  for (const StoredTensor& tensor : side.set->tensors()) theirs.push_back(tensor.name);
+  NameOptions names;
+  const auto named = side.names->names.find(input.name);
+  if (named != side.names->names.end()) names.names.insert(*named);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames({input.name}, theirs, names));
+  *found = !pairing.pairs.empty();
+  if (!*found) return Shape();
+  const StoredTensor& stored = side.set->tensors()[pairing.pairs[0].second];
+  *found = stored.has_shape;
+  PLUMB_ASSIGN_OR_RETURN(const Tensor value, stored.load());
+  return value.shape();
+}
+
+Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const {
+  std::map<std::string, Shape> shapes = given;
+  for (const GraphInput& input : graph.inputs) {
+    std::string decided_by = given.count(input.name) != 0 ? "--shape" : "";
+    for (const Side& side : Sides()) {
+      bool found = false;
+      PLUMB_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(side, input, &found));
+      if (!found) continue;
+      const auto it = shapes.find(input.name);
+      const Shape& now = it == shapes.end() ? input.shape : it->second;
+      if (SameSize(shape, now)) {
+        decided_by = decided_by.empty() ? "the " + side.what : decided_by;
+        continue;
+      }
+      if (!decided_by.empty()) {
+        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " + side.what + " '" +
+                                       side.set->path() + "', but " + now.ToString() + " in " + decided_by +
+                                       ": run one of them again at the other's size; nothing is resized");
+      }
+      if (shape.rank() != input.shape.rank() || shape.Validate().ok() == false) {
+        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " + side.what + " '" +
+                                       side.set->path() + "', but " + input.shape.ToString() + " in the model");
+      }
+      shapes[input.name] = shape;
+      decided_by = "the " + side.what;
+    }
+  }
+  return shapes;
+}
+
+Status Foreign::Pair(const Graph& graph, const BlobTable& blobs) {
+  if (golden_set_ != nullptr) {
+    PLUMB_ASSIGN_OR_RETURN(golden_, PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout}));
+  }
+  if (subject_set_ != nullptr) {
+    PLUMB_ASSIGN_OR_RETURN(subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout}));
+  }
+  return Status::Ok();
+}
+
+Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* given, const std::function<Result<NetworkInputs>()>& generate,
+                                      bool device_needs_them, std::vector<InputMatch>* matches) const {
+  NetworkInputs inputs;
+  if (given != nullptr) inputs = *given;
+  bool all = true, any = given != nullptr;
+  for (const GraphInput& input : graph.inputs) {
+    std::vector<std::pair<std::string, Tensor>> sources;
+    if (given != nullptr) sources.emplace_back("-i", given->values.at(input.name));
+    for (const Side& side : Sides()) {
+      if (!side.blobs->Has(input.name)) continue;
+      PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
+      if (!sources.empty() && sources[0].second.shape() != value.shape()) {
+        return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() + " in the " + side.what + ", but " +
+                                       sources[0].second.shape().ToString() + " in " + sources[0].first +
+                                       ": run one of them again at the other's size; nothing is resized");
+      }
+      sources.emplace_back(side.what, std::move(value));
+    }
+    for (size_t i = 0; i < sources.size(); ++i) {
+      for (size_t j = i + 1; j < sources.size(); ++j) {
+        matches->push_back(MatchInputs(input.name, sources[i].first, sources[i].second, sources[j].first, sources[j].second));
+      }
+    }
+    all = all && !sources.empty();
+    any = any || !sources.empty();
+    if (given != nullptr || sources.empty()) continue;
+    inputs.values[input.name] = sources[0].second;
+    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].second.shape().ToString() + ": the " + sources[0].first + "'s");
+  }
+  if (all) return inputs;
+  if (!any && device_needs_them) return generate();
+  if (device_needs_them) {
+    return Status::InvalidArgument("neither -i nor golden nor subject has every network input; give all of them with -i");
+  }
+  for (const GraphInput& input : graph.inputs) {
+    if (inputs.values.count(input.name) == 0) inputs.lines.push_back(input.name + ": not known; give the subject's with -i " + input.name + "=FILE");
+  }
+  return inputs;
+}
+
+Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
+  return Check(graph, *subject_, "subject", "--subject " + options_.subject, inputs, std::move(check));
+}
+
+Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const {
+  return Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {});
+}
+
+Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device, const std::string& reproduce,
+                                 const NetworkInputs& inputs, CheckOptions check) const {
+  SubjectOptions options;
+  options.device = device;
+  options.description = blobs.set().path();
+  options.check = std::move(check);
+  for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs.values, options));
+  report.reproduce = reproduce;
+  report.notes = blobs.notes();
+  report.notes.push_back(std::string("arithmetic fp32 (") + (options_.arithmetic.empty() ? "taken for granted" : "declared") + ")");
+  if (OnlyBorders(graph, blobs)) {
+    report.notes.push_back("it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, dump the "
+                           "layers' outputs too (doc/subjects.md), half of them first when they are many");
+  }
+  if (blobs.all_f16()) report.notes.push_back("every value is an f16: this looks like an fp16 runtime");
+  return report;
+}
+
+}  // namespace plumb
