@@ -3,6 +3,7 @@
 
 #include "common/cli.h"
 #include "plumb/model.h"
+#include "plumb/plumb.h"
 
 namespace plumb {
 namespace {
@@ -81,6 +82,7 @@ Status Convert(const Options& options) {
   load.seed = options.seed;
   load.random_weights = options.random_weights;
   load.keep_half = true;
+  load.evaluator = ReferenceEvaluator();
   SaveOptions save;
   if (options.format != "v1" && options.format != "v2") {
     return Status::InvalidArgument("--format: expected v1 or v2, found '" + options.format + "'");

@@ -1,5 +1,7 @@
 // Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
 //
+// An ONNX file (x.onnx, with its external data beside it) is imported: its operators become ours, shapes are made fixed,
+// constants are folded; what cannot be expressed is named, all of it at once (doc/formats.md).
 // The native format is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone
 // takes the x.tnnmodel beside it when there is one; otherwise the weights are drawn by a seeded generator
 // (Graph::weights_generated, Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist.
@@ -9,8 +11,10 @@
 #define PLUMB_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "plumb/graph.h"
 #include "plumb/shape.h"
@@ -20,17 +24,24 @@ namespace plumb {
 
 // Which files are a model. The format follows from the suffix of `structure`.
 struct ModelFiles {
-  std::string structure;  // x.tnnproto
+  std::string structure;  // x.tnnproto or x.onnx
   std::string weights;    // x.tnnmodel; empty: the one beside the structure, else generated weights
 };
 
 constexpr uint64_t kDefaultSeed = 1;
+
+// Computes a layer on the host; importers fold constants with it. Outputs are allocated. plumb.h: ReferenceEvaluator.
+using Evaluator =
+    std::function<Status(const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs)>;
 
 struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
+  // ONNX only: network inputs that become constants (a shape, an axis, weights that the file takes as inputs).
+  std::map<std::string, Tensor> input_values;
+  Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
 };
 
 // NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at

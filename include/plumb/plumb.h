@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plumb/graph.h"
+#include "plumb/model.h"
 #include "plumb/network.h"
 #include "plumb/status.h"
 
@@ -33,6 +34,9 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name);
 // Prepares a network on the named device. Reads the DUMP_* and SAVE_IO_TENSORS environment once, now (doc/dump.md).
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,
                                                const NetworkOptions& options);
+
+// NAIVE as LoadOptions::evaluator.
+Evaluator ReferenceEvaluator();
 
 }  // namespace plumb
 

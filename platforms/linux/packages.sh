@@ -6,12 +6,13 @@ build_packages=(
   g++ cmake ninja-build ccache
   libdnnl-dev ocl-icd-opencl-dev # libdnnl-dev only recommends the latter, but its CMake files cannot do without
   libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
+  libprotobuf-dev libonnx-dev
   libcli11-dev nlohmann-json3-dev libstb-dev libxxhash-dev
   libgtest-dev libbenchmark-dev
 )
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy
-# reads our .npy files.
-test_packages=(clang libclang-rt-14-dev valgrind python3-numpy)
+# reads our .npy files. libonnx-testdata has the ONNX backend tests.
+test_packages=(clang libclang-rt-14-dev valgrind python3-numpy libonnx-testdata)
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
 install_missing() {

@@ -1,6 +1,7 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
 #include "device/device.h"
 #include "device/naive/naive_device.h"
+#include "device/naive/naive_op.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
 #ifdef PLUMB_DEVICE_X86
@@ -73,6 +74,12 @@ Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> grap
   PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::move(graph), std::move(opened), std::move(effective)));
   PLUMB_RETURN_IF_ERROR(AddDump(network.get(), dump));
   return network;
+}
+
+Evaluator ReferenceEvaluator() {
+  return [](const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs) {
+    return GetNaiveOp(layer.kind).run({layer, inputs, outputs});
+  };
 }
 
 }  // namespace plumb

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "format/onnx/import.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
 #include "graph/random_weights.h"
@@ -28,18 +29,18 @@ bool Exists(const std::string& path) {
 
 Status CheckFormat(const std::string& path) {
   if (path.empty()) return Status::InvalidArgument("no model is named; give a tnnproto file");
-  if (EndsWith(path, ".tnnproto")) return Status::Ok();
+  if (EndsWith(path, ".tnnproto") || EndsWith(path, ".onnx")) return Status::Ok();
   if (EndsWith(path, ".tnnmodel")) {
     return Status::InvalidArgument("model '" + path +
                                    "' holds weights only; name its tnnproto (which takes the tnnmodel beside "
                                    "it), or both");
   }
-  if (EndsWith(path, ".onnx") || EndsWith(path, ".tflite")) {
+  if (EndsWith(path, ".tflite")) {
     return Status::NotSupported(
         "model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
         " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
   }
-  return Status::InvalidArgument("model '" + path + "' has no suffix that names a model format; expected .tnnproto");
+  return Status::InvalidArgument("model '" + path + "' has no suffix that names a model format; expected .tnnproto or .onnx");
 }
 
 // The tnnmodel to read, or empty when weights are to be generated.
@@ -132,6 +133,21 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   return std::move(graph);
 }
 
+Result<Graph> LoadImported(const ModelFiles& files, const LoadOptions& options) {
+  if (!files.weights.empty()) {
+    return Status::InvalidArgument("model '" + files.structure + "' holds its weights itself, but '" + files.weights +
+                                   "' is named too; name the ONNX file alone");
+  }
+  PLUMB_ASSIGN_OR_RETURN(Graph graph, onnx::LoadOnnx(files.structure, options));
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  if (options.random_weights) {
+    for (Layer& layer : graph.layers) layer.resources.clear();
+    PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
+  }
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &graph));
+  return graph;
+}
+
 template <class Write>
 Result<AtomicFile> WritePart(const std::string& path, Write&& write) {
   PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
@@ -146,6 +162,7 @@ Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
   if (options.random_weights && !files.weights.empty()) {
     return Status::InvalidArgument("weights are to be generated, but '" + files.weights + "' is named too; choose one");
   }
+  if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
   return LoadTnn(files, options);
 }
 

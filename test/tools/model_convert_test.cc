@@ -108,7 +108,7 @@ TEST_F(ModelConvertTest, RefusesWithExitCodeTwo) {
       {network_ + out + " -m " + Quoted("empty.tnnmodel"), "the file is empty"},
       {Quoted("gone.tnnproto") + out, "No such file"},
       {Quoted("bad.tnnproto") + out, "field 'axis' (parameter 1): expected an integer, found '1x'"},
-      {Quoted("x.onnx") + out, "no reader for .onnx"},
+      {Quoted("gone.onnx") + out, "No such file"},
       {PLUMB_TEST_DATA "/networks/quant_resnet50.tnnproto" + out, "int8 weights are not generated"},
   };
   for (const auto& [arguments, expected] : cases) {

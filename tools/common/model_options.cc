@@ -27,7 +27,7 @@ Result<Precision> ParsePrecision(const std::string& text) {
 
 void ModelOptions::AddTo(CommandLine* c) {
   c->Group("Model");
-  c->Add("-m,--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights), or with -p the x.tnnmodel");
+  c->Add("-m,--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
   c->Add("-p,--proto,--mp", &proto, "x.tnnproto; -m then names the tnnmodel");
   c->Add("--shape,--is", &shapes, "NAME=1,3,224,224: prepare the network for this input shape; may repeat");
   c->Add("--seed", &seed, "of generated weights and inputs");
@@ -41,6 +41,7 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load() const {
   LoadOptions load;
   load.seed = seed;
   load.random_weights = random_weights;
+  load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
   for (const std::string& note : graph.notes) std::fprintf(stderr, "note: %s\n", note.c_str());

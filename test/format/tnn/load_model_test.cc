@@ -56,7 +56,7 @@ TEST_F(LoadModelTest, ANamedTnnmodelMustExistAndBeWhole) {
 }
 
 TEST_F(LoadModelTest, ChoosesTheFormatBySuffix) {
-  EXPECT_EQ(LoadModel(Path("net.onnx")).status().code(), StatusCode::kNotSupported);
+  EXPECT_EQ(LoadModel(Path("gone.onnx")).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(LoadModel(Path("net.tflite")).status().code(), StatusCode::kNotSupported);
   EXPECT_EQ(LoadModel(Path("net.txt")).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(LoadModel(Path("net.tnnmodel")).status().code(), StatusCode::kInvalidArgument);

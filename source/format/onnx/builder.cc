@@ -1,0 +1,217 @@
+#include "format/onnx/builder.h"
+
+#include <algorithm>
+
+namespace plumb::onnx {
+namespace {
+
+constexpr size_t kMaxFoldedBytes = size_t{1} << 30;  // of one layer's outputs; larger ones stay layers
+constexpr size_t kMaxLayers = 1000000;
+
+size_t Bytes(const BlobInfo& info) {
+  return static_cast<size_t>(info.shape.NumElements()) * DTypeSize(info.dtype);
+}
+
+}  // namespace
+
+int Builder::AddBlob(Blob blob) {
+  blobs_.push_back(std::move(blob));
+  return static_cast<int>(blobs_.size()) - 1;
+}
+
+Value Builder::AddInput(const std::string& name, DType dtype, const Shape& shape, int type) {
+  inputs_.push_back({name, dtype, shape});
+  Blob blob;
+  blob.name = name;
+  blob.info = {dtype, shape, Tensor()};
+  blob.input = true;
+  blob_names_.insert(name);
+  return {AddBlob(std::move(blob)), type, nullptr};
+}
+
+Value Builder::AddConstant(const Tensor& value, int type, const std::string& name) {
+  Blob blob;
+  blob.stem = name.empty() ? node_name_ + "/constant" : name;
+  blob.info = {value.dtype(), value.shape(), value};
+  return {AddBlob(std::move(blob)), type, nullptr};
+}
+
+// True when the outputs are known now.
+Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* outputs) {
+  if (std::all_of(outputs->begin(), outputs->end(), [](const BlobInfo& out) { return !out.value.empty(); })) return true;
+  if (evaluator_ == nullptr) return false;
+  std::vector<const Tensor*> values;
+  for (const int input : pending.inputs) {
+    const Tensor& value = blobs_[static_cast<size_t>(input)].info.value;
+    if (value.empty()) return false;
+    values.push_back(&value);
+  }
+  size_t bytes = 0;
+  for (const BlobInfo& out : *outputs) bytes += Bytes(out);
+  if (bytes > kMaxFoldedBytes) return false;
+  std::vector<Tensor> results(outputs->size());
+  std::vector<Tensor*> pointers;
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    PLUMB_ASSIGN_OR_RETURN(results[i], Tensor::Create((*outputs)[i].dtype, (*outputs)[i].shape));
+    pointers.push_back(&results[i]);
+  }
+  PLUMB_RETURN_IF_ERROR(evaluator_(pending.layer, values, pointers));
+  for (size_t i = 0; i < outputs->size(); ++i) (*outputs)[i].value = results[i];
+  return true;
+}
+
+Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
+  const OpDef& op = GetOp(spec.kind);
+  if (layers_.size() >= kMaxLayers) return Status::NotSupported("the graph unrolls to more than a million layers");
+  PendingLayer pending;
+  pending.layer.kind = spec.kind;
+  pending.layer.type = op.name;
+  pending.layer.name = node_name_;
+  pending.layer.nodes = {node_name_};
+  pending.layer.param = spec.param != nullptr ? std::move(spec.param) : op.make_param();
+  pending.layer.resources = std::move(spec.resources);
+  pending.layer.outputs.resize(spec.num_outputs);
+  ShapeContext context{pending.layer, {}, std::vector<BlobInfo>(spec.num_outputs)};
+  for (const Value& input : spec.inputs) {
+    pending.inputs.push_back(input.blob);
+    context.inputs.push_back(Info(input));
+  }
+  pending.layer.inputs.resize(pending.inputs.size());
+  PLUMB_RETURN_IF_ERROR(op.infer(context));
+  for (const BlobInfo& out : context.outputs) PLUMB_RETURN_IF_ERROR(out.shape.Validate());
+  PLUMB_ASSIGN_OR_RETURN(const bool folded, Fold(pending, &context.outputs));
+  std::vector<Value> outputs;
+  for (const BlobInfo& info : context.outputs) {
+    Blob blob;
+    blob.stem = node_name_ + "/" + op.name;
+    blob.info = info;
+    if (!folded) {
+      blob.layer = static_cast<int>(layers_.size());
+      blob.info.value = Tensor();
+    }
+    outputs.push_back({AddBlob(std::move(blob)), TypeOf(info.dtype), nullptr});
+    pending.outputs.push_back(outputs.back().blob);
+  }
+  if (!folded) layers_.push_back(std::move(pending));
+  return outputs;
+}
+
+bool Builder::Name(const Value& value, const std::string& name) {
+  Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  if (!blob.name.empty()) return false;
+  if (!blob_names_.insert(name).second) return false;
+  blob.name = name;
+  return true;
+}
+
+std::vector<std::string> Builder::Ancestors(const Value& value) const {
+  std::set<std::string> names;
+  std::vector<int> pending = {value.blob};
+  std::set<int> seen;
+  while (!pending.empty()) {
+    const int id = pending.back();
+    pending.pop_back();
+    if (id < 0 || !seen.insert(id).second) continue;
+    const Blob& blob = blobs_[static_cast<size_t>(id)];
+    if (blob.input) names.insert(blob.name);
+    if (blob.layer < 0) continue;
+    for (const int input : layers_[static_cast<size_t>(blob.layer)].inputs) pending.push_back(input);
+  }
+  return {names.begin(), names.end()};
+}
+
+Status Builder::AddOutput(const std::string& name, const Value& value) {
+  const Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  if (blob.name == name && blob.layer >= 0) {
+    outputs_.push_back(value.blob);
+    return Status::Ok();
+  }
+  BeginNode(name);
+  PendingLayer pending;
+  pending.layer.kind = OpKind::kIdentity;
+  pending.layer.type = GetOp(OpKind::kIdentity).name;
+  pending.layer.name = name;
+  pending.layer.nodes = {name};
+  pending.layer.param = GetOp(OpKind::kIdentity).make_param();
+  pending.inputs = {value.blob};
+  Blob out;
+  out.info = blob.info;
+  out.info.value = Tensor();
+  out.layer = static_cast<int>(layers_.size());
+  out.stem = name;
+  // A blob inside the graph may carry the output's name already (a constant): the output goes first.
+  if (!blob_names_.insert(name).second) {
+    for (Blob& other : blobs_) {
+      if (other.name == name && !other.input) other.name.clear();
+      if (other.name == name && other.input) return Status::NotSupported("network output '" + name + "' is a network input too");
+    }
+  }
+  out.name = name;
+  const int id = AddBlob(std::move(out));
+  pending.outputs = {id};
+  pending.layer.outputs.resize(1);
+  pending.layer.inputs.resize(1);
+  layers_.push_back(std::move(pending));
+  outputs_.push_back(id);
+  return Status::Ok();
+}
+
+std::string Builder::UniqueBlobName(const std::string& stem) {
+  std::string name = stem;
+  for (int i = 2; !blob_names_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+  return name;
+}
+
+// A node's last layer carries the node's name, the ones before it "<node>/<type>".
+void Builder::NameLayers(const std::vector<bool>& used) {
+  std::set<std::string> names;
+  const auto unique = [&names](const std::string& stem) {
+    std::string name = stem;
+    for (int i = 2; !names.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+    return name;
+  };
+  std::set<std::string> closed;  // nodes whose last layer has been seen, from the back
+  for (size_t i = layers_.size(); i-- > 0;) {
+    if (!used[i]) continue;
+    Layer& layer = layers_[i].layer;
+    const std::string node = layer.nodes[0];
+    layer.name = unique(closed.insert(node).second ? node : node + "/" + layer.type);
+  }
+}
+
+Graph Builder::Finish() {
+  std::vector<bool> used(layers_.size(), false);
+  std::vector<int> pending = outputs_;
+  while (!pending.empty()) {
+    const int layer = blobs_[static_cast<size_t>(pending.back())].layer;
+    pending.pop_back();
+    if (layer < 0 || used[static_cast<size_t>(layer)]) continue;
+    used[static_cast<size_t>(layer)] = true;
+    for (const int input : layers_[static_cast<size_t>(layer)].inputs) pending.push_back(input);
+  }
+  NameLayers(used);
+  Graph graph;
+  graph.inputs = inputs_;
+  const auto name_of = [this](int id) {
+    Blob& blob = blobs_[static_cast<size_t>(id)];
+    if (blob.name.empty()) blob.name = UniqueBlobName(blob.stem);
+    return blob.name;
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!used[i]) continue;
+    Layer& layer = layers_[i].layer;
+    layer.index = static_cast<int>(graph.layers.size());
+    for (size_t k = 0; k < layers_[i].inputs.size(); ++k) {
+      const int id = layers_[i].inputs[k];
+      layer.inputs[k] = name_of(id);
+      const Blob& blob = blobs_[static_cast<size_t>(id)];
+      if (!blob.info.value.empty() && blob.layer < 0) graph.constants[blob.name] = blob.info.value;
+    }
+    for (size_t k = 0; k < layers_[i].outputs.size(); ++k) layer.outputs[k] = name_of(layers_[i].outputs[k]);
+    graph.layers.push_back(std::move(layer));
+  }
+  for (const int id : outputs_) graph.outputs.push_back(blobs_[static_cast<size_t>(id)].name);
+  return graph;
+}
+
+}  // namespace plumb::onnx

@@ -1,0 +1,102 @@
+// Builder: the Plumb graph under construction while ONNX nodes are mapped one after the other.
+//
+// All shapes are known (network inputs are), so every layer's dtypes, shapes and integer values are inferred the moment it
+// is added. A layer whose outputs are known needs no layer: its outputs become constants; floats are folded by the
+// caller's evaluator. Blobs are numbers until Finish names them, so that the last layer of a node can still take the
+// node's tensor name.
+#ifndef PLUMB_FORMAT_ONNX_BUILDER_H_
+#define PLUMB_FORMAT_ONNX_BUILDER_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "format/onnx/ir.h"
+#include "op/op.h"
+#include "plumb/model.h"
+
+namespace plumb::onnx {
+
+// A tensor of the ONNX graph at import time: a blob, or a sequence of them.
+struct Value {
+  int blob = -1;             // -1: absent (an optional input that is left out)
+  int type = kTypeUnknown;   // ONNX's element type
+  std::shared_ptr<const std::vector<Value>> sequence;  // a sequence of tensors whose length is known
+
+  bool present() const { return blob >= 0 || sequence != nullptr; }
+  bool failed() const { return type < 0; }  // its node could not be mapped, or it cannot be read
+  static Value Failed() { return {-1, -1, nullptr}; }
+};
+
+// What to add: the operator with its parameters, inputs and weights.
+struct LayerSpec {
+  OpKind kind{};
+  std::shared_ptr<OpParam> param;  // null: the operator's defaults
+  std::vector<Value> inputs;
+  std::map<std::string, Tensor> resources;
+  size_t num_outputs = 1;
+};
+
+struct ImportReport {
+  int nodes = 0;
+  int folded = 0;      // nodes that left no layer
+  int decomposed = 0;  // nodes that became several layers
+};
+
+class Builder {
+ public:
+  explicit Builder(Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
+
+  // The layers of one node lie between two marks.
+  void BeginNode(const std::string& node_name) { node_name_ = node_name; }
+  size_t NumLayers() const { return layers_.size(); }
+
+  Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);
+  Value AddConstant(const Tensor& value, int type, const std::string& name = "");
+  // The layer's outputs, with ONNX types that follow from their dtypes.
+  Result<std::vector<Value>> Add(LayerSpec spec);
+
+  const BlobInfo& Info(const Value& value) const { return blobs_[static_cast<size_t>(value.blob)].info; }
+  // Gives the blob its name unless it has one already. Returns whether it took it.
+  bool Name(const Value& value, const std::string& name);
+  // The network inputs that the blob is computed from.
+  std::vector<std::string> Ancestors(const Value& value) const;
+  // Declares a network output; a blob of another name, a constant or an input gets an Identity layer.
+  Status AddOutput(const std::string& name, const Value& value);
+
+  // Drops what no output needs and names the rest.
+  Graph Finish();
+
+ private:
+  struct Blob {
+    std::string name;  // empty until known
+    std::string stem;  // what an unnamed one is called: "conv1/PadV2"
+    BlobInfo info;
+    int layer = -1;  // the layer that writes it; -1: input or constant
+    bool input = false;
+  };
+  struct PendingLayer {
+    Layer layer;
+    std::vector<int> inputs, outputs;
+  };
+
+  int AddBlob(Blob blob);
+  std::string UniqueBlobName(const std::string& stem);
+  Result<bool> Fold(const PendingLayer& pending, std::vector<BlobInfo>* outputs);
+  void NameLayers(const std::vector<bool>& used);
+
+  Evaluator evaluator_;
+  std::string node_name_;
+  std::deque<Blob> blobs_;  // references stay valid while layers are added
+  std::vector<PendingLayer> layers_;
+  std::vector<GraphInput> inputs_;
+  std::vector<int> outputs_;
+  std::set<std::string> blob_names_;
+};
+
+}  // namespace plumb::onnx
+
+#endif  // PLUMB_FORMAT_ONNX_BUILDER_H_

@@ -1,0 +1,212 @@
+// The nodes of one graph: sorted, mapped, and what they could not be mapped to.
+#include <algorithm>
+#include <queue>
+
+#include "format/onnx/importer.h"
+
+namespace plumb::onnx {
+namespace {
+
+void AddCaptured(const GraphIr& graph, std::set<std::string>* names);
+
+// What the graphs inside a node read from around them (more than that: inner names are not told apart).
+void AddCaptured(const NodeIr& node, std::set<std::string>* names) {
+  for (const auto& entry : node.attributes) {
+    if (entry.second.graph != nullptr) AddCaptured(*entry.second.graph, names);
+  }
+}
+
+void AddCaptured(const GraphIr& graph, std::set<std::string>* names) {
+  for (const NodeIr& node : graph.nodes) {
+    names->insert(node.inputs.begin(), node.inputs.end());
+    AddCaptured(node, names);
+  }
+  for (const ValueInfoIr& output : graph.outputs) names->insert(output.name);
+}
+
+// Replaces attributes that stand for the function's own.
+Result<NodeIr> WithFunctionAttributes(const NodeIr& node, const AttributeMap& given) {
+  NodeIr copy = node;
+  for (auto it = copy.attributes.begin(); it != copy.attributes.end();) {
+    if (it->second.reference.empty()) {
+      ++it;
+      continue;
+    }
+    const auto found = given.find(it->second.reference);
+    if (found == given.end()) {
+      it = copy.attributes.erase(it);  // the function's caller left it out: the operator's default holds
+    } else {
+      it->second = found->second;
+      ++it;
+    }
+  }
+  return copy;
+}
+
+bool HasReferences(const NodeIr& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& entry) { return !entry.second.reference.empty(); });
+}
+
+}  // namespace
+
+Result<std::vector<const NodeIr*>> Importer::Sorted(const std::vector<NodeIr>& nodes, const Scope& scope) const {
+  std::map<std::string, size_t> producer;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& name : nodes[i].outputs) {
+      if (name.empty()) continue;
+      if (!producer.emplace(name, i).second || scope.values.count(name) > 0) {
+        return Status::CorruptModel("tensor '" + name + "' is written twice; the second time by " + Frame(nodes[i], scope));
+      }
+    }
+  }
+  std::vector<int> waiting(nodes.size(), 0);
+  std::vector<std::vector<size_t>> readers(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::set<std::string> reads(nodes[i].inputs.begin(), nodes[i].inputs.end());
+    AddCaptured(nodes[i], &reads);
+    for (const std::string& name : reads) {
+      const auto it = producer.find(name);
+      if (it == producer.end()) continue;
+      if (it->second == i && std::count(nodes[i].inputs.begin(), nodes[i].inputs.end(), name) == 0) continue;
+      readers[it->second].push_back(i);
+      ++waiting[i];
+    }
+  }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;  // the file's order where it is free
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (waiting[i] == 0) ready.push(i);
+  }
+  std::vector<const NodeIr*> order;
+  while (!ready.empty()) {
+    const size_t i = ready.top();
+    ready.pop();
+    order.push_back(&nodes[i]);
+    for (const size_t reader : readers[i]) {
+      if (--waiting[reader] == 0) ready.push(reader);
+    }
+  }
+  if (order.size() == nodes.size()) return order;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (waiting[i] > 0) return Status::CorruptModel("the graph has a cycle through " + Frame(nodes[i], scope));
+  }
+  return Status::Internal("the order of the nodes is lost");
+}
+
+std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const {
+  if (!node.name.empty()) return scope.prefix + node.name;
+  for (const std::string& output : node.outputs) {
+    if (!output.empty()) return scope.prefix + output;
+  }
+  return scope.prefix + node.op_type;
+}
+
+std::string Importer::Frame(const NodeIr& node, const Scope& scope) const {
+  const auto opset = scope.opsets->find(node.domain);
+  const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
+  return "node '" + NodeName(node, scope) + "' (" + type + ", opset " +
+         (opset == scope.opsets->end() ? "?" : std::to_string(opset->second)) + ")";
+}
+
+void Importer::Fail(const NodeIr& node, const Scope& scope, const Status& status) {
+  errors_.push_back(status.AddContext(Frame(node, scope)).message());
+  if (errors_.size() == 1 || status.code() == StatusCode::kCorruptModel) worst_ = status.code();
+}
+
+Status Importer::RunNodes(const std::vector<NodeIr>& nodes, Scope* scope) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<const NodeIr*> order, Sorted(nodes, *scope));
+  for (const NodeIr* node : order) PLUMB_RETURN_IF_ERROR(RunNode(*node, scope));
+  return Status::Ok();
+}
+
+Result<bool> Importer::TakeInputs(const NodeIr& node, const Scope& scope, std::vector<Value>* inputs) const {
+  for (const std::string& name : node.inputs) {
+    if (name.empty()) {
+      inputs->emplace_back();
+      continue;
+    }
+    const Value* value = scope.Find(name);
+    if (value == nullptr) {
+      if (!errors_.empty()) return false;  // a node that failed may have been its producer
+      return Status::CorruptModel(Frame(node, scope) + " reads tensor '" + name +
+                                  "', which no node, input or initialiser defines");
+    }
+    if (value->failed()) return false;
+    inputs->push_back(*value);
+  }
+  return true;
+}
+
+Status Importer::RunNode(const NodeIr& original, Scope* scope) {
+  NodeIr copy;
+  const NodeIr* node = &original;
+  if (scope->function_attributes != nullptr && HasReferences(original)) {
+    PLUMB_ASSIGN_OR_RETURN(copy, WithFunctionAttributes(original, *scope->function_attributes));
+    node = &copy;
+  }
+  ++nodes_;
+  if (const FunctionIr* function = FindFunction(*node)) return RunFunction(*node, *function, scope);
+  if (node->domain.empty()) {
+    if (node->op_type == "If") return RunIf(*node, scope);
+    if (node->op_type == "Loop") return RunLoop(*node, scope);
+    if (node->op_type == "Scan") return RunScan(*node, scope);
+  }
+  std::vector<Value> inputs;
+  PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(*node, *scope, &inputs));
+  const MapperRow* row = node->domain.empty() ? FindMapper(node->op_type) : nullptr;
+  if (row == nullptr || !complete) {
+    if (row == nullptr) {
+      const MapperRow* nearest = node->domain.empty() ? NearestMapper(node->op_type) : nullptr;
+      const std::string hint = nearest == nullptr ? "express it with operators that doc/formats.md lists" : std::string("the nearest that is supported is ") + nearest->op_type;
+      Fail(*node, *scope, Status::NotSupported("Plumb has no such operator; " + hint));
+    } else {
+      for (const std::string& name : node->inputs) {
+        const Value* value = name.empty() ? nullptr : scope->Find(name);
+        const auto constant = model_.graph.constants.find(name);
+        if (value != nullptr && !value->present() && constant != model_.graph.constants.end() && !constant->second.why.empty()) {
+          Fail(*node, *scope, Status::NotSupported("reads initialiser '" + name + "': " + constant->second.why));
+        }
+      }
+    }
+    for (const std::string& name : node->outputs) {
+      if (!name.empty()) scope->values[name] = Value::Failed();
+    }
+    return Status::Ok();
+  }
+  return RunMapped(*node, inputs, scope);
+}
+
+Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope) {
+  const MapperRow* row = FindMapper(node.op_type);
+  const auto opset = scope->opsets->find(node.domain);
+  builder_.BeginNode(NodeName(node, *scope));
+  NodeContext context(node, opset == scope->opsets->end() ? 7 : std::max(opset->second, 7), inputs, &builder_);
+  const size_t before = builder_.NumLayers();
+  Status status;
+  for (size_t i = 0; i < row->min_inputs && status.ok(); ++i) {
+    if (!context.Has(i)) status = Status::CorruptModel("input " + std::to_string(i) + " is missing");
+  }
+  if (status.ok()) status = row->mapper(context);
+  if (!status.ok()) {
+    Fail(node, *scope, status);
+    needed_.insert(context.needed_inputs().begin(), context.needed_inputs().end());
+  }
+  const size_t added = builder_.NumLayers() - before;
+  if (added == 0) ++folded_;
+  if (added > 1) ++decomposed_;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    const Value value = status.ok() ? context.outputs()[i] : Value::Failed();
+    if (status.ok() && !value.present())
+      Fail(node, *scope, Status::NotSupported("output " + std::to_string(i) + " is not computed"));
+    SetOutput(node, i, value.present() ? value : Value::Failed(), scope);
+  }
+  return Status::Ok();
+}
+
+void Importer::SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope) {
+  scope->values[node.outputs[i]] = value;
+  if (value.blob >= 0) builder_.Name(value, scope->prefix + node.outputs[i]);
+}
+
+}  // namespace plumb::onnx

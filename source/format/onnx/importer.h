@@ -1,0 +1,90 @@
+// Importer: walks the nodes of a model. import.cc has inputs and outputs, control.cc what contains other graphs.
+#ifndef PLUMB_FORMAT_ONNX_IMPORTER_H_
+#define PLUMB_FORMAT_ONNX_IMPORTER_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "format/onnx/import.h"
+#include "format/onnx/node_context.h"
+
+namespace plumb::onnx {
+
+// The names that are visible to a node: its own graph's, and the ones around it.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::string prefix;  // of names in this graph: "" on top, "if1/" inside the node if1
+  const std::map<std::string, int>* opsets = nullptr;
+  const AttributeMap* function_attributes = nullptr;  // what `reference` attributes stand for
+  int depth = 0;
+  std::map<std::string, Value> values;
+
+  // Null when the name is not defined.
+  const Value* Find(const std::string& name) const;
+};
+
+// A row of onnx_list.def.
+struct MapperRow {
+  const char* op_type;
+  size_t min_inputs;
+  Mapper mapper;
+};
+const MapperRow* FindMapper(const std::string& op_type);
+// The row whose name is nearest, for messages; null when none is near.
+const MapperRow* NearestMapper(const std::string& op_type);
+
+class Importer {
+ public:
+  Importer(const ModelIr& model, const LoadOptions& options)
+      : model_(model), options_(options), builder_(options.evaluator) {}
+
+  ImportResult Run();
+
+ private:
+  Status AddInputs(Scope* top);
+  Status AddOutputs(const Scope& top);
+  Status AddConstants(const GraphIr& graph, Scope* scope);
+  // The nodes of one graph in an order in which every input comes first.
+  Result<std::vector<const NodeIr*>> Sorted(const std::vector<NodeIr>& nodes, const Scope& scope) const;
+
+  // Failures of single nodes are collected (Fail); a Status is what makes going on pointless.
+  Status RunNodes(const std::vector<NodeIr>& nodes, Scope* scope);
+  Status RunNode(const NodeIr& node, Scope* scope);
+  Status RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope);
+  // Fills inputs; false when one of them failed earlier.
+  Result<bool> TakeInputs(const NodeIr& node, const Scope& scope, std::vector<Value>* inputs) const;
+  void SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope);
+  std::string NodeName(const NodeIr& node, const Scope& scope) const;
+  std::string Frame(const NodeIr& node, const Scope& scope) const;
+  void Fail(const NodeIr& node, const Scope& scope, const Status& status);
+
+  // control.cc
+  Status RunIf(const NodeIr& node, Scope* scope);
+  Status RunLoop(const NodeIr& node, Scope* scope);
+  Status RunScan(const NodeIr& node, Scope* scope);
+  Status RunFunction(const NodeIr& node, const FunctionIr& function, Scope* scope);
+  const FunctionIr* FindFunction(const NodeIr& node) const;
+  // Runs a graph inside another; `inputs` for its inputs, returns its outputs.
+  Result<std::vector<Value>> RunGraph(const GraphIr& graph, const std::vector<Value>& inputs, const std::string& prefix,
+                                      const Scope& outer);
+  Result<Value> Stack(const std::vector<Value>& slices, int64_t axis, bool reversed);
+  Result<Value> SliceOf(const Value& value, int64_t axis, int64_t at);
+  Result<int64_t> KnownInt(const Value& value, const char* what, const NodeIr& node);
+
+  const ModelIr& model_;
+  const LoadOptions& options_;
+  Builder builder_;
+  std::vector<std::string> errors_;
+  StatusCode worst_ = StatusCode::kNotSupported;
+  std::set<std::string> needed_;
+  std::set<std::string> input_names_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> calls_;  // functions being inlined, to find recursion
+  int folded_ = 0, decomposed_ = 0, nodes_ = 0, converted_ = 0;
+};
+
+}  // namespace plumb::onnx
+
+#endif  // PLUMB_FORMAT_ONNX_IMPORTER_H_

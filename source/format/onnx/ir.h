@@ -1,0 +1,115 @@
+// The ONNX model as the importer sees it: nodes, attributes, tensors, free of protobuf. parse.cc fills it, import.cc and
+// the mappers (one file per operator family) read it.
+//
+// Tensors carry the dtypes that the runtime carries (design decision 6): i8, u8, i16, u16, u32 and u64 have become i64,
+// `type` keeps ONNX's number. Names are the file's.
+#ifndef PLUMB_FORMAT_ONNX_IR_H_
+#define PLUMB_FORMAT_ONNX_IR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/tensor.h"
+
+namespace plumb::onnx {
+
+// ONNX's numbers of element types.
+enum ElementType {
+  kTypeUnknown = 0,
+  kTypeFloat = 1,
+  kTypeUint8 = 2,
+  kTypeInt8 = 3,
+  kTypeUint16 = 4,
+  kTypeInt16 = 5,
+  kTypeInt32 = 6,
+  kTypeInt64 = 7,
+  kTypeString = 8,
+  kTypeBool = 9,
+  kTypeFloat16 = 10,
+  kTypeDouble = 11,
+  kTypeUint32 = 12,
+  kTypeUint64 = 13,
+  kTypeBfloat16 = 16,
+};
+
+// "float", "uint8", "type 23" for a number that has no name here.
+std::string TypeName(int type);
+// The dtype that a type is carried in; Status for strings, complex numbers and the newer small floats.
+Result<DType> CarriedDType(int type);
+// The dtype that the file stores, or kI64 for u64; Status as above.
+Result<DType> StoredDType(int type);
+// The ONNX number of a dtype.
+int TypeOf(DType dtype);
+// True for i8, u8, i16, u16, u32: carried as i64, wrapped around after each operator that can leave the range.
+bool IsNarrowInteger(int type);
+
+struct GraphIr;
+
+struct ConstantIr {
+  Tensor value;  // empty: cannot be read (strings, ...), `why` says it
+  int type = kTypeUnknown;
+  std::string why;
+};
+
+struct AttributeIr {
+  enum Kind { kNone, kInt, kFloat, kString, kTensor, kGraph, kInts, kFloats, kStrings, kOther };
+  Kind kind = kNone;
+  int64_t i = 0;
+  float f = 0;
+  std::string s;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  ConstantIr tensor;
+  std::shared_ptr<const GraphIr> graph;
+  std::string reference;  // in a function: the name of the function's attribute that stands here
+};
+
+using AttributeMap = std::map<std::string, AttributeIr>;
+
+struct NodeIr {
+  std::string name, op_type, domain;
+  std::vector<std::string> inputs, outputs;
+  AttributeMap attributes;
+};
+
+struct ValueInfoIr {
+  enum Kind { kTensor, kSequence, kOptional, kOther };
+  std::string name;
+  Kind kind = kTensor;
+  int type = kTypeUnknown;
+  bool has_shape = false;
+  std::vector<int64_t> dims;            // -1: open
+  std::vector<std::string> dim_names;  // "N" where open, else ""
+};
+
+struct GraphIr {
+  std::string name;
+  std::vector<NodeIr> nodes;
+  std::map<std::string, ConstantIr> constants;
+  std::vector<ValueInfoIr> inputs, outputs;
+};
+
+struct FunctionIr {
+  std::string domain, name;
+  std::vector<std::string> inputs, outputs, attributes;
+  AttributeMap defaults;
+  std::vector<NodeIr> nodes;
+  std::map<std::string, int> opsets;
+};
+
+struct ModelIr {
+  std::string source;  // the file, for messages
+  int64_t ir_version = 0;
+  std::string producer;
+  std::map<std::string, int> opsets;  // by domain; "" is ONNX's own
+  GraphIr graph;
+  std::vector<FunctionIr> functions;
+};
+
+}  // namespace plumb::onnx
+
+#endif  // PLUMB_FORMAT_ONNX_IR_H_

@@ -1,0 +1,113 @@
+// Pools. What TNN's Pooling says it says (equal pads, padding not counted, no dilation); other averages are
+// PlumbAveragePool; a maximum with unequal pads gets a Pad of -infinity in front. 1-D is 2-D of height 1.
+#include <cmath>
+
+#include "format/onnx/node_context.h"
+#include "format/onnx/window_attributes.h"
+#include "op/pooling.h"
+#include "op/reduce.h"
+
+namespace plumb::onnx {
+namespace {
+
+std::shared_ptr<PoolingParam> Plain(const WindowAttributes& w, int type, bool ceil_mode) {
+  auto p = std::make_shared<PoolingParam>();
+  p->pool_type = type;
+  p->kernel_h = w.kernel[0];
+  p->kernel_w = w.kernel[1];
+  p->stride_h = w.stride[0];
+  p->stride_w = w.stride[1];
+  p->pad_h = w.begin[0];
+  p->pad_w = w.begin[1];
+  p->pad_type = kPadExplicit;
+  p->ceil_mode = ceil_mode;
+  return p;
+}
+
+std::shared_ptr<OpParam> Counted(const WindowAttributes& w, bool ceil_mode, bool include_pad) {
+  auto p = std::make_shared<PlumbAveragePoolParam>();
+  p->kernel_h = w.kernel[0];
+  p->kernel_w = w.kernel[1];
+  p->stride_h = w.stride[0];
+  p->stride_w = w.stride[1];
+  p->pad_top = w.begin[0];
+  p->pad_left = w.begin[1];
+  p->pad_bottom = w.end[0];
+  p->pad_right = w.end[1];
+  p->ceil_mode = ceil_mode;
+  p->count_include_pad = include_pad;
+  return p;
+}
+
+bool Padded(const WindowAttributes& w) {
+  for (size_t i = 0; i < w.begin.size(); ++i) {
+    if (w.begin[i] != 0 || w.end[i] != 0) return true;
+  }
+  return false;
+}
+
+// `pool` on a 4-D value.
+template <class Pool>
+Status Run(NodeContext& c, Pool pool) {
+  const Shape& x = c.ShapeOf(0);
+  if (x.rank() != 3 && x.rank() != 4) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
+  PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
+  Value in = c.In(0);
+  if (x.rank() == 3) {
+    PLUMB_ASSIGN_OR_RETURN(in, AddHeight(c, in, &w));
+  }
+  PLUMB_ASSIGN_OR_RETURN(Value y, pool(in, w));
+  if (x.rank() == 3) {
+    PLUMB_ASSIGN_OR_RETURN(y, DropHeight(c, y));
+  }
+  c.Set(0, y);
+  return Status::Ok();
+}
+
+Status Global(NodeContext& c, int type, OpKind reduce) {
+  if (c.Rank(0) == 4) {
+    auto p = std::make_shared<PoolingParam>();
+    p->pool_type = type;
+    p->pad_type = kPadExplicit;
+    return c.EmitOutput(OpKind::kPooling, p, {c.In(0)});
+  }
+  auto p = std::make_shared<ReduceParam>();
+  p->keep_dims = true;
+  for (int i = 2; i < c.Rank(0); ++i) p->axes.push_back(i);
+  if (p->axes.empty()) {
+    c.Set(0, c.In(0));
+    return Status::Ok();
+  }
+  return c.EmitOutput(reduce, p, {c.In(0)});
+}
+
+}  // namespace
+
+Status MapMaxPool(NodeContext& c) {
+  if (c.Wants(1)) return Status::NotSupported("the indices (output 1) are not computed");
+  const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
+  return Run(c, [&](Value in, WindowAttributes w) -> Result<Value> {
+    if (w.dilated()) return Status::NotSupported("dilations above 1");
+    if (!w.symmetric()) {
+      PLUMB_ASSIGN_OR_RETURN(in, PadSpatial(c, in, w, -INFINITY));
+      w.begin.assign(2, 0);
+      w.end.assign(2, 0);
+    }
+    return c.Emit(OpKind::kPooling, Plain(w, kPoolMax, ceil_mode), {in});
+  });
+}
+
+Status MapAveragePool(NodeContext& c) {
+  const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
+  const bool include_pad = c.Int("count_include_pad", 0) != 0;
+  return Run(c, [&](const Value& in, const WindowAttributes& w) -> Result<Value> {
+    if (w.dilated()) return Status::NotSupported("dilations above 1");
+    if (w.symmetric() && (!include_pad || (!Padded(w) && !ceil_mode))) return c.Emit(OpKind::kPooling, Plain(w, kPoolAverage, ceil_mode), {in});
+    return c.Emit(OpKind::kPlumbAveragePool, Counted(w, ceil_mode, include_pad), {in});
+  });
+}
+
+Status MapGlobalAveragePool(NodeContext& c) { return Global(c, kPoolAverage, OpKind::kReduceMean); }
+Status MapGlobalMaxPool(NodeContext& c) { return Global(c, kPoolMax, OpKind::kReduceMax); }
+
+}  // namespace plumb::onnx

@@ -1,0 +1,62 @@
+// The table of ONNX operators, from onnx_list.def.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "format/onnx/importer.h"
+
+namespace plumb::onnx {
+
+#define PLUMB_ONNX(op_type, file, min_inputs) Status Map##op_type(NodeContext& c);
+#include "format/onnx/onnx_list.def"
+#undef PLUMB_ONNX
+
+namespace {
+
+constexpr MapperRow kRows[] = {
+#define PLUMB_ONNX(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type},
+#include "format/onnx/onnx_list.def"
+#undef PLUMB_ONNX
+};
+
+// How many letters have to be changed, added or removed.
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const MapperRow* FindMapper(const std::string& op_type) {
+  static const auto* rows = [] {
+    auto* map = new std::unordered_map<std::string, const MapperRow*>;
+    for (const MapperRow& row : kRows) map->emplace(row.op_type, &row);
+    return map;
+  }();
+  const auto it = rows->find(op_type);
+  return it == rows->end() ? nullptr : it->second;
+}
+
+const MapperRow* NearestMapper(const std::string& op_type) {
+  const MapperRow* nearest = nullptr;
+  size_t best = op_type.size() / 2 + 1;
+  for (const MapperRow& row : kRows) {
+    const size_t distance = Distance(op_type.substr(0, 100), row.op_type);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = &row;
+  }
+  return nearest;
+}
+
+}  // namespace plumb::onnx

@@ -1,0 +1,192 @@
+#include "format/onnx/node_context.h"
+
+#include <climits>
+
+#include "op/binary.h"
+#include "op/cast.h"
+#include "op/permute.h"
+#include "op/reshape.h"
+#include "op/squeeze.h"
+
+namespace plumb::onnx {
+
+const Tensor* NodeContext::Known(const Value& value) const {
+  if (value.blob < 0) return nullptr;
+  const Tensor& tensor = builder_.Info(value).value;
+  return tensor.empty() ? nullptr : &tensor;
+}
+
+Result<Tensor> NodeContext::Constant(size_t i, const char* what) {
+  if (const Tensor* known = Known(i)) return *known;
+  if (!Has(i)) return Status::CorruptModel(std::string(what) + " (input " + std::to_string(i) + ") is missing");
+  std::string names;
+  for (const std::string& name : builder_.Ancestors(inputs_[i])) {
+    needed_.insert(name);
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  }
+  return Status::NotSupported(std::string(what) + " (input " + std::to_string(i) +
+                              ") must be known when the model is loaded, but depends on the network input " + names);
+}
+
+Result<std::vector<int64_t>> NodeContext::Ints(size_t i, const char* what) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor value, Constant(i, what));
+  if (IsFloat(value.dtype())) {
+    return Status::CorruptModel(std::string(what) + " must be integers, found " + DTypeName(value.dtype()));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Tensor wide, value.ConvertedTo(DType::kI64));
+  return std::vector<int64_t>(wide.data<int64_t>(), wide.data<int64_t>() + wide.NumElements());
+}
+
+Result<std::vector<int64_t>> NodeContext::IntsOf(size_t i, const char* attribute) {
+  if (Has(i)) return Ints(i, attribute);
+  return IntList(attribute);
+}
+
+const AttributeIr* NodeContext::Attribute(const char* name) const {
+  const auto it = node_.attributes.find(name);
+  return it == node_.attributes.end() ? nullptr : &it->second;
+}
+
+int64_t NodeContext::Int(const char* name, int64_t fallback) const {
+  const AttributeIr* attribute = Attribute(name);
+  return attribute == nullptr || attribute->kind != AttributeIr::kInt ? fallback : attribute->i;
+}
+
+float NodeContext::Float(const char* name, float fallback) const {
+  const AttributeIr* attribute = Attribute(name);
+  return attribute == nullptr || attribute->kind != AttributeIr::kFloat ? fallback : attribute->f;
+}
+
+std::string NodeContext::Text(const char* name, const std::string& fallback) const {
+  const AttributeIr* attribute = Attribute(name);
+  return attribute == nullptr || attribute->kind != AttributeIr::kString ? fallback : attribute->s;
+}
+
+std::vector<int64_t> NodeContext::IntList(const char* name) const {
+  const AttributeIr* attribute = Attribute(name);
+  return attribute == nullptr ? std::vector<int64_t>() : attribute->ints;
+}
+
+std::vector<float> NodeContext::FloatList(const char* name) const {
+  const AttributeIr* attribute = Attribute(name);
+  return attribute == nullptr ? std::vector<float>() : attribute->floats;
+}
+
+Result<Value> NodeContext::Emit(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
+                                std::map<std::string, Tensor> resources) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> values,
+                         builder_.Add({kind, std::move(param), std::move(inputs), std::move(resources), 1}));
+  return values[0];
+}
+
+Status NodeContext::EmitOutput(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
+                               std::map<std::string, Tensor> resources) {
+  PLUMB_ASSIGN_OR_RETURN(const Value value, Emit(kind, std::move(param), std::move(inputs), std::move(resources)));
+  Set(0, value);
+  return Status::Ok();
+}
+
+void NodeContext::Set(size_t output, const Value& value, int type) {
+  if (output >= outputs_.size()) return;
+  Value& out = outputs_[output];
+  out = value;
+  if (value.sequence != nullptr) return;
+  const DType dtype = builder_.Info(value).dtype;
+  if (type != 0) {
+    out.type = type;
+  } else if (!inputs_.empty() && inputs_[0].blob >= 0 && builder_.Info(inputs_[0]).dtype == dtype) {
+    out.type = inputs_[0].type;
+  } else {
+    out.type = TypeOf(dtype);
+  }
+}
+
+Value NodeContext::ConstInts(const std::vector<int64_t>& values) {
+  Result<Tensor> tensor = IntTensor(values);
+  return Const(tensor.ok() ? *tensor : Tensor());
+}
+
+Value NodeContext::ConstFloat(float value, DType dtype) {
+  Tensor tensor = std::move(Tensor::Create(DType::kF32, Shape{})).value();
+  tensor.data<float>()[0] = value;
+  const Result<Tensor> converted = tensor.ConvertedTo(dtype);
+  return Const(converted.ok() ? *converted : tensor);
+}
+
+Result<Value> NodeContext::Reshape(const Value& value, const std::vector<int64_t>& dims) {
+  const Shape& from = ShapeOf(value);
+  const Shape to(dims);
+  PLUMB_RETURN_IF_ERROR(to.Validate());
+  if (from.NumElements() != to.NumElements()) {
+    return Status::CorruptModel("cannot reshape " + from.ToString() + " to " + to.ToString());
+  }
+  if (from == to) return value;
+  if (to.NumElements() == 0) {  // a 0 in Reshape's parameter copies the input's dim
+    PLUMB_ASSIGN_OR_RETURN(const Tensor nothing, Tensor::Zeros(builder_.Info(value).dtype, to));
+    return Const(nothing);
+  }
+  if (dims.empty()) {  // an empty parameter means something else, too
+    auto squeeze = std::make_shared<SqueezeParam>();
+    for (int i = 0; i < from.rank(); ++i) squeeze->axes.push_back(i);
+    return Emit(OpKind::kSqueeze, squeeze, {value});
+  }
+  auto param = std::make_shared<ReshapeParam>();
+  PLUMB_ASSIGN_OR_RETURN(param->shape, Narrow(dims));
+  return Emit(OpKind::kReshape, param, {value});
+}
+
+Result<Value> NodeContext::Transpose(const Value& value, const std::vector<int>& orders) {
+  auto param = std::make_shared<PermuteParam>();
+  param->orders = orders;
+  return Emit(OpKind::kPermute, param, {value});
+}
+
+Result<Value> NodeContext::CastTo(const Value& value, DType dtype) {
+  if (builder_.Info(value).dtype == dtype) return value;
+  switch (dtype) {
+    case DType::kF32: case DType::kI32: case DType::kI64: {
+      auto param = std::make_shared<CastParam>();
+      param->to = dtype == DType::kF32 ? 0 : dtype == DType::kI32 ? 3 : 5;
+      return Emit(OpKind::kCast, param, {value});
+    }
+    default: {
+      auto param = std::make_shared<PlumbCastParam>();
+      param->to = DTypeName(dtype);
+      return Emit(OpKind::kPlumbCast, param, {value});
+    }
+  }
+}
+
+Result<Value> NodeContext::Wrap(const Value& value, int type) {
+  if (!IsNarrowInteger(type)) return value;
+  PLUMB_ASSIGN_OR_RETURN(const DType narrow, StoredDType(type));
+  PLUMB_ASSIGN_OR_RETURN(const Value wrapped, CastTo(value, narrow));
+  PLUMB_ASSIGN_OR_RETURN(Value wide, CastTo(wrapped, DType::kI64));
+  wide.type = type;
+  return wide;
+}
+
+Result<Value> NodeContext::Binary(OpKind kind, const Value& a, const Value& b) {
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(kind, nullptr, {a, b}));
+  PLUMB_ASSIGN_OR_RETURN(y, Wrap(y, a.type));
+  return y;
+}
+
+Result<Tensor> IntTensor(const std::vector<int64_t>& values) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kI64, Shape{static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), tensor.data<int64_t>());
+  return tensor;
+}
+
+Result<std::vector<int>> Narrow(const std::vector<int64_t>& values) {
+  std::vector<int> narrow;
+  for (const int64_t value : values) {
+    if (value < INT_MIN || value > INT_MAX) {
+      return Status::NotSupported("the value " + std::to_string(value) + " does not fit 32 bits");
+    }
+    narrow.push_back(static_cast<int>(value));
+  }
+  return narrow;
+}
+
+}  // namespace plumb::onnx

@@ -1,0 +1,103 @@
+// NodeContext: what a mapper sees of one ONNX node, and how it says what the node becomes.
+//
+//   Status MapElu(NodeContext& c) {
+//     auto param = std::make_shared<EluParam>();
+//     param->alpha = c.Float("alpha", 1);
+//     return c.EmitOutput(OpKind::kElu, param, {c.In(0)});
+//   }
+//
+// Errors need no node name: the importer adds it and goes on with the next node, so that all are named at once.
+#ifndef PLUMB_FORMAT_ONNX_NODE_CONTEXT_H_
+#define PLUMB_FORMAT_ONNX_NODE_CONTEXT_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "format/onnx/builder.h"
+
+namespace plumb::onnx {
+
+class NodeContext {
+ public:
+  NodeContext(const NodeIr& node, int opset, std::vector<Value> inputs, Builder* builder)
+      : node_(node), opset_(opset), inputs_(std::move(inputs)), builder_(*builder), outputs_(node.outputs.size()) {}
+
+  const NodeIr& node() const { return node_; }
+  int opset() const { return opset_; }
+  Builder& builder() { return builder_; }
+
+  // --- inputs
+  size_t NumInputs() const { return inputs_.size(); }
+  bool Has(size_t i) const { return i < inputs_.size() && inputs_[i].present(); }
+  // REQUIRES: Has(i); the importer refuses nodes that lack an input of the row's minimum.
+  const Value& In(size_t i) const { return inputs_[i]; }
+  const Shape& ShapeOf(const Value& value) const { return builder_.Info(value).shape; }
+  const Shape& ShapeOf(size_t i) const { return ShapeOf(inputs_[i]); }
+  DType DTypeOf(size_t i) const { return builder_.Info(inputs_[i]).dtype; }
+  int Rank(size_t i) const { return ShapeOf(i).rank(); }
+  // The value when it is known at import, else null.
+  const Tensor* Known(const Value& value) const;
+  const Tensor* Known(size_t i) const { return Has(i) ? Known(inputs_[i]) : nullptr; }
+  // The same, or an error that says which network inputs would have to be given as constants.
+  Result<Tensor> Constant(size_t i, const char* what);
+  Result<std::vector<int64_t>> Ints(size_t i, const char* what);
+  // Input i when present, else the attribute, else nothing.
+  Result<std::vector<int64_t>> IntsOf(size_t i, const char* attribute);
+
+  // --- attributes
+  bool HasAttribute(const char* name) const { return node_.attributes.count(name) > 0; }
+  const AttributeIr* Attribute(const char* name) const;
+  int64_t Int(const char* name, int64_t fallback) const;
+  float Float(const char* name, float fallback) const;
+  std::string Text(const char* name, const std::string& fallback) const;
+  std::vector<int64_t> IntList(const char* name) const;
+  std::vector<float> FloatList(const char* name) const;
+
+  // --- outputs
+  size_t NumOutputs() const { return node_.outputs.size(); }
+  bool Wants(size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  Result<std::vector<Value>> EmitMany(LayerSpec spec) { return builder_.Add(std::move(spec)); }
+  Result<Value> Emit(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
+                     std::map<std::string, Tensor> resources = {});
+  Value Const(const Tensor& value) { return builder_.AddConstant(value, TypeOf(value.dtype())); }
+  Value ConstInts(const std::vector<int64_t>& values);
+  Value ConstFloat(float value, DType dtype = DType::kF32);  // a scalar
+  // What the node's output is; `type` 0: the first input's when the dtypes agree, else the blob's own.
+  void Set(size_t output, const Value& value, int type = 0);
+  Status EmitOutput(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
+                    std::map<std::string, Tensor> resources = {});
+
+  // --- steps that many mappers need
+  Result<Value> Reshape(const Value& value, const std::vector<int64_t>& dims);
+  Result<Value> Transpose(const Value& value, const std::vector<int>& orders);
+  Result<Value> CastTo(const Value& value, DType dtype);
+  // Wraps carried integers around to the range of a narrow type.
+  Result<Value> Wrap(const Value& value, int type);
+  Result<Value> Binary(OpKind kind, const Value& a, const Value& b);
+
+  const std::vector<Value>& outputs() const { return outputs_; }
+  const std::set<std::string>& needed_inputs() const { return needed_; }
+
+ private:
+  const NodeIr& node_;
+  int opset_;
+  std::vector<Value> inputs_;
+  Builder& builder_;
+  std::vector<Value> outputs_;
+  std::set<std::string> needed_;
+};
+
+// A mapper of onnx_list.def.
+using Mapper = Status (*)(NodeContext& c);
+
+// Tensors from numbers.
+Result<Tensor> IntTensor(const std::vector<int64_t>& values);
+
+// ints as the int fields of a parameter; InvalidArgument beyond int32.
+Result<std::vector<int>> Narrow(const std::vector<int64_t>& values);
+
+}  // namespace plumb::onnx
+
+#endif  // PLUMB_FORMAT_ONNX_NODE_CONTEXT_H_

@@ -1,0 +1,203 @@
+// ModelProto -> ModelIr. The only other file that sees protobuf is proto_tensor.cc.
+#include "format/onnx/parse.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "format/onnx/proto_tensor.h"
+
+namespace plumb::onnx {
+namespace {
+
+constexpr int kMaxDepth = 64;  // of graphs inside graphs
+
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {}
+
+  Result<ModelIr> Read(::onnx::ModelProto* proto) {
+    ModelIr model;
+    model.source = path_;
+    model.ir_version = proto->ir_version();
+    model.producer = proto->producer_name();
+    if (!proto->has_graph()) {
+      return Status::CorruptModel("it holds no graph: the file is no ONNX model, or cut short");
+    }
+    for (const auto& opset : proto->opset_import()) AddOpset(opset, &model.opsets);
+    PLUMB_RETURN_IF_ERROR(ReadGraph(proto->mutable_graph(), 0, &model.graph));
+    for (auto& function : *proto->mutable_functions()) {
+      model.functions.emplace_back();
+      PLUMB_RETURN_IF_ERROR(
+          ReadFunction(&function, &model.functions.back()).AddContext("function '" + function.name() + "'"));
+    }
+    return model;
+  }
+
+ private:
+  static std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+  static void AddOpset(const ::onnx::OperatorSetIdProto& opset, std::map<std::string, int>* opsets) {
+    (*opsets)[Domain(opset.domain())] =
+        static_cast<int>(std::min<int64_t>(std::max<int64_t>(opset.version(), 0), INT_MAX));
+  }
+
+  Status ReadGraph(::onnx::GraphProto* proto, int depth, GraphIr* graph) {
+    if (depth > kMaxDepth)
+      return Status::CorruptModel("graphs lie more than " + std::to_string(kMaxDepth) + " deep in each other");
+    graph->name = proto->name();
+    for (auto& tensor : *proto->mutable_initializer()) {
+      const std::string name = tensor.name();
+      Result<ConstantIr> constant = ConvertTensor(&tensor, path_);
+      if (!constant.ok()) return constant.status().AddContext("initialiser '" + name + "'");
+      if (!graph->constants.emplace(name, std::move(*constant)).second) {
+        return Status::CorruptModel("initialiser '" + name + "' is there twice");
+      }
+    }
+    for (auto& sparse : *proto->mutable_sparse_initializer()) {
+      ConstantIr constant;
+      constant.why = "sparse tensors are not supported";
+      graph->constants.emplace(sparse.values().name(), std::move(constant));
+    }
+    for (const auto& input : proto->input()) graph->inputs.push_back(ReadValueInfo(input));
+    for (const auto& output : proto->output()) graph->outputs.push_back(ReadValueInfo(output));
+    for (auto& node : *proto->mutable_node()) {
+      graph->nodes.emplace_back();
+      PLUMB_RETURN_IF_ERROR(ReadNode(&node, depth, &graph->nodes.back())
+                                .AddContext("node '" + node.name() + "' (" + node.op_type() + ")"));
+    }
+    return Status::Ok();
+  }
+
+  static ValueInfoIr ReadValueInfo(const ::onnx::ValueInfoProto& proto) {
+    ValueInfoIr info;
+    info.name = proto.name();
+    const ::onnx::TypeProto& type = proto.type();
+    if (type.has_sequence_type()) info.kind = ValueInfoIr::kSequence;
+    else if (type.has_optional_type()) info.kind = ValueInfoIr::kOptional;
+    else if (!type.has_tensor_type() && type.value_case() != ::onnx::TypeProto::VALUE_NOT_SET) info.kind = ValueInfoIr::kOther;
+    if (info.kind != ValueInfoIr::kTensor) return info;
+    info.type = type.tensor_type().elem_type();
+    info.has_shape = type.tensor_type().has_shape();
+    for (const auto& dim : type.tensor_type().shape().dim()) {
+      info.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
+      info.dim_names.push_back(dim.dim_param());
+    }
+    return info;
+  }
+
+  Status ReadNode(::onnx::NodeProto* proto, int depth, NodeIr* node) {
+    node->name = proto->name();
+    node->op_type = proto->op_type();
+    node->domain = Domain(proto->domain());
+    node->inputs.assign(proto->input().begin(), proto->input().end());
+    node->outputs.assign(proto->output().begin(), proto->output().end());
+    for (auto& attribute : *proto->mutable_attribute()) {
+      AttributeIr& ir = node->attributes[attribute.name()];
+      PLUMB_RETURN_IF_ERROR(
+          ReadAttribute(&attribute, depth, &ir).AddContext("attribute '" + attribute.name() + "'"));
+    }
+    return Status::Ok();
+  }
+
+  Status ReadAttribute(::onnx::AttributeProto* proto, int depth, AttributeIr* ir) {
+    ir->reference = proto->ref_attr_name();
+    ir->i = proto->i();
+    ir->f = proto->f();
+    ir->s = proto->s();
+    ir->ints.assign(proto->ints().begin(), proto->ints().end());
+    ir->floats.assign(proto->floats().begin(), proto->floats().end());
+    ir->strings.assign(proto->strings().begin(), proto->strings().end());
+    ir->kind = KindOf(*proto);
+    if (ir->kind == AttributeIr::kTensor) {
+      PLUMB_ASSIGN_OR_RETURN(ir->tensor, ConvertTensor(proto->mutable_t(), path_));
+    }
+    if (ir->kind == AttributeIr::kGraph) {
+      auto graph = std::make_shared<GraphIr>();
+      PLUMB_RETURN_IF_ERROR(ReadGraph(proto->mutable_g(), depth + 1, graph.get()));
+      ir->graph = std::move(graph);
+    }
+    return Status::Ok();
+  }
+
+  // Old files leave the type out: then the field that is there decides.
+  static AttributeIr::Kind KindOf(const ::onnx::AttributeProto& proto) {
+    switch (proto.type()) {
+      case ::onnx::AttributeProto::INT: return AttributeIr::kInt;
+      case ::onnx::AttributeProto::FLOAT: return AttributeIr::kFloat;
+      case ::onnx::AttributeProto::STRING: return AttributeIr::kString;
+      case ::onnx::AttributeProto::TENSOR: return AttributeIr::kTensor;
+      case ::onnx::AttributeProto::GRAPH: return AttributeIr::kGraph;
+      case ::onnx::AttributeProto::INTS: return AttributeIr::kInts;
+      case ::onnx::AttributeProto::FLOATS: return AttributeIr::kFloats;
+      case ::onnx::AttributeProto::STRINGS: return AttributeIr::kStrings;
+      case ::onnx::AttributeProto::UNDEFINED: break;
+      default: return AttributeIr::kOther;
+    }
+    if (proto.has_i()) return AttributeIr::kInt;
+    if (proto.has_f()) return AttributeIr::kFloat;
+    if (proto.has_s()) return AttributeIr::kString;
+    if (proto.has_t()) return AttributeIr::kTensor;
+    if (proto.has_g()) return AttributeIr::kGraph;
+    if (proto.ints_size() > 0) return AttributeIr::kInts;
+    if (proto.floats_size() > 0) return AttributeIr::kFloats;
+    if (proto.strings_size() > 0) return AttributeIr::kStrings;
+    return AttributeIr::kNone;
+  }
+
+  Status ReadFunction(::onnx::FunctionProto* proto, FunctionIr* function) {
+    function->domain = Domain(proto->domain());
+    function->name = proto->name();
+    function->inputs.assign(proto->input().begin(), proto->input().end());
+    function->outputs.assign(proto->output().begin(), proto->output().end());
+    function->attributes.assign(proto->attribute().begin(), proto->attribute().end());
+    for (const auto& opset : proto->opset_import()) AddOpset(opset, &function->opsets);
+    for (auto& node : *proto->mutable_node()) {
+      function->nodes.emplace_back();
+      PLUMB_RETURN_IF_ERROR(ReadNode(&node, 0, &function->nodes.back()).AddContext("node '" + node.name() + "'"));
+    }
+    // Attributes with defaults (field 11) are younger than Debian's libonnx.
+    const auto& unknown = proto->GetReflection()->GetUnknownFields(*proto);
+    for (int i = 0; i < unknown.field_count(); ++i) {
+      const auto& field = unknown.field(i);
+      if (field.number() != 11 || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) continue;
+      ::onnx::AttributeProto attribute;
+      if (!attribute.ParseFromString(field.length_delimited())) {
+        return Status::CorruptModel("an attribute's default cannot be read");
+      }
+      PLUMB_RETURN_IF_ERROR(ReadAttribute(&attribute, 0, &function->defaults[attribute.name()]));
+    }
+    return Status::Ok();
+  }
+
+  std::string path_;
+};
+
+}  // namespace
+
+Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
+  const std::string frame = "model '" + path + "'";
+  if (bytes.size() > INT_MAX) {
+    return Status::NotSupported(frame + ": protobuf reads files of up to 2 GiB, found " + std::to_string(bytes.size()) +
+                                " bytes; store the weights as external data");
+  }
+  ::onnx::ModelProto proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Status::CorruptModel(frame + ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
+  }
+  bytes.DropBefore(bytes.size());
+  Result<ModelIr> model = Reader(path).Read(&proto);
+  if (!model.ok()) return model.status().AddContext(frame);
+  return model;
+}
+
+Result<ConstantIr> ParseTensor(const FileBytes& bytes, const std::string& path) {
+  ::onnx::TensorProto proto;
+  if (bytes.size() > INT_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Status::CorruptModel("file '" + path + "' is no ONNX tensor");
+  }
+  Result<ConstantIr> tensor = ConvertTensor(&proto, path);
+  if (!tensor.ok()) return tensor.status().AddContext("file '" + path + "'");
+  return tensor;
+}
+
+}  // namespace plumb::onnx

@@ -1,0 +1,18 @@
+// The ONNX reader of a build without protobuf: says so.
+#include "format/onnx/parse.h"
+
+namespace plumb::onnx {
+namespace {
+
+Status Missing(const std::string& path) {
+  return Status::NotSupported("model '" + path +
+                              "': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
+                              "configure again, or convert the model to tnnproto and tnnmodel elsewhere");
+}
+
+}  // namespace
+
+Result<ModelIr> ParseModel(const FileBytes&, const std::string& path) { return Missing(path); }
+Result<ConstantIr> ParseTensor(const FileBytes&, const std::string& path) { return Missing(path); }
+
+}  // namespace plumb::onnx

@@ -1,0 +1,174 @@
+// Initialisers and tensor attributes: raw_data, the typed fields, external files.
+#include "format/onnx/proto_tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file.h"
+
+namespace plumb::onnx {
+namespace {
+
+using ::onnx::TensorProto;
+
+std::string Folder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// The path behind links and dots, or empty.
+std::string Resolved(const std::string& path) {
+  char* resolved = ::realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return "";
+  std::string text(resolved);
+  std::free(resolved);
+  return text;
+}
+
+Result<int64_t> ParseNumber(const std::string& key, const std::string& text) {
+  char* end = nullptr;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < 0) {
+    return Status::CorruptModel("external data field '" + key + "' expects a number, found '" + text + "'");
+  }
+  return static_cast<int64_t>(value);
+}
+
+// The bytes of external data; only files in the model's folder or below.
+Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& model_path, int64_t* offset,
+                               int64_t* length) {
+  std::string location;
+  *offset = 0;
+  *length = -1;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") {
+      PLUMB_ASSIGN_OR_RETURN(*offset, ParseNumber("offset", entry.value()));
+    }
+    if (entry.key() == "length") {
+      PLUMB_ASSIGN_OR_RETURN(*length, ParseNumber("length", entry.value()));
+    }
+  }
+  if (location.empty()) return Status::CorruptModel("its data is external, but no location is named");
+  const std::string folder = Resolved(Folder(model_path));
+  if (location[0] == '/' || folder.empty()) {
+    return Status::CorruptModel("external data '" + location + "' must lie in the model's folder");
+  }
+  const std::string path = Resolved(folder + "/" + location);
+  if (path.empty()) return Status::NotFound("external data '" + location + "' is not in the folder of the model");
+  const std::string inside = folder == "/" ? folder : folder + "/";
+  if (path.compare(0, inside.size(), inside) != 0) {
+    return Status::CorruptModel("external data '" + location + "' lies outside the model's folder; it is not read");
+  }
+  return ReadFile(path);
+}
+
+template <class T, class Field>
+void CopyField(const Field& field, Tensor* tensor) {
+  for (int i = 0; i < field.size(); ++i) tensor->data<T>()[i] = static_cast<T>(field.Get(i));
+}
+
+Status WrongCount(int64_t expected, int64_t found) {
+  return Status::CorruptModel("expects " + std::to_string(expected) + " values, found " + std::to_string(found));
+}
+
+template <class T, class Field>
+Status FromField(const Field& field, Tensor* tensor) {
+  if (field.size() != tensor->NumElements()) return WrongCount(tensor->NumElements(), field.size());
+  CopyField<T>(field, tensor);
+  return Status::Ok();
+}
+
+Status FromTypedFields(const TensorProto& proto, Tensor* tensor) {
+  switch (proto.data_type()) {
+    case kTypeFloat: return FromField<float>(proto.float_data(), tensor);
+    case kTypeDouble: return FromField<double>(proto.double_data(), tensor);
+    case kTypeInt64: return FromField<int64_t>(proto.int64_data(), tensor);
+    case kTypeUint64: return FromField<int64_t>(proto.uint64_data(), tensor);
+    case kTypeUint32: return FromField<uint32_t>(proto.uint64_data(), tensor);
+    case kTypeInt32: return FromField<int32_t>(proto.int32_data(), tensor);
+    case kTypeInt16: return FromField<int16_t>(proto.int32_data(), tensor);
+    case kTypeInt8: return FromField<int8_t>(proto.int32_data(), tensor);
+    case kTypeUint8: return FromField<uint8_t>(proto.int32_data(), tensor);
+    case kTypeBool: {
+      if (proto.int32_data_size() != tensor->NumElements())
+        return WrongCount(tensor->NumElements(), proto.int32_data_size());
+      for (int i = 0; i < proto.int32_data_size(); ++i) tensor->data<bool>()[i] = proto.int32_data(i) != 0;
+      return Status::Ok();
+    }
+    default: return FromField<uint16_t>(proto.int32_data(), tensor);  // uint16, float16, bfloat16
+  }
+}
+
+Status FromBytes(const void* data, int64_t size, Tensor* tensor) {
+  if (size != static_cast<int64_t>(tensor->bytes())) {
+    return Status::CorruptModel("expects " + std::to_string(tensor->bytes()) + " bytes, found " + std::to_string(size));
+  }
+  if (tensor->dtype() == DType::kBool) {  // any byte but 0 is true; a bool must hold nothing else
+    for (int64_t i = 0; i < size; ++i) tensor->data<bool>()[i] = static_cast<const uint8_t*>(data)[i] != 0;
+  } else if (size > 0) {
+    std::memcpy(tensor->raw(), data, static_cast<size_t>(size));
+  }
+  return Status::Ok();
+}
+
+// How many bytes of values the message itself holds; a declared shape must not ask for memory beyond it.
+int64_t HeldElements(const TensorProto& proto) {
+  return std::max({proto.float_data_size(), proto.double_data_size(), proto.int64_data_size(), proto.uint64_data_size(),
+                   proto.int32_data_size()});
+}
+
+Status Fill(TensorProto* proto, const std::string& model_path, DType stored, const Shape& shape, Tensor* tensor) {
+  const auto bytes = shape.NumElements() * static_cast<int64_t>(DTypeSize(stored));
+  if (proto->data_location() == TensorProto::EXTERNAL) {
+    int64_t offset, length;
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadExternal(*proto, model_path, &offset, &length));
+    const auto size = static_cast<int64_t>(file.size());
+    if (length < 0) length = size - offset;
+    if (offset > size || length > size - offset || length != bytes) {
+      return Status::CorruptModel("expects " + std::to_string(bytes) + " bytes of external data, found " +
+                                  std::to_string(length) + " at offset " + std::to_string(offset) + " of a file of " +
+                                  std::to_string(size));
+    }
+    PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
+    return FromBytes(file.data() + offset, length, tensor);
+  }
+  if (proto->has_raw_data()) {
+    const auto size = static_cast<int64_t>(proto->raw_data().size());
+    if (size != bytes) {
+      return Status::CorruptModel("expects " + std::to_string(bytes) + " bytes, found " + std::to_string(size));
+    }
+    PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
+    PLUMB_RETURN_IF_ERROR(FromBytes(proto->raw_data().data(), size, tensor));
+    std::string().swap(*proto->mutable_raw_data());
+    return Status::Ok();
+  }
+  if (HeldElements(*proto) != shape.NumElements()) return WrongCount(shape.NumElements(), HeldElements(*proto));
+  PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
+  return FromTypedFields(*proto, tensor);
+}
+
+}  // namespace
+
+Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_path) {
+  ConstantIr constant;
+  constant.type = proto->data_type();
+  const Result<DType> stored = StoredDType(constant.type);
+  if (!stored.ok()) {
+    constant.why = stored.status().message();
+    return constant;
+  }
+  if (proto->has_segment()) {
+    constant.why = "tensors in segments are not supported";
+    return constant;
+  }
+  const Shape shape(std::vector<int64_t>(proto->dims().begin(), proto->dims().end()));
+  PLUMB_RETURN_IF_ERROR(shape.Validate());
+  PLUMB_RETURN_IF_ERROR(Fill(proto, model_path, *stored, shape, &constant.value));
+  PLUMB_ASSIGN_OR_RETURN(const DType carried, CarriedDType(constant.type));
+  PLUMB_ASSIGN_OR_RETURN(constant.value, constant.value.ConvertedTo(carried));
+  return constant;
+}
+
+}  // namespace plumb::onnx

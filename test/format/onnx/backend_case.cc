@@ -1,0 +1,167 @@
+#include "format/onnx/backend_case.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "base/file.h"
+#include "format/onnx/import.h"
+#include "format/onnx/parse.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Values = std::map<std::string, Tensor>;
+
+Status ReadValues(const std::string& folder, const char* kind, const std::vector<onnx::ValueInfoIr>& infos, Values* values) {
+  int file = 0;
+  for (const onnx::ValueInfoIr& info : infos) {
+    const std::string path = folder + "/" + kind + "_" + std::to_string(file++) + ".pb";
+    if (info.kind != onnx::ValueInfoIr::kTensor) return Status::NotSupported("'" + info.name + "' is no tensor");
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+    PLUMB_ASSIGN_OR_RETURN(const onnx::ConstantIr constant, onnx::ParseTensor(bytes, path));
+    if (constant.value.empty()) return Status::NotSupported("'" + info.name + "': " + constant.why);
+    (*values)[info.name] = constant.value;
+  }
+  return Status::Ok();
+}
+
+// As numpy's assert_allclose of the suite.
+Status Compare(const std::string& name, const Tensor& found, const Tensor& expected) {
+  if (found.shape() != expected.shape()) {
+    return Status::Mismatch("output '" + name + "' has the shape " + found.shape().ToString() + ", expected " + expected.shape().ToString());
+  }
+  if (found.dtype() != expected.dtype()) {
+    return Status::Mismatch("output '" + name + "' is " + DTypeName(found.dtype()) + ", expected " + DTypeName(expected.dtype()));
+  }
+  for (int64_t i = 0; i < found.NumElements(); ++i) {
+    const double a = found.ValueAt(i), b = expected.ValueAt(i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b || std::fabs(a - b) <= 1e-7 + 1e-3 * std::fabs(b)) continue;
+    return Status::Mismatch("output '" + name + "' [" + std::to_string(i) + "] is " + std::to_string(a) + ", expected " + std::to_string(b));
+  }
+  return Status::Ok();
+}
+
+Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& device, const Values& inputs, BackendOutcome* outcome) {
+  NetworkOptions options;
+  PLUMB_ASSIGN_OR_RETURN(options.fallback, OpenDevice("NAIVE"));
+  options.num_threads = 1;
+  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, device, options));
+  outcome->layers += static_cast<int>(network->steps().size());
+  for (const StepInfo* step : network->steps()) outcome->fallback = outcome->fallback || step->fallback;
+  for (const GraphInput& input : graph->inputs) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, inputs.at(input.name).ConvertedTo(input.dtype));
+    PLUMB_RETURN_IF_ERROR(network->SetInput(input.name, value));
+  }
+  PLUMB_RETURN_IF_ERROR(network->Forward());
+  Values outputs;
+  for (const std::string& name : graph->outputs) {
+    PLUMB_ASSIGN_OR_RETURN(outputs[name], network->GetOutput(name));
+  }
+  return outputs;
+}
+
+// Imports with the shapes of the data; binds what the importer says that it must know.
+Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOutcome* outcome) {
+  LoadOptions options;
+  options.evaluator = ReferenceEvaluator();
+  for (int attempt = 0;; ++attempt) {
+    options.input_shapes.clear();
+    for (const auto& [name, value] : inputs) {
+      if (options.input_values.count(name) == 0) options.input_shapes[name] = value.shape();
+    }
+    onnx::ImportResult result = onnx::ImportModel(model, options);
+    if (result.status.ok()) return std::move(result.graph);
+    const size_t bound = options.input_values.size();
+    for (const std::string& name : result.needed) options.input_values[name] = inputs.at(name);
+    if (options.input_values.size() == bound || attempt == 8) return result.status;
+    outcome->bound_inputs = static_cast<int>(options.input_values.size());
+  }
+}
+
+// The graph after a way through files.
+Result<Graph> ThroughFiles(const Graph& graph) {
+  const std::string prefix = (fs::temp_directory_path() / ("plumb_onnx_" + std::to_string(::getpid()))).string();
+  PLUMB_RETURN_IF_ERROR(SaveModel(graph, prefix));
+  Result<Graph> again = LoadModel(prefix + ".tnnproto");
+  fs::remove(prefix + ".tnnproto");
+  fs::remove(prefix + ".tnnmodel");
+  return again;
+}
+
+Status SameBits(const Values& a, const Values& b) {
+  for (const auto& [name, value] : a) {
+    const Tensor& other = b.at(name);
+    const bool same = value.dtype() == other.dtype() && value.shape() == other.shape() && std::memcmp(value.raw(), other.raw(), value.bytes()) == 0;
+    const std::string kinds = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ", then " + DTypeName(other.dtype()) + " " + other.shape().ToString();
+    if (!same) return Status::Mismatch("round trip: output '" + name + "' has other bits: " + kinds);
+  }
+  return Status::Ok();
+}
+
+Status RunDataSet(const onnx::ModelIr& model, const std::string& data, const std::string& device, bool round_trip, BackendOutcome* outcome) {
+  Values inputs, expected;
+  std::vector<onnx::ValueInfoIr> fed;
+  for (const onnx::ValueInfoIr& input : model.graph.inputs) {
+    if (model.graph.constants.count(input.name) == 0) fed.push_back(input);
+  }
+  PLUMB_RETURN_IF_ERROR(ReadValues(data, "input", fed, &inputs));
+  PLUMB_RETURN_IF_ERROR(ReadValues(data, "output", model.graph.outputs, &expected));
+  PLUMB_ASSIGN_OR_RETURN(Graph graph, Import(model, inputs, outcome));
+  const auto shared = std::make_shared<const Graph>(std::move(graph));
+  PLUMB_ASSIGN_OR_RETURN(const Values outputs, Forward(shared, device, inputs, outcome));
+  for (const auto& [name, value] : expected) PLUMB_RETURN_IF_ERROR(Compare(name, outputs.at(name), value));
+  if (!round_trip) return Status::Ok();
+  Result<Graph> again = ThroughFiles(*shared);
+  if (!again.ok()) return Status::Mismatch("round trip: " + again.status().message());
+  Result<Values> second = Forward(std::make_shared<const Graph>(std::move(*again)), device, inputs, outcome);
+  if (!second.ok()) return Status::Mismatch("round trip: " + second.status().message());
+  return SameBits(outputs, *second);
+}
+
+Status Run(const std::string& folder, const std::string& device, bool round_trip, BackendOutcome* outcome) {
+  const std::string path = folder + "/model.onnx";
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, onnx::ParseModel(bytes, path));
+  outcome->op_type = model.graph.nodes.size() == 1 ? model.graph.nodes[0].op_type : "several";
+  int sets = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
+    ++sets;
+    PLUMB_RETURN_IF_ERROR(RunDataSet(model, entry.path().string(), device, round_trip, outcome));
+  }
+  return sets > 0 ? Status::Ok() : Status::NotFound("there is no data set");
+}
+
+}  // namespace
+
+std::vector<std::string> BackendCases(const std::string& group) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kBackendData + group, error)) {
+    if (fs::exists(entry.path() / "model.onnx")) folders.push_back(entry.path().string());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+BackendOutcome RunBackendCase(const std::string& folder, const std::string& device, bool round_trip) {
+  BackendOutcome outcome;
+  const Status status = Run(folder, device, round_trip, &outcome);
+  if (status.ok()) return outcome;
+  outcome.kind = status.code() == StatusCode::kMismatch ? BackendOutcome::kFailed : BackendOutcome::kNotSupported;
+  outcome.reason = status.message();
+  const size_t line = outcome.reason.find('\n');  // the importer's headline; the first node is what counts
+  if (line != std::string::npos) outcome.reason = outcome.reason.substr(line + 3);
+  outcome.reason = outcome.reason.substr(0, outcome.reason.find('\n'));
+  return outcome;
+}
+
+}  // namespace plumb

@@ -1,0 +1,33 @@
+// One case of the ONNX backend tests (libonnx-testdata): a model, inputs, and the outputs that must come out.
+#ifndef PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_
+#define PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_
+
+#include <string>
+#include <vector>
+
+#include "plumb/status.h"
+
+namespace plumb {
+
+struct BackendOutcome {
+  enum Kind { kPassed, kFailed, kNotSupported };
+  Kind kind = kPassed;
+  std::string reason;       // one line
+  std::string op_type;      // of the case's only node; "several" otherwise
+  int bound_inputs = 0;     // network inputs that had to be given as constants
+  int layers = 0;           // that the network ran
+  bool fallback = false;    // some layer ran on NAIVE
+};
+
+constexpr const char* kBackendData = "/usr/share/libonnx-testdata/data/";
+
+// The folders of one group ("node", "simple", ...) that hold a model; empty when the package is not installed.
+std::vector<std::string> BackendCases(const std::string& group);
+
+// Runs <folder>/model.onnx on the device with every data set. Inputs whose values the importer needs are bound as
+// constants. With `round_trip` the model is written as tnnproto and tnnmodel first, and must give the same bits.
+BackendOutcome RunBackendCase(const std::string& folder, const std::string& device, bool round_trip);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_

@@ -1,0 +1,94 @@
+// Every case of the ONNX backend tests on NAIVE and X86, at the suite's own tolerance. The cases that do not pass stand in
+// test/data/onnx/backend_unsupported.txt, each with its reason; one of them that passes fails the run, so the list shrinks.
+// PLUMB_ONNX_CASE=test_add runs the cases whose names begin like that and prints their outcomes;
+// PLUMB_ONNX_LIST=FILE writes the list as it would have to be.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "format/onnx/backend_case.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kGroups[] = {"node", "simple", "pytorch-converted", "pytorch-operator"};
+
+std::map<std::string, std::string> ReadList() {
+  std::map<std::string, std::string> reasons;
+  std::ifstream file(PLUMB_TEST_DATA "/onnx/backend_unsupported.txt");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t space = line.find(' ');
+    EXPECT_NE(space, std::string::npos) << "'" << line << "' has no reason";
+    reasons[line.substr(0, space)] = line.substr(std::min(space, line.size() - 1) + 1);
+  }
+  return reasons;
+}
+
+struct Counts {
+  int passed = 0, failed = 0, not_supported = 0, bound = 0, folded = 0, fallback = 0;
+};
+
+void Print(const std::string& device, const std::map<std::string, Counts>& per_op, const Counts& total) {
+  for (const auto& [op, counts] : per_op) {
+    std::printf("  %-28s passed %3d  failed %3d  not supported %3d\n", op.c_str(), counts.passed, counts.failed, counts.not_supported);
+  }
+  std::printf("%s: %d passed (%d with inputs bound as constants, %d folded altogether, %d with layers on NAIVE), %d failed, %d not supported\n",
+              device.c_str(), total.passed, total.bound, total.folded, total.fallback, total.failed, total.not_supported);
+}
+
+void Add(const BackendOutcome& outcome, Counts* counts) {
+  counts->passed += outcome.kind == BackendOutcome::kPassed;
+  counts->failed += outcome.kind == BackendOutcome::kFailed;
+  counts->not_supported += outcome.kind == BackendOutcome::kNotSupported;
+  if (outcome.kind != BackendOutcome::kPassed) return;
+  counts->bound += outcome.bound_inputs > 0;
+  counts->folded += outcome.bound_inputs > 0 && outcome.layers <= 1;
+  counts->fallback += outcome.fallback;
+}
+
+// Runs all groups; a case fails the test when the list does not expect its outcome.
+void RunAll(const std::string& device, bool round_trip) {
+  if (BackendCases("node").empty()) GTEST_SKIP() << "install libonnx-testdata to run the ONNX backend tests";
+  const std::map<std::string, std::string> listed = ReadList();
+  const char* only = std::getenv("PLUMB_ONNX_CASE");
+  const char* list_path = std::getenv("PLUMB_ONNX_LIST");
+  std::ofstream list;
+  if (list_path != nullptr) list.open(list_path);
+  std::map<std::string, Counts> per_op;
+  for (const char* group : kGroups) {
+    Counts total;
+    for (const std::string& folder : BackendCases(group)) {
+      const std::string name = folder.substr(folder.rfind('/') + 1);
+      if (only != nullptr && name.rfind(only, 0) != 0) continue;
+      const BackendOutcome outcome = RunBackendCase(folder, device, round_trip);
+      Add(outcome, &total);
+      Add(outcome, &per_op[outcome.op_type]);
+      const bool passed = outcome.kind == BackendOutcome::kPassed;
+      const std::string id = std::string(group) + "/" + name;
+      if (only != nullptr) std::printf("%s: %s\n", id.c_str(), passed ? "passed" : outcome.reason.c_str());
+      if (!passed && list.is_open()) list << id << " " << outcome.reason << "\n";
+      if (list_path != nullptr) continue;
+      const auto it = listed.find(id);
+      EXPECT_TRUE(passed || it != listed.end()) << id << " on " << device << ": " << outcome.reason;
+      EXPECT_FALSE(passed && it != listed.end()) << id << " passes on " << device << "; take it off the list";
+    }
+    Print(device + ", " + group, per_op, total);
+    per_op.clear();
+  }
+}
+
+TEST(OnnxBackendTest, Naive) { RunAll("NAIVE", /*round_trip=*/true); }
+
+TEST(OnnxBackendTest, X86) {
+  if (!OpenDevice("X86").ok()) GTEST_SKIP() << "X86 is not built in";
+  RunAll("X86", /*round_trip=*/true);
+}
+
+}  // namespace
+}  // namespace plumb
