@@ -42,13 +42,13 @@ std::vector<int64_t> SortedDims(const Shape& shape) {
 bool SameSize(const Shape& a, const Shape& b) { return SortedDims(a) == SortedDims(b); }
 
 // --names names what is in the set; a name of the map that the set has not belongs to the other set.
-NameOptions Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
-  NameOptions options;
+std::map<std::string, std::string> Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
+  std::map<std::string, std::string> restricted;
   for (const auto& [model, theirs] : names) {
     const bool there = std::any_of(set.tensors().begin(), set.tensors().end(), [&](const StoredTensor& t) { return t.name == theirs; });
-    if (there) options.names[model] = theirs;
+    if (there) restricted[model] = theirs;
   }
-  return options;
+  return restricted;
 }
 
 bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
@@ -80,23 +80,23 @@ Status Foreign::Open() {
   if (!options_.arithmetic.empty() && options_.arithmetic != "fp32") {
     return Status::InvalidArgument("--arithmetic: expected fp32, found '" + options_.arithmetic + "'");
   }
-  TensorSetOptions open;
-  PLUMB_ASSIGN_OR_RETURN(open.specs, ParseSpecs(options_.tensors));
-  std::map<std::string, std::string> names;
+  PLUMB_ASSIGN_OR_RETURN(open_.specs, ParseSpecs(options_.tensors));
   if (!options_.names.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(names, ReadNames(options_.names));
-  }
-  if (!options_.subject.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.subject, open));
-    subject_names_ = options_.golden.empty() ? NameOptions{names} : Restricted(names, set);
-    subject_set_ = std::make_unique<TensorSet>(std::move(set));
-  }
-  if (!options_.golden.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.golden, open));
-    golden_names_ = options_.subject.empty() ? NameOptions{names} : Restricted(names, set);
-    golden_set_ = std::make_unique<TensorSet>(std::move(set));
+    PLUMB_ASSIGN_OR_RETURN(names_, ReadNames(options_.names));
   }
   subject_names_.by_order = golden_names_.by_order = options_.pair_by_order;
+  if (!options_.subject.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.subject, open_));
+    subject_names_.names = options_.golden.empty() ? names_ : Restricted(names_, set);
+    subject_set_ = std::make_unique<TensorSet>(std::move(set));
+  }
+  return options_.golden.empty() || wants_onnxruntime() ? Status::Ok() : OpenGolden(options_.golden);
+}
+
+Status Foreign::OpenGolden(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(path, open_));
+  golden_names_.names = options_.subject.empty() ? names_ : Restricted(names_, set);
+  golden_set_ = std::make_unique<TensorSet>(std::move(set));
   return Status::Ok();
 }
 
@@ -207,7 +207,30 @@ Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs&
 }
 
 Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const {
-  return Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {});
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {}));
+  report.is_golden = true;
+  return report;
+}
+
+void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
+  std::map<int, Verdict> verdicts;  // by layer
+  for (const LayerReport& layer : golden.layers) {
+    for (const MemberInfo& member : layer.step.members) {
+      const auto it = verdicts.emplace(member.index, layer.verdict).first;
+      it->second = std::max(it->second, layer.verdict);
+    }
+  }
+  for (LayerReport& layer : run->layers) {
+    Verdict worst = Verdict::kAligned;
+    bool tested = false;
+    for (const MemberInfo& member : layer.step.members) {
+      const auto it = verdicts.find(member.index);
+      if (it == verdicts.end() || it->second == Verdict::kNotTested) continue;
+      tested = true;
+      worst = std::max(worst, it->second);
+    }
+    for (OutputReport& output : layer.outputs) output.golden.conversion = tested ? worst : Verdict::kNotTested;
+  }
 }
 
 Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device, const std::string& reproduce,

@@ -29,8 +29,11 @@ class Foreign {
  public:
   explicit Foreign(const ForeignOptions& options) : options_(options) {}
 
-  // Opens both sets. InvalidArgument: an option that is not understood.
+  // Opens the subject, and the golden unless it is to be made (wants_onnxruntime). InvalidArgument: an option that is not
+  // understood.
   Status Open();
+  bool wants_onnxruntime() const { return options_.golden == "onnxruntime"; }
+  Status OpenGolden(const std::string& path);
   // The input shapes that golden or subject ran at, where they are not the graph's. InvalidArgument when the two, or `given`
   // (from --shape), say different ones: the sentence names both and what to run again.
   Result<std::map<std::string, Shape>> InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const;
@@ -46,6 +49,8 @@ class Foreign {
 
   Result<RunReport> JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const;
   Result<RunReport> JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const;
+  // Tells each step of `run` how the golden's own run judged its layers.
+  static void AddConversion(const RunReport& golden, RunReport* run);
 
  private:
   struct Side {
@@ -60,6 +65,8 @@ class Foreign {
                           const NetworkInputs& inputs, CheckOptions check) const;
 
   const ForeignOptions& options_;
+  std::map<std::string, std::string> names_;
+  TensorSetOptions open_;
   NameOptions subject_names_, golden_names_;
   std::unique_ptr<TensorSet> subject_set_, golden_set_;
   std::unique_ptr<PairedBlobs> subject_, golden_;

@@ -8,6 +8,7 @@
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "foreign.h"
+#include "golden_run.h"
 #include "model_check_files.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
@@ -87,6 +88,7 @@ std::string Reproduce(const Options& o) {
   add("-s", o.input.scale);
   if (o.input.channel_order != "rgb") add("--channel-order", o.input.channel_order);
   add("--input-range", o.input.range);
+  add("--golden", o.foreign.golden);
   add("--names", o.foreign.names);
   if (o.foreign.pair_by_order) text += " --pair-by-order";
   add("--layout", o.foreign.layout);
@@ -109,6 +111,7 @@ class Run {
     PLUMB_RETURN_IF_ERROR(foreign_.Open());
     PLUMB_RETURN_IF_ERROR(LoadGraph());
     PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
+    if (foreign_.wants_onnxruntime()) PLUMB_RETURN_IF_ERROR(MakeGolden(blobs));
     PLUMB_RETURN_IF_ERROR(foreign_.Pair(*graph_, blobs));
     PLUMB_RETURN_IF_ERROR(LoadInputs(blobs));
     PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
@@ -121,11 +124,30 @@ class Run {
   }
 
   bool has_subject() const { return foreign_.subject() != nullptr; }
+  bool has_golden() const { return foreign_.golden() != nullptr; }
+
+  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is wrong.
+  Result<Verdict> JudgeGolden() {
+    PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeGolden(*graph_, inputs_));
+    if (report.verdict == Verdict::kWrong || options_.full) {
+      Print(report);
+    } else {
+      std::printf("golden  %s\n", options_.foreign.golden.c_str());
+      for (const std::string& note : report.notes) std::printf("        %s\n", note.c_str());
+      std::printf("%s\n\n", FormatSummary(subject_, report).c_str());
+      std::fflush(stdout);
+    }
+    const Verdict verdict = report.verdict;
+    reports_.push_back(std::move(report));
+    return verdict;
+  }
 
   Result<Verdict> JudgeSubject() {
     CheckOptions check;
     check.on_wrong = OnWrong();
+    check.golden = foreign_.golden();
     PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeSubject(*graph_, inputs_, std::move(check)));
+    AddConversion(&report);
     Print(report);
     const Verdict verdict = report.verdict;
     reports_.push_back(std::move(report));
@@ -140,12 +162,14 @@ class Run {
     NotePrecision(network_options_, *network);
     CheckOptions check;
     check.on_wrong = OnWrong();
+    check.golden = foreign_.golden();
     Checker checker(check);
     PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs_.values));
     ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.quiet);
     network->AddObserver(&progress);
     PLUMB_RETURN_IF_ERROR(Forward(network.get()));
     PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
+    AddConversion(&report);
     Print(report);
     Verdict verdict = report.verdict;
     NamedValues reference;
@@ -209,6 +233,25 @@ class Run {
     return Status::Ok();
   }
 
+  // The golden gets the input that the check would have without it.
+  Status MakeGolden(const BlobTable& blobs) {
+    const auto prepare = [&] { return PrepareInputs(options_.input, *graph_, blobs, options_.model.seed); };
+    NetworkInputs inputs;
+    if (options_.input.files.empty() && !options_.foreign.subject.empty()) {
+      ForeignOptions alone = options_.foreign;
+      alone.golden.clear();
+      Foreign subject(alone);
+      std::vector<InputMatch> none;
+      PLUMB_RETURN_IF_ERROR(subject.Open());
+      PLUMB_RETURN_IF_ERROR(subject.Pair(*graph_, blobs));
+      PLUMB_ASSIGN_OR_RETURN(inputs, subject.Inputs(*graph_, nullptr, prepare, true, &none));
+    } else {
+      PLUMB_ASSIGN_OR_RETURN(inputs, prepare());
+    }
+    PLUMB_ASSIGN_OR_RETURN(const std::string folder, golden_run_.OnnxRuntime(options_.model.Files().structure, inputs.values));
+    return foreign_.OpenGolden(folder);
+  }
+
   Status LoadInputs(const BlobTable& blobs) {
     const auto prepare = [&] { return PrepareInputs(options_.input, *graph_, blobs, options_.model.seed); };
     if (!options_.foreign.any()) {
@@ -223,6 +266,10 @@ class Run {
     PLUMB_ASSIGN_OR_RETURN(inputs_, foreign_.Inputs(*graph_, options_.input.files.empty() ? nullptr : &given, prepare, device_needs_them,
                                                     &subject_.input_matches));
     return Status::Ok();
+  }
+
+  void AddConversion(RunReport* report) const {
+    if (has_golden() && !reports_.empty() && reports_[0].is_golden) Foreign::AddConversion(reports_[0], report);
   }
 
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const {
@@ -263,6 +310,7 @@ class Run {
 
   const Options& options_;
   Foreign foreign_;
+  GoldenRun golden_run_;
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;
@@ -292,6 +340,10 @@ int Main(int argc, char** argv) {
     return verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status());
   }
   int exit_code = run.inputs_differ() ? kExitMisaligned : kExitOk;
+  if (run.has_golden()) {
+    const auto verdict = run.JudgeGolden();
+    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
+  }
   if (run.has_subject()) {
     const auto verdict = run.JudgeSubject();
     exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));

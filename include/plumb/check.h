@@ -39,6 +39,15 @@ struct DiffMetrics {
   int64_t nan_a = 0, inf_a = 0, nan_b = 0, inf_b = 0;
 };
 
+// The golden's tensor of a blob beside NAIVE's own run and the device: where conversion and kernel part.
+struct GoldenReport {
+  bool compared = false;    // false: the golden has not this blob, or in another shape (reason)
+  std::string reason;
+  Verdict conversion = Verdict::kNotTested;  // the step's layers as the golden computed them, judged like a device
+  DiffMetrics naive;   // NAIVE's own run - golden
+  DiffMetrics device;  // device - golden
+};
+
 // How one output blob of a step was judged.
 struct OutputReport {
   std::string blob;
@@ -58,6 +67,7 @@ struct OutputReport {
   DiffMetrics introduced;      // device - replay
   DiffMetrics inherited;       // replay - reference's own run
   DiffMetrics total;           // device - reference's own run
+  GoldenReport golden;         // when there is a golden
 };
 
 struct LayerReport {
@@ -87,13 +97,18 @@ struct RunReport {
   std::vector<OutputSummary> outputs;
   int Count(Verdict verdict) const;
   int64_t compared_values = 0;
+  bool is_golden = false;          // this run judges the golden itself: conversion, not kernels
+  bool has_golden = false;         // CheckOptions::golden was given
   std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
   std::string reproduce;           // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
 };
 
+class BlobSource;
+
 struct CheckOptions {
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
+  const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.
   std::function<Status(const std::string& blob, const Tensor& device, const Tensor& reference)> on_wrong;
 };

@@ -42,7 +42,8 @@ struct ReportStyle {
 
 // The whole report of one device: head, table, outputs, last sentence.
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style);
-// The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned.
+// The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned; for a golden,
+// whether it computes the same model.
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
 // "input differs: max ...", what explains it, or "" when the inputs agree or only one source gave them.
 std::string FormatInputs(const CheckSubject& subject);

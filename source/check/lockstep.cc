@@ -23,6 +23,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   scene_ = std::move(scene);
   report_.device = scene_.device;
   report_.device_description = scene_.description;
+  report_.has_golden = options_.golden != nullptr;
   for (const StepInfo* step : scene_.steps) {
     for (const PortInfo& port : step->inputs) ++readers_[port.blob];
   }
@@ -191,6 +192,7 @@ void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& dev
     } else {
       output.introduced = CompareTensors(device[i], replay.values[i]);
     }
+    CompareGolden(device[i], &output);
     tested = tested || output.verdict != Verdict::kNotTested;
     layer->outputs.push_back(std::move(output));
   }
@@ -198,6 +200,20 @@ void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& dev
   if (worst == nullptr) return;
   layer->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
   layer->reason = worst->reason;
+}
+
+void Lockstep::CompareGolden(const Tensor& device, OutputReport* output) const {
+  if (options_.golden == nullptr || !options_.golden->Has(output->blob)) return;
+  GoldenReport& golden = output->golden;
+  const auto value = options_.golden->Load(output->blob);
+  if (!value.ok() || value->shape() != device.shape()) {
+    golden.reason = value.ok() ? "shape " + value->shape().ToString() + " in the golden" : value.status().message();
+    return;
+  }
+  golden.compared = true;
+  golden.device = CompareTensors(device, *value);
+  const auto own = own_.find(output->blob);
+  if (own != own_.end()) golden.naive = CompareTensors(own->second, *value);
 }
 
 std::vector<Tensor> Lockstep::OwnInputs(const LayerGroup& group) const {

@@ -24,26 +24,30 @@ std::string Diff(const DiffMetrics& m, const Shape& shape) {
          Quoted(m.worst < 0 ? "" : Coordinates(m.worst, shape));
 }
 
+std::string Golden(const GoldenReport& golden) {
+  return golden.compared ? VerdictName(golden.conversion) + std::string(",") + Num(golden.naive.max_abs) + "," + Num(golden.device.max_abs) : ",,";
+}
+
 }  // namespace
 
 std::string FormatCsv(const std::vector<RunReport>& runs) {
   std::string csv =
       "device,index,name,type,kernel,blob,dtype,shape,verdict,reason,E,R,R_channel,introduced_max_abs,introduced_max_rel,"
       "introduced_cosine,introduced_snr_db,introduced_worst,inherited_max_abs,inherited_max_rel,inherited_cosine,"
-      "inherited_snr_db,inherited_worst,nan,inf,expected_nan,expected_inf,seconds\n";
+      "inherited_snr_db,inherited_worst,nan,inf,expected_nan,expected_inf,seconds,conversion,naive_golden_max_abs,device_golden_max_abs\n";
   for (const RunReport& run : runs) {
     for (const LayerReport& layer : run.layers) {
       const std::string head = run.device + "," + std::to_string(layer.step.index) + "," + Quoted(layer.step.name) + "," +
                                TypesOf(layer.step) + "," + layer.step.kernel + ",";
       if (layer.outputs.empty()) {
-        csv += head + ",,," + VerdictName(layer.verdict) + "," + Quoted(layer.reason) + std::string(18, ',') + "\n";
+        csv += head + ",,," + VerdictName(layer.verdict) + "," + Quoted(layer.reason) + std::string(21, ',') + "\n";
       }
       for (const OutputReport& o : layer.outputs) {
         csv += head + Quoted(o.blob) + "," + DTypeName(o.dtype) + "," + Quoted(o.shape.ToString()) + "," + VerdictName(o.verdict) +
                "," + Quoted(o.reason) + "," + Num(o.excess) + "," + Num(o.rms_excess) + "," + Num(o.channel_excess) + "," +
                Diff(o.introduced, o.shape) + "," + Diff(o.inherited, o.shape) + "," + std::to_string(o.introduced.nan_a) + "," +
                std::to_string(o.introduced.inf_a) + "," + std::to_string(o.introduced.nan_b) + "," +
-               std::to_string(o.introduced.inf_b) + "," + Num(layer.device_seconds) + "\n";
+               std::to_string(o.introduced.inf_b) + "," + Num(layer.device_seconds) + "," + Golden(o.golden) + "\n";
       }
     }
   }

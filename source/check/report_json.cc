@@ -33,7 +33,7 @@ Json ToJson(const DiffMetrics& m, const Shape& shape) {
   return json;
 }
 
-Json ToJson(const OutputReport& o) {
+Json ToJson(const OutputReport& o, bool with_golden) {
   Json json;
   json["blob"] = o.blob;
   json["slot"] = o.slot;
@@ -52,6 +52,13 @@ Json ToJson(const OutputReport& o) {
   json["introduced"] = ToJson(o.introduced, o.shape);
   json["inherited"] = ToJson(o.inherited, o.shape);
   json["total"] = ToJson(o.total, o.shape);
+  if (with_golden) {
+    json["golden"] = {{"compared", o.golden.compared}, {"reason", o.golden.reason}, {"conversion", VerdictName(o.golden.conversion)}};
+    if (o.golden.compared) {
+      json["golden"]["naive"] = ToJson(o.golden.naive, o.shape);
+      json["golden"]["device"] = ToJson(o.golden.device, o.shape);
+    }
+  }
   return json;
 }
 
@@ -74,7 +81,7 @@ Json Identity(const LayerReport& layer) {
   return json;
 }
 
-Json ToJson(const LayerReport& layer) {
+Json ToJson(const LayerReport& layer, bool with_golden) {
   Json json;
   json["index"] = layer.step.index;
   json["name"] = layer.step.name;
@@ -91,7 +98,7 @@ Json ToJson(const LayerReport& layer) {
   json["verdict"] = VerdictName(layer.verdict);
   json["reason"] = layer.reason;
   json["outputs"] = Json::array();
-  for (const OutputReport& output : layer.outputs) json["outputs"].push_back(ToJson(output));
+  for (const OutputReport& output : layer.outputs) json["outputs"].push_back(ToJson(output, with_golden));
   return json;
 }
 
@@ -151,7 +158,7 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["outputs"] = Json::array();
   for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
   json["layers"] = Json::array();
-  for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer));
+  for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer, run.has_golden));
   return json;
 }
 

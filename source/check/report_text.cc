@@ -116,6 +116,27 @@ std::string TopLine(const char* label, const Tensor& tensor, const std::vector<i
   return line + "\n";
 }
 
+// Three columns: a wrong conversion parts NAIVE from the golden, a wrong kernel parts the device from NAIVE.
+std::string GoldenTable(const RunReport& run, const Widths& w, const ReportStyle& style) {
+  std::string text = "against the golden (max abs)\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) +
+                     "  NAIVE-golden  device-NAIVE  device-golden  conversion  kernel\n";
+  for (const LayerReport& layer : run.layers) {
+    for (const OutputReport& o : layer.outputs) {
+      char index[16];
+      std::snprintf(index, sizeof(index), "%05d", layer.step.index);
+      text += std::string(index) + "  " + Pad(Cut(layer.step.name, kMaxName), w.name) + "  " + Pad(Cut(TypesOf(layer.step), kMaxName), w.type) + "  ";
+      if (o.golden.compared) {
+        text += Pad(Short(o.golden.naive.max_abs), 12) + "  " + Pad(Short(o.total.max_abs), 12) + "  " + Pad(Short(o.golden.device.max_abs), 13) +
+                "  " + Painted(o.golden.conversion, style) + std::string(12 - std::string(VerdictName(o.golden.conversion)).size(), ' ') +
+                Painted(o.verdict, style) + "\n";
+      } else {
+        text += "not tested: " + (o.golden.reason.empty() ? "the golden has no tensor '" + o.blob + "'" : o.golden.reason) + "\n";
+      }
+    }
+  }
+  return text + "\n";
+}
+
 std::string RangeLine(const char* label, const Tensor& tensor) {
   const Range range = RangeOf(tensor);
   char text[128];
@@ -166,6 +187,19 @@ std::string Head(const CheckSubject& subject, const RunReport& run) {
   return text + "rule    " + subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1\n";
 }
 
+std::string ConversionSummary(const RunReport& golden) {
+  const std::string all = std::to_string(golden.layers.size()) + " steps: " + std::to_string(golden.Count(Verdict::kAligned)) + " aligned, " +
+                          std::to_string(golden.Count(Verdict::kGrey)) + " grey, " + std::to_string(golden.Count(Verdict::kWrong)) + " wrong, " +
+                          std::to_string(golden.Count(Verdict::kNotTested)) + " not tested";
+  if (golden.first_wrong >= 0) {
+    const LayerReport& guilty = golden.layers[static_cast<size_t>(golden.first_wrong)];
+    return "conversion: WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" + TypesOf(guilty.step) +
+           ") is the first that the golden computed otherwise than the model here says: " + guilty.reason + "; " + all;
+  }
+  if (golden.verdict == Verdict::kNotTested) return "conversion: NOT TESTED: nothing could be compared with the golden; " + all;
+  return "conversion: the golden computed every layer that was compared as the model here says; " + all;
+}
+
 }  // namespace
 
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
@@ -181,6 +215,7 @@ std::string FormatText(const CheckSubject& subject, const RunReport& run, const 
     for (const OutputReport& output : layer.outputs) text += Details(output);
   }
   text += "\n";
+  if (run.has_golden) text += GoldenTable(run, w, style);
   for (const OutputSummary& output : run.outputs) text += OutputText(run, output);
   return text + FormatSummary(subject, run) + "\n";
 }
@@ -197,6 +232,7 @@ std::string FormatInputs(const CheckSubject& subject) {
 }
 
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
+  if (run.is_golden) return ConversionSummary(run);
   std::string counts = std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
                        " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
                        std::to_string(run.Count(Verdict::kNotTested)) + " not tested";

@@ -206,6 +206,52 @@ TEST_F(Subject, OrderPairsOnRequestOnly) {
   EXPECT_TRUE(Has(run.out, "paired by order only, as asked: 'conv1' = 'output_0';")) << run.out;
 }
 
+class Golden : public Subject {
+ protected:
+  CommandResult CheckGolden(const Blobs& blobs, const std::string& more = "-d NAIVE") {
+    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --csv " + folder_ + "/r.csv --golden " +
+                                      WriteSubject(folder_ + "/g.npz", blobs) + " " + more);
+  }
+};
+
+TEST_F(Golden, ThreeColumnsTellConversionFromKernel) {
+  auto run = CheckGolden(Healthy());
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "conversion: the golden computed every layer that was compared as the model here says; 23 steps: 23 aligned")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE-golden  device-NAIVE  device-golden  conversion  kernel")) << run.out;
+  Blobs other = Healthy();
+  other["swish"] = Changed(other["swish"], [](float x, int64_t) { return x * 1.05f; });
+  run = CheckGolden(other);
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "conversion: WRONG: layer 11 'swish'")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 23 aligned")) << run.out;
+  const Json report = Report();
+  EXPECT_EQ(report["verdict"], "wrong");
+  EXPECT_EQ(report["runs"][0]["device"], "golden");
+  const Json& swish = report["runs"][1]["layers"][11]["outputs"][0];
+  EXPECT_EQ(swish["verdict"], "aligned");
+  EXPECT_EQ(swish["golden"]["conversion"], "wrong");
+  EXPECT_GT(swish["golden"]["naive"]["max_abs"], 0.01);
+  EXPECT_GT(swish["golden"]["device"]["max_abs"], 0.01);
+  EXPECT_EQ(report["runs"][1]["layers"][14]["outputs"][0]["golden"]["conversion"], "aligned");
+}
+
+TEST_F(Golden, JudgesASubjectBesideAGolden) {
+  Blobs faulty = Healthy();
+  faulty["fc"] = Changed(faulty["fc"], [](float x, int64_t) { return x + 0.01f; });
+  const auto run = CheckGolden(Healthy(), "--subject " + WriteSubject(folder_ + "/s.npz", faulty));
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "conversion: the golden computed every layer")) << run.out;
+  EXPECT_TRUE(Has(run.out, "subject: WRONG: layer 21 'fc'")) << run.out;
+  EXPECT_TRUE(Has(run.out, "'data': golden against subject: equal")) << run.out;
+}
+
+TEST_F(Golden, OnnxRuntimeNeedsAnOnnxFile) {
+  const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --golden onnxruntime");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "runs the original .onnx")) << run.out;
+}
+
 TEST_F(Subject, BrokenOnesGiveOneError) {
   const auto fails = [&](const std::string& path, const std::string& words) {
     const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + path);

@@ -1,0 +1,56 @@
+"""plumb-golden: runs a model in its own framework and writes every tensor as a dump folder."""
+import argparse
+import sys
+
+from . import inputs
+from .folder import VERSION, UsageError
+
+
+def number_range(text):
+    low, high = (float(x) for x in text.split(","))
+    return low, high
+
+
+def add_common(parser, default):
+    parser.add_argument("-o", "--output", default=default, help="the dump folder (default: %(default)s)")
+    parser.add_argument("-i", "--input", action="append", default=[], metavar="[NAME=]FILE",
+                        help=".npz .npy .txt (TNN) .json (Polygraphy) .dat, or a folder; may repeat; default: drawn from --seed")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=1,3,224,224", help="of a drawn input")
+    parser.add_argument("--tensors", action="append", default=[], metavar="NAME=1,3,224,224", help="what a file of values only holds")
+    parser.add_argument("--seed", type=int, default=1, help="of Python, numpy, torch and drawn inputs (default: 1)")
+    parser.add_argument("--range", type=number_range, default=(-1.0, 1.0), metavar="LO,HI", help="of drawn inputs (default: -1,1)")
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="plumb-golden", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"plumb-golden {VERSION}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    onnx = commands.add_parser("onnx", help="an .onnx in ONNX Runtime")
+    onnx.add_argument("model")
+    onnx.add_argument("--optimized", action="store_true", help="run ONNX Runtime's optimised graph: what it really computes")
+    add_common(onnx, "plumb_golden")
+    return parser
+
+
+def run(options):
+    arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape), specs=inputs.parse_specs(options.tensors),
+                     seed=options.seed, value_range=options.range)
+    from .onnx_golden import run as run_onnx
+    return run_onnx(options.model, options.output, optimized=options.optimized, **arguments)
+
+
+def main(arguments=None):
+    options = make_parser().parse_args(arguments)
+    try:
+        folder = run(options)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for note in folder.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"{len(folder.files)} tensors of {folder.device} in {folder.path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Writes a dump folder (doc/dump_format.md): one .npy per tensor, manifest.json last."""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import random
+import re
+import sys
+
+import numpy as np
+
+try:
+    import xxhash
+except ImportError:  # then the checksums stay empty, which readers take as "not known"
+    xxhash = None
+
+VERSION = "0.1.0"
+DTYPES = {
+    "float32": "f32", "float16": "f16", "float64": "f64", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16",
+    "int32": "i32", "uint32": "u32", "int64": "i64", "bool": "bool",
+}
+
+
+class UsageError(Exception):
+    """What the user gave cannot work; one sentence."""
+
+
+def seed_everything(seed):
+    """Seeds Python, numpy and, where it is loaded, torch; returns what was set, for the manifest."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    done = {"seed": seed, "python": True, "numpy": True, "torch": False}
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.backends.cudnn.benchmark = False
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        done.update(torch=True, torch_deterministic_algorithms=True, cudnn_benchmark=False,
+                    cublas_workspace=os.environ["CUBLAS_WORKSPACE_CONFIG"])
+    return done
+
+
+def cpu_name():
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def checksum(data):
+    return xxhash.xxh64(data, seed=0).hexdigest() if xxhash is not None else ""
+
+
+def statistics(array):
+    """The manifest's statistics of one tensor."""
+    values = array.reshape(-1)
+    is_float = array.dtype.kind == "f"
+    finite = values[np.isfinite(values)] if is_float else values
+    wide = finite.astype(np.float64)
+    result = {
+        "count": int(values.size), "min": None, "max": None, "mean": None, "std": None, "sum": None,
+        "zeros": int(np.count_nonzero(values == 0)), "subnormals": 0, "nan": 0, "inf": 0, "distinct": None,
+    }
+    if is_float:
+        result["subnormals"] = int(np.count_nonzero((finite != 0) & (np.abs(finite) < np.finfo(array.dtype).tiny)))
+        result["nan"] = int(np.count_nonzero(np.isnan(values)))
+        result["inf"] = int(np.count_nonzero(np.isinf(values)))
+    if finite.size:
+        number = float if is_float else int
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = {"mean": float(wide.mean()), "std": float(wide.std()), "sum": float(wide.sum())}
+        result.update(min=number(finite.min()), max=number(finite.max()), **{k: v if np.isfinite(v) else None for k, v in moments.items()})
+        distinct = len(np.unique(finite)) + (1 if result["nan"] else 0)
+        result["distinct"] = distinct if distinct <= 256 and not result["inf"] else None
+    return result
+
+
+def file_part(text):
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", text)[:60]
+
+
+class Folder:
+    """A dump folder under construction. Names must be unique."""
+
+    def __init__(self, path, framework="", model="", device="", source=None):
+        self.path = pathlib.Path(path)
+        if (self.path / "manifest.json").exists():
+            raise UsageError(f"'{path}' holds a finished dump; give another folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.framework, self.model, self.device = framework, model, device
+        self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(), "platform": platform.platform()}
+        self.facts.update(source or {})
+        self.files, self.names, self.notes = [], set(), []
+
+    def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=()):
+        array = np.asarray(array)
+        if name in self.names:
+            raise UsageError(f"tensor '{name}' was dumped before; every tensor needs a name of its own")
+        if str(array.dtype) not in DTYPES:
+            raise UsageError(f"tensor '{name}' has the dtype {array.dtype}, which a dump cannot hold")
+        self.names.add(name)
+        index = len(self.files) if index is None else index
+        layer = name if layer is None else layer
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        file = f"{len(self.files):05d}-{file_part(layer)}-{'in' if is_input else 'out'}-{slot}-{file_part(name)}.npy"
+        self._save(file, array)
+        data = (self.path / file).read_bytes() if xxhash is not None else b""
+        self.files.append({
+            "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
+            "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)], "constant": False,
+            "device": self.device or self.framework, "layout": "NCHW", "kernel": "", "kernel_detail": "", "fallback": False,
+            "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],
+            "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),
+            "values_xxh64": checksum(array.tobytes()) if xxhash is not None else "", "statistics": statistics(array),
+        })
+
+    def _save(self, file, array):
+        part = self.path / (file + ".part")
+        with open(part, "wb") as stream:
+            np.save(stream, array, allow_pickle=False)
+        part.rename(self.path / file)
+
+    def finish(self, complete=True, errors=()):
+        manifest = {
+            "format": "plumb-dump", "version": 1, "tool": f"plumb_golden {VERSION}",
+            "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "complete": complete, "errors": list(errors),
+            "model": {"source": str(self.model), "weights_generated": False, "weight_seed": None},
+            "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH", "threads": 1},
+            "network": 1, "forward": 0, "forwards_note": "", "framework": {**self.facts, "notes": self.notes},
+            "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",
+                        "forwards": "", "statistics_only": False, "unfuse": False},
+            "io_files": [], "files": self.files, "absent": [],
+        }
+        part = self.path / "manifest.json.part"
+        part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        part.rename(self.path / "manifest.json")

@@ -1,0 +1,139 @@
+"""Reads tensors that other tools wrote: .npz, .npy, folders of them, TNN's text, SAVE_IO files, raw files with shapes,
+Polygraphy's JSON. The same list as model_check reads; pickles are refused, because reading one can run its writer's code."""
+import base64
+import io
+import json
+import pathlib
+
+import numpy as np
+
+from .folder import DTYPES, UsageError
+
+NUMPY = {short: name for name, short in DTYPES.items()}
+TNN_DTYPES = {0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint16", 5: "int64", 6: "uint32"}  # 4: bf16 words
+
+
+def load_array(source, where):
+    try:
+        array = np.load(source, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise UsageError(f"'{where}' cannot be read: {error}") from error
+    return array
+
+
+def read_tensors(path, specs=()):
+    """{name: array}; a file with one tensor and no name gives {'': array}. specs: [(name, dtype, shape)] of a raw file."""
+    path = pathlib.Path(path)
+    if not path.exists():
+        raise UsageError(f"there is no file or folder '{path}'")
+    if path.is_dir():
+        return read_folder(path)
+    suffix = path.suffix
+    if suffix in (".pkl", ".pickle", ".pt", ".pth"):
+        raise UsageError(f"'{path}' is a pickle; reading one can run its writer's code, so it is refused. Save with numpy.savez")
+    if suffix == ".npz":
+        with load_array(path, path) as archive:
+            return {name: archive[name] for name in archive.files}
+    if suffix == ".npy":
+        return {"": load_array(path, path)}
+    if suffix == ".txt":
+        return read_tnn_text(path)
+    if suffix == ".json":
+        return read_polygraphy(path)
+    if suffix in (".dat", ".bmrt", ".bin", ".raw"):
+        return read_raw(path, specs)
+    raise UsageError(f"'{path}' is no tensor file that can be told by its name; expected .npz .npy .txt .json .dat .bmrt .bin .raw")
+
+
+def read_folder(path):
+    manifest = path / "manifest.json"
+    if manifest.exists():
+        return read_dump(path, json.loads(manifest.read_text(encoding="utf-8")))
+    tensors = {}
+    for file in sorted(path.iterdir()):
+        if file.suffix in (".npy", ".txt", ".npz"):
+            for name, array in read_tensors(file).items():
+                tensors[name or file.stem] = array
+        elif file.suffix in (".dat", ".bmrt") and file.with_suffix(".json").exists():
+            tensors.update(read_raw(file, ()))
+    if not tensors:
+        raise UsageError(f"folder '{path}' holds no tensors")
+    return tensors
+
+
+def read_dump(path, manifest):
+    tensors = {}
+    for direction in ("out", "in"):
+        for entry in manifest["files"]:
+            name = entry["blob"]
+            if entry["direction"] != direction or entry["constant"] or not isinstance(name, str) or name in tensors or not entry["file"]:
+                continue
+            file = path / pathlib.Path(entry["file"]).name
+            dtype, shape = NUMPY.get(entry["dtype"]), entry["shape"]
+            if file.suffix == ".npy":
+                tensors[name] = load_array(file, file)
+            elif file.suffix == ".raw" and dtype:
+                tensors[name] = np.fromfile(file, dtype=dtype).reshape(shape)
+            elif file.suffix == ".txt" and dtype:
+                tensors[name] = np.array(file.read_text().split(), dtype=np.float64).astype(dtype).reshape(shape)
+            else:
+                raise UsageError(f"'{file}' ({entry['dtype']}) is not read here; dump with DUMP_BLOB_FORMAT=npy")
+    return tensors
+
+
+def read_tnn_text(path):
+    lines = path.read_text(encoding="utf-8").split("\n")
+    head = lines[1].split() if len(lines) > 1 else []
+    if len(lines[0].split()) != 1 or len(head) < 3:  # a dumped blob: plain values
+        return {"": np.array(" ".join(lines).split(), dtype=np.float32)}
+    tensors, at = {}, 1
+    for _ in range(int(lines[0])):
+        name, rank, *rest = lines[at].split()
+        dims, dtype = [int(d) for d in rest[:int(rank)]], TNN_DTYPES[int(rest[int(rank)]) if len(rest) > int(rank) else 0]
+        count = int(np.prod(dims))
+        tensors[name] = np.array(lines[at + 1:at + 1 + count], dtype=np.float64).astype(dtype).reshape(dims)
+        at += 1 + count
+    return tensors
+
+
+def read_raw(path, specs):
+    beside = path.with_suffix(".json")
+    if not specs and beside.exists():
+        tensors = json.loads(beside.read_text(encoding="utf-8"))["tensors"]
+        specs = [(t["name"], NUMPY[t["dtype"]], t["shape"]) for t in tensors]
+    if not specs:
+        raise UsageError(f"'{path}' holds nothing but values: say what they are with --tensors NAME=1,3,224,224")
+    data, offset, tensors = path.read_bytes(), 0, {}
+    for name, dtype, shape in specs:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        if offset + size > len(data):
+            raise UsageError(f"raw file '{path}' has {len(data)} bytes and ends inside tensor '{name}'")
+        tensors[name] = np.frombuffer(data[offset:offset + size], dtype=dtype).reshape(shape)
+        offset += size
+    if offset != len(data):
+        raise UsageError(f"raw file '{path}' has {len(data)} bytes, but its tensors take {offset}")
+    return tensors
+
+
+def read_polygraphy(path):
+    tensors = {}
+
+    def walk(node, name):
+        if isinstance(node, list):
+            for item in node:
+                walk(item, name)
+        elif isinstance(node, dict):
+            if isinstance(node.get("array"), str):
+                if name not in tensors:  # later runs and iterations are passed over
+                    tensors[name] = load_array(io.BytesIO(base64.b64decode(node["array"])), f"{path}#{name}")
+            else:
+                for key, value in node.items():
+                    walk(value, name if key == "values" else key)
+
+    try:
+        walk(json.loads(path.read_text(encoding="utf-8")), "")
+    except ValueError as error:
+        raise UsageError(f"'{path}' cannot be read: {error}") from error
+    if not tensors:
+        raise UsageError(f"'{path}' holds no tensor; expected what Polygraphy's --save-outputs or --save-inputs writes")
+    return tensors

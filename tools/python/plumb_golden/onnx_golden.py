@@ -1,0 +1,143 @@
+"""Every node output of an ONNX model, as ONNX Runtime computes it.
+
+Optimisations are off, so the tensors are what the graph says; --optimized saves ONNX Runtime's own optimised graph and runs
+that one instead, fused tensors gone. One thread: two change bits.
+"""
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+
+from . import inputs as network_inputs
+from .folder import Folder, UsageError, seed_everything
+
+INSTALL = "pip install onnx onnxruntime"
+TYPES = {
+    "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int8)": "int8",
+    "tensor(uint8)": "uint8", "tensor(int16)": "int16", "tensor(uint16)": "uint16", "tensor(int32)": "int32",
+    "tensor(uint32)": "uint32", "tensor(int64)": "int64", "tensor(bool)": "bool",
+}
+
+
+def load_frameworks():
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError as error:
+        raise UsageError(f"ONNX Runtime is not installed ({error}); {INSTALL}") from error
+    return onnx, onnxruntime
+
+
+def session(onnxruntime, path, optimized, save_as=None):
+    options = onnxruntime.SessionOptions()
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    if save_as is not None:
+        options.optimized_model_filepath = str(save_as)
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's own classes derive from Exception only
+        raise UsageError(f"ONNX Runtime cannot load '{path}': {str(error).strip()}") from error
+
+
+def expose_all(onnx, source, target):
+    """Writes source with every node output among the graph's outputs; returns [(node index, node, slot, tensor)]."""
+    model = onnx.load(str(source), load_external_data=False)
+    have, places = {o.name for o in model.graph.output}, []
+    for index, node in enumerate(model.graph.node):
+        for slot, name in enumerate(node.output):
+            if not name:
+                continue
+            places.append((index, node, slot, name))
+            if name not in have:
+                model.graph.output.add().name = name
+                have.add(name)
+    onnx.save(model, str(target))
+    return places
+
+
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False):
+    """Writes the dump folder; returns the Folder."""
+    onnx, onnxruntime = load_frameworks()
+    determinism = seed_everything(seed)
+    model = pathlib.Path(model)
+    if not model.exists():
+        raise UsageError(f"there is no file '{model}'")
+    version = f"onnxruntime {onnxruntime.__version__}"
+    out = Folder(folder, framework="onnxruntime", model=model, device=version + (", optimised graph" if optimized else ", unoptimised"),
+                 source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
+                         "threads": 1, "determinism": determinism})
+    # Locations of external weights are relative to the model's folder, so the copies must lie in it.
+    with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work:
+        work = pathlib.Path(work)
+        source = model
+        if optimized:
+            source = work / "optimized.onnx"
+            session(onnxruntime, model, True, save_as=source)
+        exposed = sibling(source if not optimized else model, work)
+        try:
+            places = expose_all(onnx, source, exposed)
+            ort = session(onnxruntime, exposed, False)
+        finally:
+            exposed.unlink(missing_ok=True)
+    feeds = make_inputs(ort, input_files, shapes or {}, specs, seed, value_range)
+    write_inputs(out, feeds, places)
+    write_outputs(out, ort, feeds, places)
+    out.finish()
+    return out
+
+
+def writable(folder):
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def sibling(model, work):
+    if os.access(model.parent, os.W_OK):
+        return model.parent / f".plumb_golden_{os.getpid()}.onnx"
+    return work / "exposed.onnx"
+
+
+def make_inputs(ort, files, shapes, specs, seed, value_range):
+    names = [i.name for i in ort.get_inputs()]
+    feeds = network_inputs.from_files(files, names, specs)
+    rng = np.random.default_rng(seed)
+    for info in ort.get_inputs():
+        dtype = TYPES.get(info.type)
+        if dtype is None:
+            raise UsageError(f"input '{info.name}' is a {info.type}, which cannot be given from here")
+        if info.name in feeds:
+            feeds[info.name] = feeds[info.name].astype(dtype, copy=False)
+        elif files:
+            raise UsageError(f"input '{info.name}' is in none of the files given with --input")
+        else:
+            shape = shapes.get(info.name, info.shape)
+            feeds[info.name] = network_inputs.generated(info.name, dtype, shape, rng, *value_range)
+    return feeds
+
+
+def write_inputs(out, feeds, places):
+    for name, array in feeds.items():
+        reader = next(((i, node) for i, node, _, _ in places if name in node.input), None)
+        layer = (reader[1].name or reader[1].output[0]) if reader else name
+        out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True)
+
+
+def write_outputs(out, ort, feeds, places):
+    names = [name for _, _, _, name in places]
+    try:
+        values = ort.run(names, feeds)
+    except Exception as error:
+        raise UsageError(f"ONNX Runtime cannot run the model: {str(error).strip()}") from error
+    for (index, node, slot, name), value in zip(places, values):
+        if not isinstance(value, np.ndarray):
+            out.notes.append(f"'{name}' is no tensor ({type(value).__name__})")
+            continue
+        if any(a.HasField("g") or a.graphs for a in node.attribute):
+            out.notes.append(f"tensors inside the body of '{node.name or name}' ({node.op_type}) are not seen")
+        if str(value.dtype) not in TYPES.values():
+            out.notes.append(f"'{name}' has the dtype {value.dtype}")
+            continue
+        out.add(name, value, layer=node.name or name, kind=node.op_type, index=index, slot=slot)
