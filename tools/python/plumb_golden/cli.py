@@ -27,7 +27,8 @@ def make_parser():
     commands = parser.add_subparsers(dest="command", required=True)
     onnx = commands.add_parser("onnx", help="an .onnx in ONNX Runtime")
     onnx.add_argument("model")
-    onnx.add_argument("--optimized", action="store_true", help="run ONNX Runtime's optimised graph: what it really computes")
+    onnx.add_argument("--optimized", nargs="?", const="all", default=False, choices=["basic", "extended", "all"],
+                      help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really computes")
     add_common(onnx, "plumb_golden")
     return parser
 

@@ -12,6 +12,7 @@ import numpy as np
 from . import inputs as network_inputs
 from .folder import Folder, UsageError, seed_everything
 
+LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 INSTALL = "pip install onnx onnxruntime"
 TYPES = {
     "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int8)": "int8",
@@ -31,8 +32,7 @@ def load_frameworks():
 
 def session(onnxruntime, path, optimized, save_as=None):
     options = onnxruntime.SessionOptions()
-    level = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[optimized])
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     if save_as is not None:
@@ -60,14 +60,14 @@ def expose_all(onnx, source, target):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False):
-    """Writes the dump folder; returns the Folder."""
+    """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs)."""
     onnx, onnxruntime = load_frameworks()
     determinism = seed_everything(seed)
     model = pathlib.Path(model)
     if not model.exists():
         raise UsageError(f"there is no file '{model}'")
     version = f"onnxruntime {onnxruntime.__version__}"
-    out = Folder(folder, framework="onnxruntime", model=model, device=version + (", optimised graph" if optimized else ", unoptimised"),
+    out = Folder(folder, framework="onnxruntime", model=model, device=version + (f", optimised graph ({optimized})" if optimized else ", unoptimised"),
                  source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
                          "threads": 1, "determinism": determinism})
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
@@ -76,7 +76,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         source = model
         if optimized:
             source = work / "optimized.onnx"
-            session(onnxruntime, model, True, save_as=source)
+            session(onnxruntime, model, optimized, save_as=source)
         exposed = sibling(source if not optimized else model, work)
         try:
             places = expose_all(onnx, source, exposed)
