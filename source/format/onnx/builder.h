@@ -52,6 +52,7 @@ class Builder {
 
   // The layers of one node lie between two marks.
   void BeginNode(const std::string& node_name) { node_name_ = node_name; }
+  const std::string& node_name() const { return node_name_; }
   size_t NumLayers() const { return layers_.size(); }
 
   Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);

@@ -98,7 +98,9 @@ Status MapPRelu(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
   const Shape& s = c.ShapeOf(1);
   const bool one = s.NumElements() == 1;
-  const bool per_channel = x.rank() >= 2 && s.NumElements() == x[1] && s.rank() == x.rank() - 1 && s[0] == x[1];
+  // A plain list of slopes is per channel in old files (opset 6), and where it does not broadcast.
+  const bool list = s.rank() == 1 && !BroadcastShapes(x, s).ok();
+  const bool per_channel = x.rank() >= 2 && s.NumElements() == x[1] && s[0] == x[1] && (list || s.rank() == x.rank() - 1);
   if (slope != nullptr && IsFloat(slope->dtype()) && s.rank() <= x.rank() && (one || per_channel)) {
     auto param = std::make_shared<PReLUParam>();
     param->channel_shared = one ? 1 : 0;

@@ -27,7 +27,8 @@ Status FindCuts(const NodeContext& c, const std::vector<int64_t>& spatial, Windo
     }
     const int64_t out = wanted.empty() ? spatial[i] * w->stride[i] : wanted[wanted.size() - rank + i];
     const int64_t total = full - out;
-    const int64_t begin = w->auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    // A result that is larger than everything the input reaches grows at the end.
+    const int64_t begin = total < 0 ? 0 : w->auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
     w->begin[i] = static_cast<int>(begin);
     w->end[i] = static_cast<int>(total - begin - extra[i]);
   }

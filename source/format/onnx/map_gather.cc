@@ -29,4 +29,13 @@ Status MapGatherND(NodeContext& c) {
   return c.EmitOutput(OpKind::kGatherND, param, {c.In(0), c.In(1)});
 }
 
+// GatherND with each element's own position in front of and behind the axis.
+Status MapGatherElements(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", 0)), c.Rank(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value indices, c.CastTo(c.In(1), DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.TakeElements(c.In(0), indices, axis));
+  c.Set(0, y, c.In(0).type);
+  return Status::Ok();
+}
+
 }  // namespace plumb::onnx

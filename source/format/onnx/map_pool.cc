@@ -53,10 +53,17 @@ Status Run(NodeContext& c, Pool pool) {
   if (x.rank() != 3 && x.rank() != 4) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   Value in = c.In(0);
+  const bool narrow = IsNarrowInteger(in.type) && in.type != kTypeUint32;  // exact in f32
+  if (narrow) {
+    PLUMB_ASSIGN_OR_RETURN(in, c.CastTo(in, DType::kF32));
+  }
   if (x.rank() == 3) {
     PLUMB_ASSIGN_OR_RETURN(in, AddHeight(c, in, &w));
   }
   PLUMB_ASSIGN_OR_RETURN(Value y, pool(in, w));
+  if (narrow) {
+    PLUMB_ASSIGN_OR_RETURN(y, c.CastTo(y, DType::kI64));
+  }
   if (x.rank() == 3) {
     PLUMB_ASSIGN_OR_RETURN(y, DropHeight(c, y));
   }

@@ -4,9 +4,11 @@
 
 #include "op/binary.h"
 #include "op/cast.h"
+#include "op/concat.h"
 #include "op/permute.h"
 #include "op/reshape.h"
 #include "op/squeeze.h"
+#include "op/strided_slice.h"
 
 namespace plumb::onnx {
 
@@ -169,6 +171,72 @@ Result<Value> NodeContext::Wrap(const Value& value, int type) {
 Result<Value> NodeContext::Binary(OpKind kind, const Value& a, const Value& b) {
   PLUMB_ASSIGN_OR_RETURN(Value y, Emit(kind, nullptr, {a, b}));
   PLUMB_ASSIGN_OR_RETURN(y, Wrap(y, a.type));
+  return y;
+}
+
+Result<Value> NodeContext::Cut(const Value& value, int axis, int64_t begin, int64_t end, bool squeeze) {
+  auto cut = std::make_shared<StridedSliceV2Param>();
+  cut->begins = {static_cast<int>(begin)};
+  cut->ends = {static_cast<int>(end)};
+  cut->axes = {axis};
+  cut->strides = {1};
+  PLUMB_ASSIGN_OR_RETURN(Value part, Emit(OpKind::kStridedSliceV2, cut, {value}));
+  if (squeeze) {
+    auto drop = std::make_shared<SqueezeParam>();
+    drop->axes = {axis};
+    PLUMB_ASSIGN_OR_RETURN(part, Emit(OpKind::kSqueeze, drop, {part}));
+  }
+  part.type = value.type;
+  return part;
+}
+
+Result<Value> NodeContext::Unsqueeze(const Value& value, int axis) {
+  auto param = std::make_shared<SqueezeParam>();
+  param->axes = {axis};
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(OpKind::kUnsqueeze, param, {value}));
+  y.type = value.type;
+  return y;
+}
+
+Result<Value> NodeContext::Join(const std::vector<Value>& parts, int axis) {
+  if (parts.size() == 1) return parts[0];
+  auto param = std::make_shared<ConcatParam>();
+  param->axis = axis;
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(OpKind::kConcat, param, parts));
+  y.type = parts[0].type;
+  return y;
+}
+
+Result<Value> NodeContext::Select(const Value& condition, const Value& yes, const Value& no) {
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(OpKind::kWhere, nullptr, {yes, no, condition}));
+  y.type = yes.type;
+  return y;
+}
+
+Result<Value> NodeContext::Positions(const Shape& shape, int axis) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kI64, shape));
+  const int64_t inner = shape.CountFrom(axis + 1);
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) tensor.data<int64_t>()[i] = i / inner % shape[axis];
+  return Const(tensor);
+}
+
+Result<Value> NodeContext::TakeElements(const Value& data, const Value& indices, int axis) {
+  const Shape shape = ShapeOf(indices);
+  if (shape.rank() != ShapeOf(data).rank()) {
+    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + ShapeOf(data).ToString());
+  }
+  std::vector<Value> coordinates;  // index vectors for GatherND: each element's own position but for the axis
+  for (int i = 0; i < shape.rank(); ++i) {
+    Value part = indices;
+    if (i != axis) {
+      PLUMB_ASSIGN_OR_RETURN(part, Positions(shape, i));
+    }
+    PLUMB_ASSIGN_OR_RETURN(part, Unsqueeze(part, shape.rank()));
+    coordinates.push_back(part);
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value vectors, Join(coordinates, shape.rank()));
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(OpKind::kGatherND, nullptr, {data, vectors}));
+  y.type = data.type;
   return y;
 }
 

@@ -76,6 +76,15 @@ class NodeContext {
   // Wraps carried integers around to the range of a narrow type.
   Result<Value> Wrap(const Value& value, int type);
   Result<Value> Binary(OpKind kind, const Value& a, const Value& b);
+  // Elements [begin, end) along an axis, the dim of 1 dropped when `squeeze`.
+  Result<Value> Cut(const Value& value, int axis, int64_t begin, int64_t end, bool squeeze = false);
+  Result<Value> Unsqueeze(const Value& value, int axis);
+  Result<Value> Join(const std::vector<Value>& parts, int axis);
+  Result<Value> Select(const Value& condition, const Value& yes, const Value& no);
+  // i64 of that shape: each element's own position along the axis.
+  Result<Value> Positions(const Shape& shape, int axis);
+  // y[i] = data[.. index[i] ..] along the axis, as GatherElements. REQUIRES: indices are i64.
+  Result<Value> TakeElements(const Value& data, const Value& indices, int axis);
 
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::set<std::string>& needed_inputs() const { return needed_; }
