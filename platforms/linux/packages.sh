@@ -9,10 +9,12 @@ build_packages=(
   libprotobuf-dev libonnx-dev
   libcli11-dev nlohmann-json3-dev libstb-dev libxxhash-dev
   libgtest-dev libbenchmark-dev
+  libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU
 )
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy
-# reads our .npy files. libonnx-testdata has the ONNX backend tests.
-test_packages=(clang libclang-rt-14-dev valgrind python3-numpy libonnx-testdata)
+# reads our .npy files, libonnx-testdata has the ONNX backend tests. The validation layers watch what device VULKAN asks
+# of its driver.
+test_packages=(clang libclang-rt-14-dev valgrind python3-numpy libonnx-testdata vulkan-validationlayers)
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
 install_missing() {

@@ -4,6 +4,9 @@
 #include "device/naive/naive_op.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
+#ifdef PLUMB_DEVICE_VULKAN
+#include "device/vulkan/vulkan_device.h"
+#endif
 #ifdef PLUMB_DEVICE_X86
 #include "device/x86/x86_device.h"
 #endif
@@ -18,6 +21,9 @@ struct Row {
 };
 
 Result<std::unique_ptr<Device>> CreateNaive() { return CreateNaiveDevice(); }
+#ifdef PLUMB_DEVICE_VULKAN
+Result<std::unique_ptr<Device>> CreateVulkan() { return CreateVulkanDevice(); }
+#endif
 
 constexpr const char* kLater = "not part of this version of Plumb";
 
@@ -30,7 +36,11 @@ const Row kRows[] = {
 #endif
     {"ARM", nullptr, kLater},
     {"OPENCL", nullptr, kLater},
-    {"VULKAN", nullptr, kLater},
+#ifdef PLUMB_DEVICE_VULKAN
+    {"VULKAN", CreateVulkan, ""},
+#else
+    {"VULKAN", nullptr, "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON"},
+#endif
 };
 
 }  // namespace

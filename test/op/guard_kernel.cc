@@ -74,7 +74,9 @@ class GuardKernel : public Kernel {
       guarded_outputs.push_back(copy.tensor());
       out.push_back(std::move(copy));
     }
+    PLUMB_RETURN_IF_ERROR(device_->Finish());
     PLUMB_RETURN_IF_ERROR(kernel_->Run(guarded_inputs, guarded_outputs));
+    PLUMB_RETURN_IF_ERROR(device_->Finish());
     for (size_t i = 0; i < in.size(); ++i) {
       PLUMB_RETURN_IF_ERROR(in[i].CheckZones("input " + std::to_string(i)));
       if (std::memcmp(in[i].bytes(), inputs[i].host<unsigned char>(), inputs[i].bytes()) != 0) {

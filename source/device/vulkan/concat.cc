@@ -1,0 +1,65 @@
+// Concat in plain order: one copy per input, none for inputs that are computed in their place.
+#include "op/concat.h"
+
+#include "device/vulkan/copy.h"
+#include "device/vulkan/memory.h"
+
+namespace plumb::vulkan {
+namespace {
+
+// The element of the output at which each input begins, and how many elements one step of the outer dims has.
+struct Parts {
+  int64_t outer = 1, row = 1;
+  std::vector<int64_t> offsets, lengths;
+};
+
+Result<Parts> PartsOf(const KernelSpec& spec) {
+  const Shape& out = spec.outputs[0].shape;
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(spec.layer()).axis, out.rank()));
+  Parts parts;
+  parts.outer = out.Count(0, axis);
+  parts.row = out.CountFrom(axis);
+  int64_t offset = 0;
+  for (const BlobInfo& in : spec.inputs) {
+    parts.offsets.push_back(offset);
+    parts.lengths.push_back(in.shape.CountFrom(axis));
+    offset += parts.lengths.back();
+  }
+  return parts;
+}
+
+Status Supports(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+  PLUMB_RETURN_IF_ERROR(RequireDType(spec, spec.outputs[0].dtype));
+  return PartsOf(spec).status();
+}
+
+Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  choice->inputs.assign(arriving.size(), PlainLayout());
+  choice->outputs = {PlainLayout()};
+  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec));
+  for (size_t i = 0; i < parts.offsets.size() && parts.outer == 1; ++i) {
+    const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(spec.outputs[0].dtype);
+    if (offset % kBufferAlign == 0) choice->shares.push_back({ShareWish::kPart, 0, static_cast<int>(i), offset});
+  }
+  return Status::Ok();
+}
+
+Status Build(Builder* b) {
+  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(b->spec));
+  const DType dtype = b->outputs[0].dtype;
+  for (size_t i = 0; i < b->inputs.size(); ++i) {
+    const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(dtype);
+    if (parts.lengths[i] == 0 || (parts.outer == 1 && SameMemory(b->outputs[0], b->inputs[i], offset))) continue;
+    const Walk walk{{parts.outer, parts.lengths[i]}, {{parts.lengths[i], 1}, {parts.row, 1}}};
+    b->launches.push_back(
+        CopySpec(dtype, Argument::Output(0), Argument::Input(static_cast<int>(i)), walk, 0, parts.offsets[i]));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+const KernelFunctions kernel_concat = {Supports, Build, Layouts};
+
+}  // namespace plumb::vulkan

@@ -1,0 +1,80 @@
+// Launch: one dispatch of a shader over the tensors of a layer. What kernels are made of; no Vulkan type is seen here.
+#ifndef PLUMB_DEVICE_VULKAN_LAUNCH_H_
+#define PLUMB_DEVICE_VULKAN_LAUNCH_H_
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/kernel.h"
+
+namespace plumb::vulkan {
+
+class Context;
+
+constexpr uint32_t kPushBytes = 128;  // what every driver allows
+constexpr uint32_t kGroup = 64;       // invocations of a workgroup in shaders that walk a range (include/common.glslh)
+
+// A buffer as a shader sees it.
+struct Argument {
+  enum From { kOutput, kInput, kOwn };
+  enum View { kStorage, kTexelsF32x4 };  // storage buffer; samplerBuffer of vec4
+  From from = kInput;
+  int index = 0;                 // of the layer's outputs or inputs
+  std::shared_ptr<Buffer> own;   // kOwn: a constant or workspace of the kernel
+  View view = kStorage;
+
+  static Argument Output(int i, View view = kStorage) { return {kOutput, i, nullptr, view}; }
+  static Argument Input(int i, View view = kStorage) { return {kInput, i, nullptr, view}; }
+  static Argument Own(std::shared_ptr<Buffer> buffer, View view = kStorage) { return {kOwn, 0, std::move(buffer), view}; }
+};
+
+// Push constants, word by word.
+class Words {
+ public:
+  Words& Int(int64_t value) {
+    words_.push_back(static_cast<uint32_t>(value));
+    return *this;
+  }
+  Words& Float(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    words_.push_back(bits);
+    return *this;
+  }
+  // `count` words: the values, then zeros.
+  Words& Ints(const std::vector<int64_t>& values, size_t count) {
+    for (size_t i = 0; i < count; ++i) Int(i < values.size() ? values[i] : 0);
+    return *this;
+  }
+  const std::vector<uint32_t>& words() const { return words_; }
+
+ private:
+  std::vector<uint32_t> words_;
+};
+
+struct LaunchSpec {
+  std::string shader;                // a name of shader_list.def
+  std::vector<uint32_t> constants;   // specialization constants 0, 1, ...
+  std::vector<Argument> arguments;   // binding order: outputs, inputs, constants
+  Words push;
+  uint32_t groups[3] = {1, 1, 1};
+
+  // One invocation for each of `count` elements.
+  void Over(int64_t count);
+};
+
+class Launch {
+ public:
+  // NotSupported when an argument is larger than the adapter binds.
+  static Result<std::unique_ptr<Launch>> Create(std::shared_ptr<Context> context, LaunchSpec spec);
+  virtual ~Launch() = default;
+  // Binds the tensors; a later Run with the same ones only enqueues.
+  virtual Status Bind(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) = 0;
+  virtual Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) = 0;
+};
+
+}  // namespace plumb::vulkan
+
+#endif  // PLUMB_DEVICE_VULKAN_LAUNCH_H_

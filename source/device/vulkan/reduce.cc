@@ -1,0 +1,77 @@
+// Reductions over any axes: reduce.comp. The dims that stay come first, then those that are reduced.
+#include "op/reduce.h"
+
+#include "device/vulkan/kernel_list.h"
+#include "device/vulkan/walk.h"
+
+namespace plumb::vulkan {
+namespace {
+
+constexpr size_t kMaxRank = 9;
+
+// In the order of the shader's numbers.
+const OpKind kOps[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,
+                       OpKind::kReduceProd, OpKind::kReduceL1,  OpKind::kReduceL2,        OpKind::kReduceSumSquare,
+                       OpKind::kReduceLogSum, OpKind::kReduceLogSumExp};
+
+struct Dims {
+  Walk kept, reduced;
+};
+
+Result<Dims> DimsOf(const KernelSpec& spec) {
+  const Shape& shape = spec.inputs[0].shape;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(ParamOf<ReduceParam>(spec.layer()), shape.rank()));
+  Dims dims;
+  dims.kept.strides.resize(1);
+  dims.reduced.strides.resize(1);
+  for (int d = 0; d < shape.rank(); ++d) {
+    Walk& walk = reduced[static_cast<size_t>(d)] ? dims.reduced : dims.kept;
+    walk.dims.push_back(shape[d]);
+    walk.strides[0].push_back(shape.CountFrom(d + 1));
+  }
+  Simplify(&dims.kept);
+  Simplify(&dims.reduced);
+  if (dims.kept.rank() + dims.reduced.rank() > kMaxRank) return Status::NotSupported("walks more than 9 dims");
+  return dims;
+}
+
+Status Supports(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+  PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+  return DimsOf(spec).status();
+}
+
+Status SupportsWhole(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+  PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
+  return DimsOf(spec).status();
+}
+
+Status Build(Builder* b) {
+  PLUMB_ASSIGN_OR_RETURN(Dims dims, DimsOf(b->spec));
+  const auto kept = static_cast<uint32_t>(dims.kept.rank()), reduced = static_cast<uint32_t>(dims.reduced.rank());
+  uint32_t op = 0;
+  while (b->layer().kind != kOps[op]) ++op;
+  LaunchSpec launch;
+  launch.shader = "reduce" + DTypeSuffix(b->inputs[0].dtype);
+  launch.constants = {op, kept, kept + reduced};
+  launch.arguments = {Argument::Output(0), Argument::Input(0)};
+  const int64_t count = b->outputs[0].shape.NumElements();
+  int64_t terms = 1;
+  for (const int64_t dim : dims.reduced.dims) terms *= dim;
+  launch.push.Int(count).Int(terms);
+  dims.kept.dims.insert(dims.kept.dims.end(), dims.reduced.dims.begin(), dims.reduced.dims.end());
+  auto& strides = dims.kept.strides[0];
+  strides.insert(strides.end(), dims.reduced.strides[0].begin(), dims.reduced.strides[0].end());
+  launch.push.Ints(dims.kept.dims, kMaxRank).Ints(strides, kMaxRank);
+  launch.Over(count);
+  b->launches.push_back(std::move(launch));
+  return Status::Ok();
+}
+
+}  // namespace
+
+const KernelFunctions kernel_reduce = {Supports, Build};
+const KernelFunctions kernel_reduce_int = {SupportsWhole, Build};
+
+}  // namespace plumb::vulkan

@@ -1,0 +1,19 @@
+#version 450
+// NC4HW4 to NCHW (channel4_layout.h): one invocation spreads the four channels of a pixel.
+#extension GL_GOOGLE_include_directive : require
+#include "common.glslh"
+
+layout(std430, binding = 0) writeonly buffer Dst { float dst[]; };
+layout(std430, binding = 1) readonly buffer Src { vec4 src[]; };
+layout(push_constant) uniform Params { uint count, channels, pixels, quads; };
+
+void main() {
+  const uint i = LinearId();
+  if (i >= count) return;
+  const uint p = i % pixels, q = i / pixels % quads, n = i / (pixels * quads);
+  const uint to = (n * channels + q * 4) * pixels + p;
+  const vec4 v = src[i];
+  for (int lane = 0; lane < 4; ++lane) {
+    if (q * 4 + lane < channels) dst[to + lane * pixels] = v[lane];
+  }
+}

@@ -1,0 +1,114 @@
+#include "device/vulkan/vulkan_device.h"
+
+#include <cstring>
+
+#include "device/vulkan/channel4_layout.h"
+#include "device/vulkan/context.h"
+#include "device/vulkan/kernel_list.h"
+#include "device/vulkan/memory.h"
+#include "device/vulkan/queue.h"
+
+namespace plumb {
+namespace vulkan {
+
+VulkanDevice::VulkanDevice(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+VulkanDevice::~VulkanDevice() = default;
+
+std::string VulkanDevice::Description() const { return context_->adapter().description; }
+const std::vector<KernelRow>& VulkanDevice::kernels() const { return KernelList(); }
+bool VulkanDevice::Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const {
+  return MayFuse(group, next, blobs);
+}
+uint64_t VulkanDevice::submissions() const { return context_->queue().submissions(); }
+
+Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(size_t bytes) {
+  PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<VulkanBuffer> buffer, context_->memory().Allocate(bytes));
+  return std::shared_ptr<Buffer>(std::move(buffer));
+}
+
+Status VulkanDevice::Begin() {
+  context_->queue().Drop();
+  return Status::Ok();
+}
+Status VulkanDevice::Finish() { return context_->queue().Flush(); }
+
+Status VulkanDevice::Write(const void* data, size_t bytes, const Buffer& buffer, size_t offset) {
+  PLUMB_RETURN_IF_ERROR(Finish());
+  if (bytes == 0) return Status::Ok();
+  auto& to = static_cast<VulkanBuffer&>(const_cast<Buffer&>(buffer));
+  if (to.host() != nullptr) {
+    std::memcpy(static_cast<char*>(to.host()) + offset, data, bytes);
+    return Status::Ok();
+  }
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanBuffer> staging, context_->memory().AllocateStaging(bytes));
+  std::memcpy(staging->host(), data, bytes);
+  return context_->queue().Copy(staging->handle(), staging->offset(), to.handle(), to.offset() + offset, bytes);
+}
+
+Status VulkanDevice::Read(const Buffer& buffer, size_t offset, size_t bytes, void* data) {
+  PLUMB_RETURN_IF_ERROR(Finish());
+  if (bytes == 0) return Status::Ok();
+  auto& from = static_cast<VulkanBuffer&>(const_cast<Buffer&>(buffer));
+  if (from.host() != nullptr) {
+    std::memcpy(data, static_cast<char*>(from.host()) + offset, bytes);
+    return Status::Ok();
+  }
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanBuffer> staging, context_->memory().AllocateStaging(bytes));
+  PLUMB_RETURN_IF_ERROR(
+      context_->queue().Copy(from.handle(), from.offset() + offset, staging->handle(), staging->offset(), bytes));
+  std::memcpy(data, staging->host(), bytes);
+  return Status::Ok();
+}
+
+Status VulkanDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
+  if (!IsChannel4(dst.layout)) return Write(src.raw(), src.bytes(), *dst.buffer, dst.offset);
+  std::vector<float> packed(dst.bytes() / sizeof(float));
+  PackChannel4(dst.shape, src.data<float>(), packed.data());
+  return Write(packed.data(), dst.bytes(), *dst.buffer, dst.offset);
+}
+
+Result<Tensor> VulkanDevice::Download(const DeviceTensor& src) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(src.dtype, src.shape));
+  if (!IsChannel4(src.layout)) {
+    PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, tensor.bytes(), tensor.raw()));
+    return tensor;
+  }
+  std::vector<float> packed(src.bytes() / sizeof(float));
+  PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, src.bytes(), packed.data()));
+  UnpackChannel4(src.shape, packed.data(), tensor.data<float>());
+  return tensor;
+}
+
+Result<Launch*> VulkanDevice::ReorderLaunch(const DeviceTensor& src, const DeviceTensor& dst) {
+  constexpr size_t kMaxReorders = 4096;
+  const auto& from = static_cast<const VulkanBuffer&>(*src.buffer);
+  const auto& to = static_cast<const VulkanBuffer&>(*dst.buffer);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ReorderKey key(from.id(), src.offset, to.id(), dst.offset, src.layout->Name() + dst.layout->Name() + src.shape.ToString());
+  const auto it = reorders_.find(key);
+  if (it != reorders_.end()) return it->second.get();
+  if (reorders_.size() >= kMaxReorders) {
+    PLUMB_RETURN_IF_ERROR(Finish());
+    reorders_.clear();
+  }
+  PLUMB_ASSIGN_OR_RETURN(LaunchSpec spec, ReorderSpec(src, dst));
+  PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Launch> launch, Launch::Create(context_, std::move(spec)));
+  return (reorders_[key] = std::move(launch)).get();
+}
+
+Status VulkanDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
+  if (src.shape.NumElements() == 0) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(Launch * launch, ReorderLaunch(src, dst));
+  return launch->Run({src}, {dst});
+}
+
+}  // namespace vulkan
+
+Result<std::unique_ptr<Device>> CreateVulkanDevice(int index) {
+  PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Context> context, vulkan::Context::Open(index));
+  return std::unique_ptr<Device>(std::make_unique<vulkan::VulkanDevice>(std::move(context)));
+}
+
+Result<std::vector<std::string>> ListVulkanAdapters() { return vulkan::Context::Adapters(); }
+
+}  // namespace plumb
