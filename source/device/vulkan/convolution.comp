@@ -46,13 +46,18 @@ void main() {
   const int taps = kernel_h * kernel_w;
   const int in_step = kTransposed != 0 ? out_per_group * taps : taps;
   const int first = kTransposed != 0 ? (group * in_per_group * out_per_group + c % out_per_group) * taps : c * in_per_group * taps;
-  float sum = 0.0;
+  precise float sum = 0.0, lost = 0.0;
   for (int k = 0; k < taps; ++k) {
     const int ph = Position(h, k / kernel_w, stride_h, dilation_h, pad_top, in_h);
     const int pw = Position(w, k % kernel_w, stride_w, dilation_w, pad_left, in_w);
     if (ph < 0 || pw < 0) continue;
     const int from = (n * groups + group) * in_per_group * in_h * in_w + ph * in_w + pw;
-    for (int q = 0; q < in_per_group; ++q) sum = fma(weight[first + q * in_step + k], x[from + q * in_h * in_w], sum);
+    for (int q = 0; q < in_per_group; ++q) {  // compensated (Kahan)
+      precise float term = weight[first + q * in_step + k] * x[from + q * in_h * in_w] - lost;
+      precise float next = sum + term;
+      lost = IsFinite(next) ? (next - sum) - term : 0.0;
+      sum = next;
+    }
   }
   precise float result = sum + bias[c];
   if (kAddend != 0) result += addend[i];
