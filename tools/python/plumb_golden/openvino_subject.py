@@ -1,0 +1,79 @@
+"""Every tensor of an ONNX model (or OpenVINO's own .xml), as OpenVINO computes it on the CPU.
+
+Every operator's output is made an output of the network, under its ONNX name; OpenVINO then does not fuse across it, so
+what is dumped are its kernels without those fusions. Arithmetic is held to f32: the default is bf16 where the CPU has it.
+"""
+import pathlib
+
+import numpy as np
+
+from . import inputs as network_inputs
+from .folder import Folder, UsageError, seed_everything
+
+
+def load_framework():
+    try:
+        import openvino
+    except ImportError as error:
+        raise UsageError(f"OpenVINO is not installed ({error}); pip install openvino") from error
+    return openvino
+
+
+def static_shape(port, shapes):
+    """The port's shape, with --shape in place of what is dynamic."""
+    name = port.get_any_name()
+    if name in shapes:
+        return shapes[name]
+    return [d.get_length() if d.is_static else -1 for d in port.get_partial_shape()]
+
+
+def expose_all(model):
+    """Makes every operator's output an output; returns {tensor name: operator}."""
+    have = {name for port in model.outputs for name in port.get_names()}
+    places, wanted = {}, []
+    for operator in model.get_ordered_ops():
+        if operator.get_type_name() in ("Constant", "Parameter", "Result"):
+            continue
+        for port in operator.outputs():
+            names = port.get_names()
+            places.update({name: operator for name in names})
+            if names and not names & have:
+                wanted.append(port)
+    for port in wanted:
+        model.add_outputs(port)
+    return places
+
+
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0)):
+    """Writes the dump folder; returns the Folder."""
+    openvino = load_framework()
+    determinism = seed_everything(seed)
+    if not pathlib.Path(model).exists():
+        raise UsageError(f"there is no file '{model}'")
+    try:
+        network = openvino.Core().read_model(str(model))
+    except Exception as error:  # OpenVINO's own classes derive from RuntimeError or Exception by version
+        raise UsageError(f"OpenVINO cannot read '{model}': {str(error).strip()}") from error
+    names = [port.get_any_name() for port in network.inputs]
+    feeds = network_inputs.from_files(input_files, names, specs)
+    rng = np.random.default_rng(seed)
+    for port in network.inputs:
+        name, dtype = port.get_any_name(), port.get_element_type().to_dtype()
+        if name not in feeds:
+            feeds[name] = network_inputs.generated(name, dtype, static_shape(port, shapes or {}), rng, *value_range)
+        feeds[name] = feeds[name].astype(dtype, copy=False)
+    network.reshape({name: list(array.shape) for name, array in feeds.items()})
+    places = expose_all(network)
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    compiled = openvino.Core().compile_model(network, "CPU", settings)
+    out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, f32",
+                 source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism})
+    for name, array in feeds.items():
+        out.add(name, array, is_input=True)
+    results = compiled(feeds)
+    for port in compiled.outputs:
+        for name in sorted(port.get_names() - set(feeds)):
+            operator = places.get(name)
+            out.add(name, results[port], layer=name, kind=operator.get_type_name() if operator else "")
+    out.finish()
+    return out
