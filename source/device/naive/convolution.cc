@@ -2,12 +2,37 @@
 // differs (it uses dilation_h on both axes, and float accumulation), this is the mathematically right result.
 #include "op/convolution.h"
 
+#include "device/naive/elementwise.h"
 #include "device/naive/sum_op.h"
+#include "device/naive/winograd.h"
 
 namespace plumb {
 namespace {
 
 naive::SumAxis AxisOf(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+
+// RunBatch, then each tau raised to what Winograd's algorithm may do, then the layer's own activation.
+Status RunAsWinograd(const naive::SumGeometry& geometry, naive::SumOperands operands, int64_t batch,
+                     const NaiveArgs& args, const BoundArgs& bound) {
+  const auto activate = operands.activate;
+  operands.activate = nullptr;
+  PLUMB_RETURN_IF_ERROR(naive::RunBatch(geometry, operands, batch, args, &bound));
+  const int64_t in = geometry.in_channels * geometry.in_pixels();
+  const int64_t out = geometry.out_channels * geometry.out_pixels();
+  double* values = args.outputs[0]->data<double>();
+  double* tau = bound.tau[0]->data<double>();
+  const bool uncertain = InputTau(bound, 0) != nullptr;
+  for (int64_t n = 0; n < batch; ++n) {
+    std::vector<double> own(uncertain ? static_cast<size_t>(out) : 0);  // what is inherited adds to it
+    double* raised = uncertain ? own.data() : tau + n * out;
+    naive::RaiseToWinograd(geometry, operands.weight.f32(), naive::RealsOf(*args.inputs[0], n * in), values + n * out,
+                           naive::SumBoundOf(&bound), raised);
+    double* inherited = tau + n * out;
+    for (size_t i = 0; i < own.size(); ++i) inherited[i] = Quadrature(inherited[i], own[i]);
+  }
+  if (activate != nullptr) activate(batch * out, values, tau);
+  return Status::Ok();
+}
 
 Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(args.layer, args.inputs[0]->shape()));
@@ -19,6 +44,9 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   naive::SumOperands operands;
   operands.weight = args.layer.Resource("weight")->data<float>();
   operands.activate = naive::ActivationRow(shape.activation);
+  if (bound != nullptr && bound->arithmetic.winograd && naive::MayBeWinograd(geometry)) {
+    return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
+  }
   return naive::RunBatch(geometry, operands, shape.batch, args, bound);
 }
 

@@ -22,6 +22,7 @@ struct Arithmetic {
   double u = 0x1p-24;       // of the accumulation
   double u_out = 0x1p-24;   // of the stored result
   double min_normal = 0x1p-126;
+  bool winograd = false;  // 3x3 convolutions may have been computed by Winograd's algorithm, in any usual tile size
 };
 
 // One call. Outputs are allocated by the caller with the shapes of InferShapes.

@@ -1,0 +1,22 @@
+// How far Winograd's algorithm may carry a 3x3 convolution from its exact value (Lavin and Gray, arXiv:1509.09308, for
+// the algorithm; "The rule (measured)" of tolerance.md for the bound). F(m x m, 3 x 3) computes m x m outputs at a time
+// from tiles of n x n inputs, n = m + 2, as A^T ((G g G^T) . (B^T d B)) A, and loses digits in those transformations.
+#ifndef PLUMB_DEVICE_NAIVE_WINOGRAD_H_
+#define PLUMB_DEVICE_NAIVE_WINOGRAD_H_
+
+#include "device/naive/sum_of_products.h"
+
+namespace plumb::naive {
+
+// Convolutions that runtimes compute so: 3x3, stride 1, no dilation, no groups.
+bool MayBeWinograd(const SumGeometry& geometry);
+
+// Raises one image's tau [out_channels][height][width] to the largest bound of the forms that runtimes use: F(2), F(4)
+// and F(6) with their usual points. output: the exact values; weight [out_channels][in_channels][3][3].
+// At level kMaxSumLevel the serial drift d counts, too. REQUIRES: MayBeWinograd(geometry).
+void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
+                     const SumBound& bound, double* tau);
+
+}  // namespace plumb::naive
+
+#endif  // PLUMB_DEVICE_NAIVE_WINOGRAD_H_
