@@ -40,7 +40,10 @@ int Main(int argc, char** argv) {
     const std::string precisions = info.present ? Precisions(info) : "";
     std::printf("%-7s %-8s %s\n", info.name.c_str(), info.present ? "present" : "absent", info.description.c_str());
     if (info.present) std::printf("%-16s precision %s\n", "", precisions.c_str());
-    json["devices"].push_back({{"name", info.name}, {"present", info.present}, {"description", info.description}, {"precisions", precisions}});
+    for (size_t i = 0; i < info.adapters.size(); ++i) {
+      std::printf("%-16s --device-index %zu: %s\n", "", i, info.adapters[i].c_str());
+    }
+    json["devices"].push_back({{"name", info.name}, {"present", info.present}, {"description", info.description}, {"precisions", precisions}, {"adapters", info.adapters}});
   }
   if (json_path.empty()) return kExitOk;
   const Status written = WriteFile(json_path, json.dump(1) + "\n");

@@ -158,7 +158,7 @@ class Run {
 
   // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
   Result<Verdict> CheckDevice(const std::string& device) {
-    PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
+    PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, OptionsFor(network_options_, options_.run, device)));
     NotePrecision(network_options_, *network);
     CheckOptions check;
     check.on_wrong = OnWrong();
@@ -189,7 +189,7 @@ class Run {
 
   // -e: network outputs only, against -f or NAIVE.
   Result<Verdict> CheckOutputs(const std::string& device) {
-    PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, network_options_));
+    PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, OptionsFor(network_options_, options_.run, device)));
     NotePrecision(network_options_, *network);
     PLUMB_RETURN_IF_ERROR(Forward(network.get()));
     PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
@@ -332,6 +332,8 @@ int Main(int argc, char** argv) {
   auto devices = options.device.empty() && !options.foreign.subject.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())
                                                                            : ParseDevices(options.device.empty() ? "ALL" : options.device);
   if (!devices.ok()) return Fail(devices.status());
+  const Status index = CheckDeviceIndex(options.run, *devices);
+  if (!index.ok()) return Fail(index);
   Run run(options);
   const Status loaded = run.Load();
   if (!loaded.ok()) return Fail(loaded);
@@ -349,7 +351,7 @@ int Main(int argc, char** argv) {
     exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
   }
   for (const std::string& device : *devices) {
-    const auto opened = OpenDevice(device);
+    const auto opened = OpenDevice(device, OptionsFor({}, options.run, device).device_index);
     if (!opened.ok()) {
       exit_code = WorseExit(exit_code, FailOnDevice(opened.status()));
       continue;

@@ -228,7 +228,7 @@ Status Execute(const Options& o) {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }
   const double start = Milliseconds();
-  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, options));
+  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, OptionsFor(options, o.run, o.device)));
   NotePrecision(options, *network);
   const double prepared = Milliseconds() - start;
   std::printf("model   %s, weights %s\n", graph->source.c_str(), o.model.DescribeWeights(*graph).c_str());
@@ -265,7 +265,9 @@ int Main(int argc, char** argv) {
   if (!devices.ok()) return Fail(devices.status());
   if (devices->size() != 1) return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));
   options.device = devices->front();
-  const auto opened = OpenDevice(options.device);
+  const Status index = CheckDeviceIndex(options.run, *devices);
+  if (!index.ok()) return Fail(index);
+  const auto opened = OpenDevice(options.device, OptionsFor({}, options.run, options.device).device_index);
   if (!opened.ok()) return FailOnDevice(opened.status());
   const Status status = Execute(options);
   return status.ok() ? kExitOk : Fail(status);

@@ -34,6 +34,7 @@ struct NetworkOptions {
   // Kernels asked before the device's own list (tests plant faults with it), or null.
   std::shared_ptr<const std::vector<KernelRow>> kernels_in_front;
   Precision precision = Precision::kHigh;
+  int device_index = 0;  // which of several OPENCL or VULKAN adapters CreateNetwork opens
 };
 
 // A Forward that runs elsewhere. Wait returns what Forward would have returned; the destructor waits.

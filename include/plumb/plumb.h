@@ -23,13 +23,15 @@ struct DeviceInfo {
   std::string name;
   bool present = false;
   std::string description;  // present: CPU, driver, versions; absent: why, and how to install it
+  std::vector<std::string> adapters;  // of OPENCL and VULKAN: every GPU or driver, as device_index counts them
 };
 
 // All devices that Plumb knows, built in or not, NAIVE first.
 std::vector<DeviceInfo> ListDevices();
 
-// The device of that name. NotFound when it is not present (exit code 3), InvalidArgument for an unknown name.
-Result<std::shared_ptr<Device>> OpenDevice(const std::string& name);
+// The device of that name, the index-th where a machine has several. NotFound when it is not present (exit code 3),
+// InvalidArgument for an unknown name or index.
+Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index = 0);
 
 // Prepares a network on the named device. Reads the DUMP_* and SAVE_IO_TENSORS environment once, now (doc/dump.md).
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,

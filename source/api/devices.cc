@@ -4,6 +4,9 @@
 #include "device/naive/naive_op.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
+#ifdef PLUMB_DEVICE_OPENCL
+#include "device/opencl/opencl_device.h"
+#endif
 #ifdef PLUMB_DEVICE_VULKAN
 #include "device/vulkan/vulkan_device.h"
 #endif
@@ -16,30 +19,38 @@ namespace {
 
 struct Row {
   const char* name;
-  Result<std::unique_ptr<Device>> (*create)();  // null: not built in
+  Result<std::unique_ptr<Device>> (*create)(int index);  // null: not built in
   const char* absent;
+  Result<std::vector<std::string>> (*adapters)();  // null: there is exactly one
 };
 
-Result<std::unique_ptr<Device>> CreateNaive() { return CreateNaiveDevice(); }
+Result<std::unique_ptr<Device>> CreateNaive(int) { return CreateNaiveDevice(); }
+#ifdef PLUMB_DEVICE_X86
+Result<std::unique_ptr<Device>> CreateX86(int) { return CreateX86Device(); }
+#endif
 #ifdef PLUMB_DEVICE_VULKAN
-Result<std::unique_ptr<Device>> CreateVulkan() { return CreateVulkanDevice(); }
+Result<std::unique_ptr<Device>> CreateVulkan(int) { return CreateVulkanDevice(); }
 #endif
 
 constexpr const char* kLater = "not part of this version of Plumb";
 
 const Row kRows[] = {
-    {"NAIVE", CreateNaive, ""},
+    {"NAIVE", CreateNaive, "", nullptr},
 #ifdef PLUMB_DEVICE_X86
-    {"X86", CreateX86Device, ""},
+    {"X86", CreateX86, "", nullptr},
 #else
-    {"X86", nullptr, "not built in: configure with -DPLUMB_DEVICE_X86=ON on an x86-64 machine with libdnnl-dev"},
+    {"X86", nullptr, "not built in: configure with -DPLUMB_DEVICE_X86=ON on an x86-64 machine with libdnnl-dev", nullptr},
 #endif
-    {"ARM", nullptr, kLater},
-    {"OPENCL", nullptr, kLater},
-#ifdef PLUMB_DEVICE_VULKAN
-    {"VULKAN", CreateVulkan, ""},
+    {"ARM", nullptr, kLater, nullptr},
+#ifdef PLUMB_DEVICE_OPENCL
+    {"OPENCL", CreateOpenclDevice, "", OpenclAdapters},
 #else
-    {"VULKAN", nullptr, "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON"},
+    {"OPENCL", nullptr, "not built in: configure with -DPLUMB_DEVICE_OPENCL=ON and opencl-c-headers installed", nullptr},
+#endif
+#ifdef PLUMB_DEVICE_VULKAN
+    {"VULKAN", CreateVulkan, "", nullptr},
+#else
+    {"VULKAN", nullptr, "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON", nullptr},
 #endif
 };
 
@@ -53,8 +64,12 @@ std::vector<DeviceInfo> ListDevices() {
     DeviceInfo info;
     info.name = row.name;
     info.description = row.absent;
+    if (row.adapters != nullptr) {
+      auto adapters = row.adapters();
+      if (adapters.ok()) info.adapters = std::move(adapters).value();
+    }
     if (row.create != nullptr) {
-      auto device = row.create();
+      auto device = row.create(0);
       info.present = device.ok();
       info.description = device.ok() ? (*device)->Description() : device.status().message();
     }
@@ -63,13 +78,16 @@ std::vector<DeviceInfo> ListDevices() {
   return infos;
 }
 
-Result<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
+Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
   std::string known;
   for (const Row& row : kRows) {
     known += std::string(known.empty() ? "" : ", ") + row.name;
     if (name != row.name) continue;
     if (row.create == nullptr) return Status::NotFound("device " + name + " is " + row.absent);
-    PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, row.create());
+    if (row.adapters == nullptr && index != 0) {
+      return Status::InvalidArgument("there is one device " + name + ", and --device-index is " + std::to_string(index));
+    }
+    PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, row.create(index));
     return std::shared_ptr<Device>(std::move(device));
   }
   return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known);
@@ -78,7 +96,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,
                                                const NetworkOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const DumpOptions dump, DumpOptionsFromEnvironment());
-  PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
+  PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device, options.device_index));
   NetworkOptions effective = options;
   effective.unfuse = options.unfuse || dump.unfuse;
   PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::move(graph), std::move(opened), std::move(effective)));

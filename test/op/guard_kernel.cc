@@ -17,32 +17,53 @@ const KernelRow* RowOf(const KernelSpec& spec) {
   return nullptr;
 }
 
+// `size` bytes at `offset` of a buffer as a blob of bytes: how any device's memory is written and read.
+DeviceTensor BytesAt(const std::shared_ptr<Buffer>& buffer, size_t offset, size_t size) {
+  return {DType::kU8, Shape{static_cast<int64_t>(size)}, PlainLayout(), buffer, offset};
+}
+
+Result<Tensor> BytesOf(Device* device, const DeviceTensor& tensor) {
+  return device->Download(BytesAt(tensor.buffer, tensor.offset, tensor.bytes()));
+}
+
 // A tensor's bytes between two zones, in memory of the device.
 class Copy {
  public:
-  static Result<Copy> Of(Device* device, const DeviceTensor& tensor) {
+  // `inside`: what lies between the zones; empty: bytes that no kernel should find there.
+  static Result<Copy> Of(Device* device, const DeviceTensor& tensor, const Tensor& inside) {
     Copy copy;
+    copy.device_ = device;
     copy.tensor_ = tensor;
-    PLUMB_ASSIGN_OR_RETURN(copy.tensor_.buffer, device->Allocate(tensor.bytes() + 2 * kZone));
+    const size_t size = tensor.bytes();
+    PLUMB_ASSIGN_OR_RETURN(copy.tensor_.buffer, device->Allocate(size + 2 * kZone));
     copy.tensor_.offset = kZone;
-    std::memset(copy.tensor_.buffer->host(), kGuard, copy.tensor_.bytes() + 2 * kZone);
+    PLUMB_ASSIGN_OR_RETURN(Tensor all, Tensor::Create(DType::kU8, {static_cast<int64_t>(size + 2 * kZone)}));
+    std::memset(all.raw(), kGuard, all.bytes());
+    if (inside.empty()) std::memset(all.data<uint8_t>() + kZone, 0xFF, size);
+    if (!inside.empty()) std::memcpy(all.data<uint8_t>() + kZone, inside.raw(), size);
+    PLUMB_RETURN_IF_ERROR(device->Upload(all, BytesAt(copy.tensor_.buffer, 0, all.bytes())));
     return copy;
   }
   const DeviceTensor& tensor() const { return tensor_; }
-  unsigned char* bytes() const { return tensor_.host<unsigned char>(); }
 
-  Status CheckZones(const std::string& what) const {
+  // The bytes between the zones, or what was done to the zones.
+  Result<Tensor> Inside(const std::string& what) const {
     const size_t size = tensor_.bytes();
+    PLUMB_ASSIGN_OR_RETURN(const Tensor all, device_->Download(BytesAt(tensor_.buffer, 0, size + 2 * kZone)));
+    const uint8_t* bytes = all.data<uint8_t>();
     for (size_t i = 0; i < kZone; ++i) {
-      if (bytes()[size + i] != kGuard)
+      if (bytes[kZone + size + i] != kGuard)
         return Status::Internal("the kernel wrote byte " + std::to_string(i) + " behind " + what);
-      if ((bytes() - kZone)[i] != kGuard)
+      if (bytes[i] != kGuard)
         return Status::Internal("the kernel wrote byte -" + std::to_string(kZone - i) + " before " + what);
     }
-    return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(Tensor inside, Tensor::Create(DType::kU8, {static_cast<int64_t>(size)}));
+    std::memcpy(inside.raw(), bytes + kZone, size);
+    return inside;
   }
 
  private:
+  Device* device_ = nullptr;
   DeviceTensor tensor_;
 };
 
@@ -61,16 +82,16 @@ class GuardKernel : public Kernel {
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     std::vector<Copy> in, out;
+    std::vector<Tensor> before;
     std::vector<DeviceTensor> guarded_inputs, guarded_outputs;
     for (const DeviceTensor& tensor : inputs) {
-      PLUMB_ASSIGN_OR_RETURN(Copy copy, Copy::Of(device_, tensor));
-      std::memcpy(copy.bytes(), tensor.host<unsigned char>(), tensor.bytes());
+      PLUMB_ASSIGN_OR_RETURN(before.emplace_back(), BytesOf(device_, tensor));
+      PLUMB_ASSIGN_OR_RETURN(Copy copy, Copy::Of(device_, tensor, before.back()));
       guarded_inputs.push_back(copy.tensor());
       in.push_back(std::move(copy));
     }
     for (const DeviceTensor& tensor : outputs) {
-      PLUMB_ASSIGN_OR_RETURN(Copy copy, Copy::Of(device_, tensor));
-      std::memset(copy.bytes(), 0xFF, tensor.bytes());
+      PLUMB_ASSIGN_OR_RETURN(Copy copy, Copy::Of(device_, tensor, {}));
       guarded_outputs.push_back(copy.tensor());
       out.push_back(std::move(copy));
     }
@@ -78,14 +99,14 @@ class GuardKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(kernel_->Run(guarded_inputs, guarded_outputs));
     PLUMB_RETURN_IF_ERROR(device_->Finish());
     for (size_t i = 0; i < in.size(); ++i) {
-      PLUMB_RETURN_IF_ERROR(in[i].CheckZones("input " + std::to_string(i)));
-      if (std::memcmp(in[i].bytes(), inputs[i].host<unsigned char>(), inputs[i].bytes()) != 0) {
+      PLUMB_ASSIGN_OR_RETURN(const Tensor after, in[i].Inside("input " + std::to_string(i)));
+      if (std::memcmp(after.raw(), before[i].raw(), after.bytes()) != 0) {
         return Status::Internal("the kernel changed input " + std::to_string(i));
       }
     }
     for (size_t i = 0; i < out.size(); ++i) {
-      PLUMB_RETURN_IF_ERROR(out[i].CheckZones("output " + std::to_string(i)));
-      std::memcpy(outputs[i].host<unsigned char>(), out[i].bytes(), outputs[i].bytes());
+      PLUMB_ASSIGN_OR_RETURN(const Tensor made, out[i].Inside("output " + std::to_string(i)));
+      PLUMB_RETURN_IF_ERROR(device_->Upload(made, BytesAt(outputs[i].buffer, outputs[i].offset, made.bytes())));
     }
     return Status::Ok();
   }
@@ -97,8 +118,6 @@ class GuardKernel : public Kernel {
 
 Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> probe, spec.device->Allocate(64));
-  if (probe->host() == nullptr) return Status::NotSupported("guard zones need memory that the host can reach");
   return RowOf(spec) != nullptr ? Status::Ok() : Status::NotSupported("the device has no kernel");
 }
 

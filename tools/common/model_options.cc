@@ -23,6 +23,8 @@ Result<Precision> ParsePrecision(const std::string& text) {
   return Status::InvalidArgument("--precision: expected HIGH, NORMAL, LOW or AUTO, found '" + text + "'");
 }
 
+bool HasAdapters(const std::string& device) { return device == "OPENCL" || device == "VULKAN"; }
+
 }  // namespace
 
 void ModelOptions::AddTo(CommandLine* c) {
@@ -57,6 +59,7 @@ void RunOptions::AddTo(CommandLine* c) {
   c->Add("--threads,-t,--th", &threads, "threads, 0: all CPUs");
   c->Add("--max-isa", &max_isa, "hold X86 to SSE41, AVX2 or AVX512 (also PLUMB_MAX_CPU_ISA)");
   c->Add("--precision,--sp,--pr", &precision, "HIGH (f32), NORMAL (f16 storage), LOW (f16 where the device computes it) or AUTO");
+  c->Add("--device-index", &device_index, "which OPENCL or VULKAN adapter, counted as device_info lists them");
   c->Flag("--fallback", &fallback, "let NAIVE run layers that a device lacks");
 }
 
@@ -68,6 +71,7 @@ Result<NetworkOptions> RunOptions::Apply() const {
   } else {
     PLUMB_RETURN_IF_ERROR(SetMaxIsa(max_isa).AddContext("--max-isa"));
   }
+  if (device_index < 0) return Status::InvalidArgument("--device-index: expected 0 or more, found " + std::to_string(device_index));
   PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   SetNumThreads(threads);
   options.num_threads = threads;
@@ -94,6 +98,18 @@ Result<std::vector<std::string>> ParseDevices(const std::string& text) {
   }
   if (names.empty()) return Status::InvalidArgument("-d: expected a device, found nothing; device_info lists them");
   return names;
+}
+
+NetworkOptions OptionsFor(const NetworkOptions& options, const RunOptions& run, const std::string& device) {
+  NetworkOptions own = options;
+  own.device_index = HasAdapters(device) ? run.device_index : 0;
+  return own;
+}
+
+Status CheckDeviceIndex(const RunOptions& run, const std::vector<std::string>& devices) {
+  if (run.device_index == 0 || std::any_of(devices.begin(), devices.end(), HasAdapters)) return Status::Ok();
+  return Status::InvalidArgument("--device-index " + std::to_string(run.device_index) +
+                                 ": only OPENCL and VULKAN count their adapters, and -d names neither");
 }
 
 void NotePrecision(const NetworkOptions& asked, const Network& network) {

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string max_isa;
   std::string precision = "HIGH";
   bool fallback = false;
+  int device_index = 0;
 
   void AddTo(CommandLine* command_line);
   // Sets the process's ISA cap and threads, and fills the rest.
@@ -38,6 +39,11 @@ struct RunOptions {
 
 // "X86,OPENCL" or "ALL" (those present but NAIVE) as names in capitals.
 Result<std::vector<std::string>> ParseDevices(const std::string& text);
+
+// The options for one of the devices: --device-index counts the adapters of OPENCL and VULKAN, and no other device has any.
+NetworkOptions OptionsFor(const NetworkOptions& options, const RunOptions& run, const std::string& device);
+// InvalidArgument when --device-index was given and none of the devices has adapters.
+Status CheckDeviceIndex(const RunOptions& run, const std::vector<std::string>& devices);
 
 // A note on stderr when the device runs another precision than was asked for (one without fp16 runs f32).
 void NotePrecision(const NetworkOptions& asked, const Network& network);

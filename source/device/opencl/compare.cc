@@ -1,0 +1,121 @@
+// Equal, Greater, Less, And, Not, and Where, in plain order, with broadcasting.
+#include "op/compare.h"
+
+#include "device/opencl/constant.h"
+#include "device/opencl/kernel_list.h"
+#include "device/opencl/walk.h"
+
+namespace plumb::opencl {
+namespace {
+
+// Pairs of compare.cl.
+struct Pairs {
+  int rank;
+  int dims[kMaxRank], a[kMaxRank], b[kMaxRank];
+};
+
+// Choice of strided.cl.
+struct Choice {
+  int rank;
+  int dims[kMaxRank], x[kMaxRank], y[kMaxRank], condition[kMaxRank];
+};
+
+Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
+  if (spec.layer().kind != OpKind::kNot) return ResolveCompare(spec.layer(), spec.inputs);
+  return CompareOperands{spec.inputs[0], spec.inputs[0], spec.inputs[0].shape};
+}
+
+Walk WalkOf(const CompareOperands& o) { return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()}); }
+
+class CompareKernel : public ClKernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
+    if (o.a.dtype == DType::kF16 || o.a.dtype == DType::kBF16) {
+      return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
+    }
+    PLUMB_RETURN_IF_ERROR(RequireF64(spec.device, o.a.dtype));
+    return WalkOf(o).Check();
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
+    const Walk walk = WalkOf(o);
+    count_ = walk.count();
+    pairs_.rank = walk.rank();
+    walk.PutDims(pairs_.dims);
+    walk.PutStrides(0, pairs_.a);
+    walk.PutStrides(1, pairs_.b);
+    dtype_ = static_cast<int>(o.a.dtype);
+    const OpKind kinds[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot};
+    for (int i = 0; i < 5; ++i) op_ = spec.layer().kind == kinds[i] ? i : op_;
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "compare.cl", "compare"));
+    if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
+    element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;
+    const Tensor& value = element_first_ ? o.a.value : o.b.value;
+    PLUMB_ASSIGN_OR_RETURN(element_, UploadConstant(spec.device, value, StoredLayout(spec, value.dtype())));
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const bool constant = element_.buffer != nullptr;
+    const DeviceTensor& a = constant && element_first_ ? element_ : inputs[0];
+    const DeviceTensor& b = constant && !element_first_ ? element_ : inputs.back();
+    return launcher_.Run({count_}, outputs[0], a, b, count_, op_, dtype_, pairs_);
+  }
+
+ private:
+  int64_t count_ = 0;
+  int op_ = 0, dtype_ = 0;
+  Pairs pairs_{};
+  bool element_first_ = false;
+  DeviceTensor element_;
+  Launcher launcher_;
+};
+
+class WhereKernel : public ClKernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[2].dtype;
+    if (dtype != DType::kBool && dtype != DType::kI32 && dtype != DType::kI64) {
+      return Status::NotSupported(std::string("needs a condition of bool, i32 or i64, got ") + DTypeName(dtype));
+    }
+    return WalkOf(spec).Check();
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+    const Walk walk = WalkOf(spec);
+    count_ = walk.count();
+    choice_.rank = walk.rank();
+    walk.PutDims(choice_.dims);
+    walk.PutStrides(0, choice_.x);
+    walk.PutStrides(1, choice_.y);
+    walk.PutStrides(2, choice_.condition);
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl", "where_" + std::to_string(ElementBytes(outputs[0])), false));
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const int bytes = static_cast<int>(ElementBytes(inputs[2]));
+    return launcher_.Run({count_}, outputs[0], inputs[0], inputs[1], inputs[2], bytes, count_, choice_);
+  }
+
+ private:
+  static Walk WalkOf(const KernelSpec& spec) {
+    return Walk::Broadcast(spec.outputs[0].shape.dims(),
+                           {spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()});
+  }
+
+  int64_t count_ = 0;
+  Choice choice_{};
+  Launcher launcher_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_compare = {CompareKernel::Supports, MakeKernel<CompareKernel>};
+const KernelFunctions kernel_where = {WhereKernel::Supports, MakeKernel<WhereKernel>};
+
+}  // namespace plumb::opencl

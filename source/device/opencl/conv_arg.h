@@ -1,0 +1,37 @@
+// A convolution's or deconvolution's facts as kernels take them (Conv of products.cl), and its group resolved.
+#ifndef PLUMB_DEVICE_OPENCL_CONV_ARG_H_
+#define PLUMB_DEVICE_OPENCL_CONV_ARG_H_
+
+#include "device/folded_weights.h"
+#include "device/fused_tail.h"
+#include "device/opencl/epilogue.h"
+#include "device/opencl/kernel_list.h"
+#include "op/deconvolution.h"
+
+namespace plumb::opencl {
+
+struct ConvArg {
+  int batch = 1, group = 1, in_channels = 1, out_channels = 1;
+  int in_h = 1, in_w = 1, out_h = 1, out_w = 1, kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int pad_top = 0, pad_left = 0;
+
+  ConvArg() = default;
+  explicit ConvArg(const ConvolutionShape& s);
+};
+
+// Everything about the group of a convolution or deconvolution.
+struct ConvGroup {
+  ConvolutionShape shape;
+  FusedGroup fused;
+  int addend = -1;  // among the group's inputs
+  bool transposed = false;
+
+  static Result<ConvGroup> Of(const KernelSpec& spec);
+  WeightStrides strides() const;
+  // The addend may be overwritten by the output unless it is the convolution's own input.
+  void WishForAddend(const KernelSpec& spec, LayoutChoice* choice) const;
+};
+
+}  // namespace plumb::opencl
+
+#endif  // PLUMB_DEVICE_OPENCL_CONV_ARG_H_

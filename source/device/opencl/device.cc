@@ -1,0 +1,103 @@
+#include "device/opencl/device.h"
+
+#include "device/fused_tail.h"
+#include "device/opencl/kernel_list.h"
+#include "device/opencl/opencl_device.h"
+
+namespace plumb {
+namespace opencl {
+
+Queue& QueueOf(Device* device) { return static_cast<OpenclDevice*>(device)->queue(); }
+
+Result<std::unique_ptr<Device>> OpenclDevice::Create(int index) {
+  PLUMB_ASSIGN_OR_RETURN(Context * context, Context::Open(index));
+  PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Queue> queue, Queue::Create(context));
+  return std::unique_ptr<Device>(new OpenclDevice(std::move(queue)));
+}
+
+std::string OpenclDevice::Description() const {
+  const Context& context = queue_->context();
+  return context.adapter().Description() + (context.cpu_shapes() == context.adapter().cpu ? "" :
+                                            context.cpu_shapes() ? ", CPU kernels" : ", GPU kernels");
+}
+
+const std::vector<KernelRow>& OpenclDevice::kernels() const { return KernelList(); }
+
+bool OpenclDevice::Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const {
+  std::vector<const Layer*> members = group.members;
+  members.push_back(&next);
+  return ReadGroup(members, blobs).ok();
+}
+
+Precision OpenclDevice::EffectivePrecision(Precision wanted) const {
+  return wanted == Precision::kHigh ? Precision::kHigh : Precision::kNormal;
+}
+
+Status OpenclDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
+  if (FormOf(dst.layout) == Form{}) return queue_->Write(dst.buffer, dst.offset, src.raw(), src.bytes());
+  DeviceTensor staged = dst;
+  staged.layout = PlainLayout();
+  staged.offset = 0;
+  PLUMB_ASSIGN_OR_RETURN(staged.buffer, Allocate(src.bytes()));
+  PLUMB_RETURN_IF_ERROR(queue_->Write(staged.buffer, 0, src.raw(), src.bytes()));
+  PLUMB_RETURN_IF_ERROR(Reorder(staged, dst));
+  return queue_->Finish();
+}
+
+Result<Tensor> OpenclDevice::Download(const DeviceTensor& src) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(src.dtype, src.shape));
+  DeviceTensor plain = src;
+  if (!(FormOf(src.layout) == Form{})) {
+    plain.layout = PlainLayout();
+    plain.offset = 0;
+    PLUMB_ASSIGN_OR_RETURN(plain.buffer, Allocate(tensor.bytes()));
+    PLUMB_RETURN_IF_ERROR(Reorder(src, plain));
+  }
+  PLUMB_RETURN_IF_ERROR(queue_->Read(plain.buffer, plain.offset, tensor.raw(), tensor.bytes()));
+  return tensor;
+}
+
+Status OpenclDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
+  const Form from = FormOf(src.layout), to = FormOf(dst.layout);
+  if (from == to || src.dtype != DType::kF32) return queue_->Copy(src, dst, dst.bytes());
+  Launcher& launcher = reorders_[from.half][to.half];
+  if (launcher.empty()) {
+    const std::string name = std::string("reorder_") + (from.half ? "f16" : "f32") + (to.half ? "_f16" : "_f32");
+    PLUMB_ASSIGN_OR_RETURN(launcher, Launcher::Create(this, "reorder.cl", name, false));
+  }
+  const Planes planes = PlanesOf(dst);
+  return launcher.Run({planes.elements()}, dst, src, planes.batch, planes.channels, planes.pixels, planes.block, PlanesOf(src).block);
+}
+
+Result<Array> OpenclDevice::AddFlag(std::string message) {
+  const int zeros[2] = {0, 0};
+  PLUMB_ASSIGN_OR_RETURN(Array array, UploadArray(this, zeros, sizeof(zeros)));
+  flags_.push_back({array, std::move(message)});
+  return array;
+}
+
+Status OpenclDevice::Finish() {
+  PLUMB_RETURN_IF_ERROR(queue_->Finish());
+  for (const Flag& flag : flags_) {
+    int values[2] = {0, 0};
+    PLUMB_RETURN_IF_ERROR(queue_->Read(flag.array.buffer, 0, values, sizeof(values)));
+    if (values[0] == 0) continue;
+    const int zeros[2] = {0, 0};
+    PLUMB_RETURN_IF_ERROR(queue_->Write(flag.array.buffer, 0, zeros, sizeof(zeros)));
+    return Status::InvalidArgument(flag.message + ", found " + std::to_string(values[1]));
+  }
+  return Status::Ok();
+}
+
+}  // namespace opencl
+
+Result<std::unique_ptr<Device>> CreateOpenclDevice(int index) { return opencl::OpenclDevice::Create(index); }
+
+Result<std::vector<std::string>> OpenclAdapters() {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<opencl::Adapter> adapters, opencl::Context::ListAdapters());
+  std::vector<std::string> lines;
+  for (const opencl::Adapter& adapter : adapters) lines.push_back(adapter.Description());
+  return lines;
+}
+
+}  // namespace plumb

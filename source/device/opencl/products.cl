@@ -1,0 +1,104 @@
+// Sums of products in plain order, for every shape: one item per output. The faster kernels are in files of their own.
+#include "common.clh"
+
+typedef struct {
+  int batch, group, in_channels, out_channels;
+  int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+} Conv;
+
+// flags: 1 bias, 2 addend
+inline float finish(float sum, int o, int i, global const float* bias, global const stored* addend, int flags, Epilogue e) {
+  if (flags & 1) sum += bias[o];
+  if (flags & 2) sum += LOAD(addend, i);
+  return activate(sum, e);
+}
+
+LINEAR void convolution_plain(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
+                              long addend_at, global const float* weight, global const float* bias, int flags, Conv c,
+                              Epilogue e) {
+  const int i = get_global_id(0), pixels = c.out_h * c.out_w;
+  if (i >= c.batch * c.out_channels * pixels) return;
+  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels, n = i / pixels / c.out_channels;
+  const int in = c.in_channels / c.group, first = o / (c.out_channels / c.group) * in;
+  float sum = 0.0f;
+  for (int k = 0; k < in; ++k) {
+    global const stored* plane = x + x_at + (n * c.in_channels + first + k) * c.in_h * c.in_w;
+    global const float* w = weight + (o * in + k) * c.kernel_h * c.kernel_w;
+    float channel = 0.0f;
+    for (int a = 0; a < c.kernel_h; ++a) {
+      const int h = row * c.stride_h - c.pad_top + a * c.dilation_h;
+      if (h < 0 || h >= c.in_h) continue;
+      for (int b = 0; b < c.kernel_w; ++b) {
+        const int at = column * c.stride_w - c.pad_left + b * c.dilation_w;
+        if (at < 0 || at >= c.in_w) continue;
+        channel = fma(w[a * c.kernel_w + b], LOAD(plane, h * c.in_w + at), channel);
+      }
+    }
+    sum += channel;
+  }
+  STORE(finish(sum, o, i, bias, addend + addend_at, flags, e), y + y_at, i);
+}
+
+// The input pixels that reach an output pixel: row * stride - pad + k * dilation = output. Weights [group][in][out][kh][kw].
+LINEAR void deconvolution_plain(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
+                                long addend_at, global const float* weight, global const float* bias, int flags, Conv c,
+                                Epilogue e) {
+  const int i = get_global_id(0), pixels = c.out_h * c.out_w;
+  if (i >= c.batch * c.out_channels * pixels) return;
+  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels, n = i / pixels / c.out_channels;
+  const int in = c.in_channels / c.group, out = c.out_channels / c.group, g = o / out;
+  float sum = 0.0f;
+  for (int k = 0; k < in; ++k) {
+    global const stored* plane = x + x_at + (n * c.in_channels + g * in + k) * c.in_h * c.in_w;
+    global const float* w = weight + ((g * in + k) * out + o % out) * c.kernel_h * c.kernel_w;
+    float channel = 0.0f;
+    for (int a = 0; a < c.kernel_h; ++a) {
+      const int h = row + c.pad_top - a * c.dilation_h;
+      if (h < 0 || h % c.stride_h != 0 || h / c.stride_h >= c.in_h) continue;
+      for (int b = 0; b < c.kernel_w; ++b) {
+        const int at = column + c.pad_left - b * c.dilation_w;
+        if (at < 0 || at % c.stride_w != 0 || at / c.stride_w >= c.in_w) continue;
+        channel = fma(w[a * c.kernel_w + b], LOAD(plane, h / c.stride_h * c.in_w + at / c.stride_w), channel);
+      }
+    }
+    sum += channel;
+  }
+  STORE(finish(sum, o, i, bias, addend + addend_at, flags, e), y + y_at, i);
+}
+
+// y[r][o] = sum over k of weight[o][k] x[r][k].
+LINEAR void inner_product(global stored* y, long y_at, global const stored* x, long x_at, global const float* weight,
+                          global const float* bias, int rows, int k, int outputs, int flags, Epilogue e) {
+  const int i = get_global_id(0);
+  if (i >= rows * outputs) return;
+  const int o = i % outputs;
+  global const stored* row = x + x_at + (long)(i / outputs) * k;
+  global const float* w = weight + (long)o * k;
+  float8 sums = 0.0f;
+  int j = 0;
+  for (; j + 8 <= k; j += 8) sums = fma(vload8(0, w + j), LOAD8(row, j), sums);
+  float sum = 0.0f;
+  for (; j < k; ++j) sum = fma(w[j], LOAD(row, j), sum);
+  const float4 four = sums.lo + sums.hi;
+  const float2 two = four.lo + four.hi;
+  sum += two.x + two.y;
+  STORE(finish(sum, o, i, bias, row, flags, e), y + y_at, i);
+}
+
+// y[b] (m x n) = first[matrix[2b]] (m x k) second[matrix[2b + 1]] (k x n).
+LINEAR void matmul_plain(global stored* y, long y_at, global const stored* first, long first_at, global const stored* second,
+                         long second_at, global const int* matrix, int count, int m, int k, int n) {
+  const int i = get_global_id(0);
+  if (i >= count) return;
+  const int b = i / n / m;
+  global const stored* row = first + first_at + ((long)matrix[2 * b] * m + i / n % m) * k;
+  global const stored* column = second + second_at + (long)matrix[2 * b + 1] * k * n + i % n;
+  float sum = 0.0f;
+  for (int begin = 0; begin < k; begin += SUM_BLOCK) {
+    const int end = min(begin + SUM_BLOCK, k);
+    float block = 0.0f;
+    for (int j = begin; j < end; ++j) block = fma(LOAD(row, j), LOAD(column, j * n), block);
+    sum += block;
+  }
+  STORE(sum, y + y_at, i);
+}

@@ -1,0 +1,100 @@
+// Pooling and resizing: one item per output element (plane, row, column, lane) of a blob with `block` lanes.
+#include "common.clh"
+
+typedef struct {
+  int in, out, size, stride, pad_begin, pad_end;
+} Axis;
+
+typedef struct {
+  Axis h, w;
+  int adaptive, average, count_include_pad;
+} Pool;
+
+// Valid pixels [begin, end) of output o and the whole window's length.
+inline int3 range(Axis a, int adaptive, int o) {
+  if (adaptive) {
+    const int begin = (int)((long)o * a.in / a.out), end = (int)((((long)o + 1) * a.in + a.out - 1) / a.out);
+    return (int3)(begin, end, end - begin);
+  }
+  const int start = o * a.stride - a.pad_begin;
+  return (int3)(max(start, 0), min(start + a.size, a.in), min(start + a.size, a.in + a.pad_end) - start);
+}
+
+LINEAR void pooling(global stored* y, long y_at, global const stored* x, long x_at, int count, int block, Pool p) {
+  const int i = get_global_id(0);
+  if (i >= count) return;
+  const int lane = i % block, at = i / block, column = at % p.w.out, row = at / p.w.out % p.h.out;
+  const int3 h = range(p.h, p.adaptive, row), w = range(p.w, p.adaptive, column);
+  global const stored* plane = x + x_at + (long)(at / p.w.out / p.h.out) * p.h.in * p.w.in * block + lane;
+  float largest = -INFINITY, sum = 0.0f;
+  for (int a = h.x; a < h.y; ++a) {
+    float line = 0.0f;
+    for (int b = w.x; b < w.y; ++b) {
+      const float v = LOAD(plane, (a * p.w.in + b) * block);
+      line += v;
+      largest = (v > largest || v != v) && largest == largest ? v : largest;
+    }
+    sum += line;
+  }
+  const int divisor = p.count_include_pad ? h.z * w.z : max(h.y - h.x, 0) * max(w.y - w.x, 0);
+  STORE(p.average ? sum / divisor : largest, y + y_at, i);
+}
+
+// Eight channels an item.
+LINEAR void pooling_x8(global stored* y, long y_at, global const stored* x, long x_at, int count, Pool p) {
+  const int at = get_global_id(0);
+  if (at >= count) return;
+  const int column = at % p.w.out, row = at / p.w.out % p.h.out;
+  const int3 h = range(p.h, p.adaptive, row), w = range(p.w, p.adaptive, column);
+  global const stored* plane = x + x_at + (long)(at / p.w.out / p.h.out) * p.h.in * p.w.in * 8;
+  float8 largest = -INFINITY, sum = 0.0f;
+  for (int a = h.x; a < h.y; ++a) {
+    float8 line = 0.0f;
+    for (int b = w.x; b < w.y; ++b) {
+      const float8 v = LOAD8(plane, (a * p.w.in + b) * 8);
+      line += v;
+      largest = select(largest, v, ((v > largest) | (v != v)) & (largest == largest));
+    }
+    sum += line;
+  }
+  const int divisor = p.count_include_pad ? h.z * w.z : max(h.y - h.x, 0) * max(w.y - w.x, 0);
+  STORE8(p.average ? sum / (float)divisor : largest, y + y_at, at * 8);
+}
+
+// Weighted sums of taps: row taps index[o * taps + k] and weight[...], then column taps behind the rows' ones.
+typedef struct {
+  int in_h, in_w, out_h, out_w, taps;
+} Resize;
+
+LINEAR void upsample_taps(global stored* y, long y_at, global const stored* x, long x_at, global const int* index,
+                     global const float* weight, int count, int block, Resize r) {
+  const int i = get_global_id(0);
+  if (i >= count) return;
+  const int lane = i % block, at = i / block, column = at % r.out_w, row = at / r.out_w % r.out_h;
+  global const stored* plane = x + x_at + (long)(at / r.out_w / r.out_h) * r.in_h * r.in_w * block + lane;
+  float sum = 0.0f;
+  for (int a = 0; a < r.taps; ++a) {
+    const int h = row * r.taps + a;
+    float line = 0.0f;
+    for (int b = 0; b < r.taps; ++b) {
+      const int w = (r.out_h + column) * r.taps + b;
+      line += weight[w] * LOAD(plane, (index[h] * r.in_w + index[w]) * block);
+    }
+    sum += weight[h] * line;
+  }
+  STORE(sum, y + y_at, i);
+}
+
+#define NEAREST(size, T)                                                                                               \
+  LINEAR void upsample_nearest_##size(global T* y, long y_at, global const T* x, long x_at, global const int* index,  \
+                                      int count, int block, Resize r) {                                                \
+    const int i = get_global_id(0);                                                                                    \
+    if (i >= count) return;                                                                                            \
+    const int lane = i % block, at = i / block, column = at % r.out_w, row = at / r.out_w % r.out_h;                   \
+    const int plane = at / r.out_w / r.out_h;                                                                          \
+    y[y_at + i] = x[x_at + ((plane * r.in_h + index[row]) * r.in_w + index[r.out_h + column]) * block + lane];        \
+  }
+NEAREST(1, uchar)
+NEAREST(2, ushort)
+NEAREST(4, uint)
+NEAREST(8, ulong)
