@@ -1,0 +1,102 @@
+"""Every tensor of a .tflite model, as LiteRT's plain kernels compute it.
+
+Intermediate tensors are kept and no delegate is taken: without the first LiteRT hands out stale memory without a word,
+with a delegate its fused partitions hide most tensors. Names may repeat inside a file; the second and later bearers of a
+name get '#' and their tensor index behind it. Quantised tensors are dumped as the integers they are.
+"""
+import pathlib
+
+import numpy as np
+
+from . import inputs as network_inputs
+from .folder import DTYPES, Folder, UsageError, seed_everything
+
+HANDLES = ("VAR_HANDLE", "CALL_ONCE", "HASHTABLE")  # LiteRT crashes when their outputs are read
+
+
+def load_framework():
+    try:
+        import ai_edge_litert
+        from ai_edge_litert import interpreter
+    except ImportError as error:
+        raise UsageError(f"LiteRT is not installed ({error}); pip install ai-edge-litert") from error
+    return getattr(ai_edge_litert, "__version__", "unknown version"), interpreter
+
+
+def open_model(interpreter, model):
+    plain = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    try:
+        return interpreter.Interpreter(model_path=str(model), num_threads=1, experimental_preserve_all_tensors=True,
+                                       experimental_op_resolver_type=plain)
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"LiteRT cannot load '{model}': {str(error).strip()}") from error
+
+
+def set_inputs(lite, files, shapes, specs, seed, value_range):
+    details = lite.get_input_details()
+    feeds = network_inputs.from_files(files, [d["name"] for d in details], specs)
+    rng = np.random.default_rng(seed)
+    for detail in details:
+        name = detail["name"]
+        if name not in feeds:
+            dynamic = [int(d) for d in detail["shape_signature"]] if len(detail["shape_signature"]) else list(detail["shape"])
+            feeds[name] = network_inputs.generated(name, detail["dtype"], shapes.get(name, dynamic), rng, *value_range)
+        feeds[name] = feeds[name].astype(detail["dtype"], copy=False)
+        if list(feeds[name].shape) != list(detail["shape"]):
+            lite.resize_tensor_input(detail["index"], list(feeds[name].shape))
+    try:
+        lite.allocate_tensors()
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"LiteRT cannot prepare the model for these inputs: {str(error).strip()}") from error
+    lite.reset_all_variables()
+    for detail in details:
+        lite.set_tensor(detail["index"], feeds[detail["name"]])
+    return feeds
+
+
+def unique_names(details):
+    names, seen = {}, set()
+    for detail in details:
+        name = detail["name"]
+        names[detail["index"]] = name if name not in seen else f"{name}#{detail['index']}"
+        seen.add(name)
+    return names
+
+
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0)):
+    """Writes the dump folder; returns the Folder."""
+    version, interpreter = load_framework()
+    determinism = seed_everything(seed)
+    if not pathlib.Path(model).exists():
+        raise UsageError(f"there is no file '{model}'")
+    lite = open_model(interpreter, model)
+    feeds = set_inputs(lite, input_files, shapes or {}, specs, seed, value_range)
+    lite.invoke()
+    out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, plain kernels",
+                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "determinism": determinism})
+    for name, array in feeds.items():
+        out.add(name, array, is_input=True)
+    names = unique_names(lite.get_tensor_details())
+    for index, operator in enumerate(lite._get_ops_details()):  # LiteRT has no public list of operators
+        if operator["op_name"] in HANDLES:
+            out.notes.append(f"the outputs of {operator['op_name']} {index} are handles, not values; left out")
+            continue
+        for slot, tensor in enumerate(operator["outputs"]):
+            write_tensor(out, lite, int(tensor), names, operator["op_name"], index, slot)
+    out.finish()
+    return out
+
+
+def write_tensor(out, lite, tensor, names, kind, index, slot):
+    name = names.get(tensor)
+    if name is None or name in out.names:
+        return
+    try:
+        value = lite.get_tensor(tensor)
+    except ValueError as error:  # resource handles, tensors of a branch that was not taken
+        out.notes.append(f"'{name}' of {kind} cannot be read: {str(error).strip()}")
+        return
+    if str(value.dtype) not in DTYPES:
+        out.notes.append(f"'{name}' has the dtype {value.dtype}")
+        return
+    out.add(name, value, layer=name, kind=kind, index=index, slot=slot)

@@ -1,0 +1,162 @@
+"""Every tensor that a PyTorch module computes, functional operators and operators on tensors included.
+
+A script defines `model` (an nn.Module) and `inputs` (a tensor, a tuple, or a dict by argument name). Every ATen call is
+recorded under the path of the module that makes it: 'layer1.0.conv1/convolution', a second one there
+'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module, tensors get their ONNX names
+where a module's calls and nodes of one kind are equally many; what finds no node keeps its path and a note says so.
+"""
+import collections
+import pathlib
+import runpy
+
+import numpy as np
+
+from . import inputs as network_inputs
+from .folder import DTYPES, Folder, UsageError, seed_everything
+
+# ATen operator: ONNX operators that the exporter writes for it.
+ONNX_TYPES = {
+    "convolution": ("Conv", "ConvTranspose"), "addmm": ("Gemm",), "mm": ("MatMul",), "bmm": ("MatMul",),
+    "native_batch_norm": ("BatchNormalization",), "cudnn_batch_norm": ("BatchNormalization",), "relu": ("Relu",),
+    "relu_": ("Relu",), "hardtanh": ("Clip",), "hardtanh_": ("Clip",), "clamp": ("Clip",), "leaky_relu": ("LeakyRelu",),
+    "elu": ("Elu",), "sigmoid": ("Sigmoid",), "tanh": ("Tanh",), "hardsigmoid": ("HardSigmoid",), "hardswish": ("HardSwish",),
+    "_softmax": ("Softmax",), "_log_softmax": ("LogSoftmax",), "max_pool2d_with_indices": ("MaxPool",),
+    "avg_pool2d": ("AveragePool",), "mean": ("GlobalAveragePool", "ReduceMean"), "_adaptive_avg_pool2d": ("GlobalAveragePool",),
+    "add": ("Add",), "add_": ("Add",), "sub": ("Sub",), "mul": ("Mul",), "mul_": ("Mul",), "div": ("Div",), "cat": ("Concat",),
+    "exp": ("Exp",), "log": ("Log",), "sqrt": ("Sqrt",), "erf": ("Erf",), "abs": ("Abs",), "neg": ("Neg",), "pow": ("Pow",),
+    "native_layer_norm": ("LayerNormalization",), "upsample_nearest2d": ("Resize",), "upsample_bilinear2d": ("Resize",),
+}
+NO_VALUES = ("empty", "detach", "alias")  # uninitialised memory, and views without a computation
+
+
+def load_framework():
+    try:
+        import torch
+        from torch.utils._python_dispatch import TorchDispatchMode
+    except ImportError as error:
+        raise UsageError(f"PyTorch is not installed ({error}); pip install torch, or Debian's python3-torch") from error
+    return torch, TorchDispatchMode
+
+
+def load_script(torch, script):
+    if not pathlib.Path(script).exists():
+        raise UsageError(f"there is no file '{script}'")
+    names = runpy.run_path(str(script))
+    model, given = names.get("model"), names.get("inputs")
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(f"'{script}' defines no nn.Module named 'model'")
+    if isinstance(given, torch.Tensor):
+        given = (given,)
+    if isinstance(given, (tuple, list)):
+        given = {f"input_{i}" if len(given) > 1 else "input": tensor for i, tensor in enumerate(given)}
+    if not isinstance(given, dict):
+        raise UsageError(f"'{script}' defines no 'inputs': a tensor, a tuple of tensors, or a dict of them")
+    return model, given, isinstance(names["inputs"], dict)
+
+
+def refuse_training(model):
+    training = [f"{path or 'model'} ({type(module).__name__})" for path, module in model.named_modules() if module.training]
+    if training:
+        shown = ", ".join(training[:8]) + (f" and {len(training) - 8} more" if len(training) > 8 else "")
+        raise UsageError(f"these modules are in training mode: {shown}; call model.eval(), or say --train-mode if that is meant")
+
+
+class Recorder:
+    """Calls in order: (module path, ATen operator, [tensors])."""
+
+    def __init__(self, torch, mode_class, model):
+        self.calls, self.paths = [], []
+        recorder = self
+
+        class Mode(mode_class):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                result = function(*args, **(kwargs or {}))
+                kind = str(function).split(".")[1] if "." in str(function) else str(function)
+                results = result if isinstance(result, (tuple, list)) else [result]
+                tensors = [r for r in results if isinstance(r, torch.Tensor) and r.numel() > 0]
+                if tensors and not kind.startswith(NO_VALUES):  # clones: later calls may work in place
+                    recorder.calls.append((recorder.paths[-1] if recorder.paths else "", kind,
+                                           [t.detach().to("cpu", copy=True) for t in tensors]))
+                return result
+
+        self.mode, self.handles = Mode(), []
+        for path, module in model.named_modules():
+            self.handles.append(module.register_forward_pre_hook(lambda m, i, path=path: self.paths.append(path)))
+            self.handles.append(module.register_forward_hook(lambda m, i, o: (self.paths.pop(), None)[1]))
+
+    def close(self):
+        for handle in self.handles:
+            handle.remove()
+
+
+def module_path(node_name):
+    """'/layer1/layer1.0/conv1/Conv' -> 'layer1.0.conv1': a part that begins with the path so far stands for all of it."""
+    path = ""
+    for part in node_name.strip("/").split("/")[:-1]:
+        path = part if not path or part.startswith(path + ".") else f"{path}.{part}"
+    return path
+
+
+def onnx_names(calls, onnx_path, notes):
+    """{call number: ONNX tensor name} by module and kind, in order."""
+    try:
+        from onnx import load
+    except ImportError as error:
+        raise UsageError(f"--onnx needs the package onnx ({error}); pip install onnx") from error
+    nodes = collections.defaultdict(list)
+    for node in load(str(onnx_path), load_external_data=False).graph.node:
+        nodes[(module_path(node.name), node.op_type)].append(node.output[0])
+    groups = collections.defaultdict(list)
+    for number, (path, kind, _) in enumerate(calls):
+        types = [t for t in ONNX_TYPES.get(kind, ()) if (path, t) in nodes]
+        if types:
+            groups[(path, types[0])].append(number)
+    names = {}
+    for key, numbers in groups.items():
+        if len(numbers) == len(nodes[key]):
+            names.update(zip(numbers, nodes[key]))
+        else:
+            notes.append(f"module '{key[0]}' makes {len(numbers)} calls that are {key[1]}, the .onnx has {len(nodes[key])}: "
+                         "they keep their own names")
+    return names
+
+
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), train_mode=False, onnx=None):
+    """Writes the dump folder; returns the Folder."""
+    torch, mode_class = load_framework()
+    determinism = seed_everything(seed)
+    module, given, by_name = load_script(torch, model)
+    if not train_mode:
+        refuse_training(module)
+    files = network_inputs.from_files(input_files, list(given), specs)
+    given.update({name: torch.from_numpy(np.ascontiguousarray(array)).to(given[name].dtype) for name, array in files.items()})
+    seed_everything(seed)
+    out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
+                 source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism})
+    recorder = Recorder(torch, mode_class, module)
+    try:
+        with torch.no_grad(), recorder.mode:
+            module(**given) if by_name else module(*given.values())
+    finally:
+        recorder.close()
+    write(out, given, recorder.calls, onnx)
+    out.finish()
+    return out
+
+
+def write(out, given, calls, onnx):
+    for name, tensor in given.items():
+        out.add(name, tensor.detach().cpu().numpy(), is_input=True)
+    names = onnx_names(calls, onnx, out.notes) if onnx else {}
+    used = collections.Counter()
+    for number, (path, kind, tensors) in enumerate(calls):
+        plain = f"{path}/{kind}" if path else kind
+        used[plain] += 1
+        own = plain if used[plain] == 1 else f"{plain}_{used[plain] - 1}"
+        for slot, tensor in enumerate(tensors[:1] if number in names else tensors):
+            name = names.get(number, own if slot == 0 else f"{own}:{slot}")
+            array = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+            if str(array.dtype) not in DTYPES or name in out.names:
+                out.notes.append(f"'{name}' has the dtype {array.dtype} or an earlier bearer of its name; left out")
+                continue
+            out.add(name, array, layer=path or kind, kind=kind, index=number, slot=slot)
