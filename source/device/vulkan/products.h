@@ -2,7 +2,10 @@
 #ifndef PLUMB_DEVICE_VULKAN_PRODUCTS_H_
 #define PLUMB_DEVICE_VULKAN_PRODUCTS_H_
 
+#include <cmath>
+
 #include "device/folded_weights.h"
+#include "device/vulkan/launch.h"
 #include "op/convolution.h"
 
 namespace plumb::vulkan {
@@ -16,6 +19,13 @@ inline uint32_t ActivationCode(const Epilogue& epilogue) {
     case Epilogue::Kind::kSwish: return 4;
     default: return 0;
   }
+}
+
+// slope, low, high of Activate4.
+inline void PushActivation4(const Epilogue& epilogue, Words* push) {
+  const bool clip = epilogue.kind == Epilogue::Kind::kClip, relu = epilogue.kind == Epilogue::Kind::kRelu;
+  push->Float(epilogue.kind == Epilogue::Kind::kLeakyRelu ? epilogue.alpha : 1.0f);
+  push->Float(clip ? epilogue.alpha : relu ? 0.0f : -INFINITY).Float(clip ? epilogue.beta : INFINITY);
 }
 
 // For Convolution, Convolution1D and Deconvolution layers.

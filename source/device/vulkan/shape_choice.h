@@ -1,0 +1,17 @@
+// Which of two shapes of a kernel runs: one for drivers on a CPU (register blocks, texel buffer reads), one for GPUs (tiles in
+// shared memory). The adapter's type decides; PLUMB_VULKAN_SHAPE=cpu or gpu overrides it.
+#ifndef PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
+#define PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
+
+#include "device/kernel.h"
+
+namespace plumb::vulkan {
+
+enum class KernelShape { kCpu, kGpu };
+
+// OK when kernels of that shape are wanted on this adapter.
+Status RequireShape(const KernelSpec& spec, KernelShape shape);
+
+}  // namespace plumb::vulkan
+
+#endif  // PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
