@@ -107,6 +107,21 @@ std::vector<Foreign::Side> Foreign::Sides() const {
   return sides;
 }
 
+Result<std::map<std::string, Shape>> Foreign::TensorShapes() const {
+  std::map<std::string, Shape> shapes;
+  for (const Side& side : Sides()) {
+    std::map<std::string, std::string> model_name;
+    for (const auto& [model, theirs] : side.names->names) model_name[theirs] = model;
+    for (const StoredTensor& tensor : side.set->tensors()) {
+      if (!tensor.is_input) continue;
+      PLUMB_ASSIGN_OR_RETURN(const Tensor value, tensor.load());
+      const auto it = model_name.find(tensor.name);
+      shapes.emplace(it == model_name.end() ? tensor.name : it->second, value.shape());
+    }
+  }
+  return shapes;
+}
+
 Result<Shape> Foreign::ShapeOf(const Side& side, const GraphInput& input, bool* found) const {
   std::vector<std::string> theirs;
   for (const StoredTensor& tensor : side.set->tensors()) theirs.push_back(tensor.name);

@@ -219,7 +219,8 @@ class Run {
  private:
   // At the size that golden or subject ran at, when there is one.
   Status LoadGraph() {
-    PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load());
+    PLUMB_ASSIGN_OR_RETURN(const auto open_shapes, foreign_.TensorShapes());
+    PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load(open_shapes));
     PLUMB_ASSIGN_OR_RETURN(const auto given, ParseShapes(options_.model.shapes));
     PLUMB_ASSIGN_OR_RETURN(const auto shapes, foreign_.InputShapes(*graph_, given));
     if (shapes == given) return Status::Ok();
@@ -229,7 +230,7 @@ class Run {
       const std::string text = shape.ToString();
       resized.shapes.push_back(name + "=" + text.substr(1, text.size() - 2));
     }
-    PLUMB_ASSIGN_OR_RETURN(graph_, resized.Load());
+    PLUMB_ASSIGN_OR_RETURN(graph_, resized.Load(open_shapes));
     return Status::Ok();
   }
 

@@ -39,6 +39,8 @@ struct LoadOptions {
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
+  // ONNX only: shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored.
+  std::map<std::string, Shape> open_shapes;
   // ONNX only: network inputs that become constants (a shape, an axis, weights that the file takes as inputs).
   std::map<std::string, Tensor> input_values;
   Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers

@@ -84,7 +84,7 @@ Status TensorSet::OpenDump() {
       if (entry.place.output != output || constants.count(entry.place.blob) != 0) continue;
       if (!taken.emplace(entry.place.blob, tensors_.size()).second) continue;
       tensors_.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(), entry.dtype.has_value(),
-                          [entry] { return DumpReader::Load(entry); }});
+                          [entry] { return DumpReader::Load(entry); }, !output});
     }
   }
   const Manifest& m = reader.manifest();

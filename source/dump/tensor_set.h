@@ -27,6 +27,7 @@ struct StoredTensor {
   bool has_shape = true;  // false: a text of values only, whose tensor is [count]
   bool has_dtype = true;  // false: a text of values only; whole numbers arrive as i64
   std::function<Result<Tensor>()> load;
+  bool is_input = true;  // of the network, or of nobody knows what: false only where a dump says that a layer wrote it
 };
 
 struct TensorSetOptions {

@@ -27,6 +27,10 @@ struct AffineShape {
   const Tensor* bias = nullptr;   // null: 0
 };
 
+// A resource of BatchNormCxx that only the reference's bound reads and no file holds: per channel the larger of |scale mean|
+// and |beta| of the batch normalisation that an importer folded.
+constexpr const char* kAffineTerms = "terms";
+
 // CorruptModel when the coefficients are missing or do not fit the input.
 Result<AffineShape> ResolveAffine(const Layer& layer, const Shape& input);
 

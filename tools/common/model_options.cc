@@ -38,11 +38,12 @@ void ModelOptions::AddTo(CommandLine* c) {
 
 ModelFiles ModelOptions::Files() const { return {proto.empty() ? model : proto, proto.empty() ? "" : model}; }
 
-Result<std::shared_ptr<const Graph>> ModelOptions::Load() const {
+Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes) const {
   if (model.empty() && proto.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
   LoadOptions load;
   load.seed = seed;
   load.random_weights = random_weights;
+  load.open_shapes = open_shapes;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));

@@ -20,7 +20,8 @@ struct ModelOptions {
 
   void AddTo(CommandLine* command_line);
   ModelFiles Files() const;
-  Result<std::shared_ptr<const Graph>> Load() const;
+  // `open_shapes`: of inputs with open dims that --shape does not name (LoadOptions::open_shapes).
+  Result<std::shared_ptr<const Graph>> Load(const std::map<std::string, Shape>& open_shapes = {}) const;
   // "generated: philox4x32-10 v1, seed 1" or "from x.tnnmodel".
   std::string DescribeWeights(const Graph& graph) const;
 };

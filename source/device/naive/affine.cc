@@ -1,6 +1,7 @@
 // BatchNormCxx, Scale, BiasAdd: y = scale * x + bias.
-// tau = 24 u max(|scale x|, |bias|) (tolerance.md gives a|x|, a|mean|, |b| of the unfolded operator; folded, a and the
-// bias are what the kernel has). BiasAdd is an addition: 8 u |y|.
+// tau = 24 u max(|scale x|, |bias|, terms). terms is the larger of a|mean| and |b| of the batch normalisation that was folded:
+// a runtime that did not fold it rounds those, and where they cancel the folded bias says nothing of them. Models that came
+// folded have no terms. BiasAdd is an addition: 8 u |y|.
 #include "op/affine.h"
 
 #include "device/naive/elementwise.h"
@@ -10,7 +11,7 @@ namespace {
 
 struct Coefficients {
   AffineShape shape;
-  Tensor scale, bias;
+  Tensor scale, bias, terms;
 
   static Result<Coefficients> Of(const NaiveArgs& args) {
     Coefficients c;
@@ -21,6 +22,7 @@ struct Coefficients {
     if (c.shape.bias != nullptr) {
       PLUMB_ASSIGN_OR_RETURN(c.bias, c.shape.bias->ConvertedTo(DType::kF32));
     }
+    if (const Tensor* terms = args.layer.Resource(kAffineTerms)) c.terms = *terms;
     return c;
   }
   static double At(const Tensor& tensor, int64_t c, double absent) {
@@ -65,9 +67,10 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   double* tau = bound.tau[0]->data<double>();
   const double u = bound.arithmetic.u;
   coefficients.ForEachRun(args.inputs[0]->NumElements(), [&](int64_t begin, int64_t end, double scale, double bias) {
+    const double terms = Coefficients::At(coefficients.terms, begin / coefficients.shape.inner % coefficients.shape.count, 0);
+    const double fixed = std::max(std::fabs(bias), terms);
     for (int64_t i = begin; i < end; ++i) {
-      const double own =
-          addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), std::fabs(bias));
+      const double own = addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), fixed);
       tau[i] = StoredTau(own, y[i], bound.arithmetic);
       if (tau_x != nullptr) tau[i] = Quadrature(tau[i], scale * tau_x[i]);
     }

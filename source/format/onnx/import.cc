@@ -102,7 +102,9 @@ Status Importer::AddInputs(Scope* top) {
     Shape shape(input.dims);
     const auto it = options_.input_shapes.find(input.name);
     const bool open = !input.has_shape || std::count(input.dims.begin(), input.dims.end(), -1) > 0;
+    const auto known = options_.open_shapes.find(input.name);
     if (it != options_.input_shapes.end()) shape = it->second;
+    else if (open && known != options_.open_shapes.end() && (!input.has_shape || known->second.rank() == shape.rank())) shape = known->second;
     else if (open) missing += "\n  '" + input.name + "' is " + TypeName(input.type) + " " + (input.has_shape ? DimsText(input) : "of any rank") + ": " + ShapeHint(input);
     PLUMB_RETURN_IF_ERROR(missing.empty() ? shape.Validate().AddContext(frame) : Status::Ok());
     if (it != options_.input_shapes.end() && input.has_shape && it->second.rank() != static_cast<int>(input.dims.size())) {

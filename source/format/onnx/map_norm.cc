@@ -1,8 +1,10 @@
 // Normalisations with constant coefficients.
+#include <algorithm>
 #include <climits>
 #include <cmath>
 
 #include "format/onnx/node_context.h"
+#include "op/affine.h"
 #include "op/lrn.h"
 #include "op/norm.h"
 #include "op/normalize.h"
@@ -24,12 +26,14 @@ Status MapBatchNormalization(NodeContext& c) {
   const int64_t channels = given[1].NumElements();
   PLUMB_ASSIGN_OR_RETURN(Tensor scale, Tensor::Create(DType::kF32, Shape{channels}));
   PLUMB_ASSIGN_OR_RETURN(Tensor bias, Tensor::Create(DType::kF32, Shape{channels}));
+  PLUMB_ASSIGN_OR_RETURN(Tensor terms, Tensor::Create(DType::kF32, Shape{channels}));
   for (int64_t i = 0; i < channels; ++i) {
     const double factor = given[1].ValueAt(i) / std::sqrt(given[4].ValueAt(i) + epsilon);
     scale.data<float>()[i] = static_cast<float>(factor);
     bias.data<float>()[i] = static_cast<float>(given[2].ValueAt(i) - given[3].ValueAt(i) * factor);
+    terms.data<float>()[i] = static_cast<float>(std::max(std::fabs(given[3].ValueAt(i) * factor), std::fabs(given[2].ValueAt(i))));
   }
-  return c.EmitOutput(OpKind::kBatchNormCxx, nullptr, {c.In(0)}, {{"scale", scale}, {"bias", bias}});
+  return c.EmitOutput(OpKind::kBatchNormCxx, nullptr, {c.In(0)}, {{"scale", scale}, {"bias", bias}, {kAffineTerms, terms}});
 }
 
 Status MapInstanceNormalization(NodeContext& c) {
