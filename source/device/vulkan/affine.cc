@@ -1,6 +1,7 @@
 // BatchNormCxx, Scale, BiasAdd, PReLU: one or two coefficients per channel, affine.comp.
 #include "op/affine.h"
 
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
@@ -21,14 +22,36 @@ Result<std::vector<float>> Expand(const Tensor* tensor, int64_t count, float abs
   return values;
 }
 
-Status Launch(Builder* b, bool prelu, const std::vector<float>& scale, const std::vector<float>& bias, int64_t inner) {
+// Per channel, or one for all: then the coefficients of NC4HW4 follow from those of the channels.
+Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  PLUMB_RETURN_IF_ERROR(PlainInPlace(spec, arriving, choice));
+  const Shape& shape = spec.inputs[0].shape;
+  bool per_channel = spec.layer().kind == OpKind::kPReLU;
+  if (!per_channel) {
+    PLUMB_ASSIGN_OR_RETURN(const AffineShape affine, ResolveAffine(spec.layer(), shape));
+    per_channel = affine.count == shape.DimOrOne(1) && affine.inner == MapOf(shape).pixels;
+  }
+  if (!per_channel || !IsChannel4(arriving[0])) return Status::Ok();
+  choice->inputs = choice->outputs = {Channel4Layout()};
+  return Status::Ok();
+}
+
+Status Launch(Builder* b, bool prelu, std::vector<float> scale, std::vector<float> bias, int64_t inner) {
+  const bool channel4 = IsChannel4(b->outputs[0].layout);
+  if (channel4) {
+    const MapShape map = MapOf(b->outputs[0].shape);
+    if (scale.size() == 1) scale.assign(static_cast<size_t>(map.channels), scale[0]);
+    if (bias.size() == 1) bias.assign(static_cast<size_t>(map.channels), bias[0]);
+    scale.resize(static_cast<size_t>(map.quads() * 4));
+    bias.resize(static_cast<size_t>(map.quads() * 4));
+  }
   LaunchSpec launch;
   launch.shader = "affine";
-  launch.constants = {prelu ? 1u : 0u};
+  launch.constants = {prelu ? 1u : 0u, channel4 ? 1u : 0u};
   PLUMB_ASSIGN_OR_RETURN(const Argument first, b->Constant(scale.data(), scale.size() * sizeof(float)));
   PLUMB_ASSIGN_OR_RETURN(const Argument second, b->Constant(bias.data(), bias.size() * sizeof(float)));
   launch.arguments = {Argument::Output(0), Argument::Input(0), first, second};
-  const int64_t count = b->outputs[0].shape.NumElements();
+  const auto count = static_cast<int64_t>(b->outputs[0].bytes() / sizeof(float));
   launch.push.Int(count).Int(static_cast<int64_t>(scale.size())).Int(inner);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
@@ -61,7 +84,7 @@ Status BuildPrelu(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_affine = {Supports, Build, PlainInPlace};
-const KernelFunctions kernel_prelu = {SupportsPrelu, BuildPrelu, PlainInPlace};
+const KernelFunctions kernel_affine = {Supports, Build, Layouts};
+const KernelFunctions kernel_prelu = {SupportsPrelu, BuildPrelu, Layouts};
 
 }  // namespace plumb::vulkan

@@ -4,6 +4,7 @@
 #include "common.glslh"
 
 layout(constant_id = 0) const int kPrelu = 0;
+layout(constant_id = 1) const int kChannel4 = 0;  // NC4HW4: `channels` in whole quads, the coefficients behind the last one 0
 layout(std430, binding = 0) writeonly buffer Y { float y[]; };
 layout(std430, binding = 1) readonly buffer X { float x[]; };
 layout(std430, binding = 2) readonly buffer Scale { float scale[]; };
@@ -13,7 +14,7 @@ layout(push_constant) uniform Params { uint count, channels, inner; };
 void main() {
   const uint i = LinearId();
   if (i >= count) return;
-  const uint c = i / inner % channels;
+  const uint c = kChannel4 != 0 ? i / (4 * inner) % (channels / 4) * 4 + (i & 3) : i / inner % channels;
   const float v = x[i];
   precise float result;
   if (kPrelu != 0) {

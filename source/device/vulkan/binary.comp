@@ -9,12 +9,14 @@
 
 layout(constant_id = 0) const int kOp = 0;
 layout(constant_id = 1) const int kRank = 1;
+layout(constant_id = 2) const int kChannel4 = 0;  // the blobs are in NC4HW4
 layout(std430, binding = 0) writeonly buffer Y { T y[]; };
 layout(std430, binding = 1) readonly buffer A { T a[]; };
 layout(std430, binding = 2) readonly buffer B { T b[]; };
 layout(push_constant) uniform Params {
   uint count;
   float alpha, beta;  // of the gate
+  uint channels, pixels;
   uint dims[8], a_strides[8], b_strides[8];
 };
 
@@ -78,5 +80,5 @@ void main() {
     ib += at * b_strides[d];
   }
   precise T result = Apply(a[ia], b[ib]);
-  y[i] = result;
+  y[i] = kChannel4 != 0 && IsTail(i, channels, pixels) ? T(0) : result;
 }

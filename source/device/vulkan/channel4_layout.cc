@@ -37,6 +37,11 @@ const LayoutPtr& Channel4Layout() {
 
 MapShape MapOf(const Shape& shape) { return {shape.DimOrOne(0), shape.DimOrOne(1), shape.rank() < 2 ? 1 : shape.CountFrom(2)}; }
 
+bool SameBytes(const Shape& shape) {
+  const MapShape map = MapOf(shape);
+  return shape.rank() >= 2 && map.pixels == 1 && map.channels % 4 == 0;
+}
+
 void PackChannel4(const Shape& shape, const float* src, float* dst) {
   ForEach(MapOf(shape), [&](int64_t plain, int64_t packed) { dst[packed] = plain < 0 ? 0.0f : src[plain]; });
 }

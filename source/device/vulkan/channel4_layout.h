@@ -18,6 +18,9 @@ struct MapShape {
 };
 MapShape MapOf(const Shape& shape);
 
+// One pixel per channel and whole quads: the same bytes in plain order, so such a blob is taken as it comes.
+bool SameBytes(const Shape& shape);
+
 void PackChannel4(const Shape& shape, const float* src, float* dst);
 void UnpackChannel4(const Shape& shape, const float* src, float* dst);
 // Between plain and NC4HW4, on the device.

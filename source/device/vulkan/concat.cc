@@ -1,6 +1,10 @@
-// Concat in plain order: one copy per input, none for inputs that are computed in their place.
+// Concat: one copy per input, none for inputs that are computed in their place. In NC4HW4 where channels of whole quads
+// are joined, else in plain order.
 #include "op/concat.h"
 
+#include <algorithm>
+
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/copy.h"
 #include "device/vulkan/memory.h"
 
@@ -13,18 +17,18 @@ struct Parts {
   std::vector<int64_t> offsets, lengths;
 };
 
-Result<Parts> PartsOf(const KernelSpec& spec) {
+Result<Parts> PartsOf(const KernelSpec& spec, bool channel4 = false) {
   const Shape& out = spec.outputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(spec.layer()).axis, out.rank()));
   Parts parts;
   parts.outer = out.Count(0, axis);
-  parts.row = out.CountFrom(axis);
   int64_t offset = 0;
   for (const BlobInfo& in : spec.inputs) {
     parts.offsets.push_back(offset);
-    parts.lengths.push_back(in.shape.CountFrom(axis));
+    parts.lengths.push_back(channel4 ? MapOf(in.shape).quads() * MapOf(in.shape).pixels * 4 : in.shape.CountFrom(axis));
     offset += parts.lengths.back();
   }
+  parts.row = offset;
   return parts;
 }
 
@@ -34,10 +38,20 @@ Status Supports(const KernelSpec& spec) {
   return PartsOf(spec).status();
 }
 
+// All but the last input end with a whole quad, and some input arrives in NC4HW4.
+Result<bool> StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving) {
+  const int rank = spec.outputs[0].shape.rank();
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(spec.layer()).axis, rank));
+  bool stays = axis == 1 && rank >= 3 && std::any_of(arriving.begin(), arriving.end(), IsChannel4);
+  for (size_t i = 0; i + 1 < spec.inputs.size(); ++i) stays = stays && spec.inputs[i].shape[1] % 4 == 0;
+  return stays;
+}
+
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
-  choice->inputs.assign(arriving.size(), PlainLayout());
-  choice->outputs = {PlainLayout()};
-  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec));
+  PLUMB_ASSIGN_OR_RETURN(const bool channel4, StaysChannel4(spec, arriving));
+  choice->inputs.assign(arriving.size(), channel4 ? Channel4Layout() : PlainLayout());
+  choice->outputs = {choice->inputs[0]};
+  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec, channel4));
   for (size_t i = 0; i < parts.offsets.size() && parts.outer == 1; ++i) {
     const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(spec.outputs[0].dtype);
     if (offset % kBufferAlign == 0) choice->shares.push_back({ShareWish::kPart, 0, static_cast<int>(i), offset});
@@ -46,7 +60,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
 }
 
 Status Build(Builder* b) {
-  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(b->spec));
+  PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(b->spec, IsChannel4(b->outputs[0].layout)));
   const DType dtype = b->outputs[0].dtype;
   for (size_t i = 0; i < b->inputs.size(); ++i) {
     const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(dtype);

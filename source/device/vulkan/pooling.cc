@@ -1,6 +1,7 @@
-// Pooling, PlumbAveragePool: pooling.comp, in plain order.
+// Pooling, PlumbAveragePool: pooling.comp, in the layout in which the blob arrives.
 #include "op/pooling.h"
 
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
@@ -12,16 +13,23 @@ Status Supports(const KernelSpec& spec) {
   return ResolvePooling(spec.layer(), spec.inputs[0].shape).status();
 }
 
+Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  choice->inputs = arriving;
+  choice->outputs = arriving;
+  return Status::Ok();
+}
+
 Status Build(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(b->layer(), b->inputs[0].shape));
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   LaunchSpec launch;
-  launch.shader = "pooling";
+  const bool quads = IsChannel4(b->inputs[0].layout);
+  launch.shader = quads ? "pooling4" : "pooling";
   launch.constants = {shape.average ? 1u : 0u, shape.adaptive ? 1u : 0u, shape.count_include_pad ? 1u : 0u};
-  launch.arguments = {Argument::Output(0), Argument::Input(0)};
-  const int64_t count = b->outputs[0].shape.NumElements();
+  launch.arguments = {Argument::Output(0), Argument::Input(0, quads ? Argument::kTexelsF32x4 : Argument::kStorage)};
+  const int64_t count = static_cast<int64_t>(b->outputs[0].bytes() / (quads ? 16 : 4));
   launch.push.Int(count).Int(h.in).Int(w.in).Int(h.out).Int(w.out).Int(h.kernel).Int(w.kernel).Int(h.stride).Int(w.stride);
-  launch.push.Int(h.pad_begin).Int(w.pad_begin).Int(h.pad_end).Int(w.pad_end);
+  launch.push.Int(h.pad_begin).Int(w.pad_begin).Int(h.pad_end).Int(w.pad_end).Int(shape.channels);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
@@ -29,6 +37,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_pooling = {Supports, Build};
+const KernelFunctions kernel_pooling = {Supports, Build, Layouts};
 
 }  // namespace plumb::vulkan

@@ -1,6 +1,7 @@
 #version 450
 // Max or average pooling over planes, one invocation per output; kAdaptive: output o covers [floor(o in / out),
-// ceil((o + 1) in / out)). -DCHANNEL4: four channels of a pixel at once (NC4HW4).
+// ceil((o + 1) in / out)). -DCHANNEL4: four channels of a pixel at once
+// (NC4HW4), read as texels.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #ifdef CHANNEL4
@@ -13,11 +14,18 @@ layout(constant_id = 0) const int kAverage = 0;
 layout(constant_id = 1) const int kAdaptive = 0;
 layout(constant_id = 2) const int kIncludePad = 0;
 layout(std430, binding = 0) writeonly buffer Y { V y[]; };
-layout(std430, binding = 1) readonly buffer X { V x[]; };
+#ifdef CHANNEL4
+layout(binding = 1) uniform samplerBuffer x;
+vec4 Read(int at) { return texelFetch(x, at); }
+#else
+layout(std430, binding = 1) readonly buffer X { float x[]; };
+float Read(int at) { return x[at]; }
+#endif
 layout(push_constant) uniform Params {
   uint count;
   int in_h, in_w, out_h, out_w;
   int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left, pad_bottom, pad_right;
+  int channels;
 };
 
 ivec2 Window(int o, int size, int out_size, int kernel, int stride, int pad) {
@@ -37,12 +45,12 @@ void main() {
   V result = V(kAverage != 0 ? 0.0 : -Infinity());
   for (int r = top; r < bottom; ++r) {
     for (int c = left; c < right; ++c) {
-      const V v = x[(plane * in_h + r) * in_w + c];
+      const V v = Read((plane * in_h + r) * in_w + c);
       if (kAverage != 0) {
         result += v;
       } else {
 #ifdef CHANNEL4
-        for (int lane = 0; lane < 4; ++lane) result[lane] = Larger(result[lane], v[lane]);
+        result = vec4(Larger(result.x, v.x), Larger(result.y, v.y), Larger(result.z, v.z), Larger(result.w, v.w));
 #else
         result = Larger(result, v);
 #endif
@@ -57,5 +65,9 @@ void main() {
     }
     result = valid > 0 ? result / float(valid) : V(0.0);
   }
+#ifdef CHANNEL4
+  const int quads = (channels + 3) / 4;
+  result = mix(vec4(0.0), result, lessThan(ivec4(plane % quads * 4) + ivec4(0, 1, 2, 3), ivec4(channels)));
+#endif
   y[i] = result;
 }

@@ -3,6 +3,7 @@
 // written where the runtime grants it.
 #include "op/strided.h"
 
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/copy.h"
 #include "device/vulkan/memory.h"
 
@@ -35,7 +36,7 @@ Status Supports(const KernelSpec& spec) {
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
-  choice->inputs[0] = PlainLayout();
+  if (!SameBytes(spec.inputs[0].shape)) choice->inputs[0] = PlainLayout();
   choice->outputs.assign(spec.outputs.size(), PlainLayout());
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 #include "op/activation.h"
 
@@ -46,13 +47,22 @@ Status Supports(const KernelSpec& spec) {
   return Status::Ok();
 }
 
+Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  choice->inputs = arriving;
+  choice->outputs = arriving;
+  choice->shares = {{ShareWish::kOverwrite, 0, 0}};
+  return Status::Ok();
+}
+
 Status Build(Builder* b) {
+  const DeviceTensor& out = b->outputs[0];
+  const MapShape map = MapOf(out.shape);
   LaunchSpec launch;
   launch.shader = "unary";
-  launch.constants = {static_cast<uint32_t>(IndexOf(kOps, b->layer().type))};
+  launch.constants = {static_cast<uint32_t>(IndexOf(kOps, b->layer().type)), IsChannel4(out.layout) ? 1u : 0u};
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
-  const int64_t count = b->outputs[0].shape.NumElements();
-  launch.push.Int(count);
+  const auto count = static_cast<int64_t>(out.bytes() / sizeof(float));
+  launch.push.Int(count).Int(map.channels).Int(map.pixels);
   PushParams(b->layer(), &launch.push);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
@@ -96,7 +106,7 @@ Status BuildWhole(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_unary = {Supports, Build, PlainInPlace};
+const KernelFunctions kernel_unary = {Supports, Build, Layouts};
 const KernelFunctions kernel_unary_int = {SupportsWhole, BuildWhole, PlainInPlace};
 
 }  // namespace plumb::vulkan

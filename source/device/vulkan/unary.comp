@@ -5,10 +5,12 @@
 #include "math.glslh"
 
 layout(constant_id = 0) const int kOp = 0;
+layout(constant_id = 1) const int kChannel4 = 0;  // the blob is in NC4HW4
 layout(std430, binding = 0) writeonly buffer Y { float y[]; };
 layout(std430, binding = 1) readonly buffer X { float x[]; };
 layout(push_constant) uniform Params {
   uint count;
+  uint channels, pixels;
   float alpha, beta, gamma;
 };
 
@@ -73,5 +75,5 @@ void main() {
   const uint i = LinearId();
   if (i >= count) return;
   precise float result = Apply(x[i]);
-  y[i] = result;
+  y[i] = kChannel4 != 0 && IsTail(i, channels, pixels) ? 0.0 : result;
 }

@@ -1,4 +1,5 @@
 // Reshape: the same elements under another shape, in plain order. Nothing is written where the runtime grants the view.
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/copy.h"
 #include "op/reshape.h"
 
@@ -15,7 +16,7 @@ Status Supports(const KernelSpec& spec) {
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
-  choice->inputs[0] = PlainLayout();
+  if (!SameBytes(spec.inputs[0].shape)) choice->inputs[0] = PlainLayout();
   choice->outputs = {PlainLayout()};
   choice->shares = {{ShareWish::kView, 0, 0, 0}};
   return Status::Ok();

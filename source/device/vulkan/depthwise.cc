@@ -1,0 +1,53 @@
+// Depthwise convolution with what follows it, in NC4HW4: depthwise_texel.comp, on every adapter.
+#include "device/vulkan/blocked_weights.h"
+#include "device/vulkan/channel4_layout.h"
+#include "device/vulkan/kernel_list.h"
+#include "device/vulkan/products.h"
+
+namespace plumb::vulkan {
+namespace {
+
+Status Supports(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+  PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
+  if (shape.group > 1 && shape.in_per_group() == 1 && shape.out_per_group() == 1) return Status::Ok();
+  return Status::NotSupported("needs one input and one output channel per group, got " + std::to_string(shape.in_per_group()) +
+                              " to " + std::to_string(shape.out_per_group()));
+}
+
+Status Build(Builder* b) {
+  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(b->spec.group.members, *b->spec.blobs));
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(b->layer(), b->inputs[0].shape));
+  PLUMB_ASSIGN_OR_RETURN(const Folded folded, FoldedWeights(b->layer(), shape, group.affine));
+  const int64_t channels = shape.out_channels, quads = (channels + 3) / 4, taps = shape.kernel_size();
+  std::vector<float> weight(static_cast<size_t>(quads * taps * 4)), bias(static_cast<size_t>(quads * 4));
+  for (int64_t c = 0; c < channels; ++c) {
+    bias[static_cast<size_t>(c)] = folded.bias.data<float>()[c];
+    for (int64_t k = 0; k < taps; ++k) {
+      weight[static_cast<size_t>((c / 4 * taps + k) * 4 + c % 4)] = folded.weight.data<float>()[c * taps + k];
+    }
+  }
+  const int addend = group.AddendInput(b->spec.group);
+  LaunchSpec launch;
+  launch.shader = group.epilogue.kind == Epilogue::Kind::kSwish ? "depthwise_texel_swish" : "depthwise_texel";
+  PLUMB_ASSIGN_OR_RETURN(const Argument weights, b->Constant(weight.data(), weight.size() * 4, Argument::kTexelsF32x4));
+  PLUMB_ASSIGN_OR_RETURN(const Argument biases, b->Constant(bias.data(), bias.size() * 4, Argument::kTexelsF32x4));
+  launch.arguments = {Argument::Output(0), Argument::Input(0, Argument::kTexelsF32x4),
+                      Argument::Input(std::max(addend, 0), Argument::kTexelsF32x4), weights, biases};
+  const WindowAxis &h = shape.window.h, &w = shape.window.w;
+  const int64_t count = shape.batch * quads * h.out * w.out;
+  launch.push.Int(count).Int(quads).Int(channels).Int(h.in).Int(w.in).Int(h.out).Int(w.out);
+  launch.push.Int(h.kernel).Int(w.kernel).Int(h.stride).Int(w.stride).Int(h.dilation).Int(w.dilation);
+  launch.push.Int(h.pad_begin).Int(w.pad_begin).Int(addend >= 0 ? 1 : 0);
+  PushActivation4(group.epilogue, &launch.push);
+  launch.Over(count);
+  b->launches.push_back(std::move(launch));
+  return Status::Ok();
+}
+
+}  // namespace
+
+const KernelFunctions kernel_depthwise = {Supports, Build, Channel4Products};
+
+}  // namespace plumb::vulkan
