@@ -31,6 +31,7 @@ TYPES = {
 FOLDED = ("BatchNormalization", "Mul", "Add")  # with constants, into the weights before them
 ACTIVATIONS = ("Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSwish", "Mish")
 ACTIVATION_KEY = {"Convolution": 9, "ConvolutionDepthWise": 9, "Deconvolution": 9, "InnerProduct": 9}
+RESHAPES = ("Flatten", "Reshape", "Squeeze")  # ncnn's fully connected layer flattens by itself
 NOTHING = ("Identity", "Dropout", "Cast")
 
 
@@ -84,10 +85,15 @@ class OnnxWalk:
     def find(self, layer, tensors):
         """The tensor that the layer's first output holds, or None."""
         for node in self.readers(tensors[0]):
-            if node.output[0] in self.used or not self.fits(layer, node) or sorted(self.data(node)) != sorted(tensors):
+            if node.output[0] in self.used:
                 continue
-            self.used.add(node.output[0])
-            return self.folded(layer, node.output[0])
+            if self.fits(layer, node) and sorted(self.data(node)) == sorted(tensors):
+                self.used.add(node.output[0])
+                return self.folded(layer, node.output[0])
+            if layer["type"] == "InnerProduct" and node.op_type in RESHAPES:
+                found = self.find(layer, [node.output[0]])
+                if found is not None:
+                    return found
         return None
 
     def folded(self, layer, tensor):
