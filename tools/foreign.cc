@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/arithmetic.h"
 #include "check/input_match.h"
 
 namespace plumb {
@@ -69,7 +70,7 @@ void ForeignOptions::AddTo(CommandLine* c) {
   c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
   c->Flag("--pair-by-order", &pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
-  c->Add("--arithmetic", &arithmetic, "of the whole subject: fp32 (default: found)");
+  c->Add("--arithmetic", &arithmetic, "of the whole subject: fp32, fp32+winograd, tf32, fp16 or bf16; default: found");
   c->Add("--tensors", &tensors, "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10; may repeat");
 }
 
@@ -77,8 +78,8 @@ Status Foreign::Open() {
   if (!options_.layout.empty() && options_.layout != "NCHW" && options_.layout != "NHWC") {
     return Status::InvalidArgument("--layout: expected NCHW or NHWC, found '" + options_.layout + "'");
   }
-  if (!options_.arithmetic.empty() && options_.arithmetic != "fp32") {
-    return Status::InvalidArgument("--arithmetic: expected fp32, found '" + options_.arithmetic + "'");
+  if (!options_.arithmetic.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(arithmetic_, ParseArithmetic(options_.arithmetic));
   }
   PLUMB_ASSIGN_OR_RETURN(open_.specs, ParseSpecs(options_.tensors));
   if (!options_.names.empty()) {
@@ -255,15 +256,41 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   options.description = blobs.set().path();
   options.check = std::move(check);
   for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
+  const bool declared = !options_.arithmetic.empty();
+  std::string how = declared ? "declared" : "found: nothing speaks against it";
+  options.check.arithmetic = arithmetic_;
+  if (!declared && blobs.all_f16()) {
+    options.check.arithmetic = SubjectArithmetic::kFp16;
+    how = "found: every value is an f16";
+  } else if (!declared && blobs.all_bf16()) {
+    options.check.arithmetic = SubjectArithmetic::kBf16;
+    how = "found: every value is a bf16";
+  }
+  if (options.check.arithmetic == SubjectArithmetic::kFp16 || options.check.arithmetic == SubjectArithmetic::kBf16) {
+    return Status::NotSupported("the " + device + "'s arithmetic is " + ArithmeticName(options.check.arithmetic) + " (" + how +
+                                "), which is not judged yet; --arithmetic fp32 judges it as fp32");
+  }
   PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs.values, options));
+  if (!declared && options.check.arithmetic == SubjectArithmetic::kFp32) {
+    const WinogradEvidence before = FindWinograd(graph, report);
+    if (before.suggests()) {
+      options.check.arithmetic = SubjectArithmetic::kWinograd;
+      PLUMB_ASSIGN_OR_RETURN(RunReport again, CheckSubjectBlobs(graph, blobs, inputs.values, options));
+      if (2 * FindWinograd(graph, again).beyond < before.beyond) {
+        report = std::move(again);
+        how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) + " 3x3 convolutions are beyond fp32";
+      } else {
+        options.check.arithmetic = SubjectArithmetic::kFp32;
+      }
+    }
+  }
   report.reproduce = reproduce;
   report.notes = blobs.notes();
-  report.notes.push_back(std::string("arithmetic fp32 (") + (options_.arithmetic.empty() ? "taken for granted" : "declared") + ")");
+  report.notes.push_back(std::string("arithmetic ") + ArithmeticName(options.check.arithmetic) + " (" + how + ")");
   if (OnlyBorders(graph, blobs)) {
     report.notes.push_back("it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, dump the "
                            "layers' outputs too (doc/subjects.md), half of them first when they are many");
   }
-  if (blobs.all_f16()) report.notes.push_back("every value is an f16: this looks like an fp16 runtime");
   return report;
 }
 

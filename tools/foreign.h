@@ -69,6 +69,7 @@ class Foreign {
   const ForeignOptions& options_;
   std::map<std::string, std::string> names_;
   TensorSetOptions open_;
+  SubjectArithmetic arithmetic_ = SubjectArithmetic::kFp32;  // as declared
   NameOptions subject_names_, golden_names_;
   std::unique_ptr<TensorSet> subject_set_, golden_set_;
   std::unique_ptr<PairedBlobs> subject_, golden_;

@@ -92,6 +92,7 @@ std::string Reproduce(const Options& o) {
   add("--names", o.foreign.names);
   if (o.foreign.pair_by_order) text += " --pair-by-order";
   add("--layout", o.foreign.layout);
+  add("--arithmetic", o.foreign.arithmetic);
   for (const std::string& spec : o.foreign.tensors) add("--tensors", spec);
   add("--seed", std::to_string(o.model.seed));
   if (o.model.random_weights) text += " --random-weights";

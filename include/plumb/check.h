@@ -106,7 +106,11 @@ struct RunReport {
 
 class BlobSource;
 
+// How a foreign runtime computed, as a whole (doc/check.md).
+enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16 };
+
 struct CheckOptions {
+  SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.

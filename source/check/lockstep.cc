@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "check/arithmetic.h"
 #include "check/inspect.h"
 #include "check/judge.h"
 #include "check/metrics.h"
@@ -154,7 +155,7 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
   const int max_level = MaxBoundLevel(group);
   for (int level = 0; level <= max_level; ++level) {
-    PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, Arithmetic(), level));
+    PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayWithBound(group, inputs_, blobs, ArithmeticFor(group, options_.arithmetic), level));
     if (same && level == 0) TakeOwn(group, replay.values);
     JudgeOutputs(event.step(), device_, replay, level, layer);
     replayed_ = replay;

@@ -33,6 +33,15 @@ Status RefusePickle(const std::string& path) {
                                  "tensors with numpy.savez, or with plumb_golden.dump");
 }
 
+// Beside a raw file: input_ref_data.json.
+bool IsDescription(const std::string& path) {
+  std::error_code error;
+  for (const char* ending : {".dat", ".bmrt", ".bin", ".raw"}) {
+    if (fs::exists(fs::path(path).replace_extension(ending), error)) return true;
+  }
+  return false;
+}
+
 bool IsTensorFile(const std::string& name) { return EndsWithAny(name, {".npy", ".npz", ".txt", ".npy.zst", ".txt.zst"}); }
 
 std::string WithoutEnding(std::string name) {
@@ -116,6 +125,8 @@ Status TensorSet::OpenPlainFolder() {
     PLUMB_RETURN_IF_ERROR(RefusePickle(path));
     if (EndsWith(name, ".npz")) {
       PLUMB_RETURN_IF_ERROR(OpenNpz(path));
+    } else if (EndsWith(name, ".json") && !IsDescription(path)) {
+      PLUMB_RETURN_IF_ERROR(OpenPolygraphy(path));
     } else if (IsTensorFile(name)) {
       PLUMB_RETURN_IF_ERROR(OpenWhole(path, WithoutEnding(name)));
     } else if (IsRaw(name) && fs::exists(fs::path(path).replace_extension(".json"), error)) {
@@ -132,6 +143,10 @@ Status TensorSet::OpenFile(const std::string& path, const TensorSetOptions& opti
   if (EndsWith(path, ".npz")) return OpenNpz(path);
   if (IsRaw(path)) return OpenRaw(path, options);
   if (!EndsWith(path, ".json")) return OpenWhole(path, "");
+  return OpenPolygraphy(path);
+}
+
+Status TensorSet::OpenPolygraphy(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ParsePolygraphy(bytes.text(), path));
   for (const NamedTensor& named : tensors) {

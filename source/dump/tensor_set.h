@@ -2,7 +2,7 @@
 //
 //   folder with manifest.json       a dump of ours, or of tools/python
 //   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt
-//   folder of .npy, .txt, .npz      a tensor's name is the file's without its ending
+//   folder of .npy .txt .npz .json  a tensor's name is the file's without its ending
 //   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
 //   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
 //   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs` (Sophon)
@@ -50,6 +50,7 @@ class TensorSet {
   Status OpenPlainFolder();
   Status OpenFile(const std::string& path, const TensorSetOptions& options);
   Status OpenRaw(const std::string& path, const TensorSetOptions& options);
+  Status OpenPolygraphy(const std::string& path);
   Status OpenNpz(const std::string& path);
   Status OpenWhole(const std::string& path, const std::string& name);
   Status CheckNames() const;

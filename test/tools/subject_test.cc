@@ -2,8 +2,8 @@
 // subject; faults are planted into its tensors.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <fstream>
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -250,6 +250,42 @@ TEST_F(Golden, OnnxRuntimeNeedsAnOnnxFile) {
   const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --golden onnxruntime");
   EXPECT_EQ(run.exit_code, 2) << run.out;
   EXPECT_TRUE(Has(run.out, "runs the original .onnx")) << run.out;
+}
+
+TEST_F(Subject, BlobDiffPairsAnyTwoSetsOfTensors) {
+  Blobs renamed;
+  std::string csv;
+  for (const auto& [name, tensor] : Healthy()) {
+    renamed["other/" + name] = tensor;
+    csv += "other/" + name + "," + name + "\n";
+  }
+  WriteText(folder_ + "/map.csv", csv);
+  const std::string a = WriteSubject(folder_ + "/a.npz", renamed), b = folder_ + "/b";
+  std::filesystem::create_directory(b);
+  for (const auto& [name, tensor] : Healthy()) ASSERT_TRUE(WriteTensors(b + "/" + name + ".npy", {{"", tensor}}).ok());
+  EXPECT_EQ(RunTool("blob_diff", a + " " + b).exit_code, 1) << "no name is the same";
+  const auto named = RunTool("blob_diff", a + " " + b + " --names " + folder_ + "/map.csv");
+  EXPECT_EQ(named.exit_code, 0) << named.out;
+  const auto ordered = RunTool("blob_diff", a + " " + b + " --pair-by-order");
+  EXPECT_EQ(ordered.exit_code, 0) << ordered.out;
+  EXPECT_TRUE(Has(ordered.out, "paired by order only, as asked: 'other/average' = 'average'")) << ordered.out;
+  EXPECT_EQ(RunTool("blob_diff", a + " " + b + " --names " + folder_ + "/missing.csv").exit_code, 2);
+}
+
+TEST_F(Subject, ArithmeticIsDeclaredOrFoundAndSaid) {
+  EXPECT_TRUE(Has(Check(Healthy()).out, "arithmetic fp32 (found: nothing speaks against it)"));
+  const auto declared = Check(Healthy(), "--arithmetic fp32+winograd");
+  EXPECT_EQ(declared.exit_code, 0) << declared.out;
+  EXPECT_TRUE(Has(declared.out, "arithmetic fp32+winograd (declared)")) << declared.out;
+  EXPECT_EQ(Check(Healthy(), "--arithmetic fp64").exit_code, 2);
+  // Sums of products of 11 bits: 1 + 2^-12 is rounding there, and a fault in fp32. Element-wise operators stay fp32.
+  const auto rounded = [](float x, int64_t i) { return i % 2 == 0 ? x * (1 + 0x1p-12f) : x * (1 - 0x1p-12f); };
+  const Blobs product = {{"exp", Healthy().at("exp")}, {"wide", Changed(Healthy().at("wide"), rounded)}};
+  EXPECT_EQ(Check(product).exit_code, 1);
+  const auto tf32 = Check(product, "--arithmetic tf32");
+  EXPECT_EQ(tf32.exit_code, 0) << tf32.out;
+  const Blobs other = {{"relu2", Healthy().at("relu2")}, {"swish", Changed(Healthy().at("swish"), rounded)}};
+  EXPECT_EQ(Check(other, "--arithmetic tf32").exit_code, 1);
 }
 
 TEST_F(Subject, BrokenOnesGiveOneError) {

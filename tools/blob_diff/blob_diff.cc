@@ -15,25 +15,29 @@ constexpr const char* kExamples = R"(Examples:
   blob_diff plumb_dump plumb_dump-2                 two dumps, paired by layer, slot and blob
   blob_diff plumb_dump tnn_dump --rule tnn          the other one written by TNN
   blob_diff a.npy b.txt --rtol 1e-5 --atol 1e-6     two tensor files, any formats mixed
+  blob_diff plumb_dump other.npz --names map.csv    a dump and any other set of named tensors
   blob_diff a.raw b.raw --dtype i32 --shape 1,1000
 Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has no pair), 2 bad usage or
 input.)";
 
 struct Options {
   std::string rule = "default";
-  std::string atol, rtol, dtype, shape, json, csv;
+  std::string atol, rtol, dtype, shape, json, csv, names;
+  bool pair_by_order = false;
   bool strict = false;
   bool quiet = false;
 };
 
 void Declare(Options* o, DiffReport* report, CommandLine* c) {
-  c->Positional("A", &report->a, "dump folder (ours by its manifest, TNN's by file names) or tensor file", true);
+  c->Positional("A", &report->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file", true);
   c->Positional("B", &report->b, "the same; the side that counts as right", true);
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
   c->Add("--atol", &o->atol, "absolute tolerance (default: 1e-5 of the blob's largest |b|; allclose: 1e-8)");
   c->Add("--rtol", &o->rtol, "relative tolerance (default: 1e-3; allclose: 1e-5)");
   c->Flag("--strict", &o->strict, "blobs without a pair are a difference");
+  c->Add("--names", &o->names, "CSV of two columns: name in A, name in B");
+  c->Flag("--pair-by-order", &o->pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--dtype", &o->dtype, "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
   c->Add("--shape", &o->shape, "of raw files: 1,3,224,224");
   c->Add("--json", &o->json, "write the report as JSON");
@@ -84,11 +88,18 @@ int Main(int argc, char** argv) {
   Declare(&options, &report, &command);
   if (const auto code = command.Parse(argc, argv)) return *code;
   Status status = ReadOptions(options, &hints, &report);
+  NameOptions names;
+  names.by_order = options.pair_by_order;
+  if (status.ok() && !options.names.empty()) {
+    auto read = ReadNames(options.names);
+    status = read.status();
+    if (read.ok()) names.names = std::move(read).value();
+  }
   if (!status.ok()) return Fail(status);
   {
     std::unique_ptr<Progress> progress;
     status = CompareSides(
-        hints,
+        hints, names,
         [&](size_t done, size_t total) {
           if (progress == nullptr)
             progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), options.quiet);

@@ -9,6 +9,7 @@
 #include "common/cli.h"
 #include "dump/pairing.h"
 #include "dump/reader.h"
+#include "dump/tensor_set.h"
 
 namespace plumb {
 namespace {
@@ -181,6 +182,37 @@ Status CompareFiles(const TensorHints& hints, DiffReport* report) {
   return Status::Ok();
 }
 
+// Any two sets of named tensors: a dump and an .npz, a folder of .npy and a dump.
+Status CompareSets(const NameOptions& names, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+  PLUMB_ASSIGN_OR_RETURN(const TensorSet a, TensorSet::Open(report->a));
+  PLUMB_ASSIGN_OR_RETURN(const TensorSet b, TensorSet::Open(report->b));
+  std::vector<std::string> names_a, names_b;
+  for (const StoredTensor& tensor : a.tensors()) names_a.push_back(tensor.name);
+  for (const StoredTensor& tensor : b.tensors()) names_b.push_back(tensor.name);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(names_a, names_b, names));
+  for (const auto& [i, j] : pairing.by_order) report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
+  for (const auto& [i, j] : pairing.pairs) {
+    PairReport pair;
+    pair.place.blob = names_a[i];
+    pair.path_a = a.tensors()[i].origin;
+    pair.path_b = b.tensors()[j].origin;
+    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_a, a.tensors()[i].load());
+    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_b, b.tensors()[j].load());
+    Judge(report->rule, tensor_a, tensor_b, &pair);
+    report->pairs.push_back(std::move(pair));
+    progress(report->pairs.size(), pairing.pairs.size());
+  }
+  for (size_t i : pairing.only_a) report->only_a.push_back("'" + names_a[i] + "'");
+  for (size_t j : pairing.only_b) report->only_b.push_back("'" + names_b[j] + "'");
+  return Status::Ok();
+}
+
+// Ours by its manifest, TNN's by its file names.
+bool IsDump(const std::string& path) {
+  const auto reader = DumpReader::Open(path);
+  return reader.ok() || reader.status().code() != StatusCode::kNotFound;
+}
+
 }  // namespace
 
 std::string PairReport::Name() const {
@@ -206,16 +238,19 @@ int DiffReport::ExitCode() const {
   return strict && !(only_a.empty() && only_b.empty()) ? kExitMisaligned : kExitOk;
 }
 
-Status CompareSides(const TensorHints& hints, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+Status CompareSides(const TensorHints& hints, const NameOptions& names, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
   for (const std::string& side : {report->a, report->b}) {
     std::error_code error;
     if (!std::filesystem::exists(side, error)) return Status::NotFound("there is no file or folder '" + side + "'");
   }
-  if (IsFolder(report->a) != IsFolder(report->b)) {
-    return Status::InvalidArgument("'" + report->a + "' and '" + report->b +
-                                   "' are a folder and a file; give two of a kind");
+  const bool named = !names.names.empty() || names.by_order;
+  if (!named && !IsFolder(report->a) && !IsFolder(report->b)) {
+    PLUMB_RETURN_IF_ERROR(CompareFiles(hints, report));
+  } else if (!named && IsFolder(report->a) && IsFolder(report->b) && IsDump(report->a) && IsDump(report->b)) {
+    PLUMB_RETURN_IF_ERROR(CompareFolders(progress, report));
+  } else {
+    PLUMB_RETURN_IF_ERROR(CompareSets(names, progress, report));
   }
-  PLUMB_RETURN_IF_ERROR(IsFolder(report->a) ? CompareFolders(progress, report) : CompareFiles(hints, report));
   if (report->Count(Verdict::kWrong) > 0) {
     report->verdict = Verdict::kWrong;
   } else if (report->Count(Verdict::kAligned) > 0) {

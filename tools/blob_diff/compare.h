@@ -8,6 +8,7 @@
 
 #include "check/rules.h"
 #include "dump/manifest.h"
+#include "dump/pairing.h"
 #include "dump/statistics.h"
 #include "plumb/check.h"
 #include "plumb/tensor_file.h"
@@ -43,8 +44,9 @@ struct DiffReport {
   const PairReport* FirstWrong() const;  // or null
 };
 
-// Fills pairs, verdicts and notes. `progress` is told after each pair. Errors are those of opening and reading.
-Status CompareSides(const TensorHints& hints, const std::function<void(size_t done, size_t total)>& progress,
+// Fills pairs, verdicts and notes. Two dumps are paired place by place, two files and all else by the tensors' names; `names` as
+// the user said (--names, --pair-by-order). `progress` is told after each pair. Errors are those of opening and reading.
+Status CompareSides(const TensorHints& hints, const NameOptions& names, const std::function<void(size_t done, size_t total)>& progress,
                     DiffReport* report);
 
 }  // namespace plumb

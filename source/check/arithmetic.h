@@ -1,0 +1,37 @@
+// How a foreign runtime computed, as a whole: declared (--arithmetic) or found once, never per layer, because an fp16 layer in
+// an fp32 run is precisely a fault.
+//
+//   fp32           every operation rounded to f32
+//   fp32+winograd  the same, 3x3 convolutions by Winograd's algorithm in any usual tile size
+//   tf32           sums of products take operands of 11 significant bits and accumulate in f32
+//   fp16, bf16     blobs, weights and constants stored so, accumulated in f32
+#ifndef PLUMB_CHECK_ARITHMETIC_H_
+#define PLUMB_CHECK_ARITHMETIC_H_
+
+#include <string>
+
+#include "device/kernel.h"
+#include "device/naive/naive_op.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+// InvalidArgument lists the names; int8 is NotSupported, because its rule needs every blob's scale.
+Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
+const char* ArithmeticName(SubjectArithmetic arithmetic);
+
+// The roundoffs of one step.
+Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic);
+
+// Of a run judged as fp32: steps that Winograd's algorithm may have computed, and how many of them are wrong or grey.
+struct WinogradEvidence {
+  int possible = 0;
+  int beyond = 0;
+  // Most of at least two are off: the algorithm, not one faulty layer.
+  bool suggests() const { return possible >= 2 && 2 * beyond > possible; }
+};
+WinogradEvidence FindWinograd(const Graph& graph, const RunReport& run);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_ARITHMETIC_H_
