@@ -4,7 +4,7 @@
   tools/bench/run.py                        build/release, the five float networks, 1 and 2 threads
   tools/bench/run.py --peers DIR            also times ONNX Runtime, OpenVINO, MNN and ncnn (DIR: their bench.py); its Python is
                                             $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
-  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers
+  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers, convert
 
 Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks drift.
 """
@@ -156,9 +156,7 @@ class Bench:
         python = os.environ.get("PEERS_PYTHON", "python3")
         work = pathlib.Path(self.args.peers_work).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        missing = [n for n in NETWORKS if not (work / f"{n}.onnx").exists()]
-        if missing:
-            run([python, peers / "tnnproto_to_onnx.py", "-o", work] + [self.models / f"{n}.tnnproto" for n in missing])
+        self.write_twins(python, peers, work)
         subprocess.run([python, str(peers / "bench.py")] + [str(work / f"{n}.onnx") for n in NETWORKS] +
                        ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json", str(work / "peers.json"),
                         "--runtimes", self.args.runtimes],
@@ -180,11 +178,43 @@ class Bench:
         for problem in data["problems"]:
             print(f"problem: {problem}")
 
+    def write_twins(self, python, peers, work):
+        missing = [n for n in NETWORKS if not (work / f"{n}.onnx").exists()]
+        if missing:
+            run([python, peers / "tnnproto_to_onnx.py", "-o", work] + [self.models / f"{n}.tnnproto" for n in missing])
+
+    def convert(self):
+        """model_convert of the networks as .onnx, beside reading the same file."""
+        work = pathlib.Path(self.args.peers_work).resolve()
+        if self.args.peers:
+            work.mkdir(parents=True, exist_ok=True)
+            self.write_twins(os.environ.get("PEERS_PYTHON", "python3"), pathlib.Path(self.args.peers).resolve(), work)
+        rows = []
+        with tempfile.TemporaryDirectory() as folder:
+            for net in NETWORKS:
+                model = work / f"{net}.onnx"
+                if not model.exists():
+                    print(f"\nconvert: {model} is missing, skipped (--peers DIR writes it)")
+                    return
+                reads, walls, peak = [], [], 0
+                for _ in range(self.args.rounds):
+                    start = time.perf_counter()
+                    size = len(model.read_bytes())
+                    reads.append(time.perf_counter() - start)
+                    start = time.perf_counter()
+                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_convert", model, "-o", pathlib.Path(folder) / net, "-q"])
+                    walls.append(time.perf_counter() - start)
+                    peak = max(peak, int(re.search(r"peak (\d+)", done.stderr).group(1)) * 1024)
+                rows.append([net, f"{size / 1e6:.1f}", f"{min(reads):.2f}", f"{min(walls):.2f}", f"{peak / size:.1f}"])
+                self.result.setdefault("convert", []).append({"net": net, "bytes": size, "read_min": min(reads), "wall_min": min(walls),
+                                                              "peak": peak})
+        table("model_convert from ONNX", ["network", "MB", "read s", "convert s min", "peak / file size"], rows)
+
     def main(self):
         print(f"Plumb benchmark, {self.result['date']}, {self.result['cpu']}, {self.result['cpus']} CPUs, load {os.getloadavg()[0]:.1f}")
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
-                 "hooks": self.hooks, "busy": self.busy, "peers": self.peers}
+                 "hooks": self.hooks, "busy": self.busy, "peers": self.peers, "convert": self.convert}
         wanted = self.args.only.split(",") if self.args.only else list(parts)
         for name in wanted:
             if name not in parts:
