@@ -1,5 +1,5 @@
 // MatMul and InnerProduct in plain order. matmul_texel.comp, for drivers on a CPU and rows of whole quads: blocks in registers,
-// read through texel buffers. matmul.comp: one invocation per output, for everything else.
+// read through texel buffers. matmul_tiled.comp, for GPUs: tiles in shared memory. matmul.comp: one invocation per output, for everything else.
 #include "op/matmul.h"
 
 #include "device/vulkan/channel4_layout.h"
@@ -11,8 +11,18 @@
 namespace plumb::vulkan {
 namespace {
 
-LaunchSpec Product(int64_t matrices, int64_t m, int64_t n, int64_t k, const Epilogue& epilogue) {
+constexpr int64_t kTiledRows = 8;  // fewer leave most of a tile empty
+
+LaunchSpec Product(bool tiled, int64_t matrices, int64_t m, int64_t n, int64_t k, const Epilogue& epilogue) {
   LaunchSpec launch;
+  if (tiled) {
+    launch.shader = "matmul_tiled";
+    launch.push.Int(m).Int(n).Int(k).Float(epilogue.alpha).Float(epilogue.beta);
+    launch.groups[0] = static_cast<uint32_t>((m + 63) / 64);
+    launch.groups[1] = static_cast<uint32_t>((n + 31) / 32);
+    launch.groups[2] = static_cast<uint32_t>(matrices);
+    return launch;
+  }
   launch.shader = "matmul";
   launch.push.Int(matrices * m * n).Int(m).Int(n).Int(k).Float(epilogue.alpha).Float(epilogue.beta);
   launch.Over(matrices * m * n);
@@ -89,9 +99,10 @@ Status BuildTexel(Builder* b) {
   return Status::Ok();
 }
 
+template <bool tiled>
 Status Build(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(b->spec));
-  LaunchSpec launch = Product(static_cast<int64_t>(shape.first_matrix.size()), shape.m, shape.n, shape.k, {});
+  LaunchSpec launch = Product(tiled, static_cast<int64_t>(shape.first_matrix.size()), shape.m, shape.n, shape.k, {});
   launch.constants = {0, 0, 0};
   PLUMB_RETURN_IF_ERROR(AddMatMulArguments(b, shape, Argument::kStorage, &launch));
   b->launches.push_back(std::move(launch));
@@ -119,13 +130,14 @@ Result<Folded> InnerProductWeights(const Layer& layer, int64_t inputs, const Cha
   return FoldedWeights(layer, shape, affine);
 }
 
+template <bool tiled>
 Status BuildInnerProduct(Builder* b) {
   const auto& param = ParamOf<InnerProductParam>(b->layer());
   const Shape& shape = b->inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, shape.rank()));
   PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(b->spec.group.members, *b->spec.blobs));
   PLUMB_ASSIGN_OR_RETURN(const Folded folded, InnerProductWeights(b->layer(), shape.CountFrom(axis), group.affine));
-  LaunchSpec launch = Product(1, shape.Count(0, axis), param.num_output, shape.CountFrom(axis), group.epilogue);
+  LaunchSpec launch = Product(tiled, 1, shape.Count(0, axis), param.num_output, shape.CountFrom(axis), group.epilogue);
   launch.constants = {1, 1, ActivationCode(group.epilogue)};
   const uint32_t first[2] = {0, 0};
   PLUMB_ASSIGN_OR_RETURN(const Argument weight, b->Constant(folded.weight));
@@ -166,11 +178,32 @@ Status BuildInnerProductTexel(Builder* b) {
   return Status::Ok();
 }
 
+Status RequireRows(const KernelSpec& spec, int64_t rows) {
+  PLUMB_RETURN_IF_ERROR(RequireShape(spec, KernelShape::kGpu));
+  if (rows >= kTiledRows) return Status::Ok();
+  return Status::NotSupported("needs at least 8 rows, got " + std::to_string(rows));
+}
+
+Status SupportsTiled(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(Supports(spec));
+  PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(spec));
+  return RequireRows(spec, shape.m);
+}
+
+Status SupportsInnerProductTiled(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(SupportsInnerProduct(spec));
+  const Shape& shape = spec.inputs[0].shape;
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<InnerProductParam>(spec.layer()).axis, shape.rank()));
+  return RequireRows(spec, shape.Count(0, axis));
+}
+
 }  // namespace
 
+const KernelFunctions kernel_matmul_tiled = {SupportsTiled, Build<true>};
+const KernelFunctions kernel_inner_product_tiled = {SupportsInnerProductTiled, BuildInnerProduct<true>, Layouts};
 const KernelFunctions kernel_matmul_texel = {SupportsTexel, BuildTexel};
 const KernelFunctions kernel_inner_product_texel = {SupportsInnerProductTexel, BuildInnerProductTexel, Layouts};
-const KernelFunctions kernel_matmul = {Supports, Build};
-const KernelFunctions kernel_inner_product = {SupportsInnerProduct, BuildInnerProduct, Layouts};
+const KernelFunctions kernel_matmul = {Supports, Build<false>};
+const KernelFunctions kernel_inner_product = {SupportsInnerProduct, BuildInnerProduct<false>, Layouts};
 
 }  // namespace plumb::vulkan
