@@ -28,9 +28,6 @@ Result<std::unique_ptr<Device>> CreateNaive(int) { return CreateNaiveDevice(); }
 #ifdef PLUMB_DEVICE_X86
 Result<std::unique_ptr<Device>> CreateX86(int) { return CreateX86Device(); }
 #endif
-#ifdef PLUMB_DEVICE_VULKAN
-Result<std::unique_ptr<Device>> CreateVulkan(int) { return CreateVulkanDevice(); }
-#endif
 
 constexpr const char* kLater = "not part of this version of Plumb";
 
@@ -48,7 +45,7 @@ const Row kRows[] = {
     {"OPENCL", nullptr, "not built in: configure with -DPLUMB_DEVICE_OPENCL=ON and opencl-c-headers installed", nullptr},
 #endif
 #ifdef PLUMB_DEVICE_VULKAN
-    {"VULKAN", CreateVulkan, "", nullptr},
+    {"VULKAN", CreateVulkanDevice, "", ListVulkanAdapters},
 #else
     {"VULKAN", nullptr, "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON", nullptr},
 #endif

@@ -13,7 +13,7 @@
 namespace plumb {
 
 // Adapter `index`. NotFound, with what to install, where there is no loader, driver or adapter.
-Result<std::unique_ptr<Device>> CreateVulkanDevice(int index = 0);
+Result<std::unique_ptr<Device>> CreateVulkanDevice(int index);
 // One line per adapter, in index order.
 Result<std::vector<std::string>> ListVulkanAdapters();
 
