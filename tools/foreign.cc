@@ -285,6 +285,7 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
     }
   }
   report.reproduce = reproduce;
+  report.judged_as = std::string(blobs.layout()) + ", " + ArithmeticName(options.check.arithmetic);
   report.notes = blobs.notes();
   report.notes.push_back(std::string("arithmetic ") + ArithmeticName(options.check.arithmetic) + " (" + how + ")");
   if (OnlyBorders(graph, blobs)) {

@@ -155,7 +155,12 @@ class Run {
     return verdict;
   }
 
-  bool inputs_differ() const { return !FormatInputs(subject_).empty(); }
+  // With --quiet, which prints no report, this is where the headline is said.
+  bool inputs_differ() const {
+    const std::string headline = FormatInputs(subject_);
+    if (options_.quiet && !headline.empty()) std::printf("%s\n", headline.c_str());
+    return !headline.empty();
+  }
 
   // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
   Result<Verdict> CheckDevice(const std::string& device) {

@@ -100,6 +100,7 @@ struct RunReport {
   bool is_golden = false;          // this run judges the golden itself: conversion, not kernels
   bool has_golden = false;         // CheckOptions::golden was given
   std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
+  std::string judged_as;           // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
   std::string reproduce;           // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
 };

@@ -47,6 +47,8 @@ class Lockstep : public Observer {
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
   void JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
+  // Without a bound: values against the replay's, where errors cannot be followed through a group.
+  Status JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer);
   void CompareGolden(const Tensor& device, OutputReport* output) const;
   // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing is
   // inherited from here on.

@@ -148,6 +148,7 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["verdict"] = VerdictName(run.verdict);
   json["summary"] = FormatSummary(subject, run);
   json["notes"] = run.notes;
+  json["judged_as"] = run.judged_as;
   json["aligned"] = run.Count(Verdict::kAligned);
   json["grey"] = run.Count(Verdict::kGrey);
   json["wrong"] = run.Count(Verdict::kWrong);

@@ -233,18 +233,19 @@ std::string FormatInputs(const CheckSubject& subject) {
 
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
   if (run.is_golden) return ConversionSummary(run);
+  const std::string who = run.judged_as.empty() ? run.device : run.device + " (" + run.judged_as + ")";
   std::string counts = std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
                        " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
                        std::to_string(run.Count(Verdict::kNotTested)) + " not tested";
   const std::string all = std::to_string(run.layers.size()) + " steps (" + std::to_string(subject.num_layers) + " layers)";
   if (run.first_wrong >= 0) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
-    return run.device + ": WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" +
+    return who + ": WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" +
            TypesOf(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + "; " + counts + " of " +
            all + ". Reproduce: " + subject.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
   }
-  if (run.verdict == Verdict::kNotTested) return run.device + ": NOT TESTED: nothing could be compared; " + counts + " of " + all;
-  return run.device + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") +
+  if (run.verdict == Verdict::kNotTested) return who + ": NOT TESTED: nothing could be compared; " + counts + " of " + all;
+  return who + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") +
          counts + " of " + all + "; " + std::to_string(run.compared_values) + " values compared";
 }
 

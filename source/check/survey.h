@@ -35,6 +35,7 @@ class PairedBlobs : public BlobSource {
   const TensorSet& set() const { return set_; }
   // Sentences for the report: what it is, layout, pairing.
   const std::vector<std::string>& notes() const { return notes_; }
+  const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
   size_t num_paired() const { return paired_.size(); }
   // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values.
   bool all_f16() const { return all_f16_; }

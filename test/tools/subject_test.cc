@@ -77,7 +77,7 @@ class Subject : public testing::Test {
 TEST_F(Subject, HealthyIsAligned) {
   const auto run = Check(Healthy());
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "subject: all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "subject (NCHW, fp32): all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
   EXPECT_TRUE(Has(run.out, "layout NCHW (found: ")) << run.out;
   EXPECT_EQ(Report()["runs"][0]["device"], "subject");
   EXPECT_EQ(Report()["runs"].size(), 1u);
@@ -147,7 +147,7 @@ TEST_F(Subject, AnotherInputIsSaidFirst) {
     EXPECT_EQ(run.exit_code, 1) << run.out;
     EXPECT_EQ(run.out.rfind("input differs: max ", 0), 0u) << run.out;
     EXPECT_TRUE(Has(run.out, words)) << run.out;
-    EXPECT_TRUE(Has(run.out, "subject: all aligned: 23 aligned")) << run.out;
+    EXPECT_TRUE(Has(run.out, "subject (NCHW, fp32): all aligned: 23 aligned")) << run.out;
     EXPECT_EQ(Report()["verdict"], "wrong");
     EXPECT_EQ(Report()["input_matches"][0]["equal"], false);
   }
@@ -242,7 +242,7 @@ TEST_F(Golden, JudgesASubjectBesideAGolden) {
   const auto run = CheckGolden(Healthy(), "--subject " + WriteSubject(folder_ + "/s.npz", faulty));
   EXPECT_EQ(run.exit_code, 1) << run.out;
   EXPECT_TRUE(Has(run.out, "conversion: the golden computed every layer")) << run.out;
-  EXPECT_TRUE(Has(run.out, "subject: WRONG: layer 21 'fc'")) << run.out;
+  EXPECT_TRUE(Has(run.out, "subject (NCHW, fp32): WRONG: layer 21 'fc'")) << run.out;
   EXPECT_TRUE(Has(run.out, "'data': golden against subject: equal")) << run.out;
 }
 

@@ -1,0 +1,102 @@
+// Subjects that have tensors for some blobs only: which layers become one step, and what is said where no bound leads through.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "check/cones.h"
+#include "op/arg_max.h"
+#include "op/cast.h"
+#include "plumb/check.h"
+#include "util/make_layer.h"
+
+namespace plumb {
+namespace {
+
+class Stored : public BlobSource {
+ public:
+  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
+  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
+  std::map<std::string, Tensor> blobs;
+};
+
+Graph Numbered(std::vector<Layer> layers, const Shape& input, std::vector<std::string> outputs) {
+  Graph graph;
+  graph.inputs = {{"x", DType::kF32, input}};
+  graph.outputs = std::move(outputs);
+  graph.layers = std::move(layers);
+  for (size_t i = 0; i < graph.layers.size(); ++i) graph.layers[i].index = static_cast<int>(i);
+  return graph;
+}
+
+std::vector<std::string> Members(const Graph& graph, const std::set<std::string>& known) {
+  const BlobTable blobs = InferShapes(graph).value();
+  std::vector<std::string> steps;
+  for (const Cone& cone : FindCones(graph, blobs, [&](const std::string& blob) { return known.count(blob) != 0; })) {
+    std::string text = cone.known ? "" : "-";
+    for (const Layer* member : cone.group.members) text += member->name;
+    steps.push_back(text + (cone.missing.empty() ? "" : "?" + cone.missing));
+  }
+  return steps;
+}
+
+// x -> A -> a -> B -> b; a -> C -> c; Add(b, c) = D -> d -> E -> e
+Graph Fork() {
+  return Numbered({MakeLayer(OpKind::kSigmoid, "A", {"x"}, {"a"}), MakeLayer(OpKind::kTanh, "B", {"a"}, {"b"}),
+                   MakeLayer(OpKind::kReLU, "C", {"a"}, {"c"}), MakeLayer(OpKind::kAdd, "D", {"b", "c"}, {"d"}),
+                   MakeLayer(OpKind::kExp, "E", {"d"}, {"e"})},
+                  {1, 8}, {"e"});
+}
+
+TEST(Cones, GrowFromTheLastKnownBlobsToTheNext) {
+  const Graph graph = Fork();
+  EXPECT_EQ(Members(graph, {"x", "a", "b", "c", "d", "e"}), (std::vector<std::string>{"A", "B", "C", "D", "E"}));
+  EXPECT_EQ(Members(graph, {"x", "a", "d", "e"}), (std::vector<std::string>{"A", "BCD", "E"}));
+  EXPECT_EQ(Members(graph, {"x", "e"}), (std::vector<std::string>{"ABCDE"}));
+  EXPECT_EQ(Members(graph, {"x", "b", "c"}), (std::vector<std::string>{"ABC", "-D", "-E"})) << "A is shared: one step with two outputs";
+  EXPECT_EQ(Members(graph, {"x", "b", "d"}), (std::vector<std::string>{"AB", "ACD", "-E"})) << "D reads b, which A and B make: A is replayed twice";
+  EXPECT_EQ(Members(graph, {"d", "e"}), (std::vector<std::string>{"ABCD?x", "E"}));
+}
+
+TEST(SubjectBlobs, AForkWithinIsJudgedOnBothOutputs) {
+  const Graph graph = Fork();
+  Stored subject;
+  Tensor x = Tensor::Create(DType::kF32, {1, 8}).value(), b = x.Clone().value(), c = x.Clone().value();
+  for (int i = 0; i < 8; ++i) {
+    x.data<float>()[i] = 0.3f * static_cast<float>(i) - 1;
+    const double a = 1 / (1 + std::exp(-static_cast<double>(x.data<float>()[i])));
+    b.data<float>()[i] = static_cast<float>(std::tanh(a));
+    c.data<float>()[i] = static_cast<float>(a);
+  }
+  subject.blobs = {{"x", x}, {"b", b}, {"c", c}};
+  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value().verdict, Verdict::kAligned);
+  b.data<float>()[3] *= 1.001f;
+  const RunReport report = CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value();
+  ASSERT_EQ(report.first_wrong, 0);
+  EXPECT_EQ(report.layers[0].Worst()->blob, "b");
+  EXPECT_EQ(report.layers[1].verdict, Verdict::kNotTested);
+}
+
+TEST(SubjectBlobs, BehindArgMaxThereIsNoBoundButADifference) {
+  auto arg_max = std::make_shared<ArgMaxParam>();
+  arg_max->axis = 1;
+  std::vector<Layer> layers = {MakeLayer(OpKind::kSigmoid, "s", {"x"}, {"a"}), MakeLayer(OpKind::kArgMaxOrMin, "m", {"a"}, {"i"}),
+                               MakeLayer(OpKind::kCast, "f", {"i"}, {"y"})};
+  layers[1].param = arg_max;
+  const Graph graph = Numbered(std::move(layers), {2, 4}, {"y"});
+  Stored subject;
+  Tensor x = Tensor::Create(DType::kF32, {2, 4}).value(), y = Tensor::Create(DType::kF32, {2, 1}).value();
+  for (int i = 0; i < 8; ++i) x.data<float>()[i] = static_cast<float>((i * 5) % 7);
+  y.data<float>()[0] = 1;  // 0 5 3 1
+  y.data<float>()[1] = 0;  // 6 4 2 0
+  subject.blobs = {{"x", x}, {"y", y}};
+  RunReport report = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kGrey) << report.layers[0].reason;
+  EXPECT_NE(report.layers[0].reason.find("without a bound"), std::string::npos);
+  y.data<float>()[1] = 3;
+  report = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kWrong) << report.layers[0].reason;
+}
+
+}  // namespace
+}  // namespace plumb
