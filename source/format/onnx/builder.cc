@@ -19,6 +19,25 @@ int Builder::AddBlob(Blob blob) {
   return static_cast<int>(blobs_.size()) - 1;
 }
 
+Status Builder::CheckSize(DType dtype, const Shape& shape) const {
+  PLUMB_RETURN_IF_ERROR(shape.Validate());
+  if (Bytes({dtype, shape, Tensor()}) <= max_bytes_) return Status::Ok();
+  return Status::NotSupported("a blob of shape " + shape.ToString() + " takes more than " + std::to_string(max_bytes_ >> 20) + " MiB");
+}
+
+Status Builder::CheckCount() const {
+  const size_t count = layers_.size() + blobs_.size();
+  if (layers_.size() < kMaxLayers && count * 1024 <= max_bytes_) return Status::Ok();
+  return Status::NotSupported("the model unrolls to more than " + std::to_string(count - 1) + " layers and blobs");
+}
+
+Status Builder::Reserve(DType dtype, const Shape& shape) {
+  PLUMB_RETURN_IF_ERROR(CheckSize(dtype, shape));
+  reserved_ += Bytes({dtype, shape, Tensor()});
+  if (reserved_ <= max_bytes_) return Status::Ok();
+  return Status::NotSupported("the model's constants grow beyond " + std::to_string(max_bytes_ >> 20) + " MiB");
+}
+
 Value Builder::AddInput(const std::string& name, DType dtype, const Shape& shape, int type) {
   inputs_.push_back({name, dtype, shape});
   Blob blob;
@@ -49,6 +68,7 @@ Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* o
   size_t bytes = 0;
   for (const BlobInfo& out : *outputs) bytes += Bytes(out);
   if (bytes > kMaxFoldedBytes) return false;
+  for (const BlobInfo& out : *outputs) PLUMB_RETURN_IF_ERROR(Reserve(out.dtype, out.shape));
   std::vector<Tensor> results(outputs->size());
   std::vector<Tensor*> pointers;
   for (size_t i = 0; i < outputs->size(); ++i) {
@@ -62,7 +82,7 @@ Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* o
 
 Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
   const OpDef& op = GetOp(spec.kind);
-  if (layers_.size() >= kMaxLayers) return Status::NotSupported("the graph unrolls to more than a million layers");
+  PLUMB_RETURN_IF_ERROR(CheckCount());
   PendingLayer pending;
   pending.layer.kind = spec.kind;
   pending.layer.type = op.name;
@@ -78,7 +98,7 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
   }
   pending.layer.inputs.resize(pending.inputs.size());
   PLUMB_RETURN_IF_ERROR(op.infer(context));
-  for (const BlobInfo& out : context.outputs) PLUMB_RETURN_IF_ERROR(out.shape.Validate());
+  for (const BlobInfo& out : context.outputs) PLUMB_RETURN_IF_ERROR(CheckSize(out.dtype, out.shape));
   PLUMB_ASSIGN_OR_RETURN(const bool folded, Fold(pending, &context.outputs));
   std::vector<Value> outputs;
   for (const BlobInfo& info : context.outputs) {
@@ -100,6 +120,16 @@ bool Builder::Name(const Value& value, const std::string& name) {
   Blob& blob = blobs_[static_cast<size_t>(value.blob)];
   if (!blob.name.empty()) return false;
   if (!blob_names_.insert(name).second) return false;
+  blob.name = name;
+  return true;
+}
+
+bool Builder::Rename(const Value& value, const std::string& inner_prefix, const std::string& name) {
+  Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  if (blob.input || blob.layer < 0 || blob.name.empty() ||
+      blob.name.compare(0, inner_prefix.size(), inner_prefix) != 0) return Name(value, name);
+  if (!blob_names_.insert(name).second) return false;
+  blob_names_.erase(blob.name);
   blob.name = name;
   return true;
 }
@@ -170,12 +200,17 @@ void Builder::NameLayers(const std::vector<bool>& used) {
     for (int i = 2; !names.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
     return name;
   };
-  std::set<std::string> closed;  // nodes whose last layer has been seen, from the back
-  for (size_t i = layers_.size(); i-- > 0;) {
-    if (!used[i]) continue;
+  std::map<std::string, size_t> last;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (used[i]) last[layers_[i].layer.nodes[0]] = i;
+  }
+  for (const auto& [node, i] : last) layers_[i].layer.name = unique(node);
+  for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i].layer;
-    const std::string node = layer.nodes[0];
-    layer.name = unique(closed.insert(node).second ? node : node + "/" + layer.type);
+    if (used[i] && last.at(layer.nodes[0]) != i) layer.name = unique(layer.nodes[0] + "/" + layer.type);
+    for (size_t k = 0; used[i] && k < layers_[i].outputs.size(); ++k) {  // an unnamed blob is called like its layer
+      blobs_[static_cast<size_t>(layers_[i].outputs[k])].stem = k == 0 ? layer.name : layer.name + "/" + std::to_string(k);
+    }
   }
 }
 

@@ -48,7 +48,7 @@ struct ImportReport {
 
 class Builder {
  public:
-  explicit Builder(Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
+  Builder(Evaluator evaluator, uint64_t max_bytes) : evaluator_(std::move(evaluator)), max_bytes_(max_bytes) {}
 
   // The layers of one node lie between two marks.
   void BeginNode(const std::string& node_name) { node_name_ = node_name; }
@@ -57,12 +57,20 @@ class Builder {
 
   Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);
   Value AddConstant(const Tensor& value, int type, const std::string& name = "");
+  // NotSupported when unrolling has made more layers and blobs than the same limit allows, at a kibibyte each.
+  Status CheckCount() const;
+  // NotSupported for a blob beyond the limit of the load options.
+  Status CheckSize(DType dtype, const Shape& shape) const;
+  // Asks before a constant of that size is made: NotSupported beyond the limits of the load options.
+  Status Reserve(DType dtype, const Shape& shape);
   // The layer's outputs, with ONNX types that follow from their dtypes.
   Result<std::vector<Value>> Add(LayerSpec spec);
 
   const BlobInfo& Info(const Value& value) const { return blobs_[static_cast<size_t>(value.blob)].info; }
   // Gives the blob its name unless it has one already. Returns whether it took it.
   bool Name(const Value& value, const std::string& name);
+  // The same for a blob of an inner graph that leaves it: the outer name replaces the one that begins with the prefix.
+  bool Rename(const Value& value, const std::string& inner_prefix, const std::string& name);
   // The network inputs that the blob is computed from.
   std::vector<std::string> Ancestors(const Value& value) const;
   // Declares a network output; a blob of another name, a constant or an input gets an Identity layer.
@@ -90,6 +98,8 @@ class Builder {
   void NameLayers(const std::vector<bool>& used);
 
   Evaluator evaluator_;
+  uint64_t max_bytes_;
+  uint64_t reserved_ = 0;
   std::string node_name_;
   std::deque<Blob> blobs_;  // references stay valid while layers are added
   std::vector<PendingLayer> layers_;

@@ -150,6 +150,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
     for (int64_t step = 0; step < trips && go_on != 0; ++step) {
       if (step >= kMaxSteps) return Status::NotSupported("it runs more than " + std::to_string(kMaxSteps) + " steps");
       const std::string name = NodeName(node, *scope) + "/" + std::to_string(step);
+      PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
       PLUMB_ASSIGN_OR_RETURN(const Tensor number, IntTensor({step}));
       PLUMB_ASSIGN_OR_RETURN(const Tensor scalar, number.Reshaped(Shape{}));
@@ -220,6 +221,7 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - carried);
     for (int64_t step = 0; step < steps; ++step) {
       const std::string name = NodeName(node, *scope) + "/" + std::to_string(step);
+      PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
       std::vector<Value> arguments = state;
       for (size_t i = 0; i < scanned; ++i) {

@@ -110,6 +110,7 @@ Status Importer::AddInputs(Scope* top) {
     if (it != options_.input_shapes.end() && input.has_shape && it->second.rank() != static_cast<int>(input.dims.size())) {
       return Status::InvalidArgument(frame + " is " + DimsText(input) + ", but the shape given is " + it->second.ToString());
     }
+    if (missing.empty()) PLUMB_RETURN_IF_ERROR(builder_.CheckSize(*dtype, shape).AddContext(frame));
     if (missing.empty()) top->values[input.name] = builder_.AddInput(input.name, *dtype, shape, input.type);
   }
   if (!missing.empty()) {

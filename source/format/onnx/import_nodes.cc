@@ -7,6 +7,8 @@
 namespace plumb::onnx {
 namespace {
 
+constexpr int kMaxNodes = 2000000;
+
 void AddCaptured(const GraphIr& graph, std::set<std::string>* names);
 
 // What the graphs inside a node read from around them (more than that: inner names are not told apart).
@@ -144,7 +146,7 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
     PLUMB_ASSIGN_OR_RETURN(copy, WithFunctionAttributes(original, *scope->function_attributes));
     node = &copy;
   }
-  ++nodes_;
+  if (++nodes_ > kMaxNodes) return Status::NotSupported("inlining and unrolling make more than " + std::to_string(kMaxNodes) + " nodes");
   if (const FunctionIr* function = FindFunction(*node)) return RunFunction(*node, *function, scope);
   if (node->domain.empty()) {
     if (node->op_type == "If") return RunIf(*node, scope);
@@ -206,7 +208,8 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
 
 void Importer::SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope) {
   scope->values[node.outputs[i]] = value;
-  if (value.blob >= 0) builder_.Name(value, scope->prefix + node.outputs[i]);
+  const std::string name = scope->prefix + node.outputs[i];
+  if (value.blob >= 0) builder_.Rename(value, NodeName(node, *scope) + "/", name);
 }
 
 }  // namespace plumb::onnx

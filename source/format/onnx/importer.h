@@ -38,7 +38,7 @@ const MapperRow* NearestMapper(const std::string& op_type);
 class Importer {
  public:
   Importer(const ModelIr& model, const LoadOptions& options)
-      : model_(model), options_(options), builder_(options.evaluator) {}
+      : model_(model), options_(options), builder_(options.evaluator, options.max_bytes) {}
 
   ImportResult Run();
 

@@ -11,11 +11,8 @@ Status SetConstant(NodeContext& c, const ConstantIr& constant) {
 }
 
 // One value repeated, without a layer.
-Result<Tensor> Repeated(const Tensor& one, const Shape& shape) {
-  PLUMB_RETURN_IF_ERROR(shape.Validate());
-  if (static_cast<uint64_t>(shape.NumElements()) * DTypeSize(one.dtype()) > (uint64_t{1} << 32)) {
-    return Status::NotSupported("a constant of shape " + shape.ToString() + " is larger than 4 GiB");
-  }
+Result<Tensor> Repeated(NodeContext& c, const Tensor& one, const Shape& shape) {
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(one.dtype(), shape));
   PLUMB_ASSIGN_OR_RETURN(Tensor filled, Tensor::Create(one.dtype(), shape));
   const size_t size = DTypeSize(one.dtype());
   for (int64_t i = 0; i < filled.NumElements(); ++i) {
@@ -47,7 +44,7 @@ Status MapDropout(NodeContext& c) {
   if (!c.Wants(1)) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(Tensor yes, Tensor::Zeros(DType::kBool, Shape{}));
   *yes.data<bool>() = true;
-  PLUMB_ASSIGN_OR_RETURN(const Tensor mask, Repeated(yes, c.ShapeOf(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor mask, Repeated(c, yes, c.ShapeOf(0)));
   c.Set(1, c.Const(mask), kTypeBool);
   return Status::Ok();
 }
@@ -83,7 +80,7 @@ Status MapConstantOfShape(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(constant.value, Tensor::Zeros(DType::kF32, Shape{1}));
   }
   if (constant.value.empty() || constant.value.NumElements() != 1) return Status::CorruptModel("the value must have one element");
-  PLUMB_ASSIGN_OR_RETURN(constant.value, Repeated(constant.value, Shape(dims)));
+  PLUMB_ASSIGN_OR_RETURN(constant.value, Repeated(c, constant.value, Shape(dims)));
   return SetConstant(c, constant);
 }
 
@@ -92,6 +89,7 @@ Status MapEyeLike(NodeContext& c) {
   if (shape.rank() != 2) return Status::CorruptModel("expects a matrix, found " + shape.ToString());
   const int type = static_cast<int>(c.Int("dtype", c.In(0).type));
   PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kI64, shape));
   PLUMB_ASSIGN_OR_RETURN(Tensor eye, Tensor::Zeros(DType::kI64, shape));
   const int64_t k = c.Int("k", 0);
   for (int64_t i = 0; i < shape[0]; ++i) {

@@ -48,6 +48,7 @@ Status MapNonZero(NodeContext& c) {
     if (x.ValueAt(i) != 0) hits.push_back(i);
   }
   const auto count = static_cast<int64_t>(hits.size());
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kI64, Shape{rank, count}));
   PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kI64, Shape{rank, count}));
   for (int d = 0; d < rank; ++d) {
     for (int64_t k = 0; k < count; ++k) {

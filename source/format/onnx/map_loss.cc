@@ -43,6 +43,7 @@ Result<Value> WeightsOf(NodeContext& c, const Targets& t, DType dtype) {
   if (!t.ignored.present()) return weights;
   PLUMB_ASSIGN_OR_RETURN(const Value zero, Zero(c, dtype));
   if (!weights.present()) {  // as many ones as there are targets
+    PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kF32, c.ShapeOf(t.index)));
     PLUMB_ASSIGN_OR_RETURN(Tensor ones, Tensor::Create(DType::kF32, c.ShapeOf(t.index)));
     std::fill_n(ones.data<float>(), ones.NumElements(), 1.0f);
     PLUMB_ASSIGN_OR_RETURN(ones, ones.ConvertedTo(dtype));

@@ -39,6 +39,7 @@ Status MapTrilu(NodeContext& c) {
   }
   const bool upper = c.Int("upper", 1) != 0;
   const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kBool, Shape{rows, columns}));
   PLUMB_ASSIGN_OR_RETURN(Tensor mask, Tensor::Create(DType::kBool, Shape{rows, columns}));
   for (int64_t i = 0; i < mask.NumElements(); ++i) {
     const int64_t above = i % columns - i / columns;

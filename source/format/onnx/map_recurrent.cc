@@ -70,6 +70,7 @@ struct Direction {
 
 Result<Value> Initial(NodeContext& c, const Cell& cell, size_t input, int d, DType dtype) {
   if (c.Has(input)) return c.Cut(c.In(input), c.Int("layout", 0) != 0 ? 1 : 0, d, d + 1, true);
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(dtype, Shape{cell.batch, cell.hidden}));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zeros, Tensor::Zeros(dtype, Shape{cell.batch, cell.hidden}));
   return c.Const(zeros);
 }

@@ -13,6 +13,7 @@ constexpr int64_t kMaxSize = 1 << 24;
 Status SetDoubles(NodeContext& c, const Shape& shape, const std::function<double(int64_t)>& value) {
   const int type = static_cast<int>(c.Int("output_datatype", kTypeFloat));
   PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kF64, shape));
   PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kF64, shape));
   for (int64_t i = 0; i < y.NumElements(); ++i) y.data<double>()[i] = value(i);
   PLUMB_ASSIGN_OR_RETURN(y, y.ConvertedTo(dtype));

@@ -214,6 +214,7 @@ Result<Value> NodeContext::Select(const Value& condition, const Value& yes, cons
 }
 
 Result<Value> NodeContext::Positions(const Shape& shape, int axis) {
+  PLUMB_RETURN_IF_ERROR(builder_.Reserve(DType::kI64, shape));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kI64, shape));
   const int64_t inner = shape.CountFrom(axis + 1);
   for (int64_t i = 0; i < tensor.NumElements(); ++i) tensor.data<int64_t>()[i] = i / inner % shape[axis];

@@ -1,0 +1,149 @@
+// What nodes become: names, folding, decomposition, unrolling.
+#include <gtest/gtest.h>
+
+#include "format/onnx/onnx_model.h"
+
+namespace plumb {
+namespace {
+
+// "Type name <inputs> -> <outputs>" per layer.
+std::vector<std::string> Lines(const Graph& graph) {
+  std::vector<std::string> lines;
+  for (const Layer& layer : graph.layers) {
+    std::string line = layer.type + " " + layer.name;
+    for (const std::string& input : layer.inputs) line += " " + input;
+    line += " ->";
+    for (const std::string& output : layer.outputs) line += " " + output;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+void ExpectLines(const OnnxModel& model, const std::vector<std::string>& expected) {
+  const auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(Lines(*graph), expected);
+}
+
+TEST(OnnxImportTest, ADecomposedNodesLastLayerHasItsNames) {
+  OnnxModel m;
+  m.Input("x", {1, 2, 4, 4}).Output("y");
+  m.Floats("w", {1, 2, 2, 2}, std::vector<float>(8, 1));
+  OnnxModel::SetInts(&m.Node("Conv", {"x", "w"}, {"y"}, "conv"), "pads", {0, 0, 1, 1});
+  ExpectLines(m, {"PadV2 conv/PadV2 x -> conv/PadV2", "Convolution conv conv/PadV2 -> y"});
+  EXPECT_EQ(m.Import()->layers[0].nodes, std::vector<std::string>{"conv"});
+}
+
+TEST(OnnxImportTest, ShapeArithmeticVanishes) {
+  OnnxModel m;
+  m.Input("x", {2, 3, 4}).Output("y");
+  m.Ints("zero", {1}, {0}).set_data_type(7);
+  m.Ints("rest", {1}, {-1});
+  m.Node("Shape", {"x"}, {"s"});
+  m.Node("Gather", {"s", "zero"}, {"n"});
+  OnnxModel::SetInt(&m.Node("Concat", {"n", "rest"}, {"d"}), "axis", 0);
+  m.Node("Reshape", {"x", "d"}, {"r"}, "flat");
+  m.Node("Identity", {"r"}, {"i"});
+  m.Node("Dropout", {"i"}, {"o"});
+  m.Node("Relu", {"o"}, {"y"}, "relu");
+  ExpectLines(m, {"Reshape flat x -> r", "ReLU relu r -> y"});
+}
+
+TEST(OnnxImportTest, ConstantFloatsAreFolded) {
+  OnnxModel m;
+  m.Input("x", {2}).Output("y");
+  m.Floats("a", {2}, {1, 4});
+  m.Node("Sqrt", {"a"}, {"root"});
+  m.Node("Add", {"x", "root"}, {"y"}, "sum");
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(Lines(*graph), std::vector<std::string>{"Add sum x -> y"});
+  EXPECT_EQ(graph->layers[0].Resource("element")->data<float>()[1], 2);
+}
+
+TEST(OnnxImportTest, AConstantOperandBroadcastsAsInOnnx) {
+  OnnxModel m;  // TNN would read a bare list of 3 as per channel
+  m.Input("x", {1, 3, 5, 3}).Output("y");
+  m.Floats("a", {3}, {1, 2, 3});
+  m.Node("Add", {"x", "a"}, {"y"});
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->layers[0].Resource("element")->shape(), (Shape{1, 1, 1, 3}));
+}
+
+TEST(OnnxImportTest, AnIfWithAKnownConditionTakesItsBranch) {
+  OnnxModel m;
+  m.Input("x", {2}).Output("y");
+  auto& yes = *m.graph().add_initializer();
+  yes.set_name("c");
+  yes.set_data_type(9);
+  yes.add_int32_data(1);
+  auto& node = m.Node("If", {"c"}, {"y"}, "if1");
+  for (const auto& [branch, op] : {std::pair{"then_branch", "Relu"}, std::pair{"else_branch", "Neg"}}) {
+    ::onnx::GraphProto* graph = OnnxModel::SetGraph(&node, branch);
+    OnnxModel::Add(graph->add_node(), op, {"x"}, {"inner"}, "first");
+    OnnxModel::Add(graph->add_node(), op, {"inner"}, {"out"}, "second");
+    graph->add_output()->set_name("out");
+  }
+  ExpectLines(m, {"ReLU if1/first x -> if1/inner", "ReLU if1/second if1/inner -> y"});
+}
+
+TEST(OnnxImportTest, AnIfWithAnUnknownConditionIsNamed) {
+  OnnxModel m;
+  m.Input("x", {2}).Input("c", {}, 9).Output("y");
+  auto& node = m.Node("If", {"c"}, {"y"}, "if1");
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    ::onnx::GraphProto* graph = OnnxModel::SetGraph(&node, branch);
+    OnnxModel::Add(graph->add_node(), "Relu", {"x"}, {"out"});
+    graph->add_output()->set_name("out");
+  }
+  const Status status = m.Import().status();
+  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
+  EXPECT_NE(status.message().find("node 'if1' (If, opset 17): the condition depends on values"), std::string::npos) << status.ToString();
+}
+
+TEST(OnnxImportTest, ALocalFunctionIsInlined) {
+  OnnxModel m;
+  m.Input("x", {2}).Output("y");
+  m.proto().add_opset_import()->set_domain("my");
+  auto* function = m.proto().add_functions();
+  function->set_name("F");
+  function->set_domain("my");
+  function->add_input("a");
+  function->add_output("b");
+  function->add_attribute("slope");
+  function->add_opset_import()->set_version(17);
+  OnnxModel::Add(function->add_node(), "Neg", {"a"}, {"t"}, "neg");
+  auto& elu = OnnxModel::Add(function->add_node(), "Elu", {"t"}, {"b"}, "elu");
+  auto* alpha = elu.add_attribute();
+  alpha->set_name("alpha");
+  alpha->set_type(::onnx::AttributeProto::FLOAT);
+  alpha->set_ref_attr_name("slope");
+  auto& call = m.Node("F", {"x"}, {"y"}, "call");
+  call.set_domain("my");
+  auto* slope = call.add_attribute();
+  slope->set_name("slope");
+  slope->set_type(::onnx::AttributeProto::FLOAT);
+  slope->set_f(0.25f);
+  ExpectLines(m, {"Neg call/neg x -> call/t", "Elu call/elu call/t -> y"});
+}
+
+TEST(OnnxImportTest, AnOutputThatIsAnInputOrAConstantGetsALayer) {
+  OnnxModel m;
+  m.Input("x", {2}).Output("y").Output("k");
+  m.Floats("k0", {1}, {3});
+  m.Node("Identity", {"x"}, {"y"});
+  m.Node("Identity", {"k0"}, {"k"});
+  ExpectLines(m, {"Identity y x -> y", "Identity k k0 -> k"});
+}
+
+TEST(OnnxImportTest, ANewerIrVersionAndOpsetAreRead) {
+  OnnxModel m(99);
+  m.proto().set_ir_version(99);
+  m.Input("x", {2}).Output("y");
+  m.Node("Relu", {"x"}, {"y"});
+  EXPECT_TRUE(m.Import().ok());
+}
+
+}  // namespace
+}  // namespace plumb
