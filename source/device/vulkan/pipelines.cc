@@ -1,11 +1,11 @@
 #include "device/vulkan/pipelines.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -52,15 +52,6 @@ std::string ReadCache(const std::string& path, const std::string& header) {
   return checksum == Hex(Hash(data.data(), data.size())) ? data : "";
 }
 
-void MakeFolders(const std::string& folder) {
-  for (size_t at = 1; at != std::string::npos; at = folder.find('/', at + 1)) {
-    const size_t end = folder.find('/', at);
-    mkdir(folder.substr(0, end).c_str(), 0777);
-    if (end == std::string::npos) break;
-    at = end;
-  }
-}
-
 }  // namespace
 
 Status Pipelines::Init() {
@@ -97,7 +88,8 @@ void Pipelines::Save() {
   std::string data(size, '\0');
   if (api.GetPipelineCacheData(context_->device(), cache_, &size, data.data()) != VK_SUCCESS) return;
   data.resize(size);
-  MakeFolders(cache_path_.substr(0, cache_path_.rfind('/')));
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(cache_path_).parent_path(), ignored);
   const std::string part = cache_path_ + "." + std::to_string(getpid()) + ".part";
   std::ofstream file(part, std::ios::binary);
   file << cache_header_ << "\n" << Hex(Hash(data.data(), data.size())) << "\n" << data;

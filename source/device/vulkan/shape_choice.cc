@@ -6,13 +6,23 @@
 #include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
+namespace {
+
+std::string Wanted() {
+  const char* text = std::getenv("PLUMB_VULKAN_SHAPE");
+  return text == nullptr ? "" : text;
+}
+
+}  // namespace
+
+Status CheckShapeEnvironment() {
+  const std::string wanted = Wanted();
+  if (wanted.empty() || wanted == "cpu" || wanted == "gpu") return Status::Ok();
+  return Status::InvalidArgument("PLUMB_VULKAN_SHAPE is cpu or gpu, found '" + wanted + "'");
+}
 
 Status RequireShape(const KernelSpec& spec, KernelShape shape) {
-  const char* text = std::getenv("PLUMB_VULKAN_SHAPE");
-  const std::string wanted = text == nullptr ? "" : text;
-  if (!wanted.empty() && wanted != "cpu" && wanted != "gpu") {
-    return Status::InvalidArgument("PLUMB_VULKAN_SHAPE is cpu or gpu, found '" + wanted + "'");
-  }
+  const std::string wanted = Wanted();
   const bool cpu = wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
   if (cpu == (shape == KernelShape::kCpu)) return Status::Ok();
   return Status::NotSupported(cpu ? "is for GPUs (PLUMB_VULKAN_SHAPE=gpu takes it here too)"

@@ -9,6 +9,8 @@ namespace plumb::vulkan {
 
 enum class KernelShape { kCpu, kGpu };
 
+// InvalidArgument when PLUMB_VULKAN_SHAPE is another word.
+Status CheckShapeEnvironment();
 // OK when kernels of that shape are wanted on this adapter.
 Status RequireShape(const KernelSpec& spec, KernelShape shape);
 

@@ -7,6 +7,7 @@
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/memory.h"
 #include "device/vulkan/queue.h"
+#include "device/vulkan/shape_choice.h"
 
 namespace plumb {
 namespace vulkan {
@@ -105,6 +106,7 @@ Status VulkanDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
 }  // namespace vulkan
 
 Result<std::unique_ptr<Device>> CreateVulkanDevice(int index) {
+  PLUMB_RETURN_IF_ERROR(vulkan::CheckShapeEnvironment());
   PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Context> context, vulkan::Context::Open(index));
   return std::unique_ptr<Device>(std::make_unique<vulkan::VulkanDevice>(std::move(context)));
 }
