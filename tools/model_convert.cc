@@ -1,7 +1,11 @@
 // model_convert: reads a model and writes it as PREFIX.tnnproto and PREFIX.tnnmodel, layers one to one.
 #include <cstdio>
 
+#include <algorithm>
+
+#include "align.h"
 #include "common/cli.h"
+#include "format/hazards.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
 
@@ -16,9 +20,11 @@ constexpr char kExamples[] =
     "      the weights with TNN's first magic (the tnnproto is always v2, which alone says dtypes)\n"
     "  model_convert net.tnnproto -o net_b4 --shape input=4,3,224,224\n"
     "      fixes the shape of a network input\n"
+    "  model_convert net.onnx -o net -align -d X86\n"
+    "      proves the written files equal to the original in ONNX Runtime, or names the first operator that differs\n"
     "Without --random-weights the tnnmodel beside the tnnproto is taken when it exists; otherwise weights are "
     "generated.\n"
-    "Exit codes: 0 written, 2 wrong usage or input, 4 the files could not be written.\n";
+    "Exit codes: 0 written, 1 -align found a difference, 2 wrong usage or input, 4 the files could not be written.\n";
 
 struct Options {
   std::string input, structure, weights, prefix;
@@ -27,10 +33,11 @@ struct Options {
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
   bool quiet = false;
+  AlignOptions align;
 };
 
 void Declare(CommandLine* line, Options* options) {
-  line->Positional("IN", &options->input, "the model: a tnnproto (its tnnmodel is found beside it)", false);
+  line->Positional("IN", &options->input, "the model: a tnnproto (its tnnmodel is found beside it) or an ONNX file", false);
   line->Add("-o,--output", &options->prefix, "writes PREFIX.tnnproto and PREFIX.tnnmodel");
   line->Required("--output");
   line->Add("-p,--proto", &options->structure, "the tnnproto, instead of IN");
@@ -40,6 +47,7 @@ void Declare(CommandLine* line, Options* options) {
   line->Add("--format", &options->format, "magic of the tnnmodel: v1 or v2");
   line->Add("--shape", &options->shapes, "NAME=1,3,224,224: the shape of a network input; may repeat");
   line->Flag("-q,--quiet", &options->quiet, "print errors only");
+  options->align.AddTo(line);
 }
 
 // IN, -m alone, or -p with or without -m.
@@ -72,12 +80,16 @@ void Report(const Graph& graph, const Options& options) {
     std::printf("weights: %s, %.1f MB\n", graph.weights_source.empty() ? "none needed" : graph.weights_source.c_str(),
                 static_cast<double>(bytes) / 1e6);
   }
-  for (const std::string& note : graph.notes) std::printf("note: %s\n", note.c_str());
+  for (const std::string& note : graph.notes) std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", note.c_str());
+  constexpr size_t kShown = 20;
+  const std::vector<std::string> hazards = WeightHazards(graph);
+  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) std::printf("warning %s\n", hazards[i].c_str());
+  if (hazards.size() > kShown) std::printf("and %zu more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
   std::printf("wrote %s.tnnproto (v2) and %s.tnnmodel (%s)\n", options.prefix.c_str(), options.prefix.c_str(),
               options.format.c_str());
 }
 
-Status Convert(const Options& options) {
+Result<int> Convert(const Options& options) {
   LoadOptions load;
   load.seed = options.seed;
   load.random_weights = options.random_weights;
@@ -93,7 +105,8 @@ Status Convert(const Options& options) {
   PLUMB_ASSIGN_OR_RETURN(const Graph graph, LoadModel(files, load));
   PLUMB_RETURN_IF_ERROR(SaveModel(graph, options.prefix, save));
   if (!options.quiet) Report(graph, options);
-  return Status::Ok();
+  if (options.align.mode.empty()) return static_cast<int>(kExitOk);
+  return Align(options.align, files.structure, options.prefix + ".tnnproto", options.seed);
 }
 
 }  // namespace
@@ -105,7 +118,10 @@ int main(int argc, char** argv) {
                           "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
                           plumb::kExamples);
   plumb::Declare(&line, &options);
-  if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
-  const plumb::Status status = plumb::Convert(options);
-  return status.ok() ? plumb::kExitOk : plumb::Fail(status);
+  std::vector<std::string> arguments = plumb::WithAlignValue(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  if (const std::optional<int> done = line.Parse(static_cast<int>(pointers.size()), pointers.data())) return *done;
+  const plumb::Result<int> code = plumb::Convert(options);
+  return code.ok() ? *code : plumb::Fail(code.status());
 }

@@ -127,5 +127,20 @@ TEST_F(ModelConvertTest, HelpAndVersion) {
   EXPECT_EQ(Convert("--version").exit_code, 0);
 }
 
+TEST_F(ModelConvertTest, AlignSaysHowToInstallOnnxRuntime) {
+  const std::string model = PLUMB_TEST_DATA "/../fuzz/corpus/onnx/conv.onnx";
+  const Ran ran = Convert(model + " -o " + Quoted("a") + " -q -align");
+  if (ran.output.find("this build of Plumb reads no ONNX files") != std::string::npos) GTEST_SKIP() << ran.output;
+  if (ran.exit_code == 0) GTEST_SKIP() << "this Python has onnxruntime";
+  ASSERT_EQ(::setenv("PLUMB_PYTHON", "/nowhere/python3", 1), 0);
+  const Ran none = Convert(model + " -o " + Quoted("a") + " -q -align");
+  ::unsetenv("PLUMB_PYTHON");
+  EXPECT_EQ(none.exit_code, 2) << none.output;
+  EXPECT_NE(none.output.find("pip install"), std::string::npos) << none.output;
+  const Ran wrong = Convert(model + " -o " + Quoted("a") + " --align=some");
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.output;
+  EXPECT_NE(wrong.output.find("--align: expected nothing or all, found 'some'"), std::string::npos) << wrong.output;
+}
+
 }  // namespace
 }  // namespace plumb

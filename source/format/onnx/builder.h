@@ -54,6 +54,7 @@ class Builder {
   void BeginNode(const std::string& node_name) { node_name_ = node_name; }
   const std::string& node_name() const { return node_name_; }
   size_t NumLayers() const { return layers_.size(); }
+  const std::string& TypeAt(size_t layer) const { return layers_[layer].layer.type; }
 
   Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);
   Value AddConstant(const Tensor& value, int type, const std::string& name = "");

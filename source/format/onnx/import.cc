@@ -73,6 +73,7 @@ ImportResult Importer::Run() {
   result.graph.weights_source = model_.source;
   notes_.push_back("imported " + std::to_string(nodes_) + " ONNX nodes as " + std::to_string(result.graph.layers.size()) +
                    " layers: " + std::to_string(folded_) + " folded away, " + std::to_string(decomposed_) + " decomposed");
+  for (const auto& [change, count] : changes_) notes_.push_back(change + " (" + std::to_string(count) + ")");
   result.graph.notes = notes_;
   return result;
 }

@@ -193,9 +193,10 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
     Fail(node, *scope, status);
     needed_.insert(context.needed_inputs().begin(), context.needed_inputs().end());
   }
-  const size_t added = builder_.NumLayers() - before;
-  if (added == 0) ++folded_;
-  if (added > 1) ++decomposed_;
+  for (const auto& [id, text] : context.warnings()) {
+    notes_.push_back("warning " + id + ": " + Frame(node, *scope) + " " + text);
+  }
+  CountLayers(node, before);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     const Value value = status.ok() ? context.outputs()[i] : Value::Failed();
@@ -204,6 +205,20 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
     SetOutput(node, i, value.present() ? value : Value::Failed(), scope);
   }
   return Status::Ok();
+}
+
+void Importer::CountLayers(const NodeIr& node, size_t before) {
+  const size_t added = builder_.NumLayers() - before;
+  if (added == 0) {
+    ++folded_;
+    ++changes_["folded away: " + node.op_type];
+  } else if (added > 1) {
+    ++decomposed_;
+    std::string types;
+    for (size_t i = 0; i < std::min<size_t>(added, 8); ++i) types += (i == 0 ? "" : " + ") + builder_.TypeAt(before + i);
+    if (added > 8) types += " + ... (" + std::to_string(added) + " layers)";
+    ++changes_["decomposed: " + node.op_type + " -> " + types];
+  }
 }
 
 void Importer::SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope) {

@@ -55,6 +55,8 @@ class Importer {
   Status RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope);
   // Fills inputs; false when one of them failed earlier.
   Result<bool> TakeInputs(const NodeIr& node, const Scope& scope, std::vector<Value>* inputs) const;
+  // Counts what a node that added the layers from `before` on became.
+  void CountLayers(const NodeIr& node, size_t before);
   void SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope);
   std::string NodeName(const NodeIr& node, const Scope& scope) const;
   std::string Frame(const NodeIr& node, const Scope& scope) const;
@@ -82,7 +84,8 @@ class Importer {
   std::set<std::string> input_names_;
   std::vector<std::string> notes_;
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
-  int folded_ = 0, decomposed_ = 0, nodes_ = 0, converted_ = 0;
+  int folded_ = 0, decomposed_ = 0, nodes_ = 0;
+  std::map<std::string, int> changes_;  // "decomposed: Conv -> PadV2 + Convolution" and how often
 };
 
 }  // namespace plumb::onnx

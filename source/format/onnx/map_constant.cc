@@ -39,7 +39,7 @@ Status MapDropout(NodeContext& c) {
     }
     active = training.ValueAt(0) != 0 && ratio != 0;
   }
-  if (active) return Status::NotSupported("Dropout in training mode is random; export the model in evaluation mode");
+  if (active) return Status::NotSupported("Dropout in training mode is random (AL05); export the model in evaluation mode");
   c.Set(0, c.In(0));
   if (!c.Wants(1)) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(Tensor yes, Tensor::Zeros(DType::kBool, Shape{}));

@@ -73,6 +73,7 @@ Status MapConv(NodeContext& c) {
   if (group < 1 || filter[0] % group != 0 || x[1] != filter[1] * group) {
     return Status::CorruptModel("the weights " + filter.ToString() + " with " + std::to_string(group) + " groups do not fit the input " + x.ToString());
   }
+  WarnOfSides(c, w);
   Value in = c.In(0);
   const bool same_upper = x.rank() == 4 && w.auto_pad == "SAME_UPPER";
   bool negative = false;

@@ -14,7 +14,7 @@ namespace plumb::onnx {
 // scale = gamma / sqrt(variance + epsilon), bias = beta - mean * scale: computed in double, rounded once.
 Status MapBatchNormalization(NodeContext& c) {
   if (c.Int("training_mode", 0) != 0 || c.NumOutputs() > 1) {
-    return Status::NotSupported("BatchNormalization in training mode; export the model in evaluation mode");
+    return Status::NotSupported("BatchNormalization in training mode (AL03); export the model in evaluation mode");
   }
   const char* kNames[] = {"", "the scale", "the bias", "the mean", "the variance"};
   Tensor given[5];
@@ -22,6 +22,9 @@ Status MapBatchNormalization(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(given[i], c.Constant(i, kNames[i]));
     if (given[i].NumElements() != c.ShapeOf(0).DimOrOne(1)) return Status::CorruptModel(std::string(kNames[i]) + " is " + given[i].shape().ToString() + " for the input " + c.ShapeOf(0).ToString());
   }
+  bool untouched = given[3].NumElements() > 0;
+  for (int64_t i = 0; i < given[3].NumElements(); ++i) untouched = untouched && given[3].ValueAt(i) == 0 && given[4].ValueAt(i) == 1;
+  if (untouched) c.Warn("AL04", "has mean 0 and variance 1 in every channel: was it ever trained?");
   const auto epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   const int64_t channels = given[1].NumElements();
   PLUMB_ASSIGN_OR_RETURN(Tensor scale, Tensor::Create(DType::kF32, Shape{channels}));

@@ -52,6 +52,7 @@ Status Run(NodeContext& c, Pool pool) {
   const Shape& x = c.ShapeOf(0);
   if (x.rank() != 3 && x.rank() != 4) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
+  WarnOfSides(c, w);
   Value in = c.In(0);
   const bool narrow = IsNarrowInteger(in.type) && in.type != kTypeUint32;  // exact in f32
   if (narrow) {
@@ -109,6 +110,7 @@ Status MapAveragePool(NodeContext& c) {
   const bool include_pad = c.Int("count_include_pad", 0) != 0;
   return Run(c, [&](const Value& in, const WindowAttributes& w) -> Result<Value> {
     if (w.dilated()) return Status::NotSupported("dilations above 1");
+    if (include_pad && Padded(w)) c.Warn("AL06", "counts its padding (count_include_pad)");
     if (w.symmetric() && (!include_pad || (!Padded(w) && !ceil_mode))) return c.Emit(OpKind::kPooling, Plain(w, kPoolAverage, ceil_mode), {in});
     return c.Emit(OpKind::kPlumbAveragePool, Counted(w, ceil_mode, include_pad), {in});
   });

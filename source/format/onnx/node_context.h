@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/onnx/builder.h"
@@ -86,6 +87,10 @@ class NodeContext {
   // y[i] = data[.. index[i] ..] along the axis, as GatherElements. REQUIRES: indices are i64.
   Result<Value> TakeElements(const Value& data, const Value& indices, int axis);
 
+  // A hazard of doc/alignment.md that the node shows.
+  void Warn(const char* id, const std::string& text) { warnings_.emplace_back(id, text); }
+
+  const std::vector<std::pair<std::string, std::string>>& warnings() const { return warnings_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::set<std::string>& needed_inputs() const { return needed_; }
 
@@ -96,6 +101,7 @@ class NodeContext {
   Builder& builder_;
   std::vector<Value> outputs_;
   std::set<std::string> needed_;
+  std::vector<std::pair<std::string, std::string>> warnings_;
 };
 
 // A mapper of onnx_list.def.

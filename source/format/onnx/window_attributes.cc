@@ -62,6 +62,14 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
   return w;
 }
 
+void WarnOfSides(NodeContext& c, const WindowAttributes& w) {
+  for (size_t i = 0; i < w.stride.size(); ++i) {
+    if (w.stride[i] < 2 || w.begin[i] == w.end[i]) continue;
+    c.Warn("AL07", "pads " + std::to_string(w.begin[i]) + " and " + std::to_string(w.end[i]) + " at a stride of " + std::to_string(w.stride[i]));
+    return;
+  }
+}
+
 Result<Value> PadSpatial(NodeContext& c, const Value& x, const WindowAttributes& w, float fill) {
   auto param = std::make_shared<PadV2Param>();
   param->begins = {0, 0};

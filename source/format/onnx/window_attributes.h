@@ -21,6 +21,9 @@ struct WindowAttributes {
 // input's spatial dims).
 Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int64_t>& spatial, std::vector<int64_t> kernel);
 
+// AL07: pads that differ on the two sides at a stride of 2 or more.
+void WarnOfSides(NodeContext& c, const WindowAttributes& w);
+
 // The input with zeros (or `fill`) around it.
 Result<Value> PadSpatial(NodeContext& c, const Value& x, const WindowAttributes& w, float fill);
 

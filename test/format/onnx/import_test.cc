@@ -1,6 +1,9 @@
 // What nodes become: names, folding, decomposition, unrolling.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "format/hazards.h"
 #include "format/onnx/onnx_model.h"
 
 namespace plumb {
@@ -143,6 +146,50 @@ TEST(OnnxImportTest, ANewerIrVersionAndOpsetAreRead) {
   m.Input("x", {2}).Output("y");
   m.Node("Relu", {"x"}, {"y"});
   EXPECT_TRUE(m.Import().ok());
+}
+
+bool Notes(const Graph& graph, const std::string& words) {
+  for (const std::string& note : graph.notes) {
+    if (note.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(OnnxImportTest, HazardsAreNoted) {
+  OnnxModel m;
+  m.Input("x", {1, 1, 5, 5}).Output("y");
+  m.Floats("w", {1, 1, 2, 2}, {1, 1, 1, 1});
+  m.Floats("one", {1}, {1});
+  m.Floats("zero", {1}, {0});
+  auto& conv = m.Node("Conv", {"x", "w"}, {"c"}, "conv");
+  OnnxModel::SetInts(&conv, "pads", {0, 0, 1, 1});
+  OnnxModel::SetInts(&conv, "strides", {2, 2});
+  m.Node("BatchNormalization", {"c", "one", "zero", "zero", "one"}, {"b"}, "norm");
+  auto& pool = m.Node("AveragePool", {"b"}, {"y"}, "pool");
+  OnnxModel::SetInts(&pool, "kernel_shape", {3, 3});
+  OnnxModel::SetInts(&pool, "pads", {1, 1, 1, 1});
+  OnnxModel::SetInt(&pool, "count_include_pad", 1);
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_TRUE(Notes(*graph, "warning AL07: node 'conv'"));
+  EXPECT_TRUE(Notes(*graph, "warning AL04: node 'norm'"));
+  EXPECT_TRUE(Notes(*graph, "warning AL06: node 'pool'"));
+  EXPECT_TRUE(Notes(*graph, "decomposed: Conv -> PadV2 + Convolution (1)"));
+  EXPECT_TRUE(WeightHazards(*graph).empty());
+}
+
+TEST(OnnxImportTest, HazardousWeightsAreCounted) {
+  OnnxModel m;
+  m.Input("x", {5}).Output("y");
+  m.Floats("w", {5}, {NAN, INFINITY, 1e-40f, 1e5f, 65504});
+  m.Node("Add", {"x", "w"}, {"y"}, "sum");
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const std::vector<std::string> expected = {
+      "AL08: layer 0 'sum' (Add): element has 1 NaN", "AL08: layer 0 'sum' (Add): element has 1 infinite values",
+      "AL08: layer 0 'sum' (Add): element has 1 subnormal values, which many devices take for 0",
+      "AL09: layer 0 'sum' (Add): element has 1 values beyond 65504, which become infinite in fp16"};
+  EXPECT_EQ(WeightHazards(*graph), expected);
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+"""model_convert -align: healthy conversions are proved equal; one whose weights were exchanged is not, and its first operator is named.
+
+    align_test.py --bin build/release/bin --work build/release/golden_test
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = HERE.parents[2] / "tools" / "python"
+sys.path[:0] = [str(HERE), str(PYTHON)]
+import packages  # noqa: E402
+
+
+def build(path):
+    import network
+    import numpy as np
+    from onnx import TensorProto, helper, save
+    b = network.Builder()
+    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 8, 3, 3, 3), b.weight("conv1_b", 8, scale=0.3)], pads=[0, 0, 1, 1], strides=[2, 2])
+    b.node("Relu", "relu1", ["conv1"])
+    b.node("AveragePool", "pool", ["relu1"], kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1)
+    b.node("Resize", "up", ["pool", "", b.constant("scales", np.array([1, 1, 2, 2], np.float32))], mode="linear", coordinate_transformation_mode="asymmetric")
+    b.node("GlobalAveragePool", "mean", ["up"])
+    b.node("Flatten", "flat", ["mean"])
+    b.node("Softmax", "prob", ["flat"], axis=1)
+    graph = helper.make_graph(b.nodes, "g", [helper.make_tensor_value_info("data", TensorProto.FLOAT, [1, 3, 17, 19])],
+                              [helper.make_tensor_value_info("prob", TensorProto.FLOAT, None)], b.weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    save(model, path)
+
+
+def run(tool, *arguments):
+    env = dict(os.environ, PLUMB_PYTHON=sys.executable, PYTHONPATH=str(PYTHON))
+    done = subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True, env=env)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(condition, what, output):
+    if not condition:
+        sys.exit(f"FAILED: {what}\n{output}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True)
+    a = parser.parse_args()
+    packages.ensure(pathlib.Path(a.work) / "venv-onnx", ["onnx", "onnxruntime", "numpy"], ["onnx", "onnxruntime", "numpy"])
+    work = pathlib.Path(a.work) / "align"
+    work.mkdir(parents=True, exist_ok=True)
+    model, tool = work / "small.onnx", pathlib.Path(a.bin) / "model_convert"
+    build(model)
+    code, output = run(tool, model, "-o", work / "a", "-align", "-d", "X86", "--align-inputs", 2)
+    expect(code == 0 and "proved equal" in output, "a healthy conversion is proved equal", output)
+    for warning in ("warning AL01: node 'up'", "warning AL06: node 'pool'", "warning AL07: node 'conv1'"):
+        expect(warning in output, f"'{warning}' is printed", output)
+    code, output = run(tool, model, "-o", work / "b", "-q", "-align", "all")
+    expect(code == 0 and "tensor 'conv1'" in output, "-align all prints every layer", output)
+    code, output = run(tool, model, "-o", work / "c", "-q", "--random-weights", "-align")
+    expect(code == 1 and "NOT equal" in output, "other weights are found", output)
+    expect("the first operator that differs: layer 1 'conv1' (Convolution" in output, "the first operator is named", output)
+    print("proved equal; a difference is found and named")
+
+
+main()
