@@ -30,6 +30,7 @@ struct PortInfo {
   Shape shape;
   std::string layout;     // the device's name for it
   bool constant = false;  // part of the model
+  DType stored = DType::kF32;  // in what the device stores the elements: f16 for f32 blobs of NORMAL precision
 };
 
 struct MemberInfo {

@@ -8,6 +8,7 @@
 #include "check/inspect.h"
 #include "check/judge.h"
 #include "check/metrics.h"
+#include "check/storage.h"
 
 namespace plumb {
 namespace {
@@ -30,8 +31,21 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
     for (const PortInfo& port : step->inputs) ++readers_[port.blob];
   }
   for (const std::string& output : scene_.graph->outputs) ++readers_[output];
-  for (const auto& [name, value] : inputs) written_[name] = Fingerprint(value);
+  for (const StepInfo* step : scene_.steps) {
+    for (const PortInfo& port : step->outputs) halves_ = halves_ || port.stored == DType::kF16;
+  }
+  for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(NoteWritten(name, value));
   return SetOwnInputs(inputs);
+}
+
+// A blob that is stored as f32 here and as f16 there (a network input, a layer that fell back) is the same blob when its
+// rounded values agree.
+Status Lockstep::NoteWritten(const std::string& blob, const Tensor& value) {
+  written_[blob] = {Fingerprint(value), Fingerprint(value)};
+  if (!halves_) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const Tensor rounded, RoundedToHalf(value));
+  written_[blob].second = Fingerprint(rounded);
+  return Status::Ok();
 }
 
 Status Lockstep::SetOwnInputs(const std::map<std::string, Tensor>& inputs) {
@@ -49,13 +63,18 @@ Status Lockstep::Before(const LayerEvent& event) {
     const PortInfo& port = event.step().inputs[i];
     if (port.constant) {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, Widened(scene_.blobs->at(port.blob).value));
+      if (port.stored == DType::kF16 && port.dtype == DType::kF32) {
+        PLUMB_ASSIGN_OR_RETURN(value, RoundedToHalf(value));
+      }
       inputs_.push_back(std::move(value));
       continue;
     }
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
     PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
     const auto it = written_.find(port.blob);
-    if (it != written_.end() && it->second != inspected.fingerprint) changed_ = port.blob;
+    if (it != written_.end() && it->second.first != inspected.fingerprint && it->second.second != inspected.fingerprint) {
+      changed_ = port.blob;
+    }
     inputs_finite_ = inputs_finite_ && inspected.finite;
     inputs_.push_back(std::move(inspected.wide));
   }
@@ -150,7 +169,7 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   if (follow && !same) PLUMB_RETURN_IF_ERROR(RunOwn(group, own_inputs));
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
-    written_[group.outputs[i].blob] = Fingerprint(output);
+    PLUMB_RETURN_IF_ERROR(NoteWritten(group.outputs[i].blob, output));
     device_.push_back(std::move(output));
   }
   if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
@@ -163,7 +182,7 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     if (!bounded.ok()) return bounded.status();
     const ReplayResult& replay = *bounded;
     if (same && level == 0) TakeOwn(group, replay.values);
-    JudgeOutputs(event.step(), device_, replay, level, layer);
+    PLUMB_RETURN_IF_ERROR(JudgeOutputs(event.step(), device_, replay, level, layer));
     replayed_ = replay;
     if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
   }
@@ -175,7 +194,7 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   return Status::Ok();
 }
 
-void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
+Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                             LayerReport* layer) {
   layer->outputs.clear();
   layer->verdict = Verdict::kAligned;
@@ -189,7 +208,11 @@ void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& dev
     output.shape = device[i].shape();
     output.layout = step.outputs[i].layout;
     output.level = level;
-    Judge({device[i], replay.values[i], replay.tau[i], HasSlopeTest(*step.group), inputs_finite_}, &output);
+    Tensor reference = replay.values[i], tau = replay.tau[i];
+    const bool half = step.outputs[i].stored == DType::kF16 && step.outputs[i].dtype == DType::kF32;
+    if (half) PLUMB_RETURN_IF_ERROR(JudgeAsHalf(device[i], &reference, &tau));
+    // A gain below the storage's rounding is none, and a constant field rounds alike everywhere.
+    Judge({device[i], reference, tau, !half && HasSlopeTest(*step.group), inputs_finite_}, &output);
     const auto own = own_.find(output.blob);
     if (own != own_.end()) {
       const Differences differences = CompareThree(device[i], replay.values[i], own->second);
@@ -204,9 +227,10 @@ void Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& dev
     layer->outputs.push_back(std::move(output));
   }
   const OutputReport* worst = layer->Worst();
-  if (worst == nullptr) return;
+  if (worst == nullptr) return Status::Ok();
   layer->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
   layer->reason = worst->reason;
+  return Status::Ok();
 }
 
 // Rounding alone never comes near 3 % of a signal; below that nothing is known, so it is grey at best.

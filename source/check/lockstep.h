@@ -33,6 +33,7 @@ class Lockstep : public Observer {
   // inherited.
   Status Begin(Scene scene, const std::map<std::string, Tensor>& inputs);
   // Only the former: what a subject read may be something else.
+  Status NoteWritten(const std::string& blob, const Tensor& value);
   Status SetOwnInputs(const std::map<std::string, Tensor>& inputs);
   bool Wants(const StepInfo&, int) override { return !done_; }
   Status Before(const LayerEvent& event) override;
@@ -45,7 +46,7 @@ class Lockstep : public Observer {
  private:
   Status HandOverWrong(const LayerReport& layer);
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
-  void JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
+  Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
   // Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer);
@@ -66,7 +67,9 @@ class Lockstep : public Observer {
   RunReport report_;
   std::map<std::string, int> readers_;
   std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
-  std::map<std::string, uint64_t> written_;   // fingerprints of live device blobs
+  // Fingerprints of what was written, and of the same rounded to f16 where blobs are stored so.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> written_;
+  bool halves_ = false;
   std::vector<Tensor> inputs_;                // of the current step, widened
   std::vector<Tensor> device_;                // outputs of the current step
   ReplayResult replayed_;                     // what they should be

@@ -19,6 +19,8 @@ class Layout {
   virtual std::string Name() const = 0;
   // Bytes that a blob of this dtype and shape takes, padding included.
   virtual size_t Bytes(DType dtype, const Shape& shape) const = 0;
+  // In what the elements of a blob of this dtype are stored: f16 for f32 blobs of NORMAL precision. The verdict needs to know.
+  virtual DType Storage(DType dtype) const { return dtype; }
   virtual bool Equals(const Layout& other) const { return Name() == other.Name(); }
 };
 

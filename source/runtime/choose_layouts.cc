@@ -79,12 +79,14 @@ class LayoutPass {
       step.inputs.push_back(Converted(step.arriving[i], step.choice.inputs[i], s, &step));
       Touch(step.inputs.back(), s);
       step.info.inputs[i].layout = step.choice.inputs[i]->Name();
+      step.info.inputs[i].stored = step.choice.inputs[i]->Storage(step.info.inputs[i].dtype);
     }
     for (size_t i = 0; i < step.group.outputs.size(); ++i) {
       const int id = Add(step.group.outputs[i].blob, step.choice.outputs[i], s);
       plan_.blob_values[step.group.outputs[i].blob] = id;
       step.outputs.push_back(id);
       step.info.outputs[i].layout = step.choice.outputs[i]->Name();
+      step.info.outputs[i].stored = step.choice.outputs[i]->Storage(step.info.outputs[i].dtype);
     }
     return Status::Ok();
   }

@@ -14,6 +14,8 @@ class FormLayout : public Layout {
     return static_cast<size_t>(PlanesOf(shape, form_.blocked).elements()) * element;
   }
 
+  DType Storage(DType dtype) const override { return form_.half && dtype == DType::kF32 ? DType::kF16 : dtype; }
+
  private:
   Form form_;
 };
