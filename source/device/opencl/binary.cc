@@ -99,7 +99,7 @@ class BinaryKernel : public ClKernel {
     constant_ = operands.constant;
     if (constant_ >= 0) {
       const bool blocked = blocked_ && operands.element.NumElements() != 1;
-      PLUMB_ASSIGN_OR_RETURN(element_, UploadConstant(spec.device, operands.element, StoredLayout(spec, operands.element.dtype(), blocked)));
+      PLUMB_ASSIGN_OR_RETURN(element_, UploadConstant(spec.device, operands.element, LayoutOf({blocked, false})));
     }
     if (IsGate(spec)) {
       alpha_ = ParamOf<HardParam>(spec.layer()).alpha;
@@ -114,7 +114,7 @@ class BinaryKernel : public ClKernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& a = constant_ == 0 ? element_ : inputs[0];
     const DeviceTensor& b = constant_ == 1 ? element_ : inputs.back();
-    PLUMB_RETURN_IF_ERROR(launcher_.Run({count_}, outputs[0], a, b, count_, pairs_, alpha_, beta_));
+    PLUMB_RETURN_IF_ERROR(launcher_.Run({count_}, outputs[0], a, b, count_, pairs_, alpha_, beta_, constant_));
     return tail_.Run(outputs[0]);
   }
 

@@ -9,10 +9,13 @@ typedef struct {
   int dims[MAX_RANK], a[MAX_RANK], b[MAX_RANK];
 } Pairs;
 
+// The operand that is the layer's constant (wide 0 or 1) is f32, whatever the blobs' storage.
+#define WIDE(T, p, i) ((global const T*)(p))[i]
+
 #define BINARY(name, T, element_type, load, store, expression)                                                       \
   LINEAR void binary_##name##_##T(global element_type* y, long y_at, global const element_type* first, long first_at, \
                                   global const element_type* second, long second_at, int count, Pairs walk,          \
-                                  float alpha, float beta) {                                                         \
+                                  float alpha, float beta, int wide) {                                               \
     const int i = get_global_id(0);                                                                                  \
     if (i >= count) return;                                                                                          \
     int rest = i, at_a = 0, at_b = 0;                                                                                \
@@ -22,7 +25,8 @@ typedef struct {
       at_a += at * walk.a[d];                                                                                        \
       at_b += at * walk.b[d];                                                                                        \
     }                                                                                                                \
-    const T a = load(first + first_at, at_a), b = load(second + second_at, at_b);                                    \
+    const T a = wide == 0 ? WIDE(T, first, at_a) : load(first + first_at, at_a);                                     \
+    const T b = wide == 1 ? WIDE(T, second, at_b) : load(second + second_at, at_b);                                  \
     store(expression, y + y_at, i);                                                                                  \
   }
 

@@ -54,7 +54,7 @@ class CompareKernel : public ClKernel {
     if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
     element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;
     const Tensor& value = element_first_ ? o.a.value : o.b.value;
-    PLUMB_ASSIGN_OR_RETURN(element_, UploadConstant(spec.device, value, StoredLayout(spec, value.dtype())));
+    PLUMB_ASSIGN_OR_RETURN(element_, UploadConstant(spec.device, value, PlainLayout()));
     return Status::Ok();
   }
 
@@ -62,7 +62,7 @@ class CompareKernel : public ClKernel {
     const bool constant = element_.buffer != nullptr;
     const DeviceTensor& a = constant && element_first_ ? element_ : inputs[0];
     const DeviceTensor& b = constant && !element_first_ ? element_ : inputs.back();
-    return launcher_.Run({count_}, outputs[0], a, b, count_, op_, dtype_, pairs_);
+    return launcher_.Run({count_}, outputs[0], a, b, count_, op_, dtype_, constant ? (element_first_ ? 0 : 1) : -1, pairs_);
   }
 
  private:

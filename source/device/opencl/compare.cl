@@ -22,8 +22,9 @@ COMPARE(long)
 COMPARE(double)
 #endif
 
+// wide: the operand (0 or 1) that is the layer's constant, which is f32 whatever the blobs' storage; else -1.
 LINEAR void compare(global uchar* y, long y_at, global const uchar* first, long first_at, global const uchar* second,
-                    long second_at, int count, int op, int dtype, Pairs walk) {
+                    long second_at, int count, int op, int dtype, int wide, Pairs walk) {
   const int i = get_global_id(0);
   if (i >= count) return;
   int rest = i, at_a = 0, at_b = 0;
@@ -36,11 +37,8 @@ LINEAR void compare(global uchar* y, long y_at, global const uchar* first, long 
   const long a = first_at + at_a, b = second_at + at_b;
   uchar v;
   if (dtype == F32) {
-#ifdef PLUMB_F16
-    v = compare_float(op, vload_half(a, (global const half*)first), vload_half(b, (global const half*)second));
-#else
-    v = compare_float(op, ((global const float*)first)[a], ((global const float*)second)[b]);
-#endif
+    v = compare_float(op, wide == 0 ? ((global const float*)first)[a] : LOAD((global const stored*)first, a),
+                      wide == 1 ? ((global const float*)second)[b] : LOAD((global const stored*)second, b));
 #ifdef PLUMB_F64
   } else if (dtype == F64) {
     v = compare_double(op, ((global const double*)first)[a], ((global const double*)second)[b]);

@@ -1,5 +1,5 @@
-// Sums of products in plain order, for every shape: Convolution, Deconvolution, InnerProduct, MatMul. Faster kernels stand in front
-// of these in kernel_list.def.
+// Sums of products in plain order, for every shape: Convolution, Deconvolution, InnerProduct, MatMul. Convolutions in channel
+// blocks stand in front of these in kernel_list.def.
 #include "device/opencl/constant.h"
 #include "device/opencl/conv_arg.h"
 #include "op/inner_product.h"
@@ -100,6 +100,7 @@ class InnerProductKernel : public ClKernel {
   Launcher launcher_;
 };
 
+// Several outputs per item (matmul.cl).
 class MatMulKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {
@@ -113,7 +114,7 @@ class MatMulKernel : public ClKernel {
     if (spec.inputs.size() == 1) {
       constant_ = ParamOf<MatMulParam>(spec.layer()).weight_position;
       PLUMB_ASSIGN_OR_RETURN(const Tensor weight, F32Resource(spec.layer(), "weight"));
-      PLUMB_ASSIGN_OR_RETURN(weight_, UploadConstant(spec.device, weight, StoredLayout(spec, DType::kF32)));
+      PLUMB_ASSIGN_OR_RETURN(weight_, UploadConstant(spec.device, weight, PlainLayout()));
     }
     std::vector<int> matrices;
     for (size_t b = 0; b < shape_.first_matrix.size(); ++b) {
@@ -121,15 +122,20 @@ class MatMulKernel : public ClKernel {
       matrices.push_back(static_cast<int>(shape_.second_matrix[b]));
     }
     PLUMB_ASSIGN_OR_RETURN(matrices_, UploadArray(spec.device, matrices));
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "products.cl", "matmul_plain"));
+    cpu_ = Launcher::CpuShapes(spec.device);
+    // A constant is f32, whatever the blobs' storage: a variant of its own.
+    const std::string constant = !Half(spec) || constant_ < 0 ? "" : constant_ == 0 ? "_first_f32" : "_second_f32";
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "matmul.cl", std::string(cpu_ ? "matmul_cpu" : "matmul_gpu") + constant));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& first = constant_ == 0 ? weight_ : inputs[0];
     const DeviceTensor& second = constant_ == 1 ? weight_ : inputs.back();
-    const int64_t count = static_cast<int64_t>(shape_.first_matrix.size()) * shape_.m * shape_.n;
-    return launcher_.Run({count}, outputs[0], first, second, matrices_, count, shape_.m, shape_.k, shape_.n);
+    const auto count = static_cast<int64_t>(shape_.first_matrix.size());
+    const int64_t height = cpu_ ? 6 : 4, width = cpu_ ? 16 : 4;  // of an item's tile
+    const Extent tiles{(shape_.n + width - 1) / width, (shape_.m + height - 1) / height, count};
+    return launcher_.Run(tiles, outputs[0], first, second, matrices_, count, shape_.m, shape_.k, shape_.n);
   }
 
  private:
@@ -140,6 +146,7 @@ class MatMulKernel : public ClKernel {
     return ResolveMatMul(operands.first, operands.second);
   }
 
+  bool cpu_ = false;
   MatMulShape shape_;
   int constant_ = -1;
   DeviceTensor weight_;
@@ -151,6 +158,6 @@ class MatMulKernel : public ClKernel {
 
 const KernelFunctions kernel_convolution_plain = {ConvolutionPlainKernel::Supports, MakeKernel<ConvolutionPlainKernel>};
 const KernelFunctions kernel_inner_product = {InnerProductKernel::Supports, MakeKernel<InnerProductKernel>};
-const KernelFunctions kernel_matmul_plain = {MatMulKernel::Supports, MakeKernel<MatMulKernel>};
+const KernelFunctions kernel_matmul = {MatMulKernel::Supports, MakeKernel<MatMulKernel>};
 
 }  // namespace plumb::opencl

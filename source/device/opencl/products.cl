@@ -84,21 +84,3 @@ LINEAR void inner_product(global stored* y, long y_at, global const stored* x, l
   sum += two.x + two.y;
   STORE(finish(sum, o, i, bias, row, flags, e), y + y_at, i);
 }
-
-// y[b] (m x n) = first[matrix[2b]] (m x k) second[matrix[2b + 1]] (k x n).
-LINEAR void matmul_plain(global stored* y, long y_at, global const stored* first, long first_at, global const stored* second,
-                         long second_at, global const int* matrix, int count, int m, int k, int n) {
-  const int i = get_global_id(0);
-  if (i >= count) return;
-  const int b = i / n / m;
-  global const stored* row = first + first_at + ((long)matrix[2 * b] * m + i / n % m) * k;
-  global const stored* column = second + second_at + (long)matrix[2 * b + 1] * k * n + i % n;
-  float sum = 0.0f;
-  for (int begin = 0; begin < k; begin += SUM_BLOCK) {
-    const int end = min(begin + SUM_BLOCK, k);
-    float block = 0.0f;
-    for (int j = begin; j < end; ++j) block = fma(LOAD(row, j), LOAD(column, j * n), block);
-    sum += block;
-  }
-  STORE(sum, y + y_at, i);
-}

@@ -1,0 +1,95 @@
+// Every kernel file compiles on every adapter of this machine, in both storages; the disk cache survives whatever lies there.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "device/opencl/context.h"
+#include "device/opencl/program_cache.h"
+
+namespace plumb::opencl {
+namespace {
+
+class TemporaryCache {
+ public:
+  TemporaryCache() : folder_(std::filesystem::temp_directory_path() / ("plumb_cache_" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(folder_);
+    setenv("PLUMB_CACHE_DIR", folder_.c_str(), 1);
+  }
+  ~TemporaryCache() {
+    unsetenv("PLUMB_CACHE_DIR");
+    std::filesystem::remove_all(folder_);
+  }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST(OpenclPrograms, EveryKernelFileCompilesOnEveryAdapter) {
+  const auto adapters = Context::ListAdapters();
+  if (!adapters.ok()) GTEST_SKIP() << adapters.status().message();
+  for (int i = 0; i < static_cast<int>(adapters->size()); ++i) {
+    Context* context = Context::Open(i).value();
+    EXPECT_FALSE(KernelFiles().empty());
+    for (const std::string& file : KernelFiles()) {
+      for (const Storage storage : {Storage::kF32, Storage::kF16}) {
+        const auto program = context->Program(file, storage);
+        ASSERT_TRUE(program.ok()) << program.status().message();
+        cl_uint kernels = 0;
+        ASSERT_EQ(context->api().clCreateKernelsInProgram(*program, 0, nullptr, &kernels), CL_SUCCESS);
+        EXPECT_GT(kernels, 0u) << file;
+      }
+    }
+  }
+}
+
+TEST(OpenclPrograms, IncludesAreResolved) {
+  const auto source = KernelSource("unary.cl");
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ(source->find("#include \""), std::string::npos);
+  EXPECT_NE(source->find("MAX_RANK"), std::string::npos);
+  EXPECT_EQ(KernelSource("nothing.cl").status().code(), StatusCode::kNotFound);
+}
+
+TEST(OpenclPrograms, AnIndexThatIsNotThereIsRefused) {
+  const auto adapters = Context::ListAdapters();
+  if (!adapters.ok()) GTEST_SKIP() << adapters.status().message();
+  const auto context = Context::Open(static_cast<int>(adapters->size()));
+  EXPECT_EQ(context.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(context.status().message().find("device_info lists them"), std::string::npos) << context.status().message();
+}
+
+TEST(ProgramCache, KeepsWhatWasStored) {
+  const TemporaryCache cache;
+  EXPECT_EQ(LoadCached("key"), "");
+  StoreCached("key", std::string("a\0b", 3));
+  EXPECT_EQ(LoadCached("key"), std::string("a\0b", 3));
+  EXPECT_EQ(LoadCached("another key"), "");
+}
+
+TEST(ProgramCache, ACorruptOrForeignFileIsAMiss) {
+  const TemporaryCache cache;
+  StoreCached("key", "program");
+  std::filesystem::copy_file(CachePath("key"), CachePath("other"));  // another key's program under this one's name
+  EXPECT_EQ(LoadCached("other"), "");
+  std::fstream file(CachePath("key"), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file.put('x');
+  file.close();
+  EXPECT_EQ(LoadCached("key"), "");
+  std::filesystem::resize_file(CachePath("key"), 10);
+  EXPECT_EQ(LoadCached("key"), "");
+}
+
+TEST(ProgramCache, AFolderThatCannotBeIsNoError) {
+  const TemporaryCache cache;
+  std::ofstream(cache.folder()) << "a file where the folder should be";
+  StoreCached("key", "program");
+  EXPECT_EQ(LoadCached("key"), "");
+}
+
+}  // namespace
+}  // namespace plumb::opencl
