@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/cpu.h"
+#include "device/device.h"
 #include "graph/random_inputs.h"
 #include "plumb/check.h"
 #include "plumb/model.h"
@@ -22,11 +23,13 @@ int Seeds() {
 
 class Networks : public testing::TestWithParam<const char*> {};
 
-RunReport Check(const std::string& path, const std::string& device, uint64_t seed) {
+RunReport Check(const std::string& path, const std::string& device, uint64_t seed, Precision precision) {
   LoadOptions options;
   options.seed = seed;
+  NetworkOptions network_options;
+  network_options.precision = precision;
   auto graph = std::make_shared<const Graph>(LoadModel(path, options).value());
-  auto network = CreateNetwork(graph, device, {});
+  auto network = CreateNetwork(graph, device, network_options);
   EXPECT_TRUE(network.ok()) << network.status().message();
   const GraphInput& input = graph->inputs[0];
   const Tensor value = RandomInput(input.name, input.dtype, input.shape, seed, {}).value();
@@ -43,19 +46,24 @@ TEST_P(Networks, RaisesNoAlarm) {
   const std::string path = std::string(PLUMB_TEST_DATA "/networks/") + GetParam() + ".tnnproto";
   for (const DeviceInfo& info : ListDevices()) {
     if (!info.present || info.name == "NAIVE") continue;
-    double e = 0, r = 0;
-    for (int seed = 1; seed <= Seeds(); ++seed) {
-      const RunReport report = Check(path, info.name, static_cast<uint64_t>(seed));
-      for (const LayerReport& layer : report.layers) {
-        const OutputReport* worst = layer.Worst();
-        ASSERT_NE(worst, nullptr) << layer.step.name << ": " << layer.reason;
-        EXPECT_EQ(layer.verdict, Verdict::kAligned)
-            << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R " << worst->rms_excess << " " << layer.reason;
-        e = std::max(e, worst->excess);
-        r = std::max(r, worst->rms_excess);
+    const auto device = OpenDevice(info.name).value();
+    for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
+      if (device->EffectivePrecision(precision) != precision) continue;
+      double e = 0, r = 0;
+      for (int seed = 1; seed <= Seeds(); ++seed) {
+        const RunReport report = Check(path, info.name, static_cast<uint64_t>(seed), precision);
+        for (const LayerReport& layer : report.layers) {
+          const OutputReport* worst = layer.Worst();
+          ASSERT_NE(worst, nullptr) << layer.step.name << ": " << layer.reason;
+          EXPECT_EQ(layer.verdict, Verdict::kAligned)
+              << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R " << worst->rms_excess << " " << layer.reason;
+          e = std::max(e, worst->excess);
+          r = std::max(r, worst->rms_excess);
+        }
       }
+      std::printf("%s %s %s%s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(), IsaName(),
+                  precision == Precision::kHigh ? "" : " NORMAL", e, r, Seeds());
     }
-    std::printf("%s %s %s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(), IsaName(), e, r, Seeds());
   }
 }
 

@@ -156,13 +156,44 @@ std::vector<PlantedFault> Faults() {
   return faults;
 }
 
+// With fp16 storage a fault below the rounding of the outputs is none (tolerance of f16: 8 u = 0.4 %): the finest faults of the
+// list above give way to coarser ones.
+std::vector<PlantedFault> CoarseFaults() {
+  std::vector<PlantedFault> faults;
+  for (PlantedFault& fault : Faults()) {
+    bool fine = false;
+    for (const char* name : {"times 1.001", "output in fp16", "weights in fp16", "weights in bf16", "one value off by 1 %",
+                             "one weight zeroed", "epsilon 1e-3 for 1e-5"}) {
+      fine = fine || fault.name == name;
+    }
+    if (!fine) faults.push_back(std::move(fault));
+  }
+  const auto gain = Each([](float y) { return y * 1.05f; });
+  const auto six_bits = Each([](float y) {
+    int exponent;
+    const float fraction = std::frexp(y, &exponent);
+    return std::ldexp(std::nearbyint(fraction * 64) / 64, exponent);
+  });
+  const auto int8 = [](Tensor* w) {
+    float largest = 0;
+    for (int64_t i = 0; i < w->NumElements(); ++i) largest = std::max(largest, std::fabs(w->data<float>()[i]));
+    for (int64_t i = 0; i < w->NumElements(); ++i) w->data<float>()[i] = std::nearbyint(w->data<float>()[i] / largest * 127) * largest / 127;
+  };
+  for (const char* layer : {"dilated", "average", "fc", "exp", "norm"}) faults.push_back({"times 1.05", layer, gain, {}});
+  for (const char* layer : {"wide", "swish", "max"}) faults.push_back({"output in 6 bits", layer, six_bits, {}});
+  for (const char* layer : {"dilated", "fc", "pointwise"}) faults.push_back({"weights in int8", layer, {}, Weights(int8)});
+  return faults;
+}
+
 struct Extremes {
   double e = 0, r = 0;
 };
 
-RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_name, int seed, const PlantedFault* fault) {
+RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_name, int seed, const PlantedFault* fault,
+                Precision precision = Precision::kHigh) {
   std::shared_ptr<Device> device = OpenDevice(device_name).value();
   NetworkOptions options;
+  options.precision = precision;
   if (fault != nullptr) options.kernels_in_front = Plant(*fault, *graph, device.get());
   auto network = Network::Create(graph, device, options);
   EXPECT_TRUE(network.ok()) << network.status().message();
@@ -237,6 +268,39 @@ TEST(PlantedFaults, EachIsNamedAndNothingElse) {
       all.r = std::min(all.r, smallest.r);
     }
     std::printf("%s all faults: smallest E %.3g, smallest R %.3g\n", device.c_str(), all.e, all.r);
+  }
+}
+
+// Devices that store fp16 when asked to.
+std::vector<std::string> HalfDevices() {
+  std::vector<std::string> names;
+  for (const std::string& name : DevicesUnderTest()) {
+    if (OpenDevice(name).value()->EffectivePrecision(Precision::kNormal) == Precision::kNormal) names.push_back(name);
+  }
+  return names;
+}
+
+TEST(PlantedFaults, HalfStorageRaisesNoAlarm) {
+  for (const std::string& device : HalfDevices()) {
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+      const RunReport report = Check(Load(kModel, seed), device, seed, nullptr, Precision::kNormal);
+      EXPECT_EQ(report.verdict, Verdict::kAligned) << device << " seed " << seed << Describe(report);
+      EXPECT_EQ(report.Count(Verdict::kNotTested), 0) << device << Describe(report);
+    }
+  }
+}
+
+TEST(PlantedFaults, EachCoarseOneIsNamedInHalfStorage) {
+  for (const std::string& device : HalfDevices()) {
+    for (const PlantedFault& fault : CoarseFaults()) {
+      for (int seed = 1; seed <= 2; ++seed) {
+        const RunReport report = Check(Load(kModel, seed), device, seed, &fault, Precision::kNormal);
+        ASSERT_EQ(report.Count(Verdict::kWrong), 1) << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
+        const auto& members = report.layers[static_cast<size_t>(report.first_wrong)].step.members;
+        EXPECT_TRUE(std::any_of(members.begin(), members.end(), [&](const MemberInfo& m) { return m.name == fault.layer; }))
+            << fault.name << " in " << fault.layer << " was blamed elsewhere";
+      }
+    }
   }
 }
 

@@ -109,6 +109,22 @@ TEST_F(BlobDiff, DumpsOfTwoDevices) {
   EXPECT_NE(result.out.find(" 0 only in B"), std::string::npos) << result.out;
 }
 
+// Unfused, every device writes the same files.
+TEST_F(BlobDiff, UnfusedDumpsHaveTheSameFiles) {
+  const auto dump = [&](const std::string& device) {
+    return RunTool("model_run", "-m " + kModel + " -d " + device + " -ic 1",
+                   "DUMP_BLOB_UNFUSE=1 DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
+  };
+  ASSERT_EQ(dump("NAIVE").exit_code, 0);
+  for (const std::string device : {"X86", "OPENCL", "VULKAN"}) {
+    const CommandResult run = dump(device);
+    if (run.exit_code == 3) continue;
+    ASSERT_EQ(run.exit_code, 0) << run.out;
+    const CommandResult result = Diff(At("NAIVE") + " " + At(device) + " --atol 1e-4 --quiet --strict");
+    EXPECT_EQ(result.exit_code, 0) << device << ": " << result.out;
+  }
+}
+
 TEST_F(BlobDiff, NothingInCommonIsNotFine) {
   std::filesystem::create_directories(At("x"));
   std::filesystem::create_directories(At("y"));

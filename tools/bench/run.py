@@ -59,20 +59,21 @@ class Bench:
         self.result = {"date": time.strftime("%Y-%m-%d %H:%M"), "cpu": cpu_name(), "cpus": os.cpu_count()}
 
     def forward(self):
-        """Forward per device, network and thread count; NAIVE once."""
+        """Forward per device, network and thread count; NAIVE once. PoCL and lavapipe take their threads from the environment."""
         found = {}
         for _ in range(self.args.rounds):
             for net in NETWORKS:
                 for threads in (1, 2):
-                    text = run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "X86", "--threads", threads,
-                                "-wc", 2, "-ic", 5]).stdout
-                    found.setdefault((net, threads), []).append(times_of(text))
+                    for device in self.args.devices.split(","):
+                        text = run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", device, "--threads", threads,
+                                    "-wc", 2, "-ic", 5], {"POCL_MAX_PTHREAD_COUNT": str(threads), "LP_NUM_THREADS": str(threads)}).stdout
+                        found.setdefault((net, device, threads), []).append(times_of(text))
         rows = []
-        for (net, threads), times in found.items():
+        for (net, device, threads), times in found.items():
             best = min(t["min"] for t in times)
             median = statistics.median(t["median"] for t in times)
-            rows.append([net, "X86", threads, f"{best:.2f}", f"{median:.2f}"])
-            self.result.setdefault("forward", []).append({"net": net, "device": "X86", "threads": threads, "min": best, "median": median})
+            rows.append([net, device, threads, f"{best:.2f}", f"{median:.2f}"])
+            self.result.setdefault("forward", []).append({"net": net, "device": device, "threads": threads, "min": best, "median": median})
         for net in NETWORKS[:2]:
             t = times_of(run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "NAIVE", "-ic", 3]).stdout)
             rows.append([net, "NAIVE", os.cpu_count(), f"{t['min']:.2f}", f"{t['median']:.2f}"])
@@ -229,6 +230,7 @@ if __name__ == "__main__":
     parser.add_argument("--bin", default=ROOT / "build/release/bin", help="folder of the tools")
     parser.add_argument("--hooks-off", default=ROOT / "build/hooks-off/bin", help="tools of a build with -DPLUMB_BLOB_HOOKS=OFF")
     parser.add_argument("--models", default=ROOT / "test/data/networks")
+    parser.add_argument("--devices", default="X86", help="whose Forward is timed, comma separated: X86,OPENCL,VULKAN")
     parser.add_argument("--peers", help="folder with the peers' bench.py and tnnproto_to_onnx.py")
     parser.add_argument("--peers-work", default=ROOT / "build/peers", help="converted models and results")
     parser.add_argument("--runtimes", default="onnxruntime,openvino,mnn,ncnn,plumb")

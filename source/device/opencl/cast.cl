@@ -76,7 +76,7 @@ inline void cast_long(global void* y, long i, int to, long v) {
   } else if (to == BF16 || to == F16) {
     const float nearest = (float)v;
     uint bits = as_uint(nearest);
-    const ulong size = v < 0 ? 0 - (ulong)v : (ulong)v, rounded = (ulong)fabs(nearest);
+    const ulong size = abs(v), rounded = (ulong)fabs(nearest);
     if (rounded != size) bits = (rounded > size ? bits - 1 : bits) | 1u;
     store_float(y, i, to, as_float(bits));
   } else if (to == F32) {

@@ -85,7 +85,7 @@ FOLD(ReduceProd, float, stored, LOAD, STORE, 1.0f, s* v)
   FOLD(ReduceProd_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 1, (T)((U)s * (U)v))                                 \
   FOLD(ReduceMax_##T, T, T, PLAIN_LOAD, PLAIN_STORE, low, v > s ? v : s)                                   \
   FOLD(ReduceMin_##T, T, T, PLAIN_LOAD, PLAIN_STORE, high, v < s ? v : s)                                  \
-  FOLD(ReduceL1_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + (v < 0 ? 0 - (U)v : (U)v)))              \
+  FOLD(ReduceL1_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + abs(v)))              \
   FOLD(ReduceSumSquare_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + (U)v * (U)v))
 WHOLE(int, uint, INT_MIN, INT_MAX)
 WHOLE(long, ulong, LONG_MIN, LONG_MAX)

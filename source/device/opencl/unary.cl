@@ -54,7 +54,7 @@ UNARY(Power, power(x, a, b, c))
     const T negated = (T)(0 - (U)x);                                                                              \
     T v = x;                                                                                                      \
     if (op == 0) v = x < 0 ? 0 : x;                                                                               \
-    if (op == 1) v = x < 0 ? negated : x;                                                                         \
+    if (op == 1) v = (T)abs(x);                                                                                   \
     if (op == 2) v = negated;                                                                                     \
     if (op == 3) v = (x > 0) - (x < 0);                                                                           \
     if (op == 4) v = x < low ? (low > high ? high : low) : x > high ? high : x;                                   \

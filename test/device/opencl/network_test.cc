@@ -1,0 +1,199 @@
+// Networks on OPENCL against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with channel counts that do
+// and do not fill their blocks; both storages, and both kernel shapes (the ctest entry with PLUMB_OPENCL_SHAPES=gpu).
+// Watching changes no bit, and costs nothing where nobody watches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "device/opencl/device.h"
+#include "plumb/check.h"
+#include "util/network_builder.h"
+
+namespace plumb {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool Missing() { return !OpenDevice("OPENCL").ok(); }
+#define PLUMB_NEEDS_OPENCL() \
+  if (Missing()) GTEST_SKIP() << OpenDevice("OPENCL").status().message()
+
+std::unique_ptr<Network> Prepare(const Builder& builder, const std::string& device, const NetworkOptions& options) {
+  auto network = CreateNetwork(builder.graph, device, options);
+  EXPECT_TRUE(network.ok()) << network.status().ToString();
+  if (!network.ok()) return nullptr;
+  EXPECT_TRUE((*network)->SetInput("x", Random(builder.graph->inputs[0].shape, 7, 1)).ok());
+  return std::move(network).value();
+}
+
+Tensor RunTwice(Network* network) {
+  for (int forward = 0; forward < 2; ++forward) {
+    const Status status = network->Forward();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  return network->GetOutput(network->graph().outputs[0]).value();
+}
+
+// Fused and unfused, f32 and f16, must agree with NAIVE; returns the kernels of the fused network.
+Names ExpectLikeNaive(const Builder& builder) {
+  const Tensor want = RunTwice(Prepare(builder, "NAIVE", {}).get());
+  double largest = 0;
+  for (int64_t i = 0; i < want.NumElements(); ++i) largest = std::max(largest, std::fabs(want.ValueAt(i)));
+  EXPECT_GT(largest, 1e-4);
+  Names kernels;
+  for (const Precision precision : {Precision::kNormal, Precision::kHigh}) {
+    for (const bool unfuse : {true, false}) {
+      SCOPED_TRACE(std::string(precision == Precision::kHigh ? "f32" : "f16") + (unfuse ? ", unfused" : ", fused"));
+      NetworkOptions options;
+      options.precision = precision;
+      options.unfuse = unfuse;
+      const auto network = Prepare(builder, "OPENCL", options);
+      if (network == nullptr) continue;
+      const Tensor got = RunTwice(network.get());
+      EXPECT_EQ(got.shape(), want.shape());
+      double worst = 0;
+      for (int64_t i = 0; i < want.NumElements(); ++i) worst = std::max(worst, std::fabs(got.ValueAt(i) - want.ValueAt(i)));
+      EXPECT_LT(worst, (precision == Precision::kHigh ? 1e-5 : 1e-2) * largest);
+      kernels.clear();
+      for (const StepInfo* step : network->steps()) kernels.push_back(step->kernel);
+    }
+  }
+  return kernels;
+}
+
+Builder ResidualBlock(int64_t batch) {
+  Builder b(batch, 3, 19);
+  const std::string stem = b.Pool(b.Simple("ReLU", {b.Conv("x", 3, 40, 3, 2)}), kPoolMax, 3, 2);
+  const std::string middle = b.Simple("ReLU", {b.Conv(stem, 40, 24, 1)});
+  const std::string sum = b.Simple("ReLU", {b.Simple("Add", {b.Conv(middle, 24, 40, 3), stem})});
+  const std::string other = b.Conv(sum, 40, 40, 1);
+  b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
+  return b;
+}
+
+TEST(OpenclNetwork, FusesResidualBlock) {
+  PLUMB_NEEDS_OPENCL();
+  for (const int64_t batch : {1, 3}) {
+    EXPECT_EQ(ExpectLikeNaive(ResidualBlock(batch)),
+              (Names{"opencl/convolution_blocked", "opencl/pooling", "opencl/convolution_blocked", "opencl/convolution_blocked",
+                     "opencl/convolution_blocked", "opencl/convolution_blocked"}));
+  }
+}
+
+TEST(OpenclNetwork, FoldsScalesAndJoinsClamps) {
+  PLUMB_NEEDS_OPENCL();
+  Builder b(2, 5, 9);
+  const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
+  b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv(b.Simple("ReLU", {scaled}), 20, 9, 1, 1, 1, kActivationReLU)})});
+  EXPECT_EQ(ExpectLikeNaive(b), (Names{"opencl/convolution_blocked", "opencl/convolution_blocked"}));
+}
+
+TEST(OpenclNetwork, RunsDepthwiseAndGroups) {
+  PLUMB_NEEDS_OPENCL();
+  for (const int channels : {5, 40}) {
+    for (const int stride : {1, 2}) {
+      Builder b(2, channels, channels == 5 ? 9 : 23);
+      b.Simple("ReLU6", {b.Constant("Mul", b.Conv("x", channels, channels, 3, stride, channels), channels, 2)});
+      EXPECT_EQ(ExpectLikeNaive(b), (Names{"opencl/depthwise_blocked"}));
+    }
+  }
+  Builder blocks(1, 16, 9);
+  blocks.Conv("x", 16, 32, 3, 1, 2);
+  EXPECT_EQ(ExpectLikeNaive(blocks), (Names{"opencl/convolution_blocked"}));
+  Builder cut(1, 6, 9);  // groups cut blocks: plain order
+  cut.Conv("x", 6, 12, 3, 1, 3);
+  EXPECT_EQ(ExpectLikeNaive(cut), (Names{"opencl/convolution_plain"}));
+}
+
+// As in densely connected networks: nested concatenations, each read by a scaled branch too.
+TEST(OpenclNetwork, ConcatenatesInPlace) {
+  PLUMB_NEEDS_OPENCL();
+  for (const int growth : {16, 12}) {  // 12 channels do not fill a block: copied
+    Builder b(2, 3, 8);
+    std::string all = b.Conv("x", 3, 2 * growth, 3);
+    int channels = 2 * growth;
+    for (int i = 0; i < 3; ++i, channels += growth) {
+      const std::string scaled = b.Constant("Add", b.Constant("Mul", all, channels, 1.5f), channels, 0.5f);
+      all = b.Simple("Concat", {all, b.Conv(b.Simple("ReLU", {scaled}), channels, growth, 3)});
+    }
+    b.Pool(all, kPoolAverage, 0, 1);
+    ExpectLikeNaive(b);
+  }
+}
+
+TEST(OpenclNetwork, ClassifiesAndMixesForms) {
+  PLUMB_NEEDS_OPENCL();
+  Builder b(2, 3, 16);
+  const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
+  const std::string mixed = b.Simple("Add", {wide, b.Conv(wide, 24, 24, 3, 1, 8)});  // groups of 3 channels: plain
+  const std::string swish = b.Simple("Sigmoid", {b.Conv(mixed, 24, 37, 1)});        // f(0) is not 0 behind the last channel
+  b.Simple("Softmax", {b.FullyConnected(b.Pool(b.Conv(swish, 37, 37, 3), kPoolAverage, 0, 1), 37, 101)});
+  ExpectLikeNaive(b);
+}
+
+// The convolution reads the blob that is added: it must not be overwritten.
+TEST(OpenclNetwork, AddsItsOwnInput) {
+  PLUMB_NEEDS_OPENCL();
+  Builder b(1, 16, 9);
+  const std::string stem = b.Conv("x", 16, 16, 1);
+  b.Simple("ReLU", {b.Simple("Add", {stem, b.Conv(stem, 16, 16, 3)})});
+  ExpectLikeNaive(b);
+}
+
+// Looks at every step, or at none.
+class Watcher : public Observer {
+ public:
+  explicit Watcher(bool wants) : wants_(wants) {}
+  bool Wants(const StepInfo&, int) override { return wants_; }
+  Status After(const LayerEvent& event) override {
+    for (size_t i = 0; i < event.step().outputs.size(); ++i) PLUMB_RETURN_IF_ERROR(event.Output(i).status());
+    return Status::Ok();
+  }
+
+ private:
+  bool wants_;
+};
+
+TEST(OpenclNetwork, WatchingChangesNoBit) {
+  PLUMB_NEEDS_OPENCL();
+  for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
+    NetworkOptions options;
+    options.precision = precision;
+    const auto alone = Prepare(ResidualBlock(1), "OPENCL", options), watched = Prepare(ResidualBlock(1), "OPENCL", options);
+    Watcher watcher(true);
+    watched->AddObserver(&watcher);
+    const Tensor a = RunTwice(alone.get()), b = RunTwice(watched.get());
+    ASSERT_EQ(a.bytes(), b.bytes());
+    EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0);
+  }
+}
+
+TEST(OpenclNetwork, HooksCostNoSubmission) {
+  PLUMB_NEEDS_OPENCL();
+  const auto submissions = [](Network* network) {
+    auto& queue = static_cast<opencl::OpenclDevice&>(network->device()).queue();
+    const int before = queue.submissions();
+    EXPECT_TRUE(network->Forward().ok());
+    return queue.submissions() - before;
+  };
+  const auto alone = Prepare(ResidualBlock(1), "OPENCL", {});
+  EXPECT_EQ(submissions(alone.get()), 1);
+  Watcher nobody(false), everybody(true);
+  alone->AddObserver(&nobody);
+  EXPECT_EQ(submissions(alone.get()), 1);
+  alone->AddObserver(&everybody);
+  EXPECT_EQ(submissions(alone.get()), 1 + 2 * static_cast<int>(alone->steps().size()));
+}
+
+TEST(OpenclNetwork, TooLargeABufferIsSaid) {
+  PLUMB_NEEDS_OPENCL();
+  const auto device = OpenDevice("OPENCL").value();
+  const auto buffer = device->Allocate(size_t{1} << 60);
+  EXPECT_EQ(buffer.status().code(), StatusCode::kOutOfMemory);
+  EXPECT_NE(buffer.status().message().find("larger than"), std::string::npos) << buffer.status().message();
+}
+
+}  // namespace
+}  // namespace plumb
