@@ -8,6 +8,7 @@
 #include <map>
 
 #include "check/judge.h"
+#include "check/storage.h"
 #include "device/naive/naive_op.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"
@@ -98,8 +99,9 @@ void ExpectAligned(const Tensor& got, const Tensor& want, const Tensor& tau) {
 }
 
 // Every tensor alone between guard zones: nothing is written outside, no input is changed, and not a bit is different.
-void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& device, const std::vector<Tensor>& got) {
-  const auto guarded = RunOnDevice(instance, device, GuardedKernels());
+void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& device, Precision precision,
+                               const std::vector<Tensor>& got) {
+  const auto guarded = RunOnDevice(instance, device, GuardedKernels(), precision);
   ASSERT_TRUE(guarded.ok()) << guarded.status().ToString();
   for (size_t i = 0; i < got.size(); ++i) {
     const Tensor& other = (*guarded)[i];
@@ -111,11 +113,25 @@ void ExpectSameInGuardedMemory(const OpInstance& instance, const std::string& de
   }
 }
 
+// Inputs as a device that stores f16 sees them. Constants that decide a shape stay.
+void RoundInputsToHalf(OpInstance* instance) {
+  const OpKind kind = instance->layer().kind;
+  const bool shapes = kind == OpKind::kUpsample || kind == OpKind::kRange;
+  for (size_t i = 0; i < instance->inputs.size(); ++i) {
+    const auto constant = instance->graph.constants.find(instance->layer().inputs[i]);
+    const bool known = constant != instance->graph.constants.end();
+    if (instance->inputs[i].dtype() != DType::kF32 || (known && shapes)) continue;
+    instance->inputs[i] = RoundedToHalf(instance->inputs[i]).value();
+    if (known) constant->second = instance->inputs[i];
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
-                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front) {
+                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front, Precision precision) {
   NetworkOptions options;
+  options.precision = precision;
   options.kernels_in_front = std::move(kernels_in_front);
   options.num_threads = 2;
   PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(std::make_shared<Graph>(instance.graph), device, options));
@@ -139,22 +155,27 @@ void PrintWorstCases() {
   }
 }
 
-void TestOnDevice(const OpCase& op_case, const std::string& device) {
+void TestOnDevice(const OpCase& op_case, const std::string& device, Precision precision) {
   if (!op_case.refused.empty()) return;
   auto instance = Instantiate(op_case);
   ASSERT_TRUE(instance.ok()) << instance.status().ToString();
-  auto got = RunOnDevice(*instance, device);
+  const bool half = precision != Precision::kHigh;
+  if (half) RoundInputsToHalf(&*instance);
+  auto got = RunOnDevice(*instance, device, nullptr, precision);
   if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   auto want = Compute(*instance);
   ASSERT_TRUE(want.ok()) << want.status().ToString();
-  ExpectSameInGuardedMemory(*instance, device, *got);
+  ExpectSameInGuardedMemory(*instance, device, precision, *got);
   for (size_t i = 0; i < got->size(); ++i) {
     const Tensor& out = (*got)[i];
     ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
+    if (half && out.dtype() == DType::kF32) {
+      ASSERT_TRUE(JudgeAsHalf(out, &want->outputs[i], &want->taus[i]).ok());
+    }
     ExpectAligned(out, want->outputs[i], want->taus[i]);
     if (out.dtype() == DType::kF32) {
-      CompareFloats(want->outputs[i], want->taus[i], out, device, op_case.op + "/" + op_case.name);
+      CompareFloats(want->outputs[i], want->taus[i], out, half ? device + " f16" : device, op_case.op + "/" + op_case.name);
       continue;
     }
     for (int64_t k = 0; k < out.NumElements(); ++k) {

@@ -178,5 +178,18 @@ TEST(DeviceInfo, ListsAllFive) {
   EXPECT_EQ(RunTool("device_info", "", "PLUMB_MAX_CPU_ISA=PENTIUM").exit_code, 2);
 }
 
+// One binary runs with and without a driver.
+TEST(ModelCheck, OpenclWithoutADriverIsSaid) {
+  const CommandResult run = RunTool("model_check", "-m " + kFaults + " -d OPENCL", "OCL_ICD_VENDORS=/nonexistent");
+  EXPECT_EQ(run.exit_code, 3) << run.out;
+  EXPECT_TRUE(Has(run.out, "install") || Has(run.out, "not built in")) << run.out;
+}
+
+TEST(ModelCheck, DeviceIndexNeedsADeviceWithAdapters) {
+  const CommandResult run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --device-index 1");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "--device-index 1")) << run.out;
+}
+
 }  // namespace
 }  // namespace plumb
