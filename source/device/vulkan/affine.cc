@@ -32,7 +32,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
     per_channel = affine.count == shape.DimOrOne(1) && affine.inner == MapOf(shape).pixels;
   }
   if (!per_channel || !IsChannel4(arriving[0])) return Status::Ok();
-  choice->inputs = choice->outputs = {Channel4Layout()};
+  choice->inputs = choice->outputs = {arriving[0]};
   return Status::Ok();
 }
 
@@ -46,12 +46,12 @@ Status Launch(Builder* b, bool prelu, std::vector<float> scale, std::vector<floa
     bias.resize(static_cast<size_t>(map.quads() * 4));
   }
   LaunchSpec launch;
-  launch.shader = "affine";
+  launch.shader = std::string("affine") + HalfSuffix(b->outputs[0].layout);
   launch.constants = {prelu ? 1u : 0u, channel4 ? 1u : 0u};
   PLUMB_ASSIGN_OR_RETURN(const Argument first, b->Constant(scale.data(), scale.size() * sizeof(float)));
   PLUMB_ASSIGN_OR_RETURN(const Argument second, b->Constant(bias.data(), bias.size() * sizeof(float)));
   launch.arguments = {Argument::Output(0), Argument::Input(0), first, second};
-  const auto count = static_cast<int64_t>(b->outputs[0].bytes() / sizeof(float));
+  const auto count = static_cast<int64_t>(b->outputs[0].bytes() / ElementBytes(b->outputs[0]));
   launch.push.Int(count).Int(static_cast<int64_t>(scale.size())).Int(inner);
   launch.Over(count);
   b->launches.push_back(std::move(launch));

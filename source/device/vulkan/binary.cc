@@ -50,6 +50,7 @@ Shape MemoryShape(const Shape& shape, bool channel4) {
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
 bool StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const Operands& o) {
   if (std::none_of(arriving.begin(), arriving.end(), IsChannel4)) return false;
+  if (o.constant >= 0 && spec.precision != Precision::kHigh) return false;  // the constant is not to be rounded
   const Shape &a = o.shape[0], &b = o.shape[1];
   if (a.rank() != b.rank() || a.rank() > 7) return false;
   return (o.constant >= 0 && o.element->NumElements() == 1) || a[1] == b[1];
@@ -73,8 +74,8 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
   PLUMB_RETURN_IF_ERROR(PlainInPlace(spec, arriving, choice));
   PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
   if (!StaysChannel4(spec, arriving, operands)) return Status::Ok();
-  choice->inputs.assign(arriving.size(), Channel4Layout());
-  choice->outputs = {Channel4Layout()};
+  choice->inputs.assign(arriving.size(), Channel4Layout(spec));
+  choice->outputs = {Channel4Layout(spec)};
   return Status::Ok();
 }
 
@@ -83,7 +84,7 @@ Result<Argument> ConstantOperand(Builder* b, const Operands& operands, bool chan
   PLUMB_ASSIGN_OR_RETURN(const Tensor element, operands.element->ConvertedTo(b->inputs[0].dtype));
   if (!channel4 || element.NumElements() == 1) return b->Constant(element);
   const Shape& shape = operands.shape[operands.constant];
-  std::vector<float> packed(Channel4Layout()->Bytes(DType::kF32, shape) / sizeof(float));
+  std::vector<float> packed(Channel4Layout(false)->Bytes(DType::kF32, shape) / sizeof(float));
   PackChannel4(shape, element.data<float>(), packed.data());
   return b->Constant(packed.data(), packed.size() * sizeof(float));
 }
@@ -96,14 +97,14 @@ Status Build(Builder* b) {
   uint32_t op = 0;
   while (b->layer().type != kOps[op]) ++op;
   LaunchSpec launch;
-  launch.shader = "binary" + DTypeSuffix(dtype);
+  launch.shader = "binary" + DTypeSuffix(dtype) + HalfSuffix(b->outputs[0].layout);
   launch.constants = {op, static_cast<uint32_t>(walk.rank()), channel4 ? 1u : 0u};
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(static_cast<int>(b->inputs.size()) - 1)};
   if (operands.constant >= 0) {
     PLUMB_ASSIGN_OR_RETURN(launch.arguments[static_cast<size_t>(1 + operands.constant)],
                            ConstantOperand(b, operands, channel4));
   }
-  const auto count = static_cast<int64_t>(b->outputs[0].bytes() / DTypeSize(dtype));
+  const auto count = static_cast<int64_t>(b->outputs[0].bytes() / ElementBytes(b->outputs[0]));
   const MapShape map = MapOf(b->outputs[0].shape);
   const bool gate = b->layer().kind == OpKind::kHardSwish;
   const HardParam hard = gate ? ParamOf<HardParam>(b->layer()) : HardParam();

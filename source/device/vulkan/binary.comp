@@ -4,15 +4,22 @@
 #include "common.glslh"
 #include "types.glslh"
 #ifdef TYPE_f32
+#include "half.glslh"
+#else
+#define S T
+#define Load(v) v
+#define Store(v) v
+#endif
+#ifdef TYPE_f32
 #include "math.glslh"
 #endif
 
 layout(constant_id = 0) const int kOp = 0;
 layout(constant_id = 1) const int kRank = 1;
 layout(constant_id = 2) const int kChannel4 = 0;  // the blobs are in NC4HW4
-layout(std430, binding = 0) writeonly buffer Y { T y[]; };
-layout(std430, binding = 1) readonly buffer A { T a[]; };
-layout(std430, binding = 2) readonly buffer B { T b[]; };
+layout(std430, binding = 0) writeonly buffer Y { S y[]; };
+layout(std430, binding = 1) readonly buffer A { S a[]; };
+layout(std430, binding = 2) readonly buffer B { S b[]; };
 layout(push_constant) uniform Params {
   uint count;
   float alpha, beta;  // of the gate
@@ -79,6 +86,6 @@ void main() {
     ia += at * a_strides[d];
     ib += at * b_strides[d];
   }
-  precise T result = Apply(a[ia], b[ib]);
-  y[i] = kChannel4 != 0 && IsTail(i, channels, pixels) ? T(0) : result;
+  precise T result = Apply(Load(a[ia]), Load(b[ib]));
+  y[i] = Store(kChannel4 != 0 && IsTail(i, channels, pixels) ? T(0) : result);
 }

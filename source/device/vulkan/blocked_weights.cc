@@ -34,11 +34,11 @@ Status RequireWholeBlocks(const ConvolutionShape& shape) {
 Status Channel4Products(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
   choice->inputs.assign(arriving.size(), nullptr);
-  choice->inputs[0] = Channel4Layout();
-  choice->outputs = {Channel4Layout()};
+  choice->inputs[0] = Channel4Layout(spec);
+  choice->outputs = {Channel4Layout(spec)};
   const int addend = group.AddendInput(spec.group);
   if (addend < 0) return Status::Ok();
-  choice->inputs[static_cast<size_t>(addend)] = Channel4Layout();
+  choice->inputs[static_cast<size_t>(addend)] = Channel4Layout(spec);
   if (spec.group.inputs[0].blob != spec.group.inputs[static_cast<size_t>(addend)].blob) {
     choice->shares.push_back({ShareWish::kOverwrite, 0, addend});
   }

@@ -3,6 +3,7 @@
 // 10 i64 11 bool. Whole numbers travel as i64, others as f64; the buffers are seen as words of each width.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 
 layout(constant_id = 0) const int kFrom = 0;
 layout(constant_id = 1) const int kTo = 0;
@@ -22,25 +23,6 @@ bool IsNaN64(double v) {
   const uvec2 bits = unpackDouble2x32(v);
   const uint high = bits.y & 0x7fffffffu;
   return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
-}
-
-float HalfToFloat(uint h) {
-  const uint sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 0x1fu, mantissa = h & 0x3ffu;
-  if (exponent == 31u) return uintBitsToFloat(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent != 0u) return uintBitsToFloat(sign | ((exponent + 112u) << 23) | (mantissa << 13));
-  const float magnitude = float(mantissa) * 5.9604644775390625e-8;
-  return sign != 0u ? -magnitude : magnitude;
-}
-
-uint FloatToHalf(float value) {
-  const uint bits = floatBitsToUint(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-  if (magnitude < 0x38800000u) {
-    precise float shifted = uintBitsToFloat(magnitude) + 0.5;
-    return sign | (floatBitsToUint(shifted) - 0x3f000000u);
-  }
-  return sign | ((magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13);
 }
 
 uint FloatToBFloat16(float value) {

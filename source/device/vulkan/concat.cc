@@ -49,11 +49,11 @@ Result<bool> StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>&
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_ASSIGN_OR_RETURN(const bool channel4, StaysChannel4(spec, arriving));
-  choice->inputs.assign(arriving.size(), channel4 ? Channel4Layout() : PlainLayout());
+  choice->inputs.assign(arriving.size(), channel4 ? Channel4Layout(spec) : PlainLayout());
   choice->outputs = {choice->inputs[0]};
   PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec, channel4));
   for (size_t i = 0; i < parts.offsets.size() && parts.outer == 1; ++i) {
-    const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(spec.outputs[0].dtype);
+    const size_t offset = static_cast<size_t>(parts.offsets[i]) * (IsHalf(choice->outputs[0]) ? 2 : DTypeSize(spec.outputs[0].dtype));
     if (offset % kBufferAlign == 0) choice->shares.push_back({ShareWish::kPart, 0, static_cast<int>(i), offset});
   }
   return Status::Ok();
@@ -61,7 +61,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
 
 Status Build(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(b->spec, IsChannel4(b->outputs[0].layout)));
-  const DType dtype = b->outputs[0].dtype;
+  const DType dtype = IsHalf(b->outputs[0].layout) ? DType::kF16 : b->outputs[0].dtype;  // only its size counts
   for (size_t i = 0; i < b->inputs.size(); ++i) {
     const size_t offset = static_cast<size_t>(parts.offsets[i]) * DTypeSize(dtype);
     if (parts.lengths[i] == 0 || (parts.outer == 1 && SameMemory(b->outputs[0], b->inputs[i], offset))) continue;

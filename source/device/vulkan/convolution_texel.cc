@@ -37,13 +37,14 @@ Status Build(Builder* b) {
   LaunchSpec launch;
   launch.shader = per_item == 1 ? "convolution_texel_1" : "convolution_texel_8";
   if (group.epilogue.kind == Epilogue::Kind::kSwish) launch.shader += "_swish";
+  launch.shader += HalfSuffix(b->outputs[0].layout);
   launch.constants = {HasPadding(shape)};
   PLUMB_ASSIGN_OR_RETURN(const Argument weight,
                          b->Constant(weights.weight.data(), weights.weight.size() * sizeof(float), Argument::kTexelsF32x4));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias,
                          b->Constant(weights.bias.data(), weights.bias.size() * sizeof(float), Argument::kTexelsF32x4));
-  launch.arguments = {Argument::Output(0), Argument::Input(0, Argument::kTexelsF32x4),
-                      Argument::Input(std::max(addend, 0), Argument::kTexelsF32x4), weight, bias};
+  launch.arguments = {Argument::Output(0), Argument::Input(0, TexelsOf(b->inputs[0].layout)),
+                      Argument::Input(std::max(addend, 0), TexelsOf(b->inputs[0].layout)), weight, bias};
   launch.push.Int(blocks * out_blocks).Int(image_blocks).Int(blocks);
   launch.push.Int((shape.in_channels + 3) / 4).Int((shape.in_per_group() + 3) / 4).Int((shape.out_channels + 3) / 4);
   launch.push.Int((shape.out_per_group() + 7) / 8).Int(shape.out_channels);

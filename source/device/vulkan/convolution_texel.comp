@@ -6,6 +6,7 @@
 // products), -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 #include "math.glslh"
 #include "activation.glslh"
 
@@ -16,7 +17,7 @@
 #endif
 
 layout(constant_id = 0) const int kPadded = 0;  // 1: some taps lie outside the input
-layout(std430, binding = 0) writeonly buffer Y { vec4 y[]; };
+layout(std430, binding = 0) writeonly buffer Y { S4 y[]; };
 layout(binding = 1) uniform samplerBuffer x;
 layout(binding = 2) uniform samplerBuffer addend;
 layout(binding = 3) uniform samplerBuffer weight;
@@ -95,8 +96,8 @@ void main() {
   const int to = (n * out_quads + quad) * pixels + first;
 #define STORE(i)                                                        \
   if (first + i < pixels) {                                             \
-    y[to + i] = Finish(a[i], quad, to + i);                             \
-    if (quad + 1 < out_quads) y[to + pixels + i] = Finish(b[i], quad + 1, to + pixels + i); \
+    y[to + i] = Store(Finish(a[i], quad, to + i));                             \
+    if (quad + 1 < out_quads) y[to + pixels + i] = Store(Finish(b[i], quad + 1, to + pixels + i)); \
   }
   EACH(STORE)
 }

@@ -1,5 +1,6 @@
 // Convolution and Convolution1D with what follows them, in NC4HW4 through shared memory, for GPUs: convolution_tiled.comp.
 #include "device/vulkan/blocked_weights.h"
+#include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/products.h"
 #include "device/vulkan/shape_choice.h"
@@ -27,6 +28,7 @@ Status Build(Builder* b) {
   const int64_t image_tiles = (h.out * w.out + kTilePixels - 1) / kTilePixels;
   LaunchSpec launch;
   launch.shader = group.epilogue.kind == Epilogue::Kind::kSwish ? "convolution_tiled_swish" : "convolution_tiled";
+  launch.shader += HalfSuffix(b->outputs[0].layout);
   PLUMB_ASSIGN_OR_RETURN(const Argument weight, b->Constant(weights.weight.data(), weights.weight.size() * sizeof(float)));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(weights.bias.data(), weights.bias.size() * sizeof(float)));
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(std::max(addend, 0)), weight, bias};

@@ -4,12 +4,13 @@
 // addend of the output's shape (has_addend) and an activation. -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 #include "math.glslh"
 #include "activation.glslh"
 
-layout(std430, binding = 0) writeonly buffer Y { vec4 y[]; };
-layout(std430, binding = 1) readonly buffer X { vec4 x[]; };
-layout(std430, binding = 2) readonly buffer Addend { vec4 addend[]; };
+layout(std430, binding = 0) writeonly buffer Y { S4 y[]; };
+layout(std430, binding = 1) readonly buffer X { S4 x[]; };
+layout(std430, binding = 2) readonly buffer Addend { S4 addend[]; };
 layout(std430, binding = 3) readonly buffer Weight { vec4 weight[]; };
 layout(std430, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(push_constant) uniform Params {
@@ -39,7 +40,7 @@ void main() {
     const int from = inside ? n * in_quads * in_pixels + at.y * in_w + at.x : 0;
     for (int step = 0; step < in_quads; step += 4) {
       for (int j = 0; j < 4; ++j) {
-        data[j][id] = inside && step + j < in_quads ? x[from + (step + j) * in_pixels] : vec4(0.0);
+        data[j][id] = inside && step + j < in_quads ? Load(x[from + (step + j) * in_pixels]) : vec4(0.0);
       }
       for (int e = id; e < 128; e += 64) {
         const int quad = step + (e >> 5), out_quad = first_quad + (e & 7);
@@ -68,7 +69,7 @@ void main() {
     if (p >= pixels) continue;
     const int to = (n * out_quads + quad) * pixels + p;
     vec4 v = sum[i] + bias[quad];
-    if (has_addend != 0) v += addend[to];
-    y[to] = KeepChannels(Activate4(v, slope, low, high), quad, channels);
+    if (has_addend != 0) v += Load(addend[to]);
+    y[to] = Store(KeepChannels(Activate4(v, slope, low, high), quad, channels));
   }
 }

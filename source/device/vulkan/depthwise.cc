@@ -31,10 +31,11 @@ Status Build(Builder* b) {
   const int addend = group.AddendInput(b->spec.group);
   LaunchSpec launch;
   launch.shader = group.epilogue.kind == Epilogue::Kind::kSwish ? "depthwise_texel_swish" : "depthwise_texel";
+  launch.shader += HalfSuffix(b->outputs[0].layout);
   PLUMB_ASSIGN_OR_RETURN(const Argument weights, b->Constant(weight.data(), weight.size() * 4, Argument::kTexelsF32x4));
   PLUMB_ASSIGN_OR_RETURN(const Argument biases, b->Constant(bias.data(), bias.size() * 4, Argument::kTexelsF32x4));
-  launch.arguments = {Argument::Output(0), Argument::Input(0, Argument::kTexelsF32x4),
-                      Argument::Input(std::max(addend, 0), Argument::kTexelsF32x4), weights, biases};
+  launch.arguments = {Argument::Output(0), Argument::Input(0, TexelsOf(b->inputs[0].layout)),
+                      Argument::Input(std::max(addend, 0), TexelsOf(b->inputs[0].layout)), weights, biases};
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   const int64_t count = shape.batch * quads * h.out * w.out;
   launch.push.Int(count).Int(quads).Int(channels).Int(h.in).Int(w.in).Int(h.out).Int(w.out);

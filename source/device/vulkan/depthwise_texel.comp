@@ -3,10 +3,11 @@
 // [quad][tap]; then bias, an addend (has_addend) and an activation. -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 #include "math.glslh"
 #include "activation.glslh"
 
-layout(std430, binding = 0) writeonly buffer Y { vec4 y[]; };
+layout(std430, binding = 0) writeonly buffer Y { S4 y[]; };
 layout(binding = 1) uniform samplerBuffer x;
 layout(binding = 2) uniform samplerBuffer addend;
 layout(binding = 3) uniform samplerBuffer weight;
@@ -37,5 +38,5 @@ void main() {
   }
   sum += texelFetch(bias, quad);
   if (has_addend != 0) sum += texelFetch(addend, id);
-  y[id] = KeepChannels(Activate4(sum, slope, low, high), quad, channels);
+  y[id] = Store(KeepChannels(Activate4(sum, slope, low, high), quad, channels));
 }

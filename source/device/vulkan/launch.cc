@@ -83,7 +83,8 @@ class BoundLaunch : public Launch {
     const Adapter& adapter = context_->adapter();
     for (size_t i = 0; i < slices.size(); ++i) {
       const bool texels = spec_.arguments[i].view != Argument::kStorage;
-      const uint64_t limit = texels ? adapter.max_texels * 16 : adapter.max_storage_range;
+      const uint64_t texel = spec_.arguments[i].view == Argument::kTexelsF16x4 ? 8 : 16;
+      const uint64_t limit = texels ? adapter.max_texels * texel : adapter.max_storage_range;
       if (slices[i].bytes <= limit) continue;
       return Status::NotSupported("a tensor of " + std::to_string(slices[i].bytes) + " bytes is needed at once, and adapter '" +
                                   adapter.name + "' binds at most " + std::to_string(limit) + " (" +
@@ -112,7 +113,7 @@ class BoundLaunch : public Launch {
       }
       VkBufferViewCreateInfo view{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
       view.buffer = bound_[i].buffer;
-      view.format = VK_FORMAT_R32G32B32A32_SFLOAT;
+      view.format = spec_.arguments[i].view == Argument::kTexelsF16x4 ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_R32G32B32A32_SFLOAT;
       view.offset = bound_[i].offset;
       view.range = bound_[i].bytes;
       PLUMB_VK_RETURN_IF_ERROR(api, CreateBufferView, context_->device(), &view, nullptr, &views_[i]);

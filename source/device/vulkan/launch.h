@@ -19,7 +19,7 @@ constexpr uint32_t kGroup = 64;       // invocations of a workgroup in shaders t
 // A buffer as a shader sees it.
 struct Argument {
   enum From { kOutput, kInput, kOwn };
-  enum View { kStorage, kTexelsF32x4 };  // storage buffer; samplerBuffer of vec4
+  enum View { kStorage, kTexelsF32x4, kTexelsF16x4 };  // storage buffer; samplerBuffer of four f32 or f16
   From from = kInput;
   int index = 0;                 // of the layer's outputs or inputs
   std::shared_ptr<Buffer> own;   // kOwn: a constant or workspace of the kernel

@@ -116,7 +116,7 @@ Status SupportsInnerProduct(const KernelSpec& spec) {
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), PlainLayout());
-  if (SameBytes(spec.inputs[0].shape)) choice->inputs[0] = nullptr;
+  if (SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = nullptr;
   choice->outputs = {PlainLayout()};
   return Status::Ok();
 }

@@ -2,8 +2,9 @@
 // NCHW to NC4HW4 (channel4_layout.h): one invocation makes the four channels of a pixel, zeros behind the last channel.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 
-layout(std430, binding = 0) writeonly buffer Dst { vec4 dst[]; };
+layout(std430, binding = 0) writeonly buffer Dst { S4 dst[]; };
 layout(std430, binding = 1) readonly buffer Src { float src[]; };
 layout(push_constant) uniform Params { uint count, channels, pixels, quads; };
 
@@ -16,5 +17,5 @@ void main() {
   for (int lane = 0; lane < 4; ++lane) {
     if (q * 4 + lane < channels) v[lane] = src[from + lane * pixels];
   }
-  dst[i] = v;
+  dst[i] = Store(v);
 }

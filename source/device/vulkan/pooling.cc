@@ -24,10 +24,10 @@ Status Build(Builder* b) {
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   LaunchSpec launch;
   const bool quads = IsChannel4(b->inputs[0].layout);
-  launch.shader = quads ? "pooling4" : "pooling";
+  launch.shader = quads ? std::string("pooling4") + HalfSuffix(b->inputs[0].layout) : "pooling";
   launch.constants = {shape.average ? 1u : 0u, shape.adaptive ? 1u : 0u, shape.count_include_pad ? 1u : 0u};
-  launch.arguments = {Argument::Output(0), Argument::Input(0, quads ? Argument::kTexelsF32x4 : Argument::kStorage)};
-  const int64_t count = static_cast<int64_t>(b->outputs[0].bytes() / (quads ? 16 : 4));
+  launch.arguments = {Argument::Output(0), Argument::Input(0, quads ? TexelsOf(b->inputs[0].layout) : Argument::kStorage)};
+  const int64_t count = static_cast<int64_t>(b->outputs[0].bytes() / (ElementBytes(b->outputs[0]) * (quads ? 4 : 1)));
   launch.push.Int(count).Int(h.in).Int(w.in).Int(h.out).Int(w.out).Int(h.kernel).Int(w.kernel).Int(h.stride).Int(w.stride);
   launch.push.Int(h.pad_begin).Int(w.pad_begin).Int(h.pad_end).Int(w.pad_end).Int(shape.channels);
   launch.Over(count);

@@ -4,16 +4,19 @@
 // (NC4HW4), read as texels.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 #ifdef CHANNEL4
 #define V vec4
+#define VS S4
 #else
 #define V float
+#define VS S
 #endif
 
 layout(constant_id = 0) const int kAverage = 0;
 layout(constant_id = 1) const int kAdaptive = 0;
 layout(constant_id = 2) const int kIncludePad = 0;
-layout(std430, binding = 0) writeonly buffer Y { V y[]; };
+layout(std430, binding = 0) writeonly buffer Y { VS y[]; };
 #ifdef CHANNEL4
 layout(binding = 1) uniform samplerBuffer x;
 vec4 Read(int at) { return texelFetch(x, at); }
@@ -69,5 +72,5 @@ void main() {
   const int quads = (channels + 3) / 4;
   result = mix(vec4(0.0), result, lessThan(ivec4(plane % quads * 4) + ivec4(0, 1, 2, 3), ivec4(channels)));
 #endif
-  y[i] = result;
+  y[i] = Store(result);
 }

@@ -36,7 +36,7 @@ Status Supports(const KernelSpec& spec) {
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
-  if (!SameBytes(spec.inputs[0].shape)) choice->inputs[0] = PlainLayout();
+  if (!SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = PlainLayout();
   choice->outputs.assign(spec.outputs.size(), PlainLayout());
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));

@@ -58,10 +58,10 @@ Status Build(Builder* b) {
   const DeviceTensor& out = b->outputs[0];
   const MapShape map = MapOf(out.shape);
   LaunchSpec launch;
-  launch.shader = "unary";
+  launch.shader = std::string("unary") + HalfSuffix(out.layout);
   launch.constants = {static_cast<uint32_t>(IndexOf(kOps, b->layer().type)), IsChannel4(out.layout) ? 1u : 0u};
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
-  const auto count = static_cast<int64_t>(out.bytes() / sizeof(float));
+  const auto count = static_cast<int64_t>(out.bytes() / ElementBytes(out));
   launch.push.Int(count).Int(map.channels).Int(map.pixels);
   PushParams(b->layer(), &launch.push);
   launch.Over(count);

@@ -2,12 +2,13 @@
 // y = f(x), element by element; kOp picks the function (unary.cc lists them in this order).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
+#include "half.glslh"
 #include "math.glslh"
 
 layout(constant_id = 0) const int kOp = 0;
 layout(constant_id = 1) const int kChannel4 = 0;  // the blob is in NC4HW4
-layout(std430, binding = 0) writeonly buffer Y { float y[]; };
-layout(std430, binding = 1) readonly buffer X { float x[]; };
+layout(std430, binding = 0) writeonly buffer Y { S y[]; };
+layout(std430, binding = 1) readonly buffer X { S x[]; };
 layout(push_constant) uniform Params {
   uint count;
   uint channels, pixels;
@@ -74,6 +75,6 @@ float Apply(float v) {
 void main() {
   const uint i = LinearId();
   if (i >= count) return;
-  precise float result = Apply(x[i]);
-  y[i] = kChannel4 != 0 && IsTail(i, channels, pixels) ? 0.0 : result;
+  precise float result = Apply(Load(x[i]));
+  y[i] = Store(kChannel4 != 0 && IsTail(i, channels, pixels) ? 0.0 : result);
 }

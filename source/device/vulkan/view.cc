@@ -16,7 +16,7 @@ Status Supports(const KernelSpec& spec) {
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
-  if (!SameBytes(spec.inputs[0].shape)) choice->inputs[0] = PlainLayout();
+  if (!SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = PlainLayout();
   choice->outputs = {PlainLayout()};
   choice->shares = {{ShareWish::kView, 0, 0, 0}};
   return Status::Ok();

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/convert.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/context.h"
 #include "device/vulkan/kernel_list.h"
@@ -20,6 +21,10 @@ const std::vector<KernelRow>& VulkanDevice::kernels() const { return KernelList(
 bool VulkanDevice::Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const {
   return MayFuse(group, next, blobs);
 }
+Precision VulkanDevice::EffectivePrecision(Precision wanted) const {
+  return wanted == Precision::kHigh || !context_->adapter().storage16 ? Precision::kHigh : Precision::kNormal;
+}
+
 uint64_t VulkanDevice::submissions() const { return context_->queue().submissions(); }
 
 Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(size_t bytes) {
@@ -63,9 +68,12 @@ Status VulkanDevice::Read(const Buffer& buffer, size_t offset, size_t bytes, voi
 
 Status VulkanDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
   if (!IsChannel4(dst.layout)) return Write(src.raw(), src.bytes(), *dst.buffer, dst.offset);
-  std::vector<float> packed(dst.bytes() / sizeof(float));
+  std::vector<float> packed(dst.bytes() / ElementBytes(dst));
   PackChannel4(dst.shape, src.data<float>(), packed.data());
-  return Write(packed.data(), dst.bytes(), *dst.buffer, dst.offset);
+  if (!IsHalf(dst.layout)) return Write(packed.data(), dst.bytes(), *dst.buffer, dst.offset);
+  std::vector<uint16_t> halves(packed.size());
+  ConvertElements(DType::kF32, packed.data(), DType::kF16, halves.data(), static_cast<int64_t>(packed.size()));
+  return Write(halves.data(), dst.bytes(), *dst.buffer, dst.offset);
 }
 
 Result<Tensor> VulkanDevice::Download(const DeviceTensor& src) {
@@ -74,8 +82,14 @@ Result<Tensor> VulkanDevice::Download(const DeviceTensor& src) {
     PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, tensor.bytes(), tensor.raw()));
     return tensor;
   }
-  std::vector<float> packed(src.bytes() / sizeof(float));
-  PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, src.bytes(), packed.data()));
+  std::vector<float> packed(src.bytes() / ElementBytes(src));
+  if (IsHalf(src.layout)) {
+    std::vector<uint16_t> halves(packed.size());
+    PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, src.bytes(), halves.data()));
+    ConvertElements(DType::kF16, halves.data(), DType::kF32, packed.data(), static_cast<int64_t>(packed.size()));
+  } else {
+    PLUMB_RETURN_IF_ERROR(Read(*src.buffer, src.offset, src.bytes(), packed.data()));
+  }
   UnpackChannel4(src.shape, packed.data(), tensor.data<float>());
   return tensor;
 }

@@ -31,6 +31,9 @@ class VulkanDevice : public Device {
   const std::vector<KernelRow>& kernels() const override;
   bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const override;
 
+  // NORMAL stores feature maps as f16 where the adapter reads and writes 16 bits; LOW is the same.
+  Precision EffectivePrecision(Precision wanted) const override;
+
   Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
