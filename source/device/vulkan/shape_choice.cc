@@ -9,7 +9,7 @@ namespace plumb::vulkan {
 namespace {
 
 std::string Wanted() {
-  const char* text = std::getenv("PLUMB_VULKAN_SHAPE");
+  const char* text = std::getenv("PLUMB_VULKAN_SHAPES");
   return text == nullptr ? "" : text;
 }
 
@@ -18,15 +18,15 @@ std::string Wanted() {
 Status CheckShapeEnvironment() {
   const std::string wanted = Wanted();
   if (wanted.empty() || wanted == "cpu" || wanted == "gpu") return Status::Ok();
-  return Status::InvalidArgument("PLUMB_VULKAN_SHAPE is cpu or gpu, found '" + wanted + "'");
+  return Status::InvalidArgument("PLUMB_VULKAN_SHAPES is cpu or gpu, found '" + wanted + "'");
 }
 
 Status RequireShape(const KernelSpec& spec, KernelShape shape) {
   const std::string wanted = Wanted();
   const bool cpu = wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
   if (cpu == (shape == KernelShape::kCpu)) return Status::Ok();
-  return Status::NotSupported(cpu ? "is for GPUs (PLUMB_VULKAN_SHAPE=gpu takes it here too)"
-                                  : "is for drivers on a CPU (PLUMB_VULKAN_SHAPE=cpu takes it here too)");
+  return Status::NotSupported(cpu ? "is for GPUs (PLUMB_VULKAN_SHAPES=gpu takes it here too)"
+                                  : "is for drivers on a CPU (PLUMB_VULKAN_SHAPES=cpu takes it here too)");
 }
 
 }  // namespace plumb::vulkan

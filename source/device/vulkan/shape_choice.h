@@ -1,5 +1,5 @@
 // Which of two shapes of a kernel runs: one for drivers on a CPU (register blocks, texel buffer reads), one for GPUs (tiles in
-// shared memory). The adapter's type decides; PLUMB_VULKAN_SHAPE=cpu or gpu overrides it.
+// shared memory). The adapter's type decides; PLUMB_VULKAN_SHAPES=cpu or gpu overrides it.
 #ifndef PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
 #define PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
 
@@ -9,7 +9,7 @@ namespace plumb::vulkan {
 
 enum class KernelShape { kCpu, kGpu };
 
-// InvalidArgument when PLUMB_VULKAN_SHAPE is another word.
+// InvalidArgument when PLUMB_VULKAN_SHAPES is another word.
 Status CheckShapeEnvironment();
 // OK when kernels of that shape are wanted on this adapter.
 Status RequireShape(const KernelSpec& spec, KernelShape shape);

@@ -41,11 +41,12 @@ struct Opened {
   }
 };
 
-Opened Open(const std::shared_ptr<const Graph>& graph, bool unfuse = false) {
+Opened Open(const std::shared_ptr<const Graph>& graph, bool unfuse = false, Precision precision = Precision::kHigh) {
   Opened opened;
   opened.device = OpenDevice("VULKAN").value();
   NetworkOptions options;
   options.unfuse = unfuse;
+  options.precision = precision;
   auto network = Network::Create(graph, opened.device, options);
   EXPECT_TRUE(network.ok()) << network.status().ToString();
   opened.network = std::move(network).value();
@@ -86,22 +87,34 @@ class Reader : public Observer {
 
 class Shapes : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override { setenv("PLUMB_VULKAN_SHAPE", GetParam(), 1); }
-  void TearDown() override { unsetenv("PLUMB_VULKAN_SHAPE"); }
+  void SetUp() override { setenv("PLUMB_VULKAN_SHAPES", GetParam(), 1); }
+  void TearDown() override { unsetenv("PLUMB_VULKAN_SHAPES"); }
 };
 
-// Every layer by its bound, fused and not: conversions between layouts, lanes behind the last channel, memory that is shared.
+// Every layer by its bound: conversions between layouts, lanes behind the last channel, memory that is shared.
+RunReport CheckFaults(bool unfuse, Precision precision) {
+  const auto graph = Faults();
+  Opened opened = Open(graph, unfuse, precision);
+  Checker checker;
+  EXPECT_TRUE(checker.Attach(opened.network.get(), {{graph->inputs[0].name, InputOf(*graph)}}).ok());
+  opened.Forward();
+  RunReport report = checker.Finish().value();
+  for (const LayerReport& layer : report.layers) {
+    EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.step.name << " on " << layer.step.kernel << ": " << layer.reason;
+  }
+  return report;
+}
+
 TEST_P(Shapes, NetworkIsAligned) {
+  for (const bool unfuse : {false, true}) CheckFaults(unfuse, Precision::kHigh);
+}
+
+TEST_P(Shapes, NetworkStoresHalves) {
   for (const bool unfuse : {false, true}) {
-    const auto graph = Faults();
-    Opened opened = Open(graph, unfuse);
-    Checker checker;
-    ASSERT_TRUE(checker.Attach(opened.network.get(), {{graph->inputs[0].name, InputOf(*graph)}}).ok());
-    opened.Forward();
-    const RunReport report = checker.Finish().value();
-    for (const LayerReport& layer : report.layers) {
-      EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.step.name << " on " << layer.step.kernel << ": " << layer.reason;
-    }
+    const RunReport report = CheckFaults(unfuse, Precision::kNormal);
+    int halves = 0;
+    for (const LayerReport& layer : report.layers) halves += layer.outputs[0].layout == "NC4HW4 f16";
+    EXPECT_GE(halves, 10) << "of " << report.layers.size();
   }
 }
 
@@ -116,11 +129,11 @@ TEST_P(Shapes, TakesItsKernels) {
 INSTANTIATE_TEST_SUITE_P(Both, Shapes, testing::Values("cpu", "gpu"));
 
 TEST(VulkanShape, RefusesOtherWords) {
-  setenv("PLUMB_VULKAN_SHAPE", "tpu", 1);
+  setenv("PLUMB_VULKAN_SHAPES", "tpu", 1);
   const auto network = CreateNetwork(Faults(), "VULKAN", {});
-  unsetenv("PLUMB_VULKAN_SHAPE");
+  unsetenv("PLUMB_VULKAN_SHAPES");
   ASSERT_FALSE(network.ok());
-  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_SHAPE is cpu or gpu, found 'tpu'"), std::string::npos)
+  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_SHAPES is cpu or gpu, found 'tpu'"), std::string::npos)
       << network.status().message();
 }
 
