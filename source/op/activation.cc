@@ -37,5 +37,8 @@ OpDef DefineHardSigmoid() { return Define<HardParam>(); }
 OpDef DefineHardSwish() { return Define<HardParam>(InferHardSwish); }
 OpDef DefineClip() { return Define<ClipParam>(InferClip); }
 OpDef DefinePower() { return Define<PowerParam>(); }
+OpDef DefinePlumbCelu() { return Define<CeluParam>(); }
+OpDef DefinePlumbThresholdedRelu() { return Define<ThresholdedReluParam>(); }
+OpDef DefinePlumbShrink() { return Define<ShrinkParam>(); }
 
 }  // namespace plumb

@@ -60,6 +60,28 @@ struct PowerParam : ParamBase<PowerParam> {
   }
 };
 
+// y = max(x, 0) + min(alpha * (e^(x / alpha) - 1), 0)
+struct CeluParam : ParamBase<CeluParam> {
+  float alpha = 1;
+  void Visit(ParamVisitor& v) override { v.Float("alpha", alpha); }
+};
+
+// y = x > alpha ? x : 0
+struct ThresholdedReluParam : ParamBase<ThresholdedReluParam> {
+  float alpha = 1;
+  void Visit(ParamVisitor& v) override { v.Float("alpha", alpha); }
+};
+
+// y = x < -lambda ? x + bias : x > lambda ? x - bias : 0
+struct ShrinkParam : ParamBase<ShrinkParam> {
+  float lambda = 0.5f;
+  float bias = 0;
+  void Visit(ParamVisitor& v) override {
+    v.Float("lambda", lambda);
+    v.Float("bias", bias);
+  }
+};
+
 }  // namespace plumb
 
 #endif  // PLUMB_OP_ACTIVATION_H_

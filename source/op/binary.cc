@@ -98,10 +98,18 @@ OpDef DefineMaximum() { return Define<ResourceSpec::kSmall>(); }
 OpDef DefineMinimum() { return Define<ResourceSpec::kSmall>(); }
 OpDef DefineSquaredDifference() { return Define<ResourceSpec::kSmall>(); }
 
-OpDef DefinePlumbPow() {
+namespace {
+
+OpDef DefineOwn() {
   OpDef op;
   op.infer = Infer;
   return op;
 }
+
+}  // namespace
+
+OpDef DefinePlumbPow() { return DefineOwn(); }
+OpDef DefinePlumbMod() { return DefineOwn(); }
+OpDef DefinePlumbFmod() { return DefineOwn(); }
 
 }  // namespace plumb

@@ -1,7 +1,8 @@
 // Binary element-wise operators with NumPy broadcasting. With one input the other operand is the layer's resource
 // "element"; weight_input_index says which operand the constant is (0 or 1). Operands are float, i32 or i64, both
 // alike. PlumbPow (base, exponent) has no TNN type: TNN knows only Power, whose exponent is a parameter. As a type of
-// ours it has neither parameters nor resources; a constant operand is a constant of the graph.
+// ours it has neither parameters nor resources; a constant operand is a constant of the graph. PlumbMod: the remainder
+// with the sign of the divisor; PlumbFmod: with the sign of the dividend; of integers, x mod 0 is 0.
 #ifndef PLUMB_OP_BINARY_H_
 #define PLUMB_OP_BINARY_H_
 

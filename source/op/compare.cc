@@ -12,6 +12,10 @@ bool Holds(OpKind kind, int64_t a, int64_t b) {
     case OpKind::kEqual: return a == b;
     case OpKind::kGreater: return a > b;
     case OpKind::kLess: return a < b;
+    case OpKind::kPlumbGreaterOrEqual: return a >= b;
+    case OpKind::kPlumbLessOrEqual: return a <= b;
+    case OpKind::kPlumbOr: return a != 0 || b != 0;
+    case OpKind::kPlumbXor: return (a != 0) != (b != 0);
     default: return a != 0 && b != 0;
   }
 }
@@ -107,11 +111,21 @@ Result<CompareOperands> ResolveCompare(const Layer& layer, const std::vector<Blo
   return o;
 }
 
-OpDef DefineEqual() {
-  OpDef op;  // TNN has no parameters for it
+namespace {
+
+OpDef DefineTwoBlobs() {  // no parameters, no constant of its own: Equal as TNN has it, and ours
+  OpDef op;
   op.infer = Infer;
   return op;
 }
+
+}  // namespace
+
+OpDef DefineEqual() { return DefineTwoBlobs(); }
+OpDef DefinePlumbGreaterOrEqual() { return DefineTwoBlobs(); }
+OpDef DefinePlumbLessOrEqual() { return DefineTwoBlobs(); }
+OpDef DefinePlumbOr() { return DefineTwoBlobs(); }
+OpDef DefinePlumbXor() { return DefineTwoBlobs(); }
 OpDef DefineGreater() { return Define(); }
 OpDef DefineLess() { return Define(); }
 OpDef DefineAnd() { return Define(); }

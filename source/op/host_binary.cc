@@ -15,9 +15,16 @@ bool Evaluates(OpKind kind) {
     case OpKind::kMul:
     case OpKind::kDiv:
     case OpKind::kMaximum:
-    case OpKind::kMinimum: return true;
+    case OpKind::kMinimum:
+    case OpKind::kPlumbMod:
+    case OpKind::kPlumbFmod: return true;
     default: return false;
   }
+}
+
+template <class T>
+T Remainder(T a, T b) {
+  return b == 0 || b == -1 ? T{0} : a % b;
 }
 
 // In unsigned arithmetic, where overflow wraps.
@@ -31,6 +38,8 @@ T Combine(OpKind kind, T a, T b) {
     case OpKind::kMul: return static_cast<T>(x * y);
     case OpKind::kDiv: return b == 0 ? 0 : b == -1 ? static_cast<T>(U{0} - x) : a / b;
     case OpKind::kMaximum: return std::max(a, b);
+    case OpKind::kPlumbFmod: return Remainder(a, b);
+    case OpKind::kPlumbMod: return Remainder(a, b) != 0 && (a < 0) != (b < 0) ? Remainder(a, b) + b : Remainder(a, b);
     default: return std::min(a, b);
   }
 }

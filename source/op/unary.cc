@@ -1,5 +1,6 @@
 // Element-wise operators without parameters: y = f(x), any shape, float blobs. Those that make sense for whole numbers
-// (ReLU, Abs, Neg, Sign) take i32 and i64 too. The functions stand in device/naive/unary.def.
+// (ReLU, Abs, Neg, Sign) take i32 and i64 too. PlumbRound: to the nearest whole number, ties to even. The functions
+// stand in device/naive/unary.def.
 #include "op/op.h"
 
 namespace plumb {
@@ -46,6 +47,13 @@ PLUMB_UNARY(Tan, InferFloatSameAsInput)
 PLUMB_UNARY(Asin, InferFloatSameAsInput)
 PLUMB_UNARY(Acos, InferFloatSameAsInput)
 PLUMB_UNARY(Atan, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbSinh, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbCosh, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbAsinh, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbAcosh, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbAtanh, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbMish, InferFloatSameAsInput)
+PLUMB_UNARY(PlumbRound, InferFloatSameAsInput)
 #undef PLUMB_UNARY
 
 }  // namespace plumb

@@ -85,6 +85,21 @@ std::vector<OpCase> unary_cases() {
   }
   for (const char* op : {"Log", "Sqrt", "Rsqrt"}) AddRegimes(op, true, false, &cases);
   for (const char* op : {"Asin", "Acos"}) AddRegimes(op, false, true, &cases);
+  const double e = 2.718281828459045;
+  cases.push_back(OpCase("PlumbSinh", "values").In({3}, {-1, 0, 1}).Out({(1 / e - e) / 2, 0, (e - 1 / e) / 2}));
+  cases.push_back(OpCase("PlumbCosh", "values").In({3}, {-1, 0, 1}).Out({(e + 1 / e) / 2, 1, (e + 1 / e) / 2}));
+  cases.push_back(OpCase("PlumbAsinh", "values").In({3}, {-1, 0, 1}).Out({-0.881373587, 0, 0.881373587}));
+  cases.push_back(OpCase("PlumbAcosh", "values").In({4}, {1, 2, 10, 0.5}).Out({0, 1.316957897, 2.993222846, NAN}));
+  cases.push_back(OpCase("PlumbAtanh", "values").In({4}, {-0.5, 0, 1, 2}).Out({-0.549306144, 0, INFINITY, NAN}));
+  cases.push_back(OpCase("PlumbMish", "values").In({3}, {-1, 0, 1}).Out({-0.303401461, 0, 0.865098388}));
+  cases.push_back(OpCase("PlumbRound", "ties_to_even")
+                      .In({9}, {0.1, 0.5, 0.9, 1.2, 1.5, 1.8, 2.5, -2.5, -0.5})
+                      .Out({0, 0, 1, 1, 2, 2, 2, -2, 0}, 0));
+  for (const char* op : {"PlumbSinh", "PlumbCosh", "PlumbAsinh", "PlumbMish", "PlumbRound"})
+    AddRegimes(op, false, false, &cases);
+  cases.push_back(OpCase("PlumbAcosh", "positive").In({3, 37}, Regime::kPositive));
+  cases.push_back(OpCase("PlumbAtanh", "unit").In({3, 37}, Regime::kUnit));
+  cases.push_back(OpCase("PlumbRound", "specials").In({3, 37}, Regime::kSpecials));
   // Exact operators keep subnormals and specials; the others may flush subnormals.
   for (const char* op : {"ReLU", "ReLU6", "Abs", "Neg", "Floor", "Ceil", "Sign"}) {
     cases.push_back(OpCase(op, "wide").In({3, 37}, Regime::kWide));

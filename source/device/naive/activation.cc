@@ -1,7 +1,8 @@
 // Element-wise operators with parameters. tau (tolerance.md, "Other operators"): LeakyRelu 8 u |y|; Elu 16 u for x < 0,
 // else exact; Selu 32 u max(1, |x|); HardSigmoid 8 u; HardSwish 12 u |x|; Clip exact. They are measured with the usual
-// alpha and beta and grow with larger ones. Power: that of pow's class exp2(e log2 x), 8 u |y| (1 + |e ln base|), the
-// larger of the two classes, and the rounding of base = x * scale + shift.
+// alpha and beta and grow with larger ones. Celu has Elu's, ThresholdedRelu is exact, Shrink one rounding. Power: that
+// of pow's class exp2(e log2 x), 8 u |y| (1 + |e ln base|), the larger of the two classes, and the rounding of base = x
+// * scale + shift.
 #include "op/activation.h"
 
 #include <limits>
@@ -76,6 +77,32 @@ struct PowerRow {
     const double base_tau = 4 * u * (std::fabs(x * static_cast<double>(p.scale)) + std::fabs(base));
     return Quadrature(own, Spread([&](double b) { return std::pow(b, exponent); }, base, y, base_tau));
   }
+};
+
+struct CeluRow {
+  using Param = CeluParam;
+  static double Y(const Param& p, double x) {
+    const auto alpha = static_cast<double>(p.alpha);
+    const double low = alpha * std::expm1(x / alpha);
+    return (x < 0 ? 0.0 : x) + (low > 0 ? 0.0 : low);
+  }
+  static double Tau(const Param& p, double x, double y, double u) {
+    return 16 * u * std::max(std::fabs(static_cast<double>(p.alpha)), x > 0 ? std::fabs(y) : 0.0);
+  }
+};
+struct ThresholdedReluRow {
+  using Param = ThresholdedReluParam;
+  static double Y(const Param& p, double x) { return x > static_cast<double>(p.alpha) || std::isnan(x) ? x : 0; }
+  static double Tau(const Param&, double, double, double) { return kExact; }
+};
+struct ShrinkRow {
+  using Param = ShrinkParam;
+  static double Y(const Param& p, double x) {
+    const auto lambda = static_cast<double>(p.lambda), bias = static_cast<double>(p.bias);
+    if (x < -lambda) return x + bias;
+    return x > lambda ? x - bias : (std::isnan(x) ? x : 0);
+  }
+  static double Tau(const Param&, double, double y, double u) { return 8 * u * std::fabs(y); }
 };
 
 template <class Row>
@@ -179,6 +206,9 @@ NaiveOp NaiveSelu() { return ElementWise(Run<SeluRow>, Bound<SeluRow>); }
 NaiveOp NaiveHardSigmoid() { return ElementWise(Run<HardSigmoidRow>, Bound<HardSigmoidRow>); }
 NaiveOp NaiveHardSwish() { return {RunHardSwish, BoundHardSwish}; }
 NaiveOp NaiveClip() { return ElementWise(RunClip, BoundClip); }
+NaiveOp NaivePlumbCelu() { return ElementWise(Run<CeluRow>, Bound<CeluRow>); }
+NaiveOp NaivePlumbThresholdedRelu() { return ElementWise(Run<ThresholdedReluRow>, Bound<ThresholdedReluRow>); }
+NaiveOp NaivePlumbShrink() { return ElementWise(Run<ShrinkRow>, Bound<ShrinkRow>); }
 NaiveOp NaivePower() { return ElementWise(Run<PowerRow>, Bound<PowerRow>); }
 
 }  // namespace plumb

@@ -72,6 +72,19 @@ T Quotient(T a, T b) {
   if (b == 0) return 0;
   return b == -1 ? Wrapped<T>(0 - Bits(a)) : a / b;
 }
+template <class T>
+T Remainder(T a, T b) {
+  return b == 0 || b == -1 ? T{0} : a % b;
+}
+template <class T>
+T FloorRemainder(T a, T b) {
+  const T rest = Remainder(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+double FloorRemainder(double a, double b) {
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 // Wraps around; a negative exponent truncates to 0 except for the bases 1 and -1.
 template <class T>
 T WholePower(T base, T exponent) {

@@ -1,5 +1,6 @@
-// Equal, Greater, Less, And, Not (op/compare.h). i64 compares as i64, everything else as double, which holds it
-// exactly. A step, so nothing behind uncertain inputs can be judged; on its own a result is exact.
+// Equal, Greater, Less, And, Not and their Plumb relatives (op/compare.h). i64 compares as i64, everything else as
+// double, which holds it exactly. A step, so nothing behind uncertain inputs can be judged; on its own a result is
+// exact.
 #include "op/compare.h"
 
 #include <cstring>
@@ -16,6 +17,10 @@ bool Holds(OpKind kind, T a, T b) {
     case OpKind::kEqual: return a == b;
     case OpKind::kGreater: return a > b;
     case OpKind::kLess: return a < b;
+    case OpKind::kPlumbGreaterOrEqual: return a >= b;
+    case OpKind::kPlumbLessOrEqual: return a <= b;
+    case OpKind::kPlumbOr: return a != T(0) || b != T(0);
+    case OpKind::kPlumbXor: return (a != T(0)) != (b != T(0));
     default: return a != T(0) && b != T(0);
   }
 }
@@ -65,6 +70,10 @@ NaiveOp NaiveEqual() { return Op<Run>(); }
 NaiveOp NaiveGreater() { return Op<Run>(); }
 NaiveOp NaiveLess() { return Op<Run>(); }
 NaiveOp NaiveAnd() { return Op<Run>(); }
+NaiveOp NaivePlumbGreaterOrEqual() { return Op<Run>(); }
+NaiveOp NaivePlumbLessOrEqual() { return Op<Run>(); }
+NaiveOp NaivePlumbOr() { return Op<Run>(); }
+NaiveOp NaivePlumbXor() { return Op<Run>(); }
 NaiveOp NaiveNot() { return Op<RunNot>(); }
 
 }  // namespace plumb

@@ -72,6 +72,13 @@ inline const double* InputTau(const BoundArgs& bound, size_t i) {
   return i < bound.input_tau.size() && bound.input_tau[i] != nullptr ? bound.input_tau[i]->data<double>() : nullptr;
 }
 
+// The inputs as the shape rules see them, with their values.
+inline std::vector<BlobInfo> InfosOf(const NaiveArgs& args) {
+  std::vector<BlobInfo> infos;
+  for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
+  return infos;
+}
+
 // Calls f(float{}) or f(double{}) by the storage of the float blob.
 template <class F>
 Status WithStorage(DType dtype, F&& f) {

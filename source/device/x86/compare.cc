@@ -1,4 +1,5 @@
-// Equal, Greater, Less, And, Not in plain order, one scalar loop per dtype that the compiler may turn into vectors.
+// Equal, Greater, Less, And, Not and their Plumb relatives in plain order, one scalar loop per dtype that the compiler
+// may turn into vectors.
 #include "op/compare.h"
 
 #include "device/x86/broadcast_rows.h"
@@ -31,6 +32,30 @@ struct And {
   template <class T>
   bool operator()(T a, T b) const {
     return a != T(0) && b != T(0);
+  }
+};
+struct GreaterOrEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a >= b;
+  }
+};
+struct LessOrEqual {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct Or {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != T(0) || b != T(0);
+  }
+};
+struct Xor {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return (a != T(0)) != (b != T(0));
   }
 };
 struct Not {
@@ -74,6 +99,10 @@ Function FunctionOf(OpKind kind, DType dtype) {
     case OpKind::kGreater: return ForDType<Greater>(dtype);
     case OpKind::kLess: return ForDType<Less>(dtype);
     case OpKind::kAnd: return ForDType<And>(dtype);
+    case OpKind::kPlumbGreaterOrEqual: return ForDType<GreaterOrEqual>(dtype);
+    case OpKind::kPlumbLessOrEqual: return ForDType<LessOrEqual>(dtype);
+    case OpKind::kPlumbOr: return ForDType<Or>(dtype);
+    case OpKind::kPlumbXor: return ForDType<Xor>(dtype);
     default: return ForDType<Not>(dtype);
   }
 }

@@ -1,0 +1,90 @@
+// PlumbQuantizeLinear: exact, and a step: nothing behind uncertain inputs can be judged. PlumbDequantizeLinear: the
+// difference is exact, the product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature.
+#include "op/quantize_linear.h"
+
+#include <cmath>
+
+#include "device/naive/elementwise.h"
+
+namespace plumb {
+namespace {
+
+Result<Tensor> ZeroPoints(const NaiveArgs& args) {
+  if (args.inputs.size() < 3) return Tensor::Zeros(DType::kI64, args.inputs[1]->shape());
+  return args.inputs[2]->ConvertedTo(DType::kI64);
+}
+
+// To f32 first: both operands of an f64 replay are f32 values.
+int64_t Quantized(double x, double scale, int64_t zero_point, const QuantShape& s) {
+  const auto quotient = static_cast<double>(static_cast<float>(x) / static_cast<float>(scale));
+  const double q = std::nearbyint(quotient) + static_cast<double>(zero_point);
+  if (std::isnan(q)) return zero_point;
+  return static_cast<int64_t>(std::clamp(q, static_cast<double>(s.low), static_cast<double>(s.high)));
+}
+
+Status RunQuantize(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scales, args.inputs[1]->ConvertedTo(DType::kF64));
+  return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = args.inputs[0]->data<T>();
+    int64_t* y = args.outputs[0]->data<int64_t>();
+    ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = s.ScaleOf(i);
+        y[i] = Quantized(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
+      }
+    });
+    return Status::Ok();
+  });
+}
+
+Status BoundQuantize(const NaiveArgs& args, const BoundArgs& bound) {
+  SetExact(bound);
+  return RunQuantize(args);
+}
+
+Status RunDequantize(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor q, args.inputs[0]->ConvertedTo(DType::kI64));
+  return WithStorage(args.outputs[0]->dtype(), [&](auto storage) {
+    using T = decltype(storage);
+    const T* scales = args.inputs[1]->data<T>();
+    T* y = args.outputs[0]->data<T>();
+    for (int64_t i = 0; i < q.NumElements(); ++i) {
+      const int64_t at = s.ScaleOf(i);
+      const auto difference = static_cast<double>(q.data<int64_t>()[i] - zero_points.data<int64_t>()[at]);
+      y[i] = static_cast<T>(difference * static_cast<double>(scales[at]));
+    }
+    return Status::Ok();
+  });
+}
+
+Status BoundDequantize(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunDequantize(args));
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  const double* y = args.outputs[0]->data<double>();
+  const double* scales = args.inputs[1]->data<double>();
+  const double* tau_scale = InputTau(bound, 1);
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
+    double& tau = bound.tau[0]->data<double>()[i];
+    tau = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
+    if (tau_scale == nullptr || y[i] == 0) continue;
+    const int64_t at = s.ScaleOf(i);
+    tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+NaiveOp NaivePlumbQuantizeLinear() {
+  NaiveOp op{RunQuantize, BoundQuantize};
+  op.propagates = false;
+  return op;
+}
+NaiveOp NaivePlumbDequantizeLinear() { return {RunDequantize, BoundDequantize}; }
+
+}  // namespace plumb

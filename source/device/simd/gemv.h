@@ -1,0 +1,13 @@
+// y[j] += sum over k of x[k] * w[k * n + j]: a row vector times a dense matrix of n columns.
+#ifndef PLUMB_DEVICE_SIMD_GEMV_H_
+#define PLUMB_DEVICE_SIMD_GEMV_H_
+
+#include <cstdint>
+
+namespace plumb::simd {
+
+void GemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* y);
+
+}  // namespace plumb::simd
+
+#endif  // PLUMB_DEVICE_SIMD_GEMV_H_

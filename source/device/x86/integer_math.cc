@@ -1,0 +1,181 @@
+// PlumbQuantizeLinear, PlumbDequantizeLinear, PlumbMatMulInteger and Einsum as plain loops in plain order: Einsum sums
+// in float64, integers wrap around.
+#include <algorithm>
+#include <cmath>
+
+#include "base/by_dtype.h"
+#include "base/threads.h"
+#include "device/x86/kernel_list.h"
+#include "op/einsum.h"
+#include "op/matmul.h"
+#include "op/matmul_integer.h"
+#include "op/quantize_linear.h"
+
+namespace plumb::x86 {
+namespace {
+
+constexpr int64_t kGrain = 16384;  // operations that are worth a second thread
+
+Tensor ViewOf(const DeviceTensor& t) { return Tensor::View(t.dtype, t.shape, t.host<char>(), t.buffer); }
+
+// i64 values of an integer tensor, kept between Forwards.
+void ReadWhole(const DeviceTensor& t, std::vector<int64_t>* values) {
+  values->resize(static_cast<size_t>(t.shape.NumElements()));
+  const Tensor view = ViewOf(t);
+  for (size_t i = 0; i < values->size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    (*values)[i] = t.dtype == DType::kI64 ? t.host<int64_t>()[at] : static_cast<int64_t>(view.ValueAt(at));
+  }
+}
+
+class QuantizeKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const bool quantize = spec.layer().kind == OpKind::kPlumbQuantizeLinear;
+    const DType real = quantize ? spec.inputs[0].dtype : spec.outputs[0].dtype;
+    if (real == DType::kF32 && spec.inputs[1].dtype == DType::kF32) return Status::Ok();
+    return Status::NotSupported(std::string("takes f32 and scales of f32, found ") + DTypeName(real) + " and " +
+                                DTypeName(spec.inputs[1].dtype));
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    quantize_ = spec.layer().kind == OpKind::kPlumbQuantizeLinear;
+    zero_points_.assign(static_cast<size_t>(spec.inputs[1].shape.NumElements()), 0);
+    PLUMB_ASSIGN_OR_RETURN(s_, ResolveQuant(spec.layer(), spec.inputs));
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    if (inputs.size() > 2) ReadWhole(inputs[2], &zero_points_);
+    const float* scales = inputs[1].host<float>();
+    if (!quantize_) ReadWhole(inputs[0], &whole_);
+    ParallelFor(outputs[0].shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = s_.ScaleOf(i), zero_point = zero_points_[static_cast<size_t>(at)];
+        if (quantize_) {
+          outputs[0].host<int64_t>()[i] = Quantized(inputs[0].host<float>()[i] / scales[at], zero_point);
+        } else {
+          const auto steps = static_cast<float>(whole_[static_cast<size_t>(i)] - zero_point);
+          outputs[0].host<float>()[i] = steps * scales[at];
+        }
+      }
+    });
+    return Status::Ok();
+  }
+
+ private:
+  int64_t Quantized(float quotient, int64_t zero_point) const {
+    if (std::isnan(quotient)) return zero_point;
+    const double q = std::nearbyint(static_cast<double>(quotient)) + static_cast<double>(zero_point);
+    if (q <= static_cast<double>(s_.low)) return s_.low;
+    return q >= static_cast<double>(s_.high) ? s_.high : static_cast<int64_t>(q);
+  }
+
+  bool quantize_ = false;
+  QuantShape s_;
+  std::vector<int64_t> zero_points_, whole_;
+};
+
+class MatMulIntegerKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) { return RequireSingle(spec); }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    const auto& p = ParamOf<MatMulIntegerParam>(spec.layer());
+    has_a_ = p.has_a_zero_point;
+    has_b_ = p.has_b_zero_point;
+    PLUMB_ASSIGN_OR_RETURN(s_, ResolveMatMul(spec.inputs[0].shape, spec.inputs[1].shape));
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    ReadWhole(inputs[0], &a_);
+    ReadWhole(inputs[1], &b_);
+    if (has_a_) Subtract(inputs[2], s_.k, s_.m, &a_);
+    if (has_b_) Subtract(inputs.back(), 1, s_.n, &b_);
+    const auto matrices = static_cast<int64_t>(s_.first_matrix.size());
+    ParallelFor(matrices * s_.m, std::max<int64_t>(1, kGrain / (s_.k * s_.n + 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) MultiplyRow(r, outputs[0].host<int32_t>() + r * s_.n);
+    });
+    return Status::Ok();
+  }
+
+ private:
+  // One zero point per step of `step` elements, `count` of them in turn; or one for all.
+  static void Subtract(const DeviceTensor& zero_point, int64_t step, int64_t count, std::vector<int64_t>* values) {
+    std::vector<int64_t> zeros;
+    ReadWhole(zero_point, &zeros);
+    for (size_t i = 0; i < values->size(); ++i) {
+      const auto at = static_cast<int64_t>(i) / std::max<int64_t>(1, step) % std::max<int64_t>(1, count);
+      (*values)[i] -= zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(at)];
+    }
+  }
+
+  void MultiplyRow(int64_t r, int32_t* y) const {
+    const auto matrix = static_cast<size_t>(r / s_.m);
+    const int64_t* a = a_.data() + (s_.first_matrix[matrix] * s_.m + r % s_.m) * s_.k;
+    const int64_t* b = b_.data() + s_.second_matrix[matrix] * s_.k * s_.n;
+    for (int64_t j = 0; j < s_.n; ++j) {
+      uint64_t sum = 0;
+      for (int64_t k = 0; k < s_.k; ++k) sum += static_cast<uint64_t>(a[k]) * static_cast<uint64_t>(b[k * s_.n + j]);
+      y[j] = static_cast<int32_t>(static_cast<uint32_t>(sum));
+    }
+  }
+
+  bool has_a_ = false, has_b_ = false;
+  MatMulShape s_;
+  std::vector<int64_t> a_, b_;
+};
+
+class EinsumKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
+    return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    std::vector<Shape> shapes;
+    for (const BlobInfo& in : spec.inputs) shapes.push_back(in.shape);
+    PLUMB_ASSIGN_OR_RETURN(plan_, PlanEinsum(spec.layer(), shapes));
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    return WithNumber(outputs[0].dtype, [&](auto number) {
+      using T = decltype(number);
+      ParallelFor(plan_.out.NumElements(), std::max<int64_t>(1, kGrain / (plan_.terms + 1)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) outputs[0].host<T>()[i] = SumAt<T>(inputs, i);
+                  });
+      return Status::Ok();
+    });
+  }
+
+ private:
+  template <class T>
+  T SumAt(const std::vector<DeviceTensor>& inputs, int64_t element) const {
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+    const auto out_rank = static_cast<size_t>(plan_.out.rank());
+    Sum sum = 0;
+    for (int64_t term = 0; term < plan_.terms; ++term) {
+      Sum product = 1;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        int64_t at = 0, inner = term, outer = element;
+        for (size_t d = plan_.dims.size(); d-- > out_rank; inner /= plan_.dims[d])
+          at += inner % plan_.dims[d] * plan_.strides[i][d];
+        for (size_t d = out_rank; d-- > 0; outer /= plan_.dims[d]) at += outer % plan_.dims[d] * plan_.strides[i][d];
+        product *= static_cast<Sum>(inputs[i].host<T>()[at]);
+      }
+      sum += product;
+    }
+    return static_cast<T>(sum);
+  }
+
+  EinsumPlan plan_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_quantize = {QuantizeKernel::Supports, MakeKernel<QuantizeKernel>};
+const KernelFunctions kernel_matmul_integer = {MatMulIntegerKernel::Supports, MakeKernel<MatMulIntegerKernel>};
+const KernelFunctions kernel_einsum = {EinsumKernel::Supports, MakeKernel<EinsumKernel>};
+
+}  // namespace plumb::x86

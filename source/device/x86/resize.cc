@@ -1,0 +1,210 @@
+// PlumbResize in plain order: a table of taps per resized axis, made once; nearest copies elements, linear and cubic
+// walk one axis after the other in f32, innermost first, rows of the inner dims at once.
+#include "op/resize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/by_dtype.h"
+#include "base/threads.h"
+#include "device/x86/kernel_list.h"
+
+namespace plumb::x86 {
+namespace {
+
+constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+
+// Taps of output o: entries [first[o], first[o + 1]) of index and weight.
+struct Table {
+  std::vector<int64_t> first = {0};
+  std::vector<int64_t> index;
+  std::vector<float> weight;
+  std::vector<bool> outside;
+};
+
+double PositionOf(const ResizeShape& s, const ResizeAxis& a, int64_t o) {
+  const double last = static_cast<double>(a.in - 1), wanted = a.scale * static_cast<double>(a.in);
+  const double at = static_cast<double>(o), half = (at + 0.5) / a.scale - 0.5;
+  switch (s.coordinates) {
+    case ResizeCoordinates::kHalfPixel: return half;
+    case ResizeCoordinates::kHalfPixelSymmetric:
+      return half + static_cast<double>(a.in) * 0.5 * (1 - static_cast<double>(a.out) / wanted);
+    case ResizeCoordinates::kPytorchHalfPixel: return wanted == 1 ? -0.5 : half;
+    case ResizeCoordinates::kAsymmetric: return at / a.scale;
+    case ResizeCoordinates::kAlignCorners: return wanted == 1 ? 0 : at * last / (wanted - 1);
+    case ResizeCoordinates::kCropAndResize: break;
+  }
+  const double span = (a.roi_end - a.roi_begin) * last;
+  return a.roi_begin * last + (wanted == 1 ? span / 2 : at * span / (wanted - 1));
+}
+
+double Round(ResizeNearest rounding, double x) {
+  if (rounding == ResizeNearest::kFloor) return std::floor(x);
+  if (rounding == ResizeNearest::kCeil) return std::ceil(x);
+  return rounding == ResizeNearest::kRoundPreferCeil ? std::floor(x + 0.5) : std::ceil(x - 0.5);
+}
+
+double Hat(const ResizeShape& s, double d) {
+  d = std::fabs(d);
+  const double a = s.cubic_coeff_a;
+  if (s.mode == ResizeMode::kLinear) return d < 1 ? 1 - d : 0;
+  if (d >= 2) return 0;
+  return d <= 1 ? 1 + d * d * ((a + 2) * d - a - 3) : a * (d - 2) * (d - 2) * (d - 1);
+}
+
+void AddTaps(const ResizeShape& s, const ResizeAxis& a, double x, Table* table) {
+  const auto add = [&](double i, double weight) {
+    table->index.push_back(static_cast<int64_t>(std::clamp(i, 0.0, static_cast<double>(a.in - 1))));
+    table->weight.push_back(static_cast<float>(weight));
+  };
+  if (s.mode == ResizeMode::kNearest) return add(Round(s.nearest, x), 1);
+  const double shrink = s.antialias ? std::min(1.0, a.scale) : 1;
+  const double radius = (s.mode == ResizeMode::kLinear ? 1 : 2) / shrink;
+  const auto weight = [&](double i) {
+    const bool hidden = s.exclude_outside && (i < 0 || i >= static_cast<double>(a.in));
+    return hidden ? 0 : Hat(s, (i - x) * shrink);
+  };
+  const double begin = std::floor(x - radius) + 1;
+  double sum = 0;
+  for (double i = begin; i < x + radius; ++i) sum += weight(i);
+  if (!s.antialias && !s.exclude_outside) sum = 1;
+  for (double i = begin; i < x + radius; ++i) add(i, weight(i) / sum);
+}
+
+Table MakeTable(const ResizeShape& s, const ResizeAxis& a) {
+  Table table;
+  for (int64_t o = 0; o < a.out; ++o) {
+    const double x = PositionOf(s, a, o), limit = 2 * static_cast<double>(a.in) + 8;
+    const bool crops = s.coordinates == ResizeCoordinates::kCropAndResize;
+    table.outside.push_back(crops && !(x >= 0 && x <= static_cast<double>(a.in - 1)));
+    AddTaps(s, a, table.outside.back() ? 0 : std::clamp(x, -limit, limit), &table);
+    table.first.push_back(static_cast<int64_t>(table.index.size()));
+  }
+  return table;
+}
+
+class ResizeKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    PLUMB_ASSIGN_OR_RETURN(const ResizeShape s, ResolveResize(spec.layer(), spec.inputs[0].shape));
+    const bool moves = s.mode == ResizeMode::kNearest && s.coordinates != ResizeCoordinates::kCropAndResize;
+    return moves ? Status::Ok() : RequireF32(spec);
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    PLUMB_ASSIGN_OR_RETURN(s_, ResolveResize(spec.layer(), spec.inputs[0].shape));
+    Shape shape = s_.in;
+    for (int d = s_.in.rank() - 1; d >= 0; --d) {
+      if (!s_.axes[static_cast<size_t>(d)].resized) continue;
+      Pass pass;
+      pass.in = shape[d];
+      shape[d] = s_.out[d];
+      pass.out = shape[d];
+      pass.outer = shape.Count(0, d);
+      pass.inner = shape.CountFrom(d + 1);
+      pass.table = MakeTable(s_, s_.axes[static_cast<size_t>(d)]);
+      passes_.push_back(std::move(pass));
+    }
+    if (s_.mode != ResizeMode::kNearest && spec.inputs[0].dtype == DType::kF32) {
+      size_t largest = 0;
+      for (const Pass& pass : passes_)
+        largest = std::max(largest, static_cast<size_t>(pass.outer * pass.out * pass.inner));
+      for (auto& buffer : buffers_) buffer.resize(passes_.size() > 1 ? largest : 0);
+    } else {
+      FindElements();
+    }
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    if (passes_.empty()) {
+      std::memcpy(outputs[0].host<char>(), inputs[0].host<char>(), inputs[0].bytes());
+      return Status::Ok();
+    }
+    if (s_.mode == ResizeMode::kNearest) {
+      PLUMB_RETURN_IF_ERROR(Pick(inputs[0], outputs[0]));
+    } else {
+      const float* from = inputs[0].host<float>();
+      for (size_t p = 0; p < passes_.size(); ++p) {
+        float* to = p + 1 == passes_.size() ? outputs[0].host<float>() : buffers_[p % 2].data();
+        Walk(passes_[p], from, to);
+        from = to;
+      }
+    }
+    if (s_.coordinates == ResizeCoordinates::kCropAndResize) FillOutside(outputs[0].host<float>());
+    return Status::Ok();
+  }
+
+ private:
+  struct Pass {
+    int64_t outer = 1, in = 1, out = 1, inner = 1;
+    Table table;
+  };
+
+  static void Walk(const Pass& p, const float* src, float* dst) {
+    ParallelFor(p.outer * p.out, std::max<int64_t>(1, kGrain / (p.inner + 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const float* from = src + r / p.out * p.in * p.inner;
+        float* to = dst + r * p.inner;
+        const auto o = static_cast<size_t>(r % p.out);
+        std::fill_n(to, p.inner, 0.0f);
+        for (auto t = static_cast<size_t>(p.table.first[o]); t < static_cast<size_t>(p.table.first[o + 1]); ++t) {
+          const float weight = p.table.weight[t];
+          const float* row = from + p.table.index[t] * p.inner;
+          for (int64_t i = 0; i < p.inner; ++i) to[i] += weight * row[i];
+        }
+      }
+    });
+  }
+
+  // Nearest: where each output element comes from; dims that are not resized are walked too.
+  void FindElements() {
+    elements_.assign(static_cast<size_t>(s_.out.NumElements()), 0);
+    for (size_t i = 0; i < elements_.size(); ++i) {
+      size_t pass = 0;
+      for (int d = s_.in.rank() - 1; d >= 0; --d) {
+        const int64_t at = static_cast<int64_t>(i) / s_.out.CountFrom(d + 1) % s_.out[d];
+        const bool resized = s_.axes[static_cast<size_t>(d)].resized;
+        elements_[i] += (resized ? passes_[pass++].table.index[static_cast<size_t>(at)] : at) * s_.in.CountFrom(d + 1);
+      }
+    }
+  }
+
+  Status Pick(const DeviceTensor& in, const DeviceTensor& out) const {
+    return WithBits(in.dtype, [&](auto bits) {
+      using T = decltype(bits);
+      const T* x = in.host<T>();
+      T* y = out.host<T>();
+      ParallelFor(static_cast<int64_t>(elements_.size()), kGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] = x[elements_[static_cast<size_t>(i)]];
+      });
+      return Status::Ok();
+    });
+  }
+
+  // Passes go from the last dim to the first, so what is inside a pass's axis has its final size already.
+  void FillOutside(float* y) const {
+    for (const Pass& p : passes_) {
+      const int64_t below = s_.out.NumElements() / std::max<int64_t>(1, p.inner * p.out);
+      for (int64_t o = 0; o < p.out; ++o) {
+        if (!p.table.outside[static_cast<size_t>(o)]) continue;
+        for (int64_t r = 0; r < below; ++r) {
+          std::fill_n(y + (r * p.out + o) * p.inner, p.inner, static_cast<float>(s_.extrapolation_value));
+        }
+      }
+    }
+  }
+
+  ResizeShape s_;
+  std::vector<Pass> passes_;
+  std::vector<float> buffers_[2];
+  std::vector<int64_t> elements_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_resize = {ResizeKernel::Supports, MakeKernel<ResizeKernel>};
+
+}  // namespace plumb::x86

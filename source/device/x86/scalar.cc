@@ -1,0 +1,205 @@
+// Element-wise operators that no network spends its time in, as plain loops over scalar functions (evaluated in double
+// for floats, so that they are rounded once): hyperbolic functions and their inverses, Mish, Round, Celu,
+// ThresholdedRelu, Shrink, IsNaN, IsInf, remainders and bit operations; in plain order.
+#include <cmath>
+
+#include "device/x86/broadcast_rows.h"
+#include "device/x86/kernel_list.h"
+#include "op/activation.h"
+#include "op/bitwise.h"
+#include "op/classify.h"
+
+namespace plumb::x86 {
+namespace {
+
+constexpr int64_t kGrain = 4096;  // elements that are worth a second thread
+
+double Mish(double x) {
+  const double e = std::exp(-std::fabs(x));  // tanh(log(1 + e^x)) = (s^2 - 1) / (s^2 + 1), s = 1 + e^x
+  const double up = e * (2 + e), down = 1 + 2 * e;
+  return std::isnan(x) ? x : x * (x < 0 ? up / (up + 2) : down / (down + 2 * e * e));
+}
+
+struct UnaryParams {
+  double alpha = 0, beta = 0;
+};
+using UnaryFunction = double (*)(const UnaryParams&, double);
+
+UnaryFunction UnaryOf(OpKind kind) {
+  using P = const UnaryParams&;
+  switch (kind) {
+    case OpKind::kPlumbSinh: return [](P, double x) { return std::sinh(x); };
+    case OpKind::kPlumbCosh: return [](P, double x) { return std::cosh(x); };
+    case OpKind::kPlumbAsinh: return [](P, double x) { return std::asinh(x); };
+    case OpKind::kPlumbAcosh: return [](P, double x) { return std::acosh(x); };
+    case OpKind::kPlumbAtanh: return [](P, double x) { return std::atanh(x); };
+    case OpKind::kPlumbMish: return [](P, double x) { return Mish(x); };
+    case OpKind::kPlumbRound: return [](P, double x) { return std::nearbyint(x); };
+    case OpKind::kPlumbCelu: return [](P p, double x) { return x > 0 ? x : p.alpha * std::expm1(x / p.alpha); };
+    case OpKind::kPlumbThresholdedRelu: return [](P p, double x) { return x <= p.alpha ? 0 : x; };
+    case OpKind::kPlumbShrink:
+      return [](P p, double x) { return x < -p.alpha ? x + p.beta : x > p.alpha ? x - p.beta : x * 0; };
+    default: return nullptr;
+  }
+}
+
+UnaryParams ParamsOf(const Layer& layer) {
+  if (layer.kind == OpKind::kPlumbCelu) return {static_cast<double>(ParamOf<CeluParam>(layer).alpha), 0};
+  if (layer.kind == OpKind::kPlumbThresholdedRelu)
+    return {static_cast<double>(ParamOf<ThresholdedReluParam>(layer).alpha), 0};
+  if (layer.kind != OpKind::kPlumbShrink) return {};
+  const auto& p = ParamOf<ShrinkParam>(layer);
+  return {static_cast<double>(p.lambda), static_cast<double>(p.bias)};
+}
+
+class ScalarUnaryKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    return RequireF32(spec);
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    function_ = UnaryOf(spec.layer().kind);
+    params_ = ParamsOf(spec.layer());
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const float* x = inputs[0].host<float>();
+    float* y = outputs[0].host<float>();
+    ParallelFor(outputs[0].shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<float>(function_(params_, static_cast<double>(x[i])));
+    });
+    return Status::Ok();
+  }
+
+ private:
+  UnaryFunction function_ = nullptr;
+  UnaryParams params_;
+};
+
+class ClassifyKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[0].dtype;
+    if (dtype == DType::kF32) return Status::Ok();
+    return Status::NotSupported(std::string("takes f32, found ") + DTypeName(dtype));
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    nan_ = spec.layer().kind == OpKind::kPlumbIsNaN;
+    if (nan_) return Status::Ok();
+    negative_ = ParamOf<IsInfParam>(spec.layer()).detect_negative;
+    positive_ = ParamOf<IsInfParam>(spec.layer()).detect_positive;
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const float* x = inputs[0].host<float>();
+    bool* y = outputs[0].host<bool>();
+    for (int64_t i = 0; i < outputs[0].shape.NumElements(); ++i) {
+      y[i] = nan_ ? x[i] != x[i] : (positive_ && x[i] == INFINITY) || (negative_ && x[i] == -INFINITY);
+    }
+    return Status::Ok();
+  }
+
+ private:
+  bool nan_ = false, negative_ = false, positive_ = false;
+};
+
+// a op b for one dtype; integers as unsigned bits where that matters.
+template <class T>
+T Remainder(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);
+  } else {
+    return b == 0 || b == -1 ? T{0} : a % b;
+  }
+}
+template <class T>
+T FloorRemainder(T a, T b) {
+  const T rest = Remainder(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <class T>
+T Shifted(T a, T b, bool left) {
+  using U = std::make_unsigned_t<T>;
+  const U bits = static_cast<U>(a), by = static_cast<U>(b);
+  return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(left ? bits << by : bits >> by);
+}
+
+using Rows = BroadcastRows<2>;
+
+template <class T>
+bool Combine(OpKind kind, const Rows& rows, bool left, const T* a, const T* b, T* y) {
+  const auto apply = [&](auto f) {
+    rows.ForEach([&](int64_t at, const Rows::Offsets& from, const Rows::Offsets& step, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        y[at + i] = static_cast<T>(f(a[from[0] + i * step[0]], b[from[1] + i * step[1]]));
+      }
+    });
+    return true;
+  };
+  if constexpr (!std::is_same_v<T, uint8_t>) {
+    if (kind == OpKind::kPlumbMod) return apply([](T l, T r) { return FloorRemainder(l, r); });
+    if (kind == OpKind::kPlumbFmod) return apply([](T l, T r) { return Remainder(l, r); });
+  }
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (kind == OpKind::kPlumbBitwiseAnd) return apply([](T l, T r) { return l & r; });
+    if (kind == OpKind::kPlumbBitwiseOr) return apply([](T l, T r) { return l | r; });
+    if (kind == OpKind::kPlumbBitwiseXor) return apply([](T l, T r) { return l ^ r; });
+    if constexpr (!std::is_same_v<T, uint8_t>) {
+      if (kind == OpKind::kPlumbBitShift) return apply([&](T l, T r) { return Shifted(l, r, left); });
+      if (kind == OpKind::kPlumbBitwiseNot) return apply([](T l, T) { return ~l; });
+    } else if (kind == OpKind::kPlumbBitwiseNot) {
+      return apply([](T l, T) { return l == 0; });
+    }
+  }
+  return false;
+}
+
+class ScalarBinaryKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    const DType dtype = spec.inputs[0].dtype;
+    const OpKind kind = spec.layer().kind;
+    const bool remainder = kind == OpKind::kPlumbMod || kind == OpKind::kPlumbFmod;
+    if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == (remainder ? DType::kF32 : DType::kBool))
+      return Status::Ok();
+    return Status::NotSupported(std::string("takes i32, i64 and ") + (remainder ? "f32" : "bool") + ", found " +
+                                DTypeName(dtype));
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    kind_ = spec.layer().kind;
+    left_ = kind_ == OpKind::kPlumbBitShift && ParamOf<BitShiftParam>(spec.layer()).left;
+    rows_ = Rows({spec.inputs.front().shape, spec.inputs.back().shape}, spec.outputs[0].shape);
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    switch (outputs[0].dtype) {
+      case DType::kF32: return RunAs<float>(inputs, outputs);
+      case DType::kI32: return RunAs<int32_t>(inputs, outputs);
+      case DType::kI64: return RunAs<int64_t>(inputs, outputs);
+      default: return RunAs<uint8_t>(inputs, outputs);
+    }
+  }
+
+ private:
+  template <class T>
+  Status RunAs(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) {
+    const bool done =
+        Combine<T>(kind_, rows_, left_, inputs.front().host<T>(), inputs.back().host<T>(), outputs[0].host<T>());
+    return done ? Status::Ok() : Status::Internal("no loop for this operator and dtype");
+  }
+
+  OpKind kind_{};
+  bool left_ = false;
+  Rows rows_;
+};
+
+}  // namespace
+
+const KernelFunctions kernel_scalar_unary = {ScalarUnaryKernel::Supports, MakeKernel<ScalarUnaryKernel>};
+const KernelFunctions kernel_classify = {ClassifyKernel::Supports, MakeKernel<ClassifyKernel>};
+const KernelFunctions kernel_scalar_binary = {ScalarBinaryKernel::Supports, MakeKernel<ScalarBinaryKernel>};
+
+}  // namespace plumb::x86

@@ -1,0 +1,47 @@
+#include "op/bitwise.h"
+
+namespace plumb {
+namespace {
+
+Status CheckDType(DType dtype, bool truth_too) {
+  if (dtype == DType::kI32 || dtype == DType::kI64 || (truth_too && dtype == DType::kBool)) return Status::Ok();
+  return Status::InvalidArgument(std::string(truth_too ? "expects i32, i64 or bool" : "expects i32 or i64") +
+                                 " operands, found " + DTypeName(dtype));
+}
+
+Status InferPair(ShapeContext& context) {
+  const DType dtype = context.inputs[0].dtype;
+  PLUMB_RETURN_IF_ERROR(CheckDType(dtype, context.layer.kind != OpKind::kPlumbBitShift));
+  if (context.inputs[1].dtype != dtype) {
+    return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(dtype) + " and " +
+                                   DTypeName(context.inputs[1].dtype));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
+  context.SetAll(dtype, out);
+  return Status::Ok();
+}
+
+Status InferNot(ShapeContext& context) {
+  PLUMB_RETURN_IF_ERROR(CheckDType(context.inputs[0].dtype, true));
+  return InferSameAsInput(context);
+}
+
+OpDef Define(Status (*infer)(ShapeContext&)) {
+  OpDef op;
+  op.infer = infer;
+  return op;
+}
+
+}  // namespace
+
+OpDef DefinePlumbBitwiseAnd() { return Define(InferPair); }
+OpDef DefinePlumbBitwiseOr() { return Define(InferPair); }
+OpDef DefinePlumbBitwiseXor() { return Define(InferPair); }
+OpDef DefinePlumbBitwiseNot() { return Define(InferNot); }
+OpDef DefinePlumbBitShift() {
+  OpDef op = Define(InferPair);
+  op.make_param = MakeParam<BitShiftParam>;
+  return op;
+}
+
+}  // namespace plumb

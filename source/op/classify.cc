@@ -1,0 +1,27 @@
+#include "op/classify.h"
+
+namespace plumb {
+namespace {
+
+Status Infer(ShapeContext& context) {
+  PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
+  context.SetAll(DType::kBool, context.shape(0));
+  return Status::Ok();
+}
+
+}  // namespace
+
+OpDef DefinePlumbIsNaN() {
+  OpDef op;
+  op.infer = Infer;
+  return op;
+}
+
+OpDef DefinePlumbIsInf() {
+  OpDef op;
+  op.make_param = MakeParam<IsInfParam>;
+  op.infer = Infer;
+  return op;
+}
+
+}  // namespace plumb

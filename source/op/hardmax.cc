@@ -1,0 +1,20 @@
+#include "op/hardmax.h"
+
+namespace plumb {
+namespace {
+
+Status Infer(ShapeContext& context) {
+  PLUMB_RETURN_IF_ERROR(NormalizeAxis(ParamOf<HardmaxParam>(context.layer).axis, context.shape(0).rank()).status());
+  return InferFloatSameAsInput(context);
+}
+
+}  // namespace
+
+OpDef DefinePlumbHardmax() {
+  OpDef op;
+  op.make_param = MakeParam<HardmaxParam>;
+  op.infer = Infer;
+  return op;
+}
+
+}  // namespace plumb

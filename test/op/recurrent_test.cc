@@ -1,0 +1,125 @@
+#include "util/op_case.h"
+
+namespace plumb {
+namespace {
+
+// Two steps of two numbers, hidden size 2. The expected values come from the equations of op/recurrent.h, evaluated step
+// by step elsewhere.
+const std::vector<double> kX = {0.5, -1, 1, 2};
+const std::vector<double> kW = {0.1, -0.2, 0.2, -0.15, 0.3, -0.1, 0.4, -0.05, 0.5, 0, 0.6, 0.05, 0.7, 0.1, 0.8, 0.15};
+const std::vector<double> kR = {0.3, 0, 0.2, 0.05, 0.1, 0.1, 0, 0.15, -0.1, 0.2, -0.2, 0.25, -0.3, 0.3, -0.4, 0.35};
+const std::vector<double> kB = {-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.4, 0, 0, 0, 0, 0, 0, 0, 0};
+
+std::vector<double> First(const std::vector<double>& values, size_t count) {
+  return std::vector<double>(values.begin(), values.begin() + static_cast<ptrdiff_t>(count));
+}
+
+OpCase Lstm(const char* name, const char* params) {
+  return OpCase("PlumbLSTM", name, params).Outputs(3).In({2, 1, 2}, kX).Const({1, 8, 2}, kW).Const({1, 8, 2}, kR);
+}
+
+OpCase Gru(const char* name, const char* params) {
+  return OpCase("PlumbGRU", name, params)
+      .Outputs(2)
+      .In({2, 1, 2}, kX)
+      .Const({1, 6, 2}, First(kW, 12))
+      .Const({1, 6, 2}, First(kR, 12))
+      .Const({1, 12}, {-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0, 0.05, 0.1, 0.15, 0.2, 0.25})
+      .In({1, 1, 2}, {0.1, -0.2});
+}
+
+void AddValues(std::vector<OpCase>* cases) {
+  cases->push_back(Lstm("forward", "2")
+                       .Out({0.0769192251, 0.0769192251, 0.198577053, 0.255536442})
+                       .OutShape({2, 1, 1, 2})
+                       .Out({0.198577053, 0.255536442})
+                       .OutShape({1, 1, 2})
+                       .Out({0.394826906, 0.475547722}));
+  cases->push_back(Lstm("reverse", "2 reverse 0")
+                       .Out({0.177994843, 0.197601919, 0.155248292, 0.20848114})
+                       .Out({0.177994843, 0.197601919})
+                       .Out({0.322389428, 0.361752065}));
+  cases->push_back(Lstm("bias_state_peepholes", "2 forward 0 1 0 1 1 1")
+                       .Const({1, 16}, kB)
+                       .In({1, 1, 2}, {0.1, -0.2})
+                       .In({1, 1, 2}, {0.3, 0.4})
+                       .Const({1, 6}, {0.1, 0.2, 0.3, -0.1, -0.2, -0.3})
+                       .Out({0.206340334, 0.246300478, 0.280905096, 0.360321598})
+                       .Out({0.280905096, 0.360321598})
+                       .Out({0.559855447, 0.754335822}));
+  cases->push_back(Lstm("input_forget_clip", "2 forward 0 1 0 1 1 1 0.25 1")
+                       .Const({1, 16}, kB)
+                       .In({1, 1, 2}, {0.1, -0.2})
+                       .In({1, 1, 2}, {0.3, 0.4})
+                       .Const({1, 6}, {0.1, 0.2, 0.3, -0.1, -0.2, -0.3})
+                       .Out({0.135978407, 0.133954686, 0.128888072, 0.137687517})
+                       .Out({0.128888072, 0.137687517})
+                       .Out({0.260323966, 0.284621774}));
+  cases->push_back(Lstm("activations", "2 forward 0 0 0 0 0 0 0 0 0 HardSigmoid:0.3:0.4;relu;Softsign")
+                       .Out({0.0504189944, 0.0504189944, 0.111927091, 0.160270439})
+                       .Out({0.111927091, 0.160270439})
+                       .Out({0.348576056, 0.482744592}));
+  cases->push_back(Gru("forward", "2 forward 0 1 0 1")
+                       .Out({0.291028518, 0.167556898, 0.526082382, 0.521407155})
+                       .OutShape({2, 1, 1, 2})
+                       .Out({0.526082382, 0.521407155}));
+  cases->push_back(Gru("linear_before_reset", "2 forward 0 1 0 1 0 0 0 0 1")
+                       .Out({0.255854543, 0.133296524, 0.477667161, 0.487082277})
+                       .Out({0.477667161, 0.487082277}));
+  const OpCase rnn = OpCase("PlumbRNN", "", "").Outputs(2);
+  OpCase c = rnn;
+  c.name = "reverse_lengths";
+  c.params = "1 reverse 0 0 1";
+  cases->push_back(c.In({2, 2, 1}, {1, 3, 2, 99})
+                       .Const({1, 1, 1}, {0.5})
+                       .Const({1, 1, 1}, {0.25})
+                       .In({2}, {2, 1}, DType::kI32)
+                       .Out({0.598237968, 0.905148254, 0.761594156, 0})
+                       .Out({0.598237968, 0.905148254}));
+  c = rnn;
+  c.name = "bidirectional_batch_first";
+  c.params = "1 bidirectional 1 0 1";
+  cases->push_back(c.In({2, 2, 1}, {1, 2, 3, 99})
+                       .Const({2, 1, 1}, {0.5, -1})
+                       .Const({2, 1, 1}, {0.25, 0.5})
+                       .In({2}, {2, 1}, DType::kI32)
+                       .Out({0.462117157, -0.901844598, 0.806008234, -0.96402758, 0.905148254, -0.995054754, 0, 0})
+                       .OutShape({2, 2, 2, 1})
+                       .Out({0.806008234, -0.901844598, 0.905148254, -0.995054754})
+                       .OutShape({2, 2, 1}));
+}
+
+void AddSizes(std::vector<OpCase>* cases) {
+  const DType i64 = DType::kI64;
+  // clang-format off
+  cases->push_back(OpCase("PlumbLSTM", "bidirectional_everything", "13 bidirectional 0 1 1 1 1 1 3").Outputs(3).In({7, 3, 5}).Const({2, 52, 5}, Regime::kUnit).Const({2, 52, 13}, Regime::kUnit).Const({2, 104}, Regime::kUnit).In({3}, {7, 0, 4}, i64).In({2, 3, 13}).In({2, 3, 13}).Const({2, 39}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbLSTM", "batch_first", "8 reverse 1 1").Outputs(3).In({2, 9, 17}).Const({1, 32, 17}, Regime::kUnit).Const({1, 32, 8}, Regime::kUnit).Const({1, 64}, Regime::kUnit).OutShape({2, 9, 1, 8}));
+  cases->push_back(OpCase("PlumbLSTM", "weights_computed", "4").Outputs(3).In({3, 2, 3}).In({1, 16, 3}, Regime::kUnit).In({1, 16, 4}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbGRU", "bidirectional_lengths", "9 bidirectional 0 1 1 1").Outputs(2).In({6, 2, 11}).Const({2, 27, 11}, Regime::kUnit).Const({2, 27, 9}, Regime::kUnit).Const({2, 54}, Regime::kUnit).In({2}, {3, 6}, DType::kI32).In({2, 2, 9}));
+  cases->push_back(OpCase("PlumbGRU", "linear_batch_first", "16 forward 1 1 0 0 0 0 0 0 1").Outputs(2).In({3, 5, 4}).Const({1, 48, 4}, Regime::kUnit).Const({1, 48, 16}, Regime::kUnit).Const({1, 96}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbGRU", "activations", "5 forward 0 0 0 0 0 0 0 0 0 Sigmoid;ScaledTanh:1.5:0.5").Outputs(2).In({4, 2, 3}).Const({1, 15, 3}, Regime::kUnit).Const({1, 15, 5}, Regime::kUnit));
+  for (const char* f : {"Relu", "Affine:0.5:0.1", "LeakyRelu:0.1", "ThresholdedRelu:0.2", "Elu:0.5", "Softsign", "Softplus", "HardSigmoid"}) {
+    cases->push_back(OpCase("PlumbRNN", "activation_" + std::to_string(cases->size()), std::string("6 forward 0 0 0 0 0 0 0 0 0 ") + f).Outputs(2).In({3, 2, 5}).Const({1, 6, 5}, Regime::kUnit).Const({1, 6, 6}, Regime::kUnit));
+  }
+  cases->push_back(OpCase("PlumbRNN", "no_steps", "2").Outputs(2).In({0, 3, 2}).Const({1, 2, 2}, Regime::kUnit).Const({1, 2, 2}, Regime::kUnit).OutShape({0, 1, 3, 2}).Out({0, 0, 0, 0, 0, 0}, 0));
+  cases->push_back(OpCase("PlumbLSTM", "long", "24").Outputs(3).In({40, 1, 16}).Const({1, 96, 16}, Regime::kUnit).Const({1, 96, 24}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbLSTM", "direction", "4 both").Outputs(3).In({1, 1, 1}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("direction 'both' is none of"));
+  cases->push_back(OpCase("PlumbLSTM", "weight_shape", "4").Outputs(3).In({1, 1, 2}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("W must be [1,16,2], found [1,16,1]"));
+  cases->push_back(OpCase("PlumbGRU", "flags", "1 forward 0 1").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("the flags announce 4 inputs, found 3"));
+  cases->push_back(OpCase("PlumbGRU", "peepholes", "1 forward 0 0 0 0 0 1").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("only PlumbLSTM has"));
+  cases->push_back(OpCase("PlumbRNN", "unknown_activation", "1 forward 0 0 0 0 0 0 0 0 0 Swish").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("activation 'Swish' is none of"));
+  cases->push_back(OpCase("PlumbRNN", "activation_count", "1 forward 0 0 0 0 0 0 0 0 0 Tanh;Tanh").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects 1 activations"));
+  cases->push_back(OpCase("PlumbRNN", "hidden_size", "0").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects a positive hidden_size"));
+  // clang-format on
+}
+
+}  // namespace
+
+std::vector<OpCase> recurrent_cases() {
+  std::vector<OpCase> cases;
+  AddValues(&cases);
+  AddSizes(&cases);
+  return cases;
+}
+
+}  // namespace plumb

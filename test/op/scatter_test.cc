@@ -1,0 +1,35 @@
+#include "util/op_dtypes.h"
+
+namespace plumb {
+
+std::vector<OpCase> scatter_cases() {
+  const DType i64 = DType::kI64;
+  const std::vector<double> nine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  // clang-format off
+  std::vector<OpCase> cases = {
+      OpCase("ScatterElements", "axis_0", "0 0").In({3, 3}, Regime::kZeros).In({2, 3}, {1, 0, 2, 0, 2, 1}, i64).In({2, 3}, {1, 1.1, 1.2, 2, 2.1, 2.2}).Out({2, 1.1, 0, 1, 0, 2.2, 0, 2.1, 1.2}),
+      OpCase("ScatterElements", "axis_1", "1 0").In({1, 5}, {1, 2, 3, 4, 5}).In({1, 2}, {1, -2}, i64).In({1, 2}, {1.1, 2.1}).Out({1, 1.1, 3, 2.1, 5}),
+      OpCase("ScatterElements", "add", "1 1").In({1, 5}, {1, 2, 3, 4, 5}).In({1, 2}, {1, 1}, i64).In({1, 2}, {1.1, 2.1}).Out({1, 5.2, 3, 4, 5}),
+      OpCase("PlumbScatterElements", "mul", "0 mul").In({3}, {1, 2, 3}).In({2}, {1, 1}, i64).In({2}, {3, -2}).Out({1, -12, 3}),
+      OpCase("PlumbScatterElements", "max", "0 max").In({3}, {1, 2, 3}).In({3}, {1, 0, 1}, i64).In({3}, {3, -2, 9}).Out({1, 9, 3}, 0),
+      OpCase("PlumbScatterElements", "min", "0 min").In({3}, {1, 2, 3}, i64).In({3}, {1, 0, 1}, i64).In({3}, {3, -2, 1}, i64).Out({-2, 1, 3}, 0),
+      OpCase("PlumbScatterElements", "add_many", "1 add").In({2, 3}).In({2, 3}, {0, 0, 0, 2, 2, 1}, i64).In({2, 3}),
+      OpCase("ScatterND", "elements").In({8}, {1, 2, 3, 4, 5, 6, 7, 8}).In({4, 1}, {4, 3, 1, 7}, i64).In({4}, {9, 10, 11, 12}).Out({1, 11, 3, 10, 9, 6, 7, 12}, 0),
+      OpCase("ScatterND", "slices").In({3, 3}, nine).In({2, 1}, {0, 2}, i64).In({2, 3}, {5, 5, 5, 1, 1, 1}).Out({5, 5, 5, 4, 5, 6, 1, 1, 1}, 0),
+      OpCase("ScatterND", "whole").In({2, 2}).In({1, 0}, Regime::kZeros, i64).In({1, 2, 2}, {1, 2, 3, 4}).Out({1, 2, 3, 4}, 0),
+      OpCase("PlumbScatterND", "add", "add").In({3, 3}, nine).In({2, 1}, {0, 0}, i64).In({2, 3}, {5, 5, 5, 1, 1, 1}).Out({7, 8, 9, 4, 5, 6, 7, 8, 9}),
+      OpCase("PlumbScatterND", "mul_i32", "mul").In({2}, {3, 4}, DType::kI32).In({2, 1}, {1, 1}, i64).In({2}, {5, -1}, DType::kI32).Out({3, -20}, 0),
+      OpCase("PlumbScatterND", "known_value", "none").Const({3}, {1, 2, 3}, i64).Const({1, 1}, {1}, i64).Const({1}, {9}, i64).Out({1, 9, 3}, 0),
+      OpCase("PlumbScatterND", "known_sum", "add").Const({3}, {1, 2, 3}, i64).Const({2, 1}, {1, 1}, i64).Const({2}, {9, 1}, i64).Out({1, 12, 3}, 0),
+      OpCase("PlumbScatterND", "unknown_reduction", "sum").In({3}).In({1, 1}, Regime::kZeros, i64).In({1}).Refused("reduction 'sum' is none of"),
+      OpCase("ScatterElements", "unknown_op", "0 2").In({3}).In({1}, Regime::kZeros, i64).In({1}).Refused("op 2 is not 0"),
+      OpCase("ScatterND", "updates_shape").In({3, 3}).In({2, 1}, {0, 2}, i64).In({2, 2}).Refused("updates must be [2,3]"),
+      OpCase("ScatterElements", "updates_shape", "0 0").In({3}).In({2}, {0, 1}, i64).In({1}).Refused("must have the shape of the indices"),
+      OpCase("PlumbScatterND", "bools", "add").In({2}, Regime::kBools, DType::kBool).In({1, 1}, Regime::kZeros, i64).In({1}, Regime::kBools, DType::kBool).Refused("a reduction of bool"),
+      OpCase("ScatterND", "dtypes_differ").In({2}).In({1, 1}, Regime::kZeros, i64).In({1}, Regime::kInts, DType::kI32).Refused("data and updates of one dtype"),
+  };
+  // clang-format on
+  return cases;
+}
+
+}  // namespace plumb
