@@ -5,7 +5,7 @@
 build_packages=(
   g++ cmake ninja-build ccache
   libdnnl-dev ocl-icd-opencl-dev # libdnnl-dev only recommends the latter, but its CMake files cannot do without
-  opencl-c-headers # OPENCL needs no more: its loader is opened at run time
+  opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd # device OPENCL; PoCL runs it without a GPU
   libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
   libprotobuf-dev libonnx-dev
   libcli11-dev nlohmann-json3-dev libstb-dev libxxhash-dev
@@ -13,11 +13,11 @@ build_packages=(
   libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU
 )
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy
-# reads our .npy files, libonnx-testdata has the ONNX backend tests, PoCL runs the OPENCL kernels on the CPU, oclgrind watches
-# their memory accesses, the validation layers what device VULKAN asks of its driver.
+# reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the OPENCL kernels' memory accesses, the
+# validation layers what device VULKAN asks of its driver.
 test_packages=(
   clang libclang-rt-14-dev valgrind python3-numpy libonnx-testdata
-  pocl-opencl-icd ocl-icd-libopencl1 oclgrind vulkan-validationlayers
+  oclgrind vulkan-validationlayers
 )
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
