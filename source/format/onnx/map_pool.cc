@@ -1,11 +1,13 @@
 // Pools. What TNN's Pooling says it says (equal pads, padding not counted, no dilation); other averages are
 // PlumbAveragePool; a maximum with unequal pads gets a Pad of -infinity in front. 1-D is 2-D of height 1.
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/node_context.h"
 #include "format/onnx/window_attributes.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
+#include "op/strided_slice.h"
 
 namespace plumb::onnx {
 namespace {
@@ -46,11 +48,47 @@ bool Padded(const WindowAttributes& w) {
   return false;
 }
 
-// `pool` on a 4-D value.
+// What TNN's pools cannot say (dilations, three spatial dims) as one slice of the padded input per tap, combined by `kind`.
+Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, bool ceil_mode, OpKind kind, float fill) {
+  constexpr int64_t kMaxTaps = 512;
+  const Shape in = c.ShapeOf(x);
+  const size_t rank = w.kernel.size();
+  WindowAttributes padded = w;
+  std::vector<int64_t> out(rank);
+  int64_t taps = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t dim = in[static_cast<int>(i) + 2], extent = int64_t{w.dilation[i]} * (w.kernel[i] - 1) + 1;
+    const int64_t room = dim + w.begin[i] + w.end[i] - extent;
+    if (room < 0) return Status::CorruptModel("a window of " + std::to_string(extent) + " does not fit a dim of " + std::to_string(dim));
+    out[i] = (ceil_mode ? (room + w.stride[i] - 1) / w.stride[i] : room / w.stride[i]) + 1;
+    if (ceil_mode && (out[i] - 1) * w.stride[i] >= dim + w.begin[i]) --out[i];  // it would begin in the end pad
+    padded.end[i] = static_cast<int>(std::max<int64_t>(w.end[i], (out[i] - 1) * w.stride[i] + extent - dim - w.begin[i]));
+    taps *= w.kernel[i];
+  }
+  if (taps > kMaxTaps) return Status::NotSupported("windows of more than " + std::to_string(kMaxTaps) + " elements with dilations or three spatial dims");
+  PLUMB_ASSIGN_OR_RETURN(const Value whole, Padded(padded) ? PadSpatial(c, x, padded, fill) : Result<Value>(x));
+  Value y;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    auto slice = std::make_shared<StridedSliceV2Param>();
+    int64_t rest = tap;
+    for (size_t i = rank; i-- > 0; rest /= w.kernel[i]) {
+      const auto begin = static_cast<int>(rest % w.kernel[i]) * w.dilation[i];
+      slice->begins.insert(slice->begins.begin(), begin);
+      slice->ends.insert(slice->ends.begin(), begin + static_cast<int>(out[i] - 1) * w.stride[i] + 1);
+      slice->axes.insert(slice->axes.begin(), static_cast<int>(i) + 2);
+      slice->strides.insert(slice->strides.begin(), w.stride[i]);
+    }
+    PLUMB_ASSIGN_OR_RETURN(const Value part, c.Emit(OpKind::kStridedSliceV2, slice, {whole}));
+    PLUMB_ASSIGN_OR_RETURN(y, tap == 0 ? Result<Value>(part) : c.Emit(kind, nullptr, {y, part}));
+  }
+  return y;
+}
+
+// `pool` on a 4-D value, or a 5-D one.
 template <class Pool>
 Status Run(NodeContext& c, Pool pool) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() != 3 && x.rank() != 4) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
+  if (x.rank() < 3 || x.rank() > 5) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 to 5 are supported");
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   WarnOfSides(c, w);
   Value in = c.In(0);
@@ -95,7 +133,7 @@ Status MapMaxPool(NodeContext& c) {
   if (c.Wants(1)) return Status::NotSupported("the indices (output 1) are not computed");
   const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
   return Run(c, [&](Value in, WindowAttributes w) -> Result<Value> {
-    if (w.dilated()) return Status::NotSupported("dilations above 1");
+    if (w.dilated() || w.kernel.size() == 3) return ByTaps(c, in, w, ceil_mode, OpKind::kMaximum, -INFINITY);
     if (!w.symmetric()) {
       PLUMB_ASSIGN_OR_RETURN(in, PadSpatial(c, in, w, -INFINITY));
       w.begin.assign(2, 0);
@@ -109,7 +147,11 @@ Status MapAveragePool(NodeContext& c) {
   const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
   const bool include_pad = c.Int("count_include_pad", 0) != 0;
   return Run(c, [&](const Value& in, const WindowAttributes& w) -> Result<Value> {
-    if (w.dilated()) return Status::NotSupported("dilations above 1");
+    if (w.kernel.size() == 3 && !w.dilated() && !ceil_mode && (include_pad || !Padded(w))) {
+      PLUMB_ASSIGN_OR_RETURN(const Value sum, ByTaps(c, in, w, false, OpKind::kAdd, 0));
+      return c.Binary(OpKind::kDiv, sum, c.ConstFloat(static_cast<float>(w.kernel[0] * w.kernel[1] * w.kernel[2])));
+    }
+    if (w.dilated() || w.kernel.size() == 3) return Status::NotSupported("dilations, or three spatial dims with padding that is not counted");
     if (include_pad && Padded(w)) c.Warn("AL06", "counts its padding (count_include_pad)");
     if (w.symmetric() && (!include_pad || (!Padded(w) && !ceil_mode))) return c.Emit(OpKind::kPooling, Plain(w, kPoolAverage, ceil_mode), {in});
     return c.Emit(OpKind::kPlumbAveragePool, Counted(w, ceil_mode, include_pad), {in});
