@@ -46,7 +46,8 @@ bool SameSize(const Shape& a, const Shape& b) { return SortedDims(a) == SortedDi
 std::map<std::string, std::string> Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
   std::map<std::string, std::string> restricted;
   for (const auto& [model, theirs] : names) {
-    const bool there = std::any_of(set.tensors().begin(), set.tensors().end(), [&](const StoredTensor& t) { return t.name == theirs; });
+    const bool there = std::any_of(set.tensors().begin(), set.tensors().end(),
+                                   [&](const StoredTensor& t) { return t.name == theirs; });
     if (there) restricted[model] = theirs;
   }
   return restricted;
@@ -55,7 +56,8 @@ std::map<std::string, std::string> Restricted(const std::map<std::string, std::s
 bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
   for (const Layer& layer : graph.layers) {
     for (const std::string& output : layer.outputs) {
-      if (blobs.Has(output) && std::find(graph.outputs.begin(), graph.outputs.end(), output) == graph.outputs.end()) return false;
+      if (blobs.Has(output) && std::find(graph.outputs.begin(), graph.outputs.end(), output) == graph.outputs.end())
+        return false;
     }
   }
   return true;
@@ -65,13 +67,18 @@ bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
 
 void ForeignOptions::AddTo(CommandLine* c) {
   c->Group("Other runtimes (doc/subjects.md)");
-  c->Add("--subject", &subject, "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
-  c->Add("--golden", &golden, "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it now");
+  c->Add("--subject", &subject,
+         "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
+  c->Add("--golden", &golden,
+         "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
+         "now");
   c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
-  c->Flag("--pair-by-order", &pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
+  c->Flag("--pair-by-order", &pair_by_order,
+          "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
   c->Add("--arithmetic", &arithmetic, "of the whole subject: fp32, fp32+winograd, tf32, fp16 or bf16; default: found");
-  c->Add("--tensors", &tensors, "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10; may repeat");
+  c->Add("--tensors", &tensors,
+         "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10; may repeat");
 }
 
 Status Foreign::Open() {
@@ -138,7 +145,8 @@ Result<Shape> Foreign::ShapeOf(const Side& side, const GraphInput& input, bool* 
   return value.shape();
 }
 
-Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const {
+Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph,
+                                                          const std::map<std::string, Shape>& given) const {
   std::map<std::string, Shape> shapes = given;
   for (const GraphInput& input : graph.inputs) {
     std::string decided_by = given.count(input.name) != 0 ? "--shape" : "";
@@ -153,13 +161,14 @@ Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph, co
         continue;
       }
       if (!decided_by.empty()) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " + side.what + " '" +
-                                       side.set->path() + "', but " + now.ToString() + " in " + decided_by +
-                                       ": run one of them again at the other's size; nothing is resized");
+        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " +
+                                       side.what + " '" + side.set->path() + "', but " + now.ToString() + " in " +
+                                       decided_by + ": run one of them again at the other's size; nothing is resized");
       }
       if (shape.rank() != input.shape.rank() || shape.Validate().ok() == false) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " + side.what + " '" +
-                                       side.set->path() + "', but " + input.shape.ToString() + " in the model");
+        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " +
+                                       side.what + " '" + side.set->path() + "', but " + input.shape.ToString() +
+                                       " in the model");
       }
       shapes[input.name] = shape;
       decided_by = "the " + side.what;
@@ -170,16 +179,19 @@ Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph, co
 
 Status Foreign::Pair(const Graph& graph, const BlobTable& blobs) {
   if (golden_set_ != nullptr) {
-    PLUMB_ASSIGN_OR_RETURN(golden_, PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout}));
+    PLUMB_ASSIGN_OR_RETURN(golden_,
+                           PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout}));
   }
   if (subject_set_ != nullptr) {
-    PLUMB_ASSIGN_OR_RETURN(subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout}));
+    PLUMB_ASSIGN_OR_RETURN(
+        subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout}));
   }
   return Status::Ok();
 }
 
-Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* given, const std::function<Result<NetworkInputs>()>& generate,
-                                      bool device_needs_them, std::vector<InputMatch>* matches) const {
+Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* given,
+                                      const std::function<Result<NetworkInputs>()>& generate, bool device_needs_them,
+                                      std::vector<InputMatch>* matches) const {
   NetworkInputs inputs;
   if (given != nullptr) inputs = *given;
   bool all = true, any = given != nullptr;
@@ -190,30 +202,35 @@ Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* g
       if (!side.blobs->Has(input.name)) continue;
       PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
       if (!sources.empty() && sources[0].second.shape() != value.shape()) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() + " in the " + side.what + ", but " +
-                                       sources[0].second.shape().ToString() + " in " + sources[0].first +
+        return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() +
+                                       " in the " + side.what + ", but " + sources[0].second.shape().ToString() +
+                                       " in " + sources[0].first +
                                        ": run one of them again at the other's size; nothing is resized");
       }
       sources.emplace_back(side.what, std::move(value));
     }
     for (size_t i = 0; i < sources.size(); ++i) {
       for (size_t j = i + 1; j < sources.size(); ++j) {
-        matches->push_back(MatchInputs(input.name, sources[i].first, sources[i].second, sources[j].first, sources[j].second));
+        matches->push_back(
+            MatchInputs(input.name, sources[i].first, sources[i].second, sources[j].first, sources[j].second));
       }
     }
     all = all && !sources.empty();
     any = any || !sources.empty();
     if (given != nullptr || sources.empty()) continue;
     inputs.values[input.name] = sources[0].second;
-    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].second.shape().ToString() + ": the " + sources[0].first + "'s");
+    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].second.shape().ToString() +
+                           ": the " + sources[0].first + "'s");
   }
   if (all) return inputs;
   if (!any && device_needs_them) return generate();
   if (device_needs_them) {
-    return Status::InvalidArgument("neither -i nor golden nor subject has every network input; give all of them with -i");
+    return Status::InvalidArgument(
+        "neither -i nor golden nor subject has every network input; give all of them with -i");
   }
   for (const GraphInput& input : graph.inputs) {
-    if (inputs.values.count(input.name) == 0) inputs.lines.push_back(input.name + ": not known; give the subject's with -i " + input.name + "=FILE");
+    if (inputs.values.count(input.name) == 0)
+      inputs.lines.push_back(input.name + ": not known; give the subject's with -i " + input.name + "=FILE");
   }
   return inputs;
 }
@@ -249,8 +266,8 @@ void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
   }
 }
 
-Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device, const std::string& reproduce,
-                                 const NetworkInputs& inputs, CheckOptions check) const {
+Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device,
+                                 const std::string& reproduce, const NetworkInputs& inputs, CheckOptions check) const {
   SubjectOptions options;
   options.device = device;
   options.description = blobs.set().path();
@@ -267,8 +284,8 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
     how = "found: every value is a bf16";
   }
   if (options.check.arithmetic == SubjectArithmetic::kFp16 || options.check.arithmetic == SubjectArithmetic::kBf16) {
-    return Status::NotSupported("the " + device + "'s arithmetic is " + ArithmeticName(options.check.arithmetic) + " (" + how +
-                                "), which is not judged yet; --arithmetic fp32 judges it as fp32");
+    return Status::NotSupported("the " + device + "'s arithmetic is " + ArithmeticName(options.check.arithmetic) +
+                                " (" + how + "), which is not judged yet; --arithmetic fp32 judges it as fp32");
   }
   PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs.values, options));
   if (!declared && options.check.arithmetic == SubjectArithmetic::kFp32) {
@@ -278,7 +295,8 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
       PLUMB_ASSIGN_OR_RETURN(RunReport again, CheckSubjectBlobs(graph, blobs, inputs.values, options));
       if (2 * FindWinograd(graph, again).beyond < before.beyond) {
         report = std::move(again);
-        how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) + " 3x3 convolutions are beyond fp32";
+        how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) +
+              " 3x3 convolutions are beyond fp32";
       } else {
         options.check.arithmetic = SubjectArithmetic::kFp32;
       }
@@ -289,8 +307,10 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   report.notes = blobs.notes();
   report.notes.push_back(std::string("arithmetic ") + ArithmeticName(options.check.arithmetic) + " (" + how + ")");
   if (OnlyBorders(graph, blobs)) {
-    report.notes.push_back("it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, dump the "
-                           "layers' outputs too (doc/subjects.md), half of them first when they are many");
+    report.notes.push_back(
+        "it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, "
+        "dump the "
+        "layers' outputs too (doc/subjects.md), half of them first when they are many");
   }
   return report;
 }

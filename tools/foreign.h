@@ -1,5 +1,5 @@
-// What model_check takes from other runtimes: --subject (what is judged) and --golden (what is taken as right), their names,
-// shapes and layout, and the network inputs among -i, golden and subject.
+// What model_check takes from other runtimes: --subject (what is judged) and --golden (what is taken as right), their
+// names, shapes and layout, and the network inputs among -i, golden and subject.
 #ifndef PLUMB_TOOLS_FOREIGN_H_
 #define PLUMB_TOOLS_FOREIGN_H_
 
@@ -29,22 +29,23 @@ class Foreign {
  public:
   explicit Foreign(const ForeignOptions& options) : options_(options) {}
 
-  // Opens the subject, and the golden unless it is to be made (wants_onnxruntime). InvalidArgument: an option that is not
-  // understood.
+  // Opens the subject, and the golden unless it is to be made (wants_onnxruntime). InvalidArgument: an option that is
+  // not understood.
   Status Open();
   bool wants_onnxruntime() const { return options_.golden == "onnxruntime"; }
   Status OpenGolden(const std::string& path);
   // The shapes of all tensors of both sets under the model's names, for inputs that the model leaves open.
   Result<std::map<std::string, Shape>> TensorShapes() const;
-  // The input shapes that golden or subject ran at, where they are not the graph's. InvalidArgument when the two, or `given`
-  // (from --shape), say different ones: the sentence names both and what to run again.
+  // The input shapes that golden or subject ran at, where they are not the graph's. InvalidArgument when the two, or
+  // `given` (from --shape), say different ones: the sentence names both and what to run again.
   Result<std::map<std::string, Shape>> InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const;
   // Pairs the sets' tensors with the graph's blobs and reads each once.
   Status Pair(const Graph& graph, const BlobTable& blobs);
-  // The network inputs: of -i when `given` has them; else the golden's; else the subject's; else those of `generate` when a
-  // device needs them. Fills the matches between all sources that were given.
-  Result<NetworkInputs> Inputs(const Graph& graph, const NetworkInputs* given, const std::function<Result<NetworkInputs>()>& generate,
-                               bool device_needs_them, std::vector<InputMatch>* matches) const;
+  // The network inputs: of -i when `given` has them; else the golden's; else the subject's; else those of `generate`
+  // when a device needs them. Fills the matches between all sources that were given.
+  Result<NetworkInputs> Inputs(const Graph& graph, const NetworkInputs* given,
+                               const std::function<Result<NetworkInputs>()>& generate, bool device_needs_them,
+                               std::vector<InputMatch>* matches) const;
 
   const PairedBlobs* subject() const { return subject_.get(); }
   const PairedBlobs* golden() const { return golden_.get(); }
@@ -63,8 +64,8 @@ class Foreign {
   };
   std::vector<Side> Sides() const;
   Result<Shape> ShapeOf(const Side& side, const GraphInput& input, bool* found) const;
-  Result<RunReport> Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device, const std::string& reproduce,
-                          const NetworkInputs& inputs, CheckOptions check) const;
+  Result<RunReport> Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device,
+                          const std::string& reproduce, const NetworkInputs& inputs, CheckOptions check) const;
 
   const ForeignOptions& options_;
   std::map<std::string, std::string> names_;

@@ -55,20 +55,24 @@ GoldenRun::~GoldenRun() {
 
 Result<std::string> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs) {
   if (model.size() < 5 || model.substr(model.size() - 5) != ".onnx") {
-    return Status::InvalidArgument("--golden onnxruntime runs the original .onnx, and '" + model + "' is none: give it with -m, or make " +
+    return Status::InvalidArgument("--golden onnxruntime runs the original .onnx, and '" + model +
+                                   "' is none: give it with -m, or make " +
                                    "the golden with plumb-golden and give its folder");
   }
   const std::string python = Python();
   const Outcome there = RunShell(ShellQuoted(python) + " -c 'import plumb_golden, onnx, onnxruntime'");
   if (there.exit_code != 0) {
-    return Status::InvalidArgument("--golden onnxruntime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.out) +
-                                   "): " + python + " -m pip install './tools/python[onnx]' in Plumb's repository; PLUMB_PYTHON names another Python");
+    return Status::InvalidArgument(
+        "--golden onnxruntime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.out) +
+        "): " + python +
+        " -m pip install './tools/python[onnx]' in Plumb's repository; PLUMB_PYTHON names another Python");
   }
   std::error_code error;
   std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) return Status::IoError("cannot make a folder like '" + pattern + "'");
   work_ = pattern;
-  std::string command = ShellQuoted(python) + " -m plumb_golden onnx " + ShellQuoted(model) + " -o " + ShellQuoted(work_ + "/golden");
+  std::string command =
+      ShellQuoted(python) + " -m plumb_golden onnx " + ShellQuoted(model) + " -o " + ShellQuoted(work_ + "/golden");
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : inputs) tensors.push_back({name, value});
   if (!tensors.empty()) {

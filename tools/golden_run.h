@@ -1,5 +1,5 @@
-// --golden onnxruntime: runs the original model in ONNX Runtime through the Python package of tools/python, on the very inputs
-// that the check uses, and keeps the dump until the program ends.
+// --golden onnxruntime: runs the original model in ONNX Runtime through the Python package of tools/python, on the very
+// inputs that the check uses, and keeps the dump until the program ends.
 #ifndef PLUMB_TOOLS_GOLDEN_RUN_H_
 #define PLUMB_TOOLS_GOLDEN_RUN_H_
 
@@ -18,8 +18,8 @@ class GoldenRun {
   GoldenRun& operator=(const GoldenRun&) = delete;
   ~GoldenRun();  // removes the dump
 
-  // Runs $PLUMB_PYTHON (else python3) -m plumb_golden onnx MODEL; returns the dump's folder. InvalidArgument: the model is no .onnx;
-  // the package is not installed (the message says how to install it); what it says went wrong.
+  // Runs $PLUMB_PYTHON (else python3) -m plumb_golden onnx MODEL; returns the dump's folder. InvalidArgument: the model
+  // is no .onnx; the package is not installed (the message says how to install it); what it says went wrong.
   Result<std::string> OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs);
 
  private:

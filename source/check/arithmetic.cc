@@ -11,13 +11,17 @@ struct Row {
   SubjectArithmetic arithmetic;
   const char* name;
 };
-constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"}, {SubjectArithmetic::kWinograd, "fp32+winograd"}, {SubjectArithmetic::kTf32, "tf32"},
-                         {SubjectArithmetic::kFp16, "fp16"}, {SubjectArithmetic::kBf16, "bf16"}};
+constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"},
+                         {SubjectArithmetic::kWinograd, "fp32+winograd"},
+                         {SubjectArithmetic::kTf32, "tf32"},
+                         {SubjectArithmetic::kFp16, "fp16"},
+                         {SubjectArithmetic::kBf16, "bf16"}};
 
 bool MayBeWinograd(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
   const auto& p = static_cast<const ConvolutionParam&>(*layer.param);
-  return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1 && p.group == 1;
+  return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
+         p.dilation_w == 1 && p.group == 1;
 }
 
 }  // namespace
@@ -27,10 +31,12 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
     if (name == row.name) return row.arithmetic;
   }
   if (name == "int8") {
-    return Status::NotSupported("--arithmetic int8: its rule needs the scale of every blob, which is not read yet; dump dequantised tensors "
-                                "and compare them with blob_diff");
+    return Status::NotSupported(
+        "--arithmetic int8: its rule needs the scale of every blob, which is not read yet; dump dequantised tensors "
+        "and compare them with blob_diff");
   }
-  return Status::InvalidArgument("--arithmetic: expected fp32, fp32+winograd, tf32, fp16 or bf16, found '" + name + "'");
+  return Status::InvalidArgument("--arithmetic: expected fp32, fp32+winograd, tf32, fp16 or bf16, found '" + name +
+                                 "'");
 }
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) {
@@ -44,8 +50,9 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
   Arithmetic result;
   result.winograd = arithmetic == SubjectArithmetic::kWinograd;
   const bool product = std::any_of(group.members.begin(), group.members.end(), [](const Layer* member) {
-    return member->kind == OpKind::kConvolution || member->kind == OpKind::kConvolution1D || member->kind == OpKind::kDeconvolution ||
-           member->kind == OpKind::kInnerProduct || member->kind == OpKind::kMatMul;
+    return member->kind == OpKind::kConvolution || member->kind == OpKind::kConvolution1D ||
+           member->kind == OpKind::kDeconvolution || member->kind == OpKind::kInnerProduct ||
+           member->kind == OpKind::kMatMul;
   });
   if (arithmetic == SubjectArithmetic::kTf32 && product) result.u = 0x1p-11;
   return result;
@@ -54,10 +61,11 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
 WinogradEvidence FindWinograd(const Graph& graph, const RunReport& run) {
   WinogradEvidence evidence;
   for (const LayerReport& layer : run.layers) {
-    const bool possible = std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& member) {
-      return std::any_of(graph.layers.begin(), graph.layers.end(),
-                         [&](const Layer& l) { return l.index == member.index && MayBeWinograd(l); });
-    });
+    const bool possible =
+        std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& member) {
+          return std::any_of(graph.layers.begin(), graph.layers.end(),
+                             [&](const Layer& l) { return l.index == member.index && MayBeWinograd(l); });
+        });
     if (!possible || layer.verdict == Verdict::kNotTested) continue;
     ++evidence.possible;
     evidence.beyond += layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey;

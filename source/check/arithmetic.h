@@ -1,5 +1,5 @@
-// How a foreign runtime computed, as a whole: declared (--arithmetic) or found once, never per layer, because an fp16 layer in
-// an fp32 run is precisely a fault.
+// How a foreign runtime computed, as a whole: declared (--arithmetic) or found once, never per layer, because an fp16
+// layer in an fp32 run is precisely a fault.
 //
 //   fp32           every operation rounded to f32
 //   fp32+winograd  the same, 3x3 convolutions by Winograd's algorithm in any usual tile size

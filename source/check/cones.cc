@@ -44,7 +44,9 @@ class Finder {
  private:
   bool HasValue(const std::string& blob) const { return !blobs_.at(blob).value.empty(); }
 
-  bool Runs(const Layer& layer) const { return !std::all_of(layer.outputs.begin(), layer.outputs.end(), [&](const std::string& b) { return HasValue(b); }); }
+  bool Runs(const Layer& layer) const {
+    return !std::all_of(layer.outputs.begin(), layer.outputs.end(), [&](const std::string& b) { return HasValue(b); });
+  }
 
   // The layer and all before it that no known blob cuts off.
   void Grow(int layer, std::set<int>* members) const {
@@ -90,7 +92,8 @@ class Finder {
       for (int member : all) owner[member] = merged.size();
       merged.push_back(std::move(all));
     }
-    merged.erase(std::remove_if(merged.begin(), merged.end(), [](const std::set<int>& s) { return s.empty(); }), merged.end());
+    merged.erase(std::remove_if(merged.begin(), merged.end(), [](const std::set<int>& s) { return s.empty(); }),
+                 merged.end());
     *sets = std::move(merged);
   }
 
@@ -125,7 +128,8 @@ class Finder {
   static void SetOutputs(const Layer& last, LayerGroup* group) {
     group->outputs.clear();
     const int m = static_cast<int>(group->members.size()) - 1;
-    for (size_t slot = 0; slot < last.outputs.size(); ++slot) group->outputs.push_back({m, static_cast<int>(slot), last.outputs[slot]});
+    for (size_t slot = 0; slot < last.outputs.size(); ++slot)
+      group->outputs.push_back({m, static_cast<int>(slot), last.outputs[slot]});
   }
 
   const Layer& LayerAt(int i) const { return graph_.layers[static_cast<size_t>(i)]; }
@@ -138,7 +142,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Cone> FindCones(const Graph& graph, const BlobTable& blobs, const std::function<bool(const std::string&)>& known) {
+std::vector<Cone> FindCones(const Graph& graph, const BlobTable& blobs,
+                            const std::function<bool(const std::string&)>& known) {
   return Finder(graph, blobs, known).Find();
 }
 

@@ -89,7 +89,8 @@ Fit FitChannels(const Values& a, const Values& b, const Extents& e) {
     char text[64];
     std::snprintf(text, sizeof(text), "%s%.6g", c == 0 ? "" : ", ", slope);
     slopes += text;
-    std::snprintf(text, sizeof(text), "%s%.6g", c == 0 ? "" : ", ", std::fabs(offset) < 1e-9 * LargestOf(b) ? 0.0 : offset);
+    std::snprintf(text, sizeof(text), "%s%.6g", c == 0 ? "" : ", ",
+                  std::fabs(offset) < 1e-9 * LargestOf(b) ? 0.0 : offset);
     offsets += text;
   }
   fit.text = "a = " + slopes + "; b = " + offsets;
@@ -99,7 +100,8 @@ Fit FitChannels(const Values& a, const Values& b, const Extents& e) {
 // The first arrangement of a that explains b, in words; "" when none does.
 std::string Explain(const Values& a, const Values& b, const Shape& shape) {
   if (shape.rank() < 3 || a.empty()) return "";
-  const Extents e{static_cast<size_t>(shape[0]), static_cast<size_t>(shape[1]), static_cast<size_t>(shape.CountFrom(2))};
+  const Extents e{static_cast<size_t>(shape[0]), static_cast<size_t>(shape[1]),
+                  static_cast<size_t>(shape.CountFrom(2))};
   if (e.channels > 64) return "";
   const double exact = LargestOf(b) * 1e-6, fitted = LargestOf(b) * 1e-4;
   struct Arrangement {
@@ -111,7 +113,8 @@ std::string Explain(const Values& a, const Values& b, const Shape& shape) {
   arrangements.push_back({"NHWC memory was taken for NCHW", Turned(a, e, true)});
   arrangements.push_back({"NCHW memory was taken for NHWC", Turned(a, e, false)});
   if (e.channels == 3) {
-    arrangements.push_back({"NHWC memory was taken for NCHW, and the channels are swapped (RGB for BGR)", Turned(ChannelsReversed(a, e), e, true)});
+    arrangements.push_back({"NHWC memory was taken for NCHW, and the channels are swapped (RGB for BGR)",
+                            Turned(ChannelsReversed(a, e), e, true)});
   }
   for (const Arrangement& arranged : arrangements) {
     if (Distance(arranged.values, b) <= exact) return arranged.text;
@@ -127,7 +130,8 @@ std::string Explain(const Values& a, const Values& b, const Shape& shape) {
 
 }  // namespace
 
-InputMatch MatchInputs(const std::string& input, const std::string& name_a, const Tensor& a, const std::string& name_b, const Tensor& b) {
+InputMatch MatchInputs(const std::string& input, const std::string& name_a, const Tensor& a, const std::string& name_b,
+                       const Tensor& b) {
   InputMatch match;
   match.input = input;
   match.a = name_a;

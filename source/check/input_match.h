@@ -9,9 +9,10 @@
 
 namespace plumb {
 
-// Compares element by element; `a` and `b` are named in the result by `name_a`, `name_b`. REQUIRES: the same dtype and shape.
-// Differences within f32 rounding of the largest value are none.
-InputMatch MatchInputs(const std::string& input, const std::string& name_a, const Tensor& a, const std::string& name_b, const Tensor& b);
+// Compares element by element; `a` and `b` are named in the result by `name_a`, `name_b`. REQUIRES: the same dtype and
+// shape. Differences within f32 rounding of the largest value are none.
+InputMatch MatchInputs(const std::string& input, const std::string& name_a, const Tensor& a, const std::string& name_b,
+                       const Tensor& b);
 
 }  // namespace plumb
 

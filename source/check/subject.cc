@@ -55,8 +55,13 @@ class StoredEvent : public LayerEvent {
 
 class SubjectCheck {
  public:
-  SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs, const SubjectOptions& options)
-      : graph_(graph), subject_(subject), inputs_(inputs), options_(options), lockstep_(OptionsFor(graph, inputs, options)) {}
+  SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+               const SubjectOptions& options)
+      : graph_(graph),
+        subject_(subject),
+        inputs_(inputs),
+        options_(options),
+        lockstep_(OptionsFor(graph, inputs, options)) {}
 
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
@@ -72,7 +77,8 @@ class SubjectCheck {
   }
 
  private:
-  static CheckOptions OptionsFor(const Graph& graph, const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  static CheckOptions OptionsFor(const Graph& graph, const std::map<std::string, Tensor>& inputs,
+                                 const SubjectOptions& options) {
     CheckOptions check = options.check;
     for (const GraphInput& input : graph.inputs) check.inherited = check.inherited && inputs.count(input.name) != 0;
     return check;
@@ -99,8 +105,8 @@ class SubjectCheck {
       if (!port.constant) {
         PLUMB_ASSIGN_OR_RETURN(value, Load(port.blob));
         if (value.shape() != port.shape) {
-          return "its input '" + port.blob + "' has the shape " + value.shape().ToString() + " in the subject, the model says " +
-                 port.shape.ToString();
+          return "its input '" + port.blob + "' has the shape " + value.shape().ToString() +
+                 " in the subject, the model says " + port.shape.ToString();
         }
       }
       event->inputs.push_back(std::move(value));
@@ -110,12 +116,14 @@ class SubjectCheck {
 
   Status RunStep(const Cone& cone, const StepInfo& step) {
     if (!cone.known) {
-      lockstep_.Skip(step, Verdict::kNotTested, "the subject has no tensor '" + step.outputs[0].blob + "', nor any behind it");
+      lockstep_.Skip(step, Verdict::kNotTested,
+                     "the subject has no tensor '" + step.outputs[0].blob + "', nor any behind it");
       return Status::Ok();
     }
     if (!cone.missing.empty()) {
-      lockstep_.Skip(step, Verdict::kNotTested,
-                     "the subject has no tensor of the network input '" + cone.missing + "'; give the one that it ran on with -i");
+      lockstep_.Skip(
+          step, Verdict::kNotTested,
+          "the subject has no tensor of the network input '" + cone.missing + "'; give the one that it ran on with -i");
       return Status::Ok();
     }
     StoredEvent event(step);
@@ -127,8 +135,9 @@ class SubjectCheck {
     for (const PortInfo& port : step.outputs) {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(port.blob));
       if (value.shape() != port.shape) {
-        lockstep_.Skip(step, Verdict::kWrong, "output '" + port.blob + "' has the shape " + value.shape().ToString() + ", expected " +
-                                                  port.shape.ToString() + " (from the same inputs)");
+        lockstep_.Skip(step, Verdict::kWrong,
+                       "output '" + port.blob + "' has the shape " + value.shape().ToString() + ", expected " +
+                           port.shape.ToString() + " (from the same inputs)");
         return Status::Ok();
       }
       event.outputs.push_back(std::move(value));
@@ -149,8 +158,8 @@ class SubjectCheck {
 
 }  // namespace
 
-Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
-                                    const SubjectOptions& options) {
+Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
+                                    const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
   return SubjectCheck(graph, subject, inputs, options).Run();
 }
 

@@ -53,8 +53,8 @@ std::vector<int64_t> WithoutOnes(const Shape& shape) {
 Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, const std::string& what) {
   if (tensor.dtype() == wanted) return tensor;
   if (stored.has_dtype && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
-    return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " + DTypeName(tensor.dtype()) +
-                                   ", the model's blob is " + DTypeName(wanted));
+    return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " +
+                                   DTypeName(tensor.dtype()) + ", the model's blob is " + DTypeName(wanted));
   }
   return tensor.ConvertedTo(wanted);
 }
@@ -62,7 +62,8 @@ Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, 
 bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
   const float* x = tensor.data<float>();
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-    const float rounded = narrow == DType::kF16 ? HalfToFloat(FloatToHalf(x[i])) : BFloat16ToFloat(FloatToBFloat16(x[i]));
+    const float rounded =
+        narrow == DType::kF16 ? HalfToFloat(FloatToHalf(x[i])) : BFloat16ToFloat(FloatToBFloat16(x[i]));
     if (rounded != x[i] && x[i] == x[i]) return false;
   }
   return true;
@@ -91,11 +92,12 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     expected_[model[i]] = info;
   }
   if (paired_.empty()) {
-    return Status::InvalidArgument("the " + options.what + " '" + set_.path() + "' has no tensor of the model: it has " + Listed(theirs) +
-                                   ", the model has " + Listed(model) + "; --names map.csv pairs names that differ");
+    return Status::InvalidArgument("the " + options.what + " '" + set_.path() +
+                                   "' has no tensor of the model: it has " + Listed(theirs) + ", the model has " +
+                                   Listed(model) + "; --names map.csv pairs names that differ");
   }
-  notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " + std::to_string(model.size()) +
-                   " blobs are there");
+  notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " +
+                   std::to_string(model.size()) + " blobs are there");
   if (!pairing.by_order.empty()) {
     std::string text = "paired by order only, as asked:";
     for (const auto& [i, j] : pairing.by_order) text += " '" + model[i] + "' = '" + theirs[j] + "';";
@@ -103,7 +105,9 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
   }
   std::vector<std::string> unpaired;
   for (size_t j : pairing.only_b) unpaired.push_back(theirs[j]);
-  if (!unpaired.empty()) notes_.push_back(std::to_string(unpaired.size()) + " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
+  if (!unpaired.empty())
+    notes_.push_back(std::to_string(unpaired.size()) +
+                     " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
   return Status::Ok();
 }
 
@@ -122,7 +126,8 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
       first += as_is && !turned;
       last += turned && !as_is;
     }
-    const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& g) { return g.name == blob; });
+    const bool input =
+        std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& g) { return g.name == blob; });
     if (input || info.dtype != DType::kF32) continue;
     ++floats;
     all_f16_ = all_f16_ && OnlyValuesOf(value, DType::kF16);
@@ -131,9 +136,11 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
   all_f16_ = all_f16_ && floats > 0;
   all_bf16_ = all_bf16_ && floats > 0;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
-  std::string how = options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
+  std::string how =
+      options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
-  if (options.layout.empty() && std::min(first, last) > 0) how += ", " + std::to_string(std::min(first, last)) + " say otherwise";
+  if (options.layout.empty() && std::min(first, last) > 0)
+    how += ", " + std::to_string(std::min(first, last)) + " say otherwise";
   notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
   return Status::Ok();
 }
@@ -147,7 +154,8 @@ Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
   if (nhwc_ && value.shape().rank() >= 4) {
     PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
   }
-  if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape)) return value.Reshaped(info.shape);
+  if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape))
+    return value.Reshaped(info.shape);
   return value;
 }
 

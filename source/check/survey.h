@@ -1,6 +1,6 @@
-// Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which memory
-// layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because one transposed
-// tensor is precisely a fault.
+// Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which
+// memory layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because
+// one transposed tensor is precisely a fault.
 #ifndef PLUMB_CHECK_SURVEY_H_
 #define PLUMB_CHECK_SURVEY_H_
 
@@ -47,7 +47,7 @@ class PairedBlobs : public BlobSource {
   Status Survey(const Graph& graph, const SurveyOptions& options);
 
   TensorSet set_;
-  std::map<std::string, size_t> paired_;    // blob -> tensor of the set
+  std::map<std::string, size_t> paired_;      // blob -> tensor of the set
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
   bool nhwc_ = false;
   bool all_f16_ = false, all_bf16_ = false;

@@ -10,7 +10,8 @@ namespace {
 
 class Pairer {
  public:
-  Pairer(const std::vector<std::string>& a, const std::vector<std::string>& b) : a_(a), b_(b), taken_a_(a.size()), taken_b_(b.size()) {}
+  Pairer(const std::vector<std::string>& a, const std::vector<std::string>& b)
+      : a_(a), b_(b), taken_a_(a.size()), taken_b_(b.size()) {}
 
   Status TakeNamed(const std::map<std::string, std::string>& names) {
     for (const auto& [name_a, name_b] : names) {
@@ -97,7 +98,8 @@ bool NextField(const std::string& line, size_t* position, std::string* field) {
 
 }  // namespace
 
-Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b, const NameOptions& options) {
+Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b,
+                              const NameOptions& options) {
   Pairer pairer(a, b);
   PLUMB_RETURN_IF_ERROR(pairer.TakeNamed(options.names));
   pairer.TakeEqual([](const std::string& name) { return name; });
@@ -120,14 +122,16 @@ Result<std::map<std::string, std::string>> ReadNames(const std::string& path) {
     if (line.empty() || line[0] == '#') continue;
     std::string first, second;
     size_t position = 0;
-    const bool read = NextField(line, &position, &first) && position != std::string::npos && NextField(line, &position, &second) &&
-                      position == std::string::npos;
+    const bool read = NextField(line, &position, &first) && position != std::string::npos &&
+                      NextField(line, &position, &second) && position == std::string::npos;
     if (!read || first.empty() || second.empty()) {
-      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) + ": expected two names, NAME IN THE MODEL," +
-                                     "NAME IN THE SUBJECT, found '" + line.substr(0, 200) + "'");
+      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) +
+                                     ": expected two names, NAME IN THE MODEL," + "NAME IN THE SUBJECT, found '" +
+                                     line.substr(0, 200) + "'");
     }
     if (!names.emplace(first, second).second) {
-      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) + ": '" + first + "' was named before");
+      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) + ": '" + first +
+                                     "' was named before");
     }
   }
   return names;

@@ -29,7 +29,8 @@ bool IsRaw(const std::string& path) { return EndsWithAny(path, {".dat", ".bmrt",
 
 Status RefusePickle(const std::string& path) {
   if (!EndsWithAny(path, {".pkl", ".pickle", ".pt", ".pth"})) return Status::Ok();
-  return Status::InvalidArgument("'" + path + "' is a pickle; reading one can run its writer's code, so it is refused. Save the " +
+  return Status::InvalidArgument("'" + path +
+                                 "' is a pickle; reading one can run its writer's code, so it is refused. Save the " +
                                  "tensors with numpy.savez, or with plumb_golden.dump");
 }
 
@@ -42,7 +43,9 @@ bool IsDescription(const std::string& path) {
   return false;
 }
 
-bool IsTensorFile(const std::string& name) { return EndsWithAny(name, {".npy", ".npz", ".txt", ".npy.zst", ".txt.zst"}); }
+bool IsTensorFile(const std::string& name) {
+  return EndsWithAny(name, {".npy", ".npz", ".txt", ".npy.zst", ".txt.zst"});
+}
 
 std::string WithoutEnding(std::string name) {
   for (const char* end : {".zst", ".npy", ".txt"}) {
@@ -92,8 +95,8 @@ Status TensorSet::OpenDump() {
     for (const DumpEntry& entry : reader.entries()) {
       if (entry.place.output != output || constants.count(entry.place.blob) != 0) continue;
       if (!taken.emplace(entry.place.blob, tensors_.size()).second) continue;
-      tensors_.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(), entry.dtype.has_value(),
-                          [entry] { return DumpReader::Load(entry); }, !output});
+      tensors_.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(),
+                          entry.dtype.has_value(), [entry] { return DumpReader::Load(entry); }, !output});
     }
   }
   const Manifest& m = reader.manifest();
@@ -105,8 +108,9 @@ Status TensorSet::OpenDump() {
       if (taken.emplace(tensor.name, tensors_.size()).second) tensors_.push_back(std::move(tensor));
     }
   }
-  description_ = reader.has_manifest() ? "dump of " + m.device + (m.device_description.empty() ? "" : " (" + m.device_description + ")")
-                                       : "dump with TNN's file names";
+  description_ = reader.has_manifest()
+                     ? "dump of " + m.device + (m.device_description.empty() ? "" : " (" + m.device_description + ")")
+                     : "dump with TNN's file names";
   description_ += ", " + Count(tensors_.size());
   if (!m.complete) description_ += ", INCOMPLETE" + (m.errors.empty() ? "" : ": " + m.errors[0]);
   return Status::Ok();
@@ -134,8 +138,9 @@ Status TensorSet::OpenPlainFolder() {
     }
   }
   if (!tensors_.empty()) return Status::Ok();
-  return Status::NotFound("folder '" + path_ + "' holds no tensors: neither " + kManifestName +
-                          " nor .npy, .npz or .txt files, nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
+  return Status::NotFound(
+      "folder '" + path_ + "' holds no tensors: neither " + kManifestName +
+      " nor .npy, .npz or .txt files, nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
 }
 
 Status TensorSet::OpenFile(const std::string& path, const TensorSetOptions& options) {
@@ -182,8 +187,8 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
     offset += size;
   }
   if (offset == file.size()) return Status::Ok();
-  return Status::Mismatch("raw file '" + path + "' has " + std::to_string(file.size()) + " bytes, but its " + Count(specs.size()) +
-                          " take " + std::to_string(offset));
+  return Status::Mismatch("raw file '" + path + "' has " + std::to_string(file.size()) + " bytes, but its " +
+                          Count(specs.size()) + " take " + std::to_string(offset));
 }
 
 Status TensorSet::OpenNpz(const std::string& path) {
@@ -212,7 +217,9 @@ Status TensorSet::OpenWhole(const std::string& path, const std::string& name) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(path));
   for (const NamedTensor& named : read) {
     const bool plain = named.name.empty();
-    const std::string own = !plain ? named.name : name.empty() ? WithoutEnding(fs::path(path).filename().string()) : name;
+    const std::string own = !plain         ? named.name
+                            : name.empty() ? WithoutEnding(fs::path(path).filename().string())
+                                           : name;
     tensors_.push_back({own, path, !plain, !plain, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
   }
   return Status::Ok();

@@ -1,11 +1,13 @@
-// TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through here.
+// TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through
+// here.
 //
 //   folder with manifest.json       a dump of ours, or of tools/python
 //   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt
 //   folder of .npy .txt .npz .json  a tensor's name is the file's without its ending
 //   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
 //   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
-//   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs` (Sophon)
+//   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs`
+//   (Sophon)
 // Pickles (.pkl .pickle .pt .pth, object arrays) are refused: reading one may run code of its writer.
 //
 // Memory: the list only; a tensor is read when it is asked for. Threading: concurrent loads are safe.
@@ -22,8 +24,8 @@
 namespace plumb {
 
 struct StoredTensor {
-  std::string name;    // as the writer named it
-  std::string origin;  // file, for messages
+  std::string name;       // as the writer named it
+  std::string origin;     // file, for messages
   bool has_shape = true;  // false: a text of values only, whose tensor is [count]
   bool has_dtype = true;  // false: a text of values only; whole numbers arrive as i64
   std::function<Result<Tensor>()> load;
@@ -59,7 +61,8 @@ class TensorSet {
   std::vector<StoredTensor> tensors_;
 };
 
-// The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands in errors.
+// The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands
+// in errors.
 Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const std::string& path);
 
 // The description beside input_ref_data.dat (doc/dump_format.md). CorruptModel names the file and the field.

@@ -1,7 +1,7 @@
 // Tensors described or held by JSON: Polygraphy's saved runs, and the description beside input_ref_data.dat.
 //
-// Polygraphy writes an array as {"array": "<base64 of an .npy>", ...}, possibly inside {"values": ...}; the key outside of these
-// is the tensor's name. Runs, iterations and other fields around are walked through.
+// Polygraphy writes an array as {"array": "<base64 of an .npy>", ...}, possibly inside {"values": ...}; the key outside
+// of these is the tensor's name. Runs, iterations and other fields around are walked through.
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -44,7 +44,8 @@ class Walker {
   explicit Walker(const std::string& path) : path_(path) {}
 
   Status Walk(const Json& json, const std::string& name, int depth) {
-    if (depth > kMaxDepth) return Status::CorruptModel("file '" + path_ + "' is nested deeper than " + std::to_string(kMaxDepth));
+    if (depth > kMaxDepth)
+      return Status::CorruptModel("file '" + path_ + "' is nested deeper than " + std::to_string(kMaxDepth));
     if (json.is_array()) {
       for (const Json& item : json) PLUMB_RETURN_IF_ERROR(Walk(item, name, depth + 1));
       return Status::Ok();
@@ -52,7 +53,8 @@ class Walker {
     if (!json.is_object()) return Status::Ok();
     const auto array = json.find("array");
     if (array != json.end() && array->is_string()) return Add(array->get_ref<const Json::string_t&>(), name);
-    for (const auto& [key, value] : json.items()) PLUMB_RETURN_IF_ERROR(Walk(value, key == "values" ? name : key, depth + 1));
+    for (const auto& [key, value] : json.items())
+      PLUMB_RETURN_IF_ERROR(Walk(value, key == "values" ? name : key, depth + 1));
     return Status::Ok();
   }
 
@@ -80,7 +82,8 @@ Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const st
   Walker walker(path);
   PLUMB_RETURN_IF_ERROR(walker.Walk(json, "", 0));
   if (!walker.tensors.empty()) return std::move(walker.tensors);
-  return Status::InvalidArgument("file '" + path + "' holds no tensor; expected what Polygraphy's --save-outputs or --save-inputs writes");
+  return Status::InvalidArgument(
+      "file '" + path + "' holds no tensor; expected what Polygraphy's --save-outputs or --save-inputs writes");
 }
 
 Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path) {
@@ -98,7 +101,8 @@ Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const 
       spec.shape = Shape(tensor.at("shape").get<std::vector<int64_t>>());
       PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("'" + path + "': tensor '" + spec.name + "'"));
       if (tensor.at("offset").get<uint64_t>() != offset) {
-        return Status::CorruptModel("'" + path + "': tensor '" + spec.name + "' does not begin at byte " + std::to_string(offset));
+        return Status::CorruptModel("'" + path + "': tensor '" + spec.name + "' does not begin at byte " +
+                                    std::to_string(offset));
       }
       offset += static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
       specs.push_back(std::move(spec));

@@ -1,4 +1,5 @@
-// What arithmetic a subject had is found for the whole of it: most 3x3 convolutions beyond fp32 mean Winograd, one means a fault.
+// What arithmetic a subject had is found for the whole of it: most 3x3 convolutions beyond fp32 mean Winograd, one
+// means a fault.
 #include "check/arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -34,8 +35,11 @@ RunReport Judged(const std::vector<Verdict>& verdicts) {
 
 TEST(Arithmetic, MostConvolutionsBeyondFp32SuggestWinograd) {
   Graph graph;
-  graph.layers = {Convolution(0, 3, 1), Convolution(1, 3, 1), Convolution(2, 3, 1), Convolution(3, 1, 1), Convolution(4, 3, 2)};
-  const auto found = [&](Verdict a, Verdict b, Verdict c, Verdict d, Verdict e) { return FindWinograd(graph, Judged({a, b, c, d, e})); };
+  graph.layers = {Convolution(0, 3, 1), Convolution(1, 3, 1), Convolution(2, 3, 1), Convolution(3, 1, 1),
+                  Convolution(4, 3, 2)};
+  const auto found = [&](Verdict a, Verdict b, Verdict c, Verdict d, Verdict e) {
+    return FindWinograd(graph, Judged({a, b, c, d, e}));
+  };
   const Verdict ok = Verdict::kAligned, wrong = Verdict::kWrong, grey = Verdict::kGrey, none = Verdict::kNotTested;
   EXPECT_TRUE(found(wrong, grey, ok, ok, ok).suggests());
   EXPECT_FALSE(found(wrong, ok, ok, ok, ok).suggests()) << "one is a fault";

@@ -1,4 +1,5 @@
-// Subjects that have tensors for some blobs only: which layers become one step, and what is said where no bound leads through.
+// Subjects that have tensors for some blobs only: which layers become one step, and what is said where no bound leads
+// through.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,8 +54,10 @@ TEST(Cones, GrowFromTheLastKnownBlobsToTheNext) {
   EXPECT_EQ(Members(graph, {"x", "a", "b", "c", "d", "e"}), (std::vector<std::string>{"A", "B", "C", "D", "E"}));
   EXPECT_EQ(Members(graph, {"x", "a", "d", "e"}), (std::vector<std::string>{"A", "BCD", "E"}));
   EXPECT_EQ(Members(graph, {"x", "e"}), (std::vector<std::string>{"ABCDE"}));
-  EXPECT_EQ(Members(graph, {"x", "b", "c"}), (std::vector<std::string>{"ABC", "-D", "-E"})) << "A is shared: one step with two outputs";
-  EXPECT_EQ(Members(graph, {"x", "b", "d"}), (std::vector<std::string>{"AB", "ACD", "-E"})) << "D reads b, which A and B make: A is replayed twice";
+  EXPECT_EQ(Members(graph, {"x", "b", "c"}), (std::vector<std::string>{"ABC", "-D", "-E"}))
+      << "A is shared: one step with two outputs";
+  EXPECT_EQ(Members(graph, {"x", "b", "d"}), (std::vector<std::string>{"AB", "ACD", "-E"}))
+      << "D reads b, which A and B make: A is replayed twice";
   EXPECT_EQ(Members(graph, {"d", "e"}), (std::vector<std::string>{"ABCD?x", "E"}));
 }
 
@@ -80,7 +83,8 @@ TEST(SubjectBlobs, AForkWithinIsJudgedOnBothOutputs) {
 TEST(SubjectBlobs, BehindArgMaxThereIsNoBoundButADifference) {
   auto arg_max = std::make_shared<ArgMaxParam>();
   arg_max->axis = 1;
-  std::vector<Layer> layers = {MakeLayer(OpKind::kSigmoid, "s", {"x"}, {"a"}), MakeLayer(OpKind::kArgMaxOrMin, "m", {"a"}, {"i"}),
+  std::vector<Layer> layers = {MakeLayer(OpKind::kSigmoid, "s", {"x"}, {"a"}),
+                               MakeLayer(OpKind::kArgMaxOrMin, "m", {"a"}, {"i"}),
                                MakeLayer(OpKind::kCast, "f", {"i"}, {"y"})};
   layers[1].param = arg_max;
   const Graph graph = Numbered(std::move(layers), {2, 4}, {"y"});

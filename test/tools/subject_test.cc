@@ -1,5 +1,5 @@
-// model_check --subject: what another runtime dumped, judged through the real command line. NAIVE's own dump is the healthy
-// subject; faults are planted into its tensors.
+// model_check --subject: what another runtime dumped, judged through the real command line. NAIVE's own dump is the
+// healthy subject; faults are planted into its tensors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +26,9 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 const Blobs& Healthy() {
   static const Blobs blobs = [] {
     const std::string folder = TestFolder("subject_dump");
-    const auto run = RunTool("model_run", "-m " + kFaults + " -d NAIVE",
-                             "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
+    const auto run =
+        RunTool("model_run", "-m " + kFaults + " -d NAIVE",
+                "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
     EXPECT_EQ(run.exit_code, 0) << run.out;
     Blobs result;
     const TensorSet set = TensorSet::Open(folder + "/d").value();
@@ -63,7 +64,8 @@ Tensor ChannelsLast(const Tensor& tensor) {
 class Subject : public testing::Test {
  protected:
   CommandResult Check(const Blobs& blobs, const std::string& more = "") {
-    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --subject " + WriteSubject(folder_ + "/s.npz", blobs) + " " + more);
+    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --subject " +
+                                      WriteSubject(folder_ + "/s.npz", blobs) + " " + more);
   }
   Json Report() const { return Json::parse(ReadText(folder_ + "/r.json")); }
   std::string Guilty() const {
@@ -77,7 +79,9 @@ class Subject : public testing::Test {
 TEST_F(Subject, HealthyIsAligned) {
   const auto run = Check(Healthy());
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "subject (NCHW, fp32): all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
+  EXPECT_TRUE(Has(
+      run.out, "subject (NCHW, fp32): all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)"))
+      << run.out;
   EXPECT_TRUE(Has(run.out, "layout NCHW (found: ")) << run.out;
   EXPECT_EQ(Report()["runs"][0]["device"], "subject");
   EXPECT_EQ(Report()["runs"].size(), 1u);
@@ -113,7 +117,8 @@ TEST_F(Subject, InputAndOutputAreEnough) {
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "1 aligned, 0 grey, 0 wrong, 0 not tested of 1 steps (23 layers)")) << run.out;
   EXPECT_TRUE(Has(run.out, "dump the layers' outputs too")) << run.out;
-  run = Check({{"data", Healthy().at("data")}, {"prob", Changed(Healthy().at("prob"), [](float x, int64_t) { return x * 0.9f; })}});
+  run = Check({{"data", Healthy().at("data")},
+               {"prob", Changed(Healthy().at("prob"), [](float x, int64_t) { return x * 0.9f; })}});
   EXPECT_EQ(run.exit_code, 1) << run.out;
 }
 
@@ -137,11 +142,13 @@ TEST_F(Subject, OneTurnedTensorIsAFault) {
 TEST_F(Subject, AnotherInputIsSaidFirst) {
   const Tensor& data = Healthy().at("data");
   const int64_t pixels = data.shape()[2] * data.shape()[3];
-  const Tensor swapped = Changed(data, [&](float, int64_t i) { return data.data<float>()[(2 - i / pixels) * pixels + i % pixels]; });
+  const Tensor swapped =
+      Changed(data, [&](float, int64_t i) { return data.data<float>()[(2 - i / pixels) * pixels + i % pixels]; });
   const Tensor scaled = Changed(data, [](float x, int64_t) { return x * 2 + 0.5f; });
   const Tensor one = Changed(data, [](float x, int64_t i) { return i == 77 ? x + 0.25f : x; });
-  for (const auto& [input, words] : {std::pair(swapped, "the channels are swapped"), std::pair(scaled, "a * x + b per channel"),
-                                     std::pair(one, "neither a channel swap, NCHW/NHWC nor a*x+b explains it")}) {
+  for (const auto& [input, words] :
+       {std::pair(swapped, "the channels are swapped"), std::pair(scaled, "a * x + b per channel"),
+        std::pair(one, "neither a channel swap, NCHW/NHWC nor a*x+b explains it")}) {
     ASSERT_TRUE(WriteTensors(folder_ + "/i.npy", {{"", input}}).ok());
     const auto run = Check(Healthy(), "-i " + folder_ + "/i.npy");
     EXPECT_EQ(run.exit_code, 1) << run.out;
@@ -175,7 +182,9 @@ TEST_F(Subject, RunsAtTheSubjectsSize) {
   EXPECT_TRUE(Has(run.out, "[1,3,48,48]: the subject's")) << run.out;
   run = RunTool("model_check", "-m " + kFaults + " --shape data=1,3,40,40 --subject " + dump);
   EXPECT_EQ(run.exit_code, 2) << run.out;
-  EXPECT_TRUE(Has(run.out, "'data' is [1,3,48,48] in the subject") && Has(run.out, "[1,3,40,40] in --shape") && Has(run.out, "run one of them again")) << run.out;
+  EXPECT_TRUE(Has(run.out, "'data' is [1,3,48,48] in the subject") && Has(run.out, "[1,3,40,40] in --shape") &&
+              Has(run.out, "run one of them again"))
+      << run.out;
 }
 
 TEST_F(Subject, NamesCanBeMapped) {
@@ -209,15 +218,18 @@ TEST_F(Subject, OrderPairsOnRequestOnly) {
 class Golden : public Subject {
  protected:
   CommandResult CheckGolden(const Blobs& blobs, const std::string& more = "-d NAIVE") {
-    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --csv " + folder_ + "/r.csv --golden " +
-                                      WriteSubject(folder_ + "/g.npz", blobs) + " " + more);
+    return RunTool("model_check", "-m " + kFaults + " --json " + folder_ + "/r.json --csv " + folder_ +
+                                      "/r.csv --golden " + WriteSubject(folder_ + "/g.npz", blobs) + " " + more);
   }
 };
 
 TEST_F(Golden, ThreeColumnsTellConversionFromKernel) {
   auto run = CheckGolden(Healthy());
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "conversion: the golden computed every layer that was compared as the model here says; 23 steps: 23 aligned")) << run.out;
+  EXPECT_TRUE(
+      Has(run.out,
+          "conversion: the golden computed every layer that was compared as the model here says; 23 steps: 23 aligned"))
+      << run.out;
   EXPECT_TRUE(Has(run.out, "NAIVE-golden  device-NAIVE  device-golden  conversion  kernel")) << run.out;
   Blobs other = Healthy();
   other["swish"] = Changed(other["swish"], [](float x, int64_t) { return x * 1.05f; });
@@ -328,7 +340,9 @@ TEST_F(Subject, ValuesOnlyTakeTheirShapesFromTheCommandLine) {
     bytes.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
   }
   WriteText(folder_ + "/output_ref_data.dat.bmrt", bytes);
-  const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + folder_ + "/output_ref_data.dat.bmrt --tensors data=1,3,40,40 --tensors conv1=f32:1,16,20,40");
+  const auto run =
+      RunTool("model_check", "-m " + kFaults + " --subject " + folder_ +
+                                 "/output_ref_data.dat.bmrt --tensors data=1,3,40,40 --tensors conv1=f32:1,16,20,40");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "1 aligned")) << run.out;
 }

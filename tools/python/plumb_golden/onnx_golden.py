@@ -27,6 +27,8 @@ def load_frameworks():
         import onnxruntime
     except ImportError as error:
         raise UsageError(f"ONNX Runtime is not installed ({error}); {INSTALL}") from error
+    except Exception as error:  # protobuf of a version that onnx refuses, for one
+        raise UsageError(f"onnx or onnxruntime cannot be imported ({error}); {INSTALL}") from error
     return onnx, onnxruntime
 
 
