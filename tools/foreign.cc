@@ -283,10 +283,6 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
     options.check.arithmetic = SubjectArithmetic::kBf16;
     how = "found: every value is a bf16";
   }
-  if (options.check.arithmetic == SubjectArithmetic::kFp16 || options.check.arithmetic == SubjectArithmetic::kBf16) {
-    return Status::NotSupported("the " + device + "'s arithmetic is " + ArithmeticName(options.check.arithmetic) +
-                                " (" + how + "), which is not judged yet; --arithmetic fp32 judges it as fp32");
-  }
   PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs.values, options));
   if (!declared && options.check.arithmetic == SubjectArithmetic::kFp32) {
     const WinogradEvidence before = FindWinograd(graph, report);

@@ -46,6 +46,11 @@ const char* ArithmeticName(SubjectArithmetic arithmetic) {
   return "fp32";
 }
 
+DType StorageOf(SubjectArithmetic arithmetic) {
+  if (arithmetic == SubjectArithmetic::kFp16) return DType::kF16;
+  return arithmetic == SubjectArithmetic::kBf16 ? DType::kBF16 : DType::kF32;
+}
+
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) {
   Arithmetic result;
   result.winograd = arithmetic == SubjectArithmetic::kWinograd;

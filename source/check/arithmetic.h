@@ -20,6 +20,9 @@ namespace plumb {
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
 const char* ArithmeticName(SubjectArithmetic arithmetic);
 
+// In what blobs, weights and constants are stored: f32, f16 or bf16.
+DType StorageOf(SubjectArithmetic arithmetic);
+
 // The roundoffs of one step.
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic);
 

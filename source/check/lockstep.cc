@@ -32,7 +32,9 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   }
   for (const std::string& output : scene_.graph->outputs) ++readers_[output];
   for (const StepInfo* step : scene_.steps) {
-    for (const PortInfo& port : step->outputs) halves_ = halves_ || port.stored == DType::kF16;
+    for (const PortInfo& port : step->outputs) {
+      if (port.stored != DType::kF32) storage_ = port.stored;
+    }
   }
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(NoteWritten(name, value));
   return SetOwnInputs(inputs);
@@ -42,8 +44,8 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
 // rounded values agree.
 Status Lockstep::NoteWritten(const std::string& blob, const Tensor& value) {
   written_[blob] = {Fingerprint(value), Fingerprint(value)};
-  if (!halves_) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(const Tensor rounded, RoundedToHalf(value));
+  if (storage_ == DType::kF32) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const Tensor rounded, RoundedTo(storage_, value));
   written_[blob].second = Fingerprint(rounded);
   return Status::Ok();
 }
@@ -63,8 +65,8 @@ Status Lockstep::Before(const LayerEvent& event) {
     const PortInfo& port = event.step().inputs[i];
     if (port.constant) {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, Widened(scene_.blobs->at(port.blob).value));
-      if (port.stored == DType::kF16 && port.dtype == DType::kF32) {
-        PLUMB_ASSIGN_OR_RETURN(value, RoundedToHalf(value));
+      if (port.stored != DType::kF32 && port.dtype == DType::kF32) {
+        PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(port.stored, value));
       }
       inputs_.push_back(std::move(value));
       continue;
@@ -209,8 +211,9 @@ Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& d
     output.layout = step.outputs[i].layout;
     output.level = level;
     Tensor reference = replay.values[i], tau = replay.tau[i];
-    const bool half = step.outputs[i].stored == DType::kF16 && step.outputs[i].dtype == DType::kF32;
-    if (half) PLUMB_RETURN_IF_ERROR(JudgeAsHalf(device[i], &reference, &tau));
+    const DType storage = step.outputs[i].stored;
+    const bool half = storage != DType::kF32 && step.outputs[i].dtype == DType::kF32;
+    if (half) PLUMB_RETURN_IF_ERROR(JudgeAsStored(storage, device[i], &reference, &tau));
     // A gain below the storage's rounding is none, and a constant field rounds alike everywhere.
     Judge({device[i], reference, tau, !half && HasSlopeTest(*step.group), inputs_finite_}, &output);
     const auto own = own_.find(output.blob);

@@ -67,9 +67,9 @@ class Lockstep : public Observer {
   RunReport report_;
   std::map<std::string, int> readers_;
   std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
-  // Fingerprints of what was written, and of the same rounded to f16 where blobs are stored so.
+  // Fingerprints of what was written, and of the same rounded where blobs are stored so.
   std::map<std::string, std::pair<uint64_t, uint64_t>> written_;
-  bool halves_ = false;
+  DType storage_ = DType::kF32;  // f16 or bf16 where some blob is stored so
   std::vector<Tensor> inputs_;                // of the current step, widened
   std::vector<Tensor> device_;                // outputs of the current step
   ReplayResult replayed_;                     // what they should be

@@ -10,19 +10,30 @@ namespace plumb {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;
-constexpr double kUnit = 0x1p-11, kMinNormal = 0x1p-14;
-constexpr double kOverflow = 65520;  // halfway between the largest f16, 65504, and the next power of two
+struct Format {
+  double unit, min_normal, overflow;  // overflow: halfway between the largest value and the next power of two
+};
+
+Format FormatOf(DType storage) {
+  if (storage == DType::kF16) return {0x1p-11, 0x1p-14, 65520};
+  return {0x1p-8, 0x1p-126, 0x1.FFp127};
+}
 
 // f64 -> f32 first: the double rounding is far below the tolerance, and exact values (tau = 0) are f32 already.
-double Half(double value) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(value)))); }
+double Rounded(DType storage, double value) {
+  const auto narrow = static_cast<float>(value);
+  return static_cast<double>(storage == DType::kF16 ? HalfToFloat(FloatToHalf(narrow))
+                                                    : BFloat16ToFloat(FloatToBFloat16(narrow)));
+}
 
 }  // namespace
 
-Result<Tensor> RoundedToHalf(const Tensor& tensor) {
+Result<Tensor> RoundedTo(DType storage, const Tensor& tensor) {
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, tensor.Clone());
   const auto each = [&](auto* data) {
     ParallelFor(rounded.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) data[i] = static_cast<std::decay_t<decltype(*data)>>(Half(static_cast<double>(data[i])));
+      for (int64_t i = begin; i < end; ++i)
+        data[i] = static_cast<std::decay_t<decltype(*data)>>(Rounded(storage, static_cast<double>(data[i])));
     });
   };
   if (rounded.dtype() == DType::kF32) each(rounded.data<float>());
@@ -30,8 +41,9 @@ Result<Tensor> RoundedToHalf(const Tensor& tensor) {
   return rounded;
 }
 
-Status JudgeAsHalf(const Tensor& device, Tensor* reference, Tensor* tau) {
+Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Tensor* tau) {
   if (device.dtype() != DType::kF32) return Status::Ok();
+  const Format format = FormatOf(storage);
   PLUMB_ASSIGN_OR_RETURN(*reference, reference->Clone());
   PLUMB_ASSIGN_OR_RETURN(*tau, tau->Clone());
   const float* x = device.data<float>();
@@ -39,15 +51,15 @@ Status JudgeAsHalf(const Tensor& device, Tensor* reference, Tensor* tau) {
   ParallelFor(device.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const double size = std::fabs(y[i]), slack = bound[i];
-      if (slack == 0 || size - slack >= kOverflow) {
-        y[i] = Half(y[i]);
+      if (slack == 0 || size - slack >= format.overflow) {
+        y[i] = Rounded(storage, y[i]);
         continue;
       }
-      if (size + slack >= kOverflow && std::isinf(x[i]) && std::signbit(x[i]) == std::signbit(y[i])) {
+      if (size + slack >= format.overflow && std::isinf(x[i]) && std::signbit(x[i]) == std::signbit(y[i])) {
         y[i] = static_cast<double>(x[i]);
         continue;
       }
-      const double stored = 8 * kUnit * std::max(size, kMinNormal);
+      const double stored = 8 * format.unit * std::max(size, format.min_normal);
       bound[i] = std::sqrt(slack * slack + stored * stored);
     }
   });

@@ -1,7 +1,9 @@
-// Blobs that a device stores as f16 and computes in f32 (NORMAL precision): what that means for the verdict.
+// Blobs that a device stores as f16 (NORMAL precision; foreign runtimes also as bf16) and computes in f32: what that
+// means for the verdict.
 //   The replay reads what the device stored, so the inputs' rounding costs no tolerance.
-//   Each output is rounded once more: tau^2 += (8 u max(|y|, 2^-14))^2, u = 2^-11 (tolerance.md, "The rule").
-//   tau = 0 means: the bits of the reference rounded to f16. Beyond 65504 an infinity is right.
+//   Each output is rounded once more: tau^2 += (8 u max(|y|, m))^2; f16: u = 2^-11, m = 2^-14; bf16: u = 2^-8, m =
+//   2^-126 (tolerance.md, "The rule"). tau = 0 means: the bits of the reference rounded to f16. Beyond 65504 an
+//   infinity is right.
 #ifndef PLUMB_CHECK_STORAGE_H_
 #define PLUMB_CHECK_STORAGE_H_
 
@@ -9,12 +11,12 @@
 
 namespace plumb {
 
-// Every float value (f32 or f64 tensors) rounded to the nearest f16; other tensors as they are.
-Result<Tensor> RoundedToHalf(const Tensor& tensor);
+// Every float value (f32 or f64 tensors) rounded to the nearest f16 or bf16; other tensors as they are.
+Result<Tensor> RoundedTo(DType storage, const Tensor& tensor);
 
-// Replaces reference and tau (f64) by what a device that stores f16 is judged with. `device` decides at the edge between the
-// largest f16 and infinity, where both are right.
-Status JudgeAsHalf(const Tensor& device, Tensor* reference, Tensor* tau);
+// Replaces reference and tau (f64) by what a device that stores f16 or bf16 is judged with. `device` decides at the
+// edge between the largest such value and infinity, where both are right.
+Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Tensor* tau);
 
 }  // namespace plumb
 

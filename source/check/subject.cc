@@ -1,13 +1,15 @@
 // CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
 #include <memory>
 
+#include "check/arithmetic.h"
 #include "check/cones.h"
 #include "check/lockstep.h"
+#include "check/storage.h"
 
 namespace plumb {
 namespace {
 
-PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob) {
+PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob, DType storage) {
   const Layer& layer = *group.members[static_cast<size_t>(port.member)];
   PortInfo info;
   info.layer_index = layer.index;
@@ -17,10 +19,11 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
   info.dtype = blob.dtype;
   info.shape = blob.shape;
   info.constant = !blob.value.empty();
+  if (blob.dtype == DType::kF32) info.stored = storage;
   return info;
 }
 
-StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device) {
+StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device, DType storage) {
   const LayerGroup& group = cone.group;
   StepInfo step;
   step.index = group.last().index;
@@ -32,8 +35,8 @@ StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& d
     step.members.push_back({member->index, member->name, member->type,
                             member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
   }
-  for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob)));
-  for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob)));
+  for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
+  for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
   return step;
 }
 
@@ -66,7 +69,8 @@ class SubjectCheck {
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
     cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
-    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device));
+    for (const Cone& cone : cones_)
+      steps_.push_back(MakeStep(cone, blobs_, options_.device, StorageOf(options_.check.arithmetic)));
     Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
@@ -160,7 +164,16 @@ class SubjectCheck {
 
 Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
                                     const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
-  return SubjectCheck(graph, subject, inputs, options).Run();
+  const DType storage = StorageOf(options.check.arithmetic);
+  if (storage == DType::kF32) return SubjectCheck(graph, subject, inputs, options).Run();
+  // The reference replays with the weights that the subject has.
+  Graph stored = graph;
+  for (Layer& layer : stored.layers) {
+    for (auto& [slot, weight] : layer.resources) {
+      PLUMB_ASSIGN_OR_RETURN(weight, RoundedTo(storage, weight));
+    }
+  }
+  return SubjectCheck(stored, subject, inputs, options).Run();
 }
 
 }  // namespace plumb

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/half.h"
 #include "check/cones.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
@@ -78,6 +79,42 @@ TEST(SubjectBlobs, AForkWithinIsJudgedOnBothOutputs) {
   ASSERT_EQ(report.first_wrong, 0);
   EXPECT_EQ(report.layers[0].Worst()->blob, "b");
   EXPECT_EQ(report.layers[1].verdict, Verdict::kNotTested);
+}
+
+// Every tensor rounded to f16 before the next layer reads it.
+Stored HalfFork() {
+  const auto half = [](double v) { return HalfToFloat(FloatToHalf(static_cast<float>(v))); };
+  Stored subject;
+  for (const char* blob : {"x", "a", "b", "c", "d", "e"})
+    subject.blobs[blob] = Tensor::Create(DType::kF32, {1, 8}).value();
+  for (int i = 0; i < 8; ++i) {
+    const auto at = [&](const char* blob) -> float& { return subject.blobs[blob].data<float>()[i]; };
+    at("x") = half(0.3 * i - 1);
+    at("a") = half(1 / (1 + std::exp(-static_cast<double>(at("x")))));
+    at("b") = half(std::tanh(static_cast<double>(at("a"))));
+    at("c") = at("a");
+    at("d") = half(static_cast<double>(at("b")) + static_cast<double>(at("c")));
+    at("e") = half(std::exp(static_cast<double>(at("d"))));
+  }
+  return subject;
+}
+
+TEST(SubjectBlobs, StorageIsJudgedAsDeclared) {
+  const Graph graph = Fork();
+  Stored subject = HalfFork();
+  SubjectOptions options;
+  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {}, options).value().verdict, Verdict::kWrong)
+      << "f16 is a fault in an fp32 run";
+  options.check.arithmetic = SubjectArithmetic::kFp16;
+  const RunReport healthy = CheckSubjectBlobs(graph, subject, {}, options).value();
+  EXPECT_EQ(healthy.verdict, Verdict::kAligned) << healthy.layers[0].reason;
+  EXPECT_EQ(healthy.Count(Verdict::kAligned), 5);
+  for (int i = 0; i < 8; ++i) subject.blobs["e"].data<float>()[i] *= 1.05f;
+  const RunReport faulty = CheckSubjectBlobs(graph, subject, {}, options).value();
+  ASSERT_EQ(faulty.first_wrong, 4);
+  options.check.arithmetic = SubjectArithmetic::kBf16;
+  EXPECT_EQ(CheckSubjectBlobs(graph, HalfFork(), {}, options).value().verdict, Verdict::kWrong)
+      << "ReLU copies f16 bits that are no bf16";
 }
 
 TEST(SubjectBlobs, BehindArgMaxThereIsNoBoundButADifference) {

@@ -161,3 +161,25 @@ RESIZE_FAULTS = [
     ("asymmetric for half_pixel", "resize", attribute("resize", coordinate_transformation_mode="asymmetric")),
     ("nearest for linear", "resize", attribute("resize", mode="nearest")),
 ]
+
+
+def store_as_half(model):
+    """Every tensor and weight rounded to fp16, every operator computed in fp32: what fp16 storage means."""
+    for tensor in model.graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT:
+            tensor.CopyFrom(numpy_helper.from_array(fp16(numpy_helper.to_array(tensor)), tensor.name))
+    for name in [n.name for n in model.graph.node]:
+        half(name)(model)
+
+
+# Beside fp16 storage smaller faults cannot be seen.
+HALF_FAULTS = [
+    ("times 1.05", "pointwise", weight("pointwise_w", lambda w: w * np.float32(1.05))),
+    ("weights in int8", "dilated", weight("dilated_w", lambda w: (np.round(w / np.abs(w).max() * 31) / 31 * np.abs(w).max()).astype(np.float32))),
+    ("bias dropped", "conv2", drop_input("conv2", 2)),
+    ("alpha 0.01 for 0.1", "leaky", attribute("leaky", alpha=0.01)),
+    ("inputs in the other order", "concat", swap_inputs("concat")),
+    ("count_include_pad", "avgpool", attribute("avgpool", count_include_pad=1)),
+    ("wrong axis", "attention", attribute("attention", axis=1)),
+    ("gain lost", "lnorm", weight("lnorm_g", np.ones_like)),
+]

@@ -68,13 +68,16 @@ def guilty_nodes(report):
     return wrong["nodes"] if wrong else []
 
 
-def check_faults(o, build, healthy, data, faults):
+def check_faults(o, build, healthy, data, faults, then=None):
+    """`then` is done to the model after the fault was planted."""
     failed = []
     for name, guilty, edit in faults:
         if o.only and o.only not in f"{guilty}: {name}":
             continue
         model = build()
         edit(model)
+        if then:
+            then(model)
         subject = pathlib.Path(o.work) / "subject.npz"
         run_subject(model, data, subject, guilty)
         done, report = model_check(o, healthy, "--subject", subject)
@@ -106,6 +109,23 @@ def check_healthy(o, healthy, data):
     return failed
 
 
+def check_half(o, build, healthy, data):
+    """The same network stored in fp16: found for the whole subject, healthy, and faults in it named."""
+    import numpy as np
+    from faults import HALF_FAULTS, store_as_half
+    data = data.astype(np.float16).astype(np.float32)
+    model = build()
+    store_as_half(model)
+    subject = pathlib.Path(o.work) / "subject.npz"
+    run_subject(model, data, subject, "prob")
+    done, _ = model_check(o, healthy, "--subject", subject)
+    ok = done.returncode == 0 and "arithmetic fp16 (found" in done.stdout
+    print(f"{'ok  ' if ok else 'FAIL'} healthy, stored as fp16: {done.stdout.strip().splitlines()[-1:]}")
+    if not ok:
+        print(done.stdout[-4000:] + done.stderr[-500:])
+    return ([] if ok else ["healthy fp16"]) + check_faults(o, build, healthy, data, HALF_FAULTS, store_as_half)
+
+
 def main():
     o = options()
     pathlib.Path(o.work).mkdir(parents=True, exist_ok=True)
@@ -126,6 +146,7 @@ def main():
     data = np.random.default_rng(3).uniform(-1, 1, (1, 3, SIZE, SIZE)).astype(np.float32)
     faults = FAULTS + (RESIZE_FAULTS if with_resize else [])
     failed = check_healthy(o, healthy, data) + check_faults(o, lambda: build(with_resize), healthy, data, faults)
+    failed += check_half(o, lambda: build(with_resize), healthy, data)
     print(f"{len(faults)} faults planted, {len(failed)} checks failed: {failed}")
     sys.exit(1 if failed else 0)
 
