@@ -60,6 +60,12 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
            member->kind == OpKind::kMatMul;
   });
   if (arithmetic == SubjectArithmetic::kTf32 && product) result.u = 0x1p-11;
+  // Nobody knows whether such a runtime rounded gamma, beta, mean and variance or what they were folded into: their
+  // roundings reach 5 units of the larger term, and the bound of BatchNormCxx is 24 u.
+  const bool folded = std::any_of(group.members.begin(), group.members.end(),
+                                  [](const Layer* member) { return member->kind == OpKind::kBatchNormCxx; });
+  const DType storage = StorageOf(arithmetic);
+  if (folded && storage != DType::kF32) result.u = (storage == DType::kF16 ? 0x1p-11 : 0x1p-8) / 4;
   return result;
 }
 
