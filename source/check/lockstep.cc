@@ -8,6 +8,7 @@
 #include "check/inspect.h"
 #include "check/judge.h"
 #include "check/metrics.h"
+#include "check/signature.h"
 #include "check/storage.h"
 
 namespace plumb {
@@ -93,6 +94,7 @@ Status Lockstep::After(const LayerEvent& event) {
     layer.verdict = Verdict::kNotTested;
     layer.reason = status.message();
   }
+  DescribeWrong(&layer);
   Status handed_over = HandOverWrong(layer);
   Release(event.step());
   device_.clear();
@@ -150,6 +152,18 @@ Result<RunReport> Lockstep::Finish() {
   }
   if (compared && report_.verdict == Verdict::kNotTested) report_.verdict = Verdict::kAligned;
   return std::move(report_);
+}
+
+void Lockstep::DescribeWrong(LayerReport* layer) const {
+  const OutputReport* worst = layer->Worst();
+  for (size_t i = 0; i < layer->outputs.size(); ++i) {
+    OutputReport& output = layer->outputs[i];
+    if (output.verdict != Verdict::kWrong) continue;
+    const std::string text = DescribeDifference(device_[i], replayed_.values[i]);
+    if (text.empty()) continue;
+    output.reason += (output.reason.empty() ? "" : "; ") + text;
+    if (&output == worst && changed_.empty()) layer->reason = output.reason;
+  }
 }
 
 Status Lockstep::HandOverWrong(const LayerReport& layer) {

@@ -44,6 +44,8 @@ class Lockstep : public Observer {
   Result<RunReport> Finish();
 
  private:
+  // Adds to the reason of each wrong output what it looks like.
+  void DescribeWrong(LayerReport* layer) const;
   Status HandOverWrong(const LayerReport& layer);
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,

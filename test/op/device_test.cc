@@ -121,7 +121,7 @@ void RoundInputsToHalf(OpInstance* instance) {
     const auto constant = instance->graph.constants.find(instance->layer().inputs[i]);
     const bool known = constant != instance->graph.constants.end();
     if (instance->inputs[i].dtype() != DType::kF32 || (known && shapes)) continue;
-    instance->inputs[i] = RoundedToHalf(instance->inputs[i]).value();
+    instance->inputs[i] = RoundedTo(DType::kF16, instance->inputs[i]).value();
     if (known) constant->second = instance->inputs[i];
   }
 }
@@ -171,7 +171,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
     const Tensor& out = (*got)[i];
     ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
     if (half && out.dtype() == DType::kF32) {
-      ASSERT_TRUE(JudgeAsHalf(out, &want->outputs[i], &want->taus[i]).ok());
+      ASSERT_TRUE(JudgeAsStored(DType::kF16, out, &want->outputs[i], &want->taus[i]).ok());
     }
     ExpectAligned(out, want->outputs[i], want->taus[i]);
     if (out.dtype() == DType::kF32) {
