@@ -1,5 +1,8 @@
 #include "op/top_k.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "op/strided.h"
 
 namespace plumb {
@@ -13,6 +16,29 @@ Result<int64_t> KOf(const Layer& layer, const std::vector<BlobInfo>& inputs) {
   return Status::InvalidArgument("k must be one number, found " + std::to_string(k.size()));
 }
 
+// Of known integers.
+Status Evaluate(const TopKShape& s, const Tensor& x, BlobInfo* values, BlobInfo* indices) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor wide, x.ConvertedTo(DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(Tensor best, Tensor::Create(DType::kI64, s.out));
+  PLUMB_ASSIGN_OR_RETURN(Tensor where, Tensor::Create(DType::kI64, s.out));
+  std::vector<int64_t> order(static_cast<size_t>(s.size));
+  for (int64_t r = 0; r < s.outer * s.inner; ++r) {
+    const int64_t* row = wide.data<int64_t>() + r / s.inner * s.size * s.inner + r % s.inner;
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+      return s.largest ? row[i * s.inner] > row[j * s.inner] : row[i * s.inner] < row[j * s.inner];
+    });
+    const int64_t to = r / s.inner * s.k * s.inner + r % s.inner;
+    for (int64_t i = 0; i < s.k; ++i) {
+      where.data<int64_t>()[to + i * s.inner] = order[static_cast<size_t>(i)];
+      best.data<int64_t>()[to + i * s.inner] = row[order[static_cast<size_t>(i)] * s.inner];
+    }
+  }
+  PLUMB_ASSIGN_OR_RETURN(values->value, best.ConvertedTo(values->dtype));
+  PLUMB_ASSIGN_OR_RETURN(indices->value, where.ConvertedTo(indices->dtype));
+  return Status::Ok();
+}
+
 Status Infer(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64) {
@@ -21,7 +47,8 @@ Status Infer(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(context.layer, context.inputs));
   context.SetAll(dtype, s.out);
   context.outputs[1].dtype = context.layer.kind == OpKind::kTopK ? DType::kI32 : DType::kI64;
-  return Status::Ok();
+  if (!HasHostValue(context.inputs[0])) return Status::Ok();
+  return Evaluate(s, context.inputs[0].value, &context.outputs[0], &context.outputs[1]);
 }
 
 template <class P>

@@ -17,6 +17,7 @@ std::vector<OpCase> top_k_cases() {
       OpCase("PlumbTopK", "middle_axis", "1 1 1").Outputs(2).In({3, 17, 5}).Const({1}, {4}, i64).Out({}).OutShape({3, 4, 5}),
       OpCase("PlumbTopK", "all_specials", "-1 1 1").Outputs(2).In({4, 9}, Regime::kSpecials).Const({1}, {9}, i64),
       OpCase("PlumbTopK", "none", "0 1 1").Outputs(2).In({3}).Const({1}, {0}, i64).Out({}).OutShape({0}),
+      OpCase("PlumbTopK", "known_value", "0 0 1").Outputs(2).Const({2, 2}, {5, 2, 3, 9}, i64).Const({1}, {1}, i64).Out({3, 2}, 0).Out({1, 0}, 0),
       OpCase("TopK", "parameter", "1 1 1 2").Outputs(2).In({2, 3}, {1, 3, 2, 6, 5, 4}, DType::kI32).Out({3, 2, 6, 5}, 0).Out({1, 2, 0, 1}, 0),
       OpCase("TopK", "long_row", "0 0 1 7").Outputs(2).In({1000}),
       OpCase("PlumbTopK", "too_many", "0 1 1").Outputs(2).In({3}).Const({1}, {4}, i64).Refused("k 4 is outside 0 .. 3"),
