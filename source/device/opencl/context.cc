@@ -159,10 +159,16 @@ Result<Context*> Context::Open(int index) {
 Context::Context(const Api& api, Adapter adapter, cl_context context)
     : api_(api), adapter_(std::move(adapter)), context_(context), cpu_shapes_(adapter_.cpu) {}
 
+std::string Context::Options(Storage storage) const {
+  return std::string(kOptions) + (storage == Storage::kF16 ? " -DPLUMB_F16" : "") + (adapter_.has_f64 ? " -DPLUMB_F64" : "");
+}
+
+std::string Context::CacheKey(const std::string& source, const std::string& options) const {
+  return adapter_.Description() + "\n" + options + "\n" + source;
+}
+
 Result<cl_program> Context::Program(const std::string& file, Storage storage) {
-  std::string options = kOptions;
-  if (storage == Storage::kF16) options += " -DPLUMB_F16";
-  if (adapter_.has_f64) options += " -DPLUMB_F64";
+  const std::string options = Options(storage);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [it, added] = programs_.emplace(options + " " + file, nullptr);
   if (!added && it->second != nullptr) return it->second;
@@ -172,7 +178,7 @@ Result<cl_program> Context::Program(const std::string& file, Storage storage) {
 
 Result<cl_program> Context::Build(const std::string& file, const std::string& options) {
   PLUMB_ASSIGN_OR_RETURN(const std::string source, KernelSource(file));
-  const std::string key = adapter_.Description() + "\n" + options + "\n" + source;
+  const std::string key = CacheKey(source, options);
   const std::string cached = LoadCached(key);
   if (!cached.empty()) {
     auto program = BuildFromBinary(cached, options);

@@ -47,10 +47,14 @@ class Context {
   // DeviceError with the first lines of the build log.
   Result<cl_program> Program(const std::string& file, Storage storage);
 
- private:
-  Context(const Api& api, Adapter adapter, cl_context context);
+  // The steps behind Program, for tests: from the disk cache or the source; from a source given as text.
   Result<cl_program> Build(const std::string& file, const std::string& options);
   Result<cl_program> BuildFromSource(const std::string& source, const std::string& file, const std::string& options);
+  std::string Options(Storage storage) const;
+  std::string CacheKey(const std::string& source, const std::string& options) const;
+
+ private:
+  Context(const Api& api, Adapter adapter, cl_context context);
   Result<cl_program> BuildFromBinary(const std::string& binary, const std::string& options);
   std::string Binary(cl_program program) const;
 

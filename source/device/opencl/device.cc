@@ -1,5 +1,7 @@
 #include "device/opencl/device.h"
 
+#include <algorithm>
+
 #include "device/fused_tail.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/opencl_device.h"
@@ -60,6 +62,7 @@ Result<Tensor> OpenclDevice::Download(const DeviceTensor& src) {
 Status OpenclDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
   const Form from = FormOf(src.layout), to = FormOf(dst.layout);
   if (from == to || src.dtype != DType::kF32) return queue_->Copy(src, dst, dst.bytes());
+  const std::lock_guard<std::mutex> lock(mutex_);
   Launcher& launcher = reorders_[from.half][to.half];
   if (launcher.empty()) {
     const std::string name = std::string("reorder_") + (from.half ? "f16" : "f32") + (to.half ? "_f16" : "_f32");
@@ -72,18 +75,23 @@ Status OpenclDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
 Result<Array> OpenclDevice::AddFlag(std::string message) {
   const int zeros[2] = {0, 0};
   PLUMB_ASSIGN_OR_RETURN(Array array, UploadArray(this, zeros, sizeof(zeros)));
-  flags_.push_back({array, std::move(message)});
+  const std::lock_guard<std::mutex> lock(mutex_);
+  flags_.push_back({array.buffer, std::move(message)});
   return array;
 }
 
 Status OpenclDevice::Finish() {
   PLUMB_RETURN_IF_ERROR(queue_->Finish());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  flags_.erase(std::remove_if(flags_.begin(), flags_.end(), [](const Flag& flag) { return flag.buffer.expired(); }), flags_.end());
   for (const Flag& flag : flags_) {
+    const std::shared_ptr<Buffer> buffer = flag.buffer.lock();
+    if (buffer == nullptr) continue;
     int values[2] = {0, 0};
-    PLUMB_RETURN_IF_ERROR(queue_->Read(flag.array.buffer, 0, values, sizeof(values)));
+    PLUMB_RETURN_IF_ERROR(queue_->Read(buffer, 0, values, sizeof(values)));
     if (values[0] == 0) continue;
     const int zeros[2] = {0, 0};
-    PLUMB_RETURN_IF_ERROR(queue_->Write(flag.array.buffer, 0, zeros, sizeof(zeros)));
+    PLUMB_RETURN_IF_ERROR(queue_->Write(buffer, 0, zeros, sizeof(zeros)));
     return Status::InvalidArgument(flag.message + ", found " + std::to_string(values[1]));
   }
   return Status::Ok();

@@ -36,11 +36,12 @@ class OpenclDevice : public Device {
 
  private:
   struct Flag {
-    Array array;
+    std::weak_ptr<Buffer> buffer;  // gone with its kernel
     std::string message;
   };
   explicit OpenclDevice(std::unique_ptr<Queue> queue) : queue_(std::move(queue)) {}
   std::unique_ptr<Queue> queue_;
+  std::mutex mutex_;         // networks on several threads may share the device
   Launcher reorders_[2][2];  // by source and destination: f32, f16
   std::vector<Flag> flags_;
 };

@@ -54,6 +54,29 @@ TEST(OpenclPrograms, IncludesAreResolved) {
   EXPECT_EQ(KernelSource("nothing.cl").status().code(), StatusCode::kNotFound);
 }
 
+TEST(OpenclPrograms, AMistakeBringsTheBuildLog) {
+  if (!Context::ListAdapters().ok()) GTEST_SKIP();
+  Context* context = Context::Open(0).value();
+  const auto program = context->BuildFromSource("kernel void wrong() { no_such_thing(); }", "wrong.cl", context->Options(Storage::kF32));
+  ASSERT_EQ(program.status().code(), StatusCode::kDeviceError);
+  for (const char* part : {"wrong.cl", "CL_BUILD_PROGRAM_FAILURE (-11)", "no_such_thing"}) {
+    EXPECT_NE(program.status().message().find(part), std::string::npos) << program.status().message();
+  }
+}
+
+// A file of the cache that is whole, but no program of this driver.
+TEST(OpenclPrograms, AForeignBinaryIsCompiledAgain) {
+  if (!Context::ListAdapters().ok()) GTEST_SKIP();
+  const TemporaryCache cache;
+  Context* context = Context::Open(0).value();
+  const std::string options = context->Options(Storage::kF32), key = context->CacheKey(KernelSource("reorder.cl").value(), options);
+  StoreCached(key, "not a program");
+  const auto program = context->Build("reorder.cl", options);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_NE(LoadCached(key), "not a program");
+  EXPECT_TRUE(context->Build("reorder.cl", options).ok());  // now from the cache
+}
+
 TEST(OpenclPrograms, AnIndexThatIsNotThereIsRefused) {
   const auto adapters = Context::ListAdapters();
   if (!adapters.ok()) GTEST_SKIP() << adapters.status().message();
