@@ -14,9 +14,9 @@ build_packages=(
 )
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, numpy
 # reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the OPENCL kernels' memory accesses, the
-# validation layers what device VULKAN asks of its driver.
+# validation layers what device VULKAN asks of its driver; the slow tests install other runtimes into a virtual environment.
 test_packages=(
-  clang libclang-rt-14-dev valgrind python3-numpy libonnx-testdata
+  clang libclang-rt-14-dev valgrind python3-numpy python3-venv libonnx-testdata
   oclgrind vulkan-validationlayers
 )
 

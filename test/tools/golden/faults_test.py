@@ -5,6 +5,7 @@ subjects: ONNX Runtime unoptimised, its optimised graphs, and inputs and outputs
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -109,6 +110,20 @@ def check_healthy(o, healthy, data):
     return failed
 
 
+def check_golden(o, healthy):
+    """--golden onnxruntime in one go, and what it says where the package is missing."""
+    root = pathlib.Path(__file__).resolve().parents[3]
+    environment = {**os.environ, "PLUMB_PYTHON": sys.executable, "PYTHONPATH": str(root / "tools" / "python")}
+    command = [f"{o.bin}/model_check", "-m", str(healthy), "-d", "X86", "--golden", "onnxruntime"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    ok = done.returncode == 0 and "conversion: the golden computed every layer" in done.stdout
+    print(f"{'ok  ' if ok else 'FAIL'} --golden onnxruntime: {done.stdout.strip().splitlines()[-1:]}")
+    missing = subprocess.run(command, capture_output=True, text=True, env={**environment, "PLUMB_PYTHON": "/nonexistent/python"})
+    told = missing.returncode == 2 and "pip install './tools/python[onnx]'" in missing.stderr
+    print(f"{'ok  ' if told else 'FAIL'} without the package: {missing.stderr.strip().splitlines()[-1:]}")
+    return ([] if ok else ["--golden onnxruntime"]) + ([] if told else ["no package"])
+
+
 def check_half(o, build, healthy, data):
     """The same network stored in fp16: found for the whole subject, healthy, and faults in it named."""
     import numpy as np
@@ -146,6 +161,7 @@ def main():
     data = np.random.default_rng(3).uniform(-1, 1, (1, 3, SIZE, SIZE)).astype(np.float32)
     faults = FAULTS + (RESIZE_FAULTS if with_resize else [])
     failed = check_healthy(o, healthy, data) + check_faults(o, lambda: build(with_resize), healthy, data, faults)
+    failed += check_golden(o, healthy)
     failed += check_half(o, lambda: build(with_resize), healthy, data)
     print(f"{len(faults)} faults planted, 8 more under fp16 storage; {len(failed)} checks failed: {failed}")
     sys.exit(1 if failed else 0)
