@@ -22,10 +22,10 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
 // The largest E and R that each device reached in this run, and where.
 void PrintWorstCases();
 
-// The outputs of the instance as a network on `device`.
+// The outputs of the instance as a network on `device`; `halves`: which of them the device stored as f16.
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
                                         std::shared_ptr<const std::vector<KernelRow>> kernels_in_front = nullptr,
-                                        Precision precision = Precision::kHigh);
+                                        Precision precision = Precision::kHigh, std::vector<bool>* halves = nullptr);
 
 }  // namespace plumb
 
