@@ -1,4 +1,4 @@
-// Equal, Greater, Less, And, Not, and Where, in plain order, with broadcasting.
+// Equal, Greater, Less, And, Not, their Plumb relatives, and Where, in plain order, with broadcasting.
 #include "op/compare.h"
 
 #include "device/opencl/constant.h"
@@ -48,8 +48,9 @@ class CompareKernel : public ClKernel {
     walk.PutStrides(0, pairs_.a);
     walk.PutStrides(1, pairs_.b);
     dtype_ = static_cast<int>(o.a.dtype);
-    const OpKind kinds[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot};
-    for (int i = 0; i < 5; ++i) op_ = spec.layer().kind == kinds[i] ? i : op_;
+    const OpKind kinds[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
+                            OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
+    for (int i = 0; i < 9; ++i) op_ = spec.layer().kind == kinds[i] ? i : op_;
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "compare.cl", "compare"));
     if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
     element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;

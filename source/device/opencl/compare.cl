@@ -1,4 +1,4 @@
-// Equal, Greater, Less, And, Not with broadcasting, as bool (one byte). Floats compare as float (f64 as double), whole numbers as
+// Equal, Greater, Less, And, Not, GreaterOrEqual, LessOrEqual, Or, Xor (op 0 to 8) with broadcasting, as bool (one byte). Floats compare as float (f64 as double), whole numbers as
 // long; NaN compares false.
 #include "common.clh"
 #include "dtype.clh"
@@ -14,7 +14,11 @@ typedef struct {
     if (op == 1) return a > b;           \
     if (op == 2) return a < b;           \
     if (op == 3) return a != 0 && b != 0; \
-    return a == 0;                       \
+    if (op == 4) return a == 0;          \
+    if (op == 5) return a >= b;          \
+    if (op == 6) return a <= b;          \
+    if (op == 7) return a != 0 || b != 0; \
+    return (a != 0) != (b != 0);         \
   }
 COMPARE(float)
 COMPARE(long)

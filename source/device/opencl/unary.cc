@@ -19,6 +19,12 @@ Params ParamsOf(const Layer& layer) {
   if (type == "LeakyRelu") return {ParamOf<LeakyReluParam>(layer).slope};
   if (type == "Elu") return {ParamOf<EluParam>(layer).alpha};
   if (type == "Selu") return {ParamOf<SeluParam>(layer).alpha, ParamOf<SeluParam>(layer).gamma};
+  if (type == "PlumbCelu") return {ParamOf<CeluParam>(layer).alpha};
+  if (type == "PlumbThresholdedRelu") return {ParamOf<ThresholdedReluParam>(layer).alpha};
+  if (type == "PlumbShrink") {  // 0 moves only where lambda is negative
+    const auto& p = ParamOf<ShrinkParam>(layer);
+    return {p.lambda, p.bias, 0, p.lambda >= 0};
+  }
   if (type == "Clip") {
     const auto& p = ParamOf<ClipParam>(layer);
     return {p.min, p.max, 0, p.min <= 0 && p.max >= 0};
@@ -31,7 +37,7 @@ Params ParamsOf(const Layer& layer) {
     const auto& p = ParamOf<HardParam>(layer);
     return {p.alpha, p.beta, 0, type == "HardSwish"};
   }
-  for (const char* moves_zero : {"Exp", "Log", "Sigmoid", "LogSigmoid", "Softplus", "Rsqrt", "Reciprocal", "Cos", "Acos"}) {
+  for (const char* moves_zero : {"Exp", "Log", "Sigmoid", "LogSigmoid", "Softplus", "Rsqrt", "Reciprocal", "Cos", "Acos", "PlumbCosh", "PlumbAcosh"}) {
     if (type == moves_zero) return {0, 0, 0, false};
   }
   return {};

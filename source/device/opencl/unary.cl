@@ -45,6 +45,17 @@ UNARY(Acos, acos(x))
 UNARY(Atan, atan(x))
 UNARY(Power, power(x, a, b, c))
 
+UNARY(PlumbSinh, sinh(x))
+UNARY(PlumbCosh, cosh(x))
+UNARY(PlumbAsinh, asinh(x))
+UNARY(PlumbAcosh, acosh(x))
+UNARY(PlumbAtanh, atanh(x))
+UNARY(PlumbMish, x* tanh(softplus(x)))
+UNARY(PlumbRound, rint(x))
+UNARY(PlumbCelu, x > 0.0f ? x : a * expm1(x / a))
+UNARY(PlumbThresholdedRelu, x > a ? x : x != x ? x : 0.0f)
+UNARY(PlumbShrink, x < -a ? x + b : x > a ? x - b : x != x ? x : 0.0f)
+
 // ReLU, Abs, Neg, Sign and Clip of whole numbers, which wrap around.
 #define UNARY_INT(T, U)                                                                                           \
   LINEAR void unary_##T(global T* y, long y_at, global const T* in, long in_at, int count, int op, T low, T high) { \
