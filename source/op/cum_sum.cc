@@ -53,6 +53,10 @@ Result<int> CumSumAxis(const Layer& layer, const std::vector<BlobInfo>& inputs) 
   int axis = ParamOf<CumSumParam>(layer).axis;
   if (inputs.size() == 2) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> given, KnownInts(inputs[1], "the axis"));
+    if (given[0] < INT32_MIN || given[0] > INT32_MAX) {
+      return Status::InvalidArgument("axis " + std::to_string(given[0]) + " is outside a blob of rank " +
+                                     std::to_string(inputs[0].shape.rank()));
+    }
     axis = static_cast<int>(given[0]);
   }
   return NormalizeAxis(axis, inputs[0].shape.rank());

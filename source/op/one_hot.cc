@@ -11,7 +11,10 @@ Result<int64_t> DepthOf(const Layer& layer, const std::vector<BlobInfo>& inputs)
   if (layer.kind == OpKind::kOneHot) return int64_t{ParamOf<OneHotParam>(layer).depth};
   const BlobInfo& depth = inputs[1];
   if (depth.value.empty()) return Status::NotSupported("the depth is not known before the network runs");
-  if (depth.shape.NumElements() == 1) return static_cast<int64_t>(depth.value.ValueAt(0));
+  if (depth.shape.NumElements() == 1) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor whole, depth.value.ConvertedTo(DType::kI64));  // saturates
+    return *whole.data<int64_t>();
+  }
   return Status::InvalidArgument("the depth must be one number, found " + depth.shape.ToString());
 }
 

@@ -7,8 +7,8 @@ Status Infer(ShapeContext& context) {
   const RoiAlignParam p = RoiParamOf(context.layer).base;
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   const Shape &x = context.shape(0), &rois = context.shape(1);
-  if (p.mode < 0 || p.mode > 1 || p.out_h < 1 || p.out_w < 1 || p.sampling_ratio < 0) {
-    return Status::InvalidArgument("expects mode 0 or 1, a positive output size and sampling_ratio >= 0");
+  if (p.mode < 0 || p.mode > 1 || p.out_h < 1 || p.out_w < 1 || p.sampling_ratio < 0 || p.sampling_ratio > 4096) {
+    return Status::InvalidArgument("expects mode 0 or 1, a positive output size and sampling_ratio from 0 to 4096");
   }
   if (x.rank() != 4 || rois.rank() != 2 || rois[1] != 4 || context.shape(2) != Shape{rois[0]} ||
       context.inputs[1].dtype != context.inputs[0].dtype || IsFloat(context.inputs[2].dtype)) {

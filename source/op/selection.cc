@@ -171,7 +171,10 @@ Result<std::vector<Tensor>> Suppress(const Layer& layer, const std::vector<BlobI
       return Status::InvalidArgument("a threshold must be one number, found " + inputs[i].shape.ToString());
     }
   }
-  if (inputs.size() > 2) limit.most = static_cast<int64_t>(inputs[2].value.ValueAt(0));
+  if (inputs.size() > 2) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor most, inputs[2].value.ConvertedTo(DType::kI64));  // saturates
+    limit.most = *most.data<int64_t>();
+  }
   if (inputs.size() > 3) limit.overlap = inputs[3].value.ValueAt(0);
   if (inputs.size() > 4) limit.score = inputs[4].value.ValueAt(0);
   PLUMB_ASSIGN_OR_RETURN(const Tensor corners, inputs[0].value.ConvertedTo(DType::kF64));

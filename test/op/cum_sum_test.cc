@@ -18,6 +18,7 @@ std::vector<OpCase> cum_sum_cases() {
       OpCase("PlumbCumSum", "constant", "0 0 0").In({5000}, Regime::kConstant),
       OpCase("PlumbCumSum", "offset", "1 1 1").In({2, 700}, Regime::kOffset),
       OpCase("PlumbCumSum", "bools", "0 0 0").In({2}, Regime::kBools, DType::kBool).Refused("expects floats, i32 or i64"),
+      OpCase("PlumbCumSum", "axis_beyond_int32", "0 0 0").In({2}).Const({1}, {4294967296.0}, i64).Refused("axis 4294967296 is outside"),
       OpCase("PlumbCumSum", "axis_outside", "1 0 0").In({2}).Refused("axis 1 is outside"),
   };
   // clang-format on

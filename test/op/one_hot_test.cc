@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "util/op_case.h"
 
 namespace plumb {
@@ -13,6 +15,7 @@ std::vector<OpCase> one_hot_cases() {
       OpCase("OneHot", "parameters", "-1 4 0 1").In({2}, {3, 0}, DType::kI32).Out({0, 0, 0, 1, 1, 0, 0, 0}, 0),
       OpCase("PlumbOneHot", "depth_unknown", "-1").In({2}, Regime::kZeros, i64).In({1}, Regime::kZeros, i64).In({2}).Refused("the depth is not known"),
       OpCase("PlumbOneHot", "three_values", "-1").In({2}, Regime::kZeros, i64).Const({1}, {2}, i64).In({3}).Refused("the values must be off and on"),
+      OpCase("PlumbOneHot", "depth_nan", "-1").In({2}, Regime::kZeros, i64).Const({1}, {NAN}).In({2}).Refused("depth 0 is not positive"),
       OpCase("OneHot", "no_depth", "-1").In({2}, Regime::kZeros, i64).Refused("depth -1 is not positive"),
   };
   // clang-format on
