@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "device/opencl/device.h"
 #include "plumb/check.h"
@@ -185,6 +186,35 @@ TEST(OpenclNetwork, HooksCostNoSubmission) {
   EXPECT_EQ(submissions(alone.get()), 1);
   alone->AddObserver(&everybody);
   EXPECT_EQ(submissions(alone.get()), 1 + 2 * static_cast<int>(alone->steps().size()));
+}
+
+// Several networks may run at once, on a device of their own or on a shared one.
+TEST(OpenclNetwork, TwoNetworksRunAtOnce) {
+  PLUMB_NEEDS_OPENCL();
+  const Builder builder = ResidualBlock(1);
+  const Tensor want = RunTwice(Prepare(builder, "OPENCL", {}).get());
+  for (const bool shared : {false, true}) {
+    const std::shared_ptr<Device> device = OpenDevice("OPENCL").value();
+    std::vector<std::thread> threads;
+    std::vector<Tensor> got(2);
+    for (Tensor& output : got) {
+      threads.emplace_back([&] {
+        std::unique_ptr<Network> network;
+        if (shared) {
+          network = Network::Create(builder.graph, device, {}).value();
+          EXPECT_TRUE(network->SetInput("x", Random(builder.graph->inputs[0].shape, 7, 1)).ok());
+        } else {
+          network = Prepare(builder, "OPENCL", {});
+        }
+        for (int i = 0; i < 10; ++i) output = RunTwice(network.get());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Tensor& output : got) {
+      ASSERT_EQ(output.bytes(), want.bytes());
+      EXPECT_EQ(std::memcmp(output.raw(), want.raw(), want.bytes()), 0) << (shared ? "shared device" : "own devices");
+    }
+  }
 }
 
 TEST(OpenclNetwork, TooLargeABufferIsSaid) {
