@@ -53,16 +53,6 @@ std::map<std::string, std::string> Restricted(const std::map<std::string, std::s
   return restricted;
 }
 
-bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
-  for (const Layer& layer : graph.layers) {
-    for (const std::string& output : layer.outputs) {
-      if (blobs.Has(output) && std::find(graph.outputs.begin(), graph.outputs.end(), output) == graph.outputs.end())
-        return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 void ForeignOptions::AddTo(CommandLine* c) {
@@ -233,82 +223,6 @@ Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* g
       inputs.lines.push_back(input.name + ": not known; give the subject's with -i " + input.name + "=FILE");
   }
   return inputs;
-}
-
-Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
-  return Check(graph, *subject_, "subject", "--subject " + options_.subject, inputs, std::move(check));
-}
-
-Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const {
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {}));
-  report.is_golden = true;
-  return report;
-}
-
-void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
-  std::map<int, Verdict> verdicts;  // by layer
-  for (const LayerReport& layer : golden.layers) {
-    for (const MemberInfo& member : layer.step.members) {
-      const auto it = verdicts.emplace(member.index, layer.verdict).first;
-      it->second = std::max(it->second, layer.verdict);
-    }
-  }
-  for (LayerReport& layer : run->layers) {
-    Verdict worst = Verdict::kAligned;
-    bool tested = false;
-    for (const MemberInfo& member : layer.step.members) {
-      const auto it = verdicts.find(member.index);
-      if (it == verdicts.end() || it->second == Verdict::kNotTested) continue;
-      tested = true;
-      worst = std::max(worst, it->second);
-    }
-    for (OutputReport& output : layer.outputs) output.golden.conversion = tested ? worst : Verdict::kNotTested;
-  }
-}
-
-Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device,
-                                 const std::string& reproduce, const NetworkInputs& inputs, CheckOptions check) const {
-  SubjectOptions options;
-  options.device = device;
-  options.description = blobs.set().path();
-  options.check = std::move(check);
-  for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
-  const bool declared = !options_.arithmetic.empty();
-  std::string how = declared ? "declared" : "found: nothing speaks against it";
-  options.check.arithmetic = arithmetic_;
-  if (!declared && blobs.all_f16()) {
-    options.check.arithmetic = SubjectArithmetic::kFp16;
-    how = "found: every value is an f16";
-  } else if (!declared && blobs.all_bf16()) {
-    options.check.arithmetic = SubjectArithmetic::kBf16;
-    how = "found: every value is a bf16";
-  }
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs.values, options));
-  if (!declared && options.check.arithmetic == SubjectArithmetic::kFp32) {
-    const WinogradEvidence before = FindWinograd(graph, report);
-    if (before.suggests()) {
-      options.check.arithmetic = SubjectArithmetic::kWinograd;
-      PLUMB_ASSIGN_OR_RETURN(RunReport again, CheckSubjectBlobs(graph, blobs, inputs.values, options));
-      if (2 * FindWinograd(graph, again).beyond < before.beyond) {
-        report = std::move(again);
-        how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) +
-              " 3x3 convolutions are beyond fp32";
-      } else {
-        options.check.arithmetic = SubjectArithmetic::kFp32;
-      }
-    }
-  }
-  report.reproduce = reproduce;
-  report.judged_as = std::string(blobs.layout()) + ", " + ArithmeticName(options.check.arithmetic);
-  report.notes = blobs.notes();
-  report.notes.push_back(std::string("arithmetic ") + ArithmeticName(options.check.arithmetic) + " (" + how + ")");
-  if (OnlyBorders(graph, blobs)) {
-    report.notes.push_back(
-        "it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, "
-        "dump the "
-        "layers' outputs too (doc/subjects.md), half of them first when they are many");
-  }
-  return report;
 }
 
 }  // namespace plumb

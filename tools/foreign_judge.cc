@@ -1,0 +1,111 @@
+// Foreign's judgements: a subject, a golden, and what the golden says of a device's layers.
+#include <algorithm>
+
+#include "check/arithmetic.h"
+#include "foreign.h"
+
+namespace plumb {
+namespace {
+
+bool OnlyBorders(const Graph& graph, const PairedBlobs& blobs) {
+  for (const Layer& layer : graph.layers) {
+    for (const std::string& output : layer.outputs) {
+      if (blobs.Has(output) && std::find(graph.outputs.begin(), graph.outputs.end(), output) == graph.outputs.end())
+        return false;
+    }
+  }
+  return true;
+}
+
+// A run and how its arithmetic came to be known.
+struct Judged {
+  RunReport report;
+  SubjectArithmetic arithmetic;
+  std::string how;
+};
+
+Result<Judged> JudgeAs(SubjectArithmetic arithmetic, std::string how, const Graph& graph, const PairedBlobs& blobs,
+                       const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  options.check.arithmetic = arithmetic;
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs, options));
+  return Judged{std::move(report), arithmetic, std::move(how)};
+}
+
+// By the values when all are f16 or bf16; by most 3x3 convolutions when they are beyond fp32 but not beyond Winograd.
+Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
+                            const SubjectOptions& options) {
+  if (blobs.all_f16()) {
+    return JudgeAs(SubjectArithmetic::kFp16, "found: every value is an f16", graph, blobs, inputs, options);
+  }
+  if (blobs.all_bf16()) {
+    return JudgeAs(SubjectArithmetic::kBf16, "found: every value is a bf16", graph, blobs, inputs, options);
+  }
+  PLUMB_ASSIGN_OR_RETURN(Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph,
+                                               blobs, inputs, options));
+  const WinogradEvidence before = FindWinograd(graph, plain.report);
+  if (!before.suggests()) return plain;
+  const std::string how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) +
+                          " 3x3 convolutions are beyond fp32";
+  PLUMB_ASSIGN_OR_RETURN(Judged again, JudgeAs(SubjectArithmetic::kWinograd, how, graph, blobs, inputs, options));
+  const bool better = 2 * FindWinograd(graph, again.report).beyond < before.beyond;
+  return better ? std::move(again) : std::move(plain);
+}
+
+}  // namespace
+
+Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
+  return Check(graph, *subject_, "subject", "--subject " + options_.subject, inputs, std::move(check));
+}
+
+Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const {
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {}));
+  report.is_golden = true;
+  return report;
+}
+
+void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
+  std::map<int, Verdict> verdicts;  // by layer
+  for (const LayerReport& layer : golden.layers) {
+    for (const MemberInfo& member : layer.step.members) {
+      const auto it = verdicts.emplace(member.index, layer.verdict).first;
+      it->second = std::max(it->second, layer.verdict);
+    }
+  }
+  for (LayerReport& layer : run->layers) {
+    Verdict worst = Verdict::kAligned;
+    bool tested = false;
+    for (const MemberInfo& member : layer.step.members) {
+      const auto it = verdicts.find(member.index);
+      if (it == verdicts.end() || it->second == Verdict::kNotTested) continue;
+      tested = true;
+      worst = std::max(worst, it->second);
+    }
+    for (OutputReport& output : layer.outputs) output.golden.conversion = tested ? worst : Verdict::kNotTested;
+  }
+}
+
+Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device,
+                                 const std::string& reproduce, const NetworkInputs& inputs, CheckOptions check) const {
+  SubjectOptions options;
+  options.device = device;
+  options.description = blobs.set().path();
+  options.check = std::move(check);
+  for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
+  PLUMB_ASSIGN_OR_RETURN(Judged judged, options_.arithmetic.empty()
+                                            ? FindAndJudge(graph, blobs, inputs.values, options)
+                                            : JudgeAs(arithmetic_, "declared", graph, blobs, inputs.values, options));
+  RunReport& report = judged.report;
+  const char* arithmetic = ArithmeticName(judged.arithmetic);
+  report.reproduce = reproduce;
+  report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;
+  report.notes = blobs.notes();
+  report.notes.push_back(std::string("arithmetic ") + arithmetic + " (" + judged.how + ")");
+  if (OnlyBorders(graph, blobs)) {
+    report.notes.push_back(
+        "it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, "
+        "dump the layers' outputs too (doc/subjects.md), half of them first when they are many");
+  }
+  return std::move(report);
+}
+
+}  // namespace plumb
