@@ -5,6 +5,7 @@
 
 #include "format/onnx/node_context.h"
 #include "format/onnx/window_attributes.h"
+#include "op/pool_nd.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
 #include "op/strided_slice.h"
@@ -41,6 +42,12 @@ std::shared_ptr<OpParam> Counted(const WindowAttributes& w, bool ceil_mode, bool
   return p;
 }
 
+WindowParam InDims(const WindowAttributes& w, bool ceil_mode) {
+  WindowParam p{w.kernel, w.stride, w.begin, w.dilation, ceil_mode};
+  p.pads.insert(p.pads.end(), w.end.begin(), w.end.end());
+  return p;
+}
+
 bool Padded(const WindowAttributes& w) {
   for (size_t i = 0; i < w.begin.size(); ++i) {
     if (w.begin[i] != 0 || w.end[i] != 0) return true;
@@ -48,9 +55,10 @@ bool Padded(const WindowAttributes& w) {
   return false;
 }
 
+constexpr int64_t kMaxTaps = 512;  // slices that a pool may become
+
 // What TNN's pools cannot say (dilations, three spatial dims) as one slice of the padded input per tap, combined by `kind`.
 Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, bool ceil_mode, OpKind kind, float fill) {
-  constexpr int64_t kMaxTaps = 512;
   const Shape in = c.ShapeOf(x);
   const size_t rank = w.kernel.size();
   WindowAttributes padded = w;
@@ -127,12 +135,38 @@ Status Global(NodeContext& c, int type, OpKind reduce) {
   return c.EmitOutput(reduce, p, {c.In(0)});
 }
 
+int64_t Taps(const WindowAttributes& w) {
+  int64_t taps = 1;
+  for (const int k : w.kernel) taps = std::min<int64_t>(taps * k, kMaxTaps + 1);
+  return taps;
+}
+
+// The maximum and where it is.
+Status WithIndices(NodeContext& c, bool ceil_mode) {
+  const Shape& x = c.ShapeOf(0);
+  if (x.rank() < 3) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and above are supported");
+  PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
+  auto p = std::make_shared<MaxPoolParam>();
+  p->window = InDims(w, ceil_mode);
+  p->column_major = c.Int("storage_order", 0) != 0;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y, c.EmitMany({OpKind::kPlumbMaxPool, p, {c.In(0)}, {}, 2}));
+  c.Set(0, y[0]);
+  c.Set(1, y[1], kTypeInt64);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status MapMaxPool(NodeContext& c) {
-  if (c.Wants(1)) return Status::NotSupported("the indices (output 1) are not computed");
   const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
+  if (c.Wants(1)) return WithIndices(c, ceil_mode);
   return Run(c, [&](Value in, WindowAttributes w) -> Result<Value> {
+    if ((w.dilated() || w.kernel.size() == 3) && Taps(w) > kMaxTaps) {
+      auto p = std::make_shared<MaxPoolParam>();
+      p->window = InDims(w, ceil_mode);
+      PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y, c.EmitMany({OpKind::kPlumbMaxPool, p, {in}, {}, 2}));
+      return y[0];
+    }
     if (w.dilated() || w.kernel.size() == 3) return ByTaps(c, in, w, ceil_mode, OpKind::kMaximum, -INFINITY);
     if (!w.symmetric()) {
       PLUMB_ASSIGN_OR_RETURN(in, PadSpatial(c, in, w, -INFINITY));
@@ -151,7 +185,12 @@ Status MapAveragePool(NodeContext& c) {
       PLUMB_ASSIGN_OR_RETURN(const Value sum, ByTaps(c, in, w, false, OpKind::kAdd, 0));
       return c.Binary(OpKind::kDiv, sum, c.ConstFloat(static_cast<float>(w.kernel[0] * w.kernel[1] * w.kernel[2])));
     }
-    if (w.dilated() || w.kernel.size() == 3) return Status::NotSupported("dilations, or three spatial dims with padding that is not counted");
+    if (w.dilated() || w.kernel.size() == 3) {
+      auto p = std::make_shared<PoolNDParam>();
+      p->window = InDims(w, ceil_mode);
+      p->count_include_pad = include_pad;
+      return c.Emit(OpKind::kPlumbPoolND, p, {in});
+    }
     if (include_pad && Padded(w)) c.Warn("AL06", "counts its padding (count_include_pad)");
     if (w.symmetric() && (!include_pad || (!Padded(w) && !ceil_mode))) return c.Emit(OpKind::kPooling, Plain(w, kPoolAverage, ceil_mode), {in});
     return c.Emit(OpKind::kPlumbAveragePool, Counted(w, ceil_mode, include_pad), {in});

@@ -36,6 +36,12 @@ PLUMB_ONNX_UNARY(Atan, Atan)
 PLUMB_ONNX_UNARY(Erf, Erf)
 PLUMB_ONNX_UNARY(Softplus, Softplus)
 PLUMB_ONNX_UNARY(Softsign, Softsign)
+PLUMB_ONNX_UNARY(Round, PlumbRound)
+PLUMB_ONNX_UNARY(Sinh, PlumbSinh)
+PLUMB_ONNX_UNARY(Cosh, PlumbCosh)
+PLUMB_ONNX_UNARY(Asinh, PlumbAsinh)
+PLUMB_ONNX_UNARY(Acosh, PlumbAcosh)
+PLUMB_ONNX_UNARY(Atanh, PlumbAtanh)
 #undef PLUMB_ONNX_UNARY
 
 }  // namespace plumb::onnx
