@@ -246,6 +246,7 @@ Status ReadBody(const Json& json, Manifest* m) {
   m->network = json.at("network").get<int>();
   m->forward = json.at("forward").get<int>();
   m->unfuse = json.at("options").at("unfuse").get<bool>();
+  for (const Json& name : json.at("io_files")) m->io_files.push_back(ReadName(name));
   for (const Json& entry : json.at("files")) {
     DumpedBlob blob;
     PLUMB_RETURN_IF_ERROR(ReadFile(entry, &blob));

@@ -187,6 +187,16 @@ TEST_F(Subject, RunsAtTheSubjectsSize) {
       << run.out;
 }
 
+TEST_F(Subject, SavedInputsAreFoundInTheDump) {
+  const std::string dump = folder_ + "/io";
+  const auto made = RunTool("model_run", "-m " + kFaults + " -d NAIVE",
+                            "DUMP_OUTPUT_BLOB=1 SAVE_IO_TENSORS=1 DUMP_BLOB_DIR=" + dump);
+  ASSERT_EQ(made.exit_code, 0) << made.out;
+  const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + dump);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "23 aligned, 0 grey, 0 wrong, 0 not tested")) << run.out;
+}
+
 TEST_F(Subject, NamesCanBeMapped) {
   Blobs renamed;
   std::string csv = "# model,subject\n";
