@@ -61,6 +61,7 @@ class Chain {
       return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
     }
     bound.arithmetic = *arithmetic;
+    if (level > 0) bound.later_bias = LaterBias(m);
     for (const std::string& blob : layer.outputs) {
       if (dying.empty()) {
         PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
@@ -74,6 +75,56 @@ class Chain {
     bound.input_tau.assign(input_tau.size(), nullptr);
     PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, bound));
     return AddTried(op, args, input_tau, bound.tau);
+  }
+
+  // What the constant scales and shifts right behind member m add to each channel of its result y, in units of y: with
+  // a y + b after the last of them, b / a. Probed with y = 0 and y = 1. Empty: there are none, or not per channel.
+  std::vector<float> LaterBias(int m) const {
+    const BlobInfo& made = blobs_.at(group_.members[static_cast<size_t>(m)]->outputs[0]);
+    if (made.shape.rank() < 2 || group_.members[static_cast<size_t>(m)]->outputs.size() != 1) return {};
+    std::vector<int64_t> dims(static_cast<size_t>(made.shape.rank()), 1);
+    dims[1] = made.shape[1];
+    auto zero = Tensor::Zeros(DType::kF64, Shape(dims)), one = Tensor::Zeros(DType::kF64, Shape(dims));
+    if (!zero.ok() || !one.ok()) return {};
+    std::fill_n(one->data<double>(), dims[1], 1.0);
+    bool any = false;
+    for (size_t next = static_cast<size_t>(m) + 1; next < group_.members.size(); ++next) {
+      if (!Probe(*group_.members[next], &*zero) || !Probe(*group_.members[next], &*one)) break;
+      any = true;
+    }
+    std::vector<float> bias(any ? static_cast<size_t>(dims[1]) : 0);
+    for (size_t c = 0; c < bias.size(); ++c) {
+      const double shift = zero->data<double>()[c], scale = one->data<double>()[c] - shift;
+      bias[c] = scale != 0 && std::isfinite(shift / scale) ? static_cast<float>(shift / scale) : 0;
+    }
+    return bias;
+  }
+
+  // Replaces the value by what a scale or shift by constants makes of it; false for any other layer.
+  bool Probe(const Layer& layer, Tensor* value) const {
+    switch (layer.kind) {
+      case OpKind::kAdd: case OpKind::kSub: case OpKind::kMul: case OpKind::kDiv: break;
+      case OpKind::kScale: case OpKind::kBatchNormCxx: case OpKind::kBiasAdd: break;
+      default: return false;
+    }
+    NaiveArgs args{layer, {}, {}};
+    std::vector<Tensor> constants(layer.inputs.size());
+    int variable = 0;
+    for (size_t i = 0; i < layer.inputs.size(); ++i) {
+      const Tensor& constant = blobs_.at(layer.inputs[i]).value;
+      variable += constant.empty();
+      auto wide = constant.empty() ? Result<Tensor>(*value) : constant.ConvertedTo(DType::kF64);
+      if (!wide.ok()) return false;
+      constants[i] = *wide;
+      if (constants[i].NumElements() > value->NumElements()) return false;
+      args.inputs.push_back(&constants[i]);
+    }
+    auto result = Tensor::Create(DType::kF64, value->shape());
+    if (variable != 1 || !result.ok()) return false;
+    args.outputs.push_back(&*result);
+    if (!GetNaiveOp(layer.kind).run(args).ok()) return false;
+    *value = *result;
+    return true;
   }
 
   // How far the inputs' errors carry, found by trying: inputs moved by tau with random signs, the largest of kTries outputs'

@@ -42,6 +42,9 @@ struct BoundArgs {
   int level = 0;
   // Inside a fused group the inputs are uncertain themselves: their tau (f64 tensors), or null where the input is exact.
   std::vector<const Tensor*> input_tau;
+  // What later members of the group add to each channel by constants, in units of this operator's result, or empty: a
+  // device may begin its sums with it. Counts from level 1 on, in sums of products.
+  std::vector<float> later_bias;
   std::vector<Tensor*> tau;  // f64, shaped like the outputs, allocated by the caller; for integer outputs: 0
 };
 

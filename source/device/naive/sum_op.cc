@@ -1,5 +1,6 @@
 #include "device/naive/sum_op.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/naive/elementwise.h"
@@ -39,6 +40,31 @@ ActivateRow ActivationRow(int activation) {
   }
 }
 
+namespace {
+
+// The taus of the same sums with the later bias added to their own, where they are larger.
+Status WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::vector<SumImage> images,
+                        const BoundArgs& bound) {
+  std::vector<float> bias = bound.later_bias;
+  for (size_t o = 0; operands.bias != nullptr && o < bias.size(); ++o) bias[o] += operands.bias[o];
+  operands.bias = bias.data();
+  const auto size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
+  std::vector<double> values(size * images.size()), taus(size * images.size());
+  std::vector<double*> own;
+  for (size_t i = 0; i < images.size(); ++i) {
+    own.push_back(images[i].tau);
+    images[i].output = values.data() + i * size;
+    images[i].tau = taus.data() + i * size;
+  }
+  SumOfProducts(geometry, operands, images, SumBoundOf(&bound));
+  for (size_t i = 0; i < images.size(); ++i) {
+    for (size_t k = 0; k < size; ++k) own[i][k] = std::max(own[i][k], taus[i * size + k]);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const NaiveArgs& args,
                 const BoundArgs* bound) {
   const Tensor& input = *args.inputs[0];
@@ -60,7 +86,9 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
     images.push_back(image);
   }
   SumOfProducts(geometry, operands, images, SumBoundOf(bound));
-  return Status::Ok();
+  const bool widen = bound != nullptr && bound->level >= 1 && operands.activate == nullptr &&
+                     static_cast<int64_t>(bound->later_bias.size()) == geometry.out_channels;
+  return widen ? WidenByLaterBias(geometry, operands, std::move(images), *bound) : Status::Ok();
 }
 
 }  // namespace plumb::naive
