@@ -1,10 +1,12 @@
 // Resize, Upsample -> TNN's Upsample, where it is the same to the last tap: nearest with floor of the asymmetric position (and
 // every whole factor under half_pixel, where both ways of rounding agree), linear and cubic (A = -0.75) at half pixels or aligned
-// corners, the step being in / out. Everything else goes axis by axis (resize_axis.h).
+// corners, the step being in / out. Regions of interest, antialiasing, kept aspect ratios, half_pixel_symmetric and aligned corners
+// of a length that is no whole number are PlumbResize; everything else goes axis by axis (resize_axis.h).
 #include <cmath>
 
 #include "format/onnx/node_context.h"
 #include "format/onnx/resize_axis.h"
+#include "op/resize.h"
 #include "op/upsample.h"
 
 namespace plumb::onnx {
@@ -105,6 +107,29 @@ std::vector<double> Doubles(const Tensor& tensor) {
   return values;
 }
 
+// The node as it stands: what neither Upsample nor the axes one by one can say.
+Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes, const std::string& coordinates) {
+  auto p = std::make_shared<ResizeParam>();
+  p->mode = c.Text("mode", "nearest");
+  p->coordinates = coordinates;
+  p->nearest_mode = c.Text("nearest_mode", "round_prefer_floor");
+  p->cubic_coeff_a = c.Float("cubic_coeff_a", -0.75f);
+  p->exclude_outside = c.Int("exclude_outside", 0) != 0;
+  p->extrapolation_value = c.Float("extrapolation_value", 0);
+  p->antialias = c.Int("antialias", 0) != 0;
+  p->keep_aspect_ratio_policy = c.Text("keep_aspect_ratio_policy", "stretch");
+  PLUMB_ASSIGN_OR_RETURN(p->axes, Narrow(c.IntList("axes")));
+  PLUMB_ASSIGN_OR_RETURN(p->sizes, Narrow(sizes));
+  p->scales = FormatFloats({scales.begin(), scales.end()});
+  if (coordinates == "tf_crop_and_resize") {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor roi, c.Constant(1, "the region of interest"));
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < roi.NumElements(); ++i) numbers.push_back(static_cast<float>(roi.ValueAt(i)));
+    p->roi = FormatFloats(numbers);
+  }
+  return c.EmitOutput(OpKind::kPlumbResize, p, {c.In(0)});
+}
+
 }  // namespace
 
 Status MapResize(NodeContext& c) {
@@ -119,12 +144,15 @@ Status MapResize(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(const Tensor given, c.Constant(scales_at, "the scales"));
     scales = Doubles(given);
   }
-  if (c.Text("keep_aspect_ratio_policy", "stretch") != "stretch") return Status::NotSupported("keep_aspect_ratio_policy " + c.Text("keep_aspect_ratio_policy", ""));
+  const std::string coordinates = c.Text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
+  const bool stretches = c.Text("keep_aspect_ratio_policy", "stretch") == "stretch";
+  if (!stretches || coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric") return EmitWhole(c, scales, sizes, coordinates);
   PLUMB_ASSIGN_OR_RETURN(const Wanted wanted, WantedSize(c, scales, sizes));
   bool shrinks = false;
   for (int i = 0; i < c.Rank(0); ++i) shrinks = shrinks || wanted.out[static_cast<size_t>(i)] < c.ShapeOf(0)[i];
-  if (c.Int("antialias", 0) != 0 && shrinks) return Status::NotSupported("antialias");
-  const std::string coordinates = c.Text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
+  // Aligned corners count in the length scale * in, also where it is no whole number.
+  const bool fractional = coordinates == "align_corners" && !wanted.whole;
+  if (fractional || (c.Int("antialias", 0) != 0 && shrinks)) return EmitWhole(c, scales, sizes, coordinates);
   if (old) c.Warn("AL02", "Resize of opset " + std::to_string(c.opset()) + " does not say where its pixels lie; export with opset 11 or newer");
   else if (Shape(wanted.out) != c.ShapeOf(0)) c.Warn("AL01", "resizes with mode " + c.Text("mode", "nearest") + ", coordinates " + coordinates + ", rounding " + c.Text("nearest_mode", "round_prefer_floor"));
   ResizeRule rule;
@@ -133,11 +161,6 @@ Status MapResize(NodeContext& c) {
   rule.rounding = c.Text("nearest_mode", old ? "floor" : "round_prefer_floor");
   rule.cubic_a = static_cast<double>(c.Float("cubic_coeff_a", -0.75f));
   rule.exclude_outside = c.Int("exclude_outside", 0) != 0;
-  if (coordinates == "tf_crop_and_resize") {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor roi, c.Constant(1, "the region of interest"));
-    rule.roi = Doubles(roi);
-    if (rule.roi.size() != 2 * wanted.out.size()) return Status::CorruptModel("the region of interest has " + std::to_string(rule.roi.size()) + " values");
-  }
   return Emit(c, wanted, rule);
 }
 

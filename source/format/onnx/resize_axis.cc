@@ -11,10 +11,9 @@ namespace {
 struct Axis {
   int64_t in, out;
   double scale;
-  double start = 0, end = 1;  // of the region of interest
 };
 
-// Where output position o lies in the input; NotSupported for positions outside a region of interest's input.
+// Where output position o lies in the input.
 Result<double> PositionOf(const ResizeRule& rule, const Axis& axis, int64_t o) {
   const auto position = static_cast<double>(o), last = static_cast<double>(axis.in - 1);
   const std::string& how = rule.coordinates;
@@ -23,12 +22,6 @@ Result<double> PositionOf(const ResizeRule& rule, const Axis& axis, int64_t o) {
   if (how == "asymmetric") return position / axis.scale;
   if (how == "tf_half_pixel_for_nn") return (position + 0.5) / axis.scale;
   if (how == "align_corners") return axis.out > 1 ? position * last / static_cast<double>(axis.out - 1) : 0.0;
-  if (how == "tf_crop_and_resize") {
-    const double span = (axis.end - axis.start) * last;
-    const double x = axis.out > 1 ? axis.start * last + position * span / static_cast<double>(axis.out - 1) : (axis.start + axis.end) * last / 2;
-    if (x >= 0 && x <= last) return x;
-    return Status::NotSupported("a region of interest that reaches outside the input");
-  }
   return Status::NotSupported("coordinates " + how);
 }
 
@@ -112,12 +105,8 @@ Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int
   for (int d = 0; d < in.rank(); ++d) {
     const auto i = static_cast<size_t>(d);
     Axis axis{in[d], out[i], scale[i]};
-    if (rule.roi.empty() ? axis.in == axis.out && axis.scale == 1 : rule.roi[i] == 0 && rule.roi[i + out.size()] == 1 && axis.in == axis.out) continue;
+    if (axis.in == axis.out && axis.scale == 1) continue;
     if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0)) return Status::CorruptModel("cannot resize a dim of " + std::to_string(axis.in) + " to " + std::to_string(axis.out));
-    if (!rule.roi.empty()) {
-      axis.start = rule.roi[i];
-      axis.end = rule.roi[i + out.size()];
-    }
     PLUMB_ASSIGN_OR_RETURN(y, rule.mode == "nearest" ? NearestAxis(c, y, d, axis, rule) : WeightedAxis(c, y, d, axis, rule));
   }
   return y;

@@ -17,7 +17,6 @@ struct ResizeRule {
   std::string rounding = "round_prefer_floor";
   double cubic_a = -0.75;
   bool exclude_outside = false;
-  std::vector<double> roi;  // tf_crop_and_resize: all starts, then all ends
 };
 
 // x resized to `out`, one dim and one scale (as given: it need not be out / in) per axis.
