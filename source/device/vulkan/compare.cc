@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kMaxRank = 8;
 
 // In the order of the shader's cases.
-const OpKind kOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot};
+const OpKind kOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
+                        OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
 
 Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   if (spec.layer().kind != OpKind::kNot) return ResolveCompare(spec.layer(), spec.inputs);

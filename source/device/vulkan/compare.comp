@@ -1,5 +1,6 @@
 #version 450
-// y = a op b as bool, with broadcasting; kOp: 0 Equal, 1 Greater, 2 Less, 3 And, 4 Not (b is not read). -DTYPE_...
+// y = a op b as bool, with broadcasting; kOp: 0 Equal, 1 Greater, 2 Less, 3 And, 4 Not (b is not read), 5 GreaterOrEqual, 6
+// LessOrEqual, 7 Or, 8 Xor. -DTYPE_...
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "types.glslh"
@@ -20,7 +21,11 @@ bool Apply(T p, T q) {
     case 1: return p > q;
     case 2: return p < q;
     case 3: return p != T(0) && q != T(0);
-    default: return p == T(0);
+    case 4: return p == T(0);
+    case 5: return p >= q;
+    case 6: return p <= q;
+    case 7: return p != T(0) || q != T(0);
+    default: return (p != T(0)) != (q != T(0));
   }
 }
 

@@ -14,7 +14,9 @@ const char* const kOps[] = {"ReLU",       "ReLU6",      "Sigmoid", "LogSigmoid",
                             "Erf",        "Softplus",   "Softsign", "Exp",       "Log",   "Sqrt", "Rsqrt",
                             "Reciprocal", "Abs",        "Neg",     "Floor",      "Ceil",  "Sign", "Sin",
                             "Cos",        "Tan",        "Asin",    "Acos",       "Atan",  "LeakyRelu", "Elu",
-                            "Selu",       "HardSigmoid", "HardSwish", "Clip",    "Power"};
+                            "Selu",       "HardSigmoid", "HardSwish", "Clip",    "Power", "PlumbSinh", "PlumbCosh",
+                            "PlumbAsinh", "PlumbAcosh", "PlumbAtanh", "PlumbMish", "PlumbRound", "PlumbCelu",
+                            "PlumbThresholdedRelu", "PlumbShrink"};
 const char* const kWholeOps[] = {"ReLU", "Abs", "Neg", "Sign", "Clip"};
 
 template <size_t count>
@@ -28,6 +30,9 @@ int IndexOf(const char* const (&names)[count], const std::string& type) {
 // alpha, beta, gamma of the shader.
 void PushParams(const Layer& layer, Words* push) {
   if (layer.type == "LeakyRelu") push->Float(ParamOf<LeakyReluParam>(layer).slope);
+  if (layer.type == "PlumbCelu") push->Float(ParamOf<CeluParam>(layer).alpha);
+  if (layer.type == "PlumbThresholdedRelu") push->Float(ParamOf<ThresholdedReluParam>(layer).alpha);
+  if (layer.type == "PlumbShrink") push->Float(ParamOf<ShrinkParam>(layer).lambda).Float(ParamOf<ShrinkParam>(layer).bias);
   if (layer.type == "Elu") push->Float(ParamOf<EluParam>(layer).alpha);
   if (layer.type == "Selu") push->Float(ParamOf<SeluParam>(layer).alpha).Float(0).Float(ParamOf<SeluParam>(layer).gamma);
   if (layer.type == "Clip") push->Float(ParamOf<ClipParam>(layer).min).Float(ParamOf<ClipParam>(layer).max);

@@ -68,7 +68,20 @@ float Apply(float v) {
     case 29: return HardSigmoid(v);
     case 30: return v * HardSigmoid(v);
     case 31: return Clamp(v, alpha, beta);
-    default: return Power(v);
+    case 32: return Power(v);
+    case 33: return Sinh(v);
+    case 34: return Cosh(v);
+    case 35: return Asinh(v);
+    case 36: return Acosh(v);
+    case 37: return Atanh(v);
+    case 38: return v * Tanh(Softplus(v));
+    case 39: return roundEven(v);
+    case 40: {
+      const float low = alpha * Expm1(v / alpha);
+      return (v < 0.0 ? 0.0 : v) + (low > 0.0 ? 0.0 : low);
+    }
+    case 41: return v > alpha || IsNaN(v) ? v : 0.0;
+    default: return v < -alpha ? v + beta : (v > alpha ? v - beta : (IsNaN(v) ? v : 0.0));
   }
 }
 
