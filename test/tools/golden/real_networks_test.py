@@ -37,8 +37,8 @@ NETWORKS = {
     "wake_jarvis": (WAKE, "hey_jarvis_v0.1.onnx", [], "depends on values"),
     "vad_sequence": (SILERO, "silero_vad_16k_sequence.onnx", ["input=4,576"], ""),
     "vad": (SILERO, "silero_vad.onnx", ["input=1,576", "state=2,1,128"], "depends on values"),
-    "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], "QuantizeLinear"),
-    "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20", "input_lengths=1"], "TopK"),
+    "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], ""),
+    "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20", "input_lengths=1"], "must be known when the model is loaded"),
     "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], ""),
     "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], "DynamicQuantizeLSTM"),
 }
