@@ -48,6 +48,11 @@ std::vector<OpCase> convolution_cases() {
       OpCase("Convolution", "depthwise_k3s2_same", "6 1 6 3 3 2 2 0 0 1 0 1 1 2")
           .In({2, 6, 9, 10})
           .OutShape({2, 6, 5, 5}),
+      OpCase("Convolution", "depthwise_k5", "11 1 11 5 5 1 1 2 2 1 -1 1 1 0").In({2, 11, 9, 7}).OutShape({2, 11, 9, 7}),
+      OpCase("Convolution", "depthwise_k3_dilation3x2", "9 1 9 3 3 2 1 3 2 0 -1 3 2 0").In({1, 9, 13, 8}).OutShape({1, 9, 7, 8}),
+      OpCase("Convolution", "depthwise_stride3_above_kernel", "8 1 8 2 2 3 3 0 0 1 -1 1 1 1")
+          .In({1, 8, 17, 8})
+          .OutShape({1, 8, 6, 3}),
       OpCase("Convolution", "depthwise_multiplier2", "3 1 6 3 3 1 1 1 1 1 -1 1 1 0")
           .In({1, 3, 7, 6})
           .OutShape({1, 6, 7, 6}),

@@ -41,6 +41,7 @@ std::vector<OpCase> pooling_cases() {
       OpCase("Pooling", "average_constant", "1 0 0 1 1 0 0").In({1, 3, 40, 40}, Regime::kConstant),
       OpCase("Pooling", "average_wide", "1 5 5 2 2 2 2 -1 -1 -1 0 0 0 0").In({1, 3, 12, 13}, Regime::kWide),
       OpCase("Pooling", "max_specials", "0 2 2 1 1 0 0 -1 -1 -1 0 0 0 0").In({1, 3, 6, 7}, Regime::kSpecials),
+      OpCase("Pooling", "max_specials_tall", "0 3 2 2 1 1 0 -1 -1 -1 1 0 0 0").In({1, 3, 12, 7}, Regime::kSpecials),
       OpCase("Pooling", "subnormal", "1 3 3 1 1 1 1 -1 -1 -1 0 0 0 0").In({1, 1, 5, 5}, Regime::kSubnormal),
       OpCase("Pooling", "bad_type", "2 2 2 2 2 0 0").In({1, 1, 4, 4}).Refused("pool_type 2"),
       OpCase("Pooling", "does_not_fit", "0 5 5 1 1 0 0 -1 -1 -1 0 0 0 0").In({1, 1, 4, 4}).Refused("does not fit"),

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kTile = 7;       // TILE of convolution_cpu.cl
 constexpr int64_t kGpuPixels = 4;  // PIXELS of convolution_gpu.cl
+constexpr int64_t kGpuRows = 4;    // ROWS of convolution_gpu.cl
 constexpr int64_t kPair = 2 * kBlock;
 
 bool IsDepthwise(const ConvolutionShape& s) { return s.group > 1 && s.group == s.in_channels && s.group == s.out_channels; }
@@ -79,7 +80,7 @@ class ConvolutionKernel : public ClKernel {
       conv_.in_h = conv_.out_h = 1;
     }
     columns_ = (s.out_channels + unit - 1) / unit;
-    tiles_ = (conv_.out_w + kTile - 1) / kTile;
+    tiles_ = cpu_ ? (conv_.out_w + kTile - 1) / kTile : (conv_.out_h + kGpuRows - 1) / kGpuRows;
     addend_ = group.addend;
     flags_ = (folded.bias.empty() ? 0 : 1) + (addend_ >= 0 ? 2 : 0);
     if (!folded.bias.empty()) {
@@ -98,7 +99,9 @@ class ConvolutionKernel : public ClKernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& addend = inputs[static_cast<size_t>(addend_ < 0 ? 0 : addend_)];
     const int64_t pixels = int64_t{conv_.out_h} * conv_.out_w;
-    const int64_t items = cpu_ ? tiles_ * conv_.out_h : depthwise ? pixels : (pixels + kGpuPixels * 64 - 1) / (kGpuPixels * 64) * 64;
+    const int64_t items = cpu_        ? tiles_ * conv_.out_h
+                          : depthwise ? tiles_ * conv_.out_w
+                                      : (pixels + kGpuPixels * 64 - 1) / (kGpuPixels * 64) * 64;
     PLUMB_RETURN_IF_ERROR(launcher_.Run({items, columns_, conv_.batch}, outputs[0], inputs[0], addend, weight_, bias_,
                                         tiles_, columns_, flags_, conv_, epilogue_));
     return tail_.Run(outputs[0]);

@@ -4,6 +4,7 @@
 #include "common.clh"
 
 #define PIXELS 4
+#define ROWS 4
 
 typedef struct {
   int batch, group, in_channels, out_channels;
@@ -11,6 +12,7 @@ typedef struct {
 } Conv;
 
 #define EACH_PIXEL for (int t = 0; t < PIXELS; ++t)
+#define EACH_ROW for (int t = 0; t < ROWS; ++t)
 
 LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
                             long addend_at, global const float* weight, global const float* bias, int tiles, int columns,
@@ -57,25 +59,45 @@ LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x,
   }
 }
 
-// One filter per channel: an item computes eight channels of one pixel. Weights [block][kernel row][kernel column][8].
+// One filter per channel: an item computes ROWS neighbouring rows of one column of eight channels and loads each pixel once for all
+// of them; neighbouring items compute neighbouring columns. Weights [block][kernel row][kernel column][8]; `tiles` strips of rows.
 LINEAR void depthwise_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
                           long addend_at, global const float* weight, global const float* bias, int tiles, int columns, int flags,
                           Conv c, Epilogue e) {
-  const int p = get_global_id(0), block = get_global_id(1), n = get_global_id(2), pixels = c.out_h * c.out_w;
-  if (p >= pixels || block >= columns || n >= c.batch) return;
-  float8 sum = flags & 1 ? vload8(block, bias) : (float8)(0.0f);
+  const int item = get_global_id(0), block = get_global_id(1), n = get_global_id(2);
+  if (item >= tiles * c.out_w || block >= columns || n >= c.batch) return;
+  const int column = item % c.out_w, row = item / c.out_w * ROWS, count = min(ROWS, c.out_h - row);
+  const int left = column * c.stride_w - c.pad_left, top = row * c.stride_h - c.pad_top;
+  const int last = top + (count - 1) * c.stride_h + (c.kernel_h - 1) * c.dilation_h;
+  const float8 start = flags & 1 ? vload8(block, bias) : (float8)(0.0f);
+  float8 acc[ROWS];
+  EACH_ROW acc[t] = start;
   global const float* w = weight + (long)block * c.kernel_h * c.kernel_w * 8;
   global const stored* plane = x + x_at + (long)(n * columns + block) * c.in_h * c.in_w * 8;
-  for (int i = 0; i < c.kernel_h; ++i) {
-    const int h = p / c.out_w * c.stride_h - c.pad_top + i * c.dilation_h;
-    if (h < 0 || h >= c.in_h) continue;
+  for (int h = max(top, 0); h <= min(last, c.in_h - 1); ++h) {
+    int tap[ROWS], used = 0;  // the first weight of the kernel row that meets input row h, or -1
+    EACH_ROW {
+      const int below = h - top - t * c.stride_h, i = below / c.dilation_h;
+      const int meets = below >= 0 && i < c.kernel_h && i * c.dilation_h == below;
+      tap[t] = meets ? i * c.kernel_w : -1;
+      used |= meets;
+    }
+    if (!used) continue;
     for (int j = 0; j < c.kernel_w; ++j) {
-      const int at = p % c.out_w * c.stride_w - c.pad_left + j * c.dilation_w;
+      const int at = left + j * c.dilation_w;
       if (at < 0 || at >= c.in_w) continue;
-      sum = fma(LOAD8(plane, (h * c.in_w + at) * 8), vload8(i * c.kernel_w + j, w), sum);
+      const float8 v = LOAD8(plane, (h * c.in_w + at) * 8);
+      EACH_ROW {
+        if (tap[t] >= 0) acc[t] = fma(v, vload8(tap[t] + j, w), acc[t]);
+      }
     }
   }
-  const long at = ((long)(n * columns + block) * pixels + p) * 8;
-  if (flags & 2) sum += LOAD8(addend + addend_at, at);
-  STORE8(activate8(sum, e), y + y_at, at);
+  const long first = ((long)(n * columns + block) * c.out_h + row) * c.out_w + column;
+  EACH_ROW {
+    if (t >= count) break;
+    const long at = (first + t * c.out_w) * 8;
+    float8 sum = acc[t];
+    if (flags & 2) sum += LOAD8(addend + addend_at, at);
+    STORE8(activate8(sum, e), y + y_at, at);
+  }
 }

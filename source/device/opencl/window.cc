@@ -1,4 +1,4 @@
-// Pooling and Upsample, in whatever form the blob arrives.
+// Pooling and Upsample, in whatever form the blob arrives. Pooling has kernels for CPU drivers and for GPUs.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +8,8 @@
 
 namespace plumb::opencl {
 namespace {
+
+constexpr int64_t kRows = 4;  // ROWS of window.cl
 
 // Axis and Pool of window.cl.
 struct AxisArg {
@@ -40,8 +42,11 @@ class PoolingKernel : public ClKernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(spec.layer(), spec.inputs[0].shape));
     pool_ = {AxisArg(shape.window.h), AxisArg(shape.window.w), shape.adaptive, shape.average, shape.count_include_pad};
-    wide_ = IsBlocked(outputs[0].layout) && Launcher::CpuShapes(spec.device);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "window.cl", wide_ ? "pooling_x8" : "pooling"));
+    const bool cpu = Launcher::CpuShapes(spec.device);
+    wide_ = IsBlocked(outputs[0].layout) && cpu;
+    const bool overlap = !shape.adaptive && pool_.h.kernel > pool_.h.stride && pool_.h.out > 1;
+    strips_ = !cpu && overlap ? (pool_.h.out + kRows - 1) / kRows : 0;
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "window.cl", wide_ ? "pooling_x8" : strips_ > 0 ? "pooling_rows" : "pooling"));
     return Status::Ok();
   }
 
@@ -49,11 +54,16 @@ class PoolingKernel : public ClKernel {
     const Planes planes = PlanesOf(outputs[0]);
     const int64_t count = planes.elements();
     if (wide_) return launcher_.Run({count / kBlock}, outputs[0], inputs[0], count / kBlock, pool_);
+    if (strips_ > 0) {
+      const int64_t items = planes.planes() * strips_ * pool_.w.out * planes.block;
+      return launcher_.Run({items}, outputs[0], inputs[0], items, planes.block, strips_, pool_);
+    }
     return launcher_.Run({count}, outputs[0], inputs[0], count, planes.block, pool_);
   }
 
  private:
   bool wide_ = false;
+  int64_t strips_ = 0;  // of kRows rows a plane; 0: one item an output
   PoolArg pool_{};
   Launcher launcher_;
 };

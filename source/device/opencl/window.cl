@@ -1,4 +1,4 @@
-// Pooling and resizing: one item per output element (plane, row, column, lane) of a blob with `block` lanes.
+// Pooling and resizing of blobs with `block` lanes: one item per output element (plane, row, column, lane), or as a kernel says.
 #include "common.clh"
 
 typedef struct {
@@ -40,7 +40,47 @@ LINEAR void pooling(global stored* y, long y_at, global const stored* x, long x_
   STORE(p.average ? sum / divisor : largest, y + y_at, i);
 }
 
-// Eight channels an item.
+// The same for windows whose rows overlap, for GPUs: an item computes ROWS neighbouring rows of one column and lane, and reduces each
+// input row once for all of them; neighbouring items read neighbouring elements. `strips` strips of rows a plane.
+#define ROWS 4
+#define EACH_ROW for (int t = 0; t < ROWS; ++t)
+
+LINEAR void pooling_rows(global stored* y, long y_at, global const stored* x, long x_at, int count, int block, int strips, Pool p) {
+  const int i = get_global_id(0);
+  if (i >= count) return;
+  const int lane = i % block, at = i / block, column = at % p.w.out, strip = at / p.w.out;
+  const int plane = strip / strips, row = strip % strips * ROWS, rows = min(ROWS, p.h.out - row);
+  const int3 w = range(p.w, 0, column);
+  global const stored* from = x + x_at + (long)plane * p.h.in * p.w.in * block + lane;
+  float largest[ROWS], sum[ROWS];
+  EACH_ROW {
+    largest[t] = -INFINITY;
+    sum[t] = 0.0f;
+  }
+  const int top = row * p.h.stride - p.h.pad_begin, end = min(top + (rows - 1) * p.h.stride + p.h.size, p.h.in);
+  for (int a = max(top, 0); a < end; ++a) {
+    float most = -INFINITY, line = 0.0f;
+    for (int b = w.x; b < w.y; ++b) {
+      const float v = LOAD(from, (a * p.w.in + b) * block);
+      line += v;
+      most = (v > most || v != v) && most == most ? v : most;
+    }
+    EACH_ROW {
+      const int below = a - top - t * p.h.stride;
+      if (below < 0 || below >= p.h.size) continue;
+      sum[t] += line;
+      largest[t] = (most > largest[t] || most != most) && largest[t] == largest[t] ? most : largest[t];
+    }
+  }
+  EACH_ROW {
+    if (t >= rows) break;
+    const int3 h = range(p.h, 0, row + t);
+    const int divisor = p.count_include_pad ? h.z * w.z : max(h.y - h.x, 0) * max(w.y - w.x, 0);
+    STORE(p.average ? sum[t] / divisor : largest[t], y + y_at, ((plane * p.h.out + row + t) * p.w.out + column) * block + lane);
+  }
+}
+
+// Eight channels an item, for CPU drivers.
 LINEAR void pooling_x8(global stored* y, long y_at, global const stored* x, long x_at, int count, Pool p) {
   const int at = get_global_id(0);
   if (at >= count) return;

@@ -108,6 +108,23 @@ TEST(OpenclNetwork, RunsDepthwiseAndGroups) {
   EXPECT_EQ(ExpectLikeNaive(cut), (Names{"opencl/convolution_plain"}));
 }
 
+// Heights that do and do not fill the strips of rows of the GPU shape (4), fewer rows than one strip among them; in channel blocks.
+TEST(OpenclNetwork, RunsDepthwiseAndPoolingOfAnyHeight) {
+  PLUMB_NEEDS_OPENCL();
+  for (const int size : {3, 8, 13}) {
+    for (const int stride : {1, 2}) {
+      for (const int type : {kPoolMax, kPoolAverage}) {
+        SCOPED_TRACE("size " + std::to_string(size) + ", stride " + std::to_string(stride) + ", pool type " + std::to_string(type));
+        Builder b(2, 11, size);
+        const std::string sum = b.Simple("Add", {b.Conv("x", 11, 11, 5, 1, 11), b.Conv("x", 11, 11, 3, 1, 11)});
+        b.Conv(b.Pool(sum, type, 3, stride), 11, 11, 3, stride, 11, kActivationReLU);
+        EXPECT_EQ(ExpectLikeNaive(b), (Names{"opencl/depthwise_blocked", "opencl/depthwise_blocked", "opencl/pooling",
+                                             "opencl/depthwise_blocked"}));
+      }
+    }
+  }
+}
+
 // As in densely connected networks: nested concatenations, each read by a scaled branch too.
 TEST(OpenclNetwork, ConcatenatesInPlace) {
   PLUMB_NEEDS_OPENCL();
