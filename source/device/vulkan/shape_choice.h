@@ -1,5 +1,5 @@
 // Which of two shapes of a kernel runs: one for drivers on a CPU (register blocks, texel buffer reads), one for GPUs (tiles in
-// shared memory). The adapter's type decides; PLUMB_VULKAN_SHAPES=cpu or gpu overrides it.
+// shared memory, strips of a row). The adapter's type decides; PLUMB_VULKAN_SHAPES=cpu or gpu overrides it.
 #ifndef PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
 #define PLUMB_DEVICE_VULKAN_SHAPE_CHOICE_H_
 
