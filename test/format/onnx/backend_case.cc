@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -145,7 +146,9 @@ Status Run(const std::string& folder, const std::string& device, bool round_trip
 std::vector<std::string> BackendCases(const std::string& group) {
   std::vector<std::string> folders;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kBackendData + group, error)) {
+  const char* data = std::getenv("PLUMB_ONNX_DATA");
+  const fs::path root = data != nullptr ? data : kBackendData;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / group, error)) {
     if (fs::exists(entry.path() / "model.onnx")) folders.push_back(entry.path().string());
   }
   std::sort(folders.begin(), folders.end());

@@ -19,7 +19,7 @@ struct BackendOutcome {
   bool fallback = false;    // some layer ran on NAIVE
 };
 
-constexpr const char* kBackendData = "/usr/share/libonnx-testdata/data/";
+constexpr const char* kBackendData = "/usr/share/libonnx-testdata/data";  // PLUMB_ONNX_DATA names another folder
 
 // The folders of one group ("node", "simple", ...) that hold a model; empty when the package is not installed.
 std::vector<std::string> BackendCases(const std::string& group);

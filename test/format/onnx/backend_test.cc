@@ -1,7 +1,8 @@
 // Every case of the ONNX backend tests on NAIVE and X86, at the suite's own tolerance. The cases that do not pass stand in
 // test/data/onnx/backend_unsupported.txt, each with its reason; one of them that passes fails the run, so the list shrinks.
 // PLUMB_ONNX_CASE=test_add runs the cases whose names begin like that and prints their outcomes;
-// PLUMB_ONNX_LIST=FILE writes the list as it would have to be.
+// PLUMB_ONNX_LIST=FILE writes the list as it would have to be. PLUMB_ONNX_DATA and PLUMB_ONNX_UNSUPPORTED name other cases and
+// their list: newest_cases.py runs those of the newest onnx so.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,7 +20,8 @@ constexpr const char* kGroups[] = {"node", "simple", "pytorch-converted", "pytor
 
 std::map<std::string, std::string> ReadList() {
   std::map<std::string, std::string> reasons;
-  std::ifstream file(PLUMB_TEST_DATA "/onnx/backend_unsupported.txt");
+  const char* path = std::getenv("PLUMB_ONNX_UNSUPPORTED");
+  std::ifstream file(path != nullptr ? path : PLUMB_TEST_DATA "/onnx/backend_unsupported.txt");
   std::string line;
   while (std::getline(file, line)) {
     if (line.empty() || line[0] == '#') continue;
