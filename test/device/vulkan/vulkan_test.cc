@@ -2,6 +2,7 @@
 // changes nothing, the pipeline cache's files, and the sentences for what is missing or too large. The whole binary also runs
 // under the validation layer (CMakeLists.txt), where any message fails the call that follows it.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -209,7 +210,7 @@ int RunChild(const std::string& environment) {
 
 TEST(VulkanCache, SurvivesEveryFile) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "plumb_vulkan_cache";
+  const fs::path folder = fs::path(testing::TempDir()) / ("plumb_vulkan_cache_" + std::to_string(::getpid()));
   fs::remove_all(folder);
   const std::string with = "PLUMB_CACHE_DIR='" + (folder / "deep").string() + "'";
   ASSERT_EQ(RunChild(with), 0);

@@ -1,5 +1,6 @@
 // Broken and hostile ONNX files: one error that says what is wrong, no crash, no memory beyond reason.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -155,7 +156,7 @@ TEST(OnnxBrokenTest, OpenDimsAreListed) {
 class OnnxExternalTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "plumb_onnx_external";
+    folder_ = fs::path(testing::TempDir()) / ("plumb_onnx_external_" + std::to_string(::getpid()));
     fs::create_directories(folder_ / "model");
     const float values[6] = {1, 2, 3, 4, 5, 6};
     for (const char* name : {"model/w.bin", "outside.bin"}) {
