@@ -129,6 +129,7 @@ TEST(TnnProto, RefusesBadHeaders) {
       {"1 2 1 4206624772,x 2 1 q 0" + tail, "input 'x': dim 1: expected an integer, found 'q'"},
       {"1 2 1 4206624772,x 1 1 99" + tail, "expected a data type number"},
       {"1 2 1 4206624770,x" + tail, "at least one dim"},
+      {"1 2 1 4206624770,x 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17" + tail, "expected at most 16 dims, found 17"},
       {"1 2 1 4206624772,x 1 1 0,,,1,ReLU r 1 1 x y,", "at least one network output"},
       {std::string("1 2 1 4206624772,x 1 1 0,,y,1,ReLU\0r 1 1 x y,", 41), "is NUL"},
   };
