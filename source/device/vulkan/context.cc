@@ -1,5 +1,6 @@
 #include "device/vulkan/context.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -90,6 +91,7 @@ Adapter Describe(const Api& api, VkPhysicalDevice device) {
   adapter.max_texels = p.limits.maxTexelBufferElements;
   adapter.max_allocation = maintenance.maxMemoryAllocationSize;
   adapter.max_groups = p.limits.maxComputeWorkGroupCount[0];
+  adapter.max_invocations = std::min(p.limits.maxComputeWorkGroupInvocations, p.limits.maxComputeWorkGroupSize[0]);
   return adapter;
 }
 

@@ -26,6 +26,7 @@ struct Adapter {
   bool storage8 = false, storage16 = false;  // and arithmetic in int8, int16
   uint64_t max_storage_range = 0, max_texels = 0, max_allocation = 0;
   uint32_t max_groups = 65535;
+  uint32_t max_invocations = 128;  // of a workgroup along x
 };
 
 class Context : public std::enable_shared_from_this<Context> {

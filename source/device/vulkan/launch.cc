@@ -166,9 +166,9 @@ class BoundLaunch : public Launch {
 
 }  // namespace
 
-void LaunchSpec::Over(int64_t count) {
+void LaunchSpec::Over(int64_t count, uint32_t group) {
   constexpr int64_t kMaxColumns = 65535;  // every driver's least maxComputeWorkGroupCount
-  const int64_t needed = std::max<int64_t>(1, (count + kGroup - 1) / kGroup);
+  const int64_t needed = std::max<int64_t>(1, (count + group - 1) / group);
   groups[0] = static_cast<uint32_t>(std::min(needed, kMaxColumns));
   groups[1] = static_cast<uint32_t>((needed + groups[0] - 1) / groups[0]);
 }

@@ -61,8 +61,8 @@ struct LaunchSpec {
   Words push;
   uint32_t groups[3] = {1, 1, 1};
 
-  // One invocation for each of `count` elements.
-  void Over(int64_t count);
+  // One invocation for each of `count` elements, in workgroups of `group`.
+  void Over(int64_t count, uint32_t group = kGroup);
 };
 
 class Launch {

@@ -1,12 +1,13 @@
 #version 450
-// y = gamma (x - mean) / sqrt(variance + eps) + beta over rows of n elements (op/norm.h): one invocation per row. Sums are
-// compensated (Neumaier), because the rows are long.
+// y = gamma (x - mean) / sqrt(variance + eps) + beta over rows of n elements (op/norm.h). Sums are compensated
+// (Neumaier), because the rows are long.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "sum.glslh"
+#include "row.glslh"
 
-layout(constant_id = 0) const int kGamma = 0;
-layout(constant_id = 1) const int kBeta = 0;
+layout(constant_id = 2) const int kGamma = 0;
+layout(constant_id = 3) const int kBeta = 0;
 layout(std430, binding = 0) writeonly buffer Y { float y[]; };
 layout(std430, binding = 1) readonly buffer X { float x[]; };
 layout(std430, binding = 2) readonly buffer Gamma { float gamma[]; };
@@ -16,25 +17,25 @@ layout(push_constant) uniform Params {
   float eps;
 };
 
+DEFINE_JOIN(Sum, SumOfRow, Both)
+
 void main() {
-  const uint row = LinearId();
-  if (row >= count) return;
-  const uint at = row * n;
+  const uint row = Row(), at = row * n, end = row < count ? n : 0;
   Sum total = NewSum();
-  for (uint i = 0; i < n; ++i) Add(total, x[at + i]);
+  for (uint i = Lane(); i < end; i += kLanes) Add(total, x[at + i]);
   const float length = float(n);
-  precise float mean = Value(total) / length;
+  precise float mean = Value(SumOfRow(total)) / length;
   Sum squares = NewSum();
   Sum shift = NewSum();
-  for (uint i = 0; i < n; ++i) {
+  for (uint i = Lane(); i < end; i += kLanes) {
     precise float d = x[at + i] - mean;
     Add(squares, d * d);
     Add(shift, d);
   }
-  precise float rest = Value(shift) / length;  // what the rounded mean is off by
-  precise float variance = Value(squares) / length - rest * rest;
+  precise float rest = Value(SumOfRow(shift)) / length;  // what the rounded mean is off by
+  precise float variance = Value(SumOfRow(squares)) / length - rest * rest;
   const float scale = 1.0 / sqrt(variance + eps);
-  for (uint i = 0; i < n; ++i) {
+  for (uint i = Lane(); i < end; i += kLanes) {
     const uint c = row % groups * per_row + i / inner;
     precise float v = ((x[at + i] - mean) - rest) * scale;
     if (kGamma != 0) v *= gamma[c];

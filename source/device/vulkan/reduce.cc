@@ -2,6 +2,7 @@
 #include "op/reduce.h"
 
 #include "device/vulkan/kernel_list.h"
+#include "device/vulkan/row_lanes.h"
 #include "device/vulkan/walk.h"
 
 namespace plumb::vulkan {
@@ -54,17 +55,17 @@ Status Build(Builder* b) {
   while (b->layer().kind != kOps[op]) ++op;
   LaunchSpec launch;
   launch.shader = "reduce" + DTypeSuffix(b->inputs[0].dtype);
-  launch.constants = {op, kept, kept + reduced};
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
   const int64_t count = b->outputs[0].shape.NumElements();
   int64_t terms = 1;
   for (const int64_t dim : dims.reduced.dims) terms *= dim;
   launch.push.Int(count).Int(terms);
+  OverRows(b, count, terms, dims.reduced.strides[0].back() <= 1, &launch);
+  launch.constants.insert(launch.constants.end(), {op, kept, kept + reduced});
   dims.kept.dims.insert(dims.kept.dims.end(), dims.reduced.dims.begin(), dims.reduced.dims.end());
   auto& strides = dims.kept.strides[0];
   strides.insert(strides.end(), dims.reduced.strides[0].begin(), dims.reduced.strides[0].end());
   launch.push.Ints(dims.kept.dims, kMaxRank).Ints(strides, kMaxRank);
-  launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
 }

@@ -1,8 +1,10 @@
-// Operators along one axis of a blob seen as [outer, n, inner], one invocation per row: Softmax, LogSoftmax, ArgMaxOrMin,
-// Normalize; LRN, which looks at neighbours along it; InstBatchNormCxx, GroupNorm, LayerNorm over contiguous rows.
+// Operators along one axis of a blob seen as [outer, n, inner], row by row (row_lanes.h): Softmax, LogSoftmax,
+// ArgMaxOrMin, Normalize; InstBatchNormCxx, GroupNorm, LayerNorm over contiguous rows. And LRN, which looks at
+// neighbours.
 #include <climits>
 
 #include "device/vulkan/kernel_list.h"
+#include "device/vulkan/row_lanes.h"
 #include "op/arg_max.h"
 #include "op/lrn.h"
 #include "op/norm.h"
@@ -12,14 +14,19 @@
 namespace plumb::vulkan {
 namespace {
 
-// A launch over outer * inner rows around the axes [begin, end), with rows, n and inner pushed.
-LaunchSpec RowLaunch(const std::string& shader, const Shape& shape, int begin, int end) {
+// A launch over outer * inner rows around the axes [begin, end) of input 0, with rows, n and inner pushed and these
+// constants.
+LaunchSpec RowLaunch(Builder* b, const std::string& shader, int begin, int end,
+                     const std::vector<uint32_t>& constants) {
+  const Shape& shape = b->inputs[0].shape;
   LaunchSpec launch;
   launch.shader = shader;
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
   const int64_t rows = shape.Count(0, begin) * shape.CountFrom(end);
-  launch.push.Int(rows).Int(shape.Count(begin, end)).Int(shape.CountFrom(end));
-  launch.Over(rows);
+  const int64_t n = shape.Count(begin, end), inner = shape.CountFrom(end);
+  launch.push.Int(rows).Int(n).Int(inner);
+  OverRows(b, rows, n, inner == 1, &launch);
+  launch.constants.insert(launch.constants.end(), constants.begin(), constants.end());
   return launch;
 }
 
@@ -31,8 +38,7 @@ Status SupportsF32(const KernelSpec& spec) {
 Status BuildSoftmax(Builder* b) {
   const Shape& shape = b->inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<SoftmaxParam>(b->layer()).axis, shape.rank()));
-  b->launches.push_back(RowLaunch("softmax", shape, axis, axis + 1));
-  b->launches.back().constants = {b->layer().kind == OpKind::kLogSoftmax ? 1u : 0u};
+  b->launches.push_back(RowLaunch(b, "softmax", axis, axis + 1, {b->layer().kind == OpKind::kLogSoftmax ? 1u : 0u}));
   return Status::Ok();
 }
 
@@ -45,8 +51,8 @@ Status BuildArgMax(Builder* b) {
   const auto& p = ParamOf<ArgMaxParam>(b->layer());
   const Shape& shape = b->inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, shape.rank()));
-  b->launches.push_back(RowLaunch("arg_max" + DTypeSuffix(b->inputs[0].dtype), shape, axis, axis + 1));
-  b->launches.back().constants = {p.mode == 1 ? 1u : 0u, p.select_last_index ? 1u : 0u};
+  b->launches.push_back(RowLaunch(b, "arg_max" + DTypeSuffix(b->inputs[0].dtype), axis, axis + 1,
+                                  {p.mode == 1 ? 1u : 0u, p.select_last_index ? 1u : 0u}));
   return Status::Ok();
 }
 
@@ -54,8 +60,8 @@ Status BuildNormalize(Builder* b) {
   const auto& p = ParamOf<NormalizeParam>(b->layer());
   const Shape& shape = b->inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, shape.rank()));
-  b->launches.push_back(RowLaunch("normalize", shape, axis, p.across_spatial != 0 ? shape.rank() : axis + 1));
-  b->launches.back().constants = {p.p == 1 ? 1u : p.p == 2 ? 2u : p.p == INT_MAX ? 3u : 4u};
+  const uint32_t norm = p.p == 1 ? 1 : p.p == 2 ? 2 : p.p == INT_MAX ? 3 : 4;
+  b->launches.push_back(RowLaunch(b, "normalize", axis, p.across_spatial != 0 ? shape.rank() : axis + 1, {norm}));
   b->launches.back().push.Float(p.epsilon);
   return Status::Ok();
 }
@@ -92,11 +98,11 @@ Status BuildNorm(Builder* b) {
   LaunchSpec launch;
   launch.shader = "norm";
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
+  OverRows(b, shape.rows, shape.n, true, &launch);
   PLUMB_RETURN_IF_ERROR(AddCoefficient(b, "scale", 1, &launch));
   PLUMB_RETURN_IF_ERROR(AddCoefficient(b, "bias", 2, &launch));
   launch.push.Int(shape.rows).Int(shape.n).Int(shape.groups).Int(shape.per_row).Int(shape.inner);
   launch.push.Float(static_cast<float>(shape.eps));
-  launch.Over(shape.rows);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
 }

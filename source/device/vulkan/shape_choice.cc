@@ -21,9 +21,13 @@ Status CheckShapeEnvironment() {
   return Status::InvalidArgument("PLUMB_VULKAN_SHAPES is cpu or gpu, found '" + wanted + "'");
 }
 
-Status RequireShape(const KernelSpec& spec, KernelShape shape) {
+bool WantsCpuShapes(const KernelSpec& spec) {
   const std::string wanted = Wanted();
-  const bool cpu = wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
+  return wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
+}
+
+Status RequireShape(const KernelSpec& spec, KernelShape shape) {
+  const bool cpu = WantsCpuShapes(spec);
   if (cpu == (shape == KernelShape::kCpu)) return Status::Ok();
   return Status::NotSupported(cpu ? "is for GPUs (PLUMB_VULKAN_SHAPES=gpu takes it here too)"
                                   : "is for drivers on a CPU (PLUMB_VULKAN_SHAPES=cpu takes it here too)");
