@@ -1,7 +1,9 @@
 // Foreign's judgements: a subject, a golden, and what the golden says of a device's layers.
 #include <algorithm>
+#include <optional>
 
 #include "check/arithmetic.h"
+#include "check/int8.h"
 #include "foreign.h"
 
 namespace plumb {
@@ -31,6 +33,28 @@ Result<Judged> JudgeAs(SubjectArithmetic arithmetic, std::string how, const Grap
   return Judged{std::move(report), arithmetic, std::move(how)};
 }
 
+// The weights' rounding that explains most products, tried once for the whole subject; as noise where most of several
+// are beyond the two usual ones.
+Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const PairedBlobs& blobs,
+                           const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  std::optional<Judged> best;
+  int beyond = 0;
+  for (const Int8Weights weights : {Int8Weights::kPerChannel, Int8Weights::kPerTensor, Int8Weights::kUnknown}) {
+    options.check.int8_weights = weights;
+    const std::string words = how + "; " + Int8WeightsName(weights);
+    PLUMB_ASSIGN_OR_RETURN(Judged tried, JudgeAs(SubjectArithmetic::kInt8, words, graph, blobs, inputs, options));
+    const Int8Evidence evidence = CountProducts(graph, tried.report);
+    if (!best || evidence.beyond < beyond) {
+      best = std::move(tried);
+      beyond = evidence.beyond;
+    }
+    if (beyond == 0 ||
+        (weights == Int8Weights::kPerTensor && (evidence.possible < 2 || 2 * beyond <= evidence.possible)))
+      break;
+  }
+  return std::move(*best);
+}
+
 // By the values when all are f16 or bf16; by most 3x3 convolutions when they are beyond fp32 but not beyond Winograd.
 Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                             const SubjectOptions& options) {
@@ -42,6 +66,9 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   }
   PLUMB_ASSIGN_OR_RETURN(Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph,
                                                blobs, inputs, options));
+  if (plain.report.verdict != Verdict::kAligned && blobs.maybe_int8()) {
+    return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
+  }
   const WinogradEvidence before = FindWinograd(graph, plain.report);
   if (!before.suggests()) return plain;
   const std::string how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) +
@@ -91,15 +118,23 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   options.description = blobs.set().path();
   options.check = std::move(check);
   for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
-  PLUMB_ASSIGN_OR_RETURN(Judged judged, options_.arithmetic.empty()
-                                            ? FindAndJudge(graph, blobs, inputs.values, options)
-                                            : JudgeAs(arithmetic_, "declared", graph, blobs, inputs.values, options));
+  const auto judge = [&] {
+    if (options_.arithmetic.empty()) return FindAndJudge(graph, blobs, inputs.values, options);
+    if (arithmetic_ == SubjectArithmetic::kInt8) return JudgeAsInt8("declared", graph, blobs, inputs.values, options);
+    return JudgeAs(arithmetic_, "declared", graph, blobs, inputs.values, options);
+  };
+  PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.reproduce = reproduce;
   report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;
   report.notes = blobs.notes();
   report.notes.push_back(std::string("arithmetic ") + arithmetic + " (" + judged.how + ")");
+  if (judged.arithmetic == SubjectArithmetic::kInt8) {
+    report.notes.push_back(
+        "int8: each output counts as rounded to the grid that its values lie on, and may saturate at its ends; float "
+        "inputs as rounded to 127 steps of twice their range; a tensor on no grid as computed in f32");
+  }
   if (OnlyBorders(graph, blobs)) {
     report.notes.push_back(
         "it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, "

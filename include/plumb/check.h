@@ -108,10 +108,13 @@ struct RunReport {
 class BlobSource;
 
 // How a foreign runtime computed, as a whole (doc/check.md).
-enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16 };
+enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16, kInt8 };
+// How the weights of an int8 subject were rounded: 127 steps of the largest of each output channel, or of the tensor.
+enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
 
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
+  Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.

@@ -15,7 +15,8 @@ constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"},
                          {SubjectArithmetic::kWinograd, "fp32+winograd"},
                          {SubjectArithmetic::kTf32, "tf32"},
                          {SubjectArithmetic::kFp16, "fp16"},
-                         {SubjectArithmetic::kBf16, "bf16"}};
+                         {SubjectArithmetic::kBf16, "bf16"},
+                         {SubjectArithmetic::kInt8, "int8"}};
 
 bool MayBeWinograd(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
@@ -30,12 +31,7 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
   for (const Row& row : kRows) {
     if (name == row.name) return row.arithmetic;
   }
-  if (name == "int8") {
-    return Status::NotSupported(
-        "--arithmetic int8: its rule needs the scale of every blob, which is not read yet; dump dequantised tensors "
-        "and compare them with blob_diff");
-  }
-  return Status::InvalidArgument("--arithmetic: expected fp32, fp32+winograd, tf32, fp16 or bf16, found '" + name +
+  return Status::InvalidArgument("--arithmetic: expected fp32, fp32+winograd, tf32, fp16, bf16 or int8, found '" + name +
                                  "'");
 }
 
@@ -46,8 +42,15 @@ const char* ArithmeticName(SubjectArithmetic arithmetic) {
   return "fp32";
 }
 
+const char* Int8WeightsName(Int8Weights weights) {
+  if (weights == Int8Weights::kPerChannel) return "weights rounded to 127 steps of max|w| per output channel";
+  if (weights == Int8Weights::kPerTensor) return "weights rounded to 127 steps of max|w| per tensor";
+  return "weights of unknown scale, counted as noise";
+}
+
 DType StorageOf(SubjectArithmetic arithmetic) {
   if (arithmetic == SubjectArithmetic::kFp16) return DType::kF16;
+  if (arithmetic == SubjectArithmetic::kInt8) return DType::kI8;
   return arithmetic == SubjectArithmetic::kBf16 ? DType::kBF16 : DType::kF32;
 }
 
@@ -65,7 +68,7 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
   const bool folded = std::any_of(group.members.begin(), group.members.end(),
                                   [](const Layer* member) { return member->kind == OpKind::kBatchNormCxx; });
   const DType storage = StorageOf(arithmetic);
-  if (folded && storage != DType::kF32) result.u = (storage == DType::kF16 ? 0x1p-11 : 0x1p-8) / 4;
+  if (folded && (storage == DType::kF16 || storage == DType::kBF16)) result.u = (storage == DType::kF16 ? 0x1p-11 : 0x1p-8) / 4;
   return result;
 }
 

@@ -5,6 +5,7 @@
 //   fp32+winograd  the same, 3x3 convolutions by Winograd's algorithm in any usual tile size
 //   tf32           sums of products take operands of 11 significant bits and accumulate in f32
 //   fp16, bf16     blobs, weights and constants stored so, accumulated in f32
+//   int8           blobs and weights stored as int8 with scales that the runtime chose, accumulated exactly (int8.h)
 #ifndef PLUMB_CHECK_ARITHMETIC_H_
 #define PLUMB_CHECK_ARITHMETIC_H_
 
@@ -16,11 +17,14 @@
 
 namespace plumb {
 
-// InvalidArgument lists the names; int8 is NotSupported, because its rule needs every blob's scale.
+// InvalidArgument lists the names.
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
 const char* ArithmeticName(SubjectArithmetic arithmetic);
 
-// In what blobs, weights and constants are stored: f32, f16 or bf16.
+// A sentence's part for the report.
+const char* Int8WeightsName(Int8Weights weights);
+
+// In what blobs, weights and constants are stored: f32, f16, bf16 or i8.
 DType StorageOf(SubjectArithmetic arithmetic);
 
 // The roundoffs of one step.

@@ -14,9 +14,11 @@ namespace plumb {
 struct JudgeInput {
   const Tensor& device;     // f32 or an integer dtype
   const Tensor& reference;  // f64, or the same integer dtype
-  const Tensor& tau;        // f64
+  // f64; of integers how far they may differ, where the reference is next to a rounding tie.
+  const Tensor& tau;
   bool slope_test = false;
   bool inputs_finite = true;  // of the step
+  bool on_grid = false;       // the device stores int8: gains below 2.5 % may be its rounding
 };
 
 // Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.

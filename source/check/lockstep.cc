@@ -1,11 +1,13 @@
 #include "check/lockstep.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
 #include "check/arithmetic.h"
 #include "check/inspect.h"
+#include "check/int8.h"
 #include "check/judge.h"
 #include "check/metrics.h"
 #include "check/signature.h"
@@ -13,6 +15,8 @@
 
 namespace plumb {
 namespace {
+
+bool IsHalf(DType stored) { return stored == DType::kF16 || stored == DType::kBF16; }
 
 bool IsConvolution(const Layer* layer) { return layer->kind == OpKind::kConvolution || layer->kind == OpKind::kConvolution1D; }
 
@@ -34,7 +38,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   for (const std::string& output : scene_.graph->outputs) ++readers_[output];
   for (const StepInfo* step : scene_.steps) {
     for (const PortInfo& port : step->outputs) {
-      if (port.stored != DType::kF32) storage_ = port.stored;
+      if (IsHalf(port.stored)) storage_ = port.stored;
     }
   }
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(NoteWritten(name, value));
@@ -66,7 +70,7 @@ Status Lockstep::Before(const LayerEvent& event) {
     const PortInfo& port = event.step().inputs[i];
     if (port.constant) {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, Widened(scene_.blobs->at(port.blob).value));
-      if (port.stored != DType::kF32 && port.dtype == DType::kF32) {
+      if (IsHalf(port.stored) && port.dtype == DType::kF32) {
         PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(port.stored, value));
       }
       inputs_.push_back(std::move(value));
@@ -189,13 +193,19 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     device_.push_back(std::move(output));
   }
   if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
+  const bool int8 = options_.arithmetic == SubjectArithmetic::kInt8;
+  const std::string unbounded = int8 ? WhyUnbounded(group) : "";
+  if (!unbounded.empty()) return JudgeValues(event.step(), unbounded, layer);
+  ReplayExtra extra;
+  if (int8) PLUMB_RETURN_IF_ERROR(AddInputNoise(event.step(), &extra));
   const int max_level = MaxBoundLevel(group);
   for (int level = 0; level <= max_level; ++level) {
-    const auto bounded = ReplayWithBound(group, inputs_, blobs, ArithmeticFor(group, options_.arithmetic), level);
+    auto bounded = ReplayWithBound(group, inputs_, blobs, ArithmeticFor(group, options_.arithmetic), level, extra);
     if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && group.members.size() > 1) {
       return JudgeValues(event.step(), bounded.status().message(), layer);
     }
     if (!bounded.ok()) return bounded.status();
+    if (int8) PLUMB_RETURN_IF_ERROR(AddWeightNoise(group, &*bounded));
     const ReplayResult& replay = *bounded;
     if (same && level == 0) TakeOwn(group, replay.values);
     PLUMB_RETURN_IF_ERROR(JudgeOutputs(event.step(), device_, replay, level, layer));
@@ -226,10 +236,16 @@ Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& d
     output.level = level;
     Tensor reference = replay.values[i], tau = replay.tau[i];
     const DType storage = step.outputs[i].stored;
-    const bool half = storage != DType::kF32 && step.outputs[i].dtype == DType::kF32;
+    const bool half = IsHalf(storage) && step.outputs[i].dtype == DType::kF32;
+    const bool grid = storage == DType::kI8 && device[i].dtype() == DType::kF32;
     if (half) PLUMB_RETURN_IF_ERROR(JudgeAsStored(storage, device[i], &reference, &tau));
+    OnGrid on_grid;
+    if (grid) {
+      PLUMB_ASSIGN_OR_RETURN(on_grid, JudgeOnGrid(device[i], &reference, &tau));
+    }
     // A gain below the storage's rounding is none, and a constant field rounds alike everywhere.
-    Judge({device[i], reference, tau, !half && HasSlopeTest(*step.group), inputs_finite_}, &output);
+    Judge({device[i], reference, tau, grid || (!half && HasSlopeTest(*step.group)), inputs_finite_, grid}, &output);
+    if (grid) on_grid.AddTo(&output);
     const auto own = own_.find(output.blob);
     if (own != own_.end()) {
       const Differences differences = CompareThree(device[i], replay.values[i], own->second);
@@ -250,9 +266,33 @@ Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& d
   return Status::Ok();
 }
 
-// Rounding alone never comes near 3 % of a signal; below that nothing is known, so it is grey at best.
+Status Lockstep::AddInputNoise(const StepInfo& step, ReplayExtra* extra) const {
+  const auto& members = step.group->members;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const PortInfo& port = step.inputs[i];
+    const Layer& reader = *members[static_cast<size_t>(step.group->inputs[i].member)];
+    if (port.constant || port.stored != DType::kF32 || port.dtype != DType::kF32 || !IsProduct(reader)) continue;
+    if (step.outputs[0].stored != DType::kI8) continue;  // computed in floats
+    PLUMB_ASSIGN_OR_RETURN(extra->input_tau[port.blob], InputNoise(inputs_[i]));
+  }
+  return Status::Ok();
+}
+
+Status Lockstep::AddWeightNoise(const LayerGroup& group, ReplayResult* replay) const {
+  if (options_.int8_weights != Int8Weights::kUnknown) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> sigma, WeightNoise(group, inputs_, *scene_.blobs, *replay));
+  for (size_t o = 0; o < sigma.size(); ++o) {
+    double* tau = replay->tau[o].data<double>();
+    const double* noise = sigma[o].data<double>();
+    for (int64_t i = 0; i < sigma[o].NumElements(); ++i) tau[i] = std::sqrt(tau[i] * tau[i] + 64 * noise[i] * noise[i]);
+  }
+  return Status::Ok();
+}
+
+// Rounding alone never comes near 3 % of a signal (int8's not near 30 %); below that nothing is known, so it is grey at
+// best.
 Status Lockstep::JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer) {
-  constexpr double kWrongBelowDb = 30;
+  const double wrong_below_db = options_.arithmetic == SubjectArithmetic::kInt8 ? 10 : 30;
   PLUMB_ASSIGN_OR_RETURN(replayed_, ReplayValues(*step.group, inputs_, *scene_.blobs));
   layer->verdict = Verdict::kNotTested;
   layer->reason = why;
@@ -268,7 +308,7 @@ Status Lockstep::JudgeValues(const StepInfo& step, const std::string& why, Layer
     std::snprintf(snr, sizeof(snr), "; without a bound: SNR %.0f dB", d.snr_db);
     output.reason = why + snr;
     if (IsFloat(output.dtype) && d.count > 0) {
-      const bool off = d.nan_a != d.nan_b || d.inf_a != d.inf_b || !(d.snr_db >= kWrongBelowDb);
+      const bool off = d.nan_a != d.nan_b || d.inf_a != d.inf_b || !(d.snr_db >= wrong_below_db);
       output.verdict = off ? Verdict::kWrong : Verdict::kGrey;
     }
     CompareGolden(device_[i], &output);

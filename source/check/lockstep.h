@@ -50,6 +50,9 @@ class Lockstep : public Observer {
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
+  // Of an int8 subject: float inputs that the step rounds itself, weights of unknown scale.
+  Status AddInputNoise(const StepInfo& step, ReplayExtra* extra) const;
+  Status AddWeightNoise(const LayerGroup& group, ReplayResult* replay) const;
   // Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer);
   void CompareGolden(const Tensor& device, OutputReport* output) const;

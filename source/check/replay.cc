@@ -9,7 +9,8 @@ namespace {
 
 class Chain {
  public:
-  Chain(const LayerGroup& group, const BlobTable& blobs) : group_(group), blobs_(blobs) {}
+  Chain(const LayerGroup& group, const BlobTable& blobs, const ReplayExtra& extra)
+      : group_(group), blobs_(blobs), extra_(extra), taus_(extra.input_tau) {}
 
   Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
     for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
@@ -35,16 +36,17 @@ class Chain {
 
   Status RunMember(int m, const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
     const Layer& layer = *group_.members[static_cast<size_t>(m)];
-    const NaiveOp& op = GetNaiveOp(layer.kind);
+    const NaiveOp& op = m == extra_.member ? *extra_.op : GetNaiveOp(layer.kind);
     NaiveArgs args{layer, {}, {}};
     BoundArgs bound;
     bound.level = level;
-    bool uncertain = false;
+    bool uncertain = false, uncertain_integers = false;
     for (int slot = 0; slot < static_cast<int>(layer.inputs.size()); ++slot) {
       args.inputs.push_back(&InputOf(m, slot, inputs));
       const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
       uncertain = uncertain || tau != taus_.end();
+      uncertain_integers = uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()));
     }
     const std::string dying = op.in_place ? DyingInput(m) : "";
     for (const std::string& blob : layer.outputs) {
@@ -57,7 +59,8 @@ class Chain {
       args.outputs.push_back(&values_[blob]);
     }
     if (arithmetic == nullptr) return op.run(args);
-    if (uncertain && !op.propagates && !op.smooth) {
+    const bool follows = layer.kind == OpKind::kPlumbDequantizeLinear || GetOp(layer.kind).moves_data_only;
+    if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !follows)) {
       return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
     }
     bound.arithmetic = *arithmetic;
@@ -210,6 +213,7 @@ class Chain {
 
   const LayerGroup& group_;
   const BlobTable& blobs_;
+  const ReplayExtra& extra_;
   std::map<std::string, Tensor> values_;
   std::map<std::string, Tensor> taus_;
 };
@@ -217,12 +221,12 @@ class Chain {
 }  // namespace
 
 Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs) {
-  return Chain(group, blobs).Run(inputs, nullptr, 0);
+  return Chain(group, blobs, {}).Run(inputs, nullptr, 0);
 }
 
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
-                                     const Arithmetic& arithmetic, int level) {
-  return Chain(group, blobs).Run(inputs, &arithmetic, level);
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra) {
+  return Chain(group, blobs, extra).Run(inputs, &arithmetic, level);
 }
 
 int MaxBoundLevel(const LayerGroup& group) {

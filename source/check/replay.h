@@ -2,6 +2,8 @@
 #ifndef PLUMB_CHECK_REPLAY_H_
 #define PLUMB_CHECK_REPLAY_H_
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "device/kernel.h"
@@ -20,8 +22,14 @@ Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Ten
 
 // The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member behind
 // which errors cannot be followed (ArgMax, Round, casts to integer).
+// `extra` is what one caller knows beyond the graph.
+struct ReplayExtra {
+  std::map<std::string, Tensor> input_tau;  // f64, of inputs that are uncertain themselves, by blob
+  int member = -1;                          // this member is computed by `op` in place of its reference
+  const NaiveOp* op = nullptr;
+};
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
-                                     const Arithmetic& arithmetic, int level);
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
 
 // The highest level that widens any member's bound.
 int MaxBoundLevel(const LayerGroup& group);

@@ -1,15 +1,21 @@
 // CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
 #include <memory>
+#include <set>
 
 #include "check/arithmetic.h"
 #include "check/cones.h"
+#include "check/int8.h"
 #include "check/lockstep.h"
 #include "check/storage.h"
 
 namespace plumb {
 namespace {
 
-PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob, DType storage) {
+// In what a blob of the subject is stored.
+using StorageOfBlob = std::function<DType(const std::string& blob)>;
+
+PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob,
+                  const StorageOfBlob& storage) {
   const Layer& layer = *group.members[static_cast<size_t>(port.member)];
   PortInfo info;
   info.layer_index = layer.index;
@@ -19,11 +25,11 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
   info.dtype = blob.dtype;
   info.shape = blob.shape;
   info.constant = !blob.value.empty();
-  if (blob.dtype == DType::kF32) info.stored = storage;
+  if (blob.dtype == DType::kF32) info.stored = storage(port.blob);
   return info;
 }
 
-StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device, DType storage) {
+StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device, const StorageOfBlob& storage) {
   const LayerGroup& group = cone.group;
   StepInfo step;
   step.index = group.last().index;
@@ -59,18 +65,18 @@ class StoredEvent : public LayerEvent {
 class SubjectCheck {
  public:
   SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
-               const SubjectOptions& options)
+               const SubjectOptions& options, StorageOfBlob storage)
       : graph_(graph),
         subject_(subject),
         inputs_(inputs),
         options_(options),
+        storage_(std::move(storage)),
         lockstep_(OptionsFor(graph, inputs, options)) {}
 
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
     cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
-    for (const Cone& cone : cones_)
-      steps_.push_back(MakeStep(cone, blobs_, options_.device, StorageOf(options_.check.arithmetic)));
+    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device, storage_));
     Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
@@ -154,26 +160,66 @@ class SubjectCheck {
   const BlobSource& subject_;
   const std::map<std::string, Tensor>& inputs_;
   const SubjectOptions& options_;
+  const StorageOfBlob storage_;
   Lockstep lockstep_;
   BlobTable blobs_;
   std::vector<Cone> cones_;
   std::vector<StepInfo> steps_;
 };
 
-}  // namespace
-
-Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
-                                    const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
-  const DType storage = StorageOf(options.check.arithmetic);
-  if (storage == DType::kF32) return SubjectCheck(graph, subject, inputs, options).Run();
-  // The reference replays with the weights that the subject has.
+// The reference replays with the weights that the subject has.
+Result<Graph> WithStoredWeights(const Graph& graph, DType storage) {
   Graph stored = graph;
   for (Layer& layer : stored.layers) {
     for (auto& [slot, weight] : layer.resources) {
       PLUMB_ASSIGN_OR_RETURN(weight, RoundedTo(storage, weight));
     }
   }
-  return SubjectCheck(stored, subject, inputs, options).Run();
+  return stored;
+}
+
+// Blobs that lie on no grid were computed in floats, and so were layers that neither read nor wrote anything else.
+Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+                            const SubjectOptions& options) {
+  std::set<std::string> floats;
+  const auto note = [&](const std::string& blob) -> Status {
+    if (!subject.Has(blob)) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, subject.Load(blob));
+    const Grid grid = FindGrid(value);
+    if (value.dtype() == DType::kF32 && grid.none() && !grid.few) floats.insert(blob);
+    return Status::Ok();
+  };
+  for (const GraphInput& input : graph.inputs) {
+    PLUMB_RETURN_IF_ERROR(note(input.name));
+    if (!subject.Has(input.name)) floats.insert(input.name);
+  }
+  std::vector<bool> quantised;
+  for (const Layer& layer : graph.layers) {
+    bool any = false;
+    for (const std::string& blob : layer.outputs) {
+      PLUMB_RETURN_IF_ERROR(note(blob));
+      any = any || floats.count(blob) == 0;
+    }
+    for (const std::string& blob : layer.inputs)
+      any = any || (graph.constants.count(blob) == 0 && floats.count(blob) == 0);
+    quantised.push_back(any);
+  }
+  Graph stored = graph;
+  PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, quantised, &stored));
+  const auto storage = [&](const std::string& blob) { return floats.count(blob) == 0 ? DType::kI8 : DType::kF32; };
+  return SubjectCheck(stored, subject, inputs, options, storage).Run();
+}
+
+}  // namespace
+
+Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
+                                    const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  const DType storage = StorageOf(options.check.arithmetic);
+  if (storage == DType::kI8) return CheckInt8(graph, subject, inputs, options);
+  const auto everywhere = [storage](const std::string&) { return storage; };
+  if (storage == DType::kF32) return SubjectCheck(graph, subject, inputs, options, everywhere).Run();
+  PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
+  return SubjectCheck(stored, subject, inputs, options, everywhere).Run();
 }
 
 }  // namespace plumb

@@ -4,11 +4,13 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "check/int8.h"
 
 namespace plumb {
 namespace {
 
 constexpr size_t kMaxListed = 10;
+constexpr int64_t kManyValues = 1024;  // on a grid of 256 steps by quantisation, not by chance
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
@@ -113,7 +115,7 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
 
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
-  int first = 0, last = 0, floats = 0;
+  int first = 0, last = 0, floats = 0, large = 0, on_grid = 0;
   all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
@@ -130,11 +132,17 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
         std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& g) { return g.name == blob; });
     if (input || info.dtype != DType::kF32) continue;
     ++floats;
+    if (value.NumElements() >= kManyValues) {
+      const Grid grid = FindGrid(value);
+      ++large;
+      on_grid += !grid.none() && !grid.few;
+    }
     all_f16_ = all_f16_ && OnlyValuesOf(value, DType::kF16);
     all_bf16_ = all_bf16_ && OnlyValuesOf(value, DType::kBF16);
   }
   all_f16_ = all_f16_ && floats > 0;
   all_bf16_ = all_bf16_ && floats > 0;
+  maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
   std::string how =
       options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";

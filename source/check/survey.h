@@ -40,6 +40,8 @@ class PairedBlobs : public BlobSource {
   // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values.
   bool all_f16() const { return all_f16_; }
   bool all_bf16() const { return all_bf16_; }
+  // Whether at least two, and three of four, of its large float tensors lie on grids of at most 256 steps.
+  bool maybe_int8() const { return maybe_int8_; }
 
  private:
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
@@ -50,7 +52,7 @@ class PairedBlobs : public BlobSource {
   std::map<std::string, size_t> paired_;      // blob -> tensor of the set
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
   bool nhwc_ = false;
-  bool all_f16_ = false, all_bf16_ = false;
+  bool all_f16_ = false, all_bf16_ = false, maybe_int8_ = false;
   std::vector<std::string> notes_;
 };
 

@@ -49,11 +49,10 @@ TEST(Arithmetic, MostConvolutionsBeyondFp32SuggestWinograd) {
 }
 
 TEST(Arithmetic, NamesAreReadBack) {
-  for (const char* name : {"fp32", "fp32+winograd", "tf32", "fp16", "bf16"}) {
+  for (const char* name : {"fp32", "fp32+winograd", "tf32", "fp16", "bf16", "int8"}) {
     EXPECT_STREQ(ArithmeticName(ParseArithmetic(name).value()), name);
   }
   EXPECT_EQ(ParseArithmetic("fp64").status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(ParseArithmetic("int8").status().code(), StatusCode::kNotSupported);
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "dump/tensor_set.h"
+#include "plumb/model.h"
 #include "plumb/tensor_file.h"
 #include "tools/command.h"
+#include "util/int8_runtime.h"
 
 namespace plumb {
 namespace {
@@ -308,6 +310,27 @@ TEST_F(Subject, ArithmeticIsDeclaredOrFoundAndSaid) {
   EXPECT_EQ(tf32.exit_code, 0) << tf32.out;
   const Blobs other = {{"relu2", Healthy().at("relu2")}, {"swish", Changed(Healthy().at("swish"), rounded)}};
   EXPECT_EQ(Check(other, "--arithmetic tf32").exit_code, 1);
+}
+
+TEST_F(Subject, Int8IsDeclaredOrFoundAndSaid) {
+  const Graph graph = LoadModel(kFaults).value();
+  const std::map<std::string, Tensor> inputs = {{"data", Healthy().at("data")}};
+  for (const bool per_channel : {true, false}) {
+    Int8Runtime runtime;
+    runtime.per_channel = per_channel;
+    Blobs blobs = runtime.Run(graph, inputs);
+    // The coarser rounding of the whole tensor is within the outputs' grid here, too: the first that fits is taken.
+    const std::string words = "weights rounded to 127 steps of max|w| per output channel";
+    auto run = Check(blobs);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(Has(run.out, "arithmetic int8 (found: its tensors lie on grids of 256 steps; " + words)) << run.out;
+    EXPECT_TRUE(Has(run.out, "subject (NCHW, int8): ")) << run.out;
+    blobs["pointwise"] = Changed(blobs["pointwise"], [](float x, int64_t) { return x * 1.05f; });
+    run = Check(blobs, "--arithmetic int8");
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_EQ(Guilty(), "pointwise") << run.out;
+    EXPECT_TRUE(Has(run.out, "arithmetic int8 (declared; " + words)) << run.out;
+  }
 }
 
 TEST_F(Subject, BrokenOnesGiveOneError) {

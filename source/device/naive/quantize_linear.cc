@@ -1,5 +1,7 @@
-// PlumbQuantizeLinear: exact, and a step: nothing behind uncertain inputs can be judged. PlumbDequantizeLinear: the
-// difference is exact, the product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature.
+// PlumbQuantizeLinear: exact on exact inputs. Where the input is uncertain (the runtime computes convolution and
+// quantisation in one, in integers) tau is how many steps the rounded value may be off: 0 but next to a tie, where the
+// requantising multiplication's own three roundings count too. PlumbDequantizeLinear: the difference is exact, the
+// product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers in full.
 #include "op/quantize_linear.h"
 
 #include <cmath>
@@ -42,7 +44,22 @@ Status RunQuantize(const NaiveArgs& args) {
 
 Status BoundQuantize(const NaiveArgs& args, const BoundArgs& bound) {
   SetExact(bound);
-  return RunQuantize(args);
+  PLUMB_RETURN_IF_ERROR(RunQuantize(args));
+  const double* tau_x = InputTau(bound, 0);
+  if (tau_x == nullptr) return Status::Ok();
+  constexpr double kRequantise = 0x1p-22;
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  const double *x = args.inputs[0]->data<double>(), *scales = args.inputs[1]->data<double>();
+  const int64_t* y = args.outputs[0]->data<int64_t>();
+  for (int64_t i = 0; i < args.inputs[0]->NumElements(); ++i) {
+    const int64_t at = s.ScaleOf(i), zero = zero_points.data<int64_t>()[at];
+    const double slack = tau_x[i] + kRequantise * std::fabs(x[i]);
+    const int64_t low = Quantized(x[i] - slack, scales[at], zero, s),
+                  high = Quantized(x[i] + slack, scales[at], zero, s);
+    bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i])));
+  }
+  return Status::Ok();
 }
 
 Status RunDequantize(const NaiveArgs& args) {
@@ -67,24 +84,20 @@ Status BoundDequantize(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
   const double* y = args.outputs[0]->data<double>();
   const double* scales = args.inputs[1]->data<double>();
-  const double* tau_scale = InputTau(bound, 1);
+  const double *tau_q = InputTau(bound, 0), *tau_scale = InputTau(bound, 1);
   for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
     double& tau = bound.tau[0]->data<double>()[i];
     tau = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
-    if (tau_scale == nullptr || y[i] == 0) continue;
     const int64_t at = s.ScaleOf(i);
-    tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
+    if (tau_q != nullptr) tau += tau_q[i] * std::fabs(scales[at]);
+    if (tau_scale != nullptr && y[i] != 0) tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
   }
   return Status::Ok();
 }
 
 }  // namespace
 
-NaiveOp NaivePlumbQuantizeLinear() {
-  NaiveOp op{RunQuantize, BoundQuantize};
-  op.propagates = false;
-  return op;
-}
+NaiveOp NaivePlumbQuantizeLinear() { return {RunQuantize, BoundQuantize}; }
 NaiveOp NaivePlumbDequantizeLinear() { return {RunDequantize, BoundDequantize}; }
 
 }  // namespace plumb

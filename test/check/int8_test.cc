@@ -1,0 +1,255 @@
+// Subjects that their runtime quantised to int8: healthy ones raise nothing, coarse faults are named at their layer.
+#include "check/int8.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "graph/random_inputs.h"
+#include "op/convolution.h"
+#include "plumb/model.h"
+#include "util/int8_runtime.h"
+
+namespace plumb {
+namespace {
+
+Tensor Values(const std::vector<float>& values) {
+  Tensor tensor = Tensor::Create(DType::kF32, {static_cast<int64_t>(values.size())}).value();
+  std::copy(values.begin(), values.end(), tensor.data<float>());
+  return tensor;
+}
+
+TEST(Grid, StepIsFoundFromTheValues) {
+  std::vector<float> values;
+  for (int q = -90; q < 120; q += 3) values.push_back(0.037f * static_cast<float>(q));
+  for (const int q : {1, 118}) values.push_back(0.037f * static_cast<float>(q));
+  const Grid grid = FindGrid(Values(values));
+  EXPECT_NEAR(grid.step, 0.037, 1e-7);
+  EXPECT_TRUE(grid.spans());
+  values.push_back(0.0185f);
+  EXPECT_TRUE(FindGrid(Values(values)).none()) << "half a step";
+  values.back() = 0.037f * 170;
+  EXPECT_TRUE(FindGrid(Values(values)).none()) << "260 steps";
+}
+
+TEST(Grid, FewValuesDoNotTell) {
+  EXPECT_TRUE(FindGrid(Values({0, 0.5f, 1, 2})).few);
+  EXPECT_NEAR(FindGrid(Values({0, 0.5f, 1, 2})).step, 0.5, 1e-9);
+  EXPECT_TRUE(FindGrid(Values({0, 0, 0})).few);
+  EXPECT_TRUE(FindGrid(Values({0, NAN})).none());
+}
+
+class Stored : public BlobSource {
+ public:
+  explicit Stored(std::map<std::string, Tensor> all) : blobs(std::move(all)) {}
+  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
+  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
+  std::map<std::string, Tensor> blobs;
+};
+
+Graph Network() { return LoadModel(PLUMB_TEST_DATA "/faults/faults.tnnproto").value(); }
+
+std::map<std::string, Tensor> Inputs(const Graph& graph) {
+  const GraphInput& input = graph.inputs[0];
+  return {{input.name, RandomInput(input.name, input.dtype, input.shape, 1, {}).value()}};
+}
+
+RunReport Judge(const std::map<std::string, Tensor>& blobs, Int8Weights weights,
+                SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
+  const Graph graph = Network();
+  SubjectOptions options;
+  options.check.arithmetic = arithmetic;
+  options.check.int8_weights = weights;
+  return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options).value();
+}
+
+std::string Failures(const RunReport& report) {
+  std::string text;
+  for (const LayerReport& layer : report.layers) {
+    if (layer.verdict != Verdict::kWrong && layer.verdict != Verdict::kGrey) continue;
+    const OutputReport* o = layer.Worst();
+    text += layer.step.name + " " + VerdictName(layer.verdict) + " " + layer.reason + " E " +
+            std::to_string(o == nullptr ? 0 : o->excess) + " R " + std::to_string(o == nullptr ? 0 : o->rms_excess) +
+            "\n";
+  }
+  return text;
+}
+
+struct Case {
+  const char* name;
+  Int8Runtime runtime;
+  Int8Weights weights;
+};
+
+std::vector<Case> HealthyRuntimes() {
+  std::vector<Case> cases = {
+      {"per channel", {}, Int8Weights::kPerChannel}, {"per tensor", {}, Int8Weights::kPerTensor},
+      {"asymmetric", {}, Int8Weights::kPerChannel},  {"saturating", {}, Int8Weights::kPerChannel},
+      {"other scales", {}, Int8Weights::kUnknown},   {"float output", {}, Int8Weights::kPerChannel}};
+  cases[1].runtime.per_channel = false;
+  cases[2].runtime.asymmetric = true;
+  cases[3].runtime.clip = 0.95;
+  cases[4].runtime.stretch = 1.13;
+  cases[5].runtime.float_output = true;
+  return cases;
+}
+
+TEST(Int8, HealthySubjectsRaiseNothing) {
+  const Graph graph = Network();
+  for (const Case& c : HealthyRuntimes()) {
+    const auto blobs = c.runtime.Run(graph, Inputs(graph));
+    const RunReport report = Judge(blobs, c.weights);
+    double e = 0, r = 0;
+    for (const LayerReport& layer : report.layers) {
+      for (const OutputReport& o : layer.outputs) e = std::max(e, o.excess), r = std::max(r, o.rms_excess);
+    }
+    std::printf("%-14s largest E %.2f, R %.2f\n", c.name, e, r);
+    EXPECT_EQ(report.Count(Verdict::kWrong) + report.Count(Verdict::kGrey), 0) << c.name << "\n" << Failures(report);
+    EXPECT_GE(report.Count(Verdict::kAligned), 22) << c.name;
+    EXPECT_EQ(Judge(blobs, c.weights, SubjectArithmetic::kFp32).verdict, Verdict::kWrong) << "no fp32 run";
+  }
+}
+
+TEST(Int8, WeightsOfAnotherKindAreFound) {
+  const Graph graph = Network();
+  Int8Runtime per_tensor;
+  per_tensor.per_channel = false;
+  const auto blobs = per_tensor.Run(graph, Inputs(graph));
+  const auto beyond = [&](Int8Weights weights) { return CountProducts(graph, Judge(blobs, weights)).beyond; };
+  EXPECT_EQ(beyond(Int8Weights::kPerTensor), 0);
+  EXPECT_EQ(CountProducts(graph, Judge(blobs, Int8Weights::kPerTensor)).possible, 8);
+}
+
+// What a fault below 8 half steps of the grid hides is none: coarser than the lists for floats.
+using Edit = std::function<void(Layer*)>;
+struct Planted {
+  const char* what;
+  const char* layer;
+  Edit edit;
+};
+
+Tensor* WeightOf(Layer* layer) {
+  Tensor& weight = layer->resources["weight"];
+  weight = weight.Clone().value();
+  return &weight;
+}
+
+void EachWeight(Layer* layer, const std::function<float(float, int64_t)>& f) {
+  Tensor* weight = WeightOf(layer);
+  for (int64_t i = 0; i < weight->NumElements(); ++i) weight->data<float>()[i] = f(weight->data<float>()[i], i);
+}
+
+void Change(Layer* layer, const std::function<void(ConvolutionParam*)>& f) {
+  auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*layer->param));
+  f(param.get());
+  layer->param = param;
+}
+
+void TurnKernel(Layer* layer) {
+  const Tensor before = *WeightOf(layer);
+  Tensor after = before.Clone().value();
+  for (int64_t i = 0; i < before.NumElements(); ++i)
+    after.data<float>()[i / 9 * 9 + i % 3 * 3 + i / 3 % 3] = before.data<float>()[i];
+  layer->resources["weight"] = after;
+}
+
+std::vector<Planted> Faults() {
+  return {
+      {"bias dropped", "left", [](Layer* l) { l->resources["bias"] = Tensor::Zeros(DType::kF32, {16}).value(); }},
+      {"bias of four times the size", "left",
+       [](Layer* l) {
+         Tensor bias = l->resources["bias"].Clone().value();
+         for (int64_t i = 0; i < bias.NumElements(); ++i) bias.data<float>()[i] *= 4;
+         l->resources["bias"] = bias;
+       }},
+      {"x1.05", "pointwise", [](Layer* l) { EachWeight(l, [](float w, int64_t) { return w * 1.05f; }); }},
+      {"weights in 4 bits", "dilated",
+       [](Layer* l) {
+         Int8Runtime four;
+         four.levels = 7;
+         four.RoundWeights(32, WeightOf(l));
+       }},
+      {"kernel turned", "conv1", TurnKernel},
+      {"dilation lost", "dilated",
+       [](Layer* l) {
+         Change(l, [](ConvolutionParam* p) {
+           p->dilation_h = p->dilation_w = 1, p->pad_h = p->pad_w = 1, p->pad_type = -1;
+         });
+       }},
+      {"activation lost", "wide", [](Layer* l) { Change(l, [](ConvolutionParam* p) { p->activation = 0; }); }},
+      {"an output channel zero", "right",
+       [](Layer* l) {
+         const int64_t run = WeightOf(l)->NumElements() / 32;
+         EachWeight(l, [run](float w, int64_t i) { return i < run ? 0 : w; });
+       }},
+      {"input channels reversed", "conv1",
+       [](Layer* l) {
+         const Tensor before = *WeightOf(l);
+         EachWeight(l,
+                    [&](float, int64_t i) { return before.data<float>()[i / 27 * 27 + (2 - i / 9 % 3) * 9 + i % 9]; });
+       }},
+      {"weights negated", "fc", [](Layer* l) { EachWeight(l, [](float w, int64_t) { return -w; }); }},
+  };
+}
+
+TEST(Int8, CoarseFaultsAreNamedAtTheirLayer) {
+  const Graph graph = Network();
+  for (const Case& c : HealthyRuntimes()) {
+    for (const Planted& fault : Faults()) {
+      Graph faulty = graph;
+      for (Layer& layer : faulty.layers) {
+        if (layer.name == fault.layer) fault.edit(&layer);
+      }
+      const RunReport report = Judge(c.runtime.Run(faulty, Inputs(graph)), c.weights);
+      ASSERT_GE(report.first_wrong, 0) << c.name << ": " << fault.what;
+      const LayerReport& guilty = report.layers[static_cast<size_t>(report.first_wrong)];
+      EXPECT_EQ(guilty.step.name, fault.layer) << c.name << ": " << fault.what << "\n" << Failures(report);
+      EXPECT_EQ(report.Count(Verdict::kWrong), 1) << c.name << ": " << fault.what << "\n" << Failures(report);
+      std::printf("%-14s %-24s %-10s E %.2f R %.2f slope %.3f\n", c.name, fault.what, fault.layer,
+                  guilty.Worst()->excess, guilty.Worst()->rms_excess, guilty.Worst()->slope);
+    }
+  }
+}
+
+TEST(Int8, OutputsOfAnotherScaleAreWrong) {
+  const Graph graph = Network();
+  auto blobs = Int8Runtime().Run(graph, Inputs(graph));
+  for (const char* name : {"relu1", "average", "residual", "max", "tanh"}) {
+    auto changed = blobs;
+    changed[name] = changed[name].Clone().value();
+    for (int64_t i = 0; i < changed[name].NumElements(); ++i) changed[name].data<float>()[i] *= 1.05f;
+    const RunReport report = Judge(changed, Int8Weights::kPerChannel);
+    ASSERT_GE(report.first_wrong, 0) << name;
+    EXPECT_EQ(report.layers[static_cast<size_t>(report.first_wrong)].step.name, name) << Failures(report);
+  }
+}
+
+TEST(Int8, MissingTensorsBetweenProductsLeaveNoBound) {
+  const Graph graph = Network();
+  auto blobs = Int8Runtime().Run(graph, Inputs(graph));
+  blobs.erase("conv1");
+  blobs.erase("relu1");
+  const RunReport report = Judge(blobs, Int8Weights::kPerChannel);
+  EXPECT_EQ(report.Count(Verdict::kWrong), 0) << Failures(report);
+  EXPECT_EQ(report.Count(Verdict::kGrey), 1) << Failures(report);
+  EXPECT_NE(report.layers[0].reason.find("int8 values between the layers"), std::string::npos)
+      << report.layers[0].reason;
+}
+
+TEST(Int8, FewValuesAreWeaklyTested) {
+  const Graph graph = Network();
+  auto blobs = Int8Runtime().Run(graph, Inputs(graph));
+  blobs["prob"] = blobs["prob"].Clone().value();
+  for (int64_t i = 0; i < blobs["prob"].NumElements(); ++i) {
+    float& p = blobs["prob"].data<float>()[i];
+    p = 0.01f * std::nearbyint(p / 0.01f);
+  }
+  const RunReport report = Judge(blobs, Int8Weights::kPerChannel);
+  EXPECT_EQ(report.layers.back().verdict, Verdict::kAligned);
+  EXPECT_NE(report.layers.back().reason.find("weakly tested"), std::string::npos) << report.layers.back().reason;
+  std::fill_n(blobs["wide"].data<float>(), blobs["wide"].NumElements(), 0.0f);
+  EXPECT_EQ(Judge(blobs, Int8Weights::kPerChannel).verdict, Verdict::kWrong) << "zeros";
+}
+
+}  // namespace
+}  // namespace plumb
