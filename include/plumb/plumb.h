@@ -29,6 +29,9 @@ struct DeviceInfo {
 // All devices that Plumb knows, built in or not, NAIVE first.
 std::vector<DeviceInfo> ListDevices();
 
+// InvalidArgument, with the names that there are, for a name that is no device's. Opens nothing.
+Status CheckDeviceName(const std::string& name);
+
 // The device of that name, the index-th where a machine has several. NotFound when it is not present (exit code 3),
 // InvalidArgument for an unknown name or index.
 Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index = 0);

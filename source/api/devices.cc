@@ -75,10 +75,17 @@ std::vector<DeviceInfo> ListDevices() {
   return infos;
 }
 
-Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
+Status CheckDeviceName(const std::string& name) {
   std::string known;
   for (const Row& row : kRows) {
+    if (name == row.name) return Status::Ok();
     known += std::string(known.empty() ? "" : ", ") + row.name;
+  }
+  return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known);
+}
+
+Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
+  for (const Row& row : kRows) {
     if (name != row.name) continue;
     if (row.create == nullptr) return Status::NotFound("device " + name + " is " + row.absent);
     if (row.adapters == nullptr && index != 0) {
@@ -87,7 +94,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
     PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, row.create(index));
     return std::shared_ptr<Device>(std::move(device));
   }
-  return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known);
+  return CheckDeviceName(name);
 }
 
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,

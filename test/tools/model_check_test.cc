@@ -88,6 +88,7 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"", {2, "which model? give it with -m"}},
       {"-m nowhere.tnnproto", {2, "nowhere.tnnproto"}},
       {"-m " + faults + " -d CUDA", {2, "unknown device 'CUDA'; the devices are NAIVE"}},
+      {"-m " + faults + " -d NAIVE,CUDA", {2, "unknown device 'CUDA'; the devices are NAIVE"}},
       {"-m " + faults + " -d ARM", {3, "device ARM is"}},
       {"-m " + faults + " --frobnicate", {2, "--frobnicate"}},
       {"-m " + faults + " --shape nope=1,3,8,8", {2, "'nope'"}},

@@ -89,6 +89,7 @@ Result<std::vector<std::string>> ParseDevices(const std::string& text) {
   };
   for (const std::string& part : SplitList(text)) {
     if (Upper(part) != "ALL") {
+      PLUMB_RETURN_IF_ERROR(CheckDeviceName(Upper(part)).AddContext("-d"));
       add(Upper(part));
       continue;
     }

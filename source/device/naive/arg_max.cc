@@ -45,13 +45,8 @@ Status Run(const NaiveArgs& args) {
   }
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
 }  // namespace
 
-NaiveOp NaiveArgMaxOrMin() { return {Run, Bound, 0, false}; }
+NaiveOp NaiveArgMaxOrMin() { return ExactStep<Run>(); }
 
 }  // namespace plumb

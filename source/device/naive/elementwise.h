@@ -61,6 +61,21 @@ inline void SetExact(const BoundArgs& bound) {
   for (Tensor* tau : bound.tau) std::fill_n(tau->data<double>(), tau->NumElements(), 0.0);
 }
 
+// The bound of an operator whose outputs are exact.
+template <Status (*kRun)(const NaiveArgs&)>
+Status RunExact(const NaiveArgs& args, const BoundArgs& bound) {
+  SetExact(bound);
+  return kRun(args);
+}
+
+// An operator of that kind that is a step: nothing behind uncertain inputs can be judged.
+template <Status (*kRun)(const NaiveArgs&)>
+NaiveOp ExactStep() {
+  NaiveOp op{kRun, RunExact<kRun>};
+  op.propagates = false;
+  return op;
+}
+
 // Results of so many elements wait on the stack, because the outputs may be the inputs' own memory (NaiveOp::in_place).
 constexpr int64_t kElementRun = 256;
 

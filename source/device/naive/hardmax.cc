@@ -30,17 +30,8 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
 }  // namespace
 
-NaiveOp NaivePlumbHardmax() {
-  NaiveOp op{Run, Bound};
-  op.propagates = false;
-  return op;
-}
+NaiveOp NaivePlumbHardmax() { return ExactStep<Run>(); }
 
 }  // namespace plumb

@@ -40,13 +40,8 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
 }  // namespace
 
-NaiveOp NaivePlumbMatMulInteger() { return {Run, Bound}; }
+NaiveOp NaivePlumbMatMulInteger() { return {Run, RunExact<Run>}; }
 
 }  // namespace plumb

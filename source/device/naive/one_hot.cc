@@ -37,20 +37,9 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
-  op.propagates = false;
-  return op;
-}
-
 }  // namespace
 
-NaiveOp NaiveOneHot() { return Op(); }
-NaiveOp NaivePlumbOneHot() { return Op(); }
+NaiveOp NaiveOneHot() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbOneHot() { return ExactStep<Run>(); }
 
 }  // namespace plumb

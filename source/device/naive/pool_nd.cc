@@ -90,11 +90,6 @@ Status RunMax(const NaiveArgs& args) {
   });
 }
 
-Status BoundMax(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return RunMax(args);
-}
-
 double PoolOf(const PoolNDParam& p, const Window& window, const double* terms) {
   double sum = 0;
   if (p.mode == "lp") {
@@ -183,7 +178,7 @@ Status BoundUnpool(const NaiveArgs& args, const BoundArgs& bound) { return RunMo
 }  // namespace
 
 NaiveOp NaivePlumbMaxPool() {
-  NaiveOp op{RunMax, BoundMax};
+  NaiveOp op{RunMax, RunExact<RunMax>};
   op.propagates = false;  // the indices step
   return op;
 }

@@ -21,17 +21,6 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
-  op.propagates = false;
-  return op;
-}
-
 Status RunCompress(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const CompressShape s, ResolveCompress(args.layer, InfosOf(args)));
   const size_t bytes = static_cast<size_t>(s.inner) * DTypeSize(args.inputs[0]->dtype());
@@ -52,9 +41,9 @@ Status BoundCompress(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePlumbNonZero() { return Op(); }
+NaiveOp NaivePlumbNonZero() { return ExactStep<Run>(); }
 NaiveOp NaivePlumbCompress() { return {RunCompress, BoundCompress}; }
-NaiveOp NaivePlumbUnique() { return Op(); }
-NaiveOp NaivePlumbNonMaxSuppression() { return Op(); }
+NaiveOp NaivePlumbUnique() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbNonMaxSuppression() { return ExactStep<Run>(); }
 
 }  // namespace plumb

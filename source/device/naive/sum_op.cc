@@ -43,8 +43,8 @@ ActivateRow ActivationRow(int activation) {
 namespace {
 
 // The taus of the same sums with the later bias added to their own, where they are larger.
-Status WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::vector<SumImage> images,
-                        const BoundArgs& bound) {
+void WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::vector<SumImage> images,
+                      const BoundArgs& bound) {
   std::vector<float> bias = bound.later_bias;
   for (size_t o = 0; operands.bias != nullptr && o < bias.size(); ++o) bias[o] += operands.bias[o];
   operands.bias = bias.data();
@@ -60,7 +60,6 @@ Status WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::
   for (size_t i = 0; i < images.size(); ++i) {
     for (size_t k = 0; k < size; ++k) own[i][k] = std::max(own[i][k], taus[i * size + k]);
   }
-  return Status::Ok();
 }
 
 }  // namespace
@@ -88,7 +87,8 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
   SumOfProducts(geometry, operands, images, SumBoundOf(bound));
   const bool widen = bound != nullptr && bound->level >= 1 && operands.activate == nullptr &&
                      static_cast<int64_t>(bound->later_bias.size()) == geometry.out_channels;
-  return widen ? WidenByLaterBias(geometry, operands, std::move(images), *bound) : Status::Ok();
+  if (widen) WidenByLaterBias(geometry, operands, std::move(images), *bound);
+  return Status::Ok();
 }
 
 }  // namespace plumb::naive

@@ -55,20 +55,9 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return Run(args);
-}
-
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
-  op.propagates = false;
-  return op;
-}
-
 }  // namespace
 
-NaiveOp NaiveTopK() { return Op(); }
-NaiveOp NaivePlumbTopK() { return Op(); }
+NaiveOp NaiveTopK() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbTopK() { return ExactStep<Run>(); }
 
 }  // namespace plumb

@@ -42,14 +42,9 @@ Status RunEye(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status BoundEye(const NaiveArgs& args, const BoundArgs& bound) {
-  SetExact(bound);
-  return RunEye(args);
-}
-
 }  // namespace
 
 NaiveOp NaivePlumbTrilu() { return {Run, Bound}; }
-NaiveOp NaivePlumbEyeLike() { return {RunEye, BoundEye}; }
+NaiveOp NaivePlumbEyeLike() { return {RunEye, RunExact<RunEye>}; }
 
 }  // namespace plumb

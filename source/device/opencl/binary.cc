@@ -1,10 +1,9 @@
 // Binary element-wise operators with broadcasting, f32, i32 and i64; the second operand may be the layer's constant. Two feature
 // maps of equally many channels stay in channel blocks; everything else is computed in plain order. And HardSwish of two inputs,
 // y = x0 * clip(alpha * x1 + beta, 0, 1).
-#include "op/binary.h"
-
 #include <algorithm>
 
+#include "device/binary_operands.h"
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/walk.h"
@@ -19,44 +18,10 @@ struct Pairs {
   int dims[kMaxRank], a[kMaxRank], b[kMaxRank];
 };
 
-// Both operands of a layer: shapes, and the constant where there is one.
-struct Operands {
-  Shape shape[2];
-  int constant = -1;  // the operand that is the layer's resource
-  Tensor element;
-};
-
-Result<Operands> OperandsOf(const KernelSpec& spec) {
-  Operands operands;
-  if (spec.inputs.size() == 2) {
-    operands.shape[0] = spec.inputs[0].shape;
-    operands.shape[1] = spec.inputs[1].shape;
-    return operands;
-  }
-  const Layer& layer = spec.layer();
-  const Tensor* element = layer.Resource("element");
-  if (element == nullptr) return Status::NotFound("layer '" + layer.name + "' has neither a second input nor a constant");
-  operands.constant = ParamOf<BinaryParam>(layer).weight_input_index;
-  PLUMB_ASSIGN_OR_RETURN(operands.element, element->ConvertedTo(spec.inputs[0].dtype));
-  operands.shape[1 - operands.constant] = spec.inputs[0].shape;
-  PLUMB_ASSIGN_OR_RETURN(operands.shape[operands.constant], ConstantOperandShape(*element, spec.inputs[0].shape));
-  PLUMB_ASSIGN_OR_RETURN(operands.element, operands.element.Reshaped(operands.shape[operands.constant]));
-  return operands;
-}
-
-// The dims as they lie in memory: in channel blocks [N, blocks, spatial ..., block]; a single value stays single.
-std::vector<int64_t> MemoryDims(const Shape& shape, bool blocked) {
-  std::vector<int64_t> dims = shape.dims();
-  if (!blocked) return dims;
-  const bool single = shape.NumElements() == 1;
-  if (!single) dims[1] = (dims[1] + kBlock - 1) / kBlock;
-  dims.push_back(single ? 1 : kBlock);
-  return dims;
-}
-
-Walk WalkOf(const KernelSpec& spec, const Operands& operands, bool blocked) {
-  return Walk::Broadcast(MemoryDims(spec.outputs[0].shape, blocked),
-                         {MemoryDims(operands.shape[0], blocked), MemoryDims(operands.shape[1], blocked)});
+Walk WalkOf(const KernelSpec& spec, const BinaryOperands& operands, bool blocked) {
+  const int64_t block = blocked ? kBlock : 1;
+  return Walk::Broadcast(MemoryDims(spec.outputs[0].shape, block),
+                         {MemoryDims(operands.shape[0], block), MemoryDims(operands.shape[1], block)});
 }
 
 bool IsGate(const KernelSpec& spec) { return spec.layer().kind == OpKind::kHardSwish; }
@@ -70,12 +35,12 @@ class BinaryKernel : public ClKernel {
       return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
     }
     if (IsGate(spec) && spec.inputs.size() != 2) return Status::NotSupported("takes two inputs");
-    PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     return WalkOf(spec, operands, false).Check();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     blocked_ = StaysBlocked(arriving, operands) && WalkOf(spec, operands, true).Check().ok();
     const LayoutPtr layout = StoredLayout(spec, spec.inputs[0].dtype, blocked_);
     choice->inputs.assign(arriving.size(), layout);
@@ -89,7 +54,7 @@ class BinaryKernel : public ClKernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
-    PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     const Walk walk = WalkOf(spec, operands, blocked_);
     count_ = walk.count();
     pairs_.rank = walk.rank();
@@ -120,12 +85,11 @@ class BinaryKernel : public ClKernel {
 
  private:
   // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
-  static bool StaysBlocked(const std::vector<LayoutPtr>& arriving, const Operands& operands) {
+  static bool StaysBlocked(const std::vector<LayoutPtr>& arriving, const BinaryOperands& operands) {
     if (std::none_of(arriving.begin(), arriving.end(), IsBlocked)) return false;
     const Shape &a = operands.shape[0], &b = operands.shape[1];
     if (a.rank() != b.rank() || a.rank() < 2) return false;
-    const bool constant = operands.constant >= 0 && operands.element.NumElements() == 1;
-    return constant || a[1] == b[1];
+    return operands.has_single_constant() || a[1] == b[1];
   }
 
   bool blocked_ = false;

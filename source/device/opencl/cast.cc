@@ -1,14 +1,10 @@
 // Cast, PlumbCast between all dtypes, and blobs that are made from known values (ConstantOfShape, Range), in plain order.
 #include "op/cast.h"
 
-#include <cmath>
-#include <cstring>
-#include <type_traits>
-
+#include "device/fill.h"
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/queue.h"
-#include "op/fill.h"
 
 namespace plumb::opencl {
 namespace {
@@ -49,52 +45,12 @@ class CastKernel : public ClKernel {
   Launcher launcher_;
 };
 
-// Whole numbers wrap around.
-template <class T>
-void FillRange(const Tensor& start, const Tensor& delta, Tensor* made) {
-  using U = std::make_unsigned_t<T>;
-  U at = static_cast<U>(*start.data<T>());
-  for (int64_t i = 0; i < made->NumElements(); ++i, at += static_cast<U>(*delta.data<T>())) made->data<T>()[i] = static_cast<T>(at);
-}
-
-Result<Tensor> Make(const KernelSpec& spec) {
-  const BlobInfo& out = spec.outputs[0];
-  PLUMB_ASSIGN_OR_RETURN(Tensor made, Tensor::Create(out.dtype, out.shape));
-  if (spec.layer().kind == OpKind::kConstantOfShape) {
-    const Tensor* value = spec.layer().Resource("value");
-    if (value == nullptr) return Status::CorruptModel("the value is missing");
-    const size_t size = DTypeSize(out.dtype);
-    char* to = static_cast<char*>(made.raw());
-    for (int64_t i = 0; i < made.NumElements(); ++i, to += size) std::memcpy(to, value->raw(), size);
-    return made;
-  }
-  const Tensor &start = spec.inputs[0].value, &delta = spec.inputs[2].value;
-  if (out.dtype == DType::kI32) {
-    FillRange<int32_t>(start, delta, &made);
-  } else if (out.dtype == DType::kI64) {
-    FillRange<int64_t>(start, delta, &made);
-  } else {
-    const float first = *start.data<float>(), step = *delta.data<float>();
-    for (int64_t i = 0; i < made.NumElements(); ++i) made.data<float>()[i] = std::fma(static_cast<float>(i), step, first);
-  }
-  return made;
-}
-
 // Made once, when the kernel is prepared, and copied at each Forward.
 class FillKernel : public ClKernel {
  public:
-  static Status Supports(const KernelSpec& spec) {
-    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    const DType dtype = spec.outputs[0].dtype;
-    if (spec.layer().kind == OpKind::kConstantOfShape || dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64) {
-      return Status::Ok();
-    }
-    return Status::NotSupported(std::string("ranges of ") + DTypeName(dtype) + " have no kernel");
-  }
-
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
     queue_ = &QueueOf(spec.device);
-    PLUMB_ASSIGN_OR_RETURN(const Tensor made, Make(spec));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor made, MakeFill(spec));
     PLUMB_ASSIGN_OR_RETURN(made_, UploadConstant(spec.device, made, outputs[0].layout));
     return Status::Ok();
   }
@@ -111,6 +67,6 @@ class FillKernel : public ClKernel {
 }  // namespace
 
 const KernelFunctions kernel_cast = {CastKernel::Supports, MakeKernel<CastKernel>};
-const KernelFunctions kernel_fill = {FillKernel::Supports, MakeKernel<FillKernel>};
+const KernelFunctions kernel_fill = {SupportsFill, MakeKernel<FillKernel>};
 
 }  // namespace plumb::opencl

@@ -9,7 +9,7 @@ namespace plumb::opencl {
 namespace {
 
 constexpr int64_t kTile = 7;       // TILE of convolution_cpu.cl
-constexpr int64_t kGpuPixels = 4;  // PIXELS of convolution_gpu.cl
+constexpr int64_t kGpuPixels = 128;  // PIXELS of convolution_gpu.cl
 constexpr int64_t kGpuRows = 4;    // ROWS of convolution_gpu.cl
 constexpr int64_t kPair = 2 * kBlock;
 
@@ -71,7 +71,7 @@ class ConvolutionKernel : public ClKernel {
     const ConvolutionShape& s = group.shape;
     const float* weight = folded.weight.template data<float>();
     cpu_ = Launcher::CpuShapes(spec.device);
-    const int64_t unit = depthwise || !cpu_ ? kBlock : kPair;
+    const int64_t unit = depthwise ? kBlock : kPair;
     PLUMB_ASSIGN_OR_RETURN(weight_, UploadArray(spec.device, depthwise ? PackChannels(s, weight) : PackUnits(s, unit, weight)));
     conv_ = ConvArg(s);
     if (s.kernel_size() == 1 && s.window.h.stride == 1 && s.window.w.stride == 1 && s.window.h.in == s.window.h.out &&
@@ -101,7 +101,7 @@ class ConvolutionKernel : public ClKernel {
     const int64_t pixels = int64_t{conv_.out_h} * conv_.out_w;
     const int64_t items = cpu_        ? tiles_ * conv_.out_h
                           : depthwise ? tiles_ * conv_.out_w
-                                      : (pixels + kGpuPixels * 64 - 1) / (kGpuPixels * 64) * 64;
+                                      : (pixels + kGpuPixels - 1) / kGpuPixels * kLinearGroup;
     PLUMB_RETURN_IF_ERROR(launcher_.Run({items, columns_, conv_.batch}, outputs[0], inputs[0], addend, weight_, bias_,
                                         tiles_, columns_, flags_, conv_, epilogue_));
     return tail_.Run(outputs[0]);

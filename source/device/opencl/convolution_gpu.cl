@@ -1,9 +1,8 @@
-// Convolutions in channel blocks for GPUs: an item computes four pixels of eight output channels; neighbouring items compute
-// neighbouring pixels, so that their loads join, and all items of a group read the same weights.
-// Weights lie as [output block][input block][kernel row][kernel column][input lane 8][output lane 8].
+// Convolutions in channel blocks for GPUs. Dense: a group of 64 items computes 128 pixels of 16 output channels from tiles of 16
+// input channels in local memory, an item 8 pixels of four channels. Depthwise: strips of rows in registers.
 #include "common.clh"
 
-#define PIXELS 4
+#define PIXELS 128  // of a group
 #define ROWS 4
 
 typedef struct {
@@ -11,51 +10,64 @@ typedef struct {
   int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
 } Conv;
 
-#define EACH_PIXEL for (int t = 0; t < PIXELS; ++t)
 #define EACH_ROW for (int t = 0; t < ROWS; ++t)
 
+// Weights [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane 16].
 LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
                             long addend_at, global const float* weight, global const float* bias, int tiles, int columns,
                             int flags, Conv c, Epilogue e) {
-  const int first = get_group_id(0) * 64 * PIXELS + get_local_id(0), pixels = c.out_h * c.out_w;
-  const int out_block = get_global_id(1), n = get_global_id(2);
-  if (first >= pixels || out_block >= columns || n >= c.batch) return;
+  local float4 data[4][PIXELS];  // four channels of the step, pixel
+  local float4 filter[16][4];    // channel of the step, four output channels
+  const int id = get_local_id(0), lane = id & 15, quad = id >> 4;
+  const int first = get_group_id(0) * PIXELS, pair = get_group_id(1), n = get_group_id(2);
   const int in_blocks = (c.in_channels / c.group + 7) / 8, all_in_blocks = (c.in_channels + 7) / 8;
-  const int first_block = out_block * 8 / (c.out_channels / c.group) * in_blocks;
-  const float8 start = flags & 1 ? vload8(out_block, bias) : (float8)(0.0f);
-  float8 acc[PIXELS];
-  int row[PIXELS], column[PIXELS];
-  EACH_PIXEL {
-    const int p = min(first + t * 64, pixels - 1);
-    acc[t] = start;
+  const int first_block = pair * 16 / (c.out_channels / c.group) * in_blocks;
+  const int pixels = c.out_h * c.out_w, in_pixels = c.in_h * c.in_w, taps = c.kernel_h * c.kernel_w;
+  global const stored* planes = x + x_at + (long)(n * all_in_blocks + first_block) * in_pixels * 8;
+  global const float* w = weight + (long)pair * in_blocks * taps * 128;
+  int row[2], column[2];  // of the pixels that this item loads
+  for (int t = 0; t < 2; ++t) {
+    const int p = min(first + id + t * 64, pixels - 1);
     row[t] = p / c.out_w * c.stride_h - c.pad_top;
     column[t] = p % c.out_w * c.stride_w - c.pad_left;
   }
-  global const float* w = weight + (long)out_block * in_blocks * c.kernel_h * c.kernel_w * 64;
-  for (int block = 0; block < in_blocks; ++block) {
-    global const stored* plane = x + x_at + (long)(n * all_in_blocks + first_block + block) * c.in_h * c.in_w * 8;
-    for (int i = 0; i < c.kernel_h; ++i) {
-      for (int j = 0; j < c.kernel_w; ++j, w += 64) {
-        const float8 w0 = vload8(0, w), w1 = vload8(1, w), w2 = vload8(2, w), w3 = vload8(3, w);
-        const float8 w4 = vload8(4, w), w5 = vload8(5, w), w6 = vload8(6, w), w7 = vload8(7, w);
-        EACH_PIXEL {
-          const int h = row[t] + i * c.dilation_h, at = column[t] + j * c.dilation_w;
-          if (h < 0 || h >= c.in_h || at < 0 || at >= c.in_w) continue;
-          const float8 v = LOAD8(plane, (h * c.in_w + at) * 8);
-          acc[t] = fma(v.s0, w0, fma(v.s1, w1, fma(v.s2, w2, fma(v.s3, w3, acc[t]))));
-          acc[t] = fma(v.s4, w4, fma(v.s5, w5, fma(v.s6, w6, fma(v.s7, w7, acc[t]))));
+  float4 acc[8];
+  for (int i = 0; i < 8; ++i) acc[i] = flags & 1 ? vload4(pair * 4 + quad, bias) : (float4)(0.0f);
+  for (int k = 0; k < taps; ++k) {
+    for (int block = 0; block < in_blocks; block += 2) {
+      for (int t = 0; t < 2; ++t) {
+        const int h = row[t] + k / c.kernel_w * c.dilation_h, at = column[t] + k % c.kernel_w * c.dilation_w;
+        const int inside = h >= 0 && h < c.in_h && at >= 0 && at < c.in_w;
+        for (int b = 0; b < 2; ++b) {
+          float8 v = 0.0f;
+          if (inside && block + b < in_blocks) v = LOAD8(planes, ((block + b) * in_pixels + h * c.in_w + at) * 8);
+          data[2 * b][id + t * 64] = v.lo;
+          data[2 * b + 1][id + t * 64] = v.hi;
         }
       }
+      const int from = block + id / 32;  // this item's four weights: of channel id / 4 of the step
+      filter[id / 4][id % 4] = from < in_blocks ? vload4(((from * taps + k) * 8 + id / 4 % 8) * 4 + id % 4, w) : (float4)(0.0f);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (int q = 0; q < 4; ++q) {
+        const float4 w0 = filter[4 * q][quad], w1 = filter[4 * q + 1][quad];
+        const float4 w2 = filter[4 * q + 2][quad], w3 = filter[4 * q + 3][quad];
+        for (int i = 0; i < 8; ++i) {
+          const float4 v = data[q][lane + 16 * i];
+          acc[i] = fma(v.s0, w0, fma(v.s1, w1, fma(v.s2, w2, fma(v.s3, w3, acc[i]))));
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
     }
   }
-  const long plane = (long)(n * ((c.out_channels + 7) / 8) + out_block) * pixels;
-  EACH_PIXEL {
-    const int p = first + t * 64;
-    if (p >= pixels) break;
-    const long at = (plane + p) * 8;
-    float8 sum = acc[t];
-    if (flags & 2) sum += LOAD8(addend + addend_at, at);
-    STORE8(activate8(sum, e), y + y_at, at);
+  const int out_blocks = (c.out_channels + 7) / 8, out_block = pair * 2 + quad / 2;
+  if (out_block >= out_blocks) return;
+  for (int i = 0; i < 8; ++i) {
+    const int p = first + lane + 16 * i;
+    if (p >= pixels) return;
+    const long at = ((long)(n * out_blocks + out_block) * pixels + p) * 8 + quad % 2 * 4;
+    float4 sum = acc[i];
+    if (flags & 2) sum += LOAD4(addend + addend_at, at);
+    STORE4(activate4(sum, e), y + y_at, at);
   }
 }
 

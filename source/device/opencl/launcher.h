@@ -38,6 +38,9 @@ struct Extent {
   int64_t x = 1, y = 1, z = 1;
 };
 
+// Items of a work-group of the kernels marked LINEAR (common.clh); the others have one.
+constexpr int64_t kLinearGroup = 64;
+
 class Launcher {
  public:
   Launcher() = default;

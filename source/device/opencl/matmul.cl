@@ -3,17 +3,12 @@
 #include "common.clh"
 
 #define F32_LOAD(p, i) (p)[i]
-#define F32_LOAD4(p, i) vload4(0, (p) + (i))
 #define F32_LOAD16(p, i) vload16(0, (p) + (i))
 #ifdef PLUMB_F16
-#define LOAD4(p, i) vload_half4(0, (p) + (i))
 #define LOAD16(p, i) vload_half16(0, (p) + (i))
-#define STORE4(v, p, i) vstore_half4_rte(v, 0, (p) + (i))
 #define STORE16(v, p, i) vstore_half16_rte(v, 0, (p) + (i))
 #else
-#define LOAD4(p, i) F32_LOAD4(p, i)
 #define LOAD16(p, i) F32_LOAD16(p, i)
-#define STORE4(v, p, i) vstore4(v, 0, (p) + (i))
 #define STORE16(v, p, i) vstore16(v, 0, (p) + (i))
 #endif
 
@@ -65,30 +60,48 @@
     if (rows > 5) STORE16(a5, to, 5 * n);                                                                        \
   }
 
-// For GPUs: 4 rows of 4 columns; neighbouring items read neighbouring columns.
-#define MATMUL_GPU(name, First, Second, load_first, load_second, load_second4)                                   \
+// For GPUs: a group of 64 items computes 64 rows of 32 columns from tiles of 16 in local memory, an item 8 rows of four columns.
+#define MATMUL_GPU(name, First, Second, load_first, load_second)                                                 \
   LINEAR void name ARGUMENTS(First, Second) {                                                                    \
-    BEGIN(First, Second, load_first, load_second, 4, 4)                                                          \
-    ROW(First, 0) ROW(First, 1) ROW(First, 2) ROW(First, 3)                                                      \
-    float4 a0 = 0.0f, a1 = 0.0f, a2 = 0.0f, a3 = 0.0f;                                                           \
-    for (int j = 0; j < k; ++j) {                                                                                \
-      const float4 v = load_second4(right, j * n);                                                               \
-      a0 = fma(load_first(row0, j), v, a0);                                                                      \
-      a1 = fma(load_first(row1, j), v, a1);                                                                      \
-      a2 = fma(load_first(row2, j), v, a2);                                                                      \
-      a3 = fma(load_first(row3, j), v, a3);                                                                      \
+    local float tile[16][65];     /* inner index, row; one more, so that neighbours lie in different banks */    \
+    local float4 columns[16][8];  /* inner index, four columns */                                                \
+    const int id = get_local_id(0), lane = id & 7, row_lane = id >> 3, b = get_global_id(2);                     \
+    const int first_column = get_group_id(0) * 32, first_row = get_group_id(1) * 64;                             \
+    global const First* left = first + first_at + (long)matrix[2 * b] * m * k;                                   \
+    global const Second* right = second + second_at + (long)matrix[2 * b + 1] * k * n;                           \
+    float4 acc[8];                                                                                               \
+    for (int i = 0; i < 8; ++i) acc[i] = 0.0f;                                                                   \
+    for (int step = 0; step < k; step += 16) {                                                                   \
+      for (int e = id; e < 1024; e += 64) {                                                                      \
+        const int r = first_row + e / 16, j = step + e % 16;                                                     \
+        tile[e % 16][e / 16] = r < m && j < k ? load_first(left, r * k + j) : 0.0f;                              \
+      }                                                                                                          \
+      for (int e = id; e < 512; e += 64) {                                                                       \
+        const int j = step + e / 32, c = first_column + e % 32;                                                  \
+        ((local float*)columns)[e] = j < k && c < n ? load_second(right, j * n + c) : 0.0f;                      \
+      }                                                                                                          \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+      for (int j = 0; j < 16; ++j) {                                                                             \
+        const float4 v = columns[j][lane];                                                                       \
+        for (int i = 0; i < 8; ++i) acc[i] = fma(tile[j][row_lane + 8 * i], v, acc[i]);                          \
+      }                                                                                                          \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
     }                                                                                                            \
-    STORE4(a0, to, 0);                                                                                           \
-    if (rows > 1) STORE4(a1, to, n);                                                                             \
-    if (rows > 2) STORE4(a2, to, 2 * n);                                                                         \
-    if (rows > 3) STORE4(a3, to, 3 * n);                                                                         \
+    const int c = first_column + lane * 4;                                                                       \
+    for (int i = 0; i < 8; ++i) {                                                                                \
+      const int r = first_row + row_lane + 8 * i;                                                                \
+      if (r >= m) return;                                                                                        \
+      global stored* to = y + y_at + ((long)b * m + r) * n + c;                                                  \
+      const float sums[4] = {acc[i].s0, acc[i].s1, acc[i].s2, acc[i].s3};                                        \
+      for (int t = 0; t < 4 && c + t < n; ++t) STORE(sums[t], to, t);                                            \
+    }                                                                                                            \
   }
 
 MATMUL_CPU(matmul_cpu, stored, stored, LOAD, LOAD, LOAD16)
-MATMUL_GPU(matmul_gpu, stored, stored, LOAD, LOAD, LOAD4)
+MATMUL_GPU(matmul_gpu, stored, stored, LOAD, LOAD)
 #ifdef PLUMB_F16
 MATMUL_CPU(matmul_cpu_first_f32, float, stored, F32_LOAD, LOAD, LOAD16)
-MATMUL_GPU(matmul_gpu_first_f32, float, stored, F32_LOAD, LOAD, LOAD4)
+MATMUL_GPU(matmul_gpu_first_f32, float, stored, F32_LOAD, LOAD)
 MATMUL_CPU(matmul_cpu_second_f32, stored, float, LOAD, F32_LOAD, F32_LOAD16)
-MATMUL_GPU(matmul_gpu_second_f32, stored, float, LOAD, F32_LOAD, F32_LOAD4)
+MATMUL_GPU(matmul_gpu_second_f32, stored, float, LOAD, F32_LOAD)
 #endif

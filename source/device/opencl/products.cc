@@ -84,15 +84,18 @@ class InnerProductKernel : public ClKernel {
       PLUMB_ASSIGN_OR_RETURN(bias_, UploadArray(spec.device, folded.bias.raw(), folded.bias.bytes()));
     }
     epilogue_ = EpilogueArg(group.epilogue);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "products.cl", "inner_product"));
+    cpu_ = Launcher::CpuShapes(spec.device);
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "products.cl", cpu_ ? "inner_product" : "inner_product_gpu"));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({rows_ * outputs_}, outputs[0], inputs[0], weight_, bias_, rows_, k_, outputs_, flags_, epilogue_);
+    const int64_t items = cpu_ ? 1 : kLinearGroup;  // of an output
+    return launcher_.Run({rows_ * outputs_ * items}, outputs[0], inputs[0], weight_, bias_, rows_, k_, outputs_, flags_, epilogue_);
   }
 
  private:
+  bool cpu_ = false;
   int64_t rows_ = 1, k_ = 1, outputs_ = 1;
   int flags_ = 0;
   EpilogueArg epilogue_;
@@ -133,8 +136,9 @@ class MatMulKernel : public ClKernel {
     const DeviceTensor& first = constant_ == 0 ? weight_ : inputs[0];
     const DeviceTensor& second = constant_ == 1 ? weight_ : inputs.back();
     const auto count = static_cast<int64_t>(shape_.first_matrix.size());
-    const int64_t height = cpu_ ? 6 : 4, width = cpu_ ? 16 : 4;  // of an item's tile
-    const Extent tiles{(shape_.n + width - 1) / width, (shape_.m + height - 1) / height, count};
+    // The tile of an item, or of a work-group.
+    const int64_t height = cpu_ ? 6 : 64, width = cpu_ ? 16 : 32, items = cpu_ ? 1 : kLinearGroup;
+    const Extent tiles{(shape_.n + width - 1) / width * items, (shape_.m + height - 1) / height, count};
     return launcher_.Run(tiles, outputs[0], first, second, matrices_, count, shape_.m, shape_.k, shape_.n);
   }
 

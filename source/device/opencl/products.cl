@@ -1,4 +1,4 @@
-// Sums of products in plain order, for every shape: one item per output. The faster kernels are in files of their own.
+// Sums of products in plain order, for every shape: one item per output, or a group of items. The faster kernels are in files of their own.
 #include "common.clh"
 
 typedef struct {
@@ -83,4 +83,21 @@ LINEAR void inner_product(global stored* y, long y_at, global const stored* x, l
   const float2 two = four.lo + four.hi;
   sum += two.x + two.y;
   STORE(finish(sum, o, i, bias, row, flags, e), y + y_at, i);
+}
+
+// The same for GPUs: a group of 64 items per output, whose neighbours read neighbouring weights; their sums meet in a tree.
+LINEAR void inner_product_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const float* weight,
+                              global const float* bias, int rows, int k, int outputs, int flags, Epilogue e) {
+  local float part[64];
+  const int id = get_local_id(0), i = get_group_id(0), o = i % outputs;
+  global const stored* row = x + x_at + (long)(i / outputs) * k;
+  global const float* w = weight + (long)o * k;
+  float sum = 0.0f;
+  for (int j = id; j < k; j += 64) sum = fma(w[j], LOAD(row, j), sum);
+  part[id] = sum;
+  for (int half_size = 32; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < half_size) part[id] += part[id + half_size];
+  }
+  if (id == 0) STORE(finish(part[0], o, i, bias, row, flags, e), y + y_at, i);
 }

@@ -1,9 +1,8 @@
 // Binary element-wise operators with broadcasting, one of the operands perhaps the layer's constant; and HardSwish of two
 // inputs, which is one more of them: binary.comp.
-#include "op/binary.h"
-
 #include <algorithm>
 
+#include "device/binary_operands.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/walk.h"
@@ -17,48 +16,18 @@ constexpr size_t kMaxRank = 8;
 // In the order of the shader's cases.
 const char* const kOps[] = {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference", "PlumbPow", "HardSwish"};
 
-struct Operands {
-  Shape shape[2];
-  int constant = -1;  // which operand the layer's resource is
-  const Tensor* element = nullptr;
-};
-
-Result<Operands> OperandsOf(const KernelSpec& spec) {
-  Operands o;
-  o.shape[0] = o.shape[1] = spec.inputs[0].shape;
-  if (spec.inputs.size() == 2) {
-    o.shape[1] = spec.inputs[1].shape;
-    return o;
-  }
-  o.element = spec.layer().Resource("element");
-  if (o.element == nullptr) return Status::CorruptModel("the constant operand is missing");
-  o.constant = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0 ? 0 : 1;
-  PLUMB_ASSIGN_OR_RETURN(o.shape[o.constant], ConstantOperandShape(*o.element, spec.inputs[0].shape));
-  return o;
-}
-
-// The dims as they lie in memory: NC4HW4 has quads of channels and four lanes behind the pixels; a single value stays one.
-Shape MemoryShape(const Shape& shape, bool channel4) {
-  if (!channel4) return shape;
-  std::vector<int64_t> dims = shape.dims();
-  const bool single = shape.NumElements() == 1;
-  if (!single) dims[1] = (dims[1] + 3) / 4;
-  dims.push_back(single ? 1 : 4);
-  return Shape(dims);
-}
-
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
-bool StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const Operands& o) {
+bool StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
   if (std::none_of(arriving.begin(), arriving.end(), IsChannel4)) return false;
   if (o.constant >= 0 && spec.precision != Precision::kHigh) return false;  // the constant is not to be rounded
   const Shape &a = o.shape[0], &b = o.shape[1];
   if (a.rank() != b.rank() || a.rank() > 7) return false;
-  return (o.constant >= 0 && o.element->NumElements() == 1) || a[1] == b[1];
+  return o.has_single_constant() || a[1] == b[1];
 }
 
-Result<Walk> WalkOf(const KernelSpec& spec, const Operands& o, bool channel4 = false) {
-  Walk walk = BroadcastWalk({MemoryShape(o.shape[0], channel4), MemoryShape(o.shape[1], channel4)},
-                            MemoryShape(spec.outputs[0].shape, channel4));
+Result<Walk> WalkOf(const KernelSpec& spec, const BinaryOperands& o, bool channel4 = false) {
+  const auto memory = [block = channel4 ? 4 : 1](const Shape& shape) { return Shape(MemoryDims(shape, block)); };
+  Walk walk = BroadcastWalk({memory(o.shape[0]), memory(o.shape[1])}, memory(spec.outputs[0].shape));
   if (walk.rank() > kMaxRank) return Status::NotSupported("broadcasts over more than 8 dims");
   return walk;
 }
@@ -66,13 +35,13 @@ Result<Walk> WalkOf(const KernelSpec& spec, const Operands& o, bool channel4 = f
 Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
-  PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+  PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
   return WalkOf(spec, operands).status();
 }
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_RETURN_IF_ERROR(PlainInPlace(spec, arriving, choice));
-  PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+  PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
   if (!StaysChannel4(spec, arriving, operands)) return Status::Ok();
   choice->inputs.assign(arriving.size(), Channel4Layout(spec));
   choice->outputs = {Channel4Layout(spec)};
@@ -80,8 +49,8 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
 }
 
 // The constant operand as it must lie in memory.
-Result<Argument> ConstantOperand(Builder* b, const Operands& operands, bool channel4) {
-  PLUMB_ASSIGN_OR_RETURN(const Tensor element, operands.element->ConvertedTo(b->inputs[0].dtype));
+Result<Argument> ConstantOperand(Builder* b, const BinaryOperands& operands, bool channel4) {
+  const Tensor& element = operands.element;
   if (!channel4 || element.NumElements() == 1) return b->Constant(element);
   const Shape& shape = operands.shape[operands.constant];
   std::vector<float> packed(Channel4Layout(false)->Bytes(DType::kF32, shape) / sizeof(float));
@@ -91,7 +60,7 @@ Result<Argument> ConstantOperand(Builder* b, const Operands& operands, bool chan
 
 Status Build(Builder* b) {
   const bool channel4 = IsChannel4(b->outputs[0].layout);
-  PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(b->spec));
+  PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(b->spec));
   PLUMB_ASSIGN_OR_RETURN(const Walk walk, WalkOf(b->spec, operands, channel4));
   const DType dtype = b->inputs[0].dtype;
   uint32_t op = 0;

@@ -1,12 +1,11 @@
 // Binary element-wise operators with broadcasting on the rows of device/simd/binary.def; f32, i32 and i64. The second
 // operand may be the layer's constant. Two feature maps of equally many channels stay in channel blocks; everything
 // else is computed in plain order.
-#include "op/binary.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "base/threads.h"
+#include "device/binary_operands.h"
 #include "device/simd/binary.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
@@ -37,42 +36,6 @@ const NamedOp* Find(const Layer& layer) {
   return nullptr;
 }
 
-// Both operands of a layer: shapes, and the constant where there is one.
-struct Operands {
-  Shape shape[2];
-  int constant = -1;  // the operand that is the layer's resource
-  Tensor element;
-};
-
-Result<Operands> OperandsOf(const KernelSpec& spec) {
-  Operands operands;
-  if (spec.inputs.size() == 2) {
-    operands.shape[0] = spec.inputs[0].shape;
-    operands.shape[1] = spec.inputs[1].shape;
-    return operands;
-  }
-  const Layer& layer = spec.layer();
-  const Tensor* element = layer.Resource("element");
-  if (element == nullptr)
-    return Status::NotFound("layer '" + layer.name + "' has neither a second input nor a constant");
-  operands.constant = ParamOf<BinaryParam>(layer).weight_input_index;
-  PLUMB_ASSIGN_OR_RETURN(operands.element, element->ConvertedTo(spec.inputs[0].dtype));
-  operands.shape[1 - operands.constant] = spec.inputs[0].shape;
-  PLUMB_ASSIGN_OR_RETURN(operands.shape[operands.constant], ConstantOperandShape(*element, spec.inputs[0].shape));
-  return operands;
-}
-
-// The dims as they lie in memory: in channel blocks [N, blocks, spatial ..., block]; a single value stays single.
-std::vector<int64_t> MemoryDims(const Shape& shape, bool blocked) {
-  std::vector<int64_t> dims = shape.dims();
-  if (!blocked) return dims;
-  const int64_t block = ChannelBlock();
-  const bool single = shape.NumElements() == 1;
-  if (!single) dims[1] = (dims[1] + block - 1) / block;
-  dims.push_back(single ? 1 : block);
-  return dims;
-}
-
 class BinaryKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
@@ -82,7 +45,7 @@ class BinaryKernel : public Kernel {
     if (dtype != DType::kF32 && dtype != DType::kI32 && dtype != DType::kI64) {
       return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
     }
-    PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     for (const Shape& shape : operands.shape) {
       if (shape.rank() > simd::BroadcastPlan::kMaxRank - 1) return Status::NotSupported("takes at most 7 dims");
     }
@@ -90,7 +53,7 @@ class BinaryKernel : public Kernel {
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    PLUMB_ASSIGN_OR_RETURN(const Operands operands, OperandsOf(spec));
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     blocked_ = StaysBlocked(spec, arriving, operands);
     const LayoutPtr layout = LayoutOf(blocked_ ? Format::kBlocked : Format::kPlain);
     choice->inputs.assign(arriving.size(), layout);
@@ -105,8 +68,9 @@ class BinaryKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     op_ = Find(spec.layer());
-    PLUMB_ASSIGN_OR_RETURN(Operands operands, OperandsOf(spec));
-    const auto a = MemoryDims(operands.shape[0], blocked_), b = MemoryDims(operands.shape[1], blocked_);
+    PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
+    const int64_t block = blocked_ ? ChannelBlock() : 1;
+    const auto a = MemoryDims(operands.shape[0], block), b = MemoryDims(operands.shape[1], block);
     plan_ = simd::PlanBroadcast(a.data(), static_cast<int>(a.size()), b.data(), static_cast<int>(b.size()));
     constant_ = operands.constant;
     if (constant_ < 0) return Status::Ok();
@@ -134,12 +98,11 @@ class BinaryKernel : public Kernel {
 
  private:
   // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
-  static bool StaysBlocked(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const Operands& operands) {
+  static bool StaysBlocked(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& operands) {
     if (std::none_of(arriving.begin(), arriving.end(), IsBlocked)) return false;
     const Shape &a = operands.shape[0], &b = operands.shape[1];
     if (a.rank() != b.rank()) return false;
-    const bool constant = operands.constant >= 0 && operands.element.NumElements() == 1;
-    return constant || a[1] == b[1];
+    return operands.has_single_constant() || a[1] == b[1];
   }
 
   template <class T>

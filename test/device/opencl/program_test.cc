@@ -55,7 +55,7 @@ TEST(OpenclPrograms, IncludesAreResolved) {
 }
 
 TEST(OpenclPrograms, AMistakeBringsTheBuildLog) {
-  if (!Context::ListAdapters().ok()) GTEST_SKIP();
+  if (const auto found = Context::ListAdapters(); !found.ok()) GTEST_SKIP() << found.status().message();
   Context* context = Context::Open(0).value();
   const auto program = context->BuildFromSource("kernel void wrong() { no_such_thing(); }", "wrong.cl", context->Options(Storage::kF32));
   ASSERT_EQ(program.status().code(), StatusCode::kDeviceError);
@@ -66,7 +66,7 @@ TEST(OpenclPrograms, AMistakeBringsTheBuildLog) {
 
 // A file of the cache that is whole, but no program of this driver.
 TEST(OpenclPrograms, AForeignBinaryIsCompiledAgain) {
-  if (!Context::ListAdapters().ok()) GTEST_SKIP();
+  if (const auto found = Context::ListAdapters(); !found.ok()) GTEST_SKIP() << found.status().message();
   const TemporaryCache cache;
   Context* context = Context::Open(0).value();
   const std::string options = context->Options(Storage::kF32), key = context->CacheKey(KernelSource("reorder.cl").value(), options);
