@@ -152,7 +152,8 @@ void AlignOptions::AddTo(CommandLine* c) {
   input.AddTo(c);
 }
 
-Result<int> Align(const AlignOptions& o, const std::string& original, const std::string& proto, uint64_t seed) {
+Result<int> Align(const AlignOptions& o, const std::string& original, const std::string& proto, uint64_t seed,
+                  const ConstantOptions& constants) {
   if (o.mode != "outputs" && o.mode != "all") return Status::InvalidArgument("--align: expected nothing or all, found '" + o.mode + "'");
   if (o.num_inputs < 1) return Status::InvalidArgument("--align-inputs: expected 1 or more, found " + std::to_string(o.num_inputs));
   std::vector<std::string> devices = {"NAIVE"};
@@ -169,10 +170,11 @@ Result<int> Align(const AlignOptions& o, const std::string& original, const std:
   for (int k = 0; k < (o.input.files.empty() ? o.num_inputs : 1); ++k) {
     PLUMB_ASSIGN_OR_RETURN(const NetworkInputs inputs, PrepareInputs(o.input, *graph, blobs, seed + static_cast<uint64_t>(k)));
     GoldenRun run;
-    PLUMB_ASSIGN_OR_RETURN(const std::string folder, run.OnnxRuntime(original, inputs.values));
+    PLUMB_ASSIGN_OR_RETURN(const std::string folder, run.OnnxRuntime(original, inputs.values, constants.texts));
     std::string description;
     PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(folder, &description));
     for (const std::string& line : inputs.lines) std::printf("align   input %s\n", line.c_str());
+    for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", line.c_str());
     if (k == 0) std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", description.c_str(), o.tolerance);
     for (const std::string& device : devices) {
       PLUMB_ASSIGN_OR_RETURN(const bool same, AlignDevice(o, graph, device, inputs, golden));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/cli.h"
+#include "common/constants.h"
 #include "common/inputs.h"
 
 namespace plumb {
@@ -23,7 +24,9 @@ struct AlignOptions {
 };
 
 // Returns kExitOk or kExitMisaligned after printing the report; a Status when nothing could be compared.
-Result<int> Align(const AlignOptions& options, const std::string& original, const std::string& proto, uint64_t seed);
+// `constants`: the texts of --constant that the conversion had.
+Result<int> Align(const AlignOptions& options, const std::string& original, const std::string& proto, uint64_t seed,
+                  const ConstantOptions& constants);
 
 // "-align" takes "all" as its value or nothing: rewrites it so that the command line always finds a value.
 std::vector<std::string> WithAlignValue(int argc, char** argv);

@@ -53,6 +53,15 @@ std::map<std::string, std::string> Restricted(const std::map<std::string, std::s
   return restricted;
 }
 
+// Whatever their dtypes and shapes: a list of values on the command line has neither.
+bool SameValues(const Tensor& a, const Tensor& b) {
+  if (a.NumElements() != b.NumElements()) return false;
+  for (int64_t i = 0; i < a.NumElements(); ++i) {
+    if (a.ValueAt(i) != b.ValueAt(i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void ForeignOptions::AddTo(CommandLine* c) {
@@ -165,6 +174,23 @@ Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph,
     }
   }
   return shapes;
+}
+
+Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) const {
+  for (const auto& [name, value] : constants) {
+    for (const Side& side : Sides()) {
+      for (const auto* tensors : {&side.set->tensors(), &side.set->constants()}) {
+        for (const StoredTensor& tensor : *tensors) {
+          if (tensor.name != name) continue;
+          PLUMB_ASSIGN_OR_RETURN(const Tensor theirs, tensor.load());
+          if (SameValues(value, theirs)) continue;
+          return Status::InvalidArgument("network input '" + name + "' has another value in the " + side.what + " '" +
+                                         side.set->path() + "' than --constant gives it: run one of them again");
+        }
+      }
+    }
+  }
+  return Status::Ok();
 }
 
 Status Foreign::Pair(const Graph& graph, const BlobTable& blobs) {

@@ -39,6 +39,8 @@ class Foreign {
   // The input shapes that golden or subject ran at, where they are not the graph's. InvalidArgument when the two, or
   // `given` (from --shape), say different ones: the sentence names both and what to run again.
   Result<std::map<std::string, Shape>> InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const;
+  // InvalidArgument when golden or subject ran with another value of a network input that is a constant here.
+  Status CheckConstants(const std::map<std::string, Tensor>& constants) const;
   // Pairs the sets' tensors with the graph's blobs and reads each once.
   Status Pair(const Graph& graph, const BlobTable& blobs);
   // The network inputs: of -i when `given` has them; else the golden's; else the subject's; else those of `generate`

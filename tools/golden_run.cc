@@ -53,7 +53,8 @@ GoldenRun::~GoldenRun() {
   if (!work_.empty()) fs::remove_all(work_, error);
 }
 
-Result<std::string> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs) {
+Result<std::string> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                                           const std::vector<std::string>& constants) {
   if (model.size() < 5 || model.substr(model.size() - 5) != ".onnx") {
     return Status::InvalidArgument("--golden onnxruntime runs the original .onnx, and '" + model +
                                    "' is none: give it with -m, or make " +
@@ -79,6 +80,7 @@ Result<std::string> GoldenRun::OnnxRuntime(const std::string& model, const std::
     PLUMB_RETURN_IF_ERROR(WriteTensors(work_ + "/inputs.npz", tensors));
     command += " --input " + ShellQuoted(work_ + "/inputs.npz");
   }
+  for (const std::string& constant : constants) command += " --constant " + ShellQuoted(constant);
   const Outcome run = RunShell(command);
   if (run.exit_code == 0) return work_ + "/golden";
   return Status::InvalidArgument("plumb_golden on '" + model + "': " + LastLine(run.out));

@@ -83,6 +83,7 @@ std::string Reproduce(const Options& o) {
   add("-p", o.model.proto);
   add("-m", o.model.model);
   for (const std::string& shape : o.model.shapes) add("--shape", shape);
+  for (const std::string& constant : o.model.constants.texts) add("--constant", constant);
   for (const std::string& file : o.input.files) add("-i", file);
   add("-n", o.input.bias);
   add("-s", o.input.scale);
@@ -113,6 +114,7 @@ class Run {
     PLUMB_RETURN_IF_ERROR(LoadGraph());
     PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
     if (foreign_.wants_onnxruntime()) PLUMB_RETURN_IF_ERROR(MakeGolden(blobs));
+    PLUMB_RETURN_IF_ERROR(CheckConstants());
     PLUMB_RETURN_IF_ERROR(foreign_.Pair(*graph_, blobs));
     PLUMB_RETURN_IF_ERROR(LoadInputs(blobs));
     PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
@@ -223,6 +225,11 @@ class Run {
   }
 
  private:
+  Status CheckConstants() const {
+    PLUMB_ASSIGN_OR_RETURN(const auto constants, options_.model.constants.Read());
+    return foreign_.CheckConstants(constants);
+  }
+
   // At the size that golden or subject ran at, when there is one.
   Status LoadGraph() {
     PLUMB_ASSIGN_OR_RETURN(const auto open_shapes, foreign_.TensorShapes());
@@ -255,7 +262,9 @@ class Run {
     } else {
       PLUMB_ASSIGN_OR_RETURN(inputs, prepare());
     }
-    PLUMB_ASSIGN_OR_RETURN(const std::string folder, golden_run_.OnnxRuntime(options_.model.Files().structure, inputs.values));
+    PLUMB_ASSIGN_OR_RETURN(
+        const std::string folder,
+        golden_run_.OnnxRuntime(options_.model.Files().structure, inputs.values, options_.model.constants.texts));
     return foreign_.OpenGolden(folder);
   }
 
@@ -310,6 +319,7 @@ class Run {
     subject_.seed = options_.model.seed;
     subject_.weights = options_.model.DescribeWeights(*graph_);
     subject_.inputs = inputs_.lines;
+    for (const std::string& line : options_.model.constants.Lines()) subject_.inputs.push_back(line);
     subject_.num_threads = NumThreads();
     subject_.isa = IsaName();
     subject_.reproduce = Reproduce(options_);

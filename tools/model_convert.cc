@@ -20,6 +20,9 @@ constexpr char kExamples[] =
     "      the weights with TNN's first magic (the tnnproto is always v2, which alone says dtypes)\n"
     "  model_convert net.tnnproto -o net_b4 --shape input=4,3,224,224\n"
     "      fixes the shape of a network input\n"
+    "  model_convert vad.onnx -o vad16k --constant sr=16000\n"
+    "      a network input becomes a constant: what depends on it is folded, and the written network has no such "
+    "input\n"
     "  model_convert net.onnx -o net -align -d X86\n"
     "      proves the written files equal to the original in ONNX Runtime, or names the first operator that differs\n"
     "Without --random-weights the tnnmodel beside the tnnproto is taken when it exists; otherwise weights are "
@@ -30,6 +33,7 @@ struct Options {
   std::string input, structure, weights, prefix;
   std::string format = "v2";
   std::vector<std::string> shapes;
+  ConstantOptions constants;
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
   bool quiet = false;
@@ -46,6 +50,7 @@ void Declare(CommandLine* line, Options* options) {
   line->Add("--seed", &options->seed, "of the generated weights");
   line->Add("--format", &options->format, "magic of the tnnmodel: v1 or v2");
   line->Add("--shape", &options->shapes, "NAME=1,3,224,224: the shape of a network input; may repeat");
+  options->constants.AddTo(line);
   line->Flag("-q,--quiet", &options->quiet, "print errors only");
   options->align.AddTo(line);
 }
@@ -101,12 +106,13 @@ Result<int> Convert(const Options& options) {
   }
   save.tnnmodel_version = options.format == "v1" ? 1 : 2;
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(options.shapes));
+  PLUMB_ASSIGN_OR_RETURN(load.input_values, options.constants.Read());
   PLUMB_ASSIGN_OR_RETURN(const ModelFiles files, FilesOf(options));
   PLUMB_ASSIGN_OR_RETURN(const Graph graph, LoadModel(files, load));
   PLUMB_RETURN_IF_ERROR(SaveModel(graph, options.prefix, save));
   if (!options.quiet) Report(graph, options);
   if (options.align.mode.empty()) return static_cast<int>(kExitOk);
-  return Align(options.align, files.structure, options.prefix + ".tnnproto", options.seed);
+  return Align(options.align, files.structure, options.prefix + ".tnnproto", options.seed, options.constants);
 }
 
 }  // namespace

@@ -144,6 +144,7 @@ int Main(int argc, char** argv) {
   for (const GraphInput& input : info->graph->inputs) {
     std::printf("input   %s %s %s\n", input.name.c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
   }
+  for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", line.c_str());
   for (const std::string& output : info->graph->outputs) std::printf("output  %s\n", output.c_str());
   PrintTable(*info);
   if (json.empty()) return kExitOk;

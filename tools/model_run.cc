@@ -233,6 +233,7 @@ Status Execute(const Options& o) {
   const double prepared = Milliseconds() - start;
   std::printf("model   %s, weights %s\n", graph->source.c_str(), o.model.DescribeWeights(*graph).c_str());
   for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
+  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", line.c_str());
   std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n", o.device.c_str(),
               network->device_description().c_str(), IsaName(), NumThreads(), prepared, static_cast<double>(network->arena_bytes()) / 1e6,
               static_cast<double>(network->unplanned_bytes()) / 1e6);

@@ -41,7 +41,7 @@ struct LoadOptions {
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
   // ONNX only: shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored.
   std::map<std::string, Shape> open_shapes;
-  // ONNX only: network inputs that become constants (a shape, an axis, weights that the file takes as inputs).
+  // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
   Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
   uint64_t max_bytes = uint64_t{1} << 36;  // ONNX only: of one blob, and of all constants that importing makes

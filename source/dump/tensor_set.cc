@@ -93,10 +93,11 @@ Status TensorSet::OpenDump() {
   std::map<std::string, size_t> taken;
   for (const bool output : {true, false}) {
     for (const DumpEntry& entry : reader.entries()) {
-      if (entry.place.output != output || constants.count(entry.place.blob) != 0) continue;
-      if (!taken.emplace(entry.place.blob, tensors_.size()).second) continue;
-      tensors_.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(),
-                          entry.dtype.has_value(), [entry] { return DumpReader::Load(entry); }, !output});
+      if (entry.place.output != output) continue;
+      std::vector<StoredTensor>& tensors = constants.count(entry.place.blob) != 0 ? constants_ : tensors_;
+      if (!taken.emplace(entry.place.blob, tensors.size()).second) continue;
+      tensors.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(),
+                         entry.dtype.has_value(), [entry] { return DumpReader::Load(entry); }, !output});
     }
   }
   const Manifest& m = reader.manifest();

@@ -45,6 +45,8 @@ class TensorSet {
   // "dump folder of onnxruntime 1.31.1, 76 tensors": what it is, for reports.
   const std::string& description() const { return description_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  // What a dump has as constants: parts of the model, and network inputs that were made constants.
+  const std::vector<StoredTensor>& constants() const { return constants_; }
 
  private:
   Status OpenFolder();
@@ -58,7 +60,7 @@ class TensorSet {
   Status CheckNames() const;
 
   std::string path_, description_;
-  std::vector<StoredTensor> tensors_;
+  std::vector<StoredTensor> tensors_, constants_;
 };
 
 // The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands

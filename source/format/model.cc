@@ -163,6 +163,10 @@ Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
     return Status::InvalidArgument("weights are to be generated, but '" + files.weights + "' is named too; choose one");
   }
   if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
+  if (!options.input_values.empty()) {
+    return Status::InvalidArgument("model '" + files.structure +
+                                   "': --constant is for .onnx models, and this is none; convert the .onnx with it");
+  }
   return LoadTnn(files, options);
 }
 

@@ -36,6 +36,14 @@ Result<std::shared_ptr<const Graph>> WithoutKnownValues(std::shared_ptr<const Gr
   return std::shared_ptr<const Graph>(std::move(reduced));
 }
 
+// For failures while it runs, which the values that it reads decide: "layer 3 'put' (ScatterND) on x86/scatter, reading
+// 'x', 'at'".
+std::string RunFrame(const Layer& layer, const std::string& kernel) {
+  std::string inputs;
+  for (const std::string& input : layer.inputs) inputs += (inputs.empty() ? "'" : ", '") + input + "'";
+  return LayerFrame(layer) + " on " + kernel + (inputs.empty() ? "" : ", reading " + inputs);
+}
+
 // int8 comes with an issue of its own: until then such a model is described (model_info) and refused by name.
 Status RefuseQuantized(const Graph& graph) {
   std::string names;
@@ -173,7 +181,7 @@ Status Network::Impl::Run() {
     if (status.ok()) {
       status = RunStep(*step);
     }
-    if (!status.ok()) return status.AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel);
+    if (!status.ok()) return status.AddContext(RunFrame(step->group.last(), step->info.kernel));
   }
   PLUMB_RETURN_IF_ERROR(plan.device->Finish());
   for (Observer* observer : observers) {

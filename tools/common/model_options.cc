@@ -32,6 +32,7 @@ void ModelOptions::AddTo(CommandLine* c) {
   c->Add("-m,--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
   c->Add("-p,--proto,--mp", &proto, "x.tnnproto; -m then names the tnnmodel");
   c->Add("--shape,--is", &shapes, "NAME=1,3,224,224: prepare the network for this input shape; may repeat");
+  constants.AddTo(c);
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
 }
@@ -46,6 +47,7 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::stri
   load.open_shapes = open_shapes;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
+  PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
   for (const std::string& note : graph.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   return std::make_shared<const Graph>(std::move(graph));

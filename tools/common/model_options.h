@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/cli.h"
+#include "common/constants.h"
 #include "plumb/model.h"
 #include "plumb/network.h"
 
@@ -15,6 +16,7 @@ namespace plumb {
 struct ModelOptions {
   std::string model, proto;
   std::vector<std::string> shapes;
+  ConstantOptions constants;
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
 

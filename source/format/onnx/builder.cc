@@ -12,7 +12,39 @@ size_t Bytes(const BlobInfo& info) {
   return static_cast<size_t>(info.shape.NumElements()) * DTypeSize(info.dtype);
 }
 
+// Operators that read indices or lengths while they run, behind their first input when they have several.
+bool ReadsIndices(OpKind kind) {
+  static const std::set<OpKind> kinds = {
+      OpKind::kGather,          OpKind::kGatherND,       OpKind::kPlumbGatherElements,  OpKind::kScatterElements,
+      OpKind::kScatterND,       OpKind::kPlumbScatterND, OpKind::kPlumbScatterElements, OpKind::kPlumbReverseSequence,
+      OpKind::kPlumbMaxUnpool,  OpKind::kPlumbRoiAlign,  OpKind::kPlumbCumSum,          OpKind::kPlumbLSTM,
+      OpKind::kPlumbGRU,        OpKind::kPlumbRNN};
+  return kinds.count(kind) > 0;
+}
+
 }  // namespace
+
+std::string DependsOn(const std::vector<std::string>& inputs) {
+  if (inputs.empty()) return "is computed from values that are not folded";
+  std::string names, options;
+  for (const std::string& name : inputs) {
+    names += (names.empty() ? "'" : ", '") + name + "'";
+    options += " --constant " + name + "=VALUES";
+  }
+  const bool one = inputs.size() == 1;
+  return std::string("depends on the network input") + (one ? " " : "s ") + names + ":" + options +
+         (one ? " makes it a constant" : " makes them constants");
+}
+
+bool Builder::MayFail(size_t layer) const {
+  const PendingLayer& pending = layers_[layer];
+  if (!ReadsIndices(pending.layer.kind)) return false;
+  for (size_t i = pending.inputs.size() == 1 ? 0 : 1; i < pending.inputs.size(); ++i) {
+    const BlobInfo& info = blobs_[static_cast<size_t>(pending.inputs[i])].info;
+    if (!IsFloat(info.dtype) && info.value.empty()) return true;
+  }
+  return false;
+}
 
 int Builder::AddBlob(Blob blob) {
   blobs_.push_back(std::move(blob));

@@ -40,11 +40,8 @@ struct LayerSpec {
   size_t num_outputs = 1;
 };
 
-struct ImportReport {
-  int nodes = 0;
-  int folded = 0;      // nodes that left no layer
-  int decomposed = 0;  // nodes that became several layers
-};
+// "depends on the network input 'n': --constant n=VALUES makes it a constant", for refusals.
+std::string DependsOn(const std::vector<std::string>& inputs);
 
 class Builder {
  public:
@@ -55,6 +52,9 @@ class Builder {
   const std::string& node_name() const { return node_name_; }
   size_t NumLayers() const { return layers_.size(); }
   const std::string& TypeAt(size_t layer) const { return layers_[layer].layer.type; }
+  const std::string& NodeAt(size_t layer) const { return layers_[layer].layer.nodes[0]; }
+  // Whether the layer fails when it runs on indices that do not fit, and they are not known now.
+  bool MayFail(size_t layer) const;
 
   Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);
   Value AddConstant(const Tensor& value, int type, const std::string& name = "");

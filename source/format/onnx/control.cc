@@ -1,5 +1,5 @@
-// Nodes that contain graphs: local functions (inlined), If with a known condition, Loop and Scan with a known number of
-// steps (unrolled). Names inside get the node's name in front: "if1/conv", "loop/3/add".
+// Nodes that contain graphs: local functions (inlined), Loop and Scan with a known number of steps
+// (unrolled). Names inside get the node's name in front: "loop/3/add". branches.cc has If.
 #include <algorithm>
 
 #include "format/onnx/importer.h"
@@ -13,12 +13,6 @@ namespace {
 
 constexpr int64_t kMaxSteps = 100000;
 constexpr int kMaxDepth = 32;
-
-void SetAll(const NodeIr& node, Scope* scope) {
-  for (const std::string& name : node.outputs) {
-    if (!name.empty()) scope->values[name] = Value::Failed();
-  }
-}
 
 }  // namespace
 
@@ -56,40 +50,16 @@ Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::v
   return outputs;
 }
 
-Result<int64_t> Importer::KnownInt(const Value& value, const char* what, const NodeIr&) {
+Result<int64_t> Importer::KnownInt(const Value& value, const char* what) {
   const Tensor& tensor = value.blob < 0 ? Tensor() : builder_.Info(value).value;
   if (tensor.empty()) {
     const std::vector<std::string> inputs = value.blob < 0 ? std::vector<std::string>() : builder_.Ancestors(value);
     needed_.insert(inputs.begin(), inputs.end());
-    return Status::NotSupported(std::string(what) + " depends on values that are known only when the network runs; " +
-                                "export the model without control flow");
+    return Status::NotSupported(std::string(what) + " is known only when the network runs; it " + DependsOn(inputs));
   }
   if (tensor.NumElements() != 1) return Status::CorruptModel(std::string(what) + " must be one value, found " + tensor.shape().ToString());
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, tensor.ConvertedTo(DType::kI64));
   return wide.data<int64_t>()[0];
-}
-
-Status Importer::RunIf(const NodeIr& node, Scope* scope) {
-  std::vector<Value> inputs;
-  PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
-  SetAll(node, scope);
-  if (!complete) return Status::Ok();
-  const auto then_branch = node.attributes.find("then_branch");
-  const auto else_branch = node.attributes.find("else_branch");
-  if (inputs.size() != 1 || then_branch == node.attributes.end() || else_branch == node.attributes.end() ||
-      then_branch->second.graph == nullptr || else_branch->second.graph == nullptr) {
-    return Status::CorruptModel(Frame(node, *scope) + " needs a condition and two branches");
-  }
-  const Result<int64_t> condition = KnownInt(inputs[0], "the condition", node);
-  if (!condition.ok()) {
-    Fail(node, *scope, condition.status());
-    return Status::Ok();
-  }
-  const GraphIr& graph = *(*condition != 0 ? then_branch : else_branch)->second.graph;
-  Result<std::vector<Value>> outputs = RunGraph(graph, {}, NodeName(node, *scope) + "/", *scope);
-  if (!outputs.ok()) return outputs.status().AddContext(Frame(node, *scope));
-  for (size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) SetOutput(node, i, (*outputs)[i], scope);
-  return Status::Ok();
 }
 
 Result<Value> Importer::SliceOf(const Value& value, int64_t axis, int64_t at) {
@@ -127,7 +97,7 @@ Result<Value> Importer::Stack(const std::vector<Value>& slices, int64_t axis, bo
 Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
-  SetAll(node, scope);
+  scope->FailOutputs(node);
   if (!complete) return Status::Ok();
   const auto body = node.attributes.find("body");
   if (body == node.attributes.end() || body->second.graph == nullptr || inputs.size() < 2) {
@@ -140,10 +110,10 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
     int64_t trips = kMaxSteps + 1;
     int64_t go_on = 1;
     if (inputs[0].present()) {
-      PLUMB_ASSIGN_OR_RETURN(trips, KnownInt(inputs[0], "the trip count", node));
+      PLUMB_ASSIGN_OR_RETURN(trips, KnownInt(inputs[0], "the trip count"));
     }
     if (inputs[1].present()) {
-      PLUMB_ASSIGN_OR_RETURN(go_on, KnownInt(inputs[1], "the condition", node));
+      PLUMB_ASSIGN_OR_RETURN(go_on, KnownInt(inputs[1], "the condition"));
     }
     std::vector<Value> state(inputs.begin() + 2, inputs.end());
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - 1 - carried);
@@ -160,7 +130,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
       arguments.insert(arguments.end(), state.begin(), state.end());
       PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> outputs, RunGraph(graph, arguments, name + "/", *scope));
       if (!errors_.empty()) return Status::Ok();
-      PLUMB_ASSIGN_OR_RETURN(go_on, KnownInt(outputs[0], "the condition that the body computes", node));
+      PLUMB_ASSIGN_OR_RETURN(go_on, KnownInt(outputs[0], "the condition that the body computes"));
       std::copy(outputs.begin() + 1, outputs.begin() + 1 + static_cast<std::ptrdiff_t>(carried), state.begin());
       for (size_t i = 0; i < stacked.size(); ++i) stacked[i].push_back(outputs[1 + carried + i]);
     }
@@ -186,7 +156,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
 Status Importer::RunScan(const NodeIr& node, Scope* scope) {
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
-  SetAll(node, scope);
+  scope->FailOutputs(node);
   if (!complete) return Status::Ok();
   const auto body = node.attributes.find("body");
   const auto count = node.attributes.find("num_scan_inputs");
@@ -257,7 +227,7 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
 Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Scope* scope) {
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
-  SetAll(node, scope);
+  scope->FailOutputs(node);
   if (!complete) return Status::Ok();
   const std::string key = function.domain + "." + function.name;
   if (std::count(calls_.begin(), calls_.end(), key) > 0) {

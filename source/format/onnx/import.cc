@@ -1,6 +1,7 @@
 #include "format/onnx/import.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/file.h"
 #include "format/onnx/importer.h"
@@ -30,6 +31,30 @@ std::string ShapeHint(const ValueInfoIr& input) {
   return text;
 }
 
+// Whether a shape is as declared, where -1 leaves a dim open.
+bool Fits(const Shape& declared, const Shape& shape) {
+  if (declared.rank() != shape.rank()) return false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (declared[i] >= 0 && declared[i] != shape[i]) return false;
+  }
+  return true;
+}
+
+std::string NumberText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+// "i64 [3]: 1, 2, 3"; of many values the first ones.
+std::string ValuesText(const Tensor& value) {
+  constexpr int64_t kShown = 8;
+  std::string text = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ":";
+  for (int64_t i = 0; i < std::min(value.NumElements(), kShown); ++i)
+    text += (i == 0 ? " " : ", ") + NumberText(value.ValueAt(i));
+  return text + (value.NumElements() > kShown ? ", ..." : "");
+}
+
 }  // namespace
 
 const Value* Scope::Find(const std::string& name) const {
@@ -38,6 +63,12 @@ const Value* Scope::Find(const std::string& name) const {
     if (it != scope->values.end()) return &it->second;
   }
   return nullptr;
+}
+
+void Scope::FailOutputs(const NodeIr& node) {
+  for (const std::string& name : node.outputs) {
+    if (!name.empty()) values[name] = Value::Failed();
+  }
 }
 
 ImportResult Importer::Run() {
@@ -89,10 +120,10 @@ Status Importer::AddInputs(Scope* top) {
     const auto given = options_.input_values.find(input.name);
     if (given != options_.input_values.end()) {
       const int type = input.kind == ValueInfoIr::kTensor && input.type != 0 ? input.type : TypeOf(given->second.dtype());
-      const Result<DType> dtype = CarriedDType(type);
-      if (!dtype.ok()) return dtype.status().AddContext(frame);
-      PLUMB_ASSIGN_OR_RETURN(const Tensor value, given->second.ConvertedTo(*dtype));
-      top->values[input.name] = builder_.AddConstant(value, type, input.name);
+      const Result<Tensor> value = BoundValue(input, type, given->second);
+      if (!value.ok()) return value.status().AddContext(frame);
+      top->values[input.name] = builder_.AddConstant(*value, type, input.name);
+      notes_.push_back(frame + " is a constant, " + ValuesText(*value));
       continue;
     }
     if (input.kind != ValueInfoIr::kTensor) {
@@ -117,13 +148,38 @@ Status Importer::AddInputs(Scope* top) {
   if (!missing.empty()) {
     return Status::InvalidArgument("network inputs have open dims; give each a shape, for example:" + missing);
   }
-  for (const auto& [name, shape] : options_.input_shapes) {
-    if (input_names_.count(name) > 0) continue;
-    std::string known;
-    for (const std::string& input : input_names_) known += (known.empty() ? "'" : ", '") + input + "'";
-    return Status::InvalidArgument("a shape is given for '" + name + "', but the network inputs are " + (known.empty() ? "none" : known));
-  }
+  for (const auto& [name, shape] : options_.input_shapes) PLUMB_RETURN_IF_ERROR(CheckIsInput("a shape", name));
+  for (const auto& [name, value] : options_.input_values) PLUMB_RETURN_IF_ERROR(CheckIsInput("a constant", name));
   return Status::Ok();
+}
+
+Status Importer::CheckIsInput(const std::string& what, const std::string& name) const {
+  if (input_names_.count(name) > 0) return Status::Ok();
+  std::string known;
+  for (const std::string& input : input_names_) known += (known.empty() ? "'" : ", '") + input + "'";
+  return Status::InvalidArgument(what + " is given for '" + name + "', but the network inputs are " +
+                                 (known.empty() ? "none" : known));
+}
+
+// What LoadOptions::input_values says, in the dtype and shape that the network input has.
+Result<Tensor> Importer::BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const {
+  PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor value, given.ConvertedTo(dtype));
+  for (int64_t i = 0; i < given.NumElements() && !IsFloat(dtype); ++i) {
+    if (value.ValueAt(i) == given.ValueAt(i)) continue;
+    return Status::InvalidArgument(std::string("a constant of ") + TypeName(type) + " is expected, found the value " +
+                                   NumberText(given.ValueAt(i)));
+  }
+  const auto resized = options_.input_shapes.find(input.name);
+  const bool declared = input.has_shape || resized != options_.input_shapes.end();
+  const Shape wanted = resized != options_.input_shapes.end() ? resized->second : Shape(input.dims);
+  const Shape& found = value.shape();
+  if (!declared || Fits(wanted, found)) return value;
+  const bool open = std::count(wanted.dims().begin(), wanted.dims().end(), -1) > 0;
+  if (found.rank() < 2 && !open && wanted.NumElements() == found.NumElements())
+    return value.Reshaped(wanted);  // a list of values
+  return Status::InvalidArgument("a constant of shape " + DimsText(input) + " is expected, found " + found.ToString() +
+                                 (found.rank() < 2 && open ? "; say its shape with " + ShapeHint(input) : ""));
 }
 
 Status Importer::AddConstants(const GraphIr& graph, Scope* scope) {

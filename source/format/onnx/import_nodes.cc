@@ -170,9 +170,7 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
         }
       }
     }
-    for (const std::string& name : node->outputs) {
-      if (!name.empty()) scope->values[name] = Value::Failed();
-    }
+    scope->FailOutputs(*node);
     return Status::Ok();
   }
   return RunMapped(*node, inputs, scope);

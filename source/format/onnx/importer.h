@@ -1,4 +1,5 @@
-// Importer: walks the nodes of a model. import.cc has inputs and outputs, control.cc what contains other graphs.
+// Importer: walks the nodes of a model. import.cc has inputs and outputs, control.cc and branches.cc what contains
+// other graphs.
 #ifndef PLUMB_FORMAT_ONNX_IMPORTER_H_
 #define PLUMB_FORMAT_ONNX_IMPORTER_H_
 
@@ -23,6 +24,8 @@ struct Scope {
 
   // Null when the name is not defined.
   const Value* Find(const std::string& name) const;
+  // The node's outputs fail until something better is known.
+  void FailOutputs(const NodeIr& node);
 };
 
 // A row of onnx_list.def.
@@ -44,6 +47,8 @@ class Importer {
 
  private:
   Status AddInputs(Scope* top);
+  Result<Tensor> BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const;
+  Status CheckIsInput(const std::string& what, const std::string& name) const;
   Status AddOutputs(const Scope& top);
   Status AddConstants(const GraphIr& graph, Scope* scope);
   // The nodes of one graph in an order in which every input comes first.
@@ -62,8 +67,11 @@ class Importer {
   std::string Frame(const NodeIr& node, const Scope& scope) const;
   void Fail(const NodeIr& node, const Scope& scope, const Status& status);
 
-  // control.cc
+  // branches.cc
   Status RunIf(const NodeIr& node, Scope* scope);
+  // An If whose condition is known only when the network runs: both branches, and a Where for each output.
+  Status RunBoth(const NodeIr& node, const Value& condition, Scope* scope);
+  // control.cc
   Status RunLoop(const NodeIr& node, Scope* scope);
   Status RunScan(const NodeIr& node, Scope* scope);
   Status RunFunction(const NodeIr& node, const FunctionIr& function, Scope* scope);
@@ -73,7 +81,7 @@ class Importer {
                                       const Scope& outer);
   Result<Value> Stack(const std::vector<Value>& slices, int64_t axis, bool reversed);
   Result<Value> SliceOf(const Value& value, int64_t axis, int64_t at);
-  Result<int64_t> KnownInt(const Value& value, const char* what, const NodeIr& node);
+  Result<int64_t> KnownInt(const Value& value, const char* what);
 
   const ModelIr& model_;
   const LoadOptions& options_;

@@ -1,6 +1,8 @@
-// CumSum: sums of 1, 2, 4, ... neighbours: after k steps y[i] is the sum of the last 2^k elements up to i. Whole numbers are
-// exact; floats are added in another order than one after the other, with a smaller error.
+// CumSum: sums of 1, 2, 4, ... neighbours: after k steps y[i] is the sum of the last 2^k elements up to i. Whole
+// numbers are exact; floats are added in another order than one after the other, with a smaller error. Along an axis
+// that is known only when the network runs: one PlumbCumSum.
 #include "format/onnx/node_context.h"
+#include "op/cum_sum.h"
 #include "op/pad.h"
 #include "op/strided_slice.h"
 
@@ -20,6 +22,15 @@ Result<Value> Moved(NodeContext& c, const Value& x, int axis, int64_t by) {
 }  // namespace
 
 Status MapCumSum(NodeContext& c) {
+  if (c.Known(1) == nullptr) {
+    auto param = std::make_shared<CumSumParam>();
+    param->exclusive = c.Int("exclusive", 0) != 0;
+    param->reverse = c.Int("reverse", 0) != 0;
+    PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kPlumbCumSum, param, {c.In(0), c.In(1)}));
+    PLUMB_ASSIGN_OR_RETURN(y, c.Wrap(y, c.In(0).type));
+    c.Set(0, y);
+    return Status::Ok();
+  }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Ints(1, "the axis"));
   if (axes.size() != 1) return Status::CorruptModel("the axis must be one value");
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(axes[0]), c.Rank(0)));

@@ -1,10 +1,12 @@
-// Operators whose output's shape depends on values: those values must be known when the model is loaded.
+// Operators whose output's shape depends on values, which must be known when the model is loaded; and ReverseSequence,
+// whose lengths may become known when the network runs.
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "format/onnx/node_context.h"
 #include "op/gather.h"
+#include "op/reverse_sequence.h"
 
 namespace plumb::onnx {
 namespace {
@@ -98,8 +100,16 @@ Status MapUnique(NodeContext& c) {
   return Status::Ok();
 }
 
-// The first length[b] steps of each row b backwards: one Gather over (time, batch) pairs.
+// The first length[b] steps of each row b backwards: one Gather over (time, batch) pairs, which every device has; with
+// lengths that are known only when the network runs one PlumbReverseSequence.
 Status MapReverseSequence(NodeContext& c) {
+  if (c.Known(1) == nullptr) {
+    auto param = std::make_shared<ReverseSequenceParam>();
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<int> axes, Narrow({c.Int("batch_axis", 1), c.Int("time_axis", 0)}));
+    param->batch_axis = axes[0];
+    param->time_axis = axes[1];
+    return c.EmitOutput(OpKind::kPlumbReverseSequence, param, {c.In(0), c.In(1)});
+  }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, c.Ints(1, "the lengths"));
   const Shape in = c.ShapeOf(0);
   const int64_t batch_axis = c.Int("batch_axis", 1), time_axis = c.Int("time_axis", 0);

@@ -3,6 +3,7 @@
 
 #include "format/onnx/node_context.h"
 #include "op/arg_max.h"
+#include "op/trilu.h"
 
 namespace plumb::onnx {
 namespace {
@@ -23,8 +24,13 @@ Result<Value> Ruler(NodeContext& c, int rank, int axis, int64_t count) {
 
 }  // namespace
 
-// The mask is known: k and the matrix's size are.
+// The mask is known when k is; otherwise one PlumbTrilu.
 Status MapTrilu(NodeContext& c) {
+  if (c.Has(1) && c.Known(1) == nullptr) {
+    auto param = std::make_shared<TriluParam>();
+    param->upper = c.Int("upper", 1) != 0;
+    return c.EmitOutput(OpKind::kPlumbTrilu, param, {c.In(0), c.In(1)});
+  }
   const Shape& shape = c.ShapeOf(0);
   if (shape.rank() < 2) return Status::CorruptModel("expects a matrix, found " + shape.ToString());
   int64_t k = 0;

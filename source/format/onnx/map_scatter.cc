@@ -1,9 +1,12 @@
-// ScatterElements, Scatter, ScatterND with known indices: each output element is one of the data's or one of the updates', so
-// it is a Gather from both behind one another. With a reduction, elements that are hit several times take one round per hit.
+// ScatterElements, Scatter, ScatterND. With known indices each output element is one of the data's or one of the
+// updates', so it is a Gather from both behind one another, which every device has. With a reduction, elements that are
+// hit several times take one round per hit. With indices that are known only when the network runs: one
+// PlumbScatterElements or PlumbScatterND.
 #include <map>
 
 #include "format/onnx/node_context.h"
 #include "op/gather.h"
+#include "op/scatter.h"
 
 namespace plumb::onnx {
 namespace {
@@ -65,9 +68,22 @@ Result<int64_t> InRange(int64_t index, int64_t dim) {
   return Status::CorruptModel("an index is outside a dim of " + std::to_string(dim));
 }
 
+Status AtRunTime(NodeContext& c, OpKind kind, std::shared_ptr<OpParam> param) {
+  PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(kind, std::move(param), {c.In(0), c.In(1), c.In(2)}));
+  PLUMB_ASSIGN_OR_RETURN(y, c.Wrap(y, c.In(0).type));
+  c.Set(0, y);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status MapScatterElements(NodeContext& c) {
+  if (c.Known(1) == nullptr) {
+    auto param = std::make_shared<PlumbScatterElementsParam>();
+    param->axis = static_cast<int>(c.Int("axis", 0));
+    param->reduction = c.Text("reduction", "none");
+    return AtRunTime(c, OpKind::kPlumbScatterElements, param);
+  }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, c.Ints(1, "the indices"));
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", 0)), c.Rank(0)));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
@@ -89,6 +105,11 @@ Status MapScatterElements(NodeContext& c) {
 Status MapScatter(NodeContext& c) { return MapScatterElements(c); }
 
 Status MapScatterND(NodeContext& c) {
+  if (c.Known(1) == nullptr) {
+    auto param = std::make_shared<PlumbScatterNDParam>();
+    param->reduction = c.Text("reduction", "none");
+    return AtRunTime(c, OpKind::kPlumbScatterND, param);
+  }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, c.Ints(1, "the indices"));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
   if (shape.rank() < 1 || shape[shape.rank() - 1] > data.rank()) return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());

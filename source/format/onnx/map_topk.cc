@@ -1,10 +1,12 @@
-// TopK: k times the index of the largest element, which is then taken out by -infinity (the smallest whole number); of equal
-// elements the first comes first, as ONNX wants it. Elements that are -infinity themselves may be named twice.
+// TopK: k times the index of the largest element, which is then taken out by -infinity (the smallest whole number); of
+// equal elements the first comes first, as ONNX wants it. Elements that are -infinity themselves may be named twice. A
+// k beyond 300 is one PlumbTopK.
 #include <cmath>
 #include <limits>
 
 #include "format/onnx/node_context.h"
 #include "op/arg_max.h"
+#include "op/top_k.h"
 
 namespace plumb::onnx {
 namespace {
@@ -21,6 +23,17 @@ Result<Value> Outcast(NodeContext& c, DType dtype, bool largest) {
   return c.Const(typed);
 }
 
+Status Sorted(NodeContext& c, int axis, bool largest, int64_t k) {
+  auto param = std::make_shared<PlumbTopKParam>();
+  param->axis = axis;
+  param->largest = largest;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y,
+                         c.EmitMany({OpKind::kPlumbTopK, param, {c.In(0), c.ConstInts({k})}, {}, 2}));
+  c.Set(0, y[0], c.In(0).type);
+  c.Set(1, y[1], kTypeInt64);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status MapTopK(NodeContext& c) {
@@ -32,9 +45,10 @@ Status MapTopK(NodeContext& c) {
   }
   const Shape in = c.ShapeOf(0);
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", -1)), in.rank()));
-  if (k < 1 || k > in[axis]) return Status::CorruptModel("k is " + std::to_string(k) + " of " + std::to_string(in[axis]) + " elements");
-  if (k > kMaxK) return Status::NotSupported("k above " + std::to_string(kMaxK));
+  if (k < 1 || k > in[axis])
+    return Status::CorruptModel("k is " + std::to_string(k) + " of " + std::to_string(in[axis]) + " elements");
   const bool largest = c.Int("largest", 1) != 0;
+  if (k > kMaxK) return Sorted(c, axis, largest, k);
   auto param = std::make_shared<ArgMaxParam>();
   param->mode = largest ? 1 : 0;
   param->axis = axis;

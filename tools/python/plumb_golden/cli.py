@@ -44,6 +44,9 @@ def make_parser():
     commands.choices["onnx"].add_argument(
         "--optimized", nargs="?", const="all", default=False, choices=["basic", "extended", "all"],
         help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really computes")
+    commands.choices["onnx"].add_argument(
+        "--constant", action="append", default=[], dest="constants", metavar="NAME=VALUES|FILE",
+        help="the value of an input that Plumb was told to take as a constant (the same option there); may repeat")
     commands.choices["torch"].add_argument("--train-mode", action="store_true",
                                            help="allow modules in training mode (active Dropout, batch statistics)")
     commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx", help="name the tensors as this export of the module does")
@@ -53,7 +56,7 @@ def make_parser():
 def run(options):
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape), specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range)
-    for own in ("optimized", "train_mode", "onnx"):
+    for own in ("optimized", "train_mode", "onnx", "constants"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
     framework = importlib.import_module(f".{FRAMEWORKS[options.command][0]}", __package__)

@@ -97,7 +97,7 @@ class Folder:
         self.facts.update(source or {})
         self.files, self.names, self.notes = [], set(), []
 
-    def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=()):
+    def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False):
         array = np.asarray(array)
         if name in self.names:
             raise UsageError(f"tensor '{name}' was dumped before; every tensor needs a name of its own")
@@ -112,7 +112,7 @@ class Folder:
         data = (self.path / file).read_bytes() if xxhash is not None else b""
         self.files.append({
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
-            "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)], "constant": False,
+            "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)], "constant": constant,
             "device": self.device or self.framework, "layout": "NCHW", "kernel": "", "kernel_detail": "", "fallback": False,
             "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],
             "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),

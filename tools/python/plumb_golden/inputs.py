@@ -45,6 +45,44 @@ def from_files(texts, wanted, specs=()):
     return found
 
 
+def constants(texts, infos, shapes):
+    """{input: array} from 'NAME=1,2,3' and 'NAME=FILE'; infos: {input: (dtype, shape)}. A list of values takes the input's shape."""
+    found = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if not name or not value:
+            raise UsageError(f"--constant: expected NAME=VALUES or NAME=FILE, found '{text}'")
+        if name not in infos:
+            raise UsageError(f"--constant: the model has no input '{name}'; it has {sorted(infos)}")
+        dtype, shape = infos[name]
+        found[name] = shaped(name, constant_value(name, value, dtype), shapes.get(name, shape))
+    return found
+
+
+def constant_value(name, text, dtype):
+    try:
+        numbers = [float(x) for x in text.split(",")]
+    except ValueError:
+        tensors = read_tensors(text)
+    else:
+        try:
+            return np.array(numbers if np.dtype(dtype).kind == "f" else [int(x) for x in text.split(",")], dtype)
+        except (ValueError, OverflowError):
+            raise UsageError(f"--constant {name}={text}: values of {dtype} are expected") from None
+    if len(tensors) > 1 and name not in tensors:
+        raise UsageError(f"--constant: '{text}' holds several tensors, and none is named '{name}'")
+    return tensors.get(name, next(iter(tensors.values()))).astype(dtype)
+
+
+def shaped(name, array, shape):
+    known = [d if isinstance(d, int) and d >= 0 else None for d in shape]
+    if len(known) == array.ndim and all(d in (None, n) for d, n in zip(known, array.shape)):
+        return array
+    if array.ndim < 2 and None not in known and array.size == int(np.prod(known)):
+        return array.reshape(known)
+    raise UsageError(f"--constant: input '{name}' has the shape {list(shape)}, the constant {list(array.shape)}")
+
+
 def generated(name, dtype, shape, rng, low, high):
     if any(not isinstance(d, int) or d < 0 for d in shape):
         raise UsageError(f"input '{name}' has the shape {list(shape)}; give it with --shape {name}=1,3,224,224")

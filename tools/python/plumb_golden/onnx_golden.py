@@ -1,6 +1,6 @@
 """Every node output of an ONNX model, as ONNX Runtime computes it.
 
-Optimisations are off, so the tensors are what the graph says; --optimized saves ONNX Runtime's own optimised graph and runs
+The branch that an If takes stands in its place (onnx_branches.py). Optimisations are off, so the tensors are what the graph says; --optimized saves ONNX Runtime's own optimised graph and runs
 that one instead, fused tensors gone. One thread: two change bits.
 """
 import os
@@ -10,6 +10,7 @@ import tempfile
 import numpy as np
 
 from . import inputs as network_inputs
+from . import onnx_branches
 from .folder import Folder, UsageError, seed_everything
 
 LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
@@ -45,9 +46,8 @@ def session(onnxruntime, path, optimized, save_as=None):
         raise UsageError(f"ONNX Runtime cannot load '{path}': {str(error).strip()}") from error
 
 
-def expose_all(onnx, source, target):
-    """Writes source with every node output among the graph's outputs; returns [(node index, node, slot, tensor)]."""
-    model = onnx.load(str(source), load_external_data=False)
+def expose_all(onnx, model, target):
+    """Writes the model with every node output among the graph's outputs; returns [(node index, node, slot, tensor)]."""
     have, places = {o.name for o in model.graph.output}, []
     for index, node in enumerate(model.graph.node):
         for slot, name in enumerate(node.output):
@@ -61,8 +61,12 @@ def expose_all(onnx, source, target):
     return places
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False):
-    """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs)."""
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False,
+        constants=()):
+    """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs).
+
+    constants: NAME=VALUES or NAME=FILE, inputs that are constants for Plumb; the manifest says which.
+    """
     onnx, onnxruntime = load_frameworks()
     determinism = seed_everything(seed)
     model = pathlib.Path(model)
@@ -80,13 +84,27 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             source = work / "optimized.onnx"
             session(onnxruntime, model, optimized, save_as=source)
         exposed = sibling(source if not optimized else model, work)
+
+        def feeds_of(ort):
+            return make_inputs(ort, input_files, shapes or {}, specs, seed, value_range, constants)
+
+        def evaluate(cut, tensor):
+            onnx.save(cut, str(exposed))
+            ort = session(onnxruntime, exposed, False)
+            return ort.run([tensor], feeds_of(ort))[0]
+
         try:
-            places = expose_all(onnx, source, exposed)
+            loaded = onnx.load(str(source), load_external_data=False)
+            onnx_branches.inline(onnx, loaded, evaluate)
+            places = expose_all(onnx, loaded, exposed)
             ort = session(onnxruntime, exposed, False)
         finally:
             exposed.unlink(missing_ok=True)
-    feeds = make_inputs(ort, input_files, shapes or {}, specs, seed, value_range)
-    write_inputs(out, feeds, places)
+    feeds = feeds_of(ort)
+    bound = {text.rpartition("=")[0] for text in constants}
+    if bound:
+        out.facts["constants"] = {name: feeds[name].tolist() for name in sorted(bound)}
+    write_inputs(out, feeds, places, bound)
     write_outputs(out, ort, feeds, places)
     out.finish()
     return out
@@ -102,9 +120,10 @@ def sibling(model, work):
     return work / "exposed.onnx"
 
 
-def make_inputs(ort, files, shapes, specs, seed, value_range):
-    names = [i.name for i in ort.get_inputs()]
-    feeds = network_inputs.from_files(files, names, specs)
+def make_inputs(ort, files, shapes, specs, seed, value_range, constants):
+    infos = {i.name: (TYPES.get(i.type, "float32"), i.shape) for i in ort.get_inputs()}
+    bound = network_inputs.constants(constants, infos, shapes)
+    feeds = {**network_inputs.from_files(files, [name for name in infos if name not in bound], specs), **bound}
     rng = np.random.default_rng(seed)
     for info in ort.get_inputs():
         dtype = TYPES.get(info.type)
@@ -120,11 +139,11 @@ def make_inputs(ort, files, shapes, specs, seed, value_range):
     return feeds
 
 
-def write_inputs(out, feeds, places):
+def write_inputs(out, feeds, places, bound):
     for name, array in feeds.items():
         reader = next(((i, node) for i, node, _, _ in places if name in node.input), None)
         layer = (reader[1].name or reader[1].output[0]) if reader else name
-        out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True)
+        out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True, constant=name in bound)
 
 
 def write_outputs(out, ort, feeds, places):

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ except ImportError:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import plumb_golden  # noqa: E402
+from plumb_golden import inputs  # noqa: E402
 from plumb_golden.cli import main  # noqa: E402
 from plumb_golden.folder import Folder, UsageError, statistics  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
@@ -67,6 +69,32 @@ class FolderTest(InFolder):
     def test_statistics_count_what_is_special(self):
         s = statistics(np.array([0.0, -0.0, 1e-40, np.inf, 2.0], dtype=np.float32))
         self.assertEqual((s["zeros"], s["subnormals"], s["inf"], s["max"]), (2, 1, 1, 2.0))
+
+
+class ConstantTest(InFolder):
+    """--constant NAME=VALUES and NAME=FILE: of the dtype and shape that the model's input has."""
+
+    INPUTS = {"rate": ("int64", []), "mask": ("float32", [2, "N"]), "ids": ("int64", [2, 2])}
+
+    def read(self, *texts, shapes=None):
+        return inputs.constants(texts, self.INPUTS, shapes or {})
+
+    def test_a_list_takes_the_inputs_shape(self):
+        rate = self.read("rate=16000")["rate"]
+        self.assertEqual((rate.dtype, rate.shape, rate.item()), (np.int64, (), 16000))
+        np.testing.assert_array_equal(self.read("ids=1,2,3,4")["ids"], [[1, 2], [3, 4]])
+        self.assertEqual(self.read("mask=1,0.5", shapes={"mask": [2, 1]})["mask"].shape, (2, 1))
+
+    def test_a_file_gives_the_values(self):
+        np.save(self.path / "mask.npy", np.ones((2, 3)))
+        mask = self.read(f"mask={self.path / 'mask.npy'}")["mask"]
+        self.assertEqual((mask.dtype, mask.shape), (np.float32, (2, 3)))
+
+    def test_what_does_not_fit_is_refused(self):
+        for text, part in (("rate", "expected NAME=VALUES"), ("other=1", "has no input 'other'"), ("rate=1.5", "values of int64"),
+                           ("ids=1,2,3", "the shape [2, 2]"), ("mask=1,2", "the shape [2, 'N']")):
+            with self.assertRaisesRegex(UsageError, re.escape(part)):
+                self.read(text)
 
 
 class ForeignTest(InFolder):
