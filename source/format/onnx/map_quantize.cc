@@ -1,11 +1,14 @@
-// QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear and QLinearMatMul
-// are spelled out in floats: x / scale, rounded to even, shifted, saturated. All whole numbers involved are below 2^24, so
-// f32 holds them exactly; integer products are summed in f64, which is exact too.
+// QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear is spelled out
+// in floats: x / scale, rounded to even, shifted, saturated; all whole numbers involved are below 2^24, so f32 holds
+// them exactly. QLinearMatMul is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and
+// QLinearConv set the windows of x side by side and multiply the filters with them.
 #include "format/onnx/node_context.h"
+#include "format/onnx/window_attributes.h"
 #include "op/activation.h"
 #include "op/matmul_integer.h"
 #include "op/quantize_linear.h"
 #include "op/reduce.h"
+#include "op/strided_slice.h"
 
 namespace plumb::onnx {
 namespace {
@@ -64,13 +67,88 @@ Result<Value> Shifted(NodeContext& c, const Value& x, const Value& zero_point, i
   return y;
 }
 
-// The product of integers, as f64. A zero point per row of a (per column of b) has one entry per row (column).
-Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& a_zero, const Value& b, const Value& b_zero) {
-  PLUMB_ASSIGN_OR_RETURN(const Value left, Shifted(c, a, a_zero, -2));
-  PLUMB_ASSIGN_OR_RETURN(const Value right, Shifted(c, b, b_zero, -1));
-  PLUMB_ASSIGN_OR_RETURN(const Value x, c.CastTo(left, DType::kF64));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.CastTo(right, DType::kF64));
-  return c.Emit(OpKind::kMatMul, nullptr, {x, y});
+// The i32 product of integers. A zero point per row of a (per column of b) has one entry per row (column).
+Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& b, const Value& a_zero, const Value& b_zero) {
+  auto p = std::make_shared<MatMulIntegerParam>();
+  std::vector<Value> inputs = {a, b};
+  p->has_a_zero_point = a_zero.present();
+  p->has_b_zero_point = b_zero.present();
+  if (a_zero.present()) inputs.push_back(a_zero);
+  if (b_zero.present()) inputs.push_back(b_zero);
+  return c.Emit(OpKind::kPlumbMatMulInteger, p, inputs);
+}
+
+Value OptionalIn(NodeContext& c, size_t i) { return c.Has(i) ? c.In(i) : Value(); }
+
+// What the tap at `position` of each window reads: [n, c, windows ...].
+Result<Value> Tap(NodeContext& c, const Value& x, const WindowAttributes& w, const std::vector<int>& position,
+                  const std::vector<int64_t>& windows) {
+  auto cut = std::make_shared<StridedSliceV2Param>();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    cut->axes.push_back(static_cast<int>(i) + 2);
+    cut->begins.push_back(position[i] * w.dilation[i]);
+    cut->ends.push_back(cut->begins[i] + static_cast<int>(windows[i] - 1) * w.stride[i] + 1);
+    cut->strides.push_back(w.stride[i]);
+  }
+  return c.Emit(OpKind::kStridedSliceV2, cut, {x});
+}
+
+// x [n, c, ...] as columns [n, group, c / group * taps, windows], the taps of a channel one after the other.
+Result<Value> Columns(NodeContext& c, const Value& x, const WindowAttributes& w, int64_t group,
+                      const std::vector<int64_t>& windows) {
+  const int64_t batch = c.ShapeOf(x)[0], channels = c.ShapeOf(x)[1], count = Shape(windows).NumElements();
+  std::vector<int> position(windows.size(), 0);
+  std::vector<Value> taps;
+  for (bool more = true; more;) {
+    PLUMB_ASSIGN_OR_RETURN(const Value tap, Tap(c, x, w, position, windows));
+    PLUMB_ASSIGN_OR_RETURN(const Value column, c.Reshape(tap, {batch, channels, 1, count}));
+    taps.push_back(column);
+    more = false;
+    for (size_t i = position.size(); i-- > 0 && !more;) {
+      more = ++position[i] < w.kernel[i];
+      if (!more) position[i] = 0;
+    }
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Join(taps, 2));
+  return c.Reshape(all, {batch, group, channels / group * static_cast<int64_t>(taps.size()), count});
+}
+
+// The i32 sums of a convolution of integers. The filter's zero point may have one entry per output channel.
+Result<Value> IntegerConvolution(NodeContext& c, const Value& x, const Value& x_zero, const Value& filter,
+                                 const Value& filter_zero) {
+  const Shape in = c.ShapeOf(x), weights = c.ShapeOf(filter);
+  const int64_t group = c.Int("group", 1);
+  if (in.rank() < 3 || weights.rank() != in.rank() || group < 1 || weights[0] % group != 0 ||
+      in[1] != weights[1] * group) {
+    return Status::CorruptModel("the weights " + weights.ToString() + " with " + std::to_string(group) +
+                                " groups do not fit the input " + in.ToString());
+  }
+  PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {in.dims().begin() + 2, in.dims().end()},
+                                                              {weights.dims().begin() + 2, weights.dims().end()}));
+  std::vector<int64_t> out = {in[0], weights[0]}, windows;
+  for (size_t i = 0; i < w.kernel.size(); ++i) {
+    const int64_t room = in[static_cast<int>(i) + 2] + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilation[i] - 1;
+    if (room < 0) return Status::CorruptModel("the window does not fit the input " + in.ToString());
+    windows.push_back(room / w.stride[i] + 1);
+  }
+  out.insert(out.end(), windows.begin(), windows.end());
+  PLUMB_ASSIGN_OR_RETURN(const Value left, Shifted(c, filter, filter_zero, 0));
+  PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(left, {group, weights[0] / group, weights.CountFrom(1)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value centred, Shifted(c, x, x_zero, 1));
+  const std::vector<int> none(w.begin.size(), 0);
+  PLUMB_ASSIGN_OR_RETURN(const Value padded,
+                         w.begin == none && w.end == none ? Result<Value>(centred) : PadSpatial(c, centred, w, 0));
+  PLUMB_ASSIGN_OR_RETURN(const Value columns, Columns(c, padded, w, group, windows));
+  PLUMB_ASSIGN_OR_RETURN(const Value sums, IntegerProduct(c, rows, columns, Value(), Value()));
+  return c.Reshape(sums, out);
+}
+
+// Integer sums times the scales of what was multiplied, quantised anew.
+Result<Value> Requantize(NodeContext& c, const Value& sums, const Value& scale, const Value& y_scale,
+                         const Value& y_zero) {
+  PLUMB_ASSIGN_OR_RETURN(const Value single, c.CastTo(sums, DType::kF32));
+  PLUMB_ASSIGN_OR_RETURN(const Value real, c.Binary(OpKind::kMul, single, scale));
+  return Quantize(c, real, y_scale, y_zero, y_zero.type, -1);
 }
 
 }  // namespace
@@ -130,28 +208,39 @@ Status MapDynamicQuantizeLinear(NodeContext& c) {
 }
 
 Status MapMatMulInteger(NodeContext& c) {
-  auto p = std::make_shared<MatMulIntegerParam>();
-  std::vector<Value> inputs = {c.In(0), c.In(1)};
-  p->has_a_zero_point = c.Has(2);
-  p->has_b_zero_point = c.Has(3);
-  for (size_t i = 2; i < 4; ++i) {
-    if (c.Has(i)) inputs.push_back(c.In(i));
-  }
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPlumbMatMulInteger, p, inputs));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, IntegerProduct(c, c.In(0), c.In(1), OptionalIn(c, 2), OptionalIn(c, 3)));
   c.Set(0, y, kTypeInt32);
   return Status::Ok();
 }
 
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero: the integer product, scaled once.
 Status MapQLinearMatMul(NodeContext& c) {
-  PLUMB_ASSIGN_OR_RETURN(const Value product, IntegerProduct(c, c.In(0), c.In(2), c.In(3), c.In(5)));
+  PLUMB_ASSIGN_OR_RETURN(const Value product, IntegerProduct(c, c.In(0), c.In(3), c.In(2), c.In(5)));
   PLUMB_ASSIGN_OR_RETURN(const Value a_scale, Along(c, product, c.In(1), -2));
   PLUMB_ASSIGN_OR_RETURN(const Value b_scale, Along(c, product, c.In(4), -1));
   PLUMB_ASSIGN_OR_RETURN(const Value scale, c.Binary(OpKind::kMul, a_scale, b_scale));
-  PLUMB_ASSIGN_OR_RETURN(const Value wide_scale, c.CastTo(scale, DType::kF64));
-  PLUMB_ASSIGN_OR_RETURN(const Value real, c.Binary(OpKind::kMul, product, wide_scale));
-  PLUMB_ASSIGN_OR_RETURN(const Value single, c.CastTo(real, DType::kF32));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, Quantize(c, single, c.In(6), c.In(7), c.In(7).type, -1));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Requantize(c, product, scale, c.In(6), c.In(7)));
+  c.Set(0, y, c.In(7).type);
+  return Status::Ok();
+}
+
+Status MapConvInteger(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value y, IntegerConvolution(c, c.In(0), OptionalIn(c, 2), c.In(1), OptionalIn(c, 3)));
+  c.Set(0, y, kTypeInt32);
+  return Status::Ok();
+}
+
+// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias (i32, in units of x_scale w_scale).
+Status MapQLinearConv(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(Value sums, IntegerConvolution(c, c.In(0), c.In(2), c.In(3), c.In(5)));
+  if (c.Has(8)) {
+    PLUMB_ASSIGN_OR_RETURN(const Value bias, Along(c, sums, c.In(8), 1));
+    PLUMB_ASSIGN_OR_RETURN(sums, c.Emit(OpKind::kAdd, nullptr, {sums, bias}));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value x_scale, c.Reshape(c.In(1), {}));
+  PLUMB_ASSIGN_OR_RETURN(const Value w_scale, Along(c, sums, c.In(4), 1));
+  PLUMB_ASSIGN_OR_RETURN(const Value scale, c.Binary(OpKind::kMul, x_scale, w_scale));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Requantize(c, sums, scale, c.In(6), c.In(7)));
   c.Set(0, y, c.In(7).type);
   return Status::Ok();
 }

@@ -1,10 +1,12 @@
-"""The node cases that the newest onnx of PyPI generates, written as libonnx-testdata's are, and run by onnx_backend_test.
+"""The cases of the newest onnx of PyPI, run by onnx_backend_test: the node cases that it generates, written as libonnx-testdata's
+are; the models that it ships (simple, pytorch-converted, pytorch-operator); and its nine light networks, whose weights are constants.
 
     newest_cases.py --test build/release/bin/onnx_backend_test --work build/release/onnx_newest --list FILE [--write-list]
 """
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -41,6 +43,34 @@ def write(folder):
     return len(cases)
 
 
+def copy_models(folder):
+    """The cases that lie in the wheel; returns how many."""
+    import onnx.backend.test
+    data = pathlib.Path(onnx.backend.test.__file__).parent / "data"
+    for group in ("simple", "pytorch-converted", "pytorch-operator"):
+        shutil.copytree(data / group, folder / group, dirs_exist_ok=True)
+    for model in (data / "light").glob("*.onnx"):
+        write_light(model, folder / "light" / model.stem / "test_data_set_0")
+    return sum(1 for _ in folder.glob("*/*/model.onnx"))
+
+
+def write_light(model, data):
+    """A light network with the input that the suite gives it: 0, 1/n, 2/n ..."""
+    import numpy as np
+    import onnx
+    from onnx import numpy_helper
+    data.mkdir(parents=True, exist_ok=True)
+    shutil.copy(model, data.parent / "model.onnx")
+    shutil.copy(model.with_name(model.stem + "_output_0.pb"), data / "output_0.pb")
+    loaded = onnx.load(str(model))
+    weights = {constant.name for constant in loaded.graph.initializer}
+    given = next(i for i in loaded.graph.input if i.name not in weights)
+    shape = [d.dim_value for d in given.type.tensor_type.shape.dim]
+    count = int(np.prod(shape))
+    values = (np.arange(count).reshape(shape) / count).astype(np.float32)
+    (data / "input_0.pb").write_bytes(numpy_helper.from_array(values).SerializeToString())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--test", required=True)
@@ -49,7 +79,8 @@ def main():
     parser.add_argument("--write-list", action="store_true")
     options = parser.parse_args()
     packages.ensure(options.work / "venv", [ONNX, "numpy"], ["onnx.backend.test.case.node"])
-    print(f"{write(options.work / 'data')} cases of {ONNX}")
+    generated = write(options.work / "data")
+    print(f"{generated} generated cases of {ONNX}, {copy_models(options.work / 'data')} cases altogether")
     environment = {**os.environ, "PLUMB_ONNX_DATA": str(options.work / "data"), "PLUMB_ONNX_UNSUPPORTED": options.list}
     if options.write_list:
         environment["PLUMB_ONNX_LIST"] = options.list
