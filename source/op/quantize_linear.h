@@ -43,6 +43,11 @@ struct QuantShape {
     if (!blocked) return at;
     return (element / inner / size * scales + at / block) * inner + element % inner;
   }
+  // How many elements, counted from this one, certainly share its scale.
+  int64_t RunFrom(int64_t element) const {
+    if (scales == 1 && !blocked) return INT64_MAX;
+    return blocked ? 1 : inner - element % inner;
+  }
 };
 
 Result<QuantShape> ResolveQuant(const Layer& layer, const std::vector<BlobInfo>& inputs);

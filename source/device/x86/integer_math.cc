@@ -1,10 +1,11 @@
-// PlumbQuantizeLinear, PlumbDequantizeLinear, PlumbMatMulInteger and Einsum as plain loops in plain order: Einsum sums
-// in float64, integers wrap around.
+// PlumbQuantizeLinear and PlumbDequantizeLinear on device/simd/quantize.h; PlumbMatMulInteger and Einsum as plain loops:
+// Einsum sums in float64, integers wrap around. All in plain order.
 #include <algorithm>
 #include <cmath>
 
 #include "base/by_dtype.h"
 #include "base/threads.h"
+#include "device/simd/quantize.h"
 #include "device/x86/kernel_list.h"
 #include "op/einsum.h"
 #include "op/matmul.h"
@@ -46,16 +47,18 @@ class QuantizeKernel : public Kernel {
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     if (inputs.size() > 2) ReadWhole(inputs[2], &zero_points_);
+    const bool widen = !quantize_ && inputs[0].dtype != DType::kI64;
+    if (widen) ReadWhole(inputs[0], &whole_);
     const float* scales = inputs[1].host<float>();
-    if (!quantize_) ReadWhole(inputs[0], &whole_);
     ParallelFor(outputs[0].shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
+      for (int64_t i = begin, count = 0; i < end; i += count) {
         const int64_t at = s_.ScaleOf(i), zero_point = zero_points_[static_cast<size_t>(at)];
+        count = std::min(s_.RunFrom(i), end - i);
         if (quantize_) {
-          outputs[0].host<int64_t>()[i] = Quantized(inputs[0].host<float>()[i] / scales[at], zero_point);
+          Quantize(inputs[0].host<float>() + i, scales[at], zero_point, count, outputs[0].host<int64_t>() + i);
         } else {
-          const auto steps = static_cast<float>(whole_[static_cast<size_t>(i)] - zero_point);
-          outputs[0].host<float>()[i] = steps * scales[at];
+          const int64_t* q = widen ? whole_.data() : inputs[0].host<int64_t>();
+          simd::Dequantize(q + i, zero_point, scales[at], outputs[0].host<float>() + i, static_cast<size_t>(count));
         }
       }
     });
@@ -63,6 +66,15 @@ class QuantizeKernel : public Kernel {
   }
 
  private:
+  void Quantize(const float* x, float scale, int64_t zero_point, int64_t count, int64_t* y) const {
+    constexpr int64_t kExact = 1 << 22;
+    if (s_.high < kExact && std::abs(zero_point) < kExact) {
+      const auto narrow = [](int64_t v) { return static_cast<int32_t>(v); };
+      const simd::QuantizeRange range{scale, narrow(zero_point), narrow(s_.low), narrow(s_.high)};
+      return simd::Quantize(x, range, y, static_cast<size_t>(count));
+    }
+    for (int64_t i = 0; i < count; ++i) y[i] = Quantized(x[i] / scale, zero_point);
+  }
   int64_t Quantized(float quotient, int64_t zero_point) const {
     if (std::isnan(quotient)) return zero_point;
     const double q = std::nearbyint(static_cast<double>(quotient)) + static_cast<double>(zero_point);
