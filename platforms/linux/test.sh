@@ -3,7 +3,7 @@
 # and the readers' fuzz targets.
 #
 #   platforms/linux/test.sh          every test that is not labelled slow
-#   platforms/linux/test.sh --slow   every test, and the build without X86
+#   platforms/linux/test.sh --slow   every test, and the build with NAIVE alone and no ONNX reader
 #
 # Ends with ctest's summary of all of them. Exit code: 0 when all passed.
 set -euo pipefail

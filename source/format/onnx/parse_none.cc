@@ -1,4 +1,4 @@
-// The ONNX reader of a build without protobuf: says so.
+// The ONNX reader of a build without protobuf, or with -DPLUMB_ONNX=OFF: says so.
 #include "format/onnx/parse.h"
 
 namespace plumb::onnx {
@@ -7,7 +7,7 @@ namespace {
 Status Missing(const std::string& path) {
   return Status::NotSupported("model '" + path +
                               "': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
-                              "configure again, or convert the model to tnnproto and tnnmodel elsewhere");
+                              "configure it with -DPLUMB_ONNX=ON, or convert the model to tnnproto and tnnmodel elsewhere");
 }
 
 }  // namespace
