@@ -15,6 +15,7 @@
 #include "plumb/shape.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
+#include "plumb/winograd.h"
 
 namespace plumb {
 
@@ -48,6 +49,7 @@ struct StepInfo {
   std::string device;               // "X86"; "NAIVE" when this step fell back
   std::string kernel;               // "x86/convolution_onednn"
   std::string detail;               // what the kernel says of itself
+  WinogradForm winograd;            // how it says that it computed a 3x3 convolution
   std::vector<std::string> refusals;  // kernels that were asked first, with their reasons
   bool fallback = false;
   std::vector<PortInfo> inputs;

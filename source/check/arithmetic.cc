@@ -56,7 +56,7 @@ DType StorageOf(SubjectArithmetic arithmetic) {
 
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) {
   Arithmetic result;
-  result.winograd = arithmetic == SubjectArithmetic::kWinograd;
+  result.any_winograd = arithmetic == SubjectArithmetic::kWinograd;
   const bool product = std::any_of(group.members.begin(), group.members.end(), [](const Layer* member) {
     return member->kind == OpKind::kConvolution || member->kind == OpKind::kConvolution1D ||
            member->kind == OpKind::kDeconvolution || member->kind == OpKind::kInnerProduct ||

@@ -199,8 +199,10 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   ReplayExtra extra;
   if (int8) PLUMB_RETURN_IF_ERROR(AddInputNoise(event.step(), &extra));
   const int max_level = MaxBoundLevel(group);
+  Arithmetic arithmetic = ArithmeticFor(group, options_.arithmetic);
+  arithmetic.winograd = event.step().winograd;
   for (int level = 0; level <= max_level; ++level) {
-    auto bounded = ReplayWithBound(group, inputs_, blobs, ArithmeticFor(group, options_.arithmetic), level, extra);
+    auto bounded = ReplayWithBound(group, inputs_, blobs, arithmetic, level, extra);
     if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && group.members.size() > 1) {
       return JudgeValues(event.step(), bounded.status().message(), layer);
     }

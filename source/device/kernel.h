@@ -13,6 +13,7 @@
 #include "device/layout.h"
 #include "op/op.h"
 #include "plumb/precision.h"
+#include "plumb/winograd.h"
 
 namespace plumb {
 
@@ -67,6 +68,8 @@ struct KernelSpec {
   Precision precision = Precision::kHigh;
   // Every blob of the graph, internal ones included.
   const BlobTable* blobs = nullptr;
+  // From Prepare on: what LayoutChoice::workspace asked for, f32.
+  DeviceTensor workspace;
 
   const Layer& layer() const { return group.first(); }
 };
@@ -89,6 +92,8 @@ struct LayoutChoice {
   std::vector<LayoutPtr> inputs;   // wanted; a null entry means "as it arrives"
   std::vector<LayoutPtr> outputs;  // made
   std::vector<ShareWish> shares;
+  // f32 values that Run may use as it likes. The memory plan lends the same memory to other steps before and after.
+  int64_t workspace = 0;
 };
 
 class Kernel {
@@ -106,6 +111,8 @@ class Kernel {
   virtual Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) = 0;
   // Extra words for reports: "jit:avx512_core 16 threads rows"; may change in Prepare.
   virtual std::string Detail() const { return ""; }
+  // Of a 3x3 convolution: how its sums were computed, for the verdict and for reports; may change in Prepare.
+  virtual WinogradForm Winograd() const { return {}; }
 };
 
 // A row of a device's ordered kernel list (kernel_list.def), best first. The first whose Supports is OK is taken.

@@ -6,7 +6,7 @@ namespace plumb {
 namespace {
 
 std::unique_ptr<KernelSpec> MakeSpec(const LayerGroup& group, const Plan& plan) {
-  auto spec = std::make_unique<KernelSpec>(KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs});
+  auto spec = std::make_unique<KernelSpec>(KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs, {}});
   for (const auto& port : group.inputs) spec->inputs.push_back(plan.blobs.at(port.blob));
   for (const auto& port : group.outputs) spec->outputs.push_back(plan.blobs.at(port.blob));
   return spec;
@@ -98,7 +98,7 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
   std::vector<LayerSupport> support;
   for (const Layer& layer : graph.layers) {
     const LayerGroup group = SingleGroup(layer);
-    KernelSpec spec{group, {}, {}, &device, Precision::kHigh, &blobs};
+    KernelSpec spec{group, {}, {}, &device, Precision::kHigh, &blobs, {}};
     for (const auto& port : group.inputs) spec.inputs.push_back(blobs.at(port.blob));
     for (const auto& port : group.outputs) spec.outputs.push_back(blobs.at(port.blob));
     LayerSupport entry;

@@ -46,6 +46,16 @@ class LayoutPass {
     return id;
   }
 
+  // Belongs to no blob and lives for one step.
+  int AddWorkspace(int64_t elements, int step) {
+    Value value;
+    value.shape = Shape{elements};
+    value.layout = PlainLayout();
+    value.first_step = value.last_step = step;
+    plan_.values.push_back(std::move(value));
+    return static_cast<int>(plan_.values.size()) - 1;
+  }
+
   int Converted(int source, const LayoutPtr& wanted, int s, Step* step) {
     const Value& from = plan_.values[static_cast<size_t>(source)];
     if (from.layout->Equals(*wanted)) return source;
@@ -88,6 +98,7 @@ class LayoutPass {
       step.info.outputs[i].layout = step.choice.outputs[i]->Name();
       step.info.outputs[i].stored = step.choice.outputs[i]->Storage(step.info.outputs[i].dtype);
     }
+    if (step.choice.workspace > 0) step.workspace = AddWorkspace(step.choice.workspace, s);
     return Status::Ok();
   }
 

@@ -114,10 +114,13 @@ Status Network::Impl::Prepare() {
     for (int id : step->inputs) step->input_tensors.push_back(plan.values[static_cast<size_t>(id)].tensor);
     for (int id : step->outputs) step->output_tensors.push_back(plan.values[static_cast<size_t>(id)].tensor);
     if (step->empty) continue;
+    if (step->workspace >= 0) step->spec->workspace = plan.values[static_cast<size_t>(step->workspace)].tensor;
     PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
                               .AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel)
                               .AddContext(frame));
-    step->info.detail = step->kernel->Detail();
+    step->info.winograd = step->kernel->Winograd();
+    const std::string detail = step->kernel->Detail(), winograd = step->info.winograd.Name();
+    step->info.detail = detail + (detail.empty() || winograd.empty() ? "" : " ") + winograd;
   }
   return Status::Ok();
 }

@@ -38,6 +38,7 @@ struct Step {
   LayoutChoice choice;
   std::vector<int> inputs;   // value ids, in the layouts that the kernel wants
   std::vector<int> outputs;
+  int workspace = -1;        // value id, or -1
   std::vector<int> arriving;  // value ids as they were before conversion
   std::vector<std::pair<int, int>> reorders;  // value id -> value id, before the kernel runs
   std::vector<DeviceTensor> input_tensors;

@@ -21,11 +21,12 @@ struct Reference {
   std::vector<Tensor> outputs, taus;
 };
 
-Result<Reference> Compute(const OpInstance& instance) {
+Result<Reference> Compute(const OpInstance& instance, const WinogradForm& winograd) {
   Reference reference;
   std::vector<Tensor> inputs;
   NaiveArgs args{instance.layer(), {}, {}};
   BoundArgs bound;
+  bound.arithmetic.winograd = winograd;
   for (const Tensor& t : instance.inputs) inputs.push_back(IsFloat(t.dtype()) ? t.ConvertedTo(DType::kF64).value() : t);
   for (const Tensor& t : inputs) args.inputs.push_back(&t);
   for (const BlobInfo& out : instance.outputs) {
@@ -130,7 +131,7 @@ void RoundInputsToHalf(OpInstance* instance) {
 
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
                                         std::shared_ptr<const std::vector<KernelRow>> kernels_in_front, Precision precision,
-                                        std::vector<bool>* halves) {
+                                        DeviceFacts* facts) {
   NetworkOptions options;
   options.precision = precision;
   options.kernels_in_front = std::move(kernels_in_front);
@@ -146,10 +147,11 @@ Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::s
   for (const std::string& name : instance.layer().outputs) {
     PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), network->GetOutput(name));
   }
-  if (halves == nullptr) return outputs;
-  halves->assign(outputs.size(), false);
+  if (facts == nullptr) return outputs;
+  facts->halves.assign(outputs.size(), false);
   for (const StepInfo* step : network->steps()) {
-    for (size_t i = 0; i < step->outputs.size(); ++i) (*halves)[i] = step->outputs[i].stored == DType::kF16;
+    for (size_t i = 0; i < step->outputs.size(); ++i) facts->halves[i] = step->outputs[i].stored == DType::kF16;
+    facts->winograd = step->winograd;
   }
   return outputs;
 }
@@ -167,17 +169,17 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
   ASSERT_TRUE(instance.ok()) << instance.status().ToString();
   const bool half = precision != Precision::kHigh;
   if (half) RoundInputsToHalf(&*instance);
-  std::vector<bool> halves;  // a device may keep a blob as f32 all the same
-  auto got = RunOnDevice(*instance, device, nullptr, precision, &halves);
+  DeviceFacts facts;
+  auto got = RunOnDevice(*instance, device, nullptr, precision, &facts);
   if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
   ASSERT_TRUE(got.ok()) << got.status().ToString();
-  auto want = Compute(*instance);
+  auto want = Compute(*instance, facts.winograd);
   ASSERT_TRUE(want.ok()) << want.status().ToString();
   ExpectSameInGuardedMemory(*instance, device, precision, *got);
   for (size_t i = 0; i < got->size(); ++i) {
     const Tensor& out = (*got)[i];
     ASSERT_EQ(out.shape().ToString(), want->outputs[i].shape().ToString());
-    if (half && halves[i] && out.dtype() == DType::kF32) {
+    if (half && facts.halves[i] && out.dtype() == DType::kF32) {
       ASSERT_TRUE(JudgeAsStored(DType::kF16, out, &want->outputs[i], &want->taus[i]).ok());
     }
     ExpectAligned(out, want->outputs[i], want->taus[i]);

@@ -22,10 +22,16 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
 // The largest E and R that each device reached in this run, and where.
 void PrintWorstCases();
 
-// The outputs of the instance as a network on `device`; `halves`: which of them the device stored as f16.
+// What the verdict must know of the kernel.
+struct DeviceFacts {
+  std::vector<bool> halves;  // which outputs the device stored as f16
+  WinogradForm winograd;     // how it says that it computed
+};
+
+// The outputs of the instance as a network on `device`.
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
                                         std::shared_ptr<const std::vector<KernelRow>> kernels_in_front = nullptr,
-                                        Precision precision = Precision::kHigh, std::vector<bool>* halves = nullptr);
+                                        Precision precision = Precision::kHigh, DeviceFacts* facts = nullptr);
 
 }  // namespace plumb
 

@@ -78,8 +78,13 @@ class GuardKernel : public Kernel {
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
                  const std::vector<DeviceTensor>& outputs) override {
-    return kernel_->Prepare(spec, inputs, outputs);
+    if (spec.workspace.buffer == nullptr) return kernel_->Prepare(spec, inputs, outputs);
+    PLUMB_ASSIGN_OR_RETURN(workspace_, Copy::Of(device_, spec.workspace, {}));
+    guarded_spec_ = std::make_unique<KernelSpec>(spec);
+    guarded_spec_->workspace = workspace_.tensor();
+    return kernel_->Prepare(*guarded_spec_, inputs, outputs);
   }
+  WinogradForm Winograd() const override { return kernel_->Winograd(); }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     std::vector<Copy> in, out;
     std::vector<Tensor> before;
@@ -104,6 +109,7 @@ class GuardKernel : public Kernel {
         return Status::Internal("the kernel changed input " + std::to_string(i));
       }
     }
+    if (guarded_spec_ != nullptr) PLUMB_RETURN_IF_ERROR(workspace_.Inside("the workspace").status());
     for (size_t i = 0; i < out.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor made, out[i].Inside("output " + std::to_string(i)));
       PLUMB_RETURN_IF_ERROR(device_->Upload(made, BytesAt(outputs[i].buffer, outputs[i].offset, made.bytes())));
@@ -113,6 +119,8 @@ class GuardKernel : public Kernel {
 
  private:
   Device* device_;
+  std::unique_ptr<KernelSpec> guarded_spec_;  // when there is a workspace
+  Copy workspace_;
   std::unique_ptr<Kernel> kernel_;
 };
 

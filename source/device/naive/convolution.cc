@@ -11,7 +11,8 @@ namespace {
 
 naive::SumAxis AxisOf(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
 
-// RunBatch, then each tau raised to what Winograd's algorithm may do, then the layer's own activation.
+// RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may do, then
+// the layer's own activation.
 Status RunAsWinograd(const naive::SumGeometry& geometry, naive::SumOperands operands, int64_t batch,
                      const NaiveArgs& args, const BoundArgs& bound) {
   const auto activate = operands.activate;
@@ -21,12 +22,18 @@ Status RunAsWinograd(const naive::SumGeometry& geometry, naive::SumOperands oper
   const int64_t out = geometry.out_channels * geometry.out_pixels();
   double* values = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
+  const WinogradForm& form = bound.arithmetic.winograd;
   const bool uncertain = InputTau(bound, 0) != nullptr;
   for (int64_t n = 0; n < batch; ++n) {
     std::vector<double> own(uncertain ? static_cast<size_t>(out) : 0);  // what is inherited adds to it
     double* raised = uncertain ? own.data() : tau + n * out;
-    naive::RaiseToWinograd(geometry, operands.weight.f32(), naive::RealsOf(*args.inputs[0], n * in), values + n * out,
-                           naive::SumBoundOf(&bound), raised);
+    const naive::ConstReals input = naive::RealsOf(*args.inputs[0], n * in);
+    const naive::SumBound sums = naive::SumBoundOf(&bound);
+    if (form.used()) {
+      naive::BoundAsWinograd(geometry, form, operands.weight.f32(), input, values + n * out, sums, raised);
+    } else {
+      naive::RaiseToWinograd(geometry, operands.weight.f32(), input, values + n * out, sums, raised);
+    }
     double* inherited = tau + n * out;
     for (size_t i = 0; i < own.size(); ++i) inherited[i] = Quadrature(inherited[i], own[i]);
   }
@@ -44,7 +51,9 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   naive::SumOperands operands;
   operands.weight = args.layer.Resource("weight")->data<float>();
   operands.activate = naive::ActivationRow(shape.activation);
-  if (bound != nullptr && bound->arithmetic.winograd && naive::MayBeWinograd(geometry)) {
+  const bool winograd = bound != nullptr && (bound->arithmetic.any_winograd || bound->arithmetic.winograd.used());
+  if (winograd && naive::MayBeWinograd(geometry)) {
+    if (bound->arithmetic.winograd.used()) PLUMB_RETURN_IF_ERROR(naive::CheckWinogradForm(bound->arithmetic.winograd));
     return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
   }
   return naive::RunBatch(geometry, operands, shape.batch, args, bound);

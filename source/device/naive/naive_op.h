@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "op/op.h"
+#include "plumb/winograd.h"
 
 namespace plumb {
 
@@ -22,7 +23,10 @@ struct Arithmetic {
   double u = 0x1p-24;       // of the accumulation
   double u_out = 0x1p-24;   // of the stored result
   double min_normal = 0x1p-126;
-  bool winograd = false;  // 3x3 convolutions may have been computed by Winograd's algorithm, in any usual tile size
+  // 3x3 convolutions: how the kernel declares that it computed them ...
+  WinogradForm winograd;
+  // ... or a foreign runtime, of which nobody knows: directly or by Winograd's algorithm in any usual form.
+  bool any_winograd = false;
 };
 
 // One call. Outputs are allocated by the caller with the shapes of InferShapes.

@@ -20,13 +20,8 @@ constexpr int64_t kPieceChannels = 64;
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 constexpr double kTiny = 0x1p-126;
 
-// m outputs per side from m + 1 finite points and infinity.
-struct Form {
-  int m;
-  double points[kMaxTile - 1];
-};
 constexpr double kHalfRoot = 0.70710678118654752440, kRoot = 1.41421356237309504880;
-const Form kForms[] = {
+const WinogradForm kUsualForms[] = {
     {2, {0, 1, -1}},
     {4, {0, 1, -1, 2, -2}},
     {4, {0, kHalfRoot, -kHalfRoot, kRoot, -kRoot}},  // ncnn
@@ -41,29 +36,30 @@ struct Matrices {
   double b[kMaxTile][kMaxTile] = {};  // B^T, n x n
   double g[kMaxTile][3] = {};         // G, n x 3
 
-  explicit Matrices(const Form& form) : m(form.m), n(form.m + 2) {
+  explicit Matrices(const WinogradForm& form) : m(form.m), n(form.m + 2) {
+    const double* points = form.points.data();
     for (int j = 0; j + 1 < n; ++j) {
       double power = 1, scale = 1;
-      for (int i = 0; i < m; ++i, power *= form.points[j]) a[i][j] = power;
-      for (int l = 0; l + 1 < n; ++l) scale *= l == j ? 1 : form.points[j] - form.points[l];
+      for (int i = 0; i < m; ++i, power *= points[j]) a[i][j] = power;
+      for (int l = 0; l + 1 < n; ++l) scale *= l == j ? 1 : points[j] - points[l];
       g[j][0] = 1 / scale;
-      g[j][1] = form.points[j] / scale;
-      g[j][2] = form.points[j] * form.points[j] / scale;
-      Polynomial(form, j, b[j]);
+      g[j][1] = points[j] / scale;
+      g[j][2] = points[j] * points[j] / scale;
+      Polynomial(points, j, b[j]);
     }
     a[m - 1][n - 1] = 1;
     g[n - 1][2] = 1;
-    Polynomial(form, -1, b[n - 1]);
+    Polynomial(points, -1, b[n - 1]);
   }
 
   // The coefficients of the product of (x - point) over all points but `without`.
-  void Polynomial(const Form& form, int without, double* coefficients) const {
+  void Polynomial(const double* points, int without, double* coefficients) const {
     coefficients[0] = 1;
     for (int l = 0, degree = 0; l + 1 < n; ++l) {
       if (l == without) continue;
       ++degree;
       for (int k = degree; k >= 0; --k) {
-        coefficients[k] = (k > 0 ? coefficients[k - 1] : 0) - form.points[l] * (k < degree ? coefficients[k] : 0);
+        coefficients[k] = (k > 0 ? coefficients[k - 1] : 0) - points[l] * (k < degree ? coefficients[k] : 0);
       }
     }
   }
@@ -97,9 +93,11 @@ double Magnitude(double x) { return std::fabs(x); }
 // One form of one image.
 class Sweep {
  public:
-  Sweep(const SumGeometry& geometry, const Form& form, const SumBound& bound)
+  // `raise`: what is larger already stays.
+  Sweep(const SumGeometry& geometry, const WinogradForm& form, const SumBound& bound, bool raise)
       : form_(form),
         bound_(bound),
+        raise_(raise),
         height_(geometry.axis[1]),
         width_(geometry.axis[2]),
         channels_(geometry.in_channels),
@@ -247,13 +245,14 @@ class Sweep {
         }
         const double wanted = 8 * std::sqrt(squares) + kTiny * eta;
         double& own = tau[y * width_.out + x];
-        if (wanted > own && std::isfinite(wanted)) own = wanted;
+        if ((wanted > own || !raise_) && std::isfinite(wanted)) own = wanted;
       }
     }
   }
 
   Matrices form_;
   SumBound bound_;
+  bool raise_;
   SumAxis height_, width_;
   int64_t channels_, outputs_, across_, tiles_, positions_, piece_ = 1;
   std::vector<double> weights_, squared_weights_, weight_sum_;  // U, [G][g][G^T], sum |U|
@@ -269,9 +268,22 @@ bool MayBeWinograd(const SumGeometry& geometry) {
          fits(geometry.axis[1]) && fits(geometry.axis[2]);
 }
 
+Status CheckWinogradForm(const WinogradForm& form) {
+  const size_t wanted = static_cast<size_t>(form.m) + 1;
+  if (form.m >= 1 && form.m + 2 <= kMaxTile && form.points.size() == wanted) return Status::Ok();
+  return Status::InvalidArgument("a kernel declares Winograd's algorithm with tiles of " + std::to_string(form.m) + " and " +
+                                 std::to_string(form.points.size()) + " points; expected tiles of 1 to " +
+                                 std::to_string(kMaxTile - 2) + " and one point more");
+}
+
+void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
+                     const double* output, const SumBound& bound, double* tau) {
+  Sweep(geometry, form, bound, false).Run(weight, input, output, tau);
+}
+
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
                      const SumBound& bound, double* tau) {
-  for (const Form& form : kForms) Sweep(geometry, form, bound).Run(weight, input, output, tau);
+  for (const WinogradForm& form : kUsualForms) Sweep(geometry, form, bound, true).Run(weight, input, output, tau);
 }
 
 }  // namespace plumb::naive

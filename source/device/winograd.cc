@@ -1,0 +1,48 @@
+#include "device/winograd.h"
+
+#include <cstdio>
+
+namespace plumb {
+namespace {
+
+constexpr double kG2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+constexpr double kG4[6][3] = {{1.0 / 4, 0, 0},
+                              {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                              {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                              {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                              {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                              {0, 0, 1}};
+
+}  // namespace
+
+std::string WinogradForm::Name() const {
+  if (!used()) return "";
+  const std::string outputs = std::to_string(m) + "x" + std::to_string(m);
+  std::string name = "winograd F(" + outputs + ",3x3) points";
+  for (const double point : points) {
+    char text[32];
+    std::snprintf(text, sizeof(text), " %.4g", point);
+    name += text;
+  }
+  return name;
+}
+
+WinogradForm UsualWinogradForm(int m) {
+  if (m == 2) return {2, {0, 1, -1}};
+  return {4, {0, 1, -1, 2, -2}};
+}
+
+void TransformWinogradKernel(int m, const float* kernel, double* transformed) {
+  const double(*g)[3] = m == 2 ? kG2 : kG4;
+  const int n = m + 2;
+  for (int i = 0; i < n; ++i) {
+    double row[3];
+    for (int l = 0; l < 3; ++l) {
+      row[l] = g[i][0] * static_cast<double>(kernel[l]) + g[i][1] * static_cast<double>(kernel[3 + l]) +
+               g[i][2] * static_cast<double>(kernel[6 + l]);
+    }
+    for (int j = 0; j < n; ++j) transformed[i * n + j] = row[0] * g[j][0] + row[1] * g[j][1] + row[2] * g[j][2];
+  }
+}
+
+}  // namespace plumb

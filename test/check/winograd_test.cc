@@ -1,0 +1,145 @@
+// A kernel that declares Winograd's algorithm is judged by the bound of that form, alone and in a fused group: healthy ones are
+// aligned, and their faults are named. F(6x6,3x3) with points up to 3 loses so many digits that no other bound lets it pass.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "check/judge.h"
+#include "check/replay.h"
+#include "device/device.h"
+#include "op/convolution.h"
+#include "plumb/check.h"
+#include "plumb/plumb.h"
+#include "plumb/report.h"
+#include "util/make_layer.h"
+#include "util/winograd_emulation.h"
+
+namespace plumb {
+namespace {
+
+const WinogradForm kComputed = {6, {0, 1, -1, 2, -2, 3, -3}};
+WinogradForm declared;
+float gain = 1;  // a fault: one weight times this
+
+Tensor Random(const Shape& shape, unsigned seed, float scale) {
+  Tensor t = Tensor::Create(DType::kF32, shape).value();
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  for (int64_t i = 0; i < t.NumElements(); ++i) t.data<float>()[i] = normal(engine) * scale;
+  return t;
+}
+
+// x -> Convolution conv (3x3, 64 to 8 channels, pad 1) -> Add sum(conv, r) -> ReLU relu
+std::shared_ptr<Graph> ConvGraph() {
+  auto graph = std::make_shared<Graph>();
+  graph->source = "conv";
+  graph->inputs = {{"x", DType::kF32, {1, 64, 13, 11}}, {"r", DType::kF32, {1, 8, 13, 11}}};
+  graph->outputs = {"z"};
+  graph->layers = {MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"y"}), MakeLayer(OpKind::kAdd, "sum", {"y", "r"}, {"s"}),
+                   MakeLayer(OpKind::kReLU, "relu", {"s"}, {"z"})};
+  for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
+  auto param = std::make_shared<ConvolutionParam>();
+  param->group = 1;
+  param->in_channels_per_group = 64;
+  param->out_channels = 8;
+  param->kernel_h = param->kernel_w = 3;
+  param->stride_h = param->stride_w = param->dilation_h = param->dilation_w = 1;
+  param->pad_h = param->pad_w = 1;
+  param->pad_type = -1;
+  graph->layers[0].param = param;
+  graph->layers[0].resources["weight"] = Random({8, 64, 3, 3}, 1, 1 / 24.f);
+  return graph;
+}
+
+std::vector<float> Convolve(const Tensor& weight, const float* x) {
+  Tensor spoiled = weight.Clone().value();
+  spoiled.data<float>()[7] *= gain;
+  return EmulateWinograd(kComputed, {64, 8, 13, 11, 13, 11, 1}, x, spoiled.data<float>());
+}
+
+class WinogradKernel : public Kernel {
+ public:
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    weight_ = *spec.layer().Resource("weight");
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+    const std::vector<float> y = Convolve(weight_, in[0].host<float>());
+    std::copy(y.begin(), y.end(), out[0].host<float>());
+    return Status::Ok();
+  }
+  WinogradForm Winograd() const override { return declared; }
+
+ private:
+  Tensor weight_;
+};
+
+RunReport Check(const WinogradForm& form, float fault = 1) {
+  declared = form;
+  gain = fault;
+  NetworkOptions options;
+  options.kernels_in_front = std::make_shared<const std::vector<KernelRow>>(std::vector<KernelRow>{
+      {"winograd", OpKind::kConvolution, RequireSingle,
+       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<WinogradKernel>(); }}});
+  auto network = CreateNetwork(ConvGraph(), "NAIVE", options).value();
+  const std::map<std::string, Tensor> inputs = {{"x", Random({1, 64, 13, 11}, 2, 1)}, {"r", Random({1, 8, 13, 11}, 3, 1)}};
+  Checker checker;
+  EXPECT_TRUE(checker.Attach(network.get(), inputs).ok());
+  for (const auto& [name, value] : inputs) EXPECT_TRUE(network->SetInput(name, value).ok());
+  EXPECT_TRUE(network->Forward().ok());
+  return checker.Finish().value();
+}
+
+TEST(DeclaredWinograd, IsJudgedByItsOwnForm) {
+  const RunReport report = Check(kComputed);
+  EXPECT_EQ(report.verdict, Verdict::kAligned) << report.layers[0].reason;
+  EXPECT_EQ(report.layers[0].step.detail, "winograd F(6x6,3x3) points 0 1 -1 2 -2 3 -3");
+  EXPECT_EQ(Check({}).layers[0].verdict, Verdict::kWrong) << "undeclared";
+  EXPECT_EQ(Check({2, {0, 1, -1}}).layers[0].verdict, Verdict::kWrong) << "declared with smaller tiles";
+}
+
+TEST(DeclaredWinograd, FaultsAreNamed) {
+  const RunReport report = Check(kComputed, 1.05f);
+  ASSERT_EQ(report.first_wrong, 0);
+  EXPECT_EQ(report.layers[0].step.name, "conv");
+  EXPECT_EQ(report.Count(Verdict::kWrong), 1);
+}
+
+TEST(DeclaredWinograd, AFormThatCannotBeBoundedIsNotTested) {
+  const RunReport report = Check({9, {0}});
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kNotTested);
+  EXPECT_NE(report.layers[0].reason.find("expected tiles of 1 to 6"), std::string::npos) << report.layers[0].reason;
+}
+
+// Conv + Add + ReLU as one step: the bound is chained.
+TEST(DeclaredWinograd, CarriesThroughAFusedGroup) {
+  const auto graph = ConvGraph();
+  const BlobTable blobs = InferShapes(*graph).value();
+  LayerGroup group;
+  for (const Layer& layer : graph->layers) group.members.push_back(&layer);
+  group.inputs = {{0, 0, "x"}, {1, 1, "r"}};
+  group.outputs = {{2, 0, "z"}};
+  const Tensor x = Random({1, 64, 13, 11}, 2, 1), r = Random({1, 8, 13, 11}, 3, 1);
+  const std::vector<Tensor> inputs = {x.ConvertedTo(DType::kF64).value(), r.ConvertedTo(DType::kF64).value()};
+  const auto verdict = [&](const WinogradForm& form, float fault) {
+    gain = fault;
+    const std::vector<float> y = Convolve(graph->layers[0].resources.at("weight"), x.data<float>());
+    Tensor got = Tensor::Create(DType::kF32, r.shape()).value();
+    for (size_t i = 0; i < y.size(); ++i) got.data<float>()[i] = std::max(0.f, y[i] + r.data<float>()[i]);
+    Arithmetic arithmetic;
+    arithmetic.winograd = form;
+    const ReplayResult replay = ReplayWithBound(group, inputs, blobs, arithmetic, MaxBoundLevel(group)).value();
+    OutputReport report;
+    report.dtype = DType::kF32;
+    report.shape = got.shape();
+    Judge({got, replay.values[0], replay.tau[0]}, &report);
+    return report.verdict;
+  };
+  EXPECT_EQ(verdict(kComputed, 1), Verdict::kAligned);
+  EXPECT_EQ(verdict({}, 1), Verdict::kWrong);
+  EXPECT_EQ(verdict(kComputed, 1.05f), Verdict::kWrong);
+}
+
+}  // namespace
+}  // namespace plumb
