@@ -83,6 +83,7 @@ Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scop
   PLUMB_ASSIGN_OR_RETURN(const Value scalar, steps.Reshape(condition, {}));
   for (size_t i = 0; i < node.outputs.size() && i < std::min(yes.size(), no.size()); ++i) {
     if (node.outputs[i].empty()) continue;
+    if (yes[i].failed() || no[i].failed()) continue;  // said already
     const std::string problem = Difference(builder_, yes[i], no[i]);
     if (!problem.empty()) return refuse("output '" + node.outputs[i] + "' " + problem);
     PLUMB_ASSIGN_OR_RETURN(const Value taken,

@@ -164,9 +164,11 @@ Status Importer::CheckIsInput(const std::string& what, const std::string& name) 
 // What LoadOptions::input_values says, in the dtype and shape that the network input has.
 Result<Tensor> Importer::BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const {
   PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor value, given.ConvertedTo(dtype));
+  PLUMB_ASSIGN_OR_RETURN(const DType stored_dtype, StoredDType(type));  // what the model would be fed
+  PLUMB_ASSIGN_OR_RETURN(const Tensor stored, given.ConvertedTo(stored_dtype));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor value, stored.ConvertedTo(dtype));
   for (int64_t i = 0; i < given.NumElements() && !IsFloat(dtype); ++i) {
-    if (value.ValueAt(i) == given.ValueAt(i)) continue;
+    if (stored.ValueAt(i) == given.ValueAt(i)) continue;
     return Status::InvalidArgument(std::string("a constant of ") + TypeName(type) + " is expected, found the value " +
                                    NumberText(given.ValueAt(i)));
   }

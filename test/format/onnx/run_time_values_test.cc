@@ -176,6 +176,11 @@ TEST(OnnxConstantTest, WhatDoesNotFitIsRefused) {
   ExpectRefusal(m.Import(Bind("open", Ints({1, 1}, {2}))).status(),
                 {"network input 'open'",
                  "a constant of shape [N,N] is expected, found [2]; say its shape with --shape open=1,1"});
+  OnnxModel narrow;
+  narrow.Input("x", {1}, 2).Output("y");
+  narrow.Node("Identity", {"x"}, {"y"});
+  ExpectRefusal(narrow.Import(Bind("x", Ints({300}, {1}))).status(),
+                {"a constant of uint8 is expected, found the value 300"});
   LoadOptions several = Bind("nobody", Ints({1}, {1}));
   several.input_shapes["open"] = Shape{2, 2};
   ExpectRefusal(m.Import(several).status(),
