@@ -114,4 +114,13 @@ Status MapPRelu(NodeContext& c) {
   return c.EmitOutput(OpKind::kWhere, nullptr, {product, c.In(0), negative});
 }
 
+// x sigmoid(alpha x)
+Status MapSwish(NodeContext& c) {
+  const float alpha = c.Float("alpha", 1);
+  if (alpha == 1) return c.EmitOutput(OpKind::kSwish, nullptr, {c.In(0)});
+  PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kMul, c.In(0), c.ConstFloat(alpha, c.DTypeOf(0))));
+  PLUMB_ASSIGN_OR_RETURN(const Value gate, c.Emit(OpKind::kSigmoid, nullptr, {scaled}));
+  return c.EmitOutput(OpKind::kMul, nullptr, {c.In(0), gate});
+}
+
 }  // namespace plumb::onnx

@@ -1,5 +1,6 @@
-// LayerNormalization, GroupNormalization, MeanVarianceNormalization. Where more than the normalised blob is wanted, or the
-// coefficients do not have TNN's shape, the pieces are written out: mean, difference, variance, ...
+// LayerNormalization, GroupNormalization, MeanVarianceNormalization, RMSNormalization. Where more than the normalised
+// blob is wanted, or the coefficients do not have TNN's shape, the pieces are written out: mean, difference, variance,
+// ...
 #include <algorithm>
 
 #include "format/onnx/node_context.h"
@@ -92,6 +93,22 @@ Status MapMeanVarianceNormalization(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value deviation, c.Emit(OpKind::kSqrt, nullptr, {variance}));
   PLUMB_ASSIGN_OR_RETURN(const Value divisor, c.Binary(OpKind::kAdd, deviation, c.ConstFloat(1e-9f, c.DTypeOf(0))));
   return c.EmitOutput(OpKind::kDiv, nullptr, {difference, divisor});
+}
+
+// x / sqrt(mean(x^2) + epsilon) * scale
+Status MapRMSNormalization(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", -1)), c.Rank(0)));
+  std::vector<int> axes;
+  for (int i = axis; i < c.Rank(0); ++i) axes.push_back(i);
+  PLUMB_ASSIGN_OR_RETURN(const Value square, c.Binary(OpKind::kMul, c.In(0), c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value mean, Mean(c, square, axes));
+  PLUMB_ASSIGN_OR_RETURN(const Value shifted,
+                         c.Binary(OpKind::kAdd, mean, c.ConstFloat(c.Float("epsilon", 1e-5f), c.DTypeOf(0))));
+  PLUMB_ASSIGN_OR_RETURN(const Value inverse, c.Emit(OpKind::kRsqrt, nullptr, {shifted}));
+  PLUMB_ASSIGN_OR_RETURN(const Value normal, c.Binary(OpKind::kMul, c.In(0), inverse));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, normal, c.In(1)));
+  c.Set(0, y);
+  return Status::Ok();
 }
 
 }  // namespace plumb::onnx
