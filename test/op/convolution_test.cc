@@ -61,6 +61,16 @@ std::vector<OpCase> convolution_cases() {
       OpCase("Convolution", "constant_field", "1 32 3 3 3 1 1 0 0 0 -1 1 1 0")
           .In({1, 32, 5, 5}, Regime::kConstant)
           .Weight("weight", {3, 32, 3, 3}, Regime::kConstant),
+      // Tiles of 2 and of 4 outputs that the map does not fill, in one, two and three images.
+      OpCase("Convolution", "k3_odd_batch2", "1 17 21 3 3 1 1 1 1 1 -1 1 1 1")
+          .In({2, 17, 9, 14})
+          .OutShape({2, 21, 9, 14}),
+      OpCase("Convolution", "k3_valid_batch3", "1 6 12 3 3 1 1 0 0 0 1 1 1 256")
+          .In({3, 6, 7, 9})
+          .OutShape({3, 12, 5, 7}),
+      OpCase("Convolution", "k3_wide_pads", "1 8 8 3 3 1 1 2 2 1 -1 1 1 2").In({1, 8, 3, 10}).OutShape({1, 8, 5, 12}),
+      OpCase("Convolution", "k3_one_pixel", "1 5 9 3 3 1 1 1 1 1 -1 1 1 0").In({1, 5, 1, 1}).OutShape({1, 9, 1, 1}),
+      OpCase("Convolution", "channels160_3x3", "1 160 9 3 3 1 1 1 1 1 -1 1 1 0").In({1, 160, 12, 12}, Regime::kRelu),
       OpCase("Convolution", "zeros", "1 3 4 3 3 1 1 1 1 1 -1 1 1 0").In({1, 3, 5, 5}, Regime::kZeros),
       OpCase("Convolution", "subnormal", "1 3 4 3 3 1 1 1 1 0 -1 1 1 0").In({1, 3, 5, 5}, Regime::kSubnormal),
       OpCase("Convolution", "specials", "1 3 4 1 1 1 1 0 0 0 -1 1 1 0").In({1, 3, 5, 5}, Regime::kSpecials),

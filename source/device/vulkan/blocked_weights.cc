@@ -17,8 +17,7 @@ Result<BlockedWeights> BlockWeights(const Layer& layer, const ConvolutionShape& 
     blocked.bias[static_cast<size_t>(o)] = folded.bias.data<float>()[o];
     for (int64_t i = 0; i < in; ++i) {
       for (int64_t k = 0; k < taps; ++k) {
-        const int64_t texels = ((o / 8 * taps + k) * quads + i / 4) * 8 + i % 4 * 2 + o % 8 / 4;
-        blocked.weight[static_cast<size_t>(texels * 4 + o % 4)] = weight[(o * in + i) * taps + k];
+        blocked.weight[BlockedIndex(o / 8 * taps + k, quads, i, o % 8)] = weight[(o * in + i) * taps + k];
       }
     }
   }

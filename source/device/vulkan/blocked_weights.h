@@ -14,6 +14,11 @@ struct BlockedWeights {
   std::vector<float> weight, bias;
 };
 
+// Where the weight of input channel i and output channel `lane` of block row / taps lies, for tap row % taps.
+inline size_t BlockedIndex(int64_t row, int64_t quads, int64_t i, int64_t lane) {
+  const int64_t texel = (row * quads + i / 4) * 8 + i % 4 * 2 + lane / 4;
+  return static_cast<size_t>(texel * 4 + lane % 4);
+}
 // The layer's weights with the group's constant scales and shifts in them.
 Result<BlockedWeights> BlockWeights(const Layer& layer, const ConvolutionShape& shape, const ChannelAffine& affine);
 // NotSupported where groups cut quads of the input or blocks of the output.

@@ -15,7 +15,7 @@ layout(std430, binding = 3) readonly buffer Weight { vec4 weight[]; };
 layout(std430, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(push_constant) uniform Params {
   int image_tiles;
-  int in_quads, out_quads, channels;
+  int in_quads, out_quads, channels;  // of a group, as many as there are workgroups in z
   int in_h, in_w, out_h, out_w;
   int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   int has_addend;
@@ -29,6 +29,8 @@ void main() {
   const int id = int(gl_LocalInvocationIndex), column = id & 7, out_lane = id >> 3;
   const int n = int(gl_WorkGroupID.x) / image_tiles, first = int(gl_WorkGroupID.x) % image_tiles * 64;
   const int first_quad = int(gl_WorkGroupID.y) * 8;
+  const int group = int(gl_WorkGroupID.z), image = n * int(gl_NumWorkGroups.z) + group;
+  const int first_block = group * ((out_quads + 1) / 2);
   const int pixels = out_h * out_w, in_pixels = in_h * in_w, kernel = kernel_h * kernel_w;
   const int mine = min(first + id, pixels - 1);
   const ivec2 origin = ivec2(mine % out_w * stride_w - pad_left, mine / out_w * stride_h - pad_top);
@@ -37,14 +39,15 @@ void main() {
   for (int k = 0; k < kernel; ++k) {
     const ivec2 at = origin + ivec2(k % kernel_w * dilation_w, k / kernel_w * dilation_h);
     const bool inside = at.x >= 0 && at.x < in_w && at.y >= 0 && at.y < in_h;
-    const int from = inside ? n * in_quads * in_pixels + at.y * in_w + at.x : 0;
+    const int from = inside ? image * in_quads * in_pixels + at.y * in_w + at.x : 0;
     for (int step = 0; step < in_quads; step += 4) {
       for (int j = 0; j < 4; ++j) {
         data[j][id] = inside && step + j < in_quads ? Load(x[from + (step + j) * in_pixels]) : vec4(0.0);
       }
       for (int e = id; e < 128; e += 64) {
         const int quad = step + (e >> 5), out_quad = first_quad + (e & 7);
-        const int w = ((out_quad / 2 * kernel + k) * in_quads + quad) * 8 + (e >> 3 & 3) * 2 + (out_quad & 1);
+        const int row = (first_block + out_quad / 2) * kernel + k;
+        const int w = (row * in_quads + quad) * 8 + (e >> 3 & 3) * 2 + (out_quad & 1);
         taps[e >> 3][e & 7] = quad < in_quads && out_quad < out_quads ? weight[w] : vec4(0.0);
       }
       barrier();
@@ -67,8 +70,8 @@ void main() {
   for (int i = 0; i < 8; ++i) {
     const int p = first + column + 8 * i;
     if (p >= pixels) continue;
-    const int to = (n * out_quads + quad) * pixels + p;
-    vec4 v = sum[i] + bias[quad];
+    const int to = (image * out_quads + quad) * pixels + p;
+    vec4 v = sum[i] + bias[group * out_quads + quad];
     if (has_addend != 0) v += Load(addend[to]);
     y[to] = Store(KeepChannels(Activate4(v, slope, low, high), quad, channels));
   }

@@ -70,7 +70,7 @@ class BoundLaunch : public Launch {
     std::vector<Slice> slices;
     for (const Argument& argument : spec_.arguments) {
       if (argument.from == Argument::kOwn) {
-        slices.push_back(SliceOf(*argument.own, 0, argument.own->size()));
+        slices.push_back(SliceOf(*argument.own, argument.offset, argument.bytes));
         continue;
       }
       const DeviceTensor& tensor = (argument.from == Argument::kInput ? inputs : outputs)[static_cast<size_t>(argument.index)];

@@ -16,18 +16,34 @@ class Context;
 constexpr uint32_t kPushBytes = 128;  // what every driver allows
 constexpr uint32_t kGroup = 64;       // invocations of a workgroup in shaders that walk a range (include/common.glslh)
 
+constexpr size_t kBufferAlign = 256;  // the largest offset alignment that Vulkan lets a driver ask for
+constexpr size_t Aligned(size_t bytes) { return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign; }
+
 // A buffer as a shader sees it.
 struct Argument {
   enum From { kOutput, kInput, kOwn };
   enum View { kStorage, kTexelsF32x4, kTexelsF16x4 };  // storage buffer; samplerBuffer of four f32 or f16
   From from = kInput;
   int index = 0;                 // of the layer's outputs or inputs
-  std::shared_ptr<Buffer> own;   // kOwn: a constant or workspace of the kernel
+  std::shared_ptr<Buffer> own;   // kOwn: a constant or workspace of the kernel ...
   View view = kStorage;
+  size_t offset = 0, bytes = 0;  // ... and which part of it
 
   static Argument Output(int i, View view = kStorage) { return {kOutput, i, nullptr, view}; }
   static Argument Input(int i, View view = kStorage) { return {kInput, i, nullptr, view}; }
-  static Argument Own(std::shared_ptr<Buffer> buffer, View view = kStorage) { return {kOwn, 0, std::move(buffer), view}; }
+  static Argument Own(std::shared_ptr<Buffer> buffer, View view = kStorage) {
+    const size_t size = buffer->size();
+    return {kOwn, 0, std::move(buffer), view, 0, size};
+  }
+  // `offset` is a multiple of kBufferAlign.
+  static Argument Part(std::shared_ptr<Buffer> buffer, size_t offset, size_t bytes) {
+    return {kOwn, 0, std::move(buffer), kStorage, offset, bytes};
+  }
+  Argument As(View other) const {
+    Argument argument = *this;
+    argument.view = other;
+    return argument;
+  }
 };
 
 // Push constants, word by word.

@@ -9,13 +9,12 @@
 #include <mutex>
 
 #include "device/kernel.h"
+#include "device/vulkan/launch.h"
 #include "device/vulkan/vulkan_api.h"
 
 namespace plumb::vulkan {
 
 class Context;
-
-constexpr size_t kBufferAlign = 256;  // the largest offset alignment that Vulkan lets a driver ask for
 
 // A piece of a block. Its id is never used again, so it may be part of a key.
 class VulkanBuffer : public Buffer {

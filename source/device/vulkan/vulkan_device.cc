@@ -9,6 +9,7 @@
 #include "device/vulkan/memory.h"
 #include "device/vulkan/queue.h"
 #include "device/vulkan/shape_choice.h"
+#include "device/vulkan/winograd_choice.h"
 
 namespace plumb {
 namespace vulkan {
@@ -121,6 +122,7 @@ Status VulkanDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
 
 Result<std::unique_ptr<Device>> CreateVulkanDevice(int index) {
   PLUMB_RETURN_IF_ERROR(vulkan::CheckShapeEnvironment());
+  PLUMB_RETURN_IF_ERROR(vulkan::CheckWinogradEnvironment());
   PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Context> context, vulkan::Context::Open(index));
   return std::unique_ptr<Device>(std::make_unique<vulkan::VulkanDevice>(std::move(context)));
 }
