@@ -2,6 +2,7 @@
 #include "op/reduce.h"
 
 #include "device/opencl/kernel_list.h"
+#include "device/opencl/row_items.h"
 #include "device/opencl/walk.h"
 
 namespace plumb::opencl {
@@ -63,17 +64,21 @@ class ReduceKernel : public ClKernel {
     walks.terms.PutStrides(0, terms_.term_strides);
     const DType dtype = spec.inputs[0].dtype;
     const char* suffix = dtype == DType::kI32 ? "_int" : dtype == DType::kI64 ? "_long" : "";
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "reduce.cl", "reduce_" + spec.layer().type + suffix));
+    const bool side_by_side = walks.terms.rank() == 0 || walks.terms.strides[0].back() == 1;
+    items_ = RowItems(spec.device, walks.outputs.count(), terms_.terms, side_by_side);
+    const std::string name = RowKernelName("reduce_" + spec.layer().type + suffix, items_);
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "reduce.cl", name));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t count = outputs[0].shape.NumElements();
-    return launcher_.Run({count}, outputs[0], inputs[0], count, terms_);
+    return launcher_.Run({count * items_}, outputs[0], inputs[0], count, terms_);
   }
 
  private:
   Terms terms_{};
+  int64_t items_ = 1;  // of an output
   Launcher launcher_;
 };
 

@@ -1,5 +1,7 @@
-// Reductions: one item per output, whose terms are found by a walk of their own. Sums of blocks are summed (common.clh).
+// Reductions: an output is a row (include/row.clh), whose terms are found by a walk of their own. Sums of blocks are summed
+// (common.clh).
 #include "common.clh"
+#include "row.clh"
 
 typedef struct {
   int rank, term_rank, terms;
@@ -25,67 +27,82 @@ inline int term(Terms t, int i) {
   return at;
 }
 
+#define OUTPUT(SHAPE, element_type)                                                                                   \
+  const int output = ROW_##SHAPE;                                                                                     \
+  if (output >= count) return;                                                                                        \
+  global const element_type* from = in + in_at + first_term(t, output);
+
 // x: a term; n: how many; m: of LogSumExp, the largest term (0 where that is infinite); s: the sum.
-#define SUM(name, maximum, each, result)                                                                             \
-  LINEAR void reduce_##name(global stored* y, long y_at, global const stored* in, long in_at, int count, Terms t) {  \
-    const int output = get_global_id(0);                                                                             \
-    if (output >= count) return;                                                                                     \
-    global const stored* from = in + in_at + first_term(t, output);                                                  \
-    const float n = t.terms;                                                                                         \
-    float m = 0.0f;                                                                                                  \
-    if (maximum) {                                                                                                   \
-      m = -INFINITY;                                                                                                 \
-      for (int i = 0; i < t.terms; ++i) m = fmax(m, LOAD(from, term(t, i)));                                         \
-      if (isinf(m)) m = 0.0f;                                                                                        \
-    }                                                                                                                \
-    float s = 0.0f;                                                                                                  \
-    for (int begin = 0; begin < t.terms; begin += SUM_BLOCK) {                                                       \
-      const int end = min(begin + SUM_BLOCK, t.terms);                                                               \
-      float block = 0.0f;                                                                                            \
-      for (int i = begin; i < end; ++i) {                                                                            \
-        const float x = LOAD(from, term(t, i));                                                                      \
-        block += each;                                                                                               \
-      }                                                                                                              \
-      s += block;                                                                                                    \
-    }                                                                                                                \
-    STORE(result, y + y_at, output);                                                                                 \
+#define SUM(name, maximum, each, result, SHAPE)                                                                       \
+  LINEAR void NAME_##SHAPE(reduce_##name)(global stored* y, long y_at, global const stored* in, long in_at,           \
+                                          int count, Terms t) {                                                       \
+    LOCALS_##SHAPE(float)                                                                                             \
+    OUTPUT(SHAPE, stored)                                                                                             \
+    const float n = t.terms;                                                                                          \
+    float m = 0.0f;                                                                                                   \
+    if (maximum) {                                                                                                    \
+      m = -INFINITY;                                                                                                  \
+      for (int i = FIRST_##SHAPE; i < t.terms; i += STEP_##SHAPE) m = fmax(m, LOAD(from, term(t, i)));                \
+      JOIN_##SHAPE(float, m, fmax(a, b))                                                                              \
+      if (isinf(m)) m = 0.0f;                                                                                         \
+    }                                                                                                                 \
+    float s = 0.0f;                                                                                                   \
+    for (int begin = FIRST_##SHAPE; begin < t.terms; begin += SUM_BLOCK * STEP_##SHAPE) {                             \
+      const int end = min(begin + SUM_BLOCK * STEP_##SHAPE, t.terms);                                                 \
+      float block = 0.0f;                                                                                             \
+      for (int i = begin; i < end; i += STEP_##SHAPE) {                                                               \
+        const float x = LOAD(from, term(t, i));                                                                       \
+        block += each;                                                                                                \
+      }                                                                                                               \
+      s += block;                                                                                                     \
+    }                                                                                                                 \
+    JOIN_##SHAPE(float, s, a + b)                                                                                     \
+    if (WRITES_##SHAPE) STORE(result, y + y_at, output);                                                              \
   }
+#define SUMS(SHAPE)                                                                                                   \
+  SUM(ReduceSum, false, x, s, SHAPE)                                                                                  \
+  SUM(ReduceMean, false, x, s / n, SHAPE)                                                                             \
+  SUM(ReduceL1, false, fabs(x), s, SHAPE)                                                                             \
+  SUM(ReduceL2, false, x* x, sqrt(s), SHAPE)                                                                          \
+  SUM(ReduceSumSquare, false, x* x, s, SHAPE)                                                                         \
+  SUM(ReduceLogSum, false, x, log(s), SHAPE)                                                                          \
+  SUM(ReduceLogSumExp, true, exp(x - m), m + log(s), SHAPE)
+SUMS(ITEM)
+SUMS(SHARED)
 
-SUM(ReduceSum, false, x, s)
-SUM(ReduceMean, false, x, s / n)
-SUM(ReduceL1, false, fabs(x), s)
-SUM(ReduceL2, false, x* x, sqrt(s))
-SUM(ReduceSumSquare, false, x* x, s)
-SUM(ReduceLogSum, false, x, log(s))
-SUM(ReduceLogSumExp, true, exp(x - m), m + log(s))
-
-// v: a term, s: the result so far.
-#define FOLD(name, T, element_type, load, store, start, step)                                          \
-  LINEAR void reduce_##name(global element_type* y, long y_at, global const element_type* in, long in_at, int count, \
-                            Terms t) {                                                                 \
-    const int output = get_global_id(0);                                                               \
-    if (output >= count) return;                                                                       \
-    global const element_type* from = in + in_at + first_term(t, output);                              \
-    T s = start;                                                                                       \
-    for (int i = 0; i < t.terms; ++i) {                                                                \
-      const T v = load(from, term(t, i));                                                              \
-      s = step;                                                                                        \
-    }                                                                                                  \
-    store(s, y + y_at, output);                                                                        \
+// v: a term, of which `each` is taken; `both` joins two results a and b.
+#define FOLD(name, T, element_type, load, store, start, each, both, SHAPE)                                            \
+  LINEAR void NAME_##SHAPE(reduce_##name)(global element_type* y, long y_at, global const element_type* in,           \
+                                          long in_at, int count, Terms t) {                                           \
+    LOCALS_##SHAPE(T)                                                                                                 \
+    OUTPUT(SHAPE, element_type)                                                                                       \
+    T a = start;                                                                                                      \
+    for (int i = FIRST_##SHAPE; i < t.terms; i += STEP_##SHAPE) {                                                     \
+      const T v = load(from, term(t, i));                                                                             \
+      const T b = each;                                                                                               \
+      a = both;                                                                                                       \
+    }                                                                                                                 \
+    T all = a;                                                                                                        \
+    JOIN_##SHAPE(T, all, both)                                                                                        \
+    if (WRITES_##SHAPE) store(all, y + y_at, output);                                                                 \
   }
-
-FOLD(ReduceMax, float, stored, LOAD, STORE, -INFINITY, (v > s || v != v) && s == s ? v : s)
-FOLD(ReduceMin, float, stored, LOAD, STORE, INFINITY, (v < s || v != v) && s == s ? v : s)
-FOLD(ReduceProd, float, stored, LOAD, STORE, 1.0f, s* v)
 
 #define PLAIN_LOAD(p, i) (p)[i]
 #define PLAIN_STORE(v, p, i) (p)[i] = (v)
-#define WHOLE(T, U, low, high)                                                                             \
-  FOLD(ReduceSum_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + (U)v))                                  \
-  FOLD(ReduceProd_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 1, (T)((U)s * (U)v))                                 \
-  FOLD(ReduceMax_##T, T, T, PLAIN_LOAD, PLAIN_STORE, low, v > s ? v : s)                                   \
-  FOLD(ReduceMin_##T, T, T, PLAIN_LOAD, PLAIN_STORE, high, v < s ? v : s)                                  \
-  FOLD(ReduceL1_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + abs(v)))              \
-  FOLD(ReduceSumSquare_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)s + (U)v * (U)v))
-WHOLE(int, uint, INT_MIN, INT_MAX)
-WHOLE(long, ulong, LONG_MIN, LONG_MAX)
+#define FLOATS(SHAPE)                                                                                                 \
+  FOLD(ReduceMax, float, stored, LOAD, STORE, -INFINITY, v, (b > a || b != b) && a == a ? b : a, SHAPE)               \
+  FOLD(ReduceMin, float, stored, LOAD, STORE, INFINITY, v, (b < a || b != b) && a == a ? b : a, SHAPE)                \
+  FOLD(ReduceProd, float, stored, LOAD, STORE, 1.0f, v, a* b, SHAPE)
+#define WHOLE(T, U, low, high, SHAPE)                                                                                 \
+  FOLD(ReduceSum_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, v, (T)((U)a + (U)b), SHAPE)                                   \
+  FOLD(ReduceProd_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 1, v, (T)((U)a * (U)b), SHAPE)                                  \
+  FOLD(ReduceMax_##T, T, T, PLAIN_LOAD, PLAIN_STORE, low, v, b > a ? b : a, SHAPE)                                    \
+  FOLD(ReduceMin_##T, T, T, PLAIN_LOAD, PLAIN_STORE, high, v, b < a ? b : a, SHAPE)                                   \
+  FOLD(ReduceL1_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)abs(v), (T)((U)a + (U)b), SHAPE)                            \
+  FOLD(ReduceSumSquare_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)v * (U)v), (T)((U)a + (U)b), SHAPE)
+#define FOLDS(SHAPE)                                                                                                  \
+  FLOATS(SHAPE)                                                                                                       \
+  WHOLE(int, uint, INT_MIN, INT_MAX, SHAPE)                                                                           \
+  WHOLE(long, ulong, LONG_MIN, LONG_MAX, SHAPE)
+FOLDS(ITEM)
+FOLDS(SHARED)

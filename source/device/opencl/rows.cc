@@ -1,6 +1,7 @@
 // Operators over one axis in plain order: Softmax, LogSoftmax, Normalize, ArgMaxOrMin, and the normalisations by mean and variance.
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
+#include "device/opencl/row_items.h"
 #include "op/arg_max.h"
 #include "op/norm.h"
 #include "op/normalize.h"
@@ -16,6 +17,7 @@ struct AxisView {
     return {shape.Count(0, begin), shape.Count(begin, end), shape.CountFrom(end)};
   }
   int64_t rows() const { return outer * inner; }
+  int64_t Items(Device* device) const { return RowItems(device, rows(), n, inner == 1); }
 };
 
 class SoftmaxKernel : public ClKernel {
@@ -28,16 +30,18 @@ class SoftmaxKernel : public ClKernel {
     const Shape& shape = spec.inputs[0].shape;
     PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<SoftmaxParam>(spec.layer()).axis, shape.rank()));
     view_ = AxisView::Over(shape, axis, axis + 1);
+    items_ = view_.Items(spec.device);
     const bool log = spec.layer().kind == OpKind::kLogSoftmax;
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", log ? "log_softmax" : "softmax"));
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName(log ? "log_softmax" : "softmax", items_)));
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({view_.rows()}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner);
+    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner);
   }
 
  private:
   AxisView view_;
+  int64_t items_ = 1;  // of a row
   Launcher launcher_;
 };
 
@@ -55,11 +59,12 @@ class NormalizeKernel : public ClKernel {
     PLUMB_ASSIGN_OR_RETURN(kind_, KindOf(spec));
     view_ = AxisView::Over(shape, axis, p.across_spatial != 0 ? shape.rank() : axis + 1);
     epsilon_ = p.epsilon;
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", "normalize_rows"));
+    items_ = view_.Items(spec.device);
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName("normalize_rows", items_)));
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({view_.rows()}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, kind_, epsilon_);
+    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, kind_, epsilon_);
   }
 
  private:
@@ -73,6 +78,7 @@ class NormalizeKernel : public ClKernel {
   int kind_ = 0;
   float epsilon_ = 0;
   AxisView view_;
+  int64_t items_ = 1;  // of a row
   Launcher launcher_;
 };
 
@@ -93,7 +99,8 @@ class NormKernel : public ClKernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(shape_, ResolveNorm(spec.layer(), spec.inputs[0].shape));
     gamma_ = beta_ = NoTensor(spec.device);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", "norm_rows"));
+    items_ = RowItems(spec.device, shape_.rows, shape_.n, true);
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName("norm_rows", items_)));
     has_ = (spec.inputs.size() > 1 ? 1 : 0) + (spec.inputs.size() > 2 ? 2 : 0);
     if (spec.layer().kind != OpKind::kInstBatchNormCxx) return Status::Ok();
     PLUMB_RETURN_IF_ERROR(Take(spec, "scale", 1, &gamma_));
@@ -102,7 +109,7 @@ class NormKernel : public ClKernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& gamma = inputs.size() > 1 ? inputs[1] : gamma_;
     const DeviceTensor& beta = inputs.size() > 2 ? inputs[2] : beta_;
-    return launcher_.Run({shape_.rows}, outputs[0], inputs[0], gamma, beta, shape_.rows, shape_.n, shape_.groups, shape_.per_row,
+    return launcher_.Run({shape_.rows * items_}, outputs[0], inputs[0], gamma, beta, shape_.rows, shape_.n, shape_.groups, shape_.per_row,
                          shape_.inner, static_cast<float>(shape_.eps), has_);
   }
 
@@ -117,6 +124,7 @@ class NormKernel : public ClKernel {
   }
   NormShape shape_;
   int has_ = 0;
+  int64_t items_ = 1;  // of a row
   DeviceTensor gamma_, beta_;
   Launcher launcher_;
 };
@@ -137,15 +145,18 @@ class ArgMaxKernel : public ClKernel {
     smallest_ = p.mode != 1;
     last_ = p.select_last_index;
     const DType dtype = spec.inputs[0].dtype;
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", dtype == DType::kI32 ? "arg_int" : dtype == DType::kI64 ? "arg_long" : "arg_float"));
+    items_ = view_.Items(spec.device);
+    const char* name = dtype == DType::kI32 ? "arg_int" : dtype == DType::kI64 ? "arg_long" : "arg_float";
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName(name, items_)));
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({view_.rows()}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, smallest_, last_);
+    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, smallest_, last_);
   }
 
  private:
   AxisView view_;
+  int64_t items_ = 1;  // of a row
   int smallest_ = 0, last_ = 0;
   Launcher launcher_;
 };
