@@ -1,5 +1,5 @@
-// Attention beside numbers that one can see: queries of 0 weigh all keys that they may see alike. RMSNormalization,
-// Swish.
+// Attention beside numbers that one can see: queries of 0 weigh all keys that they may see alike. Its company in language
+// models: RMSNormalization, Swish, RotaryEmbedding.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,6 +79,27 @@ TEST(OnnxAttentionTest, PaddedKeysAreNotSeen) {
   ExpectValues(
       m, {{"q", Filled({2, 1, 1, 1}, {0})}, {"k", Filled(keys, {1})}, {"v", Filled(keys, {3, 9, 100})}, {"n", lengths}},
       {3, 6});
+}
+
+TEST(OnnxAttentionTest, RotaryEmbeddingTurnsPairsByTheAngleOfTheirPlace) {
+  for (const bool interleaved : {false, true}) {
+    OnnxModel m(23);
+    m.Input("x", {1, 2, 6}).Input("at", {1, 2}, kInt64).Output("y");  // 1 head of 6, 4 of them turned
+    m.Floats("cos", {3, 2}, {1, 1, 0, 0, -1, 1});                     // by 0; by 90 degrees; by 180 and 0
+    m.Floats("sin", {3, 2}, {0, 0, 1, 1, 0, 0});
+    auto& node = m.Node("RotaryEmbedding", {"x", "cos", "sin", "at"}, {"y"}, "turn");
+    OnnxModel::SetInt(&node, "num_heads", 1);
+    OnnxModel::SetInt(&node, "rotary_embedding_dim", 4);
+    OnnxModel::SetInt(&node, "interleaved", interleaved ? 1 : 0);
+    Tensor at = Tensor::Create(DType::kI64, {1, 2}).value();
+    at.data<int64_t>()[0] = 1;
+    at.data<int64_t>()[1] = 2;
+    const std::map<std::string, Tensor> inputs = {{"x", Filled({1, 2, 6}, {1, 2, 3, 4, 5, 6})}, {"at", at}};
+    if (interleaved)
+      ExpectValues(m, inputs, {-2, 1, -4, 3, 5, 6, -1, -2, 3, 4, 5, 6});
+    else
+      ExpectValues(m, inputs, {-3, -4, 1, 2, 5, 6, -1, 2, -3, 4, 5, 6});
+  }
 }
 
 TEST(OnnxAttentionTest, RMSNormalizationDividesByTheRootOfTheMeanSquare) {
