@@ -74,6 +74,7 @@ struct LayerReport {
   StepInfo step;  // step.group is null here
   Verdict verdict = Verdict::kNotTested;
   std::string reason;
+  std::string cause;  // of a wrong or grey layer what explains it: "computed as tanh-GELU; the graph says erf-GELU"
   std::vector<OutputReport> outputs;
   double device_seconds = 0;
 

@@ -86,19 +86,6 @@ std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_chann
   return steps;
 }
 
-Result<Tensor> AsInt8(const Layer& layer, const Tensor& weight, bool per_channel) {
-  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
-  if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return rounded;
-  const ChannelDims d = ChannelsOf(layer, weight.shape());
-  float* w = rounded.data<float>();
-  const std::vector<double> steps = StepsOf(w, d, per_channel);
-  for (int64_t i = 0; i < rounded.NumElements(); ++i) {
-    const double step = steps[static_cast<size_t>(i / d.inner % d.channels)];
-    if (step > 0) w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);
-  }
-  return rounded;
-}
-
 // Each weight moved by step / sqrt(12), up or down.
 Result<Tensor> Moved(const Layer& layer, const Tensor& weight, uint64_t* state) {
   PLUMB_ASSIGN_OR_RETURN(Tensor moved, weight.Clone());
@@ -154,6 +141,19 @@ bool IsProduct(const Layer& layer) {
          layer.kind == OpKind::kDeconvolution || layer.kind == OpKind::kInnerProduct || layer.kind == OpKind::kMatMul;
 }
 
+Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
+  if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return rounded;
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  float* w = rounded.data<float>();
+  const std::vector<double> steps = StepsOf(w, d, per_channel);
+  for (int64_t i = 0; i < rounded.NumElements(); ++i) {
+    const double step = steps[static_cast<size_t>(i / d.inner % d.channels)];
+    if (step > 0) w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);
+  }
+  return rounded;
+}
+
 Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph) {
   if (how == Int8Weights::kUnknown) return Status::Ok();
   const bool per_channel = how == Int8Weights::kPerChannel;
@@ -161,12 +161,12 @@ Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* 
     Layer& layer = graph->layers[i];
     if (!quantised[i] || !IsProduct(layer)) continue;
     if (layer.Resource("weight") != nullptr) {
-      PLUMB_ASSIGN_OR_RETURN(layer.resources["weight"], AsInt8(layer, *layer.Resource("weight"), per_channel));
+      PLUMB_ASSIGN_OR_RETURN(layer.resources["weight"], WeightAsInt8(layer, *layer.Resource("weight"), per_channel));
     }
     for (const std::string& input : layer.inputs) {
       const auto constant = graph->constants.find(input);
       if (constant == graph->constants.end()) continue;
-      PLUMB_ASSIGN_OR_RETURN(constant->second, AsInt8(layer, constant->second, per_channel));
+      PLUMB_ASSIGN_OR_RETURN(constant->second, WeightAsInt8(layer, constant->second, per_channel));
     }
   }
   return Status::Ok();

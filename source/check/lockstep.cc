@@ -4,7 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
+#include "check/accumulator.h"
+#include "check/alternatives.h"
 #include "check/arithmetic.h"
 #include "check/inspect.h"
 #include "check/int8.h"
@@ -49,6 +52,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
 // rounded values agree.
 Status Lockstep::NoteWritten(const std::string& blob, const Tensor& value) {
   written_[blob] = {Fingerprint(value), Fingerprint(value)};
+  seen_.emplace(written_[blob].first, blob);
   if (storage_ == DType::kF32) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const Tensor rounded, RoundedTo(storage_, value));
   written_[blob].second = Fingerprint(rounded);
@@ -82,6 +86,7 @@ Status Lockstep::Before(const LayerEvent& event) {
     if (it != written_.end() && it->second.first != inspected.fingerprint && it->second.second != inspected.fingerprint) {
       changed_ = port.blob;
     }
+    seen_.emplace(inspected.fingerprint, port.blob);
     inputs_finite_ = inputs_finite_ && inspected.finite;
     inputs_.push_back(std::move(inspected.wide));
   }
@@ -98,7 +103,8 @@ Status Lockstep::After(const LayerEvent& event) {
     layer.verdict = Verdict::kNotTested;
     layer.reason = status.message();
   }
-  DescribeWrong(&layer);
+  NameCause(event.step(), &layer);
+  if (layer.cause.empty()) DescribeWrong(&layer);
   Status handed_over = HandOverWrong(layer);
   Release(event.step());
   device_.clear();
@@ -158,16 +164,56 @@ Result<RunReport> Lockstep::Finish() {
   return std::move(report_);
 }
 
+// The cause is told in the reasons, too, and leaves the verdict.
+void Lockstep::NameCause(const StepInfo& info, LayerReport* layer) {
+  constexpr int kMaxSteps = 16, kMaxCauses = 3;  // a run that is wrong everywhere has one cause for all of it
+  const bool off = layer->verdict == Verdict::kWrong || layer->verdict == Verdict::kGrey;
+  if (!off || !changed_.empty() || replayed_.tau.empty() || ++causes_sought_ > kMaxSteps) return;
+  const ReplayedStep step{*info.group, inputs_, *scene_.blobs, device_, replayed_};
+  int causes = 0;
+  std::set<std::string> families;
+  for (const Alternative& a : FindAlternatives(step)) {
+    if (families.count(a.family) != 0) continue;
+    const Arithmetic arithmetic = ArithmeticFor(a.group, options_.arithmetic);
+    const auto replay = ReplayAlternative(a, step, arithmetic, MaxBoundLevel(a.group));
+    LayerReport tried;
+    if (!replay.ok() || !JudgeOutputs(info, device_, *replay, 0, &tried).ok()) continue;
+    if (tried.verdict != Verdict::kAligned || ++causes > kMaxCauses) continue;
+    if (!a.family.empty()) families.insert(a.family);
+    layer->cause += (causes > 1 ? "; or " : "") + DescribeAlternative(a);
+  }
+  if (causes == 0) layer->cause = NameAccumulator(step);
+  if (layer->cause.empty()) return;
+  layer->reason += (layer->reason.empty() ? "" : "; ") + layer->cause;
+  for (OutputReport& output : layer->outputs) {
+    if (output.verdict == layer->verdict) output.reason += (output.reason.empty() ? "" : "; ") + layer->cause;
+  }
+}
+
 void Lockstep::DescribeWrong(LayerReport* layer) const {
   const OutputReport* worst = layer->Worst();
   for (size_t i = 0; i < layer->outputs.size(); ++i) {
     OutputReport& output = layer->outputs[i];
     if (output.verdict != Verdict::kWrong) continue;
-    const std::string text = DescribeDifference(device_[i], replayed_.values[i]);
+    const std::string stale = EarlierTensor(output.blob, device_[i]);
+    const std::string text = stale.empty() ? DescribeDifference(device_[i], replayed_.values[i]) : stale;
     if (text.empty()) continue;
     output.reason += (output.reason.empty() ? "" : "; ") + text;
     if (&output == worst && changed_.empty()) layer->reason = output.reason;
   }
+}
+
+// Memory that nobody wrote still holds what was there before.
+std::string Lockstep::EarlierTensor(const std::string& blob, const Tensor& value) const {
+  constexpr int64_t kTelling = 16;  // values, not all the same
+  const auto written = written_.find(blob);
+  if (written == written_.end() || value.NumElements() < kTelling) return "";
+  const auto earlier = seen_.find(written->second.first);
+  if (earlier == seen_.end() || earlier->second == blob) return "";
+  for (int64_t i = 1; i < value.NumElements(); ++i) {
+    if (value.ValueAt(i) != value.ValueAt(0)) return "it equals the earlier tensor '" + earlier->second + "' bit for bit";
+  }
+  return "";
 }
 
 Status Lockstep::HandOverWrong(const LayerReport& layer) {

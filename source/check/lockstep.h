@@ -44,8 +44,12 @@ class Lockstep : public Observer {
   Result<RunReport> Finish();
 
  private:
+  // Of a step that is wrong or grey: what explains it.
+  void NameCause(const StepInfo& info, LayerReport* layer);
   // Adds to the reason of each wrong output what it looks like.
   void DescribeWrong(LayerReport* layer) const;
+  // Names an earlier tensor with the same bits, or "".
+  std::string EarlierTensor(const std::string& blob, const Tensor& value) const;
   Status HandOverWrong(const LayerReport& layer);
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
@@ -74,12 +78,14 @@ class Lockstep : public Observer {
   std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
   // Fingerprints of what was written, and of the same rounded where blobs are stored so.
   std::map<std::string, std::pair<uint64_t, uint64_t>> written_;
+  std::map<uint64_t, std::string> seen_;  // which blob had these bits first
   DType storage_ = DType::kF32;  // f16 or bf16 where some blob is stored so
   std::vector<Tensor> inputs_;                // of the current step, widened
   std::vector<Tensor> device_;                // outputs of the current step
   ReplayResult replayed_;                     // what they should be
   bool inputs_finite_ = true;
   std::string changed_;
+  int causes_sought_ = 0;
 };
 
 }  // namespace plumb

@@ -220,8 +220,9 @@ class Chain {
 
 }  // namespace
 
-Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs) {
-  return Chain(group, blobs, {}).Run(inputs, nullptr, 0);
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                  const ReplayExtra& extra) {
+  return Chain(group, blobs, extra).Run(inputs, nullptr, 0);
 }
 
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,

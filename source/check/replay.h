@@ -17,17 +17,19 @@ struct ReplayResult {
   std::vector<Tensor> tau;  // f64; empty when no bound was asked for
 };
 
-// Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
-Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs);
-
-// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member behind
-// which errors cannot be followed (ArgMax, Round, casts to integer).
-// `extra` is what one caller knows beyond the graph.
+// What a caller knows beyond the graph.
 struct ReplayExtra {
   std::map<std::string, Tensor> input_tau;  // f64, of inputs that are uncertain themselves, by blob
   int member = -1;                          // this member is computed by `op` in place of its reference
   const NaiveOp* op = nullptr;
 };
+
+// Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                  const ReplayExtra& extra = {});
+
+// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member behind
+// which errors cannot be followed (ArgMax, Round, casts to integer).
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                      const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
 

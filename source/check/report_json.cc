@@ -97,6 +97,7 @@ Json ToJson(const LayerReport& layer, bool with_golden) {
   json["seconds"] = layer.device_seconds;
   json["verdict"] = VerdictName(layer.verdict);
   json["reason"] = layer.reason;
+  json["cause"] = layer.cause;
   json["outputs"] = Json::array();
   for (const OutputReport& output : layer.outputs) json["outputs"].push_back(ToJson(output, with_golden));
   return json;

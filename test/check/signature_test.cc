@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/half.h"
 
@@ -37,8 +38,45 @@ TEST(Signature, KnownFaultsAreNamed) {
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i] + 0.25; }), "every value is off by 0.25");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return i % 8 == 7 ? y[i] + std::cos(i) : y[i]; }),
             "only the border differs: pads");
+  EXPECT_EQ(Looks([](const double*, int64_t) { return 0.5; }), "every value is 0.5");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i / 4 % 64 + 64 * (i % 4)]; }),
+            "the values are right in NHWC order");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i % 8 * 8 + i / 8 % 4 * 64 + i / 32]; }),
+            "the values are right with the axes in the order 0 3 1 2");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return i % 8 == 7 ? y[i] : y[i + 1]; }),
+            "the values are those of the pixel (0, 1) further (height, width)");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return i / 8 % 8 == 7 ? y[i] : (y[i] + y[i + 8]) / 2; }),
+            "the values are those of the pixel (1/2, 0) further (height, width)");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i] * (1 + 0.1 * static_cast<double>(i / 64)); }),
+            "each channel is off by its own factor, 1 to 1.3");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i] + 0.25 * static_cast<double>(1 + i / 64); }),
+            "each channel is off by its own offset, 0.25 to 1");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[(i * 77) % 256]; }), "the values are right in another order");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return i % 4 == 2 ? y[i] + std::cos(i) : y[i]; }),
+            "only values whose number is 2 modulo 4 differ");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return HalfToFloat(FloatToHalf(static_cast<float>(y[i]))); }),
             "every value is an f16");
+}
+
+// Of another shape than the rest: x = f(y, i).
+std::string LooksAt(const Shape& shape, double scale, const std::function<double(const double*, int64_t)>& f) {
+  Tensor y = Tensor::Create(DType::kF64, shape).value(), x = Tensor::Create(DType::kF32, shape).value();
+  for (int64_t i = 0; i < y.NumElements(); ++i) y.data<double>()[i] = scale * std::sin(0.7 * static_cast<double>(i * i % 101));
+  for (int64_t i = 0; i < y.NumElements(); ++i) x.data<float>()[i] = static_cast<float>(f(y.data<double>(), i));
+  return DescribeDifference(x, y);
+}
+
+TEST(Signature, PacksTailsAndOverflowAreNamed) {
+  EXPECT_EQ(LooksAt({1, 8, 3, 3}, 1, [](const double* y, int64_t i) { return y[(i / 36 * 4 + i % 4) * 9 + i / 4 % 9]; }),
+            "the values are right in packs of 4 channels (NC4HW4)");
+  EXPECT_EQ(LooksAt({2, 7, 6, 6}, 1, [](const double* y, int64_t i) { return i / 36 % 7 >= 4 ? y[i] + std::cos(i) : y[i]; }),
+            "only the last 3 of 7 channels differ: the rest of blocks of 4");
+  EXPECT_EQ(LooksAt({2, 4, 6, 11}, 1, [](const double* y, int64_t i) { return i % 11 >= 8 ? y[i] + std::cos(i) : y[i]; }),
+            "only the last 3 of 11 columns differ: the rest of blocks of 4");
+  EXPECT_EQ(LooksAt({2, 50}, 1e5, [](const double* y, int64_t i) {
+              return std::fabs(y[i]) > 65504 ? std::copysign(INFINITY, y[i]) : y[i];
+            }),
+            "54 values beyond f16's range are 65504 or infinite");
 }
 
 TEST(Signature, NothingIsSaidOfOtherFaults) {

@@ -1,8 +1,10 @@
 // LRN, y = x / q^beta. tau = 24 u |y| sqrt(1 + ln^2 q) (tolerance.md, "Other operators"), for kernels that sum each
-// window afresh; a sliding sum that adds and subtracts is judged by the same.
+// window afresh. A sliding sum that adds and subtracts has a class of its own (variants.h), which adds
+// 24 u beta |y| (alpha / size) max over the channels of (sum) / q in quadrature.
 #include "op/lrn.h"
 
 #include "device/naive/rows.h"
+#include "device/naive/variants.h"
 
 namespace plumb {
 namespace {
@@ -37,6 +39,7 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
+template <bool kSliding>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr) return Status::NotSupported("LRN is not judged inside a fused group");
   PLUMB_RETURN_IF_ERROR(Run(args));
@@ -46,10 +49,15 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
   rows.ForEach([&](int64_t, int64_t at) {
+    double largest = 0;  // alpha / size times the largest sum
+    for (int64_t c = 0; kSliding && c < rows.n; ++c)
+      largest = std::max(largest, Base(p, rows, x + at, c) - static_cast<double>(p.bias));
     for (int64_t c = 0; c < rows.n; ++c) {
       const int64_t i = at + c * rows.inner;
-      const double log_base = std::log(Base(p, rows, x + at, c));
-      const double amplification = std::isfinite(log_base) ? std::sqrt(1 + log_base * log_base) : 1;
+      const double base = Base(p, rows, x + at, c), log_base = std::log(base);
+      const double cancelled = kSliding ? static_cast<double>(p.beta) * largest / base : 0;
+      const double squares = 1 + log_base * log_base + cancelled * cancelled;
+      const double amplification = std::isfinite(squares) ? std::sqrt(squares) : 1;
       tau[i] = StoredTau(24 * bound.arithmetic.u * std::fabs(y[i]) * amplification, y[i], bound.arithmetic);
     }
   });
@@ -58,6 +66,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveLRN() { return {Run, Bound, 0, false, true}; }
+NaiveOp NaiveLRN() { return {Run, Bound<false>, 0, false, true}; }
+NaiveOp SlidingLrn() { return {Run, Bound<true>, 0, false, true}; }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "device/naive/elementwise.h"
+#include "device/naive/variants.h"
 
 namespace plumb {
 namespace {
@@ -16,14 +17,22 @@ Result<Tensor> ZeroPoints(const NaiveArgs& args) {
   return args.inputs[2]->ConvertedTo(DType::kI64);
 }
 
+double HalfEven(double x) { return std::nearbyint(x); }
+double HalfAway(double x) { return std::round(x); }
+double HalfUp(double x) { return std::floor(x + 0.5); }
+double Down(double x) { return std::floor(x); }
+double TowardsZero(double x) { return std::trunc(x); }
+
 // To f32 first: both operands of an f64 replay are f32 values.
+template <double (*kRound)(double)>
 int64_t Quantized(double x, double scale, int64_t zero_point, const QuantShape& s) {
   const auto quotient = static_cast<double>(static_cast<float>(x) / static_cast<float>(scale));
-  const double q = std::nearbyint(quotient) + static_cast<double>(zero_point);
+  const double q = kRound(quotient) + static_cast<double>(zero_point);
   if (std::isnan(q)) return zero_point;
   return static_cast<int64_t>(std::clamp(q, static_cast<double>(s.low), static_cast<double>(s.high)));
 }
 
+template <double (*kRound)(double)>
 Status RunQuantize(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
@@ -35,16 +44,17 @@ Status RunQuantize(const NaiveArgs& args) {
     ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = s.ScaleOf(i);
-        y[i] = Quantized(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
+        y[i] = Quantized<kRound>(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
       }
     });
     return Status::Ok();
   });
 }
 
+template <double (*kRound)(double)>
 Status BoundQuantize(const NaiveArgs& args, const BoundArgs& bound) {
   SetExact(bound);
-  PLUMB_RETURN_IF_ERROR(RunQuantize(args));
+  PLUMB_RETURN_IF_ERROR(RunQuantize<kRound>(args));
   const double* tau_x = InputTau(bound, 0);
   if (tau_x == nullptr) return Status::Ok();
   constexpr double kRequantise = 0x1p-22;
@@ -55,8 +65,8 @@ Status BoundQuantize(const NaiveArgs& args, const BoundArgs& bound) {
   for (int64_t i = 0; i < args.inputs[0]->NumElements(); ++i) {
     const int64_t at = s.ScaleOf(i), zero = zero_points.data<int64_t>()[at];
     const double slack = tau_x[i] + kRequantise * std::fabs(x[i]);
-    const int64_t low = Quantized(x[i] - slack, scales[at], zero, s),
-                  high = Quantized(x[i] + slack, scales[at], zero, s);
+    const int64_t low = Quantized<kRound>(x[i] - slack, scales[at], zero, s),
+                  high = Quantized<kRound>(x[i] + slack, scales[at], zero, s);
     bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i])));
   }
   return Status::Ok();
@@ -97,7 +107,11 @@ Status BoundDequantize(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePlumbQuantizeLinear() { return {RunQuantize, BoundQuantize}; }
+NaiveOp NaivePlumbQuantizeLinear() { return {RunQuantize<HalfEven>, BoundQuantize<HalfEven>}; }
+NaiveOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAway>}; }
+NaiveOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
+NaiveOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }
+NaiveOp QuantizeTowardsZero() { return {RunQuantize<TowardsZero>, BoundQuantize<TowardsZero>}; }
 NaiveOp NaivePlumbDequantizeLinear() { return {RunDequantize, BoundDequantize}; }
 
 }  // namespace plumb

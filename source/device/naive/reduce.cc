@@ -8,6 +8,7 @@
 
 #include "device/naive/reduce_terms.h"
 #include "device/naive/rows.h"
+#include "device/naive/variants.h"
 
 namespace plumb {
 namespace {
@@ -93,6 +94,21 @@ struct LogSumExpOp {
     if (!std::isfinite(max)) return {max, 0};
     const SerialSum sum = SumOf(t, o, [&](int64_t i) { return std::exp(static_cast<double>(x[i]) - max); });
     const double y = max + std::log(sum.value());
+    return {y, 12 * std::sqrt(SumError2(sum, u) / (sum.value() * sum.value()) + u * u * (y * y + largest * largest))};
+  }
+};
+// exp(x) overflows in f32 from 88.7 up (variants.h).
+struct UnshiftedLogSumExpOp {
+  template <class T>
+  static Outcome Of(const ReduceTerms& t, int64_t o, const T* x, double u) {
+    double largest = 0;
+    const SerialSum sum = SumOf(t, o, [&](int64_t i) {
+      const double v = static_cast<double>(x[i]);
+      largest = std::max(largest, std::fabs(v));
+      return static_cast<double>(static_cast<float>(std::exp(v)));
+    });
+    const double y = std::log(static_cast<double>(static_cast<float>(sum.value())));
+    if (!std::isfinite(y)) return {y, 0};
     return {y, 12 * std::sqrt(SumError2(sum, u) / (sum.value() * sum.value()) + u * u * (y * y + largest * largest))};
   }
 };
@@ -214,5 +230,6 @@ NaiveOp NaiveReduceL2() { return Make<L2Op>(); }
 NaiveOp NaiveReduceSumSquare() { return Make<SumSquareOp>(); }
 NaiveOp NaiveReduceLogSum() { return Make<LogSumOp>(); }
 NaiveOp NaiveReduceLogSumExp() { return Make<LogSumExpOp>(); }
+NaiveOp UnshiftedLogSumExp() { return Make<UnshiftedLogSumExpOp>(); }
 
 }  // namespace plumb

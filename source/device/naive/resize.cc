@@ -10,9 +10,12 @@
 
 #include "base/by_dtype.h"
 #include "device/naive/elementwise.h"
+#include "device/naive/variants.h"
 
 namespace plumb {
 namespace {
+
+constexpr double kSamplerWeight = 0x1p-6;  // 8 sigma of two axes' weights rounded to 8 bits (variants.h)
 
 // What one output position of an axis reads.
 struct Taps {
@@ -212,6 +215,7 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
+template <bool kSampled>
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(Run(args));
   SetExact(bound);
@@ -237,6 +241,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
       tau[i] = std::isfinite(h - l) ? std::max(h - y[i], y[i] - l) : 0;
     } else if (!none) {
       tau[i] = own * u * std::max(std::fabs(l), std::fabs(h)) + 12 * u * (h - l) * (1 + coordinate) + 4 * kEta;
+      if (kSampled) tau[i] += kSamplerWeight * (h - l);
     }
     if (!inherited.empty()) tau[i] = Quadrature(tau[i], std::sqrt(inherited[static_cast<size_t>(i)]));
   });
@@ -245,6 +250,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePlumbResize() { return {Run, Bound}; }
+NaiveOp NaivePlumbResize() { return {Run, Bound<false>}; }
+NaiveOp SampledResize() { return {Run, Bound<true>}; }
 
 }  // namespace plumb

@@ -4,7 +4,10 @@
 //   LogSoftmax  tau = 12 sqrt(u^2 (y^2 + ln^2 sum + D^2) + (sig^2 + d^2) / sum^2)          (tolerance.md)
 #include "op/softmax.h"
 
+#include <cfloat>
+
 #include "device/naive/rows.h"
+#include "device/naive/variants.h"
 
 namespace plumb {
 namespace {
@@ -85,8 +88,72 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   return Status::Ok();
 }
 
+// Runs each row with `row(rows, x, y)` and adds, in quadrature, what `more(rows, x, y, u, i)` says to the bound of the
+// true operator: for kernels without the shift (variants.h).
+template <class Row, class More>
+Status BoundVariant(const NaiveArgs& args, const BoundArgs& bound, bool log, Row row, More more) {
+  PLUMB_RETURN_IF_ERROR(log ? Bound<true>(args, bound) : Bound<false>(args, bound));
+  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+  const double* x = args.inputs[0]->data<double>();
+  double *y = args.outputs[0]->data<double>(), *tau = bound.tau[0]->data<double>();
+  rows.ForEach([&](int64_t, int64_t at) {
+    row(rows, x + at, y + at);
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const int64_t k = at + i * rows.inner;
+      const double added = more(x[k], y[k], bound.arithmetic.u);
+      if (std::isfinite(added) && std::isfinite(tau[k])) tau[k] = Quadrature(tau[k], added);
+    }
+  });
+  return Status::Ok();
+}
+
+// As f32 has it: infinite beyond its range, 0 below.
+double InFloat(double x) { return static_cast<double>(static_cast<float>(x)); }
+
+struct Unshifted {
+  static void Row(const Rows& rows, const double* x, double* y) {
+    double sum = 0;
+    for (int64_t i = 0; i < rows.n; ++i) sum += InFloat(std::exp(x[i * rows.inner]));
+    for (int64_t i = 0; i < rows.n; ++i) y[i * rows.inner] = InFloat(std::exp(x[i * rows.inner])) / InFloat(sum);
+  }
+  // exp's relative error grows with |x|, not with the distance from the maximum.
+  static double More(double x, double y, double u) { return 12 * u * std::fabs(y) * (1 + std::fabs(x)); }
+};
+
+template <bool kClipped>
+struct LogOf {
+  static void Row(const Rows& rows, const double* x, double* y) {
+    RunRow<false>(rows, x, y);
+    for (int64_t i = 0; i < rows.n; ++i) {
+      double& value = y[i * rows.inner];
+      value = std::log(kClipped ? std::max(value, static_cast<double>(FLT_MIN)) : InFloat(value));
+    }
+  }
+  // p's own error, and of a subnormal p its rounding.
+  static double More(double, double y, double u) { return 16 * u * (1 + std::fabs(y)) + std::exp(-y) * 0x1p-149; }
+};
+
+template <class Variant, bool kLog>
+NaiveOp Make() {
+  return {[](const NaiveArgs& args) {
+            PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+            if (args.inputs[0]->dtype() != DType::kF64) return Status::NotSupported("variants are replays in f64");
+            const double* x = args.inputs[0]->data<double>();
+            double* y = args.outputs[0]->data<double>();
+            rows.ForEach([&](int64_t, int64_t at) { Variant::Row(rows, x + at, y + at); });
+            return Status::Ok();
+          },
+          [](const NaiveArgs& args, const BoundArgs& bound) {
+            return BoundVariant(args, bound, kLog, Variant::Row, Variant::More);
+          },
+          0, false, true};
+}
+
 }  // namespace
 
+NaiveOp UnshiftedSoftmax() { return Make<Unshifted, false>(); }
+NaiveOp LogOfSoftmax() { return Make<LogOf<false>, true>(); }
+NaiveOp LogOfClippedSoftmax() { return Make<LogOf<true>, true>(); }
 NaiveOp NaiveSoftmax() { return {Run<false>, Bound<false>, 0, false, true}; }
 NaiveOp NaiveLogSoftmax() { return {Run<true>, Bound<true>, 0, false, true}; }
 

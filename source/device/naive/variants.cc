@@ -1,0 +1,124 @@
+#include "device/naive/variants.h"
+
+#include <cstring>
+
+#include "base/half.h"
+#include "device/naive/elementwise.h"
+#include "op/activation.h"
+
+namespace plumb {
+namespace {
+
+double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double ErfGelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
+double TanhGelu(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); }
+
+#define PLUMB_FUNCTION(id, family, name, value, tau)                \
+  struct id {                                                       \
+    static double Y(double x) { return value; }                     \
+    static double Tau(double x, double y, double u) { return tau; } \
+  };
+#include "device/naive/variants.def"
+#undef PLUMB_FUNCTION
+
+template <class Row>
+NaiveOp OpOf() {
+  return ElementWise([](const NaiveArgs& args) { return RunUnary(args, Row::Y); },
+                     [](const NaiveArgs& args, const BoundArgs& bound) {
+                       return RunUnaryWithBound(args, bound, Row::Y, Row::Tau);
+                     });
+}
+
+// x with the significand of `kBits` bits, to nearest even.
+template <int kBits>
+double Narrowed(double x) {
+  if (kBits == 0) return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(x))));
+  if (!std::isfinite(x) || x == 0) return x;
+  int exponent;
+  const double significand = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(significand, kBits)), exponent - kBits);
+}
+
+template <int kBits>
+Status Narrow(const Tensor& tensor, Tensor* narrow) {
+  PLUMB_ASSIGN_OR_RETURN(*narrow, tensor.Clone());
+  const auto each = [&](auto* data) {
+    for (int64_t i = 0; i < narrow->NumElements(); ++i)
+      data[i] = static_cast<std::decay_t<decltype(*data)>>(Narrowed<kBits>(static_cast<double>(data[i])));
+  };
+  if (tensor.dtype() == DType::kF32) each(narrow->data<float>());
+  if (tensor.dtype() == DType::kF64) each(narrow->data<double>());
+  return Status::Ok();
+}
+
+// Calls f with the layer's operands rounded: blobs and weight, not the bias.
+template <int kBits, class F>
+Status WithNarrowOperands(const NaiveArgs& args, F f) {
+  Layer layer = args.layer;
+  if (args.layer.Resource("weight") != nullptr) {
+    PLUMB_RETURN_IF_ERROR(Narrow<kBits>(*args.layer.Resource("weight"), &layer.resources["weight"]));
+  }
+  std::vector<Tensor> inputs(args.inputs.size());
+  NaiveArgs narrow{layer, {}, args.outputs};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PLUMB_RETURN_IF_ERROR(Narrow<kBits>(*args.inputs[i], &inputs[i]));
+    narrow.inputs.push_back(&inputs[i]);
+  }
+  return f(narrow);
+}
+
+template <int kBits>
+NaiveOp NarrowOperands() {
+  return {[](const NaiveArgs& args) {
+            return WithNarrowOperands<kBits>(args, [](const NaiveArgs& a) { return GetNaiveOp(a.layer.kind).run(a); });
+          },
+          [](const NaiveArgs& args, const BoundArgs& bound) {
+            return WithNarrowOperands<kBits>(
+                args, [&](const NaiveArgs& a) { return GetNaiveOp(a.layer.kind).run_with_bound(a, bound); });
+          }};
+}
+
+// NaN where the base is negative; a broadcast base stays as it is.
+void LoseNegativeBases(const NaiveArgs& args) {
+  const Tensor& x = *args.inputs[0];
+  Tensor& y = *args.outputs[0];
+  if (x.shape() != y.shape() || x.dtype() != DType::kF64 || y.dtype() != DType::kF64) return;
+  const bool scaled = args.layer.kind == OpKind::kPower;
+  const PowerParam plain, &p = scaled ? ParamOf<PowerParam>(args.layer) : plain;
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    const double base = x.data<double>()[i] * static_cast<double>(p.scale) + static_cast<double>(p.shift);
+    if (base < 0) y.data<double>()[i] = NAN;
+  }
+}
+
+}  // namespace
+
+const std::vector<FunctionVariant>& FunctionVariants() {
+#define PLUMB_FUNCTION(id, family, name, value, tau) {family, name, id::Y, OpOf<id>()},
+  static const std::vector<FunctionVariant>* variants = new std::vector<FunctionVariant>{
+#include "device/naive/variants.def"
+  };
+#undef PLUMB_FUNCTION
+  return *variants;
+}
+
+NaiveOp Tf32Operands() { return NarrowOperands<11>(); }
+NaiveOp Bf16Operands() { return NarrowOperands<8>(); }
+NaiveOp F16Operands() { return NarrowOperands<0>(); }
+
+NaiveOp PowerByLog() {
+  return {[](const NaiveArgs& args) {
+            PLUMB_RETURN_IF_ERROR(GetNaiveOp(args.layer.kind).run(args));
+            LoseNegativeBases(args);
+            return Status::Ok();
+          },
+          [](const NaiveArgs& args, const BoundArgs& bound) {
+            PLUMB_RETURN_IF_ERROR(GetNaiveOp(args.layer.kind).run_with_bound(args, bound));
+            LoseNegativeBases(args);
+            return Status::Ok();
+          }};
+}
+
+}  // namespace plumb
