@@ -83,7 +83,8 @@ std::vector<Sum> SampleOf(const ReplayedStep& step) {
     } else if (layer.kind == OpKind::kInnerProduct) {
       const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
       sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));
-    } else if (layer.kind == OpKind::kMatMul && weight.rank() == 2 && ParamOf<MatMulParam>(layer).weight_position == 1) {
+    } else if (layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
+               ParamOf<MatMulParam>(layer).weight_position == 1) {
       sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, output));
     }
   }

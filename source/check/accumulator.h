@@ -1,5 +1,5 @@
-// Was a sum of products accumulated in fewer bits than it should have been? The signature of a low-precision accumulator:
-// the difference collapses when the same terms are summed in f16 or bf16 in the device's order.
+// Was a sum of products accumulated in fewer bits than it should have been? The signature of a low-precision
+// accumulator: the difference collapses when the same terms are summed in f16 or bf16 in the device's order.
 #ifndef PLUMB_CHECK_ACCUMULATOR_H_
 #define PLUMB_CHECK_ACCUMULATOR_H_
 
@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-// "accumulated in f16, channels innermost, in 4 partial sums", or "". For steps of one Convolution, InnerProduct or MatMul
-// with a constant operand, on a sample of its outputs.
+// "accumulated in f16, channels innermost, in 4 partial sums", or "". For steps of one Convolution, InnerProduct or
+// MatMul with a constant operand, on a sample of its outputs.
 std::string NameAccumulator(const ReplayedStep& step);
 
 }  // namespace plumb

@@ -20,7 +20,8 @@ double Misfit(const ReplayedStep& step, const std::vector<Tensor>& values) {
     if (values[o].NumElements() != step.device[o].NumElements()) return INFINITY;
     for (int64_t i = 0; i < values[o].NumElements(); ++i) {
       const double x = step.device[o].ValueAt(i), y = values[o].ValueAt(i), off = x - y;
-      const bool same = x == y || (std::isnan(x) && std::isnan(y)) || (std::isinf(x) && x == static_cast<double>(static_cast<float>(y)));
+      const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
+                        (std::isinf(x) && x == static_cast<double>(static_cast<float>(y)));
       if (!same && !std::isfinite(off)) return INFINITY;
       if (!same) squares += off * off;
     }
@@ -110,7 +111,8 @@ class Finder {
       if (families.count(says.family) != 0 || !Fits(says, x, y)) continue;
       families.insert(says.family);
       for (const FunctionVariant& computed : FunctionVariants()) {
-        if (computed.family == std::string(says.family) && computed.name != says.name) AddFunction(says, computed, input);
+        if (computed.family == std::string(says.family) && computed.name != says.name)
+          AddFunction(says, computed, input);
       }
     }
   }

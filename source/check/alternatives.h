@@ -33,7 +33,8 @@ struct Alternative {
   ReplayExtra Extra() const;
 };
 
-// Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound only.
+// Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound
+// only.
 std::vector<Alternative> FindAlternatives(const ReplayedStep& step);
 
 // The step as the alternative computes it, with its bound.

@@ -86,7 +86,9 @@ template <class P, float P::*kField>
 void Epsilon(const Context& c, Proposals* proposals) {
   OtherValue<P, kField>(c, "epsilon", 1e-12, 1, proposals);
 }
-void Slope(const Context& c, Proposals* p) { OtherValue<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p); }
+void Slope(const Context& c, Proposals* p) {
+  OtherValue<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
+}
 void EluAlpha(const Context& c, Proposals* p) { OtherValue<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
 void LrnAlpha(const Context& c, Proposals* p) { OtherValue<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
 void LrnBeta(const Context& c, Proposals* p) { OtherValue<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
@@ -103,7 +105,8 @@ void Unbiased(const Context& c, Proposals* p) {
   Computed<UnbiasedNorm>(c, "a norm whose variance is divided by n - 1", "n", p);
 }
 void Sliding(const Context& c, Proposals* p) {
-  Computed<SlidingLrn>(c, "LRN whose sum slides along the channels, adding and subtracting", "each window's own sum", p);
+  Computed<SlidingLrn>(c, "LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
+                       p);
 }
 void Unshifted(const Context& c, Proposals* p) {
   Computed<UnshiftedSoftmax>(c, "exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
@@ -130,8 +133,11 @@ void OtherAxis(const Context& c, Proposals* proposals) {
   const auto own = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
   for (int axis = 0; own.ok() && axis < c.input.rank(); ++axis) {
     if (axis == *own) continue;
-    proposals->push_back({"axis " + std::to_string(axis), "axis " + std::to_string(*own),
-                          With<SoftmaxParam>(c.layer, [&](SoftmaxParam* p) { p->axis = axis; }), {}, ""});
+    proposals->push_back({"axis " + std::to_string(axis),
+                          "axis " + std::to_string(*own),
+                          With<SoftmaxParam>(c.layer, [&](SoftmaxParam* p) { p->axis = axis; }),
+                          {},
+                          ""});
   }
 }
 
@@ -151,20 +157,22 @@ std::string Rule(const ResizeParam& p) {
 void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* proposals) {
   const std::string own = Rule(ParamOf<ResizeParam>(layer));
   const auto propose = [&](const char* mode, const char* coordinates, const char* nearest) {
-    Layer altered = With<ResizeParam>(layer, [&](ResizeParam* p) {
-      p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest;
-    });
+    Layer altered = With<ResizeParam>(
+        layer, [&](ResizeParam* p) { p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest; });
     const std::string rule = Rule(ParamOf<ResizeParam>(altered));
     if (rule != own) proposals->push_back({rule, says, std::move(altered), {}, ""});
   };
   const std::string own_mode = ParamOf<ResizeParam>(layer).mode;
-  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"}) {
-    for (const char* nearest : {"floor", "round_prefer_floor", "round_prefer_ceil", "ceil"}) propose("nearest", coordinates, nearest);
+  for (const char* coordinates :
+       {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"}) {
+    for (const char* nearest : {"floor", "round_prefer_floor", "round_prefer_ceil", "ceil"})
+      propose("nearest", coordinates, nearest);
     propose("linear", coordinates, "floor");
     propose("cubic", coordinates, "floor");
   }
   if (own_mode == "linear")
-    proposals->push_back({"linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer, SampledResize(), ""});
+    proposals->push_back(
+        {"linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer, SampledResize(), ""});
 }
 
 void ResizeRules(const Context& c, Proposals* proposals) {
@@ -178,7 +186,9 @@ void UpsampleRules(const Context& c, Proposals* proposals) {
   if (!shape.ok()) return;
   auto param = std::make_shared<ResizeParam>();
   param->mode = shape->mode == kUpsampleNearest ? "nearest" : shape->mode == kUpsampleLinear ? "linear" : "cubic";
-  param->coordinates = shape->mode == kUpsampleNearest ? "asymmetric" : p.align_corners != 0 ? "align_corners" : "half_pixel";
+  param->coordinates = shape->mode == kUpsampleNearest ? "asymmetric"
+                       : p.align_corners != 0          ? "align_corners"
+                                                       : "half_pixel";
   param->nearest_mode = "floor";
   for (int d = 0; d < 4; ++d) param->sizes.push_back(static_cast<int>(shape->out[d]));
   Layer layer = c.layer;
@@ -201,7 +211,8 @@ void CountPadding(const Context& c, Proposals* proposals) {
   Layer layer = c.layer;
   layer.kind = OpKind::kPlumbAveragePool;
   layer.param = param;
-  const char *counted = "average pooling that counts its padding", *left_out = "average pooling that leaves its padding out";
+  const char *counted = "average pooling that counts its padding",
+             *left_out = "average pooling that leaves its padding out";
   const bool counts = param->count_include_pad;
   proposals->push_back({counts ? counted : left_out, counts ? "to leave it out" : "to count it", layer, {}, ""});
 }
@@ -209,8 +220,12 @@ void CountPadding(const Context& c, Proposals* proposals) {
 // Maximum and average exchanged.
 void OtherPooling(const Context& c, Proposals* proposals) {
   const bool max = ParamOf<PoolingParam>(c.layer).pool_type == kPoolMax;
-  proposals->push_back({max ? "average pooling" : "max pooling", max ? "max pooling" : "average pooling",
-                        With<PoolingParam>(c.layer, [&](PoolingParam* p) { p->pool_type = max ? kPoolAverage : kPoolMax; }), {}, ""});
+  proposals->push_back(
+      {max ? "average pooling" : "max pooling",
+       max ? "max pooling" : "average pooling",
+       With<PoolingParam>(c.layer, [&](PoolingParam* p) { p->pool_type = max ? kPoolAverage : kPoolMax; }),
+       {},
+       ""});
 }
 
 void WithWeight(const Context& c, const char* computed, const char* says, Result<Tensor> weight, Proposals* proposals) {
@@ -270,20 +285,25 @@ void OtherKernel(const Context& c, Proposals* proposals) {
   }
   if (kh * kw > 1) {
     WithWeight(c, "the kernel turned by 180 degrees", "not so",
-               Rearranged(*weight, kh, kw, [=](int64_t h, int64_t w) { return (kh - 1 - h) * kw + kw - 1 - w; }), proposals);
+               Rearranged(*weight, kh, kw, [=](int64_t h, int64_t w) { return (kh - 1 - h) * kw + kw - 1 - w; }),
+               proposals);
   }
   const int64_t channels = shape->in_per_group();
   if (c.layer.kind != OpKind::kDeconvolution && channels > 1) {
-    WithWeight(c, "the input channels in reverse (RGB for BGR)", "not so",
-               Rearranged(*weight, channels, kh * kw, [=](int64_t h, int64_t w) { return (channels - 1 - h) * kh * kw + w; }),
-               proposals);
+    WithWeight(
+        c, "the input channels in reverse (RGB for BGR)", "not so",
+        Rearranged(*weight, channels, kh * kw, [=](int64_t h, int64_t w) { return (channels - 1 - h) * kh * kw + w; }),
+        proposals);
   }
 }
 
 void NoActivation(const Context& c, Proposals* proposals) {
   if (ParamOf<ConvolutionParam>(c.layer).activation == kActivationNone) return;
-  proposals->push_back({"without the activation", "with it",
-                        With<ConvolutionParam>(c.layer, [](ConvolutionParam* p) { p->activation = kActivationNone; }), {}, ""});
+  proposals->push_back({"without the activation",
+                        "with it",
+                        With<ConvolutionParam>(c.layer, [](ConvolutionParam* p) { p->activation = kActivationNone; }),
+                        {},
+                        ""});
 }
 
 struct Row {

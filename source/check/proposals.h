@@ -13,8 +13,8 @@ namespace plumb {
 
 struct Proposal {
   std::string computed, says;
-  Layer layer;  // the altered one
-  NaiveOp op;   // in place of its reference; without `run`: the reference
+  Layer layer;         // the altered one
+  NaiveOp op;          // in place of its reference; without `run`: the reference
   std::string family;  // of those of one family the first that explains the step is the cause; "": each may be
 };
 

@@ -89,8 +89,8 @@ std::string PerChannel(const WrongOutput& p) {
     low = std::min(low, factors ? fit.factor() : fit.offset());
     high = std::max(high, factors ? fit.factor() : fit.offset());
   }
-  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low) + " to " +
-         Number(high);
+  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low) +
+         " to " + Number(high);
 }
 
 // Only what is left over of blocks of 4, 8 or 16 channels, rows or columns, or at the end of the memory.
@@ -118,7 +118,8 @@ std::string Lane(const WrongOutput& p) {
   const int64_t pixels = p.shape.rank() >= 2 ? p.shape.CountFrom(2) : 1;
   for (const int64_t step : {16, 8, 4, 2}) {
     for (const bool by_channel : {true, false}) {
-      if ((by_channel && (p.shape.rank() < 3 || p.shape[1] < 2 * step)) || static_cast<int64_t>(p.x.size()) < 4 * step) continue;
+      if ((by_channel && (p.shape.rank() < 3 || p.shape[1] < 2 * step)) || static_cast<int64_t>(p.x.size()) < 4 * step)
+        continue;
       std::vector<bool> lanes(static_cast<size_t>(step));
       for (size_t i = 0; i < p.x.size(); ++i) {
         const int64_t at = by_channel ? static_cast<int64_t>(i) / pixels % p.shape[1] : static_cast<int64_t>(i);
@@ -130,8 +131,8 @@ std::string Lane(const WrongOutput& p) {
         return std::fabs(x - p.y[i++]) > kNothing * p.error;
       });
       if (differing < 3) return "";
-      return std::string("only ") + (by_channel ? "channels" : "values") + " whose number is " + std::to_string(lane) + " modulo " +
-             std::to_string(step) + " differ";
+      return std::string("only ") + (by_channel ? "channels" : "values") + " whose number is " + std::to_string(lane) +
+             " modulo " + std::to_string(step) + " differ";
     }
   }
   return "";
@@ -182,8 +183,7 @@ std::string DescribeDifference(const Tensor& device, const Tensor& reference) {
     const std::string text = moved ? look(pair) : "";
     if (!text.empty()) return text;
   }
-  for (const auto look : {Constant, Factor, Offset, PerChannel, Tail, Border, Narrow,
-                          DescribeReordered, Lane}) {
+  for (const auto look : {Constant, Factor, Offset, PerChannel, Tail, Border, Narrow, DescribeReordered, Lane}) {
     const std::string text = look(pair);
     if (!text.empty()) return text;
   }

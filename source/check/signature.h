@@ -1,5 +1,5 @@
-// What a wrong output looks like, in words: zeros, turned axes, only the border, a factor, rounded to f16. A hint for whoever
-// looks for the cause, no verdict.
+// What a wrong output looks like, in words: zeros, turned axes, only the border, a factor, rounded to f16. A hint for
+// whoever looks for the cause, no verdict.
 #ifndef PLUMB_CHECK_SIGNATURE_H_
 #define PLUMB_CHECK_SIGNATURE_H_
 

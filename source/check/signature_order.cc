@@ -99,8 +99,9 @@ std::string DescribeChannels(const WrongOutput& p) {
       const int64_t block = i / (pack * pixels), pixel = i / pack % pixels;
       return (block * pack + i % pack) * pixels + pixel;
     });
-    if (packed) return "the values are right in packs of " + std::to_string(pack) + " channels (NC" + std::to_string(pack) + "HW" +
-                       std::to_string(pack) + ")";
+    if (packed)
+      return "the values are right in packs of " + std::to_string(pack) + " channels (NC" + std::to_string(pack) +
+             "HW" + std::to_string(pack) + ")";
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict stays.
+// What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict
+// stays.
 #include "check/alternatives.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +111,9 @@ TEST(Alternatives, FormsOfGeluAreToldApart) {
   ExpectNamed(Judge(graph, x, Mapped(x, TanhGelu)), "computed as tanh-GELU; the graph says erf-GELU");
   ExpectNamed(Judge(graph, x, Mapped(x, [](double v) { return v / (1 + std::exp(-1.702 * v)); })),
               "computed as x sigmoid(1.702 x); the graph says erf-GELU");
-  ExpectNamed(Judge(graph, x, Mapped(x, [](double v) { return v > 3.79 ? v : v < -3.79 ? 0 : TanhGelu(v); })),
+  ExpectNamed(Judge(graph, x, Mapped(x, [](double v) { return v > 3.79    ? v
+                                                              : v < -3.79 ? 0
+                                                                          : TanhGelu(v); })),
               "computed as tanh-GELU cut off at |x| > 3.79; the graph says erf-GELU");
   EXPECT_EQ(Judge(graph, x, Mapped(x, [](double v) { return 1.01 * ErfGelu(v); })).cause, "");
 }
@@ -118,10 +121,10 @@ TEST(Alternatives, FormsOfGeluAreToldApart) {
 // The tanh form in nine layers, of which the subject has input and output.
 TEST(Alternatives, ADecomposedGeluIsOneFunction) {
   std::vector<Layer> layers = {
-      MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"a"}),     MakeLayer(OpKind::kMul, "cube", {"a", "x"}, {"b"}),
-      MakeLayer(OpKind::kMul, "part", {"b", "k"}, {"c"}),       MakeLayer(OpKind::kAdd, "sum", {"x", "c"}, {"d"}),
-      MakeLayer(OpKind::kMul, "inner", {"d", "r"}, {"e"}),      MakeLayer(OpKind::kTanh, "tanh", {"e"}, {"f"}),
-      MakeLayer(OpKind::kAdd, "shifted", {"f", "one"}, {"g"}),  MakeLayer(OpKind::kMul, "half", {"x", "h"}, {"i"}),
+      MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"a"}),    MakeLayer(OpKind::kMul, "cube", {"a", "x"}, {"b"}),
+      MakeLayer(OpKind::kMul, "part", {"b", "k"}, {"c"}),      MakeLayer(OpKind::kAdd, "sum", {"x", "c"}, {"d"}),
+      MakeLayer(OpKind::kMul, "inner", {"d", "r"}, {"e"}),     MakeLayer(OpKind::kTanh, "tanh", {"e"}, {"f"}),
+      MakeLayer(OpKind::kAdd, "shifted", {"f", "one"}, {"g"}), MakeLayer(OpKind::kMul, "half", {"x", "h"}, {"i"}),
       MakeLayer(OpKind::kMul, "gelu", {"i", "g"}, {"y"})};
   Graph graph = GraphOf(std::move(layers), {2, 64, 8});
   const auto constant = [](float value) {
@@ -129,7 +132,8 @@ TEST(Alternatives, ADecomposedGeluIsOneFunction) {
     tensor.data<float>()[0] = value;
     return tensor;
   };
-  graph.constants = {{"k", constant(0.044715f)}, {"r", constant(0.79788456f)}, {"one", constant(1)}, {"h", constant(0.5f)}};
+  graph.constants = {
+      {"k", constant(0.044715f)}, {"r", constant(0.79788456f)}, {"one", constant(1)}, {"h", constant(0.5f)}};
   const Tensor x = Gauss({2, 64, 8}, 2);
   EXPECT_EQ(Judge(graph, x, Mapped(x, TanhGelu)).verdict, Verdict::kAligned);
   ExpectNamed(Judge(graph, x, Mapped(x, ErfGelu)), "computed as erf-GELU; the graph says tanh-GELU");
@@ -141,8 +145,10 @@ TEST(Alternatives, SaturatingFunctionsAreNamed) {
   ExpectNamed(Judge(exp, x, Mapped(x, [](double v) { return std::exp(std::min(v, 87.0)); })),
               "computed as Exp that saturates at x = 87 (6.1e37); the graph says Exp");
   const Graph softplus = GraphOf({MakeLayer(OpKind::kSoftplus, "s", {"x"}, {"y"})}, {64});
-  ExpectNamed(Judge(softplus, x, Mapped(x, [](double v) { return std::min(87.0, std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v)))); })),
-              "computed as Softplus that saturates at 87; the graph says Softplus");
+  ExpectNamed(
+      Judge(softplus, x,
+            Mapped(x, [](double v) { return std::min(87.0, std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v)))); })),
+      "computed as Softplus that saturates at 87; the graph says Softplus");
   const Graph round = GraphOf({MakeLayer(OpKind::kPlumbRound, "r", {"x"}, {"y"})}, {64});
   for (int64_t i = 0; i < 64; ++i) x.data<float>()[i] = 0.25f * static_cast<float>(i - 30);
   const LayerReport rounded = Judge(round, x, Mapped(x, [](double v) { return std::round(v); }));
@@ -151,12 +157,15 @@ TEST(Alternatives, SaturatingFunctionsAreNamed) {
 
 // Five decades between the channels; f32 sums of squares that slide along them.
 TEST(Alternatives, SlidingSumsOfLrnAreNamed) {
-  const Graph graph = GraphOf({LayerOf<LrnParam>(OpKind::kLRN, [](LrnParam* p) { p->alpha = 1, p->size = 3; })}, {1, 16, 5, 5});
+  const Graph graph =
+      GraphOf({LayerOf<LrnParam>(OpKind::kLRN, [](LrnParam* p) { p->alpha = 1, p->size = 3; })}, {1, 16, 5, 5});
   Tensor x = Gauss({1, 16, 5, 5});
   for (int64_t i = 0; i < x.NumElements(); ++i) x.data<float>()[i] *= i / 25 == 5 ? 300.0f : 1.0f;
   Tensor y = x.Clone().value();
   for (int64_t p = 0; p < 25; ++p) {
-    const auto square = [&](int64_t c) { return c < 0 || c > 15 ? 0 : x.data<float>()[c * 25 + p] * x.data<float>()[c * 25 + p]; };
+    const auto square = [&](int64_t c) {
+      return c < 0 || c > 15 ? 0 : x.data<float>()[c * 25 + p] * x.data<float>()[c * 25 + p];
+    };
     float sum = square(0);
     for (int64_t c = 0; c < 16; ++c) {
       sum = sum + square(c + 1);
@@ -164,7 +173,9 @@ TEST(Alternatives, SlidingSumsOfLrnAreNamed) {
       y.data<float>()[c * 25 + p] /= std::pow(1 + sum / 3, 0.75f);
     }
   }
-  ExpectNamed(Judge(graph, x, y), "computed as LRN whose sum slides along the channels, adding and subtracting; the graph says each window's own sum");
+  ExpectNamed(Judge(graph, x, y),
+              "computed as LRN whose sum slides along the channels, adding and subtracting; the graph says each "
+              "window's own sum");
   Graph other = graph;
   other.layers[0] = LayerOf<LrnParam>(OpKind::kLRN, [](LrnParam* p) { p->alpha = 3, p->size = 3; });
   ExpectNamed(Judge(graph, x, ComputedBy(other, x)), "computed as alpha 3; the graph says 1");
@@ -172,11 +183,14 @@ TEST(Alternatives, SlidingSumsOfLrnAreNamed) {
 
 TEST(Alternatives, NormsOfAnotherVarianceOrEpsilonAreNamed) {
   const auto with = [](float eps) {
-    return GraphOf({LayerOf<GroupNormParam>(OpKind::kGroupNorm, [=](GroupNormParam* p) { p->group = 2, p->eps = eps; })}, {2, 8, 9, 9});
+    return GraphOf(
+        {LayerOf<GroupNormParam>(OpKind::kGroupNorm, [=](GroupNormParam* p) { p->group = 2, p->eps = eps; })},
+        {2, 8, 9, 9});
   };
   const Tensor x = Gauss({2, 8, 9, 9}, 0.05, 0.1);
   ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(1e-3f), x)), "computed as epsilon 0.001; the graph says 1e-05");
-  ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(0.00025f), x)), "computed as epsilon 0.00025; the graph says 1e-05");
+  ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(0.00025f), x)),
+              "computed as epsilon 0.00025; the graph says 1e-05");
   const Tensor far = Gauss({2, 8, 9, 9}, 1, 100);
   const auto norm = [&](bool one_pass, const Tensor& from) {
     Tensor y = from.Clone().value();
@@ -192,7 +206,8 @@ TEST(Alternatives, NormsOfAnotherVarianceOrEpsilonAreNamed) {
     }
     return y;
   };
-  ExpectNamed(Judge(with(1e-5f), x, norm(false, x)), "computed as a norm whose variance is divided by n - 1; the graph says n");
+  ExpectNamed(Judge(with(1e-5f), x, norm(false, x)),
+              "computed as a norm whose variance is divided by n - 1; the graph says n");
   const LayerReport one_pass = Judge(with(1e-5f), far, norm(true, far));
   EXPECT_NE(one_pass.cause.find("E[x^2] - mean^2 (one pass)"), std::string::npos) << one_pass.cause << one_pass.reason;
 }
@@ -208,7 +223,8 @@ TEST(Alternatives, SoftmaxWithoutItsShiftIsNamed) {
       for (int64_t i = 0; i < 5; ++i) {
         float sum = 0;
         for (int64_t c = 0; c < 8; ++c) sum += std::exp(x.data<float>()[(n * 8 + c) * 5 + i]);
-        for (int64_t c = 0; c < 8; ++c) y.data<float>()[(n * 8 + c) * 5 + i] = of(x.data<float>()[(n * 8 + c) * 5 + i], sum);
+        for (int64_t c = 0; c < 8; ++c)
+          y.data<float>()[(n * 8 + c) * 5 + i] = of(x.data<float>()[(n * 8 + c) * 5 + i], sum);
       }
     }
     return y;
@@ -220,8 +236,9 @@ TEST(Alternatives, SoftmaxWithoutItsShiftIsNamed) {
   const Tensor p = ComputedBy(softmax(OpKind::kSoftmax, 1), x);
   ExpectNamed(Judge(softmax(OpKind::kLogSoftmax, 1), x, Mapped(p, [](double v) { return std::log(v); })),
               "computed as log(softmax(x)); the graph says x - max - log sum exp(x - max)");
-  ExpectNamed(Judge(softmax(OpKind::kLogSoftmax, 1), x, Mapped(p, [](double v) { return std::log(std::max(v, 0x1p-126)); })),
-              "computed as log(softmax(x)) cut off at -87.3; the graph says x - max - log sum exp(x - max)");
+  ExpectNamed(
+      Judge(softmax(OpKind::kLogSoftmax, 1), x, Mapped(p, [](double v) { return std::log(std::max(v, 0x1p-126)); })),
+      "computed as log(softmax(x)) cut off at -87.3; the graph says x - max - log sum exp(x - max)");
   ExpectNamed(Judge(softmax(OpKind::kLogSoftmax, 1), x, p), "computed as Softmax; the graph says LogSoftmax");
 }
 
@@ -234,10 +251,13 @@ TEST(Alternatives, PowersByLogarithmAreNamed) {
 
 TEST(Alternatives, ResizeRulesAreNamed) {
   const auto resize = [](const char* mode, const char* coordinates, const char* nearest) {
-    return GraphOf({LayerOf<ResizeParam>(OpKind::kPlumbResize, [=](ResizeParam* p) {
-                     p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest, p->sizes = {1, 2, 11, 13};
-                   })},
-                   {1, 2, 5, 6});
+    return GraphOf(
+        {LayerOf<ResizeParam>(
+            OpKind::kPlumbResize,
+            [=](ResizeParam* p) {
+              p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest, p->sizes = {1, 2, 11, 13};
+            })},
+        {1, 2, 5, 6});
   };
   const Tensor x = Gauss({1, 2, 5, 6});
   const Graph linear = resize("linear", "half_pixel", "floor"), nearest = resize("nearest", "asymmetric", "floor");
@@ -250,8 +270,9 @@ TEST(Alternatives, ResizeRulesAreNamed) {
   Tensor sampled = ComputedBy(linear, x);
   for (int64_t i = 0; i < sampled.NumElements(); ++i) {
     const auto axis = [](int64_t o, int64_t in, int64_t out) {  // element below and the fraction of 8 bits
-      const double at = std::clamp((static_cast<double>(o) + 0.5) * static_cast<double>(in) / static_cast<double>(out) - 0.5, 0.0,
-                                   static_cast<double>(in - 1));
+      const double at =
+          std::clamp((static_cast<double>(o) + 0.5) * static_cast<double>(in) / static_cast<double>(out) - 0.5, 0.0,
+                     static_cast<double>(in - 1));
       const double below = std::min(std::floor(at), static_cast<double>(in - 2));
       return std::pair(static_cast<int64_t>(below), std::nearbyint((at - below) * 256) / 256);
     };
@@ -263,26 +284,30 @@ TEST(Alternatives, ResizeRulesAreNamed) {
     sampled.data<float>()[i] = static_cast<float>(top * (1 - dy) + bottom * dy);
   }
   EXPECT_NE(Judge(linear, x, sampled).cause.find("weights of 8 bits"), std::string::npos);
-  const Graph upsample = GraphOf({LayerOf<UpsampleParam>(OpKind::kUpsample, [](UpsampleParam* p) {
-                                   p->mode = kUpsampleLinear, p->out_h = 11, p->out_w = 13;
-                                 })},
-                                 {1, 2, 5, 6});
+  const Graph upsample = GraphOf(
+      {LayerOf<UpsampleParam>(OpKind::kUpsample,
+                              [](UpsampleParam* p) { p->mode = kUpsampleLinear, p->out_h = 11, p->out_w = 13; })},
+      {1, 2, 5, 6});
   ExpectNamed(Judge(upsample, x, ComputedBy(resize("linear", "align_corners", "floor"), x)),
               "computed as linear, align_corners; the graph says linear, half_pixel");
 }
 
 TEST(Alternatives, PoolingsPaddingIsNamed) {
   const auto pool = [](bool counts) {
-    return GraphOf({LayerOf<PlumbAveragePoolParam>(OpKind::kPlumbAveragePool, [=](PlumbAveragePoolParam* p) {
-                     p->kernel_h = p->kernel_w = 3, p->pad_top = p->pad_bottom = p->pad_left = p->pad_right = 1;
-                     p->count_include_pad = counts;
-                   })},
+    return GraphOf({LayerOf<PlumbAveragePoolParam>(OpKind::kPlumbAveragePool,
+                                                   [=](PlumbAveragePoolParam* p) {
+                                                     p->kernel_h = p->kernel_w = 3,
+                                                     p->pad_top = p->pad_bottom = p->pad_left = p->pad_right = 1;
+                                                     p->count_include_pad = counts;
+                                                   })},
                    {1, 2, 8, 8});
   };
-  const Graph plain = GraphOf({LayerOf<PoolingParam>(OpKind::kPooling, [](PoolingParam* p) {
-                                p->pool_type = kPoolAverage, p->kernel_h = p->kernel_w = 3, p->stride_h = p->stride_w = 1;
-                                p->pad_h = p->pad_w = 1, p->pad_type = kPadExplicit;
-                              })},
+  const Graph plain = GraphOf({LayerOf<PoolingParam>(OpKind::kPooling,
+                                                     [](PoolingParam* p) {
+                                                       p->pool_type = kPoolAverage, p->kernel_h = p->kernel_w = 3,
+                                                       p->stride_h = p->stride_w = 1;
+                                                       p->pad_h = p->pad_w = 1, p->pad_type = kPadExplicit;
+                                                     })},
                               {1, 2, 8, 8});
   const Tensor x = Gauss({1, 2, 8, 8});
   ExpectNamed(Judge(pool(false), x, ComputedBy(pool(true), x)),
@@ -296,7 +321,8 @@ TEST(Alternatives, PoolingsPaddingIsNamed) {
 // x -> convolution of 16 channels, 3x3 -> y
 Graph Convolution() {
   Layer layer = LayerOf<ConvolutionParam>(OpKind::kConvolution, [](ConvolutionParam* p) {
-    p->group = 1, p->in_channels_per_group = 16, p->out_channels = 8, p->kernel_h = p->kernel_w = 3, p->stride_h = p->stride_w = 1;
+    p->group = 1, p->in_channels_per_group = 16, p->out_channels = 8, p->kernel_h = p->kernel_w = 3,
+    p->stride_h = p->stride_w = 1;
     p->bias = true, p->pad_type = kPadSame;
   });
   layer.resources = {{"weight", Gauss({8, 16, 3, 3}, 0.1)}, {"bias", Gauss({8})}};
@@ -315,13 +341,15 @@ TEST(Alternatives, FaultsOfConvolutionsAreNamed) {
     other.layers[0].resources[slot] = after;
     return Judge(graph, x, ComputedBy(other, x));
   };
-  ExpectNamed(changed("bias", [](const float*, int64_t) { return 0.0f; }), "computed as without the bias; the graph says with it");
+  ExpectNamed(changed("bias", [](const float*, int64_t) { return 0.0f; }),
+              "computed as without the bias; the graph says with it");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return HalfToFloat(FloatToHalf(w[i])); }),
               "computed as weights rounded to f16; the graph says f32");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return w[i / 9 * 9 + i % 3 * 3 + i % 9 / 3]; }),
               "computed as the kernel's height and width exchanged; the graph says not so");
-  ExpectNamed(changed("weight", [](const float* w, int64_t i) { return w[i / 144 * 144 + (15 - i / 9 % 16) * 9 + i % 9]; }),
-              "computed as the input channels in reverse (RGB for BGR); the graph says not so");
+  ExpectNamed(
+      changed("weight", [](const float* w, int64_t i) { return w[i / 144 * 144 + (15 - i / 9 % 16) * 9 + i % 9]; }),
+      "computed as the input channels in reverse (RGB for BGR); the graph says not so");
   EXPECT_EQ(changed("weight", [](const float* w, int64_t i) { return 1.001f * w[i]; }).cause, "");
 }
 
@@ -332,7 +360,9 @@ TEST(Alternatives, AccumulatorsOfFewBitsAreNamed) {
   const float* w = graph.layers[0].resources.at("weight").data<float>();
   const float* bias = graph.layers[0].resources.at("bias").data<float>();
   const auto computed = [&](bool half) {
-    const auto rounded = [half](float v) { return half ? HalfToFloat(FloatToHalf(v)) : BFloat16ToFloat(FloatToBFloat16(v)); };
+    const auto rounded = [half](float v) {
+      return half ? HalfToFloat(FloatToHalf(v)) : BFloat16ToFloat(FloatToBFloat16(v));
+    };
     Tensor y = Tensor::Create(DType::kF32, {1, 8, 12, 12}).value();
     for (int64_t o = 0; o < y.NumElements(); ++o) {
       float lanes[4] = {half ? bias[o / 144] : 0, 0, 0, 0};
@@ -357,8 +387,8 @@ TEST(Alternatives, AccumulatorsOfFewBitsAreNamed) {
 
 // Quantisation: scale 0.25, so that every 8th value is a tie.
 TEST(Alternatives, RoundingRulesAreNamed) {
-  Graph graph = GraphOf({LayerOf<QuantizeLinearParam>(OpKind::kPlumbQuantizeLinear, [](QuantizeLinearParam* p) { p->dtype = "i8"; },
-                                                      {"x", "scale"})},
+  Graph graph = GraphOf({LayerOf<QuantizeLinearParam>(OpKind::kPlumbQuantizeLinear,
+                                                      [](QuantizeLinearParam* p) { p->dtype = "i8"; }, {"x", "scale"})},
                         {64});
   Tensor scale = Tensor::Create(DType::kF32, Shape{}).value();
   scale.data<float>()[0] = 0.25f;
@@ -372,7 +402,8 @@ TEST(Alternatives, RoundingRulesAreNamed) {
 }
 
 TEST(Alternatives, OneOfThemIsNamedInTheGraphOfSeveral) {
-  Graph graph = GraphOf({MakeLayer(OpKind::kGELU, "g", {"x"}, {"a"}), MakeLayer(OpKind::kTanh, "t", {"a"}, {"y"})}, {64});
+  Graph graph =
+      GraphOf({MakeLayer(OpKind::kGELU, "g", {"x"}, {"a"}), MakeLayer(OpKind::kTanh, "t", {"a"}, {"y"})}, {64});
   graph.layers[0].outputs = {"a"};
   Stored subject;
   const Tensor x = Gauss({64}), a = Mapped(x, TanhGelu);
@@ -384,8 +415,8 @@ TEST(Alternatives, OneOfThemIsNamedInTheGraphOfSeveral) {
 }
 
 TEST(Alternatives, AStaleTensorIsNamed) {
-  const Graph graph = GraphOf({MakeLayer(OpKind::kSigmoid, "s", {"x"}, {"a"}), MakeLayer(OpKind::kTanh, "t", {"a"}, {"b"}),
-                               MakeLayer(OpKind::kExp, "e", {"b"}, {"y"})},
+  const Graph graph = GraphOf({MakeLayer(OpKind::kSigmoid, "s", {"x"}, {"a"}),
+                               MakeLayer(OpKind::kTanh, "t", {"a"}, {"b"}), MakeLayer(OpKind::kExp, "e", {"b"}, {"y"})},
                               {64});
   Stored subject;
   const Tensor x = Gauss({64}), a = Mapped(x, [](double v) { return 1 / (1 + std::exp(-v)); });

@@ -7,8 +7,11 @@
 
 #include "graph/random_inputs.h"
 #include "op/convolution.h"
+#include "op/inner_product.h"
+#include "op/quantize_linear.h"
 #include "plumb/model.h"
 #include "util/int8_runtime.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
@@ -118,6 +121,74 @@ TEST(Int8, WeightsOfAnotherKindAreFound) {
   const auto beyond = [&](Int8Weights weights) { return CountProducts(graph, Judge(blobs, weights)).beyond; };
   EXPECT_EQ(beyond(Int8Weights::kPerTensor), 0);
   EXPECT_EQ(CountProducts(graph, Judge(blobs, Int8Weights::kPerTensor)).possible, 8);
+}
+
+// x (integers) -> DequantizeLinear -> InnerProduct -> QuantizeLinear -> y (integers) as one step. All scales are powers
+// of two, so one value in eight is a tie.
+Graph QuantisedModel() {
+  Tensor quarter = Tensor::Create(DType::kF32, Shape{}).value(), weight = Tensor::Create(DType::kF32, {32, 16}).value();
+  quarter.data<float>()[0] = 0.25f;
+  for (int64_t i = 0; i < weight.NumElements(); ++i)
+    weight.data<float>()[i] = 0.125f * static_cast<float>((i * 37) % 23 - 11);
+  auto fc = std::make_shared<InnerProductParam>();
+  fc->num_output = 32;
+  auto q = std::make_shared<QuantizeLinearParam>();
+  q->dtype = "i8";
+  Graph graph;
+  graph.inputs = {{"x", DType::kI64, {64, 16}}};
+  graph.outputs = {"y"};
+  graph.constants = {{"s", quarter}};
+  graph.layers = {MakeLayer(OpKind::kPlumbDequantizeLinear, "dq", {"x", "s"}, {"f"}),
+                  MakeLayer(OpKind::kInnerProduct, "fc", {"f"}, {"z"}),
+                  MakeLayer(OpKind::kPlumbQuantizeLinear, "q", {"z", "s"}, {"y"})};
+  graph.layers[1].param = fc;
+  graph.layers[1].resources["weight"] = weight;
+  graph.layers[2].param = q;
+  for (size_t i = 0; i < 3; ++i) graph.layers[i].index = static_cast<int>(i);
+  return graph;
+}
+
+// The runtime's integers: round(exact number of steps, number of the value).
+LayerReport JudgeQuantised(const std::function<double(double, int64_t)>& round) {
+  const Graph graph = QuantisedModel();
+  const float* weight = graph.layers[1].resources.at("weight").data<float>();
+  Tensor x = Tensor::Create(DType::kI64, {64, 16}).value(), y = Tensor::Create(DType::kI64, {64, 32}).value();
+  for (int64_t i = 0; i < x.NumElements(); ++i) x.data<int64_t>()[i] = (i * i * 53) % 31 - 15;
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    double steps = 0;
+    for (int64_t k = 0; k < 16; ++k)
+      steps += static_cast<double>(x.data<int64_t>()[i / 32 * 16 + k]) * static_cast<double>(weight[i % 32 * 16 + k]);
+    y.data<int64_t>()[i] = static_cast<int64_t>(std::clamp(round(steps, i), -128.0, 127.0));
+  }
+  return CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value().layers[0];
+}
+
+bool IsTie(double steps) { return steps - std::floor(steps) == 0.5 && std::fabs(steps) < 100; }
+
+TEST(Quantised, IntegersMayDifferNextToTiesOnly) {
+  EXPECT_EQ(JudgeQuantised([](double v, int64_t) { return std::nearbyint(v); }).verdict, Verdict::kAligned);
+  int flips = 0;
+  const LayerReport few = JudgeQuantised([&](double v, int64_t) {
+    return IsTie(v) && flips++ < 2 ? 2 * std::floor(v) + 1 - std::nearbyint(v) : std::nearbyint(v);
+  });
+  EXPECT_EQ(few.verdict, Verdict::kAligned) << few.reason;
+  bool done = false;
+  const LayerReport off = JudgeQuantised([&](double v, int64_t) {
+    const bool here = !done && !IsTie(v) && std::fabs(v) < 100;
+    done = done || here;
+    return std::nearbyint(v) + (here ? 1 : 0);
+  });
+  EXPECT_EQ(off.verdict, Verdict::kWrong);
+  EXPECT_NE(off.reason.find("1 integers differ"), std::string::npos) << off.reason;
+}
+
+TEST(Quantised, AnotherRoundingRuleIsWrongAndNamed) {
+  const LayerReport away = JudgeQuantised([](double v, int64_t) { return std::round(v); });
+  EXPECT_EQ(away.verdict, Verdict::kWrong);
+  EXPECT_NE(away.reason.find("other side of a rounding tie"), std::string::npos) << away.reason;
+  EXPECT_EQ(away.cause, "computed as rounding half away from zero; the graph says half to even");
+  const LayerReport down = JudgeQuantised([](double v, int64_t) { return std::floor(v); });
+  EXPECT_EQ(down.cause, "computed as rounding down; the graph says half to even") << down.reason;
 }
 
 // What a fault below 8 half steps of the grid hides is none: coarser than the lists for floats.

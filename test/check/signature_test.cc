@@ -51,7 +51,8 @@ TEST(Signature, KnownFaultsAreNamed) {
             "each channel is off by its own factor, 1 to 1.3");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i] + 0.25 * static_cast<double>(1 + i / 64); }),
             "each channel is off by its own offset, 0.25 to 1");
-  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[(i * 77) % 256]; }), "the values are right in another order");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[(i * 77) % 256]; }),
+            "the values are right in another order");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return i % 4 == 2 ? y[i] + std::cos(i) : y[i]; }),
             "only values whose number is 2 modulo 4 differ");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return HalfToFloat(FloatToHalf(static_cast<float>(y[i]))); }),
@@ -61,21 +62,26 @@ TEST(Signature, KnownFaultsAreNamed) {
 // Of another shape than the rest: x = f(y, i).
 std::string LooksAt(const Shape& shape, double scale, const std::function<double(const double*, int64_t)>& f) {
   Tensor y = Tensor::Create(DType::kF64, shape).value(), x = Tensor::Create(DType::kF32, shape).value();
-  for (int64_t i = 0; i < y.NumElements(); ++i) y.data<double>()[i] = scale * std::sin(0.7 * static_cast<double>(i * i % 101));
+  for (int64_t i = 0; i < y.NumElements(); ++i)
+    y.data<double>()[i] = scale * std::sin(0.7 * static_cast<double>(i * i % 101));
   for (int64_t i = 0; i < y.NumElements(); ++i) x.data<float>()[i] = static_cast<float>(f(y.data<double>(), i));
   return DescribeDifference(x, y);
 }
 
 TEST(Signature, PacksTailsAndOverflowAreNamed) {
-  EXPECT_EQ(LooksAt({1, 8, 3, 3}, 1, [](const double* y, int64_t i) { return y[(i / 36 * 4 + i % 4) * 9 + i / 4 % 9]; }),
-            "the values are right in packs of 4 channels (NC4HW4)");
-  EXPECT_EQ(LooksAt({2, 7, 6, 6}, 1, [](const double* y, int64_t i) { return i / 36 % 7 >= 4 ? y[i] + std::cos(i) : y[i]; }),
-            "only the last 3 of 7 channels differ: the rest of blocks of 4");
-  EXPECT_EQ(LooksAt({2, 4, 6, 11}, 1, [](const double* y, int64_t i) { return i % 11 >= 8 ? y[i] + std::cos(i) : y[i]; }),
-            "only the last 3 of 11 columns differ: the rest of blocks of 4");
-  EXPECT_EQ(LooksAt({2, 50}, 1e5, [](const double* y, int64_t i) {
-              return std::fabs(y[i]) > 65504 ? std::copysign(INFINITY, y[i]) : y[i];
-            }),
+  EXPECT_EQ(
+      LooksAt({1, 8, 3, 3}, 1, [](const double* y, int64_t i) { return y[(i / 36 * 4 + i % 4) * 9 + i / 4 % 9]; }),
+      "the values are right in packs of 4 channels (NC4HW4)");
+  EXPECT_EQ(
+      LooksAt({2, 7, 6, 6}, 1, [](const double* y, int64_t i) { return i / 36 % 7 >= 4 ? y[i] + std::cos(i) : y[i]; }),
+      "only the last 3 of 7 channels differ: the rest of blocks of 4");
+  EXPECT_EQ(
+      LooksAt({2, 4, 6, 11}, 1, [](const double* y, int64_t i) { return i % 11 >= 8 ? y[i] + std::cos(i) : y[i]; }),
+      "only the last 3 of 11 columns differ: the rest of blocks of 4");
+  EXPECT_EQ(LooksAt({2, 50}, 1e5,
+                    [](const double* y, int64_t i) {
+                      return std::fabs(y[i]) > 65504 ? std::copysign(INFINITY, y[i]) : y[i];
+                    }),
             "54 values beyond f16's range are 65504 or infinite");
 }
 

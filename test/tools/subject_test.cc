@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -330,6 +331,69 @@ TEST_F(Subject, Int8IsDeclaredOrFoundAndSaid) {
     EXPECT_EQ(run.exit_code, 1) << run.out;
     EXPECT_EQ(Guilty(), "pointwise") << run.out;
     EXPECT_TRUE(Has(run.out, "arithmetic int8 (declared; " + words)) << run.out;
+  }
+}
+
+// GELU, a resize and a norm; what a runtime makes of it that takes another resize or epsilon is its own dump.
+std::string SmallModel(const std::string& coordinates, const std::string& eps) {
+  return "\"1 4 1 4206624772 ,\"\n\"x 4 1 4 9 11 0 ,\"\n\" x a b y ,\"\n\"y ,\"\n\" 3 ,\"\n\"GELU gelu 1 1 x a ,\"\n"
+         "\"PlumbResize resize 1 1 a b linear " + coordinates + " floor -0.75 0 0 0 stretch 0 4 1 4 20 21 - - ,\"\n"
+         "\"InstBatchNormCxx norm 1 1 b y 4 " + eps + " ,\"\n";
+}
+
+TEST_F(Subject, SaysWhatAWrongLayerWasComputedAs) {
+  const auto dump = [&](const std::string& name, const std::string& model) {
+    WriteText(folder_ + "/" + name + ".tnnproto", model);
+    const auto made = RunTool("model_run", "-m " + folder_ + "/" + name + ".tnnproto -d NAIVE",
+                              "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + folder_ + "/" + name);
+    EXPECT_EQ(made.exit_code, 0) << made.out;
+    Blobs blobs;
+    const TensorSet set = TensorSet::Open(folder_ + "/" + name).value();
+    for (const StoredTensor& tensor : set.tensors()) blobs[tensor.name] = tensor.load().value();
+    return blobs;
+  };
+  const Blobs healthy = dump("healthy", SmallModel("half_pixel", "1e-05"));
+  const auto expect = [&](const Blobs& blobs, const std::string& layer, const std::string& cause) {
+    const auto run = RunTool("model_check", "-m " + folder_ + "/healthy.tnnproto --json " + folder_ + "/r.json --subject " +
+                                                WriteSubject(folder_ + "/s.npz", blobs));
+    EXPECT_EQ(run.exit_code, cause.empty() ? 0 : 1) << run.out;
+    if (cause.empty()) return;
+    EXPECT_EQ(Guilty(), layer) << run.out;
+    EXPECT_TRUE(Has(run.out.substr(run.out.rfind("subject (NCHW, fp32): WRONG")), cause)) << run.out;
+    const Json report = Report();
+    for (const Json& json : report["runs"][0]["layers"]) EXPECT_EQ(json["cause"], json["name"] == layer ? cause : "");
+  };
+  expect(healthy, "", "");
+  Blobs gelu = healthy;
+  gelu["a"] = Changed(healthy.at("x"), [](float v, int64_t) {
+    const auto x = static_cast<double>(v);
+    return static_cast<float>(0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))));
+  });
+  gelu.erase("b");  // what reads it would have computed on it
+  gelu.erase("y");
+  expect(gelu, "gelu", "computed as tanh-GELU; the graph says erf-GELU");
+  expect(dump("corners", SmallModel("align_corners", "1e-05")), "resize",
+         "computed as linear, align_corners; the graph says linear, half_pixel");
+  expect(dump("eps", SmallModel("half_pixel", "0.002")), "norm", "computed as epsilon 0.002; the graph says 1e-05");
+}
+
+// Both apply to subjects: a gain far below the bound is found, and the report says what could have been seen.
+TEST_F(Subject, SlopeTestAndSmallestFaultAreThere) {
+  Blobs blobs = Healthy();
+  blobs["pointwise"] = Changed(blobs["pointwise"], [](float x, int64_t) { return x * 1.00002f; });
+  const auto run = Check(blobs, "--full");
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_EQ(Guilty(), "pointwise") << run.out;
+  EXPECT_TRUE(Has(run.out, "the output is off by the factor 1 + 2")) << run.out;
+  EXPECT_TRUE(Has(run.out, "smallest visible fault")) << run.out;
+  for (const Json& layer : Report()["runs"][0]["layers"]) {
+    const Json& output = layer["outputs"][0];
+    if (layer["name"] == "fc") {
+      EXPECT_GT(output["smallest_fault"], 0);
+    }
+    if (layer["name"] != "pointwise") continue;
+    EXPECT_GT(output["slope_z"], 8);
+    EXPECT_NEAR(output["slope"].get<double>(), 2e-5, 2e-6);
   }
 }
 

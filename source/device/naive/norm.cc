@@ -120,7 +120,9 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  ForEachRow(s, [&](int64_t at, int64_t first) { BoundRow<kVariance>(s, c, first, x + at, y + at, bound.arithmetic, tau + at); });
+  ForEachRow(s, [&](int64_t at, int64_t first) {
+    BoundRow<kVariance>(s, c, first, x + at, y + at, bound.arithmetic, tau + at);
+  });
   return Status::Ok();
 }
 

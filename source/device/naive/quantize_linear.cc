@@ -44,7 +44,8 @@ Status RunQuantize(const NaiveArgs& args) {
     ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = s.ScaleOf(i);
-        y[i] = Quantized<kRound>(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
+        y[i] =
+            Quantized<kRound>(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
       }
     });
     return Status::Ok();

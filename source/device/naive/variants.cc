@@ -25,10 +25,9 @@ double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); 
 
 template <class Row>
 NaiveOp OpOf() {
-  return ElementWise([](const NaiveArgs& args) { return RunUnary(args, Row::Y); },
-                     [](const NaiveArgs& args, const BoundArgs& bound) {
-                       return RunUnaryWithBound(args, bound, Row::Y, Row::Tau);
-                     });
+  return ElementWise(
+      [](const NaiveArgs& args) { return RunUnary(args, Row::Y); },
+      [](const NaiveArgs& args, const BoundArgs& bound) { return RunUnaryWithBound(args, bound, Row::Y, Row::Tau); });
 }
 
 // x with the significand of `kBits` bits, to nearest even.
