@@ -153,6 +153,7 @@ Result<RunReport> Lockstep::Finish() {
     if (own != own_.end()) summary.reference = own->second;
     report_.outputs.push_back(std::move(summary));
   }
+  relative_.Apply(&report_);
   bool compared = false;
   for (size_t i = 0; i < report_.layers.size(); ++i) {
     const LayerReport& layer = report_.layers[i];
@@ -260,6 +261,9 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     replayed_ = replay;
     if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
   }
+  if (layer->verdict == Verdict::kAligned && StorageOf(options_.arithmetic) == DType::kF32) {
+    PLUMB_RETURN_IF_ERROR(NoteRelative(event.step(), *layer));
+  }
   if (!changed_.empty()) {
     layer->verdict = Verdict::kWrong;
     layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
@@ -311,6 +315,23 @@ Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& d
   if (worst == nullptr) return Status::Ok();
   layer->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
   layer->reason = worst->reason;
+  return Status::Ok();
+}
+
+Status Lockstep::NoteRelative(const StepInfo& step, const LayerReport& layer) {
+  const NaiveOp* op = RelativeClasses::Of(*step.group);
+  if (op == nullptr || step.outputs[0].stored != DType::kF32) return Status::Ok();
+  ReplayExtra extra;
+  extra.member = 0;
+  extra.op = op;
+  const Arithmetic arithmetic = ArithmeticFor(*step.group, options_.arithmetic);
+  PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay,
+                         ReplayWithBound(*step.group, inputs_, *scene_.blobs, arithmetic, 0, extra));
+  OutputReport relative;
+  relative.dtype = device_[0].dtype();
+  relative.shape = device_[0].shape();
+  Judge({device_[0], replay.values[0], replay.tau[0], false, inputs_finite_}, &relative);
+  relative_.Note(report_.layers.size(), step.group->first().kind, layer.outputs[0], relative);
   return Status::Ok();
 }
 

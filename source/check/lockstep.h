@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "check/relative_class.h"
 #include "check/replay.h"
 #include "plumb/check.h"
 
@@ -54,6 +55,8 @@ class Lockstep : public Observer {
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
+  // Of an aligned step whose operator may be right relatively, too.
+  Status NoteRelative(const StepInfo& step, const LayerReport& layer);
   // Of an int8 subject: float inputs that the step rounds itself, weights of unknown scale.
   Status AddInputNoise(const StepInfo& step, ReplayExtra* extra) const;
   Status AddWeightNoise(const LayerGroup& group, ReplayResult* replay) const;
@@ -86,6 +89,7 @@ class Lockstep : public Observer {
   bool inputs_finite_ = true;
   std::string changed_;
   int causes_sought_ = 0;
+  RelativeClasses relative_;
 };
 
 }  // namespace plumb

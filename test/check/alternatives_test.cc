@@ -11,6 +11,7 @@
 #include "base/half.h"
 #include "op/activation.h"
 #include "op/convolution.h"
+#include "op/inner_product.h"
 #include "op/lrn.h"
 #include "op/norm.h"
 #include "op/pooling.h"
@@ -383,6 +384,34 @@ TEST(Alternatives, AccumulatorsOfFewBitsAreNamed) {
   };
   ExpectNamed(Judge(graph, x, computed(true)), "accumulated in f16, channel by channel");
   ExpectNamed(Judge(graph, x, computed(false)), "accumulated in bf16, channels innermost, in 4 partial sums");
+}
+
+// A subject that stores f16: summing 4096 terms in f32 is healthy, summing them in f16 is not.
+TEST(Alternatives, AnF16SubjectThatSumsInF16IsWrongAndNamed) {
+  Layer layer = LayerOf<InnerProductParam>(OpKind::kInnerProduct, [](InnerProductParam* p) { p->num_output = 64; });
+  const auto half = [](double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); };
+  layer.resources = {{"weight", Mapped(Gauss({64, 4096}, 0.1, 0.05), half)}};
+  const float* w = layer.resources.at("weight").data<float>();
+  const Graph graph = GraphOf({layer}, {2, 4096});
+  const Tensor x = Mapped(Gauss({2, 4096}), half);
+  const auto judged = [&](bool narrow) {
+    Tensor y = Tensor::Create(DType::kF32, {2, 64}).value();
+    for (int64_t o = 0; o < 128; ++o) {
+      double sum = 0;
+      for (int64_t k = 0; k < 4096; ++k) {
+        sum += static_cast<double>(x.data<float>()[o / 64 * 4096 + k]) * static_cast<double>(w[o % 64 * 4096 + k]);
+        if (narrow) sum = half(sum);
+      }
+      y.data<float>()[o] = static_cast<float>(half(sum));
+    }
+    Stored subject;
+    subject.blobs = {{"x", x}, {"y", y}};
+    SubjectOptions options;
+    options.check.arithmetic = SubjectArithmetic::kFp16;
+    return CheckSubjectBlobs(graph, subject, {}, options).value().layers[0];
+  };
+  EXPECT_EQ(judged(false).verdict, Verdict::kAligned) << judged(false).reason;
+  ExpectNamed(judged(true), "accumulated in f16, channel by channel");
 }
 
 // Quantisation: scale 0.25, so that every 8th value is a tie.

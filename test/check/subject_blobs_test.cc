@@ -117,6 +117,33 @@ TEST(SubjectBlobs, StorageIsJudgedAsDeclared) {
       << "ReLU copies f16 bits that are no bf16";
 }
 
+// Four Sigmoids whose inputs are all near -9: 12 u is a thousandth of their outputs, and 0.1 % more of one is below that.
+TEST(SubjectBlobs, ASubjectThatIsRightRelativelyIsHeldToIt) {
+  Graph graph = Numbered({MakeLayer(OpKind::kSigmoid, "A", {"x"}, {"a"}), MakeLayer(OpKind::kSigmoid, "B", {"x"}, {"b"}),
+                          MakeLayer(OpKind::kSigmoid, "C", {"x"}, {"c"}), MakeLayer(OpKind::kSigmoid, "D", {"x"}, {"d"})},
+                         {1, 64}, {"a", "b", "c", "d"});
+  Stored subject;
+  Tensor x = Tensor::Create(DType::kF32, {1, 64}).value(), y = x.Clone().value();
+  for (int i = 0; i < 64; ++i) {
+    x.data<float>()[i] = 0.01f * static_cast<float>(i) - 9;
+    y.data<float>()[i] = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(x.data<float>()[i]))));
+  }
+  subject.blobs = {{"x", x}, {"a", y}, {"b", y}, {"c", y.Clone().value()}, {"d", y}};
+  const RunReport healthy = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(healthy.verdict, Verdict::kAligned);
+  EXPECT_LT(healthy.layers[0].outputs[0].smallest_fault, 1e-6);
+  for (int i = 0; i < 64; ++i) subject.blobs["c"].data<float>()[i] *= 1.001f;
+  const RunReport report = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(report.layers[2].verdict, Verdict::kGrey);
+  EXPECT_NE(report.layers[2].reason.find("by the relative bound, which 3 other Sigmoid layers of this run keep"), std::string::npos)
+      << report.layers[2].reason;
+  EXPECT_EQ(report.Count(Verdict::kAligned), 3);
+  graph.layers.resize(3);
+  graph.outputs.resize(3);
+  subject.blobs["b"] = subject.blobs["c"];
+  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {}, {}).value().verdict, Verdict::kAligned) << "one of three keeps it";
+}
+
 TEST(SubjectBlobs, BehindArgMaxThereIsNoBoundButADifference) {
   auto arg_max = std::make_shared<ArgMaxParam>();
   arg_max->axis = 1;

@@ -23,6 +23,17 @@ double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); 
 #include "device/naive/variants.def"
 #undef PLUMB_FUNCTION
 
+struct RelativeSigmoid : SigmoidRow {
+  static double Tau(double, double y, double u) { return 40 * u * y + 8 * kEta; }
+};
+struct RelativeTanh : TanhRow {
+  static double Tau(double, double y, double u) { return 20 * u * std::fabs(y); }
+};
+struct RelativeErf {
+  static double Y(double x) { return std::erf(x); }
+  static double Tau(double, double y, double u) { return 8 * u * std::fabs(y); }
+};
+
 template <class Row>
 NaiveOp OpOf() {
   return ElementWise(
@@ -101,6 +112,17 @@ const std::vector<FunctionVariant>& FunctionVariants() {
   };
 #undef PLUMB_FUNCTION
   return *variants;
+}
+
+const NaiveOp* RelativeClass(OpKind kind) {
+  static const NaiveOp *sigmoid = new NaiveOp(OpOf<RelativeSigmoid>()), *tanh = new NaiveOp(OpOf<RelativeTanh>()),
+                       *erf = new NaiveOp(OpOf<RelativeErf>());
+  switch (kind) {
+    case OpKind::kSigmoid: return sigmoid;
+    case OpKind::kTanh: return tanh;
+    case OpKind::kErf: return erf;
+    default: return nullptr;
+  }
 }
 
 NaiveOp Tf32Operands() { return NarrowOperands<11>(); }

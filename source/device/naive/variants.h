@@ -20,6 +20,9 @@ struct FunctionVariant {
 };
 const std::vector<FunctionVariant>& FunctionVariants();
 
+// Sigmoid, Tanh and Erf with the bound of kernels that are right relatively, however small the result; null for others.
+const NaiveOp* RelativeClass(OpKind kind);
+
 // norm.cc, for InstBatchNormCxx, GroupNorm, LayerNorm: variance as E[x^2] - mean^2, which loses mean^2 / variance, and
 // divided by n - 1.
 NaiveOp OnePassNorm();
