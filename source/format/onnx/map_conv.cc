@@ -1,5 +1,6 @@
-// Conv: 1-D and 2-D convolutions with constant weights. Pads that differ on the two sides become a Pad in front, but for
-// SAME_UPPER, which TNN has.
+// Conv. Pads that differ on the two sides become a Pad in front, but for SAME_UPPER, which TNN has. Weights that are a
+// blob (of a style, say), and convolutions of more dims than two, are multiplied with the windows.
+#include "format/onnx/convolve_by_product.h"
 #include "format/onnx/node_context.h"
 #include "format/onnx/window_attributes.h"
 #include "op/convolution.h"
@@ -57,13 +58,27 @@ std::shared_ptr<OpParam> Param2D(const WindowAttributes& w, int group, const Sha
   return p;
 }
 
+Status ByProduct(NodeContext& c) {
+  const auto product = [&c](const Value& filters, const Value& windows) {
+    return c.Emit(OpKind::kMatMul, nullptr, {filters, windows});
+  };
+  PLUMB_ASSIGN_OR_RETURN(Value y, ConvolveByProduct(c, c.In(0), c.In(1), product));
+  if (c.Has(2)) {
+    std::vector<int64_t> dims(static_cast<size_t>(c.Rank(0)) - 1, 1);
+    dims[0] = c.ShapeOf(2).NumElements();
+    PLUMB_ASSIGN_OR_RETURN(const Value bias, c.Reshape(c.In(2), dims));
+    PLUMB_ASSIGN_OR_RETURN(y, c.Binary(OpKind::kAdd, y, bias));
+  }
+  c.Set(0, y);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status MapConv(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() != 3 && x.rank() != 4) {
-    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; 1-D and 2-D convolutions (rank 3 and 4) are supported");
-  }
+  const bool known = c.Known(1) != nullptr && (!c.Has(2) || c.Known(2) != nullptr);
+  if (!known || (x.rank() != 3 && x.rank() != 4)) return ByProduct(c);
   PLUMB_ASSIGN_OR_RETURN(const Weights weights, TakeWeights(c));
   const Shape& filter = weights.filter.shape();
   if (filter.rank() != x.rank()) return Status::CorruptModel("the weights are " + filter.ToString() + " for the input " + x.ToString());

@@ -1,4 +1,4 @@
-// Normalisations with constant coefficients.
+// Normalisations. Coefficients that are blobs (of a style, say) become a multiplication and an addition.
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -11,11 +11,48 @@
 
 namespace plumb::onnx {
 
+namespace {
+
+// A coefficient per channel, for a blob of the input's rank.
+Result<Value> PerChannel(NodeContext& c, size_t i) {
+  std::vector<int64_t> dims(static_cast<size_t>(std::max(c.Rank(0), 2)) - 1, 1);
+  dims[0] = c.ShapeOf(0).DimOrOne(1);
+  return c.Reshape(c.In(i), dims);
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias
+Status NormalizeWithBlobs(NodeContext& c) {
+  Value coefficients[5];
+  for (size_t i = 1; i < 5; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(coefficients[i], PerChannel(c, i));
+  }
+  const Value epsilon = c.ConstFloat(c.Float("epsilon", 1e-5f), c.DTypeOf(0));
+  PLUMB_ASSIGN_OR_RETURN(const Value shifted, c.Binary(OpKind::kAdd, coefficients[4], epsilon));
+  PLUMB_ASSIGN_OR_RETURN(const Value inverse, c.Emit(OpKind::kRsqrt, nullptr, {shifted}));
+  PLUMB_ASSIGN_OR_RETURN(const Value factor, c.Binary(OpKind::kMul, inverse, coefficients[1]));
+  PLUMB_ASSIGN_OR_RETURN(const Value centred, c.Binary(OpKind::kSub, c.In(0), coefficients[3]));
+  PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kMul, centred, factor));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kAdd, scaled, coefficients[2]));
+  c.Set(0, y);
+  return Status::Ok();
+}
+
+Result<Tensor> Filled(int64_t count, float value) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, Shape{count}));
+  std::fill_n(tensor.data<float>(), count, value);
+  return tensor;
+}
+
+}  // namespace
+
 // scale = gamma / sqrt(variance + epsilon), bias = beta - mean * scale: computed in double, rounded once.
 Status MapBatchNormalization(NodeContext& c) {
   if (c.Int("training_mode", 0) != 0 || c.NumOutputs() > 1) {
     return Status::NotSupported("BatchNormalization in training mode (AL03); export the model in evaluation mode");
   }
+  bool known = true;
+  for (size_t i = 1; i < 5; ++i) known = known && c.Known(i) != nullptr;
+  if (!known) return NormalizeWithBlobs(c);
   const char* kNames[] = {"", "the scale", "the bias", "the mean", "the variance"};
   Tensor given[5];
   for (size_t i = 1; i < 5; ++i) {
@@ -42,10 +79,24 @@ Status MapBatchNormalization(NodeContext& c) {
 Status MapInstanceNormalization(NodeContext& c) {
   auto param = std::make_shared<InstBatchNormParam>();
   param->eps = c.Float("epsilon", 1e-5f);
-  PLUMB_ASSIGN_OR_RETURN(const Tensor scale, c.Constant(1, "the scale"));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor bias, c.Constant(2, "the bias"));
-  param->channels = static_cast<int>(scale.NumElements());
-  return c.EmitOutput(OpKind::kInstBatchNormCxx, param, {c.In(0)}, {{"scale", scale}, {"bias", bias}});
+  const int64_t channels = c.ShapeOf(0).DimOrOne(1);
+  if (c.ShapeOf(1).NumElements() != channels || c.ShapeOf(2).NumElements() != channels) {
+    return Status::CorruptModel("the scale is " + c.ShapeOf(1).ToString() + " and the bias " + c.ShapeOf(2).ToString() +
+                                " for the input " + c.ShapeOf(0).ToString());
+  }
+  param->channels = static_cast<int>(channels);
+  const Tensor *scale = c.Known(1), *bias = c.Known(2);
+  if (scale != nullptr && bias != nullptr) {
+    return c.EmitOutput(OpKind::kInstBatchNormCxx, param, {c.In(0)}, {{"scale", *scale}, {"bias", *bias}});
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Tensor one, Filled(channels, 1));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero, Filled(channels, 0));
+  PLUMB_ASSIGN_OR_RETURN(const Value normal,
+                         c.Emit(OpKind::kInstBatchNormCxx, param, {c.In(0)}, {{"scale", one}, {"bias", zero}}));
+  PLUMB_ASSIGN_OR_RETURN(const Value factor, PerChannel(c, 1));
+  PLUMB_ASSIGN_OR_RETURN(const Value offset, PerChannel(c, 2));
+  PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kMul, normal, factor));
+  return c.EmitOutput(OpKind::kAdd, nullptr, {scaled, offset});
 }
 
 // A zero column gives 0 / 0 in ONNX and 0 here, as in every runtime.

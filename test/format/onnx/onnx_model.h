@@ -78,6 +78,12 @@ class OnnxModel {
     attribute->set_type(::onnx::AttributeProto::INT);
     attribute->set_i(value);
   }
+  static void SetFloat(::onnx::NodeProto* node, const std::string& name, float value) {
+    auto* attribute = node->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(::onnx::AttributeProto::FLOAT);
+    attribute->set_f(value);
+  }
   static void SetInts(::onnx::NodeProto* node, const std::string& name, const std::vector<int64_t>& values) {
     auto* attribute = node->add_attribute();
     attribute->set_name(name);

@@ -1,4 +1,4 @@
-// What depends on values: If, network inputs that become constants, indices that are known only when the network runs.
+// What depends on values: If, network inputs that become constants, indices and weights that come when the network runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -253,6 +253,44 @@ TEST(OnnxRunTimeIndicesTest, AnIndexOutsideIsOneErrorThatNamesTheLayer) {
         device);
     ExpectRefusal(y.status(), {"layer 0 'put'", "'i'", "index 7"});
   }
+}
+
+TEST(OnnxRunTimeWeightsTest, AConvolutionTakesItsWeightsFromABlob) {
+  OnnxModel m;
+  m.Input("x", {1, 2, 3}).Input("w", {2, 1, 2}).Input("b", {2}).Output("y");
+  auto& node = m.Node("Conv", {"x", "w", "b"}, {"y"}, "conv");
+  OnnxModel::SetInt(&node, "group", 2);
+  OnnxModel::SetInts(&node, "pads", {1, 0});
+  ExpectValues(m,
+               {{"x", Floats({1, 2, 3, 4, 5, 6}, {1, 2, 3})},
+                {"w", Floats({1, 10, 2, 20}, {2, 1, 2})},
+                {"b", Floats({0, 5}, {2})}},
+               {10, 21, 32, 85, 113, 135});
+}
+
+TEST(OnnxRunTimeWeightsTest, AConvolutionOfThreeDimsIsAProduct) {
+  OnnxModel m;
+  m.Input("x", {1, 1, 2, 1, 2}).Output("y");
+  m.Floats("w", {1, 1, 2, 1, 2}, {1, 2, 3, 4});
+  m.Node("Conv", {"x", "w"}, {"y"}, "conv");
+  ExpectValues(m, {{"x", Floats({1, 10, 100, 1000}, {1, 1, 2, 1, 2})}}, {1 + 20 + 300 + 4000});
+}
+
+TEST(OnnxRunTimeWeightsTest, NormalisationsTakeTheirScaleFromABlob) {
+  OnnxModel instance;
+  instance.Input("x", {1, 2, 2}).Input("s", {2}).Input("b", {2}).Output("y");
+  OnnxModel::SetFloat(&instance.Node("InstanceNormalization", {"x", "s", "b"}, {"y"}, "norm"), "epsilon", 0);
+  ExpectValues(instance,
+               {{"x", Floats({1, 3, 5, 9}, {1, 2, 2})}, {"s", Floats({2, 3}, {2})}, {"b", Floats({0, 1}, {2})}},
+               {-2, 2, -2, 4});
+  OnnxModel batch;
+  batch.Input("x", {1, 2, 1}).Input("s", {2}).Output("y");
+  batch.Floats("b", {2}, {1, 2});
+  batch.Floats("mean", {2}, {1, 2});
+  batch.Floats("variance", {2}, {4, 0.25f});
+  OnnxModel::SetFloat(&batch.Node("BatchNormalization", {"x", "s", "b", "mean", "variance"}, {"y"}, "norm"), "epsilon",
+                      0);
+  ExpectValues(batch, {{"x", Floats({5, 3}, {1, 2, 1})}, {"s", Floats({10, 20}, {2})}}, {21, 42});
 }
 
 }  // namespace
