@@ -1,5 +1,7 @@
 #include "format/onnx/convolve_by_product.h"
 
+#include <climits>
+
 #include "format/onnx/window_attributes.h"
 #include "op/strided_slice.h"
 
@@ -12,8 +14,9 @@ Result<Value> Tap(NodeContext& c, const Value& x, const WindowAttributes& w, con
   auto cut = std::make_shared<StridedSliceV2Param>();
   for (size_t i = 0; i < windows.size(); ++i) {
     cut->axes.push_back(static_cast<int>(i) + 2);
-    cut->begins.push_back(position[i] * w.dilation[i]);
-    cut->ends.push_back(cut->begins[i] + static_cast<int>(windows[i] - 1) * w.stride[i] + 1);
+    const int64_t begin = int64_t{position[i]} * w.dilation[i], end = begin + (windows[i] - 1) * w.stride[i] + 1;
+    cut->begins.push_back(static_cast<int>(begin));
+    cut->ends.push_back(static_cast<int>(end));
     cut->strides.push_back(w.stride[i]);
   }
   return c.Emit(OpKind::kStridedSliceV2, cut, {x});
@@ -53,10 +56,12 @@ Result<Value> ConvolveByProduct(NodeContext& c, const Value& x, const Value& fil
                                                               {weights.dims().begin() + 2, weights.dims().end()}));
   std::vector<int64_t> out = {in[0], weights[0]}, windows;
   for (size_t i = 0; i < w.kernel.size(); ++i) {
-    const int64_t room = in[static_cast<int>(i) + 2] + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilation[i] - 1;
+    const int64_t room =
+        in[static_cast<int>(i) + 2] + w.begin[i] + w.end[i] - (int64_t{w.kernel[i]} - 1) * w.dilation[i] - 1;
     if (room < 0) return Status::CorruptModel("the window does not fit the input " + in.ToString());
     windows.push_back(room / w.stride[i] + 1);
   }
+  if (in.NumElements() > INT_MAX) return Status::NotSupported("an input of " + in.ToString());
   out.insert(out.end(), windows.begin(), windows.end());
   const std::vector<int> none(w.begin.size(), 0);
   const bool pads = w.begin != none || w.end != none;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "format/onnx/node_context.h"
+#include "op/expand.h"
 #include "op/reduce.h"
 #include "op/softmax.h"
 
@@ -41,7 +42,9 @@ Result<Value> Repeat(NodeContext& c, const Value& x, int64_t heads) {
                                 " of keys");
   }
   PLUMB_ASSIGN_OR_RETURN(const Value one, c.Unsqueeze(x, 2));
-  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Join(std::vector<Value>(static_cast<size_t>(heads / shape[1]), one), 2));
+  auto param = std::make_shared<ExpandParam>();
+  PLUMB_ASSIGN_OR_RETURN(param->shape, Narrow({shape[0], shape[1], heads / shape[1], shape[2], shape[3]}));
+  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Emit(OpKind::kExpand, param, {one}));
   return c.Reshape(all, {shape[0], heads, shape[2], shape[3]});
 }
 
@@ -108,6 +111,7 @@ Status AddMask(NodeContext& c, int64_t keys, Bias* bias) {
   if (shape[last] < keys) {
     std::vector<int64_t> dims = shape.dims();
     dims.back() = keys - shape[last];
+    PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kF32, Shape(dims)));
     PLUMB_ASSIGN_OR_RETURN(Tensor rest, Tensor::Zeros(DType::kF32, Shape(dims)));
     if (dtype != DType::kBool) std::fill_n(rest.data<float>(), rest.NumElements(), -INFINITY);
     PLUMB_ASSIGN_OR_RETURN(rest, rest.ConvertedTo(dtype));
