@@ -57,6 +57,9 @@ std::vector<OpCase> convolution_cases() {
           .In({1, 3, 7, 6})
           .OutShape({1, 6, 7, 6}),
       OpCase("Convolution", "groups3_odd", "3 3 15 3 3 1 1 1 1 1 -1 1 1 1").In({2, 9, 5, 7}).OutShape({2, 15, 5, 7}),
+      OpCase("Convolution", "groups3_whole_blocks", "3 4 72 3 3 1 1 1 1 1 -1 1 1 1")
+          .In({2, 12, 9, 8})
+          .OutShape({2, 72, 9, 8}),
       OpCase("Convolution", "wide_values", "1 9 5 3 3 1 1 1 1 1 -1 1 1 0").In({1, 9, 6, 5}, Regime::kWide),
       OpCase("Convolution", "constant_field", "1 32 3 3 3 1 1 0 0 0 -1 1 1 0")
           .In({1, 32, 5, 5}, Regime::kConstant)
