@@ -64,6 +64,12 @@ class Finder {
     a.layer = std::make_shared<Layer>(std::move(layer));
     a.group = step_.group;
     a.group.members[m] = a.layer.get();
+    const std::vector<std::string>& before = step_.group.members[m]->inputs;
+    for (LayerGroup::Port& port : a.group.inputs) {  // operands may have changed places
+      if (port.member != static_cast<int>(m) || a.layer->inputs == before) continue;
+      const auto slot = std::find(a.layer->inputs.begin(), a.layer->inputs.end(), port.blob);
+      port.slot = static_cast<int>(slot - a.layer->inputs.begin());
+    }
     return a;
   }
 
@@ -139,7 +145,7 @@ class Finder {
     a.group.inputs.back() = {0, 0, port.blob};
     a.group.outputs = {{0, 0, a.layer->outputs[0]}};
     a.op = computed.op;
-    a.computed = computed.name;
+    a.computed = std::string("as ") + computed.name;
     a.says = says.name;
     a.family = says.family;
     found_.push_back(std::move(a));
@@ -173,7 +179,7 @@ Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const Rep
 }
 
 std::string DescribeAlternative(const Alternative& alternative) {
-  return "computed as " + alternative.computed + "; the graph says " + alternative.says;
+  return "computed " + alternative.computed + "; the graph says " + alternative.says;
 }
 
 }  // namespace plumb

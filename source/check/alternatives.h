@@ -23,7 +23,7 @@ struct ReplayedStep {
 
 // The step with one member, or all of it, computed otherwise.
 struct Alternative {
-  std::string computed, says;    // "computed as `computed`; the graph says `says`"
+  std::string computed, says;    // "computed `computed`; the graph says `says`"
   std::string family;            // of those of one family the first that explains the step is the cause
   std::shared_ptr<Layer> layer;  // the altered member, which `group` points to
   LayerGroup group;

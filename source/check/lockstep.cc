@@ -175,7 +175,8 @@ void Lockstep::NameCause(const StepInfo& info, LayerReport* layer) {
   std::set<std::string> families;
   for (const Alternative& a : FindAlternatives(step)) {
     if (families.count(a.family) != 0) continue;
-    const Arithmetic arithmetic = ArithmeticFor(a.group, options_.arithmetic);
+    Arithmetic arithmetic = ArithmeticFor(a.group, options_.arithmetic);
+    arithmetic.winograd = info.winograd;
     const auto replay = ReplayAlternative(a, step, arithmetic, MaxBoundLevel(a.group));
     LayerReport tried;
     if (!replay.ok() || !JudgeOutputs(info, device_, *replay, 0, &tried).ok()) continue;

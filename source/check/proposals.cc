@@ -4,15 +4,13 @@
 #include <cstdio>
 #include <set>
 
-#include "check/int8.h"
-#include "check/storage.h"
+#include "check/proposals_util.h"
 #include "device/naive/variants.h"
 #include "op/activation.h"
-#include "op/convolution.h"
-#include "op/deconvolution.h"
 #include "op/lrn.h"
 #include "op/norm.h"
 #include "op/normalize.h"
+#include "op/pad.h"
 #include "op/pooling.h"
 #include "op/resize.h"
 #include "op/softmax.h"
@@ -22,22 +20,11 @@ namespace plumb {
 namespace {
 
 using Context = ProposalContext;
-using Proposals = std::vector<Proposal>;
 
 std::string Number(double value, int digits) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.*g", digits, value);
   return text;
-}
-
-// The layer with its parameters changed by f.
-template <class P, class F>
-Layer With(const Layer& layer, F f) {
-  Layer altered = layer;
-  auto param = std::make_shared<P>(ParamOf<P>(layer));
-  f(param.get());
-  altered.param = param;
-  return altered;
 }
 
 // The value in [low, high] with the least misfit: half decades first, then golden sections of the best one.
@@ -64,76 +51,91 @@ double Search(double low, double high, const std::function<double(double)>& misf
 }
 
 // A parameter of another value, found by search; few digits are proposed first.
-template <class P, float P::*kField>
-void OtherValue(const Context& c, const char* name, double low, double high, Proposals* proposals) {
+void OtherValue(const Context& c, const std::string& name, double own, double low, double high,
+                const std::function<Layer(double)>& with, Proposals* proposals) {
   constexpr double kBetter = 0.1;
   if (!c.cheap) return;
-  const auto with = [&](double value) {
-    return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
-  };
   const auto misfit = [&](double value) { return c.misfit(with(value)); };
-  const double own = static_cast<double>(ParamOf<P>(c.layer).*kField), found = Search(low, high, misfit);
+  const double found = Search(low, high, misfit);
   if (!(misfit(found) < kBetter * c.own_misfit)) return;
   std::set<double> seen = {own};
   for (const int digits : {1, 2, 3, 6}) {
     const double value = std::strtod(Number(found, digits).c_str(), nullptr);
     if (!seen.insert(value).second) continue;
-    proposals->push_back({std::string(name) + " " + Number(value, 6), Number(own, 6), with(value), {}, name});
+    proposals->push_back({"with " + name + " " + Number(value, 6), Number(own, 6), with(value), {}, name});
   }
 }
 
 template <class P, float P::*kField>
+void OtherField(const Context& c, const char* name, double low, double high, Proposals* proposals) {
+  const auto with = [&](double value) {
+    return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
+  };
+  OtherValue(c, name, static_cast<double>(ParamOf<P>(c.layer).*kField), low, high, with, proposals);
+}
+
+template <class P, float P::*kField>
 void Epsilon(const Context& c, Proposals* proposals) {
-  OtherValue<P, kField>(c, "epsilon", 1e-12, 1, proposals);
+  OtherField<P, kField>(c, "epsilon", 1e-12, 1, proposals);
 }
 void Slope(const Context& c, Proposals* p) {
-  OtherValue<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
+  OtherField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
 }
-void EluAlpha(const Context& c, Proposals* p) { OtherValue<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
-void LrnAlpha(const Context& c, Proposals* p) { OtherValue<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
-void LrnBeta(const Context& c, Proposals* p) { OtherValue<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
+void EluAlpha(const Context& c, Proposals* p) { OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
+void LrnAlpha(const Context& c, Proposals* p) { OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
+void LrnBeta(const Context& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
 
-// The layer as it is, under another reference.
-template <NaiveOp (*kOp)()>
-void Computed(const Context& c, const char* computed, const char* says, Proposals* proposals) {
-  proposals->push_back({computed, says, c.layer, kOp(), ""});
+// A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
+void SharedSlope(const Context& c, Proposals* proposals) {
+  const Tensor* slope = c.layer.Resource("slope");
+  if (slope == nullptr || slope->NumElements() != 1) return;
+  const auto with = [&](double value) {
+    Layer layer = c.layer;
+    auto other = Tensor::Zeros(DType::kF32, slope->shape());
+    if (other.ok()) other->data<float>()[0] = static_cast<float>(value);
+    if (other.ok()) layer.resources["slope"] = *other;
+    return layer;
+  };
+  proposals->push_back({"as ReLU", "slope " + Number(slope->ValueAt(0), 6), with(0), {}, "slope"});
+  OtherValue(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
 }
+
 void OnePass(const Context& c, Proposals* p) {
-  Computed<OnePassNorm>(c, "a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
+  Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
 }
 void Unbiased(const Context& c, Proposals* p) {
-  Computed<UnbiasedNorm>(c, "a norm whose variance is divided by n - 1", "n", p);
+  Computed<UnbiasedNorm>(c, "as a norm whose variance is divided by n - 1", "n", p);
 }
 void Sliding(const Context& c, Proposals* p) {
-  Computed<SlidingLrn>(c, "LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
+  Computed<SlidingLrn>(c, "as LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
                        p);
 }
 void Unshifted(const Context& c, Proposals* p) {
-  Computed<UnshiftedSoftmax>(c, "exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
+  Computed<UnshiftedSoftmax>(c, "as exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
 }
 void LogOf(const Context& c, Proposals* p) {
-  Computed<LogOfSoftmax>(c, "log(softmax(x))", "x - max - log sum exp(x - max)", p);
-  Computed<LogOfClippedSoftmax>(c, "log(softmax(x)) cut off at -87.3", "x - max - log sum exp(x - max)", p);
+  Computed<LogOfSoftmax>(c, "as log(softmax(x))", "x - max - log sum exp(x - max)", p);
+  Computed<LogOfClippedSoftmax>(c, "as log(softmax(x)) cut off at -87.3", "x - max - log sum exp(x - max)", p);
 }
 void UnshiftedSum(const Context& c, Proposals* p) {
-  Computed<UnshiftedLogSumExp>(c, "log sum exp(x) without the shift by the maximum", "with it", p);
+  Computed<UnshiftedLogSumExp>(c, "as log sum exp(x) without the shift by the maximum", "with it", p);
 }
 void ByLog(const Context& c, Proposals* p) {
-  Computed<PowerByLog>(c, "exp2(exponent log2 base), NaN for a negative base", "a power of it", p);
+  Computed<PowerByLog>(c, "as exp2(exponent log2 base), NaN for a negative base", "a power of it", p);
 }
 void OtherRounding(const Context& c, Proposals* p) {
   const char* says = "half to even";
-  Computed<QuantizeHalfAway>(c, "rounding half away from zero", says, p);
-  Computed<QuantizeHalfUp>(c, "rounding half up", says, p);
-  Computed<QuantizeDown>(c, "rounding down", says, p);
-  Computed<QuantizeTowardsZero>(c, "rounding towards zero", says, p);
+  Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
+  Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
+  Computed<QuantizeDown>(c, "with rounding down", says, p);
+  Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
 }
 
 void OtherAxis(const Context& c, Proposals* proposals) {
   const auto own = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
   for (int axis = 0; own.ok() && axis < c.input.rank(); ++axis) {
     if (axis == *own) continue;
-    proposals->push_back({"axis " + std::to_string(axis),
+    proposals->push_back({"along axis " + std::to_string(axis),
                           "axis " + std::to_string(*own),
                           With<SoftmaxParam>(c.layer, [&](SoftmaxParam* p) { p->axis = axis; }),
                           {},
@@ -146,7 +148,32 @@ void OtherLog(const Context& c, Proposals* proposals) {
   const bool log = c.layer.kind == OpKind::kLogSoftmax;
   Layer altered = c.layer;
   altered.kind = log ? OpKind::kSoftmax : OpKind::kLogSoftmax;
-  proposals->push_back({log ? "Softmax" : "LogSoftmax", log ? "LogSoftmax" : "Softmax", altered, {}, ""});
+  proposals->push_back({log ? "as Softmax" : "as LogSoftmax", log ? "LogSoftmax" : "Softmax", altered, {}, ""});
+}
+
+// Another operator of the same parameters.
+template <OpKind... kOthers>
+void OtherKind(const Context& c, Proposals* proposals) {
+  for (const OpKind other : {kOthers...}) {
+    if (other == c.layer.kind) continue;
+    Layer altered = c.layer;
+    altered.kind = other;
+    proposals->push_back({std::string("as ") + GetOp(other).name, c.layer.type, std::move(altered), {}, ""});
+  }
+}
+
+template <class P>
+void OtherPadding(const Context& c, Proposals* proposals) {
+  static const char* const kNames[] = {"a constant", "reflection", "the edge"};
+  const int own = ParamOf<P>(c.layer).type;
+  for (const int type : {kPadConst, kPadReflect, kPadEdge}) {
+    if (type == own || own < 0 || own > 2) continue;
+    proposals->push_back({std::string("with padding by ") + kNames[type],
+                          kNames[own],
+                          With<P>(c.layer, [&](P* p) { p->type = type; }),
+                          {},
+                          ""});
+  }
 }
 
 std::string Rule(const ResizeParam& p) {
@@ -160,7 +187,7 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
     Layer altered = With<ResizeParam>(
         layer, [&](ResizeParam* p) { p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest; });
     const std::string rule = Rule(ParamOf<ResizeParam>(altered));
-    if (rule != own) proposals->push_back({rule, says, std::move(altered), {}, ""});
+    if (rule != own) proposals->push_back({"as " + rule, says, std::move(altered), {}, "resize"});
   };
   const std::string own_mode = ParamOf<ResizeParam>(layer).mode;
   for (const char* coordinates :
@@ -171,8 +198,8 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
     propose("cubic", coordinates, "floor");
   }
   if (own_mode == "linear")
-    proposals->push_back(
-        {"linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer, SampledResize(), ""});
+    proposals->push_back({"as linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer,
+                          SampledResize(), ""});
 }
 
 void ResizeRules(const Context& c, Proposals* proposals) {
@@ -211,8 +238,8 @@ void CountPadding(const Context& c, Proposals* proposals) {
   Layer layer = c.layer;
   layer.kind = OpKind::kPlumbAveragePool;
   layer.param = param;
-  const char *counted = "average pooling that counts its padding",
-             *left_out = "average pooling that leaves its padding out";
+  const char *counted = "as average pooling that counts its padding",
+             *left_out = "as average pooling that leaves its padding out";
   const bool counts = param->count_include_pad;
   proposals->push_back({counts ? counted : left_out, counts ? "to leave it out" : "to count it", layer, {}, ""});
 }
@@ -221,97 +248,20 @@ void CountPadding(const Context& c, Proposals* proposals) {
 void OtherPooling(const Context& c, Proposals* proposals) {
   const bool max = ParamOf<PoolingParam>(c.layer).pool_type == kPoolMax;
   proposals->push_back(
-      {max ? "average pooling" : "max pooling",
+      {max ? "as average pooling" : "as max pooling",
        max ? "max pooling" : "average pooling",
        With<PoolingParam>(c.layer, [&](PoolingParam* p) { p->pool_type = max ? kPoolAverage : kPoolMax; }),
        {},
        ""});
 }
 
-void WithWeight(const Context& c, const char* computed, const char* says, Result<Tensor> weight, Proposals* proposals) {
-  if (!weight.ok()) return;
-  Layer layer = c.layer;
-  layer.resources["weight"] = std::move(weight).value();
-  proposals->push_back({computed, says, std::move(layer), {}, ""});
-}
+constexpr auto OtherBinary =
+    OtherKind<OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMaximum, OpKind::kMinimum>;
+constexpr auto OtherReduction =
+    OtherKind<OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceL1,
+              OpKind::kReduceL2, OpKind::kReduceSumSquare>;
 
-// Weights and operands of fewer bits.
-void NarrowWeights(const Context& c, Proposals* proposals) {
-  const Tensor* weight = c.layer.Resource("weight");
-  if (weight != nullptr) {
-    WithWeight(c, "weights rounded to f16", "f32", RoundedTo(DType::kF16, *weight), proposals);
-    WithWeight(c, "weights rounded to bf16", "f32", RoundedTo(DType::kBF16, *weight), proposals);
-    WithWeight(c, "weights rounded to int8 per output channel", "f32", WeightAsInt8(c.layer, *weight, true), proposals);
-    WithWeight(c, "weights rounded to int8 per tensor", "f32", WeightAsInt8(c.layer, *weight, false), proposals);
-  }
-}
-void NarrowOperands(const Context& c, Proposals* p) {
-  Computed<Tf32Operands>(c, "products of operands rounded to tf32", "f32", p);
-  Computed<F16Operands>(c, "products of operands rounded to f16", "f32", p);
-  Computed<Bf16Operands>(c, "products of operands rounded to bf16", "f32", p);
-}
-
-void NoBias(const Context& c, Proposals* proposals) {
-  const Tensor* bias = c.layer.Resource("bias");
-  if (bias == nullptr) return;
-  auto zeros = Tensor::Zeros(bias->dtype(), bias->shape());
-  if (!zeros.ok()) return;
-  Layer layer = c.layer;
-  layer.resources["bias"] = *zeros;
-  proposals->push_back({"without the bias", "with it", std::move(layer), {}, ""});
-}
-
-// The weight of [outer][height][width] kernels with element (h, w) from where `from` says.
-template <class F>
-Result<Tensor> Rearranged(const Tensor& weight, int64_t height, int64_t width, F from) {
-  PLUMB_ASSIGN_OR_RETURN(Tensor result, weight.Clone());
-  if (weight.dtype() != DType::kF32) return Status::NotSupported("no f32 weight");
-  const float* w = weight.data<float>();
-  float* r = result.data<float>();
-  const int64_t area = height * width;
-  for (int64_t i = 0; i < weight.NumElements(); ++i) r[i] = w[i / area * area + from(i % area / width, i % width)];
-  return result;
-}
-
-void OtherKernel(const Context& c, Proposals* proposals) {
-  const Tensor* weight = c.layer.Resource("weight");
-  const auto shape = c.layer.kind == OpKind::kDeconvolution ? ResolveDeconvolution(c.layer, c.input)
-                                                            : ResolveConvolution(c.layer, c.input);
-  if (weight == nullptr || !shape.ok()) return;
-  const int64_t kh = shape->window.h.kernel, kw = shape->window.w.kernel;
-  if (kh == kw && kh > 1) {
-    WithWeight(c, "the kernel's height and width exchanged", "not so",
-               Rearranged(*weight, kh, kw, [kw](int64_t h, int64_t w) { return w * kw + h; }), proposals);
-  }
-  if (kh * kw > 1) {
-    WithWeight(c, "the kernel turned by 180 degrees", "not so",
-               Rearranged(*weight, kh, kw, [=](int64_t h, int64_t w) { return (kh - 1 - h) * kw + kw - 1 - w; }),
-               proposals);
-  }
-  const int64_t channels = shape->in_per_group();
-  if (c.layer.kind != OpKind::kDeconvolution && channels > 1) {
-    WithWeight(
-        c, "the input channels in reverse (RGB for BGR)", "not so",
-        Rearranged(*weight, channels, kh * kw, [=](int64_t h, int64_t w) { return (channels - 1 - h) * kh * kw + w; }),
-        proposals);
-  }
-}
-
-void NoActivation(const Context& c, Proposals* proposals) {
-  if (ParamOf<ConvolutionParam>(c.layer).activation == kActivationNone) return;
-  proposals->push_back({"without the activation",
-                        "with it",
-                        With<ConvolutionParam>(c.layer, [](ConvolutionParam* p) { p->activation = kActivationNone; }),
-                        {},
-                        ""});
-}
-
-struct Row {
-  OpKind kind;
-  void (*propose)(const Context& context, Proposals* proposals);
-};
-
-constexpr Row kRows[] = {
+constexpr ProposalRow kRows[] = {
     {OpKind::kPlumbResize, ResizeRules},
     {OpKind::kUpsample, UpsampleRules},
     {OpKind::kPooling, CountPadding},
@@ -340,32 +290,36 @@ constexpr Row kRows[] = {
     {OpKind::kPower, ByLog},
     {OpKind::kPlumbPow, ByLog},
     {OpKind::kLeakyRelu, Slope},
+    {OpKind::kPReLU, SharedSlope},
     {OpKind::kElu, EluAlpha},
+    {OpKind::kAdd, OtherBinary},
+    {OpKind::kSub, OtherBinary},
+    {OpKind::kSub, SwappedOperands},
+    {OpKind::kMul, OtherBinary},
+    {OpKind::kDiv, OtherBinary},
+    {OpKind::kDiv, SwappedOperands},
+    {OpKind::kMaximum, OtherBinary},
+    {OpKind::kMinimum, OtherBinary},
+    {OpKind::kReduceMax, OtherReduction},
+    {OpKind::kReduceMin, OtherReduction},
+    {OpKind::kReduceMean, OtherReduction},
+    {OpKind::kReduceSum, OtherReduction},
+    {OpKind::kReduceL1, OtherReduction},
+    {OpKind::kReduceL2, OtherReduction},
+    {OpKind::kReduceSumSquare, OtherReduction},
+    {OpKind::kPad, OtherPadding<PadParam>},
+    {OpKind::kPadV2, OtherPadding<PadV2Param>},
     {OpKind::kPlumbQuantizeLinear, OtherRounding},
-    {OpKind::kConvolution, NoBias},
-    {OpKind::kConvolution, NoActivation},
-    {OpKind::kConvolution, OtherKernel},
-    {OpKind::kConvolution, NarrowWeights},
-    {OpKind::kConvolution, NarrowOperands},
-    {OpKind::kConvolution1D, NoBias},
-    {OpKind::kConvolution1D, NarrowWeights},
-    {OpKind::kDeconvolution, NoBias},
-    {OpKind::kDeconvolution, OtherKernel},
-    {OpKind::kDeconvolution, NarrowWeights},
-    {OpKind::kInnerProduct, NoBias},
-    {OpKind::kInnerProduct, NarrowWeights},
-    {OpKind::kInnerProduct, NarrowOperands},
-    {OpKind::kMatMul, NarrowWeights},
-    {OpKind::kMatMul, NarrowOperands},
 };
 
 }  // namespace
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   Proposals proposals;
-  for (const Row& row : kRows) {
+  for (const ProposalRow& row : kRows) {
     if (row.kind == context.layer.kind) row.propose(context, &proposals);
   }
+  ProposeForProducts(context, &proposals);
   return proposals;
 }
 

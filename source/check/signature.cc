@@ -48,6 +48,12 @@ struct Fit {
     xy += device * reference, yy += reference * reference, x += device, y += reference, ++count;
   }
   double factor() const { return yy > 0 ? xy / yy : 1; }
+  // Of x = slope y + rest, both free.
+  double slope() const {
+    const double spread = yy - y * y / count;
+    return spread > 1e-9 * yy ? (xy - x * y / count) / spread : 1;
+  }
+  double rest() const { return (x - slope() * y) / count; }
   double offset() const { return (x - y) / count; }
 };
 
@@ -69,7 +75,7 @@ std::string Offset(const WrongOutput& p) {
   return "every value is off by " + Number(fit.offset());
 }
 
-// A factor or an offset of its own for each channel: bias, scale, zero point, folded batch normalisation.
+// A factor, an offset or both of its own for each channel: bias, scale, zero point, folded batch normalisation.
 std::string PerChannel(const WrongOutput& p) {
   if (p.shape.rank() < 2 || p.shape[1] < 2) return "";
   const auto channels = static_cast<size_t>(p.shape[1]), pixels = static_cast<size_t>(p.shape.CountFrom(2));
@@ -77,13 +83,16 @@ std::string PerChannel(const WrongOutput& p) {
   std::vector<Fit> fits(channels);
   const auto of = [&](size_t i) -> Fit& { return fits[i / pixels % channels]; };
   for (size_t i = 0; i < p.x.size(); ++i) of(i).Add(p.x[i], p.y[i]);
-  double of_factors = 0, of_offsets = 0;
+  double of_factors = 0, of_offsets = 0, of_both = 0;
   for (size_t i = 0; i < p.x.size(); ++i) {
     of_factors = std::max(of_factors, std::fabs(p.x[i] - of(i).factor() * p.y[i]));
     of_offsets = std::max(of_offsets, std::fabs(p.x[i] - p.y[i] - of(i).offset()));
+    of_both = std::max(of_both, std::fabs(p.x[i] - of(i).slope() * p.y[i] - of(i).rest()));
   }
   const bool factors = of_factors <= kExplained * p.error;
-  if (!factors && of_offsets > kExplained * p.error) return "";
+  if (!factors && of_offsets > kExplained * p.error) {
+    return of_both <= kExplained * p.error ? "each channel is off by its own factor and offset" : "";
+  }
   double low = INFINITY, high = -INFINITY;
   for (const Fit& fit : fits) {
     low = std::min(low, factors ? fit.factor() : fit.offset());

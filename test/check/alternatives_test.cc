@@ -179,7 +179,7 @@ TEST(Alternatives, SlidingSumsOfLrnAreNamed) {
               "window's own sum");
   Graph other = graph;
   other.layers[0] = LayerOf<LrnParam>(OpKind::kLRN, [](LrnParam* p) { p->alpha = 3, p->size = 3; });
-  ExpectNamed(Judge(graph, x, ComputedBy(other, x)), "computed as alpha 3; the graph says 1");
+  ExpectNamed(Judge(graph, x, ComputedBy(other, x)), "computed with alpha 3; the graph says 1");
 }
 
 TEST(Alternatives, NormsOfAnotherVarianceOrEpsilonAreNamed) {
@@ -189,9 +189,9 @@ TEST(Alternatives, NormsOfAnotherVarianceOrEpsilonAreNamed) {
         {2, 8, 9, 9});
   };
   const Tensor x = Gauss({2, 8, 9, 9}, 0.05, 0.1);
-  ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(1e-3f), x)), "computed as epsilon 0.001; the graph says 1e-05");
+  ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(1e-3f), x)), "computed with epsilon 0.001; the graph says 1e-05");
   ExpectNamed(Judge(with(1e-5f), x, ComputedBy(with(0.00025f), x)),
-              "computed as epsilon 0.00025; the graph says 1e-05");
+              "computed with epsilon 0.00025; the graph says 1e-05");
   const Tensor far = Gauss({2, 8, 9, 9}, 1, 100);
   const auto norm = [&](bool one_pass, const Tensor& from) {
     Tensor y = from.Clone().value();
@@ -233,7 +233,7 @@ TEST(Alternatives, SoftmaxWithoutItsShiftIsNamed) {
   ExpectNamed(Judge(softmax(OpKind::kSoftmax, 1), x, rows([](float v, float sum) { return std::exp(v) / sum; })),
               "computed as exp(x) / sum exp(x) without the shift by the maximum; the graph says with it");
   ExpectNamed(Judge(softmax(OpKind::kSoftmax, 1), x, ComputedBy(softmax(OpKind::kSoftmax, 2), x)),
-              "computed as axis 2; the graph says axis 1");
+              "computed along axis 2; the graph says axis 1");
   const Tensor p = ComputedBy(softmax(OpKind::kSoftmax, 1), x);
   ExpectNamed(Judge(softmax(OpKind::kLogSoftmax, 1), x, Mapped(p, [](double v) { return std::log(v); })),
               "computed as log(softmax(x)); the graph says x - max - log sum exp(x - max)");
@@ -317,6 +317,11 @@ TEST(Alternatives, PoolingsPaddingIsNamed) {
               "computed as average pooling that leaves its padding out; the graph says to count it");
   ExpectNamed(Judge(plain, x, ComputedBy(pool(true), x)),
               "computed as average pooling that counts its padding; the graph says to leave it out");
+  Graph max = plain;
+  auto param = std::make_shared<PoolingParam>(static_cast<const PoolingParam&>(*plain.layers[0].param));
+  param->pool_type = kPoolMax;
+  max.layers[0].param = param;
+  ExpectNamed(Judge(max, x, ComputedBy(plain, x)), "computed as average pooling; the graph says max pooling");
 }
 
 // x -> convolution of 16 channels, 3x3 -> y
@@ -343,15 +348,68 @@ TEST(Alternatives, FaultsOfConvolutionsAreNamed) {
     return Judge(graph, x, ComputedBy(other, x));
   };
   ExpectNamed(changed("bias", [](const float*, int64_t) { return 0.0f; }),
-              "computed as without the bias; the graph says with it");
+              "computed without the bias; the graph says with it");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return HalfToFloat(FloatToHalf(w[i])); }),
-              "computed as weights rounded to f16; the graph says f32");
+              "computed with weights rounded to f16; the graph says f32");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return w[i / 9 * 9 + i % 3 * 3 + i % 9 / 3]; }),
-              "computed as the kernel's height and width exchanged; the graph says not so");
+              "computed with the kernel's height and width exchanged; the graph says otherwise");
   ExpectNamed(
       changed("weight", [](const float* w, int64_t i) { return w[i / 144 * 144 + (15 - i / 9 % 16) * 9 + i % 9]; }),
-      "computed as the input channels in reverse (RGB for BGR); the graph says not so");
+      "computed with the input channels in reverse (RGB for BGR); the graph says otherwise");
   EXPECT_EQ(changed("weight", [](const float* w, int64_t i) { return 1.001f * w[i]; }).cause, "");
+}
+
+TEST(Alternatives, PadsAndDilationAreNamed) {
+  const Tensor x = Gauss({1, 16, 12, 12});
+  const auto with = [](int stride, int dilation, int pad) {
+    Graph graph = Convolution();
+    auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*graph.layers[0].param));
+    param->stride_h = param->stride_w = stride, param->dilation_h = param->dilation_w = dilation;
+    param->pad_type = kPadExplicit, param->pad_h = param->pad_w = pad;
+    graph.layers[0].param = param;
+    return graph;
+  };
+  const Graph strided = with(2, 1, 1), unpadded = with(2, 1, 0);
+  for (const bool at_end : {true, false}) {  // pads (0, 2) and (2, 0) for (1, 1)
+    Graph padded = unpadded;
+    padded.inputs[0].shape = {1, 16, 14, 14};
+    Tensor larger = Tensor::Zeros(DType::kF32, padded.inputs[0].shape).value();
+    for (int64_t i = 0; i < x.NumElements(); ++i) {
+      const int64_t by = at_end ? 0 : 2;
+      larger.data<float>()[(i / 144 * 14 + i / 12 % 12 + by) * 14 + i % 12 + by] = x.data<float>()[i];
+    }
+    ExpectNamed(Judge(strided, x, ComputedBy(padded, larger)),
+                at_end ? "computed with one pad less at the top and left, one more at the bottom and right; the graph "
+                         "says otherwise"
+                       : "computed with one pad more at the top and left, one less at the bottom and right; the graph "
+                         "says otherwise");
+  }
+  ExpectNamed(Judge(with(1, 2, 2), x, ComputedBy(with(1, 1, 1), x)),
+              "computed without dilation; the graph says with it");
+}
+
+TEST(Alternatives, OtherOperatorsOfTheSameFormAreNamed) {
+  const Tensor x = Gauss({4, 16});
+  const auto pair = [&](OpKind kind, const char* a, const char* b) {
+    return GraphOf({MakeLayer(OpKind::kAbs, "abs", {"x"}, {"a"}), MakeLayer(kind, "layer", {a, b}, {"y"})}, {4, 16});
+  };
+  const auto judged = [&](const Graph& says, const Graph& computed) {
+    Stored subject;
+    subject.blobs = {{"x", x}, {"a", Mapped(x, [](double v) { return std::fabs(v); })}, {"y", ComputedBy(computed, x)}};
+    return CheckSubjectBlobs(says, subject, {}, {}).value().layers.back();
+  };
+  ExpectNamed(judged(pair(OpKind::kAdd, "x", "a"), pair(OpKind::kMul, "x", "a")),
+              "computed as Mul; the graph says Add");
+  ExpectNamed(judged(pair(OpKind::kSub, "x", "a"), pair(OpKind::kSub, "a", "x")),
+              "computed with its operands exchanged; the graph says otherwise");
+  Layer prelu = MakeLayer(OpKind::kPReLU, "p", {"x"}, {"y"});
+  prelu.resources = {{"slope", Tensor::Zeros(DType::kF32, {1}).value()}};
+  prelu.resources["slope"].data<float>()[0] = 0.1f;
+  const Graph leaky = GraphOf({prelu}, {4, 16});
+  ExpectNamed(Judge(leaky, x, Mapped(x, [](double v) { return v < 0 ? 0.02 * v : v; })),
+              "computed with slope 0.02; the graph says 0.1");
+  ExpectNamed(Judge(leaky, x, Mapped(x, [](double v) { return v < 0 ? 0 : v; })),
+              "computed as ReLU; the graph says slope 0.1");
 }
 
 // A sum in f16, channel by channel, in one accumulator; and bf16 with the channels innermost in four.
@@ -427,7 +485,7 @@ TEST(Alternatives, RoundingRulesAreNamed) {
     x.data<float>()[i] = 0.03125f * static_cast<float>(i - 30);
     away.data<int64_t>()[i] = static_cast<int64_t>(std::round(x.data<float>()[i] / 0.25f));
   }
-  ExpectNamed(Judge(graph, x, away), "computed as rounding half away from zero; the graph says half to even");
+  ExpectNamed(Judge(graph, x, away), "computed with rounding half away from zero; the graph says half to even");
 }
 
 TEST(Alternatives, OneOfThemIsNamedInTheGraphOfSeveral) {

@@ -186,9 +186,9 @@ TEST(Quantised, AnotherRoundingRuleIsWrongAndNamed) {
   const LayerReport away = JudgeQuantised([](double v, int64_t) { return std::round(v); });
   EXPECT_EQ(away.verdict, Verdict::kWrong);
   EXPECT_NE(away.reason.find("other side of a rounding tie"), std::string::npos) << away.reason;
-  EXPECT_EQ(away.cause, "computed as rounding half away from zero; the graph says half to even");
+  EXPECT_EQ(away.cause, "computed with rounding half away from zero; the graph says half to even");
   const LayerReport down = JudgeQuantised([](double v, int64_t) { return std::floor(v); });
-  EXPECT_EQ(down.cause, "computed as rounding down; the graph says half to even") << down.reason;
+  EXPECT_EQ(down.cause, "computed with rounding down; the graph says half to even") << down.reason;
 }
 
 // What a fault below 8 half steps of the grid hides is none: coarser than the lists for floats.

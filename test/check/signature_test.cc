@@ -51,6 +51,10 @@ TEST(Signature, KnownFaultsAreNamed) {
             "each channel is off by its own factor, 1 to 1.3");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[i] + 0.25 * static_cast<double>(1 + i / 64); }),
             "each channel is off by its own offset, 0.25 to 1");
+  EXPECT_EQ(Looks([](const double* y, int64_t i) {
+              return y[i] * (1 + 0.1 * static_cast<double>(i / 64)) + 0.2 * static_cast<double>(i / 64 % 2);
+            }),
+            "each channel is off by its own factor and offset");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return y[(i * 77) % 256]; }),
             "the values are right in another order");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return i % 4 == 2 ? y[i] + std::cos(i) : y[i]; }),

@@ -374,7 +374,7 @@ TEST_F(Subject, SaysWhatAWrongLayerWasComputedAs) {
   expect(gelu, "gelu", "computed as tanh-GELU; the graph says erf-GELU");
   expect(dump("corners", SmallModel("align_corners", "1e-05")), "resize",
          "computed as linear, align_corners; the graph says linear, half_pixel");
-  expect(dump("eps", SmallModel("half_pixel", "0.002")), "norm", "computed as epsilon 0.002; the graph says 1e-05");
+  expect(dump("eps", SmallModel("half_pixel", "0.002")), "norm", "computed with epsilon 0.002; the graph says 1e-05");
 }
 
 // Both apply to subjects: a gain far below the bound is found, and the report says what could have been seen.

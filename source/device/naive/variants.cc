@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "device/naive/elementwise.h"
 #include "op/activation.h"
+#include "op/convolution.h"
 
 namespace plumb {
 namespace {
@@ -90,6 +91,48 @@ NaiveOp NarrowOperands() {
           }};
 }
 
+// The padded input of a 2-D convolution with kBy pads moved from the end of both axes to their beginning.
+template <int kBy>
+Result<Tensor> PaddedOtherwise(const NaiveArgs& args) {
+  const Tensor& x = *args.inputs[0];
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape s, ResolveConvolution(args.layer, x.shape()));
+  const WindowAxis &h = s.window.h, &w = s.window.w;
+  const int64_t top = h.pad_begin + kBy, left = w.pad_begin + kBy, bottom = h.pad_end - kBy, right = w.pad_end - kBy;
+  if (x.dtype() != DType::kF64 || x.shape().rank() != 4 || std::min({top, left, bottom, right}) < 0) {
+    return Status::NotSupported("there is no pad to move");
+  }
+  const int64_t width = w.in + left + right, height = h.in + top + bottom;
+  PLUMB_ASSIGN_OR_RETURN(Tensor padded, Tensor::Zeros(x.dtype(), {s.batch, s.in_channels, height, width}));
+  for (int64_t i = 0; i < x.NumElements(); ++i) {
+    const int64_t plane = i / (h.in * w.in), row = i / w.in % h.in + top, column = i % w.in + left;
+    padded.data<double>()[(plane * height + row) * width + column] = x.data<double>()[i];
+  }
+  return padded;
+}
+
+template <int kBy, class F>
+Status WithMovedPads(const NaiveArgs& args, F f) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor x, PaddedOtherwise<kBy>(args));
+  auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(args.layer));
+  param->pad_type = kPadExplicit;
+  param->pad_h = param->pad_w = 0;
+  Layer layer = args.layer;
+  layer.param = param;
+  return f({layer, {&x}, args.outputs});
+}
+
+template <int kBy>
+NaiveOp MovedPads() {
+  return {[](const NaiveArgs& args) {
+            return WithMovedPads<kBy>(args, [](const NaiveArgs& a) { return GetNaiveOp(a.layer.kind).run(a); });
+          },
+          [](const NaiveArgs& args, const BoundArgs& bound) {
+            if (InputTau(bound, 0) != nullptr) return Status::NotSupported("the input is uncertain");
+            return WithMovedPads<kBy>(
+                args, [&](const NaiveArgs& a) { return GetNaiveOp(a.layer.kind).run_with_bound(a, bound); });
+          }};
+}
+
 // NaN where the base is negative; a broadcast base stays as it is.
 void LoseNegativeBases(const NaiveArgs& args) {
   const Tensor& x = *args.inputs[0];
@@ -128,6 +171,8 @@ const NaiveOp* RelativeClass(OpKind kind) {
 NaiveOp Tf32Operands() { return NarrowOperands<11>(); }
 NaiveOp Bf16Operands() { return NarrowOperands<8>(); }
 NaiveOp F16Operands() { return NarrowOperands<0>(); }
+NaiveOp PadsToTheEnd() { return MovedPads<-1>(); }
+NaiveOp PadsToTheBeginning() { return MovedPads<1>(); }
 
 NaiveOp PowerByLog() {
   return {[](const NaiveArgs& args) {

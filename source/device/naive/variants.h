@@ -46,6 +46,9 @@ NaiveOp QuantizeTowardsZero();
 NaiveOp Tf32Operands();
 NaiveOp Bf16Operands();
 NaiveOp F16Operands();
+// variants.cc: a Convolution with one pad of each axis moved to the other end.
+NaiveOp PadsToTheEnd();
+NaiveOp PadsToTheBeginning();
 // variants.cc: powers as exp2(exponent log2 base): NaN for a negative base.
 NaiveOp PowerByLog();
 
