@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/half.h"
 #include "check/planted_fault.h"
@@ -212,10 +213,12 @@ std::shared_ptr<const Graph> Load(const std::string& path, int seed) {
   return std::make_shared<const Graph>(LoadModel(path, options).value());
 }
 
+// PLUMB_TEST_DEVICE leaves the others out.
 std::vector<std::string> DevicesUnderTest() {
+  const char* only = std::getenv("PLUMB_TEST_DEVICE");
   std::vector<std::string> names;
   for (const DeviceInfo& info : ListDevices()) {
-    if (info.present) names.push_back(info.name);
+    if (info.present && (only == nullptr || info.name == std::string(only))) names.push_back(info.name);
   }
   return names;
 }

@@ -60,6 +60,8 @@ std::vector<OpCase> convolution_cases() {
       OpCase("Convolution", "groups3_whole_blocks", "3 4 72 3 3 1 1 1 1 1 -1 1 1 1")
           .In({2, 12, 9, 8})
           .OutShape({2, 72, 9, 8}),
+      // More tiles than a kernel computes at a time, and a rest.
+      OpCase("Convolution", "k3_many_tiles", "1 9 17 3 3 1 1 1 1 1 -1 1 1 2").In({2, 9, 13, 13}).OutShape({2, 17, 13, 13}),
       OpCase("Convolution", "wide_values", "1 9 5 3 3 1 1 1 1 1 -1 1 1 0").In({1, 9, 6, 5}, Regime::kWide),
       OpCase("Convolution", "constant_field", "1 32 3 3 3 1 1 0 0 0 -1 1 1 0")
           .In({1, 32, 5, 5}, Regime::kConstant)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/plumb.h"
@@ -56,6 +58,53 @@ TEST(Network, RunsAndIsObserved) {
   EXPECT_EQ(got, (std::vector<float>{1, 0, 3, 0, 2, -2, 6, -4}));
   EXPECT_EQ(recorder.names, (std::vector<std::string>{"relu", "add", "join"}));
   EXPECT_EQ(recorder.before, (std::vector<double>{1, 1, 1, 1, 2}));
+}
+
+// A ReLU that fills its workspace with rubbish before and after it computes.
+class ScribblingRelu : public Kernel {
+ public:
+  Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
+    PLUMB_RETURN_IF_ERROR(Kernel::ChooseLayouts(spec, arriving, choice));
+    choice->workspace = kWorkspace;
+    return Status::Ok();
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    workspace_ = spec.workspace.host<float>();
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+    std::fill_n(workspace_, kWorkspace, 77.0f);
+    for (int64_t i = 0; i < in[0].shape.NumElements(); ++i) out[0].host<float>()[i] = std::max(0.0f, in[0].host<float>()[i]);
+    std::fill_n(workspace_, kWorkspace, 88.0f);
+    return Status::Ok();
+  }
+  static constexpr int64_t kWorkspace = 1000;
+
+ private:
+  float* workspace_ = nullptr;
+};
+
+TEST(Network, WorkspacesOverlapNoBlobAndShareTheirMemory) {
+  auto graph = std::make_shared<Graph>();
+  graph->source = "relus";
+  graph->inputs = {{"x", DType::kF32, {1, 2, 1, 2}}};
+  graph->outputs = {"c"};
+  graph->layers = {MakeLayer(OpKind::kReLU, "first", {"x"}, {"a"}), MakeLayer(OpKind::kReLU, "second", {"a"}, {"b"}),
+                   MakeLayer(OpKind::kConcat, "join", {"a", "b"}, {"c"})};
+  for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
+  NetworkOptions options;
+  options.kernels_in_front = std::make_shared<const std::vector<KernelRow>>(std::vector<KernelRow>{
+      {"scribbling", OpKind::kReLU, RequireSingle,
+       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<ScribblingRelu>(); }}});
+  auto network = CreateNetwork(graph, "NAIVE", options).value();
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  for (int forward = 0; forward < 2; ++forward) ASSERT_TRUE(network->Forward().ok());
+  const Tensor c = network->GetOutput("c").value();
+  EXPECT_EQ(std::vector<float>(c.data<float>(), c.data<float>() + 8), (std::vector<float>{1, 0, 3, 0, 1, 0, 3, 0}));
+  EXPECT_EQ(network->GetInput("x").value().ValueAt(3), -4);
+  const size_t workspace = ScribblingRelu::kWorkspace * sizeof(float);
+  EXPECT_GE(network->arena_bytes(), workspace);
+  EXPECT_LT(network->arena_bytes(), 2 * workspace) << "one after the other, in the same memory";
 }
 
 TEST(Network, ObserverErrorsLeaveOutputsValid) {

@@ -145,19 +145,33 @@ Result<Context*> Context::Open(int index) {
   const cl_context handle = api->clCreateContext(properties, 1, &adapter.device, nullptr, nullptr, &code);
   PLUMB_RETURN_IF_ERROR(Check(code, "clCreateContext").AddContext(adapter.Description()));
   auto* context = new Context(*api, adapter, handle);
-  if (const char* shapes = std::getenv("PLUMB_OPENCL_SHAPES"); shapes != nullptr && *shapes != 0) {
-    const std::string text = shapes;
-    if (text != "cpu" && text != "gpu") {
-      return Status::InvalidArgument("PLUMB_OPENCL_SHAPES: expected cpu or gpu, found '" + text + "'");
-    }
-    context->cpu_shapes_ = text == "cpu";
-  }
+  PLUMB_RETURN_IF_ERROR(context->ReadEnvironment());
   (*contexts)[index] = context;
   return context;
 }
 
 Context::Context(const Api& api, Adapter adapter, cl_context context)
     : api_(api), adapter_(std::move(adapter)), context_(context), cpu_shapes_(adapter_.cpu) {}
+
+Status Context::ReadEnvironment() {
+  const auto read = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string shapes = read("PLUMB_OPENCL_SHAPES"); !shapes.empty()) {
+    if (shapes != "cpu" && shapes != "gpu") {
+      return Status::InvalidArgument("PLUMB_OPENCL_SHAPES: expected cpu or gpu, found '" + shapes + "'");
+    }
+    cpu_shapes_ = shapes == "cpu";
+  }
+  if (const std::string use = read("PLUMB_OPENCL_WINOGRAD"); !use.empty()) {
+    if (use != "off" && use != "4") {
+      return Status::InvalidArgument("PLUMB_OPENCL_WINOGRAD: expected off or 4, found '" + use + "'");
+    }
+    winograd_ = use == "4" ? WinogradUse::kAlways : WinogradUse::kNever;
+  }
+  return Status::Ok();
+}
 
 std::string Context::Options(Storage storage) const {
   return std::string(kOptions) + (storage == Storage::kF16 ? " -DPLUMB_F16" : "") + (adapter_.has_f64 ? " -DPLUMB_F64" : "");

@@ -29,6 +29,9 @@ struct Adapter {
 // How the elements of f32 blobs are stored: which variant of a program a kernel is taken from.
 enum class Storage { kF32, kF16 };
 
+// Which 3x3 convolutions are computed by Winograd's algorithm (winograd.cc).
+enum class WinogradUse { kWhereItPays, kAlways, kNever };
+
 class Context {
  public:
   // All adapters, GPUs first, in the loader's order otherwise. NotFound says what to install.
@@ -42,6 +45,8 @@ class Context {
   // Whether kernels shaped for CPU drivers (wide vectors, no local memory) run: by device type, or by the environment
   // variable PLUMB_OPENCL_SHAPES=cpu|gpu.
   bool cpu_shapes() const { return cpu_shapes_; }
+  // The environment variable PLUMB_OPENCL_WINOGRAD: off, or 4 for tiles of 4 x 4 wherever they are possible.
+  WinogradUse winograd() const { return winograd_; }
 
   // The program of kernel file `file` ("unary.cl"), built once per process and kept in the disk cache. A compile error is a
   // DeviceError with the first lines of the build log.
@@ -57,11 +62,13 @@ class Context {
   Context(const Api& api, Adapter adapter, cl_context context);
   Result<cl_program> BuildFromBinary(const std::string& binary, const std::string& options);
   std::string Binary(cl_program program) const;
+  Status ReadEnvironment();
 
   const Api& api_;
   Adapter adapter_;
   cl_context context_;
   bool cpu_shapes_ = false;
+  WinogradUse winograd_ = WinogradUse::kWhereItPays;
   std::mutex mutex_;
   std::map<std::string, cl_program> programs_;  // by options and file
 };

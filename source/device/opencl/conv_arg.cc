@@ -34,4 +34,19 @@ void ConvGroup::WishForAddend(const KernelSpec& spec, LayoutChoice* choice) cons
   if (ports[0].blob != ports[static_cast<size_t>(addend)].blob) choice->shares.push_back({ShareWish::kOverwrite, 0, addend});
 }
 
+Status ConvTail::Prepare(const KernelSpec& spec, const ConvGroup& group, const Folded& folded, int64_t channels,
+                         const DeviceTensor& output) {
+  addend = group.addend;
+  flags = (folded.bias.empty() ? 0 : 1) + (addend >= 0 ? 2 : 0);
+  if (!folded.bias.empty()) {
+    std::vector<float> padded(folded.bias.data<float>(), folded.bias.data<float>() + group.shape.out_channels);
+    padded.resize(static_cast<size_t>(channels), 0.0f);
+    PLUMB_ASSIGN_OR_RETURN(bias, UploadArray(spec.device, padded));
+  }
+  const Epilogue& e = group.fused.epilogue;
+  epilogue = EpilogueArg(e);
+  const bool moves_zero = e.kind == Epilogue::Kind::kClip && (e.alpha > 0 || e.beta < 0);
+  return moves_zero ? zero.Prepare(spec, output) : Status::Ok();
+}
+
 }  // namespace plumb::opencl

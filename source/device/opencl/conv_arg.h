@@ -32,6 +32,21 @@ struct ConvGroup {
   void WishForAddend(const KernelSpec& spec, LayoutChoice* choice) const;
 };
 
+// What follows the sums of a convolution in channel blocks, as its kernels take it: bias, addend, activation.
+struct ConvTail {
+  int addend = -1;  // among the kernel's inputs
+  int flags = 0;    // 1 bias, 2 addend
+  Array bias;       // padded with zeros to `channels`
+  EpilogueArg epilogue;
+  TailZero zero;
+
+  Status Prepare(const KernelSpec& spec, const ConvGroup& group, const Folded& folded, int64_t channels,
+                 const DeviceTensor& output);
+  const DeviceTensor& AddendOf(const std::vector<DeviceTensor>& inputs) const {
+    return inputs[static_cast<size_t>(addend < 0 ? 0 : addend)];
+  }
+};
+
 }  // namespace plumb::opencl
 
 #endif  // PLUMB_DEVICE_OPENCL_CONV_ARG_H_

@@ -81,41 +81,28 @@ class ConvolutionKernel : public ClKernel {
     }
     columns_ = (s.out_channels + unit - 1) / unit;
     tiles_ = cpu_ ? (conv_.out_w + kTile - 1) / kTile : (conv_.out_h + kGpuRows - 1) / kGpuRows;
-    addend_ = group.addend;
-    flags_ = (folded.bias.empty() ? 0 : 1) + (addend_ >= 0 ? 2 : 0);
-    if (!folded.bias.empty()) {
-      std::vector<float> bias(folded.bias.template data<float>(), folded.bias.template data<float>() + s.out_channels);
-      bias.resize(static_cast<size_t>(columns_ * unit), 0.0f);
-      PLUMB_ASSIGN_OR_RETURN(bias_, UploadArray(spec.device, bias));
-    }
-    const Epilogue& epilogue = group.fused.epilogue;
-    epilogue_ = EpilogueArg(epilogue);
     const std::string name = depthwise ? "depthwise_" : "convolution_";
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, cpu_ ? "convolution_cpu.cl" : "convolution_gpu.cl", name + (cpu_ ? "cpu" : "gpu")));
-    const bool moves_zero = epilogue.kind == Epilogue::Kind::kClip && (epilogue.alpha > 0 || epilogue.beta < 0);
-    return moves_zero ? tail_.Prepare(spec, outputs[0]) : Status::Ok();
+    return tail_.Prepare(spec, group, folded, columns_ * unit, outputs[0]);
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    const DeviceTensor& addend = inputs[static_cast<size_t>(addend_ < 0 ? 0 : addend_)];
     const int64_t pixels = int64_t{conv_.out_h} * conv_.out_w;
     const int64_t items = cpu_        ? tiles_ * conv_.out_h
                           : depthwise ? tiles_ * conv_.out_w
                                       : (pixels + kGpuPixels - 1) / kGpuPixels * kLinearGroup;
-    PLUMB_RETURN_IF_ERROR(launcher_.Run({items, columns_, conv_.batch}, outputs[0], inputs[0], addend, weight_, bias_,
-                                        tiles_, columns_, flags_, conv_, epilogue_));
-    return tail_.Run(outputs[0]);
+    PLUMB_RETURN_IF_ERROR(launcher_.Run({items, columns_, conv_.batch}, outputs[0], inputs[0], tail_.AddendOf(inputs), weight_,
+                                        tail_.bias, tiles_, columns_, tail_.flags, conv_, tail_.epilogue));
+    return tail_.zero.Run(outputs[0]);
   }
 
  private:
   bool cpu_ = false;
   ConvArg conv_;
-  EpilogueArg epilogue_;
-  int addend_ = -1, flags_ = 0;
   int64_t tiles_ = 1, columns_ = 1;
-  Array weight_, bias_;
+  Array weight_;
+  ConvTail tail_;
   Launcher launcher_;
-  TailZero tail_;
 };
 
 }  // namespace

@@ -2,13 +2,9 @@
 // Weights lie as [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane 16], so that one
 // vector load serves TILE multiplications. 1x1 kernels of stride 1 come with the whole map as one row.
 #include "common.clh"
+#include "conv.clh"
 
 #define TILE 7
-
-typedef struct {
-  int batch, group, in_channels, out_channels;
-  int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
-} Conv;
 
 // acc[t] += x[lane] * w over `lanes` input channels of one kernel position, for every pixel of the tile.
 #ifdef PLUMB_F16
@@ -29,15 +25,6 @@ typedef struct {
     a6 = fma(pick(6, c), k, a6);                                                                               \
   }
 #endif
-
-inline void store_pair(global stored* y, global const stored* addend, float16 sum, int blocks, int plane, int flags, Epilogue e) {
-  float8 low = sum.lo, high = sum.hi;
-  if (flags & 2) low += LOAD8(addend, 0);
-  STORE8(activate8(low, e), y, 0);
-  if (blocks < 2) return;
-  if (flags & 2) high += LOAD8(addend, plane);
-  STORE8(activate8(high, e), y, plane);
-}
 
 SINGLE void convolution_cpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
                                 long addend_at, global const float* weight, global const float* bias, int tiles, int pairs,

@@ -1,14 +1,10 @@
 // Convolutions in channel blocks for GPUs. Dense: a group of 64 items computes 128 pixels of 16 output channels from tiles of 16
 // input channels in local memory, an item 8 pixels of four channels. Depthwise: strips of rows in registers.
 #include "common.clh"
+#include "conv.clh"
 
 #define PIXELS 128  // of a group
 #define ROWS 4
-
-typedef struct {
-  int batch, group, in_channels, out_channels;
-  int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
-} Conv;
 
 #define EACH_ROW for (int t = 0; t < ROWS; ++t)
 

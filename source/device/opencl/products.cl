@@ -1,10 +1,6 @@
 // Sums of products in plain order, for every shape: one item per output, or a group of items. The faster kernels are in files of their own.
 #include "common.clh"
-
-typedef struct {
-  int batch, group, in_channels, out_channels;
-  int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
-} Conv;
+#include "conv.clh"
 
 // flags: 1 bias, 2 addend
 inline float finish(float sum, int o, int i, global const float* bias, global const stored* addend, int flags, Epilogue e) {

@@ -74,6 +74,15 @@ Builder ResidualBlock(int64_t batch) {
   return b;
 }
 
+Builder WinogradBlock() {
+  Builder b(2, 43, 19);
+  const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 43, 43, 3), 43, 2), 43, 1);
+  const std::string sum = b.Simple("ReLU", {b.Simple("Add", {scaled, "x"})});
+  const std::string more = b.Simple("ReLU6", {b.Conv(sum, 43, 37, 3)});
+  b.Conv(b.Conv(more, 37, 40, 3), 40, 24, 1);
+  return b;
+}
+
 TEST(OpenclNetwork, FusesResidualBlock) {
   PLUMB_NEEDS_OPENCL();
   for (const int64_t batch : {1, 3}) {
@@ -122,6 +131,27 @@ TEST(OpenclNetwork, RunsDepthwiseAndPoolingOfAnyHeight) {
                                              "opencl/depthwise_blocked"}));
       }
     }
+  }
+}
+
+// Where Winograd's algorithm pays, with everything that fuses behind it; maps and channels that do not fill tiles and blocks.
+TEST(OpenclNetwork, FusesIntoWinograd) {
+  PLUMB_NEEDS_OPENCL();
+  const auto device = OpenDevice("OPENCL").value();
+  if (!opencl::Launcher::CpuShapes(device.get())) GTEST_SKIP() << "for CPU drivers";
+  const Builder builder = WinogradBlock();
+  EXPECT_EQ(ExpectLikeNaive(builder), (Names{"opencl/convolution_winograd", "opencl/convolution_winograd", "opencl/convolution_winograd",
+                                             "opencl/convolution_blocked"}));
+  for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
+    NetworkOptions options;
+    options.precision = precision;
+    const auto network = Prepare(builder, "OPENCL", options);
+    Checker checker;
+    ASSERT_TRUE(checker.Attach(network.get(), {{"x", Random(builder.graph->inputs[0].shape, 7, 1)}}).ok());
+    ASSERT_TRUE(network->Forward().ok());
+    const RunReport report = checker.Finish().value();
+    EXPECT_EQ(report.Count(Verdict::kAligned), 4);
+    EXPECT_EQ(report.layers[0].step.detail, "winograd F(4x4,3x3) points 0 1 -1 2 -2");
   }
 }
 
@@ -176,15 +206,17 @@ class Watcher : public Observer {
 
 TEST(OpenclNetwork, WatchingChangesNoBit) {
   PLUMB_NEEDS_OPENCL();
-  for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
-    NetworkOptions options;
-    options.precision = precision;
-    const auto alone = Prepare(ResidualBlock(1), "OPENCL", options), watched = Prepare(ResidualBlock(1), "OPENCL", options);
-    Watcher watcher(true);
-    watched->AddObserver(&watcher);
-    const Tensor a = RunTwice(alone.get()), b = RunTwice(watched.get());
-    ASSERT_EQ(a.bytes(), b.bytes());
-    EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0);
+  for (const Builder& builder : {ResidualBlock(1), WinogradBlock()}) {
+    for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
+      NetworkOptions options;
+      options.precision = precision;
+      const auto alone = Prepare(builder, "OPENCL", options), watched = Prepare(builder, "OPENCL", options);
+      Watcher watcher(true);
+      watched->AddObserver(&watcher);
+      const Tensor a = RunTwice(alone.get()), b = RunTwice(watched.get());
+      ASSERT_EQ(a.bytes(), b.bytes());
+      EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0);
+    }
   }
 }
 
@@ -208,7 +240,7 @@ TEST(OpenclNetwork, HooksCostNoSubmission) {
 // Several networks may run at once, on a device of their own or on a shared one.
 TEST(OpenclNetwork, TwoNetworksRunAtOnce) {
   PLUMB_NEEDS_OPENCL();
-  const Builder builder = ResidualBlock(1);
+  const Builder builder = WinogradBlock();  // has a workspace
   const Tensor want = RunTwice(Prepare(builder, "OPENCL", {}).get());
   for (const bool shared : {false, true}) {
     const std::shared_ptr<Device> device = OpenDevice("OPENCL").value();
