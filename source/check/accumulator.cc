@@ -137,12 +137,13 @@ std::string NameAccumulator(const ReplayedStep& step) {
   for (int bits = 0; bits < 48; ++bits) {
     const Way way{bits % 2 == 0, bits / 2 % 2 != 0, bits / 4 % 2 == 0, bits / 8 % 2 != 0, kLanes[bits / 16]};
     if (way.channels_inner && sums[0].inner == 1) continue;
+    const double enough = kCollapsed * kCollapsed * own;
     double left = 0;
-    for (const Sum& sum : sums) {
-      const double off = step.device[0].ValueAt(sum.output) - static_cast<double>(Accumulate(sum, way));
+    for (size_t i = 0; i < sums.size() && left < enough; ++i) {
+      const double off = step.device[0].ValueAt(sums[i].output) - static_cast<double>(Accumulate(sums[i], way));
       left += off * off;
     }
-    if (std::sqrt(left) < kCollapsed * std::sqrt(own)) return Describe(way);
+    if (left < enough) return Describe(way);
   }
   return "";
 }

@@ -13,18 +13,36 @@ namespace {
 
 constexpr double kCloser = 0.5;  // of the graph's own misfit: alternatives that leave more explain nothing
 
-// Root mean square of device - values over all outputs; infinite where a value is finite on one side only.
+// Adds (x - y)^2 of all elements; infinite where they are finite on one side only.
+template <class X, class Y>
+double SquaresOf(const X* x, const Y* y, int64_t count) {
+  double squares = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
+    if (std::isfinite(a - b)) {
+      squares += (a - b) * (a - b);
+      continue;
+    }
+    const bool overflowed = std::isinf(a) && a == static_cast<double>(static_cast<float>(b));
+    if (a != b && !(std::isnan(a) && std::isnan(b)) && !overflowed) return INFINITY;
+  }
+  return squares;
+}
+
+double SquaresOf(const Tensor& x, const Tensor& y) {
+  if (x.dtype() == DType::kF32 && y.dtype() == DType::kF64)
+    return SquaresOf(x.data<float>(), y.data<double>(), x.NumElements());
+  double squares = 0;
+  for (int64_t i = 0; i < x.NumElements(); ++i) squares += std::pow(x.ValueAt(i) - y.ValueAt(i), 2);
+  return squares;
+}
+
+// Root mean square of device - values over all outputs.
 double Misfit(const ReplayedStep& step, const std::vector<Tensor>& values) {
   double squares = 0, count = 0;
   for (size_t o = 0; o < values.size(); ++o) {
     if (values[o].NumElements() != step.device[o].NumElements()) return INFINITY;
-    for (int64_t i = 0; i < values[o].NumElements(); ++i) {
-      const double x = step.device[o].ValueAt(i), y = values[o].ValueAt(i), off = x - y;
-      const bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                        (std::isinf(x) && x == static_cast<double>(static_cast<float>(y)));
-      if (!same && !std::isfinite(off)) return INFINITY;
-      if (!same) squares += off * off;
-    }
+    squares += SquaresOf(step.device[o], values[o]);
     count += static_cast<double>(values[o].NumElements());
   }
   return std::sqrt(squares / std::max(1.0, count));

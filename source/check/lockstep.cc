@@ -167,7 +167,7 @@ Result<RunReport> Lockstep::Finish() {
 
 // The cause is told in the reasons, too, and leaves the verdict.
 void Lockstep::NameCause(const StepInfo& info, LayerReport* layer) {
-  constexpr int kMaxSteps = 16, kMaxCauses = 3;  // a run that is wrong everywhere has one cause for all of it
+  constexpr int kMaxSteps = 6, kMaxCauses = 3;  // a run that is wrong everywhere has one cause for all of it
   const bool off = layer->verdict == Verdict::kWrong || layer->verdict == Verdict::kGrey;
   if (!off || !changed_.empty() || replayed_.tau.empty() || ++causes_sought_ > kMaxSteps) return;
   const ReplayedStep step{*info.group, inputs_, *scene_.blobs, device_, replayed_};
