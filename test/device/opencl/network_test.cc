@@ -155,6 +155,21 @@ TEST(OpenclNetwork, FusesIntoWinograd) {
   }
 }
 
+// 72 MB of transformed inputs: direct.
+TEST(OpenclNetwork, TooLargeAWorkspaceIsComputedDirectly) {
+  PLUMB_NEEDS_OPENCL();
+  Builder b(1, 8, 1000);
+  b.Conv("x", 8, 8, 3);
+  const auto network = CreateNetwork(b.graph, "OPENCL", {}).value();
+  const StepInfo& step = *network->steps()[0];
+  EXPECT_EQ(step.kernel, "opencl/convolution_blocked");
+  const auto& refusals = step.refusals;
+  const bool cpu = opencl::Launcher::CpuShapes(&network->device());
+  EXPECT_TRUE(std::any_of(refusals.begin(), refusals.end(), [&](const std::string& text) {
+    return text.find(cpu ? "needs a workspace of 72002304 bytes" : "is for CPU drivers") != std::string::npos;
+  }));
+}
+
 // As in densely connected networks: nested concatenations, each read by a scaled branch too.
 TEST(OpenclNetwork, ConcatenatesInPlace) {
   PLUMB_NEEDS_OPENCL();
