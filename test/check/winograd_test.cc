@@ -75,7 +75,7 @@ class WinogradKernel : public Kernel {
   Tensor weight_;
 };
 
-RunReport Check(const WinogradForm& form, float fault = 1) {
+RunReport Check(const WinogradForm& form, float fault = 1, float pixel = 0) {
   declared = form;
   gain = fault;
   NetworkOptions options;
@@ -83,7 +83,8 @@ RunReport Check(const WinogradForm& form, float fault = 1) {
       {"winograd", OpKind::kConvolution, RequireSingle,
        [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<WinogradKernel>(); }}});
   auto network = CreateNetwork(ConvGraph(), "NAIVE", options).value();
-  const std::map<std::string, Tensor> inputs = {{"x", Random({1, 64, 13, 11}, 2, 1)}, {"r", Random({1, 8, 13, 11}, 3, 1)}};
+  std::map<std::string, Tensor> inputs = {{"x", Random({1, 64, 13, 11}, 2, 1)}, {"r", Random({1, 8, 13, 11}, 3, 1)}};
+  if (pixel != 0) inputs.at("x").data<float>()[40] = pixel;
   Checker checker;
   EXPECT_TRUE(checker.Attach(network.get(), inputs).ok());
   for (const auto& [name, value] : inputs) EXPECT_TRUE(network->SetInput(name, value).ok());
@@ -104,6 +105,15 @@ TEST(DeclaredWinograd, FaultsAreNamed) {
   ASSERT_EQ(report.first_wrong, 0);
   EXPECT_EQ(report.layers[0].step.name, "conv");
   EXPECT_EQ(report.Count(Verdict::kWrong), 1);
+}
+
+// They reach the whole tile and nothing else: no fault of this layer.
+TEST(DeclaredWinograd, ANaNOrInfinityInTheInputIsNoFault) {
+  for (const float pixel : {NAN, INFINITY}) {
+    EXPECT_EQ(Check(kComputed, 1, pixel).layers[0].verdict, Verdict::kAligned) << pixel;
+    EXPECT_EQ(Check(kComputed, 1.05f, pixel).layers[0].verdict, Verdict::kWrong) << pixel;
+    EXPECT_EQ(Check({}, 1, pixel).layers[0].verdict, Verdict::kWrong) << pixel << ", undeclared";
+  }
 }
 
 TEST(DeclaredWinograd, AFormThatCannotBeBoundedIsNotTested) {

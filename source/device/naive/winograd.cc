@@ -245,7 +245,11 @@ class Sweep {
         }
         const double wanted = 8 * std::sqrt(squares) + kTiny * eta;
         double& own = tau[y * width_.out + x];
-        if ((wanted > own || !raise_) && std::isfinite(wanted)) own = wanted;
+        if (!raise_) {
+          own = std::isfinite(wanted) ? wanted : INFINITY;  // a NaN or infinity reaches its whole tile
+        } else if (wanted > own && std::isfinite(wanted)) {
+          own = wanted;
+        }
       }
     }
   }
