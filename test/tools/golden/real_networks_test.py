@@ -57,9 +57,10 @@ NETWORKS = {
 }
 
 
-# Of an output's largest value, all layers together; the layers are judged by their bounds. Two networks make much of the rounding
-# of their first layers on drawn input, whatever runs them: nearly constant rows behind a normalisation, a map of values near 0.
-TOLERANCE = {"ocr5_detector": 0.1, "magika": 0.01}
+# Of an output's largest value, all layers together; the layers are judged by their bounds. Some networks make much of the rounding
+# of their first layers on drawn input, whatever runs them: nearly constant rows behind a normalisation, a map of values near 0,
+# activations that are quantised as they come.
+TOLERANCE = {"ocr5_detector": 0.1, "magika": 0.01, "voice_embedder": 0.02}
 
 
 def fetch(work, package, file):
@@ -137,8 +138,9 @@ def check(options, name):
     assert set(direct) == set(converted), f"{name}: outputs {set(direct)} and {set(converted)}"
     original = {f["blob"]: golden / f["file"] for f in files if f["direction"] == "out"}
     for blob in direct:
-        theirs = np.load(original[blob])
-        error = np.abs(direct[blob].astype(float) - theirs).max() / max(np.abs(theirs).max(), 1e-30)
+        ours, theirs = direct[blob].astype(float), np.load(original[blob]).astype(float)
+        alike = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        error = np.where(alike, 0, np.abs(ours - theirs)).max() / max(np.abs(theirs[np.isfinite(theirs)]).max(initial=0), 1e-30)
         assert error < TOLERANCE.get(name, 1e-3), f"{name}: '{blob}' differs from ONNX Runtime's by {error:.2g} of its largest value"
         assert direct[blob].tobytes() == converted[blob].tobytes(), f"{name}: '{blob}' differs after model_convert"
     timed = run([f"{options.bin}/model_run", "-m", model, *shape, "-d", "X86", *given, "--threads", 1, "-wc", 1, "-ic", 10]).stdout
