@@ -23,6 +23,7 @@ constexpr double kSlopeMinOnGrid = 0.025;
 // than this is another rounding rule or another scale.
 constexpr double kFlipRate = 1e-3;
 constexpr double kFlips = 3;
+constexpr double kWeakBound = 0.01;     // of the values: what is below it is not seen
 constexpr double kMinTau = 1e-300;      // its inverse is finite
 
 // What one channel contributes.
@@ -232,6 +233,10 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   if (report->verdict == Verdict::kAligned && report->shape.NumElements() > 1 && all.min == all.max) {
     report->verdict = Verdict::kNotTested;
     report->reason = all.min == 0 ? "all values are zero on both sides" : "all values are the same on both sides";
+  }
+  const double bound = all.yy > 0 ? 8 / Rms(all.yy, all.count) : 0;
+  if (report->verdict == Verdict::kAligned && bound > kWeakBound) {
+    report->reason = "weakly tested: the bound is " + Number(100 * bound) + " % of the values";
   }
 }
 

@@ -233,7 +233,7 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   const std::vector<Tensor> own_inputs = OwnInputs(group);
   const bool follow = options_.inherited && own_inputs.size() == group.inputs.size();
   // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
-  const bool same = follow && !event.step().fallback && SameInputs(own_inputs);
+  const bool same = follow && !event.step().fallback && !FeedsBack(group) && SameInputs(own_inputs);
   if (follow && !same) PLUMB_RETURN_IF_ERROR(RunOwn(group, own_inputs));
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
@@ -246,6 +246,10 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   if (!unbounded.empty()) return JudgeValues(event.step(), unbounded, layer);
   ReplayExtra extra;
   if (int8) PLUMB_RETURN_IF_ERROR(AddInputNoise(event.step(), &extra));
+  // A state that is stored in fewer bits than it was kept in is not what the next step read.
+  for (size_t i = 0; i < group.outputs.size() && !int8; ++i) {
+    if (event.step().outputs[i].stored == DType::kF32) extra.device_outputs[group.outputs[i].blob] = device_[i];
+  }
   const int max_level = MaxBoundLevel(group);
   Arithmetic arithmetic = ArithmeticFor(group, options_.arithmetic);
   arithmetic.winograd = event.step().winograd;

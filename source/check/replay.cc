@@ -66,6 +66,7 @@ class Chain {
     bound.arithmetic = *arithmetic;
     if (level > 0) bound.later_bias = LaterBias(m);
     for (const std::string& blob : layer.outputs) {
+      bound.device_outputs.push_back(op.feeds_back ? DeviceOutput(blob) : nullptr);
       if (dying.empty()) {
         PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
       } else {
@@ -78,6 +79,11 @@ class Chain {
     bound.input_tau.assign(input_tau.size(), nullptr);
     PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, bound));
     return AddTried(op, args, input_tau, bound.tau);
+  }
+
+  const Tensor* DeviceOutput(const std::string& blob) const {
+    const auto it = extra_.device_outputs.find(blob);
+    return it == extra_.device_outputs.end() ? nullptr : &it->second;
   }
 
   // What the constant scales and shifts right behind member m add to each channel of its result y, in units of y: with
@@ -228,6 +234,11 @@ Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Ten
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                      const Arithmetic& arithmetic, int level, const ReplayExtra& extra) {
   return Chain(group, blobs, extra).Run(inputs, &arithmetic, level);
+}
+
+bool FeedsBack(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* member) { return GetNaiveOp(member->kind).feeds_back; });
 }
 
 int MaxBoundLevel(const LayerGroup& group) {

@@ -22,6 +22,8 @@ struct ReplayExtra {
   std::map<std::string, Tensor> input_tau;  // f64, of inputs that are uncertain themselves, by blob
   int member = -1;                          // this member is computed by `op` in place of its reference
   const NaiveOp* op = nullptr;
+  // What the device wrote, by blob: where a recurrent member's steps start from. Left out: from the reference's own.
+  std::map<std::string, Tensor> device_outputs;
 };
 
 // Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
@@ -32,6 +34,9 @@ Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Ten
 // which errors cannot be followed (ArgMax, Round, casts to integer).
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                      const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
+
+// Whether a member computes outputs from earlier ones: then the replay with the device's is not the reference's own run.
+bool FeedsBack(const LayerGroup& group);
 
 // The highest level that widens any member's bound.
 int MaxBoundLevel(const LayerGroup& group);

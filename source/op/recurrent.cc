@@ -46,9 +46,12 @@ Result<float> ParseNumber(const std::string& text) {
   return Status::InvalidArgument("'" + text + "' is no number");
 }
 
+bool IsQuantized(const Layer& layer) { return layer.kind == OpKind::kPlumbDynamicQuantizeLSTM; }
+bool IsLstm(const Layer& layer) { return layer.kind == OpKind::kPlumbLSTM || IsQuantized(layer); }
+
 Status SetFunctions(const Layer& layer, RecurrentShape* s) {
   const std::string& text = ParamOf<RecurrentParam>(layer).activations;
-  const size_t each = layer.kind == OpKind::kPlumbLSTM ? 3 : layer.kind == OpKind::kPlumbGRU ? 2 : 1;
+  const size_t each = IsLstm(layer) ? 3 : layer.kind == OpKind::kPlumbGRU ? 2 : 1;
   const auto directions = static_cast<size_t>(s->directions);
   if (text == "default") {
     for (auto& functions : s->functions) {
@@ -70,9 +73,11 @@ Status SetFunctions(const Layer& layer, RecurrentShape* s) {
 
 Status TakeInputs(const Layer& layer, size_t count, RecurrentShape* s) {
   const auto& p = ParamOf<RecurrentParam>(layer);
-  const bool lstm = layer.kind == OpKind::kPlumbLSTM;
-  if (!lstm && (p.has_initial_c || p.has_peepholes || p.input_forget)) {
+  if (!IsLstm(layer) && (p.has_initial_c || p.has_peepholes || p.input_forget)) {
     return Status::InvalidArgument("only PlumbLSTM has an initial c, peepholes and input_forget");
+  }
+  if (IsQuantized(layer) && (p.has_lengths || p.layout != 0)) {
+    return Status::InvalidArgument("PlumbDynamicQuantizeLSTM has no lengths and no layout 1");
   }
   if (layer.kind != OpKind::kPlumbGRU && p.linear_before_reset) {
     return Status::InvalidArgument("only PlumbGRU has linear_before_reset");
@@ -84,6 +89,8 @@ Status TakeInputs(const Layer& layer, size_t count, RecurrentShape* s) {
   s->initial_h = take(p.has_initial_h);
   s->initial_c = take(p.has_initial_c);
   s->peepholes = take(p.has_peepholes);
+  s->quantization = take(IsQuantized(layer));
+  if (IsQuantized(layer)) next += 3;
   if (static_cast<size_t>(next) == count) return Status::Ok();
   return Status::InvalidArgument("the flags announce " + std::to_string(next) + " inputs, found " +
                                  std::to_string(count));
@@ -96,22 +103,47 @@ Status Expect(const std::vector<BlobInfo>& inputs, int at, const char* what, con
   return Status::InvalidArgument(std::string(what) + " must be " + shape.ToString() + ", found " + found.ToString());
 }
 
+// Integer weights with their scales and zero points, one per direction or also one per gate.
+Status CheckQuantization(const std::vector<BlobInfo>& inputs, const RecurrentShape& s) {
+  const int64_t rows = s.gates * s.hidden;
+  PLUMB_RETURN_IF_ERROR(Expect(inputs, 1, "W", {s.directions, s.size, rows}));
+  PLUMB_RETURN_IF_ERROR(Expect(inputs, 2, "R", {s.directions, s.hidden, rows}));
+  for (int i = 0; i < 4; ++i) {
+    const BlobInfo& info = inputs[static_cast<size_t>(s.quantization + i)];
+    if (info.shape.rank() == 1) PLUMB_RETURN_IF_ERROR(Expect(inputs, s.quantization + i, "a scale", {s.directions}));
+    if (info.shape.rank() != 1)
+      PLUMB_RETURN_IF_ERROR(Expect(inputs, s.quantization + i, "a scale", {s.directions, rows}));
+  }
+  return Status::Ok();
+}
+
+// Integers: the lengths; weights and zero points of a quantised layer.
+bool IsInteger(const RecurrentShape& s, int input) {
+  if (s.quantization < 0) return input == s.lengths;
+  return input == 1 || input == 2 || input == s.quantization + 1 || input == s.quantization + 3;
+}
+
 Status CheckShapes(const std::vector<BlobInfo>& inputs, const RecurrentShape& s) {
   const int64_t rows = s.gates * s.hidden;
   const Shape state = s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
-  PLUMB_RETURN_IF_ERROR(Expect(inputs, 1, "W", {s.directions, rows, s.size}));
-  PLUMB_RETURN_IF_ERROR(Expect(inputs, 2, "R", {s.directions, rows, s.hidden}));
+  if (s.quantization >= 0) {
+    PLUMB_RETURN_IF_ERROR(CheckQuantization(inputs, s));
+  } else {
+    PLUMB_RETURN_IF_ERROR(Expect(inputs, 1, "W", {s.directions, rows, s.size}));
+    PLUMB_RETURN_IF_ERROR(Expect(inputs, 2, "R", {s.directions, rows, s.hidden}));
+  }
   PLUMB_RETURN_IF_ERROR(Expect(inputs, s.bias, "B", {s.directions, 2 * rows}));
   PLUMB_RETURN_IF_ERROR(Expect(inputs, s.lengths, "the lengths", {s.batch}));
   PLUMB_RETURN_IF_ERROR(Expect(inputs, s.initial_h, "the initial h", state));
   PLUMB_RETURN_IF_ERROR(Expect(inputs, s.initial_c, "the initial c", state));
   PLUMB_RETURN_IF_ERROR(Expect(inputs, s.peepholes, "P", {s.directions, 3 * s.hidden}));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool whole = static_cast<int>(i) == s.lengths;
+    const bool whole = IsInteger(s, static_cast<int>(i));
     const DType dtype = inputs[i].dtype;
     if (whole ? dtype == DType::kI32 || dtype == DType::kI64 : dtype == inputs[0].dtype && IsFloat(dtype)) continue;
     return Status::InvalidArgument(
-        std::string("expects lengths of i32 or i64 and all other inputs in one float dtype, ") + "found " +
+        std::string("expects lengths, integer weights and zero points of i32 or i64 and all other inputs in one float "
+                    "dtype, found ") +
         DTypeName(dtype) + " in input " + std::to_string(i));
   }
   return Status::Ok();
@@ -159,6 +191,18 @@ void RecurrentParam::Visit(ParamVisitor& v) {
   v.Text("activations", activations);
 }
 
+int GateFunction::NumParameters() const {
+  switch (kind) {
+    case kAffine:
+    case kScaledTanh:
+    case kHardSigmoid: return 2;
+    case kLeakyRelu:
+    case kThresholdedRelu:
+    case kElu: return 1;
+    default: return 0;
+  }
+}
+
 Result<GateFunction> ParseGateFunction(const std::string& text) {
   const std::vector<std::string> parts = SplitAt(text, ':');
   std::string name = parts[0];
@@ -182,9 +226,8 @@ Result<GateFunction> ParseGateFunction(const std::string& text) {
 Result<RecurrentShape> ResolveRecurrent(const Layer& layer, const std::vector<BlobInfo>& inputs) {
   const auto& p = ParamOf<RecurrentParam>(layer);
   RecurrentShape s;
-  const bool lstm = layer.kind == OpKind::kPlumbLSTM;
-  s.gates = lstm ? 4 : layer.kind == OpKind::kPlumbGRU ? 3 : 1;
-  s.states = lstm ? 2 : 1;
+  s.gates = IsLstm(layer) ? 4 : layer.kind == OpKind::kPlumbGRU ? 3 : 1;
+  s.states = IsLstm(layer) ? 2 : 1;
   if (p.direction != "forward" && p.direction != "reverse" && p.direction != "bidirectional") {
     return Status::InvalidArgument("direction '" + p.direction + "' is none of forward, reverse, bidirectional");
   }
@@ -209,6 +252,21 @@ Result<RecurrentShape> ResolveRecurrent(const Layer& layer, const std::vector<Bl
   return s;
 }
 
+DynamicQuantization::DynamicQuantization(const float* x, int64_t count) {
+  float low = 0, high = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+  }
+  scale = low == high ? 1 : (high - low) / 255;
+  zero = static_cast<int>(std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f)));
+}
+
+int DynamicQuantization::Of(float x) const {
+  const float q = std::nearbyint(x / scale) + static_cast<float>(zero);
+  return std::isnan(q) ? 0 : static_cast<int>(std::clamp(q, 0.0f, 255.0f)) - zero;
+}
+
 Result<std::vector<int64_t>> SequenceLengths(const RecurrentShape& s, const Tensor* lengths) {
   std::vector<int64_t> steps(static_cast<size_t>(s.batch), s.time);
   if (lengths == nullptr) return steps;
@@ -224,5 +282,6 @@ Result<std::vector<int64_t>> SequenceLengths(const RecurrentShape& s, const Tens
 OpDef DefinePlumbLSTM() { return Define(); }
 OpDef DefinePlumbGRU() { return Define(); }
 OpDef DefinePlumbRNN() { return Define(); }
+OpDef DefinePlumbDynamicQuantizeLSTM() { return Define(); }
 
 }  // namespace plumb

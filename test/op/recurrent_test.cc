@@ -113,12 +113,57 @@ void AddSizes(std::vector<OpCase>* cases) {
   // clang-format on
 }
 
+// What ONNX Runtime 1.31.1 computes for com.microsoft's DynamicQuantizeLSTM.
+void AddQuantized(std::vector<OpCase>* cases) {
+  const DType i64 = DType::kI64;
+  // clang-format off
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "values", "2 forward 0 1 0 1 1")
+                       .Outputs(3)
+                       .In({2, 1, 3}, {0.69, 1.64, 0.66, -2.61, 1.81, 0.89})
+                       .Const({1, 3, 8}, {-59, 83, -63, -24, 36, 12, -107, -121, 93, 64, 86, 9, 81, -44, -13, 73, -97, -51, -97, -12, 122, -94, -30, -25}, i64)
+                       .Const({1, 2, 8}, {103, -76, 0, -61, -123, 64, -113, -57, -1, -4, -99, 123, 63, 118, -105, 57}, i64)
+                       .Const({1, 16}, {0.06, 0.07, 0.64, -0.33, -0.11, 0.61, 0.19, 0.2, -0.15, -0.49, 0.05, 0.03, -0.37, -0.2, -0.02, -0.28})
+                       .In({1, 1, 2}, {0.02, 0.02})
+                       .In({1, 1, 2}, {0.04, -0.51})
+                       .Const({1}, {0.0063})
+                       .Const({1}, {0}, i64)
+                       .Const({1}, {0.0042})
+                       .Const({1}, {0}, i64)
+                       .Out({-0.179905459, -0.0740270764, 0.466969967, 0.0855786204})
+                       .Out({0.466969967, 0.0855786204})
+                       .Out({0.574852586, 0.161443844}));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "per_gate", "2 bidirectional 0 1 0 1 1 1")
+                       .Outputs(3)
+                       .In({2, 2, 2}, {0.38, -1.05, -0.83, -4.88, 3.6, 2.29, -0.65, 1.55})
+                       .Const({2, 2, 8}, {142, 70, 51, 168, 78, 143, 66, 38, 191, 110, 173, 171, 241, 108, 56, 162, 239, 247, 222, 174, 97, 100, 10, 47, 85, 88, 148, 130, 177, 228, 224, 198}, i64)
+                       .Const({2, 2, 8}, {250, 81, 232, 236, 57, 120, 145, 177, 179, 27, 122, 26, 245, 51, 114, 226, 133, 174, 127, 217, 152, 164, 116, 104, 151, 132, 200, 151, 120, 220, 54, 112}, i64)
+                       .Const({2, 16}, {-0, -0.22, 0.14, -0.02, -0.38, -0.27, 0.53, 0.11, 0.12, -0.08, -0.21, 0.27, -0.03, -0.23, -0.04, -0.27, 0.06, 0.34, -0.25, 0.43, -0.2, 0.05, -0.25, -0.07, 0.01, -0.13, -0.21, -0.2, -0.25, -0.47, -0.08, 0.12})
+                       .In({2, 2, 2}, {-0.89, 0.95, 0.23, -0.83, -0.49, 0.24, -0.23, -0.11})
+                       .In({2, 2, 2}, {0.72, 0.8, -0.67, -0.55, -0.53, -1.35, -0.59, -0.09})
+                       .Const({2, 6}, {0.27, 0.19, 0.74, 0.1, -0.14, 0.56, -0.31, 0.29, -0.29, 0.11, -0.59, 0.27})
+                       .Const({2, 8}, {0.0091, 0.0069, 0.0086, 0.006, 0.0075, 0.0047, 0.0062, 0.0037, 0.0028, 0.0023, 0.0076, 0.0057, 0.0092, 0.0087, 0.0051, 0.0098})
+                       .Const({2, 8}, {120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120, 120}, i64)
+                       .Const({2, 8}, {0.0067, 0.0081, 0.0053, 0.0036, 0.0034, 0.0034, 0.0068, 0.0029, 0.0022, 0.0087, 0.0028, 0.0056, 0.0059, 0.007, 0.006, 0.0095})
+                       .Const({2, 8}, {130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130}, i64)
+                       .Out({0.0941602513, 0.0899822712, 0.00407429785, -0.145421803, -0.265008509, -0.165250108, -0.0645721108, -0.22009936, -0.095484741, 0.0206305813, 0.072961539, -0.0506936722, -0.703264475, -0.648393989, -0.0231373049, 0.173526332})
+                       .Out({-0.095484741, 0.0206305813, 0.072961539, -0.0506936722, -0.265008509, -0.165250108, -0.0645721108, -0.22009936})
+                       .Out({-0.6257025, 0.0234523565, 0.0971394032, -0.0791065097, -0.735898852, -0.380381972, -0.57121855, -0.59877646}));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "long", "19 reverse 0 1").Outputs(3).In({30, 2, 13}).Const({1, 13, 76}, Regime::kInts, i64).Const({1, 19, 76}, Regime::kInts, i64).Const({1, 152}, Regime::kUnit).Const({1}, {0.02}).Const({1}, {1}, i64).Const({1, 76}, Regime::kPositive).Const({1, 76}, Regime::kZeros, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "weights_computed", "3").Outputs(3).In({4, 1, 2}).In({1, 2, 12}, Regime::kInts, i64).In({1, 3, 12}, Regime::kInts, i64).In({1}, {0.05}).In({1}, {2}, i64).In({1}, {0.04}).In({1}, {-1}, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "constant_x", "2 forward 0 0 0 0 0 0 0.3 1").Outputs(3).In({3, 1, 2}, Regime::kZeros).Const({1, 2, 8}, Regime::kInts, i64).Const({1, 2, 8}, Regime::kInts, i64).Const({1}, {0.05}).Const({1}, {0}, i64).Const({1}, {0.04}).Const({1}, {0}, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "lengths", "1 forward 0 0 1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("has no lengths"));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "scale_shape", "1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 2}, {1, 1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("a scale must be [1,4], found [1,2]"));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "float_weights", "1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kUnit).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("integer weights"));
+  // clang-format on
+}
+
 }  // namespace
 
 std::vector<OpCase> recurrent_cases() {
   std::vector<OpCase> cases;
   AddValues(&cases);
   AddSizes(&cases);
+  AddQuantized(&cases);
   return cases;
 }
 

@@ -49,6 +49,8 @@ struct BoundArgs {
   // What later members of the group add to each channel by constants, in units of this operator's result, or empty: a
   // device may begin its sums with it. Counts from level 1 on, in sums of products.
   std::vector<float> later_bias;
+  // The judged device's own outputs where they are known, else null (or empty): NaiveOp::feeds_back.
+  std::vector<const Tensor*> device_outputs;
   std::vector<Tensor*> tau;  // f64, shaped like the outputs, allocated by the caller; for integer outputs: 0
 };
 
@@ -63,6 +65,9 @@ struct NaiveOp {
   // Of those that do not propagate: the outputs follow the inputs without steps (Softmax, norms, sums), so a chain may find
   // by trying how far its inputs' errors carry.
   bool smooth = false;
+  // Computes outputs from earlier ones (recurrent layers). With a bound it then follows BoundArgs::device_outputs, so that
+  // every step is judged on its own inputs, as every layer is; what the device did before is inherited.
+  bool feeds_back = false;
   // True: the output (and its tau) may be the memory of a floating-point input of the same shape (and of its tau).
   bool in_place = false;
 };
