@@ -155,7 +155,7 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
   }
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(*node, *scope, &inputs));
-  const MapperRow* row = node->domain.empty() ? FindMapper(node->op_type) : nullptr;
+  const MapperRow* row = FindMapper(node->domain, node->op_type);
   if (row == nullptr || !complete) {
     if (row == nullptr) {
       const MapperRow* nearest = node->domain.empty() ? NearestMapper(node->op_type) : nullptr;
@@ -177,7 +177,7 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
 }
 
 Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope) {
-  const MapperRow* row = FindMapper(node.op_type);
+  const MapperRow* row = FindMapper(node.domain, node.op_type);
   const auto opset = scope->opsets->find(node.domain);
   builder_.BeginNode(NodeName(node, *scope));
   NodeContext context(node, opset == scope->opsets->end() ? 7 : std::max(opset->second, 7), inputs, &builder_);

@@ -33,9 +33,10 @@ struct MapperRow {
   const char* op_type;
   size_t min_inputs;
   Mapper mapper;
+  const char* domain;
 };
-const MapperRow* FindMapper(const std::string& op_type);
-// The row whose name is nearest, for messages; null when none is near.
+const MapperRow* FindMapper(const std::string& domain, const std::string& op_type);
+// ONNX's own operator whose name is nearest, for messages; null when none is near.
 const MapperRow* NearestMapper(const std::string& op_type);
 
 class Importer {

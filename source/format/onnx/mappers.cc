@@ -8,14 +8,18 @@
 namespace plumb::onnx {
 
 #define PLUMB_ONNX(op_type, file, min_inputs) Status Map##op_type(NodeContext& c);
+#define PLUMB_ONNX_MICROSOFT PLUMB_ONNX
 #include "format/onnx/onnx_list.def"
+#undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX
 
 namespace {
 
 constexpr MapperRow kRows[] = {
-#define PLUMB_ONNX(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type},
+#define PLUMB_ONNX(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type, ""},
+#define PLUMB_ONNX_MICROSOFT(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type, "com.microsoft"},
 #include "format/onnx/onnx_list.def"
+#undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX
 };
 
@@ -37,13 +41,13 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-const MapperRow* FindMapper(const std::string& op_type) {
+const MapperRow* FindMapper(const std::string& domain, const std::string& op_type) {
   static const auto* rows = [] {
     auto* map = new std::unordered_map<std::string, const MapperRow*>;
-    for (const MapperRow& row : kRows) map->emplace(row.op_type, &row);
+    for (const MapperRow& row : kRows) map->emplace(row.domain + ("." + std::string(row.op_type)), &row);
     return map;
   }();
-  const auto it = rows->find(op_type);
+  const auto it = rows->find(domain + "." + op_type);
   return it == rows->end() ? nullptr : it->second;
 }
 
@@ -52,7 +56,7 @@ const MapperRow* NearestMapper(const std::string& op_type) {
   size_t best = op_type.size() / 2 + 1;
   for (const MapperRow& row : kRows) {
     const size_t distance = Distance(op_type.substr(0, 100), row.op_type);
-    if (distance >= best) continue;
+    if (distance >= best || *row.domain != '\0') continue;
     best = distance;
     nearest = &row;
   }

