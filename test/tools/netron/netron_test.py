@@ -13,7 +13,7 @@ import sys
 import zipfile
 
 VERSION = "9.3.3"
-# Types whose weights Netron does not read: such a network opens through its tnnproto, without them.
+# Types whose weights Netron does not read: such a network opens through its tnnproto, without them; so does one with constants.
 NO_WEIGHTS = ("Convolution1D",)
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -48,7 +48,13 @@ def layers_of(proto):
 
 
 def unknown(prefix):
-    return any(kind in NO_WEIGHTS for kind, *_ in layers_of(pathlib.Path(f"{prefix}.tnnproto")))
+    """Whether Netron refuses the tnnmodel: such weights, or blobs that nobody writes, which stand in the constants section."""
+    proto = pathlib.Path(f"{prefix}.tnnproto")
+    layers = list(layers_of(proto))
+    written = {words.split()[0] for words in proto.read_text().splitlines()[1].strip('",').split(":")}
+    written.update(blob for *_, outputs in layers for blob in outputs)
+    constants = any(blob not in written for _, _, inputs, _ in layers for blob in inputs)
+    return constants or any(kind in NO_WEIGHTS for kind, *_ in layers)
 
 
 def check(proto, seen):
