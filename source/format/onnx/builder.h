@@ -57,6 +57,8 @@ class Builder {
   bool MayFail(size_t layer) const;
 
   Value AddInput(const std::string& name, DType dtype, const Shape& shape, int type);
+  // Whether a blob has that name already.
+  bool IsNamed(const std::string& name) const { return blob_names_.count(name) > 0; }
   Value AddConstant(const Tensor& value, int type, const std::string& name = "");
   // NotSupported when unrolling has made more layers and blobs than the same limit allows, at a kibibyte each.
   Status CheckCount() const;

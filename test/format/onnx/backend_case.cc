@@ -58,6 +58,7 @@ Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& de
   outcome->layers += static_cast<int>(network->steps().size());
   for (const StepInfo* step : network->steps()) outcome->fallback = outcome->fallback || step->fallback;
   for (const GraphInput& input : graph->inputs) {
+    if (inputs.count(input.name) == 0) return Status::NotSupported("'" + input.name + "' is random: nothing to compare with");
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, inputs.at(input.name).ConvertedTo(input.dtype));
     PLUMB_RETURN_IF_ERROR(network->SetInput(input.name, value));
   }

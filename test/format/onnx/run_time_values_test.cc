@@ -1,6 +1,7 @@
 // What depends on values: If, network inputs that become constants, indices and weights that come when the network runs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/onnx_model.h"
@@ -185,6 +186,50 @@ TEST(OnnxConstantTest, WhatDoesNotFitIsRefused) {
   several.input_shapes["open"] = Shape{2, 2};
   ExpectRefusal(m.Import(several).status(),
                 {"a constant is given for 'nobody', but the network inputs are 'open', 's', 'x'"});
+}
+
+TEST(OnnxRandomTest, TheOutputOfARandomOperatorIsANetworkInput) {
+  OnnxModel m;
+  m.Input("x", {2, 3}).Output("y");
+  m.Node("RandomNormalLike", {"x"}, {"noise"});
+  m.Node("Add", {"x", "noise"}, {"y"});
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(Types(*graph), (std::vector<std::string>{"Add"}));
+  ASSERT_EQ(graph->inputs.size(), 2u);
+  EXPECT_EQ(graph->inputs[1].name, "noise");
+  EXPECT_EQ(graph->inputs[1].shape, Shape({2, 3}));
+  EXPECT_TRUE(std::any_of(graph->notes.begin(), graph->notes.end(), [](const std::string& note) {
+    return Has(note, "AL11: node 'noise' (RandomNormalLike") && Has(note, "-i noise=FILE");
+  }));
+  const Tensor x = Floats({1, 2, 3, 4, 5, 6}, {2, 3}), noise = Floats({6, 5, 4, 3, 2, 1}, {2, 3});
+  ExpectValues(m, {{"x", x}, {"noise", noise}}, {7, 7, 7, 7, 7, 7});
+}
+
+TEST(OnnxRandomTest, ShapesAndTypesFollowTheAttributes) {
+  OnnxModel m;
+  m.Input("x", {2, 5}).Output("a").Output("b");
+  auto& multinomial = m.Node("Multinomial", {"x"}, {"drawn"});
+  OnnxModel::SetInt(&multinomial, "sample_size", 3);
+  auto& uniform = m.Node("RandomUniform", {}, {"uniform"});
+  OnnxModel::SetInts(&uniform, "shape", {4, 1});
+  m.Node("Neg", {"drawn"}, {"a"});
+  m.Node("Neg", {"uniform"}, {"b"});
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  std::map<std::string, GraphInput> inputs;
+  for (const GraphInput& input : graph->inputs) inputs[input.name] = input;
+  EXPECT_EQ(inputs.at("drawn").shape, Shape({2, 3}));
+  EXPECT_EQ(inputs.at("drawn").dtype, DType::kI32);
+  EXPECT_EQ(inputs.at("uniform").shape, Shape({4, 1}));
+  EXPECT_EQ(inputs.at("uniform").dtype, DType::kF32);
+}
+
+TEST(OnnxRandomTest, InsideABranchIsRefused) {
+  OnnxModel m;
+  m.Input("x", {2}).Input("c", {}, kBool).Output("y");
+  AddIf(&m, "c", "Relu", "RandomNormalLike");
+  ExpectRefusal(m.Import(Bind("c", Truth(false))).status(), {"RandomNormalLike", "random values inside a loop, a branch"});
 }
 
 TEST(OnnxRunTimeIndicesTest, ScatterElementsAddsWhereTheBlobSays) {

@@ -64,6 +64,24 @@ def check_branches(tool, work):
     expect("If 'choose': its condition is known only when the network runs" in output, "both branches are said", output)
 
 
+def check_random(tool, work):
+    """A random node's output is a network input; ONNX Runtime gets the same values in the node's place."""
+    from onnx import TensorProto, helper, save
+    model = work / "random.onnx"
+    nodes = [helper.make_node("RandomNormalLike", ["x"], ["noise"], "draw"), helper.make_node("Mul", ["x", "noise"], ["scaled"], "scale"),
+             helper.make_node("Tanh", ["scaled"], ["y"], "squash")]
+    dims = [1, 3, 8, 8]
+    graph = helper.make_graph(nodes, "random", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, dims)])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(model))
+    code, output = run(tool, model, "-o", work / "random", "-align", "all", "-d", "X86")
+    expect(code == 0 and "proved equal" in output and "tensor 'scaled'" in output, "random values are shared", output)
+    expect("AL11: node 'draw'" in output, "the random node is said", output)
+    check = tool.with_name("model_check")
+    code, output = run(check, "-m", model, "-d", "X86", "--golden", "onnxruntime")
+    expect(code == 0 and "0 wrong" in output, "--golden onnxruntime draws nothing of its own", output)
+
+
 def run(tool, *arguments):
     env = dict(os.environ, PLUMB_PYTHON=sys.executable, PYTHONPATH=str(PYTHON))
     done = subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True, env=env)
@@ -95,6 +113,7 @@ def main():
     expect(code == 1 and "NOT equal" in output, "other weights are found", output)
     expect("the first operator that differs: layer 1 'conv1' (Convolution" in output, "the first operator is named", output)
     check_branches(tool, work)
+    check_random(tool, work)
     print("proved equal; a difference is found and named")
 
 

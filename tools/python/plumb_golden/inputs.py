@@ -1,4 +1,6 @@
 """The network inputs: from files, else drawn from a seed."""
+import pathlib
+
 import numpy as np
 
 from .folder import UsageError
@@ -42,6 +44,19 @@ def from_files(texts, wanted, specs=()):
         if not used:
             raise UsageError(f"'{path}' holds no tensor for the inputs {wanted}; say which with --input NAME={path}")
         found.update({n: tensors[n] for n in used})
+    return found
+
+
+def given(texts, specs=()):
+    """Every tensor that the files hold, {name: array}; one that a file has alone also under the NAME of 'NAME=FILE'."""
+    found = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        named = bool(equals) and pathlib.Path(path).exists()
+        tensors = read_tensors(path if named else text, specs)
+        found.update(tensors)
+        if named and len(tensors) == 1:
+            found[name] = next(iter(tensors.values()))
     return found
 
 

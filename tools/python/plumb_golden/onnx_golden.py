@@ -61,6 +61,17 @@ def expose_all(onnx, model, target):
     return places
 
 
+RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
+
+
+def replace_random(onnx, model, given):
+    """Random nodes whose output is given become network inputs: what Plumb makes of them, so that both see the same values."""
+    for node in [n for n in model.graph.node if n.op_type in RANDOM and n.output[0] in given]:
+        kind = onnx.helper.np_dtype_to_tensor_dtype(given[node.output[0]].dtype)
+        model.graph.input.append(onnx.helper.make_tensor_value_info(node.output[0], kind, None))
+        model.graph.node.remove(node)
+
+
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False,
         constants=()):
     """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs).
@@ -95,6 +106,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
 
         try:
             loaded = onnx.load(str(source), load_external_data=False)
+            replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
             places = expose_all(onnx, loaded, exposed)
             ort = session(onnxruntime, exposed, False)
