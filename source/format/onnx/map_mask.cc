@@ -122,12 +122,17 @@ Status MapIsInf(NodeContext& c) {
   return c.EmitOutput(OpKind::kEqual, nullptr, {x, c.ConstFloat(infinity, c.DTypeOf(0))});
 }
 
-// x 2^n, wrapped around, or x / 2^n: operands are unsigned. A uint64 beyond 2^63 is not shifted right exactly.
+// x 2^n, wrapped around, or x / 2^n rounded down. A uint64 beyond 2^63 is not shifted right exactly.
 Status MapBitShift(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value two, Scalar(c, 2, DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Value power, c.Emit(OpKind::kPlumbPow, nullptr, {two, c.In(1)}));
   const bool left = c.Text("direction", "") == "LEFT";
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(left ? OpKind::kMul : OpKind::kDiv, c.In(0), power));
+  Value x = c.In(0);
+  if (!left) {  // rounds down, which Div does not for the negative values of a signed type
+    PLUMB_ASSIGN_OR_RETURN(const Value rest, c.Binary(OpKind::kPlumbMod, x, power));
+    PLUMB_ASSIGN_OR_RETURN(x, c.Binary(OpKind::kSub, x, rest));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(left ? OpKind::kMul : OpKind::kDiv, x, power));
   c.Set(0, y);
   return Status::Ok();
 }

@@ -108,6 +108,7 @@ Status MapDepthToSpace(NodeContext& c) {
 Status MapSpaceToDepth(NodeContext& c) {
   auto param = std::make_shared<ReorgParam>();
   param->stride = static_cast<int>(c.Int("blocksize", 1));
+  param->mode = c.Text("mode", "DCR") == "CRD" ? 1 : 0;
   return c.EmitOutput(OpKind::kReorg, param, {c.In(0)});
 }
 
