@@ -31,5 +31,6 @@ for preset in "${presets[@]}"; do
 done
 # One run over all builds, so that one summary speaks for everything.
 mkdir -p build/all
+export LSAN_OPTIONS="suppressions=$PWD/test/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}"
 echo "subdirs($(printf '"../%s" ' "${presets[@]}"))" >build/all/CTestTestfile.cmake
 ctest --test-dir build/all "${select[@]}" -j "$(nproc)" --output-on-failure

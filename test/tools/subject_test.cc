@@ -386,7 +386,8 @@ TEST_F(Subject, SlopeTestAndSmallestFaultAreThere) {
   EXPECT_EQ(Guilty(), "pointwise") << run.out;
   EXPECT_TRUE(Has(run.out, "the output is off by the factor 1 + 2")) << run.out;
   EXPECT_TRUE(Has(run.out, "smallest visible fault")) << run.out;
-  for (const Json& layer : Report()["runs"][0]["layers"]) {
+  const Json report = Report();
+  for (const Json& layer : report["runs"][0]["layers"]) {
     const Json& output = layer["outputs"][0];
     if (layer["name"] == "fc") {
       EXPECT_GT(output["smallest_fault"], 0);
