@@ -26,6 +26,14 @@ void AddCaptured(const GraphIr& graph, std::set<std::string>* names) {
   for (const ValueInfoIr& output : graph.outputs) names->insert(output.name);
 }
 
+// Attributes that no mapper reads because inference does not depend on them, or the weights' shapes say the same.
+bool ChangesNothing(const std::string& op, const std::string& attribute) {
+  static const std::set<std::string> kAnywhere = {"kernel_shape", "hidden_size", "momentum", "seed", "is_test"};
+  if (kAnywhere.count(attribute) != 0) return true;
+  if (op.rfind("Random", 0) == 0) return true;  // what is drawn comes from outside
+  return (op == "TopK" && attribute == "sorted") || (op == "Dropout" && attribute == "ratio");
+}
+
 // Replaces attributes that stand for the function's own.
 Result<NodeIr> WithFunctionAttributes(const NodeIr& node, const AttributeMap& given) {
   NodeIr copy = node;
@@ -193,6 +201,11 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
   }
   for (const auto& [id, text] : context.warnings()) {
     notes_.push_back("warning " + id + ": " + Frame(node, *scope) + " " + text);
+  }
+  for (const std::string& name : status.ok() ? context.UnreadAttributes() : std::vector<std::string>()) {
+    if (ChangesNothing(node.op_type, name)) continue;
+    notes_.push_back("warning AL12: " + Frame(node, *scope) + " has the attribute '" + name +
+                     "', which the import does not know: computed as if it were not there");
   }
   CountLayers(node, before);
   for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -42,8 +42,17 @@ Result<std::vector<int64_t>> NodeContext::IntsOf(size_t i, const char* attribute
 }
 
 const AttributeIr* NodeContext::Attribute(const char* name) const {
+  read_.insert(name);
   const auto it = node_.attributes.find(name);
   return it == node_.attributes.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> NodeContext::UnreadAttributes() const {
+  std::vector<std::string> unread;
+  for (const auto& entry : node_.attributes) {
+    if (read_.count(entry.first) == 0) unread.push_back(entry.first);
+  }
+  return unread;
 }
 
 int64_t NodeContext::Int(const char* name, int64_t fallback) const {

@@ -48,7 +48,7 @@ class NodeContext {
   Result<std::vector<int64_t>> IntsOf(size_t i, const char* attribute);
 
   // --- attributes
-  bool HasAttribute(const char* name) const { return node_.attributes.count(name) > 0; }
+  bool HasAttribute(const char* name) const { return Attribute(name) != nullptr; }
   const AttributeIr* Attribute(const char* name) const;
   int64_t Int(const char* name, int64_t fallback) const;
   float Float(const char* name, float fallback) const;
@@ -90,6 +90,8 @@ class NodeContext {
   // A hazard of doc/alignment.md that the node shows.
   void Warn(const char* id, const std::string& text) { warnings_.emplace_back(id, text); }
 
+  // The attributes that nobody asked for; whether that matters is not known.
+  std::vector<std::string> UnreadAttributes() const;
   const std::vector<std::pair<std::string, std::string>>& warnings() const { return warnings_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::set<std::string>& needed_inputs() const { return needed_; }
@@ -101,6 +103,7 @@ class NodeContext {
   Builder& builder_;
   std::vector<Value> outputs_;
   std::set<std::string> needed_;
+  mutable std::set<std::string> read_;  // attributes
   std::vector<std::pair<std::string, std::string>> warnings_;
 };
 

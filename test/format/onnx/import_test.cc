@@ -143,6 +143,7 @@ TEST(OnnxImportTest, HazardsAreNoted) {
   EXPECT_TRUE(Notes(*graph, "warning AL07: node 'conv'"));
   EXPECT_TRUE(Notes(*graph, "warning AL04: node 'norm'"));
   EXPECT_TRUE(Notes(*graph, "warning AL06: node 'pool'"));
+  EXPECT_FALSE(Notes(*graph, "warning AL12"));
   EXPECT_TRUE(Notes(*graph, "decomposed: Conv -> PadV2 + Convolution (1)"));
   EXPECT_TRUE(WeightHazards(*graph).empty());
 }
@@ -159,6 +160,15 @@ TEST(OnnxImportTest, HazardousWeightsAreCounted) {
       "AL08: layer 0 'sum' (Add): element has 1 subnormal values, which many devices take for 0",
       "AL09: layer 0 'sum' (Add): element has 1 values beyond 65504, which become infinite in fp16"};
   EXPECT_EQ(WeightHazards(*graph), expected);
+}
+
+TEST(OnnxImportTest, AnAttributeThatNobodyReadsIsSaid) {
+  OnnxModel m;
+  m.Input("x", {2}).Output("y");
+  OnnxModel::SetInt(&m.Node("Relu", {"x"}, {"y"}, "r"), "leak", 1);
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_TRUE(Notes(*graph, "warning AL12: node 'r'"));
 }
 
 }  // namespace
