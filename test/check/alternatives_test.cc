@@ -1,17 +1,9 @@
 // What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict
-// stays.
-#include "check/alternatives.h"
-
-#include <gtest/gtest.h>
-
+// stays. Sums of products: alternatives_product_test.cc.
 #include <cmath>
-#include <functional>
-#include <random>
 
-#include "base/half.h"
+#include "check/alternatives_util.h"
 #include "op/activation.h"
-#include "op/convolution.h"
-#include "op/inner_product.h"
 #include "op/lrn.h"
 #include "op/norm.h"
 #include "op/pooling.h"
@@ -19,84 +11,12 @@
 #include "op/resize.h"
 #include "op/softmax.h"
 #include "op/upsample.h"
-#include "plumb/check.h"
-#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
 
-class Stored : public BlobSource {
- public:
-  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
-  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
-  std::map<std::string, Tensor> blobs;
-};
-
-Tensor Gauss(const Shape& shape, double scale = 1, double offset = 0) {
-  Tensor tensor = Tensor::Create(DType::kF32, shape).value();
-  std::mt19937 random(5);
-  std::normal_distribution<double> normal(offset, scale);
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) tensor.data<float>()[i] = static_cast<float>(normal(random));
-  return tensor;
-}
-
-Graph GraphOf(std::vector<Layer> layers, const Shape& input) {
-  Graph graph;
-  graph.inputs = {{"x", DType::kF32, input}};
-  graph.layers = std::move(layers);
-  graph.outputs = graph.layers.back().outputs;
-  for (size_t i = 0; i < graph.layers.size(); ++i) graph.layers[i].index = static_cast<int>(i);
-  return graph;
-}
-
-LayerReport Judge(const Graph& graph, const Tensor& x, const Tensor& y) {
-  Stored subject;
-  subject.blobs = {{"x", x}, {graph.outputs[0], y}};
-  return CheckSubjectBlobs(graph, subject, {}, {}).value().layers.back();
-}
-
-// What the graph with another last layer makes of x, rounded to f32: a runtime that computes it exactly so.
-Tensor ComputedBy(const Graph& graph, const Tensor& x) {
-  const BlobTable infos = InferShapes(graph).value();
-  std::map<std::string, Tensor> blobs = {{"x", x}};
-  for (const Layer& layer : graph.layers) {
-    const BlobInfo& info = infos.at(layer.outputs[0]);
-    NaiveArgs args{layer, {}, {}};
-    for (const std::string& input : layer.inputs) {
-      const auto constant = graph.constants.find(input);
-      args.inputs.push_back(constant == graph.constants.end() ? &blobs.at(input) : &constant->second);
-    }
-    blobs[layer.outputs[0]] = Tensor::Create(info.dtype, info.shape).value();
-    args.outputs.push_back(&blobs[layer.outputs[0]]);
-    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
-  }
-  return blobs.at(graph.outputs[0]);
-}
-
-Tensor Mapped(const Tensor& x, const std::function<double(double)>& f) {
-  Tensor y = x.Clone().value();
-  for (int64_t i = 0; i < y.NumElements(); ++i)
-    y.data<float>()[i] = static_cast<float>(f(static_cast<double>(x.data<float>()[i])));
-  return y;
-}
-
 double ErfGelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
 double TanhGelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
-
-void ExpectNamed(const LayerReport& report, const std::string& cause) {
-  EXPECT_EQ(report.verdict, Verdict::kWrong) << report.reason;
-  EXPECT_EQ(report.cause, cause) << report.reason;
-  EXPECT_NE(report.reason.find(cause), std::string::npos) << report.reason;
-}
-
-template <class P>
-Layer LayerOf(OpKind kind, const std::function<void(P*)>& set, std::vector<std::string> inputs = {"x"}) {
-  Layer layer = MakeLayer(kind, "layer", std::move(inputs), {"y"});
-  auto param = std::make_shared<P>();
-  set(param.get());
-  layer.param = param;
-  return layer;
-}
 
 TEST(Alternatives, HealthyLayersHaveNone) {
   const Graph graph = GraphOf({MakeLayer(OpKind::kGELU, "g", {"x"}, {"y"})}, {2, 64, 8});
@@ -324,70 +244,6 @@ TEST(Alternatives, PoolingsPaddingIsNamed) {
   ExpectNamed(Judge(max, x, ComputedBy(plain, x)), "computed as average pooling; the graph says max pooling");
 }
 
-// x -> convolution of 16 channels, 3x3 -> y
-Graph Convolution() {
-  Layer layer = LayerOf<ConvolutionParam>(OpKind::kConvolution, [](ConvolutionParam* p) {
-    p->group = 1, p->in_channels_per_group = 16, p->out_channels = 8, p->kernel_h = p->kernel_w = 3,
-    p->stride_h = p->stride_w = 1;
-    p->bias = true, p->pad_type = kPadSame;
-  });
-  layer.resources = {{"weight", Gauss({8, 16, 3, 3}, 0.1)}, {"bias", Gauss({8})}};
-  return GraphOf({std::move(layer)}, {1, 16, 12, 12});
-}
-
-TEST(Alternatives, FaultsOfConvolutionsAreNamed) {
-  const Graph graph = Convolution();
-  const Tensor x = Gauss({1, 16, 12, 12});
-  EXPECT_EQ(Judge(graph, x, ComputedBy(graph, x)).verdict, Verdict::kAligned);
-  const auto changed = [&](const char* slot, const std::function<float(const float*, int64_t)>& f) {
-    Graph other = graph;
-    const Tensor before = other.layers[0].resources[slot];
-    Tensor after = before.Clone().value();
-    for (int64_t i = 0; i < after.NumElements(); ++i) after.data<float>()[i] = f(before.data<float>(), i);
-    other.layers[0].resources[slot] = after;
-    return Judge(graph, x, ComputedBy(other, x));
-  };
-  ExpectNamed(changed("bias", [](const float*, int64_t) { return 0.0f; }),
-              "computed without the bias; the graph says with it");
-  ExpectNamed(changed("weight", [](const float* w, int64_t i) { return HalfToFloat(FloatToHalf(w[i])); }),
-              "computed with weights rounded to f16; the graph says f32");
-  ExpectNamed(changed("weight", [](const float* w, int64_t i) { return w[i / 9 * 9 + i % 3 * 3 + i % 9 / 3]; }),
-              "computed with the kernel's height and width exchanged; the graph says otherwise");
-  ExpectNamed(
-      changed("weight", [](const float* w, int64_t i) { return w[i / 144 * 144 + (15 - i / 9 % 16) * 9 + i % 9]; }),
-      "computed with the input channels in reverse (RGB for BGR); the graph says otherwise");
-  EXPECT_EQ(changed("weight", [](const float* w, int64_t i) { return 1.001f * w[i]; }).cause, "");
-}
-
-TEST(Alternatives, PadsAndDilationAreNamed) {
-  const Tensor x = Gauss({1, 16, 12, 12});
-  const auto with = [](int stride, int dilation, int pad) {
-    Graph graph = Convolution();
-    auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*graph.layers[0].param));
-    param->stride_h = param->stride_w = stride, param->dilation_h = param->dilation_w = dilation;
-    param->pad_type = kPadExplicit, param->pad_h = param->pad_w = pad;
-    graph.layers[0].param = param;
-    return graph;
-  };
-  const Graph strided = with(2, 1, 1), unpadded = with(2, 1, 0);
-  for (const bool at_end : {true, false}) {  // pads (0, 2) and (2, 0) for (1, 1)
-    Graph padded = unpadded;
-    padded.inputs[0].shape = {1, 16, 14, 14};
-    Tensor larger = Tensor::Zeros(DType::kF32, padded.inputs[0].shape).value();
-    for (int64_t i = 0; i < x.NumElements(); ++i) {
-      const int64_t by = at_end ? 0 : 2;
-      larger.data<float>()[(i / 144 * 14 + i / 12 % 12 + by) * 14 + i % 12 + by] = x.data<float>()[i];
-    }
-    ExpectNamed(Judge(strided, x, ComputedBy(padded, larger)),
-                at_end ? "computed with one pad less at the top and left, one more at the bottom and right; the graph "
-                         "says otherwise"
-                       : "computed with one pad more at the top and left, one less at the bottom and right; the graph "
-                         "says otherwise");
-  }
-  ExpectNamed(Judge(with(1, 2, 2), x, ComputedBy(with(1, 1, 1), x)),
-              "computed without dilation; the graph says with it");
-}
-
 TEST(Alternatives, OtherOperatorsOfTheSameFormAreNamed) {
   const Tensor x = Gauss({4, 16});
   const auto pair = [&](OpKind kind, const char* a, const char* b) {
@@ -410,66 +266,6 @@ TEST(Alternatives, OtherOperatorsOfTheSameFormAreNamed) {
               "computed with slope 0.02; the graph says 0.1");
   ExpectNamed(Judge(leaky, x, Mapped(x, [](double v) { return v < 0 ? 0 : v; })),
               "computed as ReLU; the graph says slope 0.1");
-}
-
-// A sum in f16, channel by channel, in one accumulator; and bf16 with the channels innermost in four.
-TEST(Alternatives, AccumulatorsOfFewBitsAreNamed) {
-  const Graph graph = Convolution();
-  const Tensor x = Gauss({1, 16, 12, 12});
-  const float* w = graph.layers[0].resources.at("weight").data<float>();
-  const float* bias = graph.layers[0].resources.at("bias").data<float>();
-  const auto computed = [&](bool half) {
-    const auto rounded = [half](float v) {
-      return half ? HalfToFloat(FloatToHalf(v)) : BFloat16ToFloat(FloatToBFloat16(v));
-    };
-    Tensor y = Tensor::Create(DType::kF32, {1, 8, 12, 12}).value();
-    for (int64_t o = 0; o < y.NumElements(); ++o) {
-      float lanes[4] = {half ? bias[o / 144] : 0, 0, 0, 0};
-      lanes[0] = rounded(lanes[0]);
-      for (int64_t i = 0; i < 144; ++i) {
-        const int64_t c = half ? i / 9 : i % 16, k = half ? i % 9 : i / 16;
-        const int64_t row = o / 12 % 12 - 1 + k / 3, column = o % 12 - 1 + k % 3;
-        const bool inside = row >= 0 && row < 12 && column >= 0 && column < 12;
-        const float value = inside ? x.data<float>()[(c * 12 + row) * 12 + column] : 0;
-        float& lane = lanes[half ? 0 : i % 4];
-        lane = rounded(lane + value * w[(o / 144 * 16 + c) * 9 + k]);
-      }
-      float sum = lanes[0];
-      for (int l = 1; l < 4; ++l) sum = rounded(sum + lanes[l]);
-      y.data<float>()[o] = half ? sum : rounded(sum + bias[o / 144]);
-    }
-    return y;
-  };
-  ExpectNamed(Judge(graph, x, computed(true)), "accumulated in f16, channel by channel");
-  ExpectNamed(Judge(graph, x, computed(false)), "accumulated in bf16, channels innermost, in 4 partial sums");
-}
-
-// A subject that stores f16: summing 4096 terms in f32 is healthy, summing them in f16 is not.
-TEST(Alternatives, AnF16SubjectThatSumsInF16IsWrongAndNamed) {
-  Layer layer = LayerOf<InnerProductParam>(OpKind::kInnerProduct, [](InnerProductParam* p) { p->num_output = 64; });
-  const auto half = [](double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); };
-  layer.resources = {{"weight", Mapped(Gauss({64, 4096}, 0.1, 0.05), half)}};
-  const float* w = layer.resources.at("weight").data<float>();
-  const Graph graph = GraphOf({layer}, {2, 4096});
-  const Tensor x = Mapped(Gauss({2, 4096}), half);
-  const auto judged = [&](bool narrow) {
-    Tensor y = Tensor::Create(DType::kF32, {2, 64}).value();
-    for (int64_t o = 0; o < 128; ++o) {
-      double sum = 0;
-      for (int64_t k = 0; k < 4096; ++k) {
-        sum += static_cast<double>(x.data<float>()[o / 64 * 4096 + k]) * static_cast<double>(w[o % 64 * 4096 + k]);
-        if (narrow) sum = half(sum);
-      }
-      y.data<float>()[o] = static_cast<float>(half(sum));
-    }
-    Stored subject;
-    subject.blobs = {{"x", x}, {"y", y}};
-    SubjectOptions options;
-    options.check.arithmetic = SubjectArithmetic::kFp16;
-    return CheckSubjectBlobs(graph, subject, {}, options).value().layers[0];
-  };
-  EXPECT_EQ(judged(false).verdict, Verdict::kAligned) << judged(false).reason;
-  ExpectNamed(judged(true), "accumulated in f16, channel by channel");
 }
 
 // Quantisation: scale 0.25, so that every 8th value is a tie.

@@ -12,6 +12,7 @@
 #include "plumb/model.h"
 #include "util/int8_runtime.h"
 #include "util/make_layer.h"
+#include "util/stored_blobs.h"
 
 namespace plumb {
 namespace {
@@ -41,14 +42,6 @@ TEST(Grid, FewValuesDoNotTell) {
   EXPECT_TRUE(FindGrid(Values({0, 0, 0})).few);
   EXPECT_TRUE(FindGrid(Values({0, NAN})).none());
 }
-
-class Stored : public BlobSource {
- public:
-  explicit Stored(std::map<std::string, Tensor> all) : blobs(std::move(all)) {}
-  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
-  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
-  std::map<std::string, Tensor> blobs;
-};
 
 Graph Network() { return LoadModel(PLUMB_TEST_DATA "/faults/faults.tnnproto").value(); }
 

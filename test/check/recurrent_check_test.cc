@@ -10,18 +10,12 @@
 #include "op/recurrent.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
+#include "util/stored_blobs.h"
 
 namespace plumb {
 namespace {
 
 constexpr int64_t kSteps = 200, kBatch = 2, kSize = 8, kHidden = 24;
-
-class Stored : public BlobSource {
- public:
-  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
-  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
-  std::map<std::string, Tensor> blobs;
-};
 
 Tensor Gauss(const Shape& shape, double scale, unsigned seed) {
   std::mt19937 random(seed);

@@ -11,16 +11,10 @@
 #include "op/cast.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
+#include "util/stored_blobs.h"
 
 namespace plumb {
 namespace {
-
-class Stored : public BlobSource {
- public:
-  bool Has(const std::string& blob) const override { return blobs.count(blob) != 0; }
-  Result<Tensor> Load(const std::string& blob) const override { return blobs.at(blob); }
-  std::map<std::string, Tensor> blobs;
-};
 
 Graph Numbered(std::vector<Layer> layers, const Shape& input, std::vector<std::string> outputs) {
   Graph graph;
