@@ -22,6 +22,8 @@ struct Tiles {
   ConvolutionShape shape;
   ConvParams conv;  // 1x1: for each tap the output channels, padded to whole blocks
   int64_t taps = 1, padded = 0;
+
+  int64_t TapsImage() const { return taps * padded * conv.in_h * conv.in_w; }  // elements
 };
 
 bool IsTiled(const WindowAxis& a) {
@@ -51,9 +53,11 @@ class DeconvolutionTilesKernel : public Kernel {
     return SlicedConvolution::Check(tiles.conv);
   }
 
-  Status ChooseLayouts(const KernelSpec&, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
+  Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
+    PLUMB_ASSIGN_OR_RETURN(const Tiles tiles, TilesOf(spec));
     choice->inputs.assign(arriving.size(), BlockedLayout());
     choice->outputs = {BlockedLayout()};
+    choice->workspace = tiles.shape.batch * tiles.TapsImage();
     return Status::Ok();
   }
 
@@ -75,13 +79,13 @@ class DeconvolutionTilesKernel : public Kernel {
     if (!conv.ok()) return conv.status();
     conv_ = std::move(conv).value();
     src_image_ = ImageElements(inputs[0]);
-    taps_image_ = k * padded * s.window.h.in * s.window.w.in;
-    PLUMB_ASSIGN_OR_RETURN(taps_, Tensor::Create(DType::kF32, Shape{s.batch, taps_image_}));
+    taps_image_ = tiles_.TapsImage();
+    taps_ = spec.workspace.host<float>();
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    conv_->Run(inputs[0].host<float>(), src_image_, taps_.data<float>(), taps_image_);
+    conv_->Run(inputs[0].host<float>(), src_image_, taps_, taps_image_);
     LaySideBySide(ImageElements(outputs[0]), outputs[0].host<float>());
     ZeroTailLanes(outputs[0]);
     return Status::Ok();
@@ -100,7 +104,7 @@ class DeconvolutionTilesKernel : public Kernel {
         float* to = dst + n * dst_image + (b * h.out + y) * w.out * block;
         for (int64_t j = 0; j < w.kernel; ++j) {
           const int64_t tap = y % h.kernel * w.kernel + j;
-          const float* from = taps_.data<float>() + n * taps_image_ + (((tap * blocks + b) * h.in + y / h.kernel) * w.in) * block;
+          const float* from = taps_ + n * taps_image_ + (((tap * blocks + b) * h.in + y / h.kernel) * w.in) * block;
           for (int64_t x = 0; x < w.in; ++x) {
             std::memcpy(to + (x * w.kernel + j) * block, from + x * block, static_cast<size_t>(block) * sizeof(float));
           }
@@ -112,7 +116,7 @@ class DeconvolutionTilesKernel : public Kernel {
   Tiles tiles_;
   std::optional<SlicedConvolution> conv_;
   int64_t src_image_ = 0, taps_image_ = 0;
-  Tensor taps_;
+  float* taps_ = nullptr;  // every tap of every image, in the plan's memory
 };
 
 }  // namespace
