@@ -1,4 +1,4 @@
-#include "model_check_files.h"
+#include "model_check/files.h"
 
 #include <sys/stat.h>
 
