@@ -1,0 +1,93 @@
+#include "base/printable.h"
+
+#include <cctype>
+#include <cstdint>
+#include <cstdio>
+
+namespace plumb {
+namespace {
+
+struct Character {
+  uint32_t code = 0;
+  size_t bytes = 1;
+  bool valid = false;
+};
+
+// The character that starts at text[at]; overlong forms, surrogates and what lies beyond U+10FFFF are not valid.
+Character Decode(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t first = byte(at);
+  if (first < 0x80) return {first, 1, true};
+  const size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + bytes > text.size()) return {first, 1, false};
+  uint32_t code = first & (0xFFu >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return {first, 1, false};
+    code = code << 6 | (byte(at + i) & 0x3Fu);
+  }
+  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  if (overlong || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return {first, 1, false};
+  return {code, bytes, true};
+}
+
+bool MustEscape(uint32_t code) {
+  const auto in = [code](uint32_t low, uint32_t high) { return code >= low && code <= high; };
+  return in(0, 0x1F) || in(0x7F, 0x9F) || code == 0xAD || code == 0x61C || code == 0x180E ||  // soft hyphen, Arabic mark
+         in(0x200B, 0x200F) || in(0x2028, 0x202E) || in(0x2060, 0x206F) ||  // nothing shown, separators, direction
+         code == 0xFEFF || in(0xFFF9, 0xFFFB) || in(0xE0000, 0xE0FFF);      // byte order mark, annotations, tags
+}
+
+// The character as it is shown; `*text` moves on.
+std::string Take(std::string_view text, size_t* at) {
+  const Character c = Decode(text, *at);
+  const std::string raw(text.substr(*at, c.bytes));
+  *at += c.bytes;
+  if (c.valid && !MustEscape(c.code)) return raw;
+  char escaped[16];
+  std::snprintf(escaped, sizeof(escaped), c.valid && c.code >= 0x80 ? "\\u{%X}" : "\\x%02X", static_cast<unsigned>(c.code));
+  return escaped;
+}
+
+bool OpensQuote(std::string_view text, size_t at) {
+  return text[at] == '\'' && (at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0);
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string shown;
+  size_t characters = 0;
+  for (size_t at = 0; at < text.size(); ++characters) {
+    if (characters == kMaxShownCharacters) return shown + "...";
+    shown += Take(text, &at);
+  }
+  return shown;
+}
+
+std::string PrintableMessage(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    if (OpensQuote(text, at)) {
+      const size_t end = text.find('\'', at + 1);
+      if (end != std::string_view::npos && end - at > kMaxShownCharacters) {
+        const std::string_view quoted = text.substr(at + 1, end - at - 1);
+        // A break that we wrote ourselves is followed by spaces; such a text is no name and is not cut.
+        if (quoted.find("\n  ") == std::string_view::npos) {
+          shown += "'" + Printable(quoted) + "'";
+          at = end + 1;
+          continue;
+        }
+      }
+    }
+    if (text[at] != '\n') {
+      shown += Take(text, &at);
+      continue;
+    }
+    ++at;
+    shown += '\n';
+    if (at < text.size() && text.substr(at, 2) != "  ") shown += "  ";
+  }
+  return shown;
+}
+
+}  // namespace plumb
