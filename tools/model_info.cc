@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "common/model_options.h"
+#include "common/output_options.h"
 #include "device/device.h"
 #include "op/print_params.h"
 #include "plumb/plumb.h"
@@ -135,11 +136,15 @@ int Main(int argc, char** argv) {
   std::string json;
   CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
   options.AddTo(&command_line);
-  command_line.Group("Report");
+  OutputOptions output;
+  output.AddTo(&command_line, "", "also the notes of loading, on stderr");
   command_line.Add("--json", &json, "write the same as JSON");
   if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const Status print = output.Check();
+  if (!print.ok()) return Fail(print);
   const auto info = Collect(options);
   if (!info.ok()) return Fail(info.status());
+  PrintNotes(output, info->graph->notes);
   std::printf("model   %s, weights %s\n", info->graph->source.c_str(), options.DescribeWeights(*info->graph).c_str());
   for (const GraphInput& input : info->graph->inputs) {
     std::printf("input   %s %s %s\n", input.name.c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());

@@ -13,6 +13,7 @@
 #include "base/threads.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
+#include "common/output_options.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"
@@ -42,6 +43,7 @@ struct Options {
   std::string model_type = "TNN", network_type = "NAIVE", library_path, cpu_list;
   int input_type = -1;
   bool tuning = false;
+  OutputOptions print;
 };
 
 void Declare(Options* o, CommandLine* c) {
@@ -65,6 +67,7 @@ void Declare(Options* o, CommandLine* c) {
   c->Group("Output");
   c->Add("-o,--output,--op", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form");
   c->Flag("--fc,--values-only", &o->values_only, "text form: values only, no header");
+  o->print.AddTo(c, "", "also the notes of loading, on stderr");
 }
 
 double Milliseconds() {
@@ -219,6 +222,7 @@ Status Execute(const Options& o) {
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
   PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load());
+  PrintNotes(o.print, graph->notes);
   PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
   NetworkInputs inputs;
@@ -262,6 +266,8 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_run", "Runs a network on one device, writes its outputs and times it.", kExamples);
   Declare(&options, &command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const Status print = options.print.Check();
+  if (!print.ok()) return Fail(print);
   const auto devices = ParseDevices(options.device);
   if (!devices.ok()) return Fail(devices.status());
   if (devices->size() != 1) return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));

@@ -99,6 +99,7 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " --max-isa MMX", {2, "MMX"}},
       {"-m " + faults + " -f ref.txt", {2, "give that input with -i"}},
       {"-m " + faults + " --precision EXACT", {2, "EXACT"}},
+      {"-m " + faults + " --color sometimes", {2, "--color: expected auto, always or never, found 'sometimes'"}},
       {"-p " + faults + " -m nowhere.tnnmodel", {2, "nowhere.tnnmodel"}},
       {"-m " + kNetworks + "quant_resnet50.tnnproto -d NAIVE", {2, "int8 is not supported yet"}},
   };

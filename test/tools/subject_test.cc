@@ -97,7 +97,7 @@ TEST_F(Subject, NamesTheLayerThatIsWrongAndNoOther) {
     const auto run = Check(blobs);
     EXPECT_EQ(run.exit_code, 1) << run.out;
     EXPECT_EQ(Guilty(), guilty) << run.out;
-    EXPECT_TRUE(Has(run.out, "Reproduce: model_check -m " + kFaults + " --seed 1 --subject ")) << run.out;
+    EXPECT_TRUE(Has(run.out, "Reproduce: " PLUMB_BIN_DIR "/model_check -m " + kFaults + " --subject ")) << run.out;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "blob_diff/compare.h"
 #include "blob_diff/report.h"
 #include "common/cli.h"
+#include "common/output_options.h"
 
 namespace plumb {
 namespace {
@@ -25,7 +26,7 @@ struct Options {
   std::string atol, rtol, dtype, shape, json, csv, names;
   bool pair_by_order = false;
   bool strict = false;
-  bool quiet = false;
+  OutputOptions output;
 };
 
 void Declare(Options* o, DiffReport* report, CommandLine* c) {
@@ -42,7 +43,7 @@ void Declare(Options* o, DiffReport* report, CommandLine* c) {
   c->Add("--shape", &o->shape, "of raw files: 1,3,224,224");
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
-  c->Flag("--quiet", &o->quiet, "only the last sentence");
+  o->output.AddTo(c, "only the last sentence", "");
 }
 
 Result<std::optional<double>> Tolerance(const std::string& option, const std::string& text) {
@@ -55,6 +56,7 @@ Result<std::optional<double>> Tolerance(const std::string& option, const std::st
 }
 
 Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
+  PLUMB_RETURN_IF_ERROR(o.output.Check());
   PLUMB_ASSIGN_OR_RETURN(report->rule.kind, ParseRule(o.rule));
   PLUMB_ASSIGN_OR_RETURN(report->rule.atol, Tolerance("--atol", o.atol));
   PLUMB_ASSIGN_OR_RETURN(report->rule.rtol, Tolerance("--rtol", o.rtol));
@@ -102,13 +104,13 @@ int Main(int argc, char** argv) {
         hints, names,
         [&](size_t done, size_t total) {
           if (progress == nullptr)
-            progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), options.quiet);
+            progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), options.output.quiet);
           progress->Step(static_cast<int64_t>(done), "");
         },
         &report);
   }
   if (!status.ok()) return Fail(status);
-  const std::string text = options.quiet ? DiffSummary(report) : DiffTable(report, StdoutIsTerminal());
+  const std::string text = options.output.quiet ? DiffSummary(report) : DiffTable(report, options.output.Colored());
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!options.json.empty()) status = WriteFile(options.json, DiffJson(report));
   if (status.ok() && !options.csv.empty()) status = WriteFile(options.csv, DiffCsv(report));

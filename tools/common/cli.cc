@@ -12,37 +12,9 @@
 
 namespace plumb {
 
-int ExitCodeOf(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kOk: return kExitOk;
-    case StatusCode::kMismatch:
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kNotSupported:
-    case StatusCode::kNotFound:
-    case StatusCode::kCorruptModel:
-    case StatusCode::kOutOfMemory: return kExitUsage;  // a model or shape too large for this machine
-    case StatusCode::kIoError:
-    case StatusCode::kDeviceError:
-    case StatusCode::kInternal: return kExitFailure;
-  }
-  return kExitFailure;
-}
-
-int WorseExit(int a, int b) {
-  const auto rank = [](int code) {
-    switch (code) {
-      case kExitFailure: return 4;
-      case kExitUsage: return 3;
-      case kExitMisaligned: return 2;
-      case kExitNoDevice: return 1;
-      default: return 0;
-    }
-  };
-  return rank(a) >= rank(b) ? a : b;
-}
-
 struct CommandLine::Impl {
   CLI::App app;
+  std::string program;  // as it was called
   std::string group = "Options";
   std::set<std::string> long_names;  // multi-letter names that gflags style writes behind one dash
 
@@ -93,6 +65,7 @@ void CommandLine::Required(const std::string& name) { impl_->app.get_option(name
 void CommandLine::Group(const std::string& title) { impl_->group = title; }
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
+  impl_->program = argc > 0 ? argv[0] : impl_->app.get_name();
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
@@ -115,6 +88,33 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
     return kExitUsage;
   }
   return std::nullopt;
+}
+
+std::string CommandLine::Again(const std::vector<std::string>& without) const {
+  std::string text = ShellQuoted(impl_->program);
+  for (const CLI::Option* option : impl_->app.get_options()) {
+    const bool left_out = std::any_of(without.begin(), without.end(), [&](const std::string& name) { return option->check_name(name); });
+    if (option->count() == 0 || left_out) continue;
+    const std::vector<std::string>& short_names = option->get_snames();
+    const std::string name = short_names.empty() ? "--" + option->get_lnames()[0] : "-" + short_names[0];
+    if (option->get_expected_max() == 0) {
+      text += " " + name;
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      // A value that begins with a dash is not taken for an option behind '='.
+      text += " " + name + (value.rfind("-", 0) == 0 ? "=" : " ") + ShellQuoted(value);
+    }
+  }
+  return text;
+}
+
+std::string ShellQuoted(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
+  if (text.find_first_not_of(kPlain) == std::string::npos && !text.empty()) return text;
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::vector<std::string> SplitList(const std::string& text, char separator) {

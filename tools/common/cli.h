@@ -2,8 +2,6 @@
 //
 // Options are declared once, with their help; gflags style works beside GNU style (-mp x, --mp=x, -m=x): CLI11 would read
 // `-mp` as `-m p`, so known multi-letter names behind one dash get their second dash before parsing.
-// Exit codes (design.md): 0 aligned or done, 1 misaligned or nothing compared, 2 bad usage or input, 3 device not
-// available, 4 internal or device failure.
 #ifndef PLUMB_TOOLS_COMMON_CLI_H_
 #define PLUMB_TOOLS_COMMON_CLI_H_
 
@@ -14,17 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_code.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
 
 namespace plumb {
-
-enum ExitCode { kExitOk = 0, kExitMisaligned = 1, kExitUsage = 2, kExitNoDevice = 3, kExitFailure = 4 };
-
-// The exit code that a Status stands for; 0 when OK.
-int ExitCodeOf(const Status& status);
-// The most severe of two: 4 > 2 > 1 > 3 > 0.
-int WorseExit(int a, int b);
 
 class CommandLine {
  public:
@@ -46,6 +38,8 @@ class CommandLine {
 
   // Nothing: go on. Otherwise the tool is done (help, version, wrong usage; said already) with this exit code.
   std::optional<int> Parse(int argc, char** argv);
+  // After Parse: the call as it may be typed again, the program as it was called, without some options (any of their names).
+  std::string Again(const std::vector<std::string>& without) const;
 
  private:
   struct Impl;
@@ -56,6 +50,8 @@ class CommandLine {
 Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>& texts);
 // "a,b,c" -> values; InvalidArgument names the option.
 Result<std::vector<double>> ParseNumbers(const std::string& option, const std::string& text);
+// As a POSIX shell reads it back.
+std::string ShellQuoted(const std::string& text);
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 
 // "error: ..." on stderr (the code's name for internal failures); returns the exit code.

@@ -49,7 +49,6 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::stri
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
-  for (const std::string& note : graph.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   return std::make_shared<const Graph>(std::move(graph));
 }
 
@@ -123,8 +122,8 @@ void NotePrecision(const NetworkOptions& asked, const Network& network) {
 }
 
 int FailOnDevice(const Status& status) {
-  const int code = Fail(status);
-  return status.code() == StatusCode::kNotFound ? kExitNoDevice : code;
+  Fail(status);
+  return ExitCodeOfDevice(status);
 }
 
 }  // namespace plumb

@@ -1,4 +1,4 @@
-// What model_check is asked for, and the command line that asks for it again.
+// What model_check is asked for.
 #ifndef PLUMB_TOOLS_MODEL_CHECK_OPTIONS_H_
 #define PLUMB_TOOLS_MODEL_CHECK_OPTIONS_H_
 
@@ -7,6 +7,7 @@
 #include "common/cli.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
+#include "common/output_options.h"
 #include "foreign.h"
 #include "model_check/files.h"
 
@@ -20,14 +21,12 @@ struct Options {
   ForeignOptions foreign;
   FileOptions files;
   bool full = false;
-  bool quiet = false;
+  OutputOptions output;
   std::string json, csv;
+  std::string again;  // the call, to be typed again for one device: without -d and what only reports
 
   void AddTo(CommandLine* command_line);
 };
-
-// The command line without -d and the report options.
-std::string Reproduce(const Options& options);
 
 }  // namespace plumb
 

@@ -31,6 +31,7 @@ Status Run::Load() {
   PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
   PLUMB_RETURN_IF_ERROR(foreign_.Open());
   PLUMB_RETURN_IF_ERROR(LoadGraph());
+  PrintNotes(options_.output, graph_->notes);
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
   if (foreign_.wants_onnxruntime()) PLUMB_RETURN_IF_ERROR(MakeGolden(blobs));
   PLUMB_RETURN_IF_ERROR(CheckConstants());
@@ -74,7 +75,7 @@ Result<Verdict> Run::JudgeSubject() {
 
 bool Run::inputs_differ() const {
   const std::string headline = FormatInputs(subject_);
-  if (options_.quiet && !headline.empty()) std::printf("%s\n", headline.c_str());
+  if (options_.output.quiet && !headline.empty()) std::printf("%s\n", headline.c_str());
   return !headline.empty();
 }
 
@@ -86,7 +87,7 @@ Result<Verdict> Run::CheckDevice(const std::string& device) {
   check.golden = foreign_.golden();
   Checker checker(check);
   PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs_.values));
-  ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.quiet);
+  ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.output.quiet);
   network->AddObserver(&progress);
   PLUMB_RETURN_IF_ERROR(Forward(network.get()));
   PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
@@ -121,8 +122,8 @@ Result<Verdict> Run::CheckOutputs(const std::string& device) {
 }
 
 void Run::Print(const RunReport& run) const {
-  const std::string text = options_.quiet ? FormatSummary(subject_, run) + "\n"
-                                          : FormatText(subject_, run, {StdoutIsTerminal(), options_.full}) + "\n";
+  const std::string text = options_.output.quiet ? FormatSummary(subject_, run) + "\n"
+                                          : FormatText(subject_, run, {options_.output.Colored(), options_.full}) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
@@ -229,7 +230,7 @@ void Run::Describe() {
   for (const std::string& line : options_.model.constants.Lines()) subject_.inputs.push_back(line);
   subject_.num_threads = NumThreads();
   subject_.isa = IsaName();
-  subject_.reproduce = Reproduce(options_);
+  subject_.reproduce = options_.again;
 }
 
 }  // namespace plumb

@@ -1,0 +1,54 @@
+#include "common/output_options.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace plumb {
+namespace {
+
+constexpr int kMinWidth = 40, kMaxWidth = 1000, kWidthWithoutTerminal = 100;
+
+bool IsSet(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value[0] != '\0';
+}
+
+}  // namespace
+
+void OutputOptions::AddTo(CommandLine* c, const std::string& quiet_help, const std::string& verbose_help) {
+  c->Group("Report");
+  c->Add("--color", &color, "auto (on a terminal, unless NO_COLOR is set), always or never");
+  if (!verbose_help.empty()) c->Flag("-v,--verbose", &verbose, verbose_help);
+  if (!quiet_help.empty()) c->Flag("--quiet", &quiet, quiet_help);
+}
+
+Status OutputOptions::Check() const {
+  if (color == "auto" || color == "always" || color == "never") return Status::Ok();
+  return Status::InvalidArgument("--color: expected auto, always or never, found '" + color + "'");
+}
+
+bool OutputOptions::Colored() const {
+  if (color != "auto") return color == "always";
+  const char* term = std::getenv("TERM");
+  return StdoutIsTerminal() && !IsSet("NO_COLOR") && (term == nullptr || std::string(term) != "dumb");
+}
+
+int OutputWidth() {
+  const char* columns = std::getenv("COLUMNS");
+  const int exported = columns == nullptr ? 0 : std::atoi(columns);
+  if (exported > 0) return std::clamp(exported, kMinWidth, kMaxWidth);
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::clamp<int>(size.ws_col, kMinWidth, kMaxWidth);
+  return kWidthWithoutTerminal;
+}
+
+void PrintNotes(const OutputOptions& output, const std::vector<std::string>& notes) {
+  if (!output.verbose) return;
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+}
+
+}  // namespace plumb
