@@ -51,7 +51,8 @@ struct DumpOptions {
 };
 
 // The options as the environment says, over what the build switched on (CMake's DUMP_INPUT_BLOB, DUMP_OUTPUT_BLOB).
-// InvalidArgument for an unknown DUMP_* name or a value that is not among the possible ones; the message lists them.
+// InvalidArgument for a misspelt name (close to one of doc/environment.md, and none of it) or a value that is not among
+// the possible ones; the message says which is meant.
 Result<DumpOptions> DumpOptionsFromEnvironment();
 
 // Dumps every Forward of this network from now on, as the options say. NotSupported in a build with

@@ -1,4 +1,5 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
+#include "base/words.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
 #include "device/naive/naive_op.h"
@@ -77,11 +78,13 @@ std::vector<DeviceInfo> ListDevices() {
 
 Status CheckDeviceName(const std::string& name) {
   std::string known;
+  std::vector<std::string> names;
   for (const Row& row : kRows) {
     if (name == row.name) return Status::Ok();
     known += std::string(known.empty() ? "" : ", ") + row.name;
+    names.emplace_back(row.name);
   }
-  return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known);
+  return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known + DidYouMean(name, names));
 }
 
 Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "base/words.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -51,7 +53,8 @@ Result<Isa> ParseCap(std::string_view name, const std::string& source) {
     if (upper == IsaName(isa)) return isa;
   }
   return Status::InvalidArgument(source + " is '" + std::string(name) +
-                                 "', expected one of GENERIC, SSE41, AVX2, AVX512, NEON, or DEFAULT for no cap");
+                                 "', expected one of GENERIC, SSE41, AVX2, AVX512, NEON, or DEFAULT for no cap" +
+                                 DidYouMean(name, {"GENERIC", "SSE41", "AVX2", "AVX512", "NEON", "DEFAULT"}));
 }
 
 Result<Isa> EnvironmentCap() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "op/convolution.h"
 
 namespace plumb {
@@ -28,11 +29,12 @@ bool MayBeWinograd(const Layer& layer) {
 }  // namespace
 
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
+  std::vector<std::string> names;
   for (const Row& row : kRows) {
     if (name == row.name) return row.arithmetic;
+    names.emplace_back(row.name);
   }
-  return Status::InvalidArgument("--arithmetic: expected fp32, fp32+winograd, tf32, fp16, bf16 or int8, found '" + name +
-                                 "'");
+  return Status::InvalidArgument(UnknownWord("--arithmetic", name, names));
 }
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/words.h"
 #include "check/metrics.h"
 
 namespace plumb {
@@ -88,7 +89,7 @@ Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
   if (name == "allclose") return ComparisonRule::kAllClose;
   if (name == "tnn") return ComparisonRule::kTnn;
   if (name == "cosine") return ComparisonRule::kCosine;
-  return Status::InvalidArgument("--rule: expected default, allclose, tnn or cosine, found '" + name + "'");
+  return Status::InvalidArgument(UnknownWord("--rule", name, {"default", "allclose", "tnn", "cosine"}));
 }
 
 Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor& a, const Tensor& b) {

@@ -1,16 +1,12 @@
-// DumpOptionsFromEnvironment: one table of the variables, from which parsing, the lists in errors and the unknown-name
-// test derive. doc/dump.md describes them for users.
-#include <unistd.h>
-
+// DumpOptionsFromEnvironment: one row per variable of base/environment.h that is about dumping. doc/dump.md describes them
+// for users.
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "dump/filter.h"
 #include "plumb/dump.h"
-
-extern char** environ;
 
 namespace plumb {
 namespace {
@@ -28,7 +24,6 @@ constexpr bool kOutputDefault = false;
 
 struct Variable {
   const char* name;
-  const char* values;
   // Not OK when the value is not among those.
   Status (*set)(const std::string& value, DumpOptions* options);
 };
@@ -87,47 +82,24 @@ Status SetForwards(const std::string& value, DumpOptions* options) {
   return IndexRanges::Parse(value, "0").status();
 }
 
-constexpr const char* kBoolValues = "1 or 0";
-
 const Variable kVariables[] = {
-    {"DUMP_INPUT_BLOB", kBoolValues, SetFlag<&DumpOptions::inputs>},
-    {"DUMP_OUTPUT_BLOB", kBoolValues, SetFlag<&DumpOptions::outputs>},
-    {"DUMP_BLOB_DIR", "a folder", SetFolder},
-    {"DUMP_BLOB_FORMAT", "text, text9 (printf's %.9f), npy or raw", SetFormat},
-    {"DUMP_BLOB_COMPRESS", "zstd or none", SetCompress},
-    {"DUMP_BLOB_LAYERS", "globs, /regular expressions/ and index ranges separated by commas", SetLayers},
-    {"DUMP_BLOB_TYPES", "operator types separated by commas", SetTypes},
-    {"DUMP_BLOB_FORWARDS", "numbers and ranges such as 0,5-9,20- or all", SetForwards},
-    {"DUMP_BLOB_STATS", kBoolValues, SetFlag<&DumpOptions::statistics_only>},
-    {"DUMP_BLOB_UNFUSE", kBoolValues, SetFlag<&DumpOptions::unfuse>},
-    {"SAVE_IO_TENSORS", kBoolValues, SetFlag<&DumpOptions::save_io>},
+    {"DUMP_INPUT_BLOB", SetFlag<&DumpOptions::inputs>},
+    {"DUMP_OUTPUT_BLOB", SetFlag<&DumpOptions::outputs>},
+    {"DUMP_BLOB_DIR", SetFolder},
+    {"DUMP_BLOB_FORMAT", SetFormat},
+    {"DUMP_BLOB_COMPRESS", SetCompress},
+    {"DUMP_BLOB_LAYERS", SetLayers},
+    {"DUMP_BLOB_TYPES", SetTypes},
+    {"DUMP_BLOB_FORWARDS", SetForwards},
+    {"DUMP_BLOB_STATS", SetFlag<&DumpOptions::statistics_only>},
+    {"DUMP_BLOB_UNFUSE", SetFlag<&DumpOptions::unfuse>},
+    {"SAVE_IO_TENSORS", SetFlag<&DumpOptions::save_io>},
 };
-
-bool IsOurs(std::string_view name) { return name.substr(0, 5) == "DUMP_" || name.substr(0, 8) == "SAVE_IO_"; }
-
-Status CheckNames() {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::string_view name = text.substr(0, text.find('='));
-    if (!IsOurs(name)) continue;
-    bool known = false;
-    std::string all;
-    for (const Variable& variable : kVariables) {
-      known = known || name == variable.name;
-      all += std::string(all.empty() ? "" : ", ") + variable.name;
-    }
-    if (!known) {
-      return Status::InvalidArgument("unknown environment variable " + std::string(name) + "; the variables are " +
-                                     all);
-    }
-  }
-  return Status::Ok();
-}
 
 }  // namespace
 
 Result<DumpOptions> DumpOptionsFromEnvironment() {
-  PLUMB_RETURN_IF_ERROR(CheckNames());
+  PLUMB_RETURN_IF_ERROR(CheckEnvironmentNames());
   DumpOptions options;
   options.inputs = kInputDefault;
   options.outputs = kOutputDefault;
@@ -137,7 +109,7 @@ Result<DumpOptions> DumpOptionsFromEnvironment() {
     const Status status = variable.set(value, &options);
     if (!status.ok()) {
       return Status::InvalidArgument("environment variable " + std::string(variable.name) + " takes " +
-                                     variable.values + ": " + status.message());
+                                     EnvironmentValues(variable.name) + ": " + status.message());
     }
   }
   if (options.statistics_only && !options.inputs) options.outputs = true;  // "statistics" alone means of the outputs

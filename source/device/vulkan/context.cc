@@ -19,6 +19,12 @@ bool WantsValidation() {
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
+Status CheckValidationEnvironment() {
+  const char* value = std::getenv("PLUMB_VULKAN_VALIDATION");
+  if (value == nullptr || *value == 0 || std::strcmp(value, "0") == 0 || WantsValidation()) return Status::Ok();
+  return Status::InvalidArgument("PLUMB_VULKAN_VALIDATION is 1 or 0, found '" + std::string(value) + "'");
+}
+
 VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                          VkDebugUtilsMessageTypeFlagsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
@@ -122,6 +128,7 @@ Status Context::CreateInstance() {
   PLUMB_VK_RETURN_IF_ERROR(api_, EnumerateInstanceVersion, &version);
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "plumb";
+  PLUMB_RETURN_IF_ERROR(CheckValidationEnvironment());
   application.apiVersion = version < VK_API_VERSION_1_2 ? VK_API_VERSION_1_1 : VK_API_VERSION_1_2;
   VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
