@@ -3,8 +3,6 @@
 // as much is given back as is mapped anew (down to half of kMaxKept): a change of sizes shall not raise the process's peak.
 #include "base/block_pool.h"
 
-#include <unistd.h>
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include <deque>
 #include <mutex>
 #include <utility>
+
+#include "base/memory_budget.h"
 
 namespace plumb {
 namespace {
@@ -110,17 +110,23 @@ class Pool {
 
 std::shared_ptr<void> AllocateBlock(size_t bytes) {
   // More than the machine has would be granted on credit and end in the out-of-memory killer.
-  static const size_t physical = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  if (bytes > physical) return nullptr;
-  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;
+  if (bytes > SIZE_MAX - 2 * kHugePage || !TakeMemory(bytes)) return nullptr;
   if (kPool && bytes >= kMinPooled) {
     const Block block = Pool::Get().Take(RoundUp(bytes, kPage));
-    if (block.memory == nullptr) return nullptr;
-    return {block.memory, [block](void*) { Pool::Get().Give(block); }};
+    if (block.memory != nullptr) {
+      return {block.memory, [block, bytes](void*) {
+                Pool::Get().Give(block);
+                GiveMemory(bytes);
+              }};
+    }
+  } else if (void* memory = std::aligned_alloc(kAlignment, RoundUp(bytes == 0 ? 1 : bytes, kAlignment))) {
+    return {memory, [bytes](void* block) {
+              std::free(block);
+              GiveMemory(bytes);
+            }};
   }
-  void* memory = std::aligned_alloc(kAlignment, RoundUp(bytes == 0 ? 1 : bytes, kAlignment));
-  if (memory == nullptr) return nullptr;
-  return {memory, std::free};
+  GiveMemory(bytes);
+  return nullptr;
 }
 
 size_t KeptBlockBytes() { return Pool::Get().kept_bytes(); }

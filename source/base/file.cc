@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,10 +13,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory_budget.h"
+
 namespace plumb {
 namespace {
 
 constexpr size_t kMapFrom = size_t{1} << 20;     // below this a read() is cheaper than page faults
+constexpr int kPipeSilence = 10000;              // milliseconds without a byte, then nobody writes to it any more
 constexpr size_t kMaxPerCall = size_t{1} << 30;  // the kernel moves at most 0x7ffff000 bytes per call
 
 class Descriptor {
@@ -49,6 +53,24 @@ Status ReadFailed(const std::string& path, int error) {
   return Status::IoError("cannot read '" + path + "': " + ErrnoText(error));
 }
 
+// The caller named it: what cannot be opened is the wrong name (exit code 2), unless the system itself is out of something.
+Status OpenFailed(const std::string& path, int error) {
+  const std::string message = "cannot open '" + path + "': " + ErrnoText(error);
+  if (error == ENOENT || error == ENOTDIR) return Status::NotFound(message);
+  const bool system = error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO;
+  return system ? Status::IoError(message) : Status::InvalidArgument(message);
+}
+
+// Waits until a pipe has something, or its end. It was opened without blocking, so that one that nobody writes to cannot
+// hold the program up.
+Status AwaitPipe(int fd, const std::string& path) {
+  pollfd waiting{fd, POLLIN, 0};
+  const int ready = ::poll(&waiting, 1, kPipeSilence);
+  if (ready > 0 || (ready < 0 && errno == EINTR)) return Status::Ok();
+  return Status::InvalidArgument("cannot read '" + path + "': nothing came out of the pipe for " +
+                                 std::to_string(kPipeSilence / 1000) + " seconds");
+}
+
 // Reads to the end whatever the size that stat reported: pipes and files under /proc say 0, others may still grow.
 Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, uint64_t max_bytes) {
   size_t capacity = expected + 1;
@@ -57,12 +79,17 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
   while (memory != nullptr) {
     const ssize_t got = ::read(fd, static_cast<char*>(memory.get()) + size, std::min(capacity - size, kMaxPerCall));
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      PLUMB_RETURN_IF_ERROR(AwaitPipe(fd, path));
+      continue;
+    }
     if (got < 0) return ReadFailed(path, errno);
     if (got == 0) return FileBytes(std::shared_ptr<void>(memory.release(), std::free), size, false);
     size += static_cast<size_t>(got);
     if (size > max_bytes) return TooLarge(path, max_bytes);
     if (size < capacity) continue;
     capacity = std::max<size_t>(capacity * 2, 4096);
+    PLUMB_RETURN_IF_ERROR(CheckMemory(capacity, "the bytes of '" + path + "'"));
     void* grown = std::realloc(memory.get(), capacity);
     if (grown == nullptr) break;
     (void)memory.release();
@@ -89,15 +116,14 @@ void FileBytes::DropBefore(size_t offset) const {
 }
 
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
-  const Descriptor file(OpenRetrying(path, O_RDONLY));
-  if (file.get() < 0) {
-    const int error = errno;
-    const std::string message = "cannot open '" + path + "': " + ErrnoText(error);
-    return error == ENOENT || error == ENOTDIR ? Status::NotFound(message) : Status::IoError(message);
-  }
+  const Descriptor file(OpenRetrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) return OpenFailed(path, errno);
   struct stat info;
   if (::fstat(file.get(), &info) != 0) return ReadFailed(path, errno);
   if (S_ISDIR(info.st_mode)) return Status::InvalidArgument("'" + path + "' is a folder, expected a file");
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
+    return Status::InvalidArgument("'" + path + "' is a device, expected a file");
+  }
   const uint64_t size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
   if (size > max_bytes) return TooLarge(path, max_bytes);
   if (size >= kMapFrom) return Map(file.get(), path, static_cast<size_t>(size));

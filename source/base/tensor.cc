@@ -8,6 +8,7 @@
 #include "base/block_pool.h"
 #include "base/convert.h"
 #include "base/half.h"
+#include "base/memory_budget.h"
 
 namespace plumb {
 namespace {
@@ -92,8 +93,7 @@ Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
   tensor.shape_ = std::move(shape);
   tensor.data_ = AllocateBlock(tensor.bytes());
   if (tensor.data_ == nullptr) {
-    return Status::OutOfMemory("no memory for a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype) + " (" +
-                               std::to_string(tensor.bytes()) + " bytes)");
+    return NoMemory(tensor.bytes(), "a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype));
   }
   return tensor;
 }

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <fstream>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace plumb {
@@ -48,6 +50,7 @@ class Pool {
     std::unique_lock<std::mutex> lock(caller_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
     Grow(n - 1);
+    n = std::min(n, static_cast<int>(threads_.size()) + 1);
     body_ = &body;
     pending_.store(n - 1, std::memory_order_relaxed);
     {
@@ -57,21 +60,37 @@ class Pool {
     }
     if (sleepers_.load() > 0) wake_.notify_all();
     inside_loop = true;
-    body(0, n);
+    Call(0, n);
     inside_loop = false;
     for (int spins = 0; pending_.load(std::memory_order_acquire) > 0; ++spins) {
       if (spins < 4000) Pause(); else std::this_thread::yield();
     }
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
     return true;
   }
 
  private:
+  // As many as the system grants: under a limit of memory or processes the loop runs on fewer.
   void Grow(int workers) {
-    while (static_cast<int>(threads_.size()) < workers) {
-      const int index = static_cast<int>(threads_.size()) + 1;
-      const uint64_t seen = state_.load();
-      threads_.emplace_back([this, index, seen] { Work(index, seen); });
-      threads_.back().detach();
+    try {
+      threads_.reserve(static_cast<size_t>(std::max(workers, 0)));
+      while (static_cast<int>(threads_.size()) < workers) {
+        const int index = static_cast<int>(threads_.size()) + 1;
+        const uint64_t seen = state_.load();
+        threads_.emplace_back([this, index, seen] { Work(index, seen); });
+        threads_.back().detach();
+      }
+    } catch (const std::exception&) {  // std::system_error, std::bad_alloc
+    }
+  }
+
+  // No exception (std::bad_alloc) may leave a worker; the first one is thrown again where the loop was called.
+  void Call(int index, int n) {
+    try {
+      (*body_)(index, n);
+    } catch (...) {
+      std::lock_guard<std::mutex> guard(mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
     }
   }
 
@@ -92,7 +111,7 @@ class Pool {
       seen = state_.load(std::memory_order_acquire);
       const int n = static_cast<int>(seen & ((1u << kCountBits) - 1));
       if (index < n) {  // the caller waits for every index below n, so body_ is this loop's
-        (*body_)(index, n);
+        Call(index, n);
         pending_.fetch_sub(1, std::memory_order_acq_rel);
       }
     }
@@ -107,6 +126,7 @@ class Pool {
   std::atomic<int> pending_{0};
   std::atomic<int> sleepers_{0};
   FunctionRef<void(int, int)>* body_ = nullptr;
+  std::exception_ptr failure_;
 };
 
 std::atomic<int> num_threads{0};

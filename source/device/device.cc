@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/block_pool.h"
+#include "base/memory_budget.h"
 
 namespace plumb {
 namespace {
@@ -63,7 +64,7 @@ Status RequireF32(const KernelSpec& spec) {
 Result<std::shared_ptr<Buffer>> HostDevice::Allocate(size_t bytes) {
   const size_t rounded = (bytes + 64) / 64 * 64;
   std::shared_ptr<void> memory = AllocateBlock(rounded);
-  if (memory == nullptr) return Status::OutOfMemory("no memory for " + std::to_string(bytes) + " bytes of blobs");
+  if (memory == nullptr) return NoMemory(bytes, "blobs");
   return std::shared_ptr<Buffer>(std::make_shared<HostBuffer>(std::move(memory), rounded));
 }
 

@@ -1,12 +1,18 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 namespace plumb {
 namespace {
@@ -41,7 +47,39 @@ TEST_F(File, ReadsFilesWithoutASize) {
   const Result<FileBytes> read = ReadFile("/proc/self/status");
   ASSERT_TRUE(read.ok());
   EXPECT_NE(read->text().find("VmRSS"), std::string::npos);
-  EXPECT_EQ(ReadFile("/dev/zero", 100000).status().code(), StatusCode::kInvalidArgument);
+}
+
+// What has no end, or nobody at its other end, holds nothing up: each is refused, and as a wrong name (exit code 2).
+TEST_F(File, RefusesWhatIsNoFile) {
+  EXPECT_EQ(ReadFile("/dev/zero").status().code(), StatusCode::kInvalidArgument);
+  ASSERT_EQ(::symlink(Path("loop").c_str(), Path("loop").c_str()), 0);
+  EXPECT_EQ(ReadFile(Path("loop")).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadFile(Path(std::string(300, 'x'))).status().code(), StatusCode::kInvalidArgument);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof(address.sun_path), "%s", Path("socket").c_str());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(ReadFile(Path("socket")).status().code(), StatusCode::kInvalidArgument);
+  ::close(socket);
+}
+
+TEST_F(File, ReadsPipesThatSomebodyWritesTo) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  const Result<FileBytes> nobody = ReadFile(Path("pipe"));  // empty, and at once
+  EXPECT_TRUE(nobody.ok() && nobody->size() == 0);
+  const int reader = ::open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);  // lets the writer open
+  const int writer = ::open(Path("pipe").c_str(), O_WRONLY);
+  std::thread late([writer] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(::write(writer, "later", 5), 5);
+    ::close(writer);
+  });
+  const Result<FileBytes> read = ReadFile(Path("pipe"));
+  late.join();
+  ::close(reader);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->text(), "later");
 }
 
 TEST_F(File, ReadErrorsNameThePath) {

@@ -1,0 +1,58 @@
+#include "base/memory_budget.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+
+namespace plumb {
+namespace {
+
+std::atomic<uint64_t> given{0};  // 0: the default
+std::atomic<uint64_t> used{0};
+
+uint64_t DefaultBudget() {
+  uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  std::ifstream file("/sys/fs/cgroup/memory.max");  // cgroup v2: "max" or bytes
+  uint64_t group = 0;
+  if (file >> group && group > 0) machine = std::min(machine, group);
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) machine = std::min<uint64_t>(machine, space.rlim_cur);
+  return machine / 4 * 3;
+}
+
+}  // namespace
+
+uint64_t MemoryBudget() {
+  static const uint64_t usual = DefaultBudget();
+  const uint64_t bytes = given.load(std::memory_order_relaxed);
+  return bytes == 0 ? usual : bytes;
+}
+
+void SetMemoryBudget(uint64_t bytes) { given = bytes; }
+
+uint64_t MemoryInUse() { return used.load(std::memory_order_relaxed); }
+
+bool TakeMemory(uint64_t bytes) {
+  const uint64_t budget = MemoryBudget();
+  const uint64_t before = used.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes <= budget && before <= budget - bytes) return true;
+  used.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+void GiveMemory(uint64_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
+
+Status NoMemory(uint64_t bytes, const std::string& what) {
+  return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " + std::to_string(MemoryInUse()) +
+                             " in use of the " + std::to_string(MemoryBudget()) + " that --max-memory allows");
+}
+
+Status CheckMemory(uint64_t bytes, const std::string& what) {
+  const uint64_t budget = MemoryBudget(), in_use = MemoryInUse();
+  return bytes <= budget && in_use <= budget - bytes ? Status::Ok() : NoMemory(bytes, what);
+}
+
+}  // namespace plumb
