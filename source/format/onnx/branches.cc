@@ -33,7 +33,8 @@ Status Importer::RunIf(const NodeIr& node, Scope* scope) {
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
   scope->FailOutputs(node);
   if (!complete) return Status::Ok();
-  if (inputs.size() != 1 || !inputs[0].present() || BranchOf(node, "then_branch") == nullptr ||
+  PLUMB_RETURN_IF_ERROR(CheckArity({"r", "+"}, node, inputs).AddContext(Frame(node, *scope)));
+  if (BranchOf(node, "then_branch") == nullptr ||
       BranchOf(node, "else_branch") == nullptr) {
     return Status::CorruptModel(Frame(node, *scope) + " needs a condition and two branches");
   }

@@ -100,6 +100,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
   scope->FailOutputs(node);
   if (!complete) return Status::Ok();
   const auto body = node.attributes.find("body");
+  PLUMB_RETURN_IF_ERROR(CheckArity({"oo*", "+"}, node, inputs).AddContext(Frame(node, *scope)));
   if (body == node.attributes.end() || body->second.graph == nullptr || inputs.size() < 2) {
     return Status::CorruptModel(Frame(node, *scope) + " needs a trip count, a condition and a body");
   }
@@ -158,6 +159,7 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
   scope->FailOutputs(node);
   if (!complete) return Status::Ok();
+  PLUMB_RETURN_IF_ERROR(CheckArity({"+", "+"}, node, inputs).AddContext(Frame(node, *scope)));
   const auto body = node.attributes.find("body");
   const auto count = node.attributes.find("num_scan_inputs");
   if (body == node.attributes.end() || body->second.graph == nullptr || count == node.attributes.end() ||
@@ -182,13 +184,15 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
     int64_t steps = -1;
     for (size_t i = 0; i < scanned; ++i) {
       const Shape& shape = builder_.Info(inputs[carried + i]).shape;
-      PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(at("scan_input_axes", i)), shape.rank()));
+      PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(at("scan_input_axes", i), shape.rank()));
       axes[i] = axis;
       if (steps >= 0 && shape[axis] != steps) return Status::CorruptModel("scanned inputs have different lengths");
       steps = shape[axis];
     }
     if (steps > kMaxSteps) return Status::NotSupported("it runs more than " + std::to_string(kMaxSteps) + " steps");
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - carried);
+    for (size_t i = 0; i < stacked.size(); ++i) (void)at("scan_output_axes", i);
+    PLUMB_RETURN_IF_ERROR(attributes.CheckAttributes());
     for (int64_t step = 0; step < steps; ++step) {
       const std::string name = NodeName(node, *scope) + "/" + std::to_string(step);
       PLUMB_RETURN_IF_ERROR(builder_.CheckCount());

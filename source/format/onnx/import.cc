@@ -11,6 +11,8 @@ namespace plumb::onnx {
 namespace {
 
 constexpr int kOldestOpset = 7;
+constexpr int kNewestOpset = 28;       // whose node tests onnx_newest_test runs
+constexpr int kNoSuchOpset = 128;      // one or two come out in a year: a number of this size is no opset, but damage
 constexpr size_t kMaxErrors = 50;
 
 // "[N,3,224,224]"
@@ -76,10 +78,9 @@ ImportResult Importer::Run() {
   Scope top;
   top.opsets = &model_.opsets;
   const auto run = [&]() -> Status {
-    const auto opset = model_.opsets.find("");
-    if (opset != model_.opsets.end() && opset->second < kOldestOpset) {
-      notes_.push_back("the model has opset " + std::to_string(opset->second) + "; operators are read as in opset " +
-                       std::to_string(kOldestOpset) + ", the oldest that Plumb knows: export it again");
+    PLUMB_RETURN_IF_ERROR(CheckOpset(model_.opsets, "the model"));
+    for (const FunctionIr& function : model_.functions) {
+      PLUMB_RETURN_IF_ERROR(CheckOpset(function.opsets, "function '" + function.name + "'"));
     }
     PLUMB_RETURN_IF_ERROR(AddInputs(&top));
     PLUMB_RETURN_IF_ERROR(AddConstants(model_.graph, &top));
@@ -107,6 +108,26 @@ ImportResult Importer::Run() {
   for (const auto& [change, count] : changes_) notes_.push_back(change + " (" + std::to_string(count) + ")");
   result.graph.notes = notes_;
   return result;
+}
+
+// One that does not exist is refused; one that is not known, but may exist, is a note.
+Status Importer::CheckOpset(const std::map<std::string, int>& opsets, const std::string& who) {
+  const auto opset = opsets.find("");
+  if (opset == opsets.end()) return Status::Ok();  // refused where a node needs it
+  const int version = opset->second;
+  const std::string has = who + " has opset " + std::to_string(version);
+  if (version < 1 || version >= kNoSuchOpset) {
+    return Status::CorruptModel(has + ", which does not exist; the newest that Plumb knows is " + std::to_string(kNewestOpset));
+  }
+  if (version < kOldestOpset) {
+    notes_.push_back(has + "; operators are read as in opset " + std::to_string(kOldestOpset) +
+                     ", the oldest that Plumb knows: export it again");
+  }
+  if (version > kNewestOpset) {
+    notes_.push_back("warning AL13: " + has + "; operators are read as in opset " + std::to_string(kNewestOpset) +
+                     ", the newest that Plumb knows: export it with that one");
+  }
+  return Status::Ok();
 }
 
 Status Importer::AddInputs(Scope* top) {

@@ -34,6 +34,11 @@ bool ChangesNothing(const std::string& op, const std::string& attribute) {
   return (op == "TopK" && attribute == "sorted") || (op == "Dropout" && attribute == "ratio");
 }
 
+// Whether it has outputs, but none of them has a name.
+bool NobodyReads(const NodeIr& node) {
+  return std::all_of(node.outputs.begin(), node.outputs.end(), [](const std::string& name) { return name.empty(); });
+}
+
 // Replaces attributes that stand for the function's own.
 Result<NodeIr> WithFunctionAttributes(const NodeIr& node, const AttributeMap& given) {
   NodeIr copy = node;
@@ -163,6 +168,9 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
   }
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(*node, *scope, &inputs));
+  if (node->domain.empty() && scope->opsets->count("") == 0) {
+    return Status::CorruptModel(Frame(*node, *scope) + " is an operator of ONNX, but opset_import does not say of which opset");
+  }
   const MapperRow* row = FindMapper(node->domain, node->op_type);
   if (row == nullptr || !complete) {
     if (row == nullptr) {
@@ -186,15 +194,15 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
 
 Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope) {
   const MapperRow* row = FindMapper(node.domain, node.op_type);
+  if (NobodyReads(node) && CheckArity(row->arity, node, inputs).ok()) return Status::Ok();
   const auto opset = scope->opsets->find(node.domain);
   builder_.BeginNode(NodeName(node, *scope));
   NodeContext context(node, opset == scope->opsets->end() ? 7 : std::max(opset->second, 7), inputs, &builder_);
   const size_t before = builder_.NumLayers();
-  Status status;
-  for (size_t i = 0; i < row->min_inputs && status.ok(); ++i) {
-    if (!context.Has(i)) status = Status::CorruptModel("input " + std::to_string(i) + " is missing");
-  }
+  Status status = CheckArity(row->arity, node, inputs);
   if (status.ok()) status = row->mapper(context);
+  const Status attributes = context.CheckAttributes();
+  if (!attributes.ok()) status = attributes;
   if (!status.ok()) {
     Fail(node, *scope, status);
     needed_.insert(context.needed_inputs().begin(), context.needed_inputs().end());
@@ -233,6 +241,7 @@ void Importer::CountLayers(const NodeIr& node, size_t before) {
 }
 
 void Importer::SetOutput(const NodeIr& node, size_t i, const Value& value, Scope* scope) {
+  if (node.outputs[i].empty()) return;
   scope->values[node.outputs[i]] = value;
   const std::string name = scope->prefix + node.outputs[i];
   if (value.blob >= 0) builder_.Rename(value, NodeName(node, *scope) + "/", name);

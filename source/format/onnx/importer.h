@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "format/onnx/arity.h"
 #include "format/onnx/import.h"
 #include "format/onnx/node_context.h"
 
@@ -31,10 +32,11 @@ struct Scope {
 // A row of onnx_list.def.
 struct MapperRow {
   const char* op_type;
-  size_t min_inputs;
+  Arity arity;
   Mapper mapper;
   const char* domain;
 };
+const std::vector<MapperRow>& AllMappers();
 const MapperRow* FindMapper(const std::string& domain, const std::string& op_type);
 // ONNX's own operator whose name is nearest, for messages; null when none is near.
 const MapperRow* NearestMapper(const std::string& op_type);
@@ -47,6 +49,7 @@ class Importer {
   ImportResult Run();
 
  private:
+  Status CheckOpset(const std::map<std::string, int>& opsets, const std::string& who);
   Status AddInputs(Scope* top);
   Result<Tensor> BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const;
   Status CheckIsInput(const std::string& what, const std::string& name) const;

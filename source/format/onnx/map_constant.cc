@@ -51,19 +51,18 @@ Status MapDropout(NodeContext& c) {
 
 Status MapConstant(NodeContext& c) {
   if (const AttributeIr* value = c.Attribute("value")) return SetConstant(c, value->tensor);
-  const AttributeIr* ints = c.Attribute("value_ints");
-  const AttributeIr* one_int = c.Attribute("value_int");
-  if (ints != nullptr || one_int != nullptr) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor list, IntTensor(ints != nullptr ? ints->ints : std::vector<int64_t>{one_int->i}));
-    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, list.Reshaped(ints != nullptr ? list.shape() : Shape{}));
+  const bool ints = c.HasAttribute("value_ints");
+  if (ints || c.HasAttribute("value_int")) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor list,
+                           IntTensor(ints ? c.LongIntList("value_ints") : std::vector<int64_t>{c.LongInt("value_int", 0)}));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, list.Reshaped(ints ? list.shape() : Shape{}));
     c.Set(0, c.Const(tensor), kTypeInt64);
     return Status::Ok();
   }
-  const AttributeIr* floats = c.Attribute("value_floats");
-  const AttributeIr* one_float = c.Attribute("value_float");
-  if (floats == nullptr && one_float == nullptr) return Status::NotSupported("only tensors, integers and floats are read");
-  const std::vector<float> values = floats != nullptr ? floats->floats : std::vector<float>{one_float->f};
-  const Shape shape = floats != nullptr ? Shape{static_cast<int64_t>(values.size())} : Shape{};
+  const bool floats = c.HasAttribute("value_floats");
+  if (!floats && !c.HasAttribute("value_float")) return Status::NotSupported("only tensors, integers and floats are read");
+  const std::vector<float> values = floats ? c.FloatList("value_floats") : std::vector<float>{c.Float("value_float", 0)};
+  const Shape shape = floats ? Shape{static_cast<int64_t>(values.size())} : Shape{};
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, shape));
   std::copy(values.begin(), values.end(), tensor.data<float>());
   c.Set(0, c.Const(tensor), kTypeFloat);
@@ -108,7 +107,7 @@ Status MapRange(NodeContext& c) {
 Status MapShape(NodeContext& c) {
   const auto rank = static_cast<int64_t>(c.Rank(0));
   const auto clamped = [&](int64_t axis) { return std::min(std::max<int64_t>(axis < 0 ? axis + rank : axis, 0), rank); };
-  const int64_t start = clamped(c.Int("start", 0)), end = clamped(c.Int("end", rank));
+  const int64_t start = clamped(c.LongInt("start", 0)), end = clamped(c.LongInt("end", rank));
   const std::vector<int64_t>& dims = c.ShapeOf(0).dims();
   std::vector<int64_t> part;
   if (start < end) part.assign(dims.begin() + start, dims.begin() + end);

@@ -33,7 +33,7 @@ Status MapCumSum(NodeContext& c) {
   }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Ints(1, "the axis"));
   if (axes.size() != 1) return Status::CorruptModel("the axis must be one value");
-  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(axes[0]), c.Rank(0)));
+  PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes[0], c.Rank(0)));
   const int64_t n = c.ShapeOf(0)[axis], sign = c.Int("reverse", 0) != 0 ? -1 : 1;
   Value y = c.In(0);
   if (n > 0 && c.Int("exclusive", 0) != 0) {

@@ -25,7 +25,7 @@ Status MapPad(NodeContext& c) {
   param->begins.assign(rank, 0);
   param->ends.assign(rank, 0);
   for (size_t i = 0; i < count; ++i) {
-    PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes.empty() ? static_cast<int>(i) : static_cast<int>(axes[i]), c.Rank(0)));
+    PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes.empty() ? static_cast<int64_t>(i) : axes[i], c.Rank(0)));
     param->begins[static_cast<size_t>(axis)] = narrow[i];
     param->ends[static_cast<size_t>(axis)] = narrow[count + i];
   }

@@ -48,7 +48,7 @@ Status MapSplit(NodeContext& c) {
 Status MapSlice(NodeContext& c) {
   const bool from_inputs = c.opset() >= 10;
   const auto list = [&](size_t i, const char* name) -> Result<std::vector<int64_t>> {
-    if (!from_inputs) return c.IntList(name);
+    if (!from_inputs) return c.LongIntList(name);
     return c.Has(i) ? c.Ints(i, name) : Result<std::vector<int64_t>>(std::vector<int64_t>());
   };
   PLUMB_ASSIGN_OR_RETURN(std::vector<int64_t> starts, list(1, "starts"));

@@ -32,7 +32,7 @@ Result<Value> Along(NodeContext& c, const Value& x, const Value& coefficient, in
   const int rank = c.ShapeOf(x).rank();
   if (shape.NumElements() == 1) return c.Reshape(coefficient, {});
   if (shape.rank() != 1) return Status::NotSupported("blocked quantisation (a scale of shape " + shape.ToString() + ")");
-  PLUMB_ASSIGN_OR_RETURN(const int at, NormalizeAxis(static_cast<int>(axis), rank));
+  PLUMB_ASSIGN_OR_RETURN(const int at, AxisOf(axis, rank));
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   dims[static_cast<size_t>(at)] = shape[0];
   return c.Reshape(coefficient, dims);

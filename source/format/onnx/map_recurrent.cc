@@ -41,6 +41,9 @@ Status Map(NodeContext& c, OpKind kind) {
   auto param = std::make_shared<RecurrentParam>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> sizes, Narrow({c.ShapeOf(2)[quantized ? 1 : 2], c.Int("layout", 0)}));
   param->hidden_size = sizes[0];
+  if (c.Int("hidden_size", sizes[0]) != sizes[0]) {
+    return Status::CorruptModel("hidden_size is " + std::to_string(c.Int("hidden_size", 0)) + ", but R is " + c.ShapeOf(2).ToString());
+  }
   param->layout = sizes[1];
   param->direction = c.Text("direction", "forward");
   param->clip = c.Float("clip", 0);
@@ -55,10 +58,7 @@ Status Map(NodeContext& c, OpKind kind) {
     *flags[i - 3] = true;
     inputs.push_back(c.In(i));
   }
-  for (size_t i = 8; quantized && i < 12; ++i) {
-    if (!c.Has(i)) return Status::CorruptModel("input " + std::to_string(i) + ", a scale or zero point, is missing");
-    inputs.push_back(c.In(i));
-  }
+  for (size_t i = 8; quantized && i < 12; ++i) inputs.push_back(c.In(i));
   const size_t num_outputs = kind == OpKind::kPlumbLSTM || quantized ? 3 : 2;
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> outputs, c.EmitMany({kind, param, inputs, {}, num_outputs}));
   for (size_t i = 0; i < outputs.size(); ++i) c.Set(i, outputs[i]);

@@ -31,7 +31,7 @@ Result<Wanted> WantedSize(NodeContext& c, const std::vector<double>& scales, con
   }
   if (count != axes.size()) return Status::CorruptModel("there are " + std::to_string(count) + " sizes or scales for " + in.ToString());
   for (size_t i = 0; i < count; ++i) {
-    PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(axes[i]), in.rank()));
+    PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes[i], in.rank()));
     int64_t& out = wanted.out[static_cast<size_t>(axis)];
     if (!sizes.empty()) {
       out = sizes[i];

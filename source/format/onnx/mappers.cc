@@ -7,7 +7,7 @@
 
 namespace plumb::onnx {
 
-#define PLUMB_ONNX(op_type, file, min_inputs) Status Map##op_type(NodeContext& c);
+#define PLUMB_ONNX(op_type, file, inputs, outputs) Status Map##op_type(NodeContext& c);
 #define PLUMB_ONNX_MICROSOFT PLUMB_ONNX
 #include "format/onnx/onnx_list.def"
 #undef PLUMB_ONNX_MICROSOFT
@@ -16,8 +16,8 @@ namespace plumb::onnx {
 namespace {
 
 constexpr MapperRow kRows[] = {
-#define PLUMB_ONNX(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type, ""},
-#define PLUMB_ONNX_MICROSOFT(op_type, file, min_inputs) {#op_type, min_inputs, Map##op_type, "com.microsoft"},
+#define PLUMB_ONNX(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, Map##op_type, ""},
+#define PLUMB_ONNX_MICROSOFT(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, Map##op_type, "com.microsoft"},
 #include "format/onnx/onnx_list.def"
 #undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX
@@ -40,6 +40,11 @@ size_t Distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+const std::vector<MapperRow>& AllMappers() {
+  static const auto* rows = new std::vector<MapperRow>(std::begin(kRows), std::end(kRows));
+  return *rows;
+}
 
 const MapperRow* FindMapper(const std::string& domain, const std::string& op_type) {
   static const auto* rows = [] {

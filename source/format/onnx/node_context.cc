@@ -55,28 +55,64 @@ std::vector<std::string> NodeContext::UnreadAttributes() const {
   return unread;
 }
 
-int64_t NodeContext::Int(const char* name, int64_t fallback) const {
+const AttributeIr* NodeContext::OfKind(const char* name, AttributeIr::Kind kind, const char* expected) const {
   const AttributeIr* attribute = Attribute(name);
-  return attribute == nullptr || attribute->kind != AttributeIr::kInt ? fallback : attribute->i;
+  if (attribute == nullptr || attribute->kind == AttributeIr::kNone) return nullptr;
+  if (attribute->kind == kind) return attribute;
+  if (attribute_status_.ok()) {
+    attribute_status_ = Status::CorruptModel(std::string("attribute '") + name + "' must be " + expected + ", found another type");
+  }
+  return nullptr;
+}
+
+void NodeContext::CheckRange(const char* name, int64_t value) const {
+  if ((value >= INT_MIN && value <= INT_MAX) || !attribute_status_.ok()) return;
+  attribute_status_ = Status::CorruptModel(std::string("attribute '") + name + "' is " + std::to_string(value) +
+                                           ", expected a number of 32 bits");
+}
+
+Status NodeContext::CheckAttributes() const {
+  for (const std::string& name : UnreadAttributes()) {
+    const AttributeIr& attribute = node_.attributes.at(name);
+    if (attribute.kind == AttributeIr::kInt) CheckRange(name.c_str(), attribute.i);
+  }
+  return attribute_status_;
+}
+
+int64_t NodeContext::LongInt(const char* name, int64_t fallback) const {
+  const AttributeIr* attribute = OfKind(name, AttributeIr::kInt, "an integer");
+  return attribute == nullptr ? fallback : attribute->i;
+}
+
+int64_t NodeContext::Int(const char* name, int64_t fallback) const {
+  const int64_t value = LongInt(name, fallback);
+  CheckRange(name, value);
+  return value >= INT_MIN && value <= INT_MAX ? value : fallback;
 }
 
 float NodeContext::Float(const char* name, float fallback) const {
-  const AttributeIr* attribute = Attribute(name);
-  return attribute == nullptr || attribute->kind != AttributeIr::kFloat ? fallback : attribute->f;
+  const AttributeIr* attribute = OfKind(name, AttributeIr::kFloat, "a float");
+  return attribute == nullptr ? fallback : attribute->f;
 }
 
 std::string NodeContext::Text(const char* name, const std::string& fallback) const {
-  const AttributeIr* attribute = Attribute(name);
-  return attribute == nullptr || attribute->kind != AttributeIr::kString ? fallback : attribute->s;
+  const AttributeIr* attribute = OfKind(name, AttributeIr::kString, "a string");
+  return attribute == nullptr ? fallback : attribute->s;
 }
 
-std::vector<int64_t> NodeContext::IntList(const char* name) const {
-  const AttributeIr* attribute = Attribute(name);
+std::vector<int64_t> NodeContext::LongIntList(const char* name) const {
+  const AttributeIr* attribute = OfKind(name, AttributeIr::kInts, "a list of integers");
   return attribute == nullptr ? std::vector<int64_t>() : attribute->ints;
 }
 
+std::vector<int64_t> NodeContext::IntList(const char* name) const {
+  std::vector<int64_t> values = LongIntList(name);
+  for (const int64_t value : values) CheckRange(name, value);
+  return attribute_status_.ok() ? values : std::vector<int64_t>();
+}
+
 std::vector<float> NodeContext::FloatList(const char* name) const {
-  const AttributeIr* attribute = Attribute(name);
+  const AttributeIr* attribute = OfKind(name, AttributeIr::kFloats, "a list of floats");
   return attribute == nullptr ? std::vector<float>() : attribute->floats;
 }
 
@@ -251,6 +287,11 @@ Result<Tensor> IntTensor(const std::vector<int64_t>& values) {
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kI64, Shape{static_cast<int64_t>(values.size())}));
   std::copy(values.begin(), values.end(), tensor.data<int64_t>());
   return tensor;
+}
+
+Result<int> AxisOf(int64_t axis, int rank) {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " + std::to_string(rank));
 }
 
 Result<std::vector<int>> Narrow(const std::vector<int64_t>& values) {

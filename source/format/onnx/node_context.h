@@ -50,10 +50,15 @@ class NodeContext {
   // --- attributes
   bool HasAttribute(const char* name) const { return Attribute(name) != nullptr; }
   const AttributeIr* Attribute(const char* name) const;
+  // An attribute of another type, or an integer beyond 32 bits (no axis, dim or count of ours is one), makes the node fail
+  // once its mapper has returned (CheckAttributes); until then the fallback stands in.
   int64_t Int(const char* name, int64_t fallback) const;
   float Float(const char* name, float fallback) const;
   std::string Text(const char* name, const std::string& fallback) const;
   std::vector<int64_t> IntList(const char* name) const;
+  // Where ONNX means 64 bits: values, and ends that stand for "as far as it goes".
+  int64_t LongInt(const char* name, int64_t fallback) const;
+  std::vector<int64_t> LongIntList(const char* name) const;
   std::vector<float> FloatList(const char* name) const;
 
   // --- outputs
@@ -93,6 +98,8 @@ class NodeContext {
   // The attributes that nobody asked for; whether that matters is not known.
   std::vector<std::string> UnreadAttributes() const;
   const std::vector<std::pair<std::string, std::string>>& warnings() const { return warnings_; }
+  // CorruptModel when an attribute that was asked for is of another type, or any integer is beyond 32 bits.
+  Status CheckAttributes() const;
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::set<std::string>& needed_inputs() const { return needed_; }
 
@@ -103,7 +110,12 @@ class NodeContext {
   Builder& builder_;
   std::vector<Value> outputs_;
   std::set<std::string> needed_;
+  // The attribute when it is there and of that kind.
+  const AttributeIr* OfKind(const char* name, AttributeIr::Kind kind, const char* expected) const;
+  void CheckRange(const char* name, int64_t value) const;
+
   mutable std::set<std::string> read_;  // attributes
+  mutable Status attribute_status_;     // the first one that cannot be what it says
   std::vector<std::pair<std::string, std::string>> warnings_;
 };
 
@@ -112,6 +124,9 @@ using Mapper = Status (*)(NodeContext& c);
 
 // Tensors from numbers.
 Result<Tensor> IntTensor(const std::vector<int64_t>& values);
+
+// An axis out of a tensor, before it is cut to 32 bits: as NormalizeAxis.
+Result<int> AxisOf(int64_t axis, int rank);
 
 // ints as the int fields of a parameter; InvalidArgument beyond int32.
 Result<std::vector<int>> Narrow(const std::vector<int64_t>& values);

@@ -23,7 +23,7 @@ class Reader {
     if (!proto->has_graph()) {
       return Status::CorruptModel("it holds no graph: the file is no ONNX model, or cut short");
     }
-    for (const auto& opset : proto->opset_import()) AddOpset(opset, &model.opsets);
+    for (const auto& opset : proto->opset_import()) PLUMB_RETURN_IF_ERROR(AddOpset(opset, &model.opsets));
     PLUMB_RETURN_IF_ERROR(ReadGraph(proto->mutable_graph(), 0, &model.graph));
     for (auto& function : *proto->mutable_functions()) {
       model.functions.emplace_back();
@@ -36,9 +36,12 @@ class Reader {
  private:
   static std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-  static void AddOpset(const ::onnx::OperatorSetIdProto& opset, std::map<std::string, int>* opsets) {
-    (*opsets)[Domain(opset.domain())] =
-        static_cast<int>(std::min<int64_t>(std::max<int64_t>(opset.version(), 0), INT_MAX));
+  static Status AddOpset(const ::onnx::OperatorSetIdProto& opset, std::map<std::string, int>* opsets) {
+    const std::string domain = Domain(opset.domain());
+    const int version = static_cast<int>(std::min<int64_t>(std::max<int64_t>(opset.version(), INT_MIN), INT_MAX));
+    if (opsets->emplace(domain, version).first->second == version) return Status::Ok();
+    return Status::CorruptModel("it imports the operators of domain '" + domain + "' in two opsets, " +
+                                std::to_string(opsets->at(domain)) + " and " + std::to_string(version));
   }
 
   Status ReadGraph(::onnx::GraphProto* proto, int depth, GraphIr* graph) {
@@ -150,7 +153,7 @@ class Reader {
     function->inputs.assign(proto->input().begin(), proto->input().end());
     function->outputs.assign(proto->output().begin(), proto->output().end());
     function->attributes.assign(proto->attribute().begin(), proto->attribute().end());
-    for (const auto& opset : proto->opset_import()) AddOpset(opset, &function->opsets);
+    for (const auto& opset : proto->opset_import()) PLUMB_RETURN_IF_ERROR(AddOpset(opset, &function->opsets));
     for (auto& node : *proto->mutable_node()) {
       function->nodes.emplace_back();
       PLUMB_RETURN_IF_ERROR(ReadNode(&node, 0, &function->nodes.back()).AddContext("node '" + node.name() + "'"));

@@ -22,14 +22,16 @@ Status Take(const NodeContext& c, const char* name, size_t rank, int64_t fallbac
   return Status::Ok();
 }
 
-void SamePads(bool upper, const std::vector<int64_t>& spatial, WindowAttributes* w) {
+Status SamePads(bool upper, const std::vector<int64_t>& spatial, WindowAttributes* w) {
   for (size_t i = 0; i < spatial.size(); ++i) {
     const int64_t out = (spatial[i] + w->stride[i] - 1) / w->stride[i];
     const int64_t extent = int64_t{w->dilation[i]} * (w->kernel[i] - 1) + 1;
     const int64_t total = std::max<int64_t>((out - 1) * w->stride[i] + extent - spatial[i], 0);
+    if (total > kLargest) return Status::CorruptModel("auto_pad asks for pads of " + std::to_string(total));
     w->begin.push_back(static_cast<int>(upper ? total / 2 : total - total / 2));
     w->end.push_back(static_cast<int>(total) - w->begin.back());
   }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -42,7 +44,11 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
   WindowAttributes w;
   const size_t rank = spatial.size();
   if (rank == 0) return Status::CorruptModel("the input has no spatial dims");
-  if (kernel.empty()) kernel = c.IntList("kernel_shape");
+  const std::vector<int64_t> declared = c.IntList("kernel_shape");
+  if (kernel.empty()) kernel = declared;
+  if (!declared.empty() && declared != kernel) {
+    return Status::CorruptModel("kernel_shape is " + Shape(declared).ToString() + ", but the weights have " + Shape(kernel).ToString());
+  }
   if (kernel.size() != rank) return Status::CorruptModel("the kernel has " + std::to_string(kernel.size()) + " dims, the input " + std::to_string(rank) + " spatial ones");
   for (const int64_t size : kernel) {
     if (size < 1 || size > kLargest) return Status::CorruptModel("the kernel has the dim " + std::to_string(size));
@@ -52,7 +58,7 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
   PLUMB_RETURN_IF_ERROR(Take(c, "dilations", rank, 1, 1, &w.dilation));
   w.auto_pad = c.Text("auto_pad", "NOTSET");
   if (w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER") {
-    SamePads(w.auto_pad == "SAME_UPPER", spatial, &w);
+    PLUMB_RETURN_IF_ERROR(SamePads(w.auto_pad == "SAME_UPPER", spatial, &w));
     return w;
   }
   std::vector<int> pads;

@@ -141,7 +141,7 @@ TEST(OnnxRecurrentTest, ComMicrosoftsDynamicQuantizeLstm) {
   EXPECT_EQ(graph->layers[0].name, "q");
   ExpectSameAfterFiles(*graph, {{"x", RandomInput("x", DType::kF32, {3, 1, 2}, 1, {}).value()}});
   node.mutable_input()->RemoveLast();
-  EXPECT_NE(m.Import().status().message().find("input 11, a scale or zero point, is missing"), std::string::npos);
+  EXPECT_NE(m.Import().status().message().find("it takes 12 inputs, found 11"), std::string::npos);
   node.set_domain("");
   EXPECT_NE(m.Import().status().message().find("Plumb has no such operator"), std::string::npos);
 }
