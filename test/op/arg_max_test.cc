@@ -21,6 +21,9 @@ std::vector<OpCase> arg_max_cases() {
       OpCase(op, "channels", "1 1 1 0").In({2, 19, 3, 5}).OutShape({2, 1, 3, 5}),
       OpCase(op, "rank_5", "0 2 0 1").In({2, 3, 7, 2, 3}).OutShape({2, 3, 2, 3}),
       OpCase(op, "rank_1", "1 0 0 0").In({17}).OutShape({}),
+      // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase(op, "beyond_65535", "1 1 0 0").In({2, 70000}),
+      OpCase(op, "beyond_65535_apart", "0 0 0 1").In({70000, 2}, Regime::kInts, DType::kI32),
       OpCase(op, "all_equal", "1 1 0 0").In({3, 9}, Regime::kConstant).Out({0, 0, 0}, 0),
       OpCase(op, "no_rows", "1 1 0 0").In({0, 3}).OutShape({0}),
       OpCase(op, "empty_axis", "1 1 0 0").In({2, 0}).Refused("has no i32 index"),

@@ -74,6 +74,9 @@ std::vector<OpCase> convolution_cases() {
           .In({3, 6, 7, 9})
           .OutShape({3, 12, 5, 7}),
       OpCase("Convolution", "k3_wide_pads", "1 8 8 3 3 1 1 2 2 1 -1 1 1 2").In({1, 8, 3, 10}).OutShape({1, 8, 5, 12}),
+      // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("Convolution", "beyond_65535", "1 29500 1 3 3 1 1 1 1 1 -1 1 1 1").In({1, 29500, 2, 1}),
+      OpCase("Convolution", "beyond_65535_stereo", "1 2 1 1 40000 1 1 0 0 1 -1 1 1 0").In({1, 2, 1, 40001}),
       OpCase("Convolution", "k3_one_pixel", "1 5 9 3 3 1 1 1 1 1 -1 1 1 0").In({1, 5, 1, 1}).OutShape({1, 9, 1, 1}),
       OpCase("Convolution", "channels160_3x3", "1 160 9 3 3 1 1 1 1 1 -1 1 1 0").In({1, 160, 12, 12}, Regime::kRelu),
       OpCase("Convolution", "zeros", "1 3 4 3 3 1 1 1 1 1 -1 1 1 0").In({1, 3, 5, 5}, Regime::kZeros),

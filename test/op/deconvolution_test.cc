@@ -15,6 +15,8 @@ std::vector<OpCase> deconvolution_cases() {
       one_row("same_odd_pixel_at_the_end", "1 1 1 1 3 1 2 0 0 0 0 1 1 0").Out({1, 10, 102, 20}),
       one_row("same_swapped", "1 1 1 1 3 1 2 0 0 0 3 1 1 0").Out({10, 102, 20, 200}),
       one_row("valid", "1 1 1 1 3 1 2 0 1 0 1 1 1 0").Out({1, 10, 102, 20, 200}),
+      // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("Deconvolution", "beyond_65535", "1 8000 1 3 3 1 1 0 0 1 -1 1 1 1").In({1, 8000, 2, 2}),
       OpCase("Deconvolution", "full", "1 1 1 1 2 1 3 0 0 0 2 1 1 0")
           .In({1, 1, 1, 2}, {1, 2})
           .Weight("weight", {1, 1, 1, 2}, {1, 10})

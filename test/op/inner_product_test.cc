@@ -15,6 +15,9 @@ std::vector<OpCase> inner_product_cases() {
           .Weight("weight", {1, 2}, {10, 1})
           .Out({12, 34}),
       OpCase("InnerProduct", "spatial", "7 1 0 1").In({3, 5, 3, 4}).OutShape({3, 7, 1, 1}),
+      // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("InnerProduct", "beyond_65535", "3 1 0 1").In({1, 70001}).OutShape({1, 3}),
+      OpCase("InnerProduct", "beyond_65535_quads", "4 1 0 1").In({2, 262200}).OutShape({2, 4}),
       OpCase("InnerProduct", "axis2", "5 0 0 2").In({2, 3, 13}).OutShape({2, 3, 5}),
       OpCase("InnerProduct", "long", "9 1 0 1").In({1, 1001}, Regime::kRelu),
       OpCase("InnerProduct", "constant", "3 0 0 1")

@@ -39,6 +39,9 @@ std::vector<OpCase> matmul_cases() {
       OpCase("MatMul", "attention", "-1").In({2, 4, 17, 8}).In({2, 4, 8, 17}).OutShape({2, 4, 17, 17}),
       OpCase("MatMul", "row_by_matrix", "1").In({1, 600}).Weight("weight", {600, 70}).OutShape({1, 70}),
       OpCase("MatMul", "long_constant", "-1").In({2, 4096}, Regime::kConstant).In({4096, 3}, Regime::kConstant),
+      // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("MatMul", "beyond_65535", "-1").In({2, 70001}).In({70001, 3}),
+      OpCase("MatMul", "beyond_65535_quads", "-1").In({2, 262200}).In({262200, 4}),
       OpCase("MatMul", "one_term", "-1").In({3, 1}).In({1, 3}),
       OpCase("MatMul", "inner_dims_differ", "-1").In({2, 3}).In({2, 3}).Refused("inner dims"),
       OpCase("MatMul", "one_input_needs_a_position", "-1")

@@ -77,6 +77,9 @@ std::vector<OpCase> norm_cases() {
   cases.push_back(
       OpCase("LayerNorm", "rank_5_three_dims", "3 1e-3").In({2, 3, 2, 5, 3}).Const({2, 5, 3}, Regime::kPositive));
   cases.push_back(OpCase("LayerNorm", "all_dims", "2").In({5, 7}));
+  // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+  cases.push_back(OpCase("LayerNorm", "beyond_65535", "2").In({2, 2, 35000}));
+  cases.push_back(OpCase("InstBatchNormCxx", "beyond_65535").In({1, 2, 200, 351}));
   cases.push_back(OpCase("LayerNorm", "rows_of_one", "1").In({5, 1}));
   cases.push_back(OpCase("LayerNorm", "empty", "1").In({0, 7}).OutShape({0, 7}));
   cases.push_back(OpCase("GroupNorm", "channel_is_a_group", "5")

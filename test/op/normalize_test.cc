@@ -19,6 +19,8 @@ std::vector<OpCase> normalize_cases() {
       OpCase(op, "channels_l1", "0 1e-12 1 1 1").In({2, 19, 3, 5}),
       OpCase(op, "across_spatial_4d", "1 1e-12 1 1 2").In({2, 19, 3, 5}),
       OpCase(op, "rank_2").In({3, 517}),
+      // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase(op, "beyond_65535").In({2, 70000}),
       OpCase(op, "offset").In({3, 517}, Regime::kOffset),
       OpCase(op, "constant").In({2, 768}, Regime::kConstant),
       OpCase(op, "zeros").In({3, 17}, Regime::kZeros),

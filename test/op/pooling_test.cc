@@ -38,6 +38,12 @@ std::vector<OpCase> pooling_cases() {
       OpCase("Pooling", "stride3_above_kernel", "1 2 2 3 3 0 0 -1 -1 -1 0 0 0 0")
           .In({1, 4, 8, 11})
           .OutShape({1, 4, 3, 4}),
+      // Windows larger than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("Pooling", "average_beyond_65535", "1 0 0 1 1 0 0").In({1, 2, 300, 301}),
+      OpCase("Pooling", "max_beyond_65535", "0 300 280 2 3 5 7 -1 -1 -1 0 0 0 0").In({1, 2, 301, 290}),
+      OpCase("Pooling", "average_pads_beyond_65535", "1 300 280 2 3 5 7 -1 -1 -1 0 0 0 0").In({1, 2, 301, 290}),
+      OpCase("Pooling", "adaptive_beyond_65535", "1 0 0 1 1 0 0 -1 -1 -1 0 1 2 2").In({1, 1, 600, 520}),
+      OpCase("PlumbAveragePool", "counted_pads_beyond_65535", "300 280 2 3 5 7 6 8 1 1").In({1, 1, 301, 290}),
       OpCase("Pooling", "average_constant", "1 0 0 1 1 0 0").In({1, 3, 40, 40}, Regime::kConstant),
       OpCase("Pooling", "average_wide", "1 5 5 2 2 2 2 -1 -1 -1 0 0 0 0").In({1, 3, 12, 13}, Regime::kWide),
       OpCase("Pooling", "max_specials", "0 2 2 1 1 0 0 -1 -1 -1 0 0 0 0").In({1, 3, 6, 7}, Regime::kSpecials),

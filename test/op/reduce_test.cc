@@ -100,6 +100,12 @@ std::vector<OpCase> reduce_cases() {
   AddValues(&cases);
   AddSpecials(&cases);
   AddWholeNumbers(&cases);
+  // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+  for (const char* op : kOps) {
+    const Regime regime = std::string(op) == "ReduceLogSum" ? Regime::kPositive : Regime::kGauss;
+    cases.push_back(OpCase(op, "beyond_65535", "0 1").In({2, 70000}, regime));
+    cases.push_back(OpCase(op, "beyond_65535_apart", "0 0 2").In({300, 2, 250}, regime));
+  }
   for (const char* op : kOps) AddShapes(op, std::string(op) == "ReduceLogSum", &cases);
   for (const char* op :
        {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {

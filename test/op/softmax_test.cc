@@ -15,6 +15,9 @@ std::vector<OpCase> softmax_cases() {
       OpCase("Softmax", "shifted_by_maximum", "1").In({1, 2}, {1000, 1000}).Out({0.5, 0.5}),
       OpCase("Softmax", "channels_4d", "1").In({2, 11, 3, 5}),
       OpCase("Softmax", "long_row", "1").In({2, 1000}, Regime::kOffset),
+      // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
+      OpCase("Softmax", "beyond_65535", "1").In({1, 70000}),
+      OpCase("LogSoftmax", "beyond_65535", "1").In({1, 70000, 2}),
       OpCase("Softmax", "tail", "2").In({1, 3, 33}, Regime::kTail),
       OpCase("Softmax", "one_element", "1").In({3, 1}).Out({1, 1, 1}),
       OpCase("Softmax", "axis_outside", "4").In({2, 3}).Refused("axis 4"),

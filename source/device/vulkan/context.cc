@@ -92,6 +92,10 @@ Adapter Describe(const Api& api, VkPhysicalDevice device) {
   adapter.identity = adapter.description + " " + std::to_string(p.vendorID) + ":" + std::to_string(p.deviceID);
   for (const uint8_t byte : id.driverUUID) adapter.identity += "." + std::to_string(byte);
   for (const uint8_t byte : p.pipelineCacheUUID) adapter.identity += "." + std::to_string(byte);
+  if (adapter.name.compare(0, 8, "llvmpipe") == 0) {
+    adapter.max_loop_rounds = 65535;
+    adapter.description += ", at most 65535 loop rounds an invocation";
+  }
   adapter.cpu = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   adapter.max_storage_range = p.limits.maxStorageBufferRange;
   adapter.max_texels = p.limits.maxTexelBufferElements;

@@ -27,6 +27,7 @@ struct Adapter {
   uint64_t max_storage_range = 0, max_texels = 0, max_allocation = 0;
   uint32_t max_groups = 65535;
   uint32_t max_invocations = 128;  // of a workgroup along x
+  int64_t max_loop_rounds = 0;     // of one invocation's loops together (loop_rounds.h); 0: no limit
 };
 
 class Context : public std::enable_shared_from_this<Context> {

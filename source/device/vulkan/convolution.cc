@@ -2,7 +2,10 @@
 // and one invocation per output: convolution.comp. Slow, and the last resort of the rows above it.
 #include "op/convolution.h"
 
+#include <algorithm>
+
 #include "device/vulkan/kernel_list.h"
+#include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/products.h"
 #include "op/deconvolution.h"
 
@@ -29,7 +32,8 @@ namespace {
 Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
-  return ResolveAny(spec.layer(), spec.inputs[0].shape).status();
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
+  return RequireLoopRounds(spec, NestedRounds(1, shape.kernel_size(), 1));
 }
 
 Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
@@ -56,7 +60,15 @@ Status Build(Builder* b) {
   launch.push.Int(h.dilation).Int(w.dilation).Int(h.pad_begin).Int(w.pad_begin);
   launch.push.Float(group.epilogue.alpha).Float(group.epilogue.beta);
   launch.Over(count);
-  b->launches.push_back(std::move(launch));
+  // The input channels in as many launches as the driver's limit asks for.
+  const int64_t in = shape.in_per_group(), most = std::max<int64_t>(1, MaxLoopRounds(b->spec) / shape.kernel_size() - 2);
+  int64_t first = 0;
+  do {
+    const int64_t last = in - first > most ? first + most : in;
+    b->launches.push_back(launch);
+    b->launches.back().push.Int(first).Int(last);
+    first = last;
+  } while (first < in);
   return Status::Ok();
 }
 

@@ -1,7 +1,8 @@
 #version 450
 // Convolution of any kind in plain NCHW, one invocation per output; kTransposed 1: deconvolution. The sum is followed by
 // bias, an addend of the output's shape (kAddend 1) and an activation. Weights [out][in/group][kh][kw], or
-// [group][in/group][out/group][kh][kw] when transposed.
+// [group][in/group][out/group][kh][kw] when transposed. A launch adds the input channels [first_in, last_in) of a group to
+// what launches before it left in y (loop_rounds.h).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "math.glslh"
@@ -10,7 +11,7 @@
 layout(constant_id = 0) const int kTransposed = 0;
 layout(constant_id = 1) const int kAddend = 0;
 layout(constant_id = 2) const int kActivation = 0;
-layout(std430, binding = 0) writeonly buffer Y { float y[]; };
+layout(std430, binding = 0) buffer Y { float y[]; };
 layout(std430, binding = 1) readonly buffer X { float x[]; };
 layout(std430, binding = 2) readonly buffer Addend { float addend[]; };
 layout(std430, binding = 3) readonly buffer Weight { float weight[]; };
@@ -21,6 +22,7 @@ layout(push_constant) uniform Params {
   int in_h, in_w, out_h, out_w;
   int kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   float low, high;
+  int first_in, last_in;
 };
 
 // The input position that tap k of output position o reads, or -1.
@@ -46,18 +48,22 @@ void main() {
   const int taps = kernel_h * kernel_w;
   const int in_step = kTransposed != 0 ? out_per_group * taps : taps;
   const int first = kTransposed != 0 ? (group * in_per_group * out_per_group + c % out_per_group) * taps : c * in_per_group * taps;
-  precise float sum = 0.0, lost = 0.0;
+  precise float sum = first_in > 0 ? y[i] : 0.0, lost = 0.0;
   for (int k = 0; k < taps; ++k) {
     const int ph = Position(h, k / kernel_w, stride_h, dilation_h, pad_top, in_h);
     const int pw = Position(w, k % kernel_w, stride_w, dilation_w, pad_left, in_w);
     if (ph < 0 || pw < 0) continue;
     const int from = (n * groups + group) * in_per_group * in_h * in_w + ph * in_w + pw;
-    for (int q = 0; q < in_per_group; ++q) {  // compensated (Kahan)
+    for (int q = first_in; q < last_in; ++q) {  // compensated (Kahan)
       precise float term = weight[first + q * in_step + k] * x[from + q * in_h * in_w] - lost;
       precise float next = sum + term;
       lost = IsFinite(next) ? (next - sum) - term : 0.0;
       sum = next;
     }
+  }
+  if (last_in < in_per_group) {
+    y[i] = sum;
+    return;
   }
   precise float result = sum + bias[c];
   if (kAddend != 0) result += addend[i];

@@ -1,6 +1,7 @@
 // Convolution, Convolution1D and InnerProduct with what follows them, in NC4HW4 through texel buffers, for drivers that
 // run on a CPU: convolution_texel.comp.
 #include "device/vulkan/convolution_product.h"
+#include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/products.h"
 
 namespace plumb::vulkan {
@@ -11,6 +12,7 @@ Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
+  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, NestedRounds(shape.window.h.kernel, shape.window.w.kernel, (shape.in_per_group() + 3) / 4)));
   return RequireWholeBlocks(shape);
 }
 

@@ -1,6 +1,7 @@
 // Convolution and Convolution1D with what follows them, in NC4HW4 through shared memory, for GPUs:
 // convolution_tiled.comp.
 #include "device/vulkan/convolution_product.h"
+#include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/products.h"
 
 namespace plumb::vulkan {
@@ -13,6 +14,8 @@ Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
+  constexpr int64_t kRoundsOfAStep = 5 + 3 + 4 * (8 + 2) + 2;  // of 16 input channels
+  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, shape.kernel_size() * ((shape.in_per_group() + 15) / 16 + 1) * kRoundsOfAStep));
   return RequireWholeBlocks(shape);
 }
 

@@ -3,6 +3,7 @@
 #include "device/vulkan/blocked_weights.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
+#include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/products.h"
 #include "device/vulkan/strip.h"
 
@@ -13,6 +14,7 @@ Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
+  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, NestedRounds(shape.window.h.kernel, shape.window.w.kernel)));
   if (shape.group > 1 && shape.in_per_group() == 1 && shape.out_per_group() == 1) return Status::Ok();
   return Status::NotSupported("needs one input and one output channel per group, got " +
                               std::to_string(shape.in_per_group()) + " to " + std::to_string(shape.out_per_group()));

@@ -4,6 +4,7 @@
 
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
+#include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/products.h"
 #include "device/vulkan/shape_choice.h"
 #include "op/inner_product.h"
@@ -27,6 +28,24 @@ LaunchSpec Product(bool tiled, int64_t matrices, int64_t m, int64_t n, int64_t k
   launch.push.Int(matrices * m * n).Int(m).Int(n).Int(k).Float(epilogue.alpha).Float(epilogue.beta);
   launch.Over(matrices * m * n);
   return launch;
+}
+
+// The launch once, or, where an invocation may not walk all of `steps`, once per part.
+void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps) {
+  const int64_t most = MaxLoopRounds(b->spec);
+  int64_t first = 0;
+  do {
+    const int64_t last = steps - first > most ? first + most : steps;
+    b->launches.push_back(launch);
+    b->launches.back().push.Int(first).Int(last);
+    first = last;
+  } while (first < steps);
+}
+
+template <bool tiled>
+void AddLaunches(Builder* b, LaunchSpec launch, int64_t k) {
+  if (!tiled) return AddParts(b, launch, k);
+  b->launches.push_back(std::move(launch));
 }
 
 Result<MatMulShape> ShapeOf(const KernelSpec& spec) {
@@ -95,7 +114,7 @@ Status BuildTexel(Builder* b) {
   const auto matrices = static_cast<int64_t>(shape.first_matrix.size());
   LaunchSpec launch = TexelProduct(matrices, shape.m, shape.n, shape.k, false, {});
   PLUMB_RETURN_IF_ERROR(AddMatMulArguments(b, shape, Argument::kTexelsF32x4, &launch));
-  b->launches.push_back(std::move(launch));
+  AddParts(b, launch, shape.k / 4);
   return Status::Ok();
 }
 
@@ -105,7 +124,7 @@ Status Build(Builder* b) {
   LaunchSpec launch = Product(tiled, static_cast<int64_t>(shape.first_matrix.size()), shape.m, shape.n, shape.k, {});
   launch.constants = {0, 0, 0};
   PLUMB_RETURN_IF_ERROR(AddMatMulArguments(b, shape, Argument::kStorage, &launch));
-  b->launches.push_back(std::move(launch));
+  AddLaunches<tiled>(b, std::move(launch), shape.k);
   return Status::Ok();
 }
 
@@ -144,7 +163,7 @@ Status BuildInnerProduct(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Argument table, b->Constant(first, sizeof(first)));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(folded.bias));
   launch.arguments = {Argument::Output(0), Argument::Input(0), weight, table, bias};
-  b->launches.push_back(std::move(launch));
+  AddLaunches<tiled>(b, std::move(launch), shape.CountFrom(axis));
   return Status::Ok();
 }
 
@@ -174,12 +193,15 @@ Status BuildInnerProductTexel(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Argument table, b->Constant(first, sizeof(first)));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(folded.bias.raw(), folded.bias.bytes(), view));
   launch.arguments = {Argument::Output(0), Argument::Input(0, view), weight, table, bias};
-  b->launches.push_back(std::move(launch));
+  AddParts(b, launch, k / 4);
   return Status::Ok();
 }
 
-Status RequireRows(const KernelSpec& spec, int64_t rows) {
+// Of k products: steps of 16 of them, each with the loops that fill and use the tiles.
+Status RequireTiles(const KernelSpec& spec, int64_t rows, int64_t k) {
+  constexpr int64_t kRoundsOfAStep = 16 + 8 + 16 * (8 + 2) + 4;
   PLUMB_RETURN_IF_ERROR(RequireShape(spec, KernelShape::kGpu));
+  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, (k + 15) / 16 * kRoundsOfAStep));
   if (rows >= kTiledRows) return Status::Ok();
   return Status::NotSupported("needs at least 8 rows, got " + std::to_string(rows));
 }
@@ -187,14 +209,14 @@ Status RequireRows(const KernelSpec& spec, int64_t rows) {
 Status SupportsTiled(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(Supports(spec));
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(spec));
-  return RequireRows(spec, shape.m);
+  return RequireTiles(spec, shape.m, shape.k);
 }
 
 Status SupportsInnerProductTiled(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(SupportsInnerProduct(spec));
   const Shape& shape = spec.inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<InnerProductParam>(spec.layer()).axis, shape.rank()));
-  return RequireRows(spec, shape.Count(0, axis));
+  return RequireTiles(spec, shape.Count(0, axis), shape.CountFrom(axis));
 }
 
 }  // namespace

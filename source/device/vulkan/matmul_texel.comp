@@ -1,7 +1,7 @@
 #version 450
 // Products of plain matrices for drivers that run on a CPU: one invocation computes ROWS rows of eight columns and reads through
 // texel buffers. a is m x k, w k x n, k and n multiples of 4. Then bias per column (has_bias) and an activation. -DROWS=8 or
-// 1, -DSWISH.
+// 1, -DSWISH. A launch adds the quads [first_quad, last_quad) of k to what launches before it left in y (loop_rounds.h).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "math.glslh"
@@ -13,7 +13,7 @@
 #define EACH(M) M(0)
 #endif
 
-layout(std430, binding = 0) writeonly buffer Y { vec4 y[]; };
+layout(std430, binding = 0) buffer Y { vec4 y[]; };
 layout(binding = 1) uniform samplerBuffer a;
 layout(binding = 2) uniform samplerBuffer w;
 layout(std430, binding = 3) readonly buffer Matrices { uint matrices[]; };  // first and second of each output matrix
@@ -23,6 +23,7 @@ layout(push_constant) uniform Params {
   int m, n_quads, k_quads, row_blocks, column_blocks;
   int has_bias;
   float slope, low, high;
+  int first_quad, last_quad;
 };
 
 void main() {
@@ -40,7 +41,17 @@ void main() {
   p[i] = q[i] = vec4(0.0);
   EACH(START)
   const int next = pair ? 1 : 0;
-  for (int k = 0; k < k_quads; ++k) {
+  const int to = (matrix * m + row) * n_quads + column;
+  if (first_quad > 0) {
+#define RESUME(i)                              \
+  if (row + i < m) {                           \
+    p[i] = y[to + i * n_quads];                \
+    if (pair) q[i] = y[to + i * n_quads + 1];  \
+  }
+    EACH(RESUME)
+  }
+  at += 4 * n_quads * first_quad;
+  for (int k = first_quad; k < last_quad; ++k) {
     vec4 v[ROWS];
 #define READ(i) v[i] = texelFetch(a, from[i] + k);
     EACH(READ)
@@ -60,9 +71,17 @@ void main() {
   q[i] = fma(v[i].wwww, w7, q[i]);
     EACH(ADD)
   }
+  if (last_quad < k_quads) {
+#define KEEP(i)                                \
+  if (row + i < m) {                           \
+    y[to + i * n_quads] = p[i];                \
+    if (pair) y[to + i * n_quads + 1] = q[i];  \
+  }
+    EACH(KEEP)
+    return;
+  }
   const vec4 bias_p = has_bias != 0 ? texelFetch(bias, column) : vec4(0.0);
   const vec4 bias_q = has_bias != 0 ? texelFetch(bias, column + next) : vec4(0.0);
-  const int to = (matrix * m + row) * n_quads + column;
 #define STORE(i)                                                                      \
   if (row + i < m) {                                                                  \
     y[to + i * n_quads] = Activate4(p[i] + bias_p, slope, low, high);                 \

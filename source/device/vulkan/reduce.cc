@@ -36,16 +36,33 @@ Result<Dims> DimsOf(const KernelSpec& spec) {
   return dims;
 }
 
+int64_t TermsOf(const Dims& dims) {
+  int64_t terms = 1;
+  for (const int64_t dim : dims.reduced.dims) terms *= dim;
+  return terms;
+}
+
+// Per term: its turn of the loop and those over the dims that find it; LogSumExp looks for the largest first.
+int64_t RoundsOf(const KernelSpec& spec, const Dims& dims) {
+  const int64_t passes = spec.layer().kind == OpKind::kReduceLogSumExp ? 2 : 1;
+  return passes * (2 + static_cast<int64_t>(dims.reduced.rank()));
+}
+
+Status RequireDims(const KernelSpec& spec) {
+  PLUMB_ASSIGN_OR_RETURN(const Dims dims, DimsOf(spec));
+  return RequireRow(spec, TermsOf(dims), RoundsOf(spec, dims));
+}
+
 Status Supports(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-  return DimsOf(spec).status();
+  return RequireDims(spec);
 }
 
 Status SupportsWhole(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
-  return DimsOf(spec).status();
+  return RequireDims(spec);
 }
 
 Status Build(Builder* b) {
@@ -57,10 +74,9 @@ Status Build(Builder* b) {
   launch.shader = "reduce" + DTypeSuffix(b->inputs[0].dtype);
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
   const int64_t count = b->outputs[0].shape.NumElements();
-  int64_t terms = 1;
-  for (const int64_t dim : dims.reduced.dims) terms *= dim;
+  const int64_t terms = TermsOf(dims);
   launch.push.Int(count).Int(terms);
-  OverRows(b, count, terms, dims.reduced.strides[0].back() <= 1, &launch);
+  OverRows(b, count, terms, dims.reduced.strides[0].back() <= 1, RoundsOf(b->spec, dims), &launch);
   launch.constants.insert(launch.constants.end(), {op, kept, kept + reduced});
   dims.kept.dims.insert(dims.kept.dims.end(), dims.reduced.dims.begin(), dims.reduced.dims.end());
   auto& strides = dims.kept.strides[0];

@@ -8,8 +8,11 @@
 namespace plumb::vulkan {
 
 // `launch` over `rows` rows of n elements each, for a shader that includes row.glslh; call before other constants are
-// added. `side_by_side`: a row's elements are neighbours in memory.
-void OverRows(Builder* b, int64_t rows, int64_t n, bool side_by_side, LaunchSpec* launch);
+// added. `side_by_side`: a row's elements are neighbours in memory. `rounds`: of loops that an element costs, over all
+// passes (loop_rounds.h): where one invocation would pass the driver's limit, more share the row.
+void OverRows(Builder* b, int64_t rows, int64_t n, bool side_by_side, int64_t rounds, LaunchSpec* launch);
+// NotSupported when the most invocations that can share a row of n elements would still pass the limit.
+Status RequireRow(const KernelSpec& spec, int64_t n, int64_t rounds);
 
 }  // namespace plumb::vulkan
 
