@@ -145,16 +145,19 @@ Result<bool> AlignDevice(const AlignOptions& o, const std::shared_ptr<const Grap
 
 void AlignOptions::AddTo(CommandLine* c) {
   c->Group("Alignment");
-  c->Add("--align", &mode, "run the original in ONNX Runtime and the converted files on NAIVE and -d, and compare the outputs; all: every layer");
-  c->Add("-d,--device", &devices, "devices to align beside NAIVE: X86,OPENCL or ALL");
+  c->Choice("--align", &mode, {"outputs", "all"}, "run the original in ONNX Runtime and the converted files on NAIVE and -d, and compare the outputs; all: every layer");
+  c->Add("--device", &devices, "devices to align beside NAIVE: X86,OPENCL or ALL");
   c->Add("--align-inputs", &num_inputs, "how many generated inputs are tried (seeds --seed, --seed + 1, ...)");
   c->Add("--align-tolerance", &tolerance, "largest difference that counts as equal, as a part of the tensor's largest value");
   input.AddTo(c);
+  for (const char* of_alignment : {"--device", "--align-inputs", "--align-tolerance", "--input", "--input-range", "--bias", "--scale", "--channel-order"}) {
+    c->OnlyWith(of_alignment, {"--align"});
+  }
+  c->NotWith("--align-inputs", {"--input"}, "that is the only input");
 }
 
 Result<int> Align(const AlignOptions& o, const std::string& original, const std::string& proto, uint64_t seed,
                   const ConstantOptions& constants) {
-  if (o.mode != "outputs" && o.mode != "all") return Status::InvalidArgument("--align: expected nothing or all, found '" + o.mode + "'");
   if (o.num_inputs < 1) return Status::InvalidArgument("--align-inputs: expected 1 or more, found " + std::to_string(o.num_inputs));
   std::vector<std::string> devices = {"NAIVE"};
   PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> more, ParseDevices(o.devices));
@@ -183,19 +186,6 @@ Result<int> Align(const AlignOptions& o, const std::string& original, const std:
   }
   std::printf("%s: %s in ONNX Runtime and %s with its tnnmodel on %s\n", equal ? "proved equal" : "NOT equal", original.c_str(), proto.c_str(), path.c_str());
   return equal ? kExitOk : kExitMisaligned;
-}
-
-std::vector<std::string> WithAlignValue(int argc, char** argv) {
-  std::vector<std::string> arguments;
-  for (int i = 0; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (argument == "-align" || argument == "--align") {
-      const bool all = i + 1 < argc && (std::string(argv[i + 1]) == "all" || std::string(argv[i + 1]) == "outputs");
-      argument = "--align=" + std::string(all ? argv[++i] : "outputs");
-    }
-    arguments.push_back(argument);
-  }
-  return arguments;
 }
 
 }  // namespace plumb

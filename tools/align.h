@@ -28,9 +28,6 @@ struct AlignOptions {
 Result<int> Align(const AlignOptions& options, const std::string& original, const std::string& proto, uint64_t seed,
                   const ConstantOptions& constants);
 
-// "-align" takes "all" as its value or nothing: rewrites it so that the command line always finds a value.
-std::vector<std::string> WithAlignValue(int argc, char** argv);
-
 }  // namespace plumb
 
 #endif  // PLUMB_TOOLS_ALIGN_H_

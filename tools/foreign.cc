@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/words.h"
 #include "check/arithmetic.h"
 #include "check/input_match.h"
 
@@ -77,12 +78,16 @@ void ForeignOptions::AddTo(CommandLine* c) {
   c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
   c->Add("--arithmetic", &arithmetic, "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16 or int8; default: found");
   c->Add("--tensors", &tensors,
-         "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10; may repeat");
+         "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
+  for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
+    c->OnlyWith(of_both, {"--subject", "--golden"});
+  }
+  c->OnlyWith("--arithmetic", {"--subject"});
 }
 
 Status Foreign::Open() {
   if (!options_.layout.empty() && options_.layout != "NCHW" && options_.layout != "NHWC") {
-    return Status::InvalidArgument("--layout: expected NCHW or NHWC, found '" + options_.layout + "'");
+    return Status::InvalidArgument(UnknownWord("--layout", options_.layout, {"NCHW", "NHWC"}));
   }
   if (!options_.arithmetic.empty()) {
     PLUMB_ASSIGN_OR_RETURN(arithmetic_, ParseArithmetic(options_.arithmetic));

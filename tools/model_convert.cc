@@ -1,10 +1,16 @@
 // model_convert: reads a model and writes it as PREFIX.tnnproto and PREFIX.tnnmodel, layers one to one.
-#include <cstdio>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "align.h"
+#include "base/words.h"
 #include "common/cli.h"
+#include "common/model_options.h"
+#include "common/outputs.h"
+#include "common/vocabulary.h"
 #include "format/hazards.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
@@ -30,44 +36,56 @@ constexpr char kExamples[] =
     "Exit codes: 0 written, 1 -align found a difference, 2 wrong usage or input, 4 the files could not be written.\n";
 
 struct Options {
-  std::string input, structure, weights, prefix;
+  ModelOptions model;
+  std::string output, folder, prefix, json;
   std::string format = "v2";
-  std::vector<std::string> shapes;
-  ConstantOptions constants;
-  uint64_t seed = kDefaultSeed;
-  bool random_weights = false;
   bool quiet = false;
   AlignOptions align;
 };
 
-void Declare(CommandLine* line, Options* options) {
-  line->Positional("IN", &options->input, "the model: a tnnproto (its tnnmodel is found beside it) or an ONNX file", false);
-  line->Add("-o,--output", &options->prefix, "writes PREFIX.tnnproto and PREFIX.tnnmodel");
-  line->Required("--output");
-  line->Add("-p,--proto", &options->structure, "the tnnproto, instead of IN");
-  line->Add("-m,--model", &options->weights, "the tnnmodel that belongs to it; with -p missing: the model, like IN");
-  line->Flag("--random-weights", &options->random_weights, "generate the weights, also when there is a tnnmodel");
-  line->Add("--seed", &options->seed, "of the generated weights");
-  line->Add("--format", &options->format, "magic of the tnnmodel: v1 or v2");
-  line->Add("--shape", &options->shapes, "NAME=1,3,224,224: the shape of a network input; may repeat");
-  options->constants.AddTo(line);
-  line->Flag("-q,--quiet", &options->quiet, "print errors only");
-  options->align.AddTo(line);
-}
-
-// IN, -m alone, or -p with or without -m.
-Result<ModelFiles> FilesOf(const Options& options) {
-  if (!options.input.empty() && (!options.structure.empty())) {
-    return Status::InvalidArgument("both IN ('" + options.input + "') and -p ('" + options.structure +
-                                   "') are given; name one");
+// -o PREFIX, PREFIX.tnnproto, PREFIX.tnnmodel, or a folder, in which the files are called as the model is; -od FOLDER.
+Status FindPrefix(Options* o) {
+  std::string name = o->model.Files().structure;
+  name = name.substr(name.find_last_of('/') + 1);
+  name = name.substr(0, name.find_last_of('.'));
+  struct stat info;
+  const bool is_folder = !o->output.empty() &&
+                         ((::stat(o->output.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) || o->output.back() == '/');
+  const std::string folder = is_folder ? o->output : o->folder;
+  o->prefix = folder.empty() ? o->output : folder + (folder.back() == '/' ? "" : "/") + name;
+  for (const char* suffix : {".tnnproto", ".tnnmodel"}) {
+    if (folder.empty() && EndsWith(o->prefix, suffix)) o->prefix.resize(o->prefix.size() - 9);
   }
-  const std::string& structure = options.input.empty() ? options.structure : options.input;
-  if (!structure.empty()) return ModelFiles{structure, options.weights};
-  if (options.weights.empty()) return Status::InvalidArgument("no model is named; see model_convert --help");
-  return ModelFiles{options.weights, ""};
+  if (IsModelFile(o->prefix))
+    return Status::InvalidArgument("-o " + o->output + ": model_convert writes a tnnproto and a tnnmodel");
+  PLUMB_RETURN_IF_ERROR(CheckOutputFile("-o", o->prefix + ".tnnproto"));
+  return CheckOutputFile("-o", o->prefix + ".tnnmodel");
 }
 
-void Report(const Graph& graph, const Options& options) {
+Status CheckOptions(Options* o) {
+  if (o->output.empty() == o->folder.empty()) {
+    return Status::InvalidArgument(o->output.empty() ? "where to? give it with -o PREFIX"
+                                                     : "-o and --output-dir both say where to; give one");
+  }
+  if (o->format == "v1" || o->format == "v2") return FindPrefix(o);
+  return Status::InvalidArgument(UnknownWord("--format", o->format, {"v1", "v2"}));
+}
+
+void Declare(CommandLine* line, Options* options) {
+  options->model.AddTo(line);
+  line->Group("Files");
+  line->Add("--output", &options->output,
+            "PREFIX: writes PREFIX.tnnproto and PREFIX.tnnmodel; or one of these two names; or a folder");
+  line->Add("--output-dir", &options->folder, "a folder; the files are called as the model is");
+  line->Add("--format", &options->format, "magic of the tnnmodel: v1 or v2");
+  options->align.AddTo(line);
+  line->Group("Report");
+  line->Flag("--quiet", &options->quiet, "only the last line");
+  line->Add("--json", &options->json, "write what was read, noted and written as JSON");
+  line->Check([options] { return CheckOptions(options); });
+}
+
+void ReportWhatWasRead(const Graph& graph) {
   size_t bytes = 0;
   for (const Layer& layer : graph.layers) {
     for (const auto& entry : layer.resources) bytes += entry.second.bytes();
@@ -85,34 +103,48 @@ void Report(const Graph& graph, const Options& options) {
     std::printf("weights: %s, %.1f MB\n", graph.weights_source.empty() ? "none needed" : graph.weights_source.c_str(),
                 static_cast<double>(bytes) / 1e6);
   }
-  for (const std::string& note : graph.notes) std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", note.c_str());
+  for (const std::string& note : graph.notes)
+    std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", note.c_str());
   constexpr size_t kShown = 20;
   const std::vector<std::string> hazards = WeightHazards(graph);
   for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) std::printf("warning %s\n", hazards[i].c_str());
   if (hazards.size() > kShown) std::printf("and %zu more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
+}
+
+void Report(const Graph& graph, const Options& options) {
+  if (!options.quiet) ReportWhatWasRead(graph);
   std::printf("wrote %s.tnnproto (v2) and %s.tnnmodel (%s)\n", options.prefix.c_str(), options.prefix.c_str(),
               options.format.c_str());
 }
 
-Result<int> Convert(const Options& options) {
-  LoadOptions load;
-  load.seed = options.seed;
-  load.random_weights = options.random_weights;
-  load.keep_half = true;
-  load.evaluator = ReferenceEvaluator();
-  SaveOptions save;
-  if (options.format != "v1" && options.format != "v2") {
-    return Status::InvalidArgument("--format: expected v1 or v2, found '" + options.format + "'");
+std::string ToJson(const Graph& graph, const Options& options) {
+  nlohmann::ordered_json json{{"format", "plumb-model-convert"}, {"version", 1}, {"plumb", Version()}};
+  json["model"] = graph.source;
+  json["weights"] = options.model.DescribeWeights(graph);
+  json["layers"] = graph.layers.size();
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (const GraphInput& input : graph.inputs) {
+    json["inputs"].push_back({{"name", input.name}, {"dtype", DTypeName(input.dtype)}, {"shape", input.shape.dims()}});
   }
+  json["outputs"] = graph.outputs;
+  json["notes"] = graph.notes;
+  json["warnings"] = WeightHazards(graph);
+  json["tnnproto"] = options.prefix + ".tnnproto";
+  json["tnnmodel"] = options.prefix + ".tnnmodel";
+  json["tnnmodel_magic"] = options.format;
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<int> Convert(const Options& options) {
+  PLUMB_ASSIGN_OR_RETURN(const auto graph, options.model.Load());
+  SaveOptions save;
   save.tnnmodel_version = options.format == "v1" ? 1 : 2;
-  PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(options.shapes));
-  PLUMB_ASSIGN_OR_RETURN(load.input_values, options.constants.Read());
-  PLUMB_ASSIGN_OR_RETURN(const ModelFiles files, FilesOf(options));
-  PLUMB_ASSIGN_OR_RETURN(const Graph graph, LoadModel(files, load));
-  PLUMB_RETURN_IF_ERROR(SaveModel(graph, options.prefix, save));
-  if (!options.quiet) Report(graph, options);
+  PLUMB_RETURN_IF_ERROR(SaveModel(*graph, options.prefix, save));
+  Report(*graph, options);
+  if (!options.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options.json, ToJson(*graph, options)));
   if (options.align.mode.empty()) return static_cast<int>(kExitOk);
-  return Align(options.align, files.structure, options.prefix + ".tnnproto", options.seed, options.constants);
+  return Align(options.align, options.model.Files().structure, options.prefix + ".tnnproto", options.model.seed,
+               options.model.constants);
 }
 
 }  // namespace
@@ -120,14 +152,12 @@ Result<int> Convert(const Options& options) {
 
 int main(int argc, char** argv) {
   plumb::Options options;
+  options.model.keep_half = true;
   plumb::CommandLine line("model_convert",
                           "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
                           plumb::kExamples);
   plumb::Declare(&line, &options);
-  std::vector<std::string> arguments = plumb::WithAlignValue(argc, argv);
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  if (const std::optional<int> done = line.Parse(static_cast<int>(pointers.size()), pointers.data())) return *done;
+  if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
   const plumb::Result<int> code = plumb::Convert(options);
   return code.ok() ? *code : plumb::Fail(code.status());
 }

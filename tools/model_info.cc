@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
+#include "common/outputs.h"
 #include "device/device.h"
 #include "op/print_params.h"
 #include "plumb/plumb.h"
@@ -53,15 +53,28 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   return row;
 }
 
-Result<Info> Collect(const ModelOptions& options) {
+// All that are present; else those that -d names, which must be.
+Result<std::vector<std::string>> DevicesToShow(const std::string& wanted) {
+  std::vector<std::string> names;
+  if (!wanted.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(names, ParseDevices(wanted));
+    for (const std::string& name : names) PLUMB_RETURN_IF_ERROR(OpenDevice(name).status());
+    return names;
+  }
+  for (const DeviceInfo& device : ListDevices()) {
+    if (device.present) names.push_back(device.name);
+  }
+  return names;
+}
+
+Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>& devices) {
   Info info;
   PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load());
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
   for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(layer, blobs));
-  for (const DeviceInfo& device : ListDevices()) {
-    if (!device.present) continue;
-    PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(device.name));
-    info.devices.push_back(device.name);
+  for (const std::string& device : devices) {
+    PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(device));
+    info.devices.push_back(device);
     const std::vector<LayerSupport> support = FindSupport(*info.graph, blobs, *opened);
     for (size_t i = 0; i < support.size(); ++i) info.rows[i].kernels.push_back(support[i].kernel);
   }
@@ -72,14 +85,14 @@ std::string TypeOf(const Layer& layer) {
   return (layer.quantized ? "Quantized" : layer.dynamic_range_quantized ? "DynamicRangeQuantized" : "") + layer.type;
 }
 
-void PrintTable(const Info& info) {
+void PrintTable(const Info& info, bool total_only) {
   size_t name = 5, type = 4, shape = 6;
   for (const Row& row : info.rows) {
     name = std::max(name, std::min<size_t>(40, row.layer->name.size()));
     type = std::max(type, TypeOf(*row.layer).size());
     shape = std::max(shape, row.shapes.size());
   }
-  std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer", static_cast<int>(type), "type",
+  if (!total_only) std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer", static_cast<int>(type), "type",
               static_cast<int>(shape), "output", "MFLOP", "weights KB", "output KB", "devices  parameters");
   double flops = 0;
   int64_t weights = 0, outputs = 0;
@@ -90,7 +103,7 @@ void PrintTable(const Info& info) {
     }
     const std::string& full = row.layer->name;
     const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
-    std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
+    if (!total_only) std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
                 static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape), row.shapes.c_str(), row.flops / 1e6,
                 static_cast<double>(row.weight_bytes) / 1e3, static_cast<double>(row.output_bytes) / 1e3,
                 devices.empty() ? "none" : devices.c_str(), row.params.c_str());
@@ -131,29 +144,34 @@ std::string ToJson(const Info& info) {
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-int Main(int argc, char** argv) {
-  ModelOptions options;
-  std::string json;
-  CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
-  options.AddTo(&command_line);
-  OutputOptions output;
-  output.AddTo(&command_line, "", "also the notes of loading, on stderr");
-  command_line.Add("--json", &json, "write the same as JSON");
-  if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const Status print = output.Check();
-  if (!print.ok()) return Fail(print);
-  const auto info = Collect(options);
-  if (!info.ok()) return Fail(info.status());
-  PrintNotes(output, info->graph->notes);
-  std::printf("model   %s, weights %s\n", info->graph->source.c_str(), options.DescribeWeights(*info->graph).c_str());
-  for (const GraphInput& input : info->graph->inputs) {
+void PrintHead(const ModelOptions& options, const Info& info) {
+  std::printf("model   %s, weights %s\n", info.graph->source.c_str(), options.DescribeWeights(*info.graph).c_str());
+  for (const GraphInput& input : info.graph->inputs) {
     std::printf("input   %s %s %s\n", input.name.c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
   }
   for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", line.c_str());
-  for (const std::string& output : info->graph->outputs) std::printf("output  %s\n", output.c_str());
-  PrintTable(*info);
+  for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", output.c_str());
+}
+
+int Main(int argc, char** argv) {
+  ModelOptions options;
+  std::string json, wanted;
+  CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
+  options.AddTo(&command_line);
+  OutputOptions output;
+  output.AddTo(&command_line, "only the last line", "also the notes of loading, on stderr");
+  command_line.Add("--device", &wanted, "show what these can run; default: every device present");
+  command_line.Add("--json", &json, "write the same as JSON");
+  if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const auto devices = DevicesToShow(wanted);
+  if (!devices.ok()) return FailOnDevice(devices.status());
+  const auto info = Collect(options, *devices);
+  if (!info.ok()) return Fail(info.status());
+  PrintNotes(output, info->graph->notes);
+  if (!output.quiet) PrintHead(options, *info);
+  PrintTable(*info, output.quiet);
   if (json.empty()) return kExitOk;
-  const Status written = WriteFile(json, ToJson(*info));
+  const Status written = WriteOutput(json, ToJson(*info));
   return written.ok() ? kExitOk : Fail(written);
 }
 

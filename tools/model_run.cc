@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/cpu.h"
@@ -14,6 +15,8 @@
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
+#include "common/outputs.h"
+#include "common/vocabulary.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"
@@ -40,34 +43,46 @@ struct Options {
   int warmup = 0;
   bool profile = false;
   // TNNTest's options that choose among TNN's runtimes.
-  std::string model_type = "TNN", network_type = "NAIVE", library_path, cpu_list;
+  std::string network_type = "NAIVE", cpu_list;
   int input_type = -1;
-  bool tuning = false;
+  std::string json;
   OutputOptions print;
 };
+
+bool IsNumpy(const std::string& path) { return EndsWith(path, ".npy") || EndsWith(path, ".npz"); }
+
+Status CheckOutputs(const Options& o) {
+  if (o.output.empty()) return Status::Ok();
+  if (o.values_only && IsNumpy(o.output)) return Status::InvalidArgument("--values-only does nothing with -o " + o.output + ": it is of the text form");
+  if (o.output == "-" && o.json == "-") return Status::InvalidArgument("-o and --json would both write '-'");
+  if (o.output == "-") ReserveStandardOutput();
+  return CheckOutputFile("-o", o.output);
+}
 
 void Declare(Options* o, CommandLine* c) {
   o->model.AddTo(c);
   c->Group("Device");
-  c->Add("-d,--device,--dt", &o->device, "NAIVE, X86, ARM, OPENCL or VULKAN");
+  c->Add("--device", &o->device, "NAIVE, X86, ARM, OPENCL or VULKAN");
   o->run.AddTo(c);
   o->input.AddTo(c);
-  c->Add("--ip", &o->input_values, "as TNNTest: a text file of plain numbers; every input reads it from its start");
+  c->Add("--plain-input", &o->input_values, "as TNNTest: a text file of plain numbers; every input reads it from its start");
   c->Group("Run");
-  c->Add("--ic,--iterations", &o->iterations, "timed runs, at least 1");
-  c->Add("--wc,--warmup", &o->warmup, "runs before, not timed");
+  c->Add("--iterations", &o->iterations, "timed runs, at least 1");
+  c->Add("--warmup", &o->warmup, "runs before, not timed");
   c->Flag("--profile", &o->profile, "time every layer (watching it, so without overlap)");
   c->Group("TNNTest's other options");
-  c->Add("--dl", &o->cpu_list, "run on these CPUs: 0,1");
-  c->Add("--it", &o->input_type, "0 float, 3 int32, 4 int8: must be the network inputs' own type; 1, 2 (images): use -i");
-  c->Add("--mt", &o->model_type, "TNN; other runtimes' models are not run");
-  c->Add("--nt", &o->network_type, "NAIVE (the default network); there is no other");
-  c->Add("--lp", &o->library_path, "Metal's library; taken and not used");
-  c->Flag("--et", &o->tuning, "tune kernels (OPENCL); taken and not used, no device tunes");
+  c->Add("--cpus", &o->cpu_list, "run on these CPUs: 0,1");
+  c->Add("--input-type", &o->input_type, "0 float, 3 int32, 4 int8: must be the network inputs' own type; 1, 2 (images): use -i");
+  c->Add("--network-type", &o->network_type, "NAIVE (the default network); there is no other");
   c->Group("Output");
-  c->Add("-o,--output,--op", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form");
-  c->Flag("--fc,--values-only", &o->values_only, "text form: values only, no header");
-  o->print.AddTo(c, "", "also the notes of loading, on stderr");
+  c->Add("--output", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form; - is standard output");
+  c->Flag("--values-only", &o->values_only, "text form: values only, no header");
+  o->print.AddTo(c, "only the line of times", "also the notes of loading, on stderr");
+  c->Add("--json", &o->json, "write times, inputs and outputs as JSON");
+  c->OnlyWith("--values-only", {"--output"});
+  c->NotWith("--input", {"--plain-input"}, "the inputs are read from there");
+  c->NotWith("--input-range", {"--plain-input"}, "no input is generated");
+  c->Check([o] { return CheckOutputs(*o); });
 }
 
 double Milliseconds() {
@@ -89,7 +104,6 @@ Status BindToCpus(const std::string& list) {
 
 // TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
 Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
-  if (o.model_type != "TNN") return Status::NotSupported("-mt " + o.model_type + ": Plumb runs TNN models; convert the model first");
   if (o.network_type != "NAIVE") return Status::NotSupported("-nt " + o.network_type + ": Plumb has the default network only");
   if (o.input_type < 0) return Status::Ok();
   for (const GraphInput& input : graph.inputs) {
@@ -157,10 +171,6 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
   return inputs;
 }
 
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // TNNTest's form: "<n>", then "<name> mat_type: <32|33> dims: <rank> <d0> ..." per output, then all values; %.6f or integers.
 std::string TnnTestText(const std::vector<NamedTensor>& outputs, bool values_only) {
   std::string text;
@@ -190,8 +200,8 @@ Status WriteOutputs(const Options& o, const Network& network) {
     PLUMB_ASSIGN_OR_RETURN(Tensor value, network.GetOutput(name));
     outputs.push_back({name, std::move(value)});
   }
-  if (EndsWith(o.output, ".npy") || EndsWith(o.output, ".npz")) return WriteTensors(o.output, outputs);
-  return WriteFile(o.output, TnnTestText(outputs, o.values_only));
+  if (IsNumpy(o.output)) return WriteTensors(o.output, outputs);
+  return WriteOutput(o.output, TnnTestText(outputs, o.values_only));
 }
 
 Status RunOnce(Network* network, const NetworkInputs& inputs) {
@@ -201,10 +211,21 @@ Status RunOnce(Network* network, const NetworkInputs& inputs) {
   return Status::Ok();
 }
 
-void PrintTimes(const std::string& label, std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  const auto at = [&](double quantile) { return times[std::min(times.size() - 1, static_cast<size_t>(quantile * static_cast<double>(times.size())))]; };
-  const double average = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+struct Times {
+  double min, max, average, median, p90;
+
+  explicit Times(std::vector<double> times) {
+    std::sort(times.begin(), times.end());
+    const auto at = [&](double quantile) { return times[std::min(times.size() - 1, static_cast<size_t>(quantile * static_cast<double>(times.size())))]; };
+    min = times.front();
+    max = times.back();
+    average = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+    median = at(0.5);
+    p90 = at(0.9);
+  }
+};
+
+void PrintTimes(const std::string& label, const Times& times) {
   const auto number = [](double value) {
     char text[32];
     std::snprintf(text, sizeof(text), "%6.3f", value);
@@ -213,7 +234,35 @@ void PrintTimes(const std::string& label, std::vector<double> times) {
     return padded;
   };
   std::printf("%-45s time cost: min = %s ms  |  max = %s ms  |  avg = %s ms  |  median = %s ms  |  p90 = %s ms\n", label.c_str(),
-              number(times.front()).c_str(), number(times.back()).c_str(), number(average).c_str(), number(at(0.5)).c_str(), number(at(0.9)).c_str());
+              number(times.min).c_str(), number(times.max).c_str(), number(times.average).c_str(), number(times.median).c_str(), number(times.p90).c_str());
+}
+
+std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs, const std::vector<double>& milliseconds) {
+  const Times times(milliseconds);
+  const Graph& graph = network.graph();
+  nlohmann::ordered_json json{{"format", "plumb-model-run"}, {"version", 1}, {"plumb", Version()}};
+  json["model"] = graph.source;
+  json["weights"] = o.model.DescribeWeights(graph);
+  json["inputs"] = inputs.lines;
+  json["device"] = {{"name", network.device_name()}, {"description", network.device_description()}, {"isa", IsaName()}, {"threads", NumThreads()}};
+  json["outputs"] = nlohmann::ordered_json::array();
+  for (const std::string& name : graph.outputs) {
+    const auto value = network.GetOutput(name);
+    if (value.ok()) json["outputs"].push_back({{"name", name}, {"dtype", DTypeName(value->dtype())}, {"shape", value->shape().dims()}});
+  }
+  json["iterations"] = o.iterations;
+  json["warmup"] = o.warmup;
+  json["milliseconds"] = {{"min", times.min}, {"max", times.max}, {"average", times.average}, {"median", times.median}, {"p90", times.p90}, {"all", milliseconds}};
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void PrintHead(const Options& o, const Network& network, const NetworkInputs& inputs, double prepared) {
+  std::printf("model   %s, weights %s\n", network.graph().source.c_str(), o.model.DescribeWeights(network.graph()).c_str());
+  for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
+  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", line.c_str());
+  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n", o.device.c_str(),
+              network.device_description().c_str(), IsaName(), NumThreads(), prepared, static_cast<double>(network.arena_bytes()) / 1e6,
+              static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 
 Status Execute(const Options& o) {
@@ -235,13 +284,8 @@ Status Execute(const Options& o) {
   PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, OptionsFor(options, o.run, o.device)));
   NotePrecision(options, *network);
   const double prepared = Milliseconds() - start;
-  std::printf("model   %s, weights %s\n", graph->source.c_str(), o.model.DescribeWeights(*graph).c_str());
-  for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
-  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", line.c_str());
-  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n", o.device.c_str(),
-              network->device_description().c_str(), IsaName(), NumThreads(), prepared, static_cast<double>(network->arena_bytes()) / 1e6,
-              static_cast<double>(network->unplanned_bytes()) / 1e6);
-  Progress progress("run", o.warmup + o.iterations, false);
+  if (!o.print.quiet) PrintHead(o, *network, inputs, prepared);
+  Progress progress("run", o.warmup + o.iterations, o.print.quiet);
   for (int i = 0; i < o.warmup; ++i) {
     PLUMB_RETURN_IF_ERROR(RunOnce(network.get(), inputs));
     progress.Step(i, "warm-up");
@@ -256,9 +300,10 @@ Status Execute(const Options& o) {
     progress.Step(o.warmup + i, "");
   }
   const std::string& source = graph->source;
-  PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, times);
+  PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, Times(times));
   if (o.profile) profiler.Print();
-  return o.output.empty() ? Status::Ok() : WriteOutputs(o, *network);
+  if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
+  return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));
 }
 
 int Main(int argc, char** argv) {
@@ -266,8 +311,6 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_run", "Runs a network on one device, writes its outputs and times it.", kExamples);
   Declare(&options, &command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const Status print = options.print.Check();
-  if (!print.ok()) return Fail(print);
   const auto devices = ParseDevices(options.device);
   if (!devices.ok()) return Fail(devices.status());
   if (devices->size() != 1) return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));

@@ -84,6 +84,12 @@ std::string ComparisonRule::Describe() const {
   return "|a-b| <= " + (atol.has_value() ? Number(*atol) : std::string("1e-05 of the blob's largest |b|")) + " + " + Number(rtol.value_or(1e-3)) + " |b|";
 }
 
+Status ComparisonRule::CheckTolerances() const {
+  if ((kind == kDefault || kind == kAllClose) || (!atol.has_value() && !rtol.has_value())) return Status::Ok();
+  return Status::InvalidArgument(std::string(atol.has_value() ? "--atol" : "--rtol") + " does nothing with --rule " +
+                                 (kind == kTnn ? "tnn" : "cosine") + ", which is " + Describe());
+}
+
 Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
   if (name == "default") return ComparisonRule::kDefault;
   if (name == "allclose") return ComparisonRule::kAllClose;

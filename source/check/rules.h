@@ -23,6 +23,8 @@ struct ComparisonRule {
 
   // "|a-b| <= 1e-05 of the largest |b| + 0.001 |b|": what the rule does, for reports.
   std::string Describe() const;
+  // InvalidArgument for a tolerance that this kind does not read.
+  Status CheckTolerances() const;
 };
 
 // "default", "allclose", "tnn", "cosine".

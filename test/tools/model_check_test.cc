@@ -150,8 +150,8 @@ TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
 
 TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
   const std::string common = "-mp " + kFaults + " -dt NAIVE ";
-  EXPECT_EQ(RunTool("model_run", common + "-dl 0 -it 0 -nt NAIVE -mt TNN -et -sc 1 -bi 0").exit_code, 0);
-  for (const char* bad : {"-it 3", "-it 1", "-mt NCNN", "-nt TRT", "-ic 0", "-wc -1", "-dl 9999", "-ip nowhere.txt"}) {
+  EXPECT_EQ(RunTool("model_run", common + "-dl 0 -it 0 -nt NAIVE -mt TNN").exit_code, 0);
+  for (const char* bad : {"-it 3", "-it 1", "-mt NCNN", "-nt TRT", "-ic 0", "-wc -1", "-dl 9999", "-ip nowhere.txt", "-et", "-lp x", "-ub", "-sc 1", "-bi 0"}) {
     EXPECT_EQ(RunTool("model_run", common + bad).exit_code, 2) << bad;
   }
 }

@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/file.h"
+#include "base/words.h"
 #include "blob_diff/compare.h"
 #include "blob_diff/report.h"
 #include "common/cli.h"
 #include "common/output_options.h"
+#include "common/outputs.h"
+#include "common/vocabulary.h"
 
 namespace plumb {
 namespace {
@@ -40,7 +42,7 @@ void Declare(Options* o, DiffReport* report, CommandLine* c) {
   c->Add("--names", &o->names, "CSV of two columns: name in A, name in B");
   c->Flag("--pair-by-order", &o->pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--dtype", &o->dtype, "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
-  c->Add("--shape", &o->shape, "of raw files: 1,3,224,224");
+  c->Add("--shape", &o->shape, "of raw and plain text files: 1,3,224,224");
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
   o->output.AddTo(c, "only the last sentence", "");
@@ -55,17 +57,35 @@ Result<std::optional<double>> Tolerance(const std::string& option, const std::st
   return std::optional<double>(values[0]);
 }
 
+bool IsPlain(const std::string& path) {
+  std::string name = path;
+  if (EndsWith(name, ".zst")) name.resize(name.size() - 4);
+  return EndsWith(name, ".raw") || EndsWith(name, ".bin") || EndsWith(name, ".dat") || EndsWith(name, ".txt");
+}
+
+// What the two sides do not need would do nothing.
+Status CheckHints(const Options& o, const DiffReport& report) {
+  const bool plain = IsPlain(report.a) || IsPlain(report.b);
+  const bool by_name = !o.names.empty() || o.pair_by_order;
+  for (const auto& [option, value] : {std::pair("--shape", &o.shape), {"--dtype", &o.dtype}}) {
+    if (value->empty() || (plain && !by_name)) continue;
+    return Status::InvalidArgument(std::string(option) + " does nothing here: it is for two tensor files of which one holds values only (.raw .bin .dat .txt)");
+  }
+  return Status::Ok();
+}
+
 Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
-  PLUMB_RETURN_IF_ERROR(o.output.Check());
+  PLUMB_RETURN_IF_ERROR(CheckHints(o, *report));
   PLUMB_ASSIGN_OR_RETURN(report->rule.kind, ParseRule(o.rule));
   PLUMB_ASSIGN_OR_RETURN(report->rule.atol, Tolerance("--atol", o.atol));
   PLUMB_ASSIGN_OR_RETURN(report->rule.rtol, Tolerance("--rtol", o.rtol));
+  PLUMB_RETURN_IF_ERROR(report->rule.CheckTolerances());
   report->strict = o.strict;
   if (!o.dtype.empty()) {
     hints->dtype = ParseDType(o.dtype);
     if (!hints->dtype)
-      return Status::InvalidArgument("--dtype: '" + o.dtype +
-                                     "' is none of f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
+      return Status::InvalidArgument(UnknownWord(
+          "--dtype", o.dtype, {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bool"}));
   }
   if (!o.shape.empty()) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<double> dims, ParseNumbers("--shape", o.shape));
@@ -112,8 +132,8 @@ int Main(int argc, char** argv) {
   if (!status.ok()) return Fail(status);
   const std::string text = options.output.quiet ? DiffSummary(report) : DiffTable(report, options.output.Colored());
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!options.json.empty()) status = WriteFile(options.json, DiffJson(report));
-  if (status.ok() && !options.csv.empty()) status = WriteFile(options.csv, DiffCsv(report));
+  if (!options.json.empty()) status = WriteOutput(options.json, DiffJson(report));
+  if (status.ok() && !options.csv.empty()) status = WriteOutput(options.csv, DiffCsv(report));
   return status.ok() ? report.ExitCode() : Fail(status);
 }
 

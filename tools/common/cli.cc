@@ -2,112 +2,11 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <set>
-
-#include "plumb/plumb.h"
 
 namespace plumb {
-
-struct CommandLine::Impl {
-  CLI::App app;
-  std::string program;  // as it was called
-  std::string group = "Options";
-  std::set<std::string> long_names;  // multi-letter names that gflags style writes behind one dash
-
-  CLI::Option* Note(CLI::Option* option, const std::string& names) {
-    option->group(group);
-    for (const std::string& name : CLI::detail::split(names, ',')) {
-      if (name.size() > 3 && name.compare(0, 2, "--") == 0) long_names.insert(name.substr(2));
-    }
-    return option;
-  }
-};
-
-CommandLine::CommandLine(const std::string& name, const std::string& description, const std::string& examples)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->app.name(name);
-  impl_->app.description(description);
-  impl_->app.footer(examples);
-  impl_->app.set_version_flag("--version", name + " " + Version());
-  impl_->app.get_formatter()->column_width(34);
-  impl_->long_names = {"help", "version"};
-}
-
-CommandLine::~CommandLine() = default;
-
-void CommandLine::Add(const std::string& names, std::string* value, const std::string& help) {
-  impl_->Note(impl_->app.add_option(names, *value, help), names)->type_name("TEXT");
-  if (!value->empty()) impl_->app.get_option(CLI::detail::split(names, ',')[0])->default_str(*value);
-}
-void CommandLine::Add(const std::string& names, int* value, const std::string& help) {
-  impl_->Note(impl_->app.add_option(names, *value, help), names)->capture_default_str();
-}
-void CommandLine::Add(const std::string& names, uint64_t* value, const std::string& help) {
-  impl_->Note(impl_->app.add_option(names, *value, help), names)->capture_default_str();
-}
-void CommandLine::Add(const std::string& names, double* value, const std::string& help) {
-  impl_->Note(impl_->app.add_option(names, *value, help), names)->capture_default_str();
-}
-void CommandLine::Add(const std::string& names, std::vector<std::string>* values, const std::string& help) {
-  impl_->Note(impl_->app.add_option(names, *values, help), names)->allow_extra_args(false)->type_name("TEXT");
-}
-void CommandLine::Flag(const std::string& names, bool* value, const std::string& help) {
-  impl_->Note(impl_->app.add_flag(names, *value, help), names);
-}
-void CommandLine::Positional(const std::string& name, std::string* value, const std::string& help, bool required) {
-  impl_->app.add_option(name, *value, help)->required(required)->type_name("");
-}
-void CommandLine::Required(const std::string& name) { impl_->app.get_option(name)->required(); }
-void CommandLine::Group(const std::string& title) { impl_->group = title; }
-
-std::optional<int> CommandLine::Parse(int argc, char** argv) {
-  impl_->program = argc > 0 ? argv[0] : impl_->app.get_name();
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    const bool one_dash = name.size() > 2 && name[0] == '-' && name[1] != '-';
-    if (one_dash && impl_->long_names.count(name.substr(1)) != 0) argument = "-" + argument;
-    if (name.size() == 2 && name[0] == '-' && equals != std::string::npos) {  // -m=x
-      arguments.push_back(name);
-      argument = argument.substr(equals + 1);
-    }
-    arguments.push_back(std::move(argument));
-  }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  try {
-    impl_->app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return impl_->app.exit(error) == 0 ? kExitOk : kExitUsage;
-    std::fprintf(stderr, "error: %s; see %s --help\n", error.what(), impl_->app.get_name().c_str());
-    return kExitUsage;
-  }
-  return std::nullopt;
-}
-
-std::string CommandLine::Again(const std::vector<std::string>& without) const {
-  std::string text = ShellQuoted(impl_->program);
-  for (const CLI::Option* option : impl_->app.get_options()) {
-    const bool left_out = std::any_of(without.begin(), without.end(), [&](const std::string& name) { return option->check_name(name); });
-    if (option->count() == 0 || left_out) continue;
-    const std::vector<std::string>& short_names = option->get_snames();
-    const std::string name = short_names.empty() ? "--" + option->get_lnames()[0] : "-" + short_names[0];
-    if (option->get_expected_max() == 0) {
-      text += " " + name;
-      continue;
-    }
-    for (const std::string& value : option->results()) {
-      // A value that begins with a dash is not taken for an option behind '='.
-      text += " " + name + (value.rfind("-", 0) == 0 ? "=" : " ") + ShellQuoted(value);
-    }
-  }
-  return text;
-}
 
 std::string ShellQuoted(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
@@ -145,13 +44,16 @@ Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>&
   for (const std::string& text : texts) {
     std::string name, dims;
     const size_t bracket = text.rfind('[');
-    const size_t equals = text.rfind('=');
+    const size_t equals = text.rfind('='), colon = text.rfind(':');
     if (equals != std::string::npos) {
       name = text.substr(0, equals);
       dims = text.substr(equals + 1);
     } else if (bracket != std::string::npos && text.back() == ']') {
       name = text.substr(0, bracket);
       dims = text.substr(bracket + 1, text.size() - bracket - 2);
+    } else if (colon != std::string::npos) {
+      name = text.substr(0, colon);
+      dims = text.substr(colon + 1);
     }
     std::vector<int64_t> values;
     bool good = !name.empty();

@@ -53,7 +53,7 @@ void ConstantOptions::AddTo(CommandLine* c) {
   c->Add("--constant", &texts,
          "NAME=16000, NAME=1,2,3 or NAME=FILE.npy: make this network input of an .onnx a constant, which folds what "
          "depends on it "
-         "(branches, trip counts, shapes, indices); may repeat");
+         "(branches, trip counts, shapes, indices)");
 }
 
 Result<std::map<std::string, Tensor>> ConstantOptions::Read() const {

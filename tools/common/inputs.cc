@@ -1,8 +1,10 @@
 #include "common/inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "base/words.h"
 #include "graph/random_inputs.h"
 #include "plumb/tensor_file.h"
 
@@ -25,7 +27,7 @@ Result<ImageOptions> ParseImageOptions(const InputOptions& options) {
   for (double value : bias) image.bias.push_back(static_cast<float>(value));
   for (double value : scale) image.scale.push_back(static_cast<float>(value));
   if (options.channel_order != "rgb" && options.channel_order != "bgr") {
-    return Status::InvalidArgument("--channel-order: expected rgb or bgr, found '" + options.channel_order + "'");
+    return Status::InvalidArgument(UnknownWord("--channel-order", options.channel_order, {"rgb", "bgr"}));
   }
   image.order = options.channel_order == "rgb" ? ChannelOrder::kRgb : ChannelOrder::kBgr;
   return image;
@@ -127,13 +129,24 @@ class Collector {
 
 }  // namespace
 
+// They are of images: without one they would do nothing.
+Status InputOptions::CheckImageOptions(const CommandLine& c) const {
+  if (std::any_of(files.begin(), files.end(), IsImage)) return Status::Ok();
+  for (const auto& [name, shown] : {std::pair("--bias", "-n"), {"--scale", "-s"}, {"--channel-order", "--channel-order"}}) {
+    if (c.Given(name)) return Status::InvalidArgument(std::string(shown) + " does nothing without an image: -i FILE.png");
+  }
+  return Status::Ok();
+}
+
 void InputOptions::AddTo(CommandLine* c) {
   c->Group("Input");
-  c->Add("-i,--input", &files, "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are generated");
+  c->Add("--input", &files, "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are generated");
   c->Add("--input-range", &range, "LO,HI of generated inputs; default: f32 uniform [-1,1), integers 0..1, drawn from --seed");
-  c->Add("-n,--bias,--bi", &bias, "images: subtract this, one value or one per channel");
-  c->Add("-s,--scale,--sc", &scale, "images: then multiply by this");
+  c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
+  c->Add("--scale", &scale, "images: then multiply by this");
   c->Add("--channel-order", &channel_order, "images: rgb or bgr");
+  c->NotWith("--input-range", {"--input"}, "no input is generated");
+  c->Check([=] { return CheckImageOptions(*c); });
 }
 
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs, uint64_t seed) {

@@ -20,6 +20,9 @@ struct InputOptions {
   std::string channel_order = "rgb";
 
   void AddTo(CommandLine* command_line);
+
+ private:
+  Status CheckImageOptions(const CommandLine& command_line) const;
 };
 
 struct NetworkInputs {

@@ -4,6 +4,8 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "base/words.h"
+#include "common/vocabulary.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 
@@ -20,7 +22,19 @@ Result<Precision> ParsePrecision(const std::string& text) {
   if (upper == "HIGH" || upper == "AUTO") return Precision::kHigh;
   if (upper == "NORMAL") return Precision::kNormal;
   if (upper == "LOW") return Precision::kLow;
-  return Status::InvalidArgument("--precision: expected HIGH, NORMAL, LOW or AUTO, found '" + text + "'");
+  return Status::InvalidArgument(UnknownWord("--precision", text, {"HIGH", "NORMAL", "LOW", "AUTO"}));
+}
+
+// TNN's -mt says nothing that the suffix does not.
+Status CheckType(const std::string& type, const std::string& structure) {
+  if (type.empty()) return Status::Ok();
+  const bool known = type == "TNN" || type == "ONNX";
+  if (!known) {
+    return Status::NotSupported("--model-type " + type + ": Plumb reads TNN's models and ONNX; convert it first" +
+                                DidYouMean(type, {"TNN", "ONNX"}));
+  }
+  if ((type == "ONNX") == EndsWith(structure, ".onnx")) return Status::Ok();
+  return Status::InvalidArgument("--model-type " + type + ": '" + structure + "' is none by its suffix");
 }
 
 bool HasAdapters(const std::string& device) { return device == "OPENCL" || device == "VULKAN"; }
@@ -29,21 +43,45 @@ bool HasAdapters(const std::string& device) { return device == "OPENCL" || devic
 
 void ModelOptions::AddTo(CommandLine* c) {
   c->Group("Model");
-  c->Add("-m,--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
-  c->Add("-p,--proto,--mp", &proto, "x.tnnproto; -m then names the tnnmodel");
-  c->Add("--shape,--is", &shapes, "NAME=1,3,224,224: prepare the network for this input shape; may repeat");
+  c->Positional("MODEL", &first, "the model, as -m", false);
+  c->Positional("TNNMODEL", &second, "its weights, where they are not beside it", false);
+  c->Add("--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
+  c->Add("--proto", &proto, "x.tnnproto; -m then names the tnnmodel");
+  c->Add("--model-type", &type, "TNN or ONNX: what the model's suffix says anyway");
+  c->Add("--shape", &shapes, "NAME=1,3,224,224: prepare the network for this input shape");
   constants.AddTo(c);
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
+  c->Check([this] { return Resolve(); });
+}
+
+// -m, -p and the places name one model and at most one tnnmodel.
+Status ModelOptions::Resolve() {
+  std::string structure = proto, weights;
+  const auto take = [](std::string* slot, const std::string& path, const char* what) {
+    if (slot->empty() || path.empty()) return *slot += path, Status::Ok();
+    return Status::InvalidArgument(std::string(what) + " is named twice: '" + *slot + "' and '" + path + "'");
+  };
+  for (const std::string& place : {first, second}) {
+    const bool is_weights = EndsWith(place, ".tnnmodel");
+    PLUMB_RETURN_IF_ERROR(take(is_weights ? &weights : &structure, place, is_weights ? "the tnnmodel" : "the model"));
+  }
+  const bool model_is_weights = !proto.empty() || (!structure.empty() && EndsWith(model, ".tnnmodel"));
+  PLUMB_RETURN_IF_ERROR(take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
+  if (structure.empty() && weights.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
+  if (structure.empty()) structure.swap(weights);  // LoadModel says what is missing
+  proto = weights.empty() ? "" : structure;
+  model = weights.empty() ? structure : weights;
+  return CheckType(type, structure);
 }
 
 ModelFiles ModelOptions::Files() const { return {proto.empty() ? model : proto, proto.empty() ? "" : model}; }
 
 Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes) const {
-  if (model.empty() && proto.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
   LoadOptions load;
   load.seed = seed;
   load.random_weights = random_weights;
+  load.keep_half = keep_half;
   load.open_shapes = open_shapes;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
@@ -58,9 +96,9 @@ std::string ModelOptions::DescribeWeights(const Graph& graph) const {
 }
 
 void RunOptions::AddTo(CommandLine* c) {
-  c->Add("--threads,-t,--th", &threads, "threads, 0: all CPUs");
+  c->Add("--threads", &threads, "threads, 0: all CPUs");
   c->Add("--max-isa", &max_isa, "hold X86 to SSE41, AVX2 or AVX512 (also PLUMB_MAX_CPU_ISA)");
-  c->Add("--precision,--sp,--pr", &precision, "HIGH (f32), NORMAL (f16 storage), LOW (f16 where the device computes it) or AUTO");
+  c->Add("--precision", &precision, "HIGH (f32), NORMAL (f16 storage), LOW (f16 where the device computes it) or AUTO");
   c->Add("--device-index", &device_index, "which OPENCL or VULKAN adapter, counted as device_info lists them");
   c->Flag("--fallback", &fallback, "let NAIVE run layers that a device lacks");
 }

@@ -14,14 +14,19 @@
 namespace plumb {
 
 struct ModelOptions {
-  std::string model, proto;
+  std::string model, proto;  // as Files() has them: with both, model is the tnnmodel
   std::vector<std::string> shapes;
   ConstantOptions constants;
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
+  std::string first, second;  // by place: the model, its tnnmodel
+  std::string type;           // TNN's -mt
+  bool keep_half = false;     // not an option: LoadOptions::keep_half
 
+  // The model's options and places. What they name is sorted out by the end of Parse.
   void AddTo(CommandLine* command_line);
   ModelFiles Files() const;
+  Status Resolve();
   // `open_shapes`: of inputs with open dims that --shape does not name (LoadOptions::open_shapes).
   Result<std::shared_ptr<const Graph>> Load(const std::map<std::string, Shape>& open_shapes = {}) const;
   // "generated: philox4x32-10 v1, seed 1" or "from x.tnnmodel".

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/words.h"
+
 namespace plumb {
 namespace {
 
@@ -22,13 +24,12 @@ bool IsSet(const char* variable) {
 void OutputOptions::AddTo(CommandLine* c, const std::string& quiet_help, const std::string& verbose_help) {
   c->Group("Report");
   c->Add("--color", &color, "auto (on a terminal, unless NO_COLOR is set), always or never");
-  if (!verbose_help.empty()) c->Flag("-v,--verbose", &verbose, verbose_help);
+  if (!verbose_help.empty()) c->Flag("--verbose", &verbose, verbose_help);
   if (!quiet_help.empty()) c->Flag("--quiet", &quiet, quiet_help);
-}
-
-Status OutputOptions::Check() const {
-  if (color == "auto" || color == "always" || color == "never") return Status::Ok();
-  return Status::InvalidArgument("--color: expected auto, always or never, found '" + color + "'");
+  c->Check([this] {
+    if (color == "auto" || color == "always" || color == "never") return Status::Ok();
+    return Status::InvalidArgument(UnknownWord("--color", color, {"auto", "always", "never"}));
+  });
 }
 
 bool OutputOptions::Colored() const {

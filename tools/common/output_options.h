@@ -16,8 +16,6 @@ struct OutputOptions {
 
   // `quiet_help` says what is left with --quiet, `verbose_help` what -v adds; empty: the tool has none.
   void AddTo(CommandLine* command_line, const std::string& quiet_help, const std::string& verbose_help);
-  // InvalidArgument: --color is none of its words.
-  Status Check() const;
   // Of standard output: as --color says; auto: on a terminal that is not TERM=dumb, and not with NO_COLOR (no-color.org).
   bool Colored() const;
 };

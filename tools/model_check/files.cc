@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "check/report_util.h"
+#include "common/outputs.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"
@@ -96,15 +97,29 @@ class FileObserver : public Observer {
 
 void FileOptions::AddTo(CommandLine* c) {
   c->Group("Comparing without a bound (TNN's options)");
-  c->Flag("-e,--outputs-only", &outputs_only, "compare network outputs only, by --rule");
-  c->Add("-f,--reference", &reference, "also compare network outputs with this file (needs -i)");
-  c->Flag("-b,--double-batch", &double_batch, "double dim 0 of all inputs and compare each batch item");
-  c->Add("-a,--layer-files", &layer_files, "compare every layer of NAIVE with <this><blob>.txt ('/' and ':' as '_')");
-  c->Add("--do,--output-folder", &output_folder, "write cpu_<output>.txt and device_<output>.txt there");
-  c->Add("--du,--failing-folder", &failing_folder, "write both sides of every blob that is wrong there");
+  c->Flag("--outputs-only", &outputs_only, "compare network outputs only, by --rule");
+  c->Add("--reference", &reference, "also compare network outputs with this file (needs -i)");
+  c->Flag("--double-batch", &double_batch, "double dim 0 of all inputs and compare each batch item");
+  c->Add("--layer-files", &layer_files, "compare every layer of NAIVE with <this><blob>.txt ('/' and ':' as '_')");
+  c->Add("--output-folder", &output_folder, "write cpu_<output>.txt and device_<output>.txt there");
+  c->Add("--failing-folder", &failing_folder, "write both sides of every blob that is wrong there");
   c->Add("--rule", &rule, "default, allclose, tnn or cosine");
   c->Add("--atol", &atol, "of --rule default (1e-5 of the largest value) or allclose (1e-8)");
   c->Add("--rtol", &rtol, "of --rule default (1e-3) or allclose (1e-5)");
+  for (const char* rule_option : {"--rule", "--atol", "--rtol"}) {
+    c->OnlyWith(rule_option, {"--outputs-only", "--reference", "--layer-files"});
+  }
+  c->NotWith("--output-folder", {"--layer-files"}, "no device runs");
+  c->NotWith("--reference", {"--layer-files"}, "no device runs");
+  c->NotWith("--outputs-only", {"--layer-files"}, "no device runs");
+  c->NotWith("--failing-folder", {"--outputs-only"}, "layers are not judged; --do writes the outputs");
+  c->Check([this] { return CheckFolders(); });
+}
+
+Status FileOptions::CheckFolders() const {
+  PLUMB_RETURN_IF_ERROR(Rule().status());
+  if (!output_folder.empty()) PLUMB_RETURN_IF_ERROR(CheckOutputFolder("--do", output_folder));
+  return failing_folder.empty() ? Status::Ok() : CheckOutputFolder("--du", failing_folder);
 }
 
 Result<ComparisonRule> FileOptions::Rule() const {
@@ -116,6 +131,7 @@ Result<ComparisonRule> FileOptions::Rule() const {
     if (values.size() != 1 || !(values[0] >= 0)) return Status::InvalidArgument(std::string(option) + ": expected a number >= 0, found '" + *text + "'");
     *target = values[0];
   }
+  PLUMB_RETURN_IF_ERROR(result.CheckTolerances());
   return result;
 }
 

@@ -25,6 +25,9 @@ struct FileOptions {
 
   void AddTo(CommandLine* command_line);
   Result<ComparisonRule> Rule() const;
+
+ private:
+  Status CheckFolders() const;
 };
 
 // Repeats dim 0 of every input; all inputs must have the same dim 0, as TNN wants it.

@@ -24,8 +24,6 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.", kExamples);
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const Status output = options.output.Check();
-  if (!output.ok()) return Fail(output);
   options.again = command_line.Again({"-d", "--subject", "--json", "--csv", "--full", "--quiet", "--verbose", "--color", "--do", "--du"});
   // A subject is judged alone unless a device is asked for.
   auto devices = options.device.empty() && !options.foreign.subject.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())

@@ -1,10 +1,23 @@
 #include "model_check/options.h"
 
 namespace plumb {
+
+// What only devices read does nothing where none runs.
+Status Options::CheckDeviceOptions(const CommandLine& c) const {
+  const bool subject_alone = !foreign.subject.empty() && device.empty();
+  for (const char* option : {"--precision", "--fallback", "--device-index"}) {
+    if (subject_alone && c.Given(option)) {
+      return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
+    }
+  }
+  if (files.layer_files.empty() || device.empty() || device == "NAIVE" || device == "naive") return Status::Ok();
+  return Status::InvalidArgument("-d " + device + " does nothing with -a, which compares NAIVE with files");
+}
+
 void Options::AddTo(CommandLine* c) {
   model.AddTo(c);
   c->Group("Device");
-  c->Add("-d,--device", &device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
+  c->Add("--device", &device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
   run.AddTo(c);
   input.AddTo(c);
   foreign.AddTo(c);
@@ -13,6 +26,11 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--full", &full, "every number of every layer");
   c->Add("--json", &json, "write the report as JSON (doc/check.md has the schema)");
   c->Add("--csv", &csv, "write one row per layer output as CSV");
+  for (const char* of_layers : {"--full", "--csv"}) {
+    c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
+  }
+  for (const char* other : {"--subject", "--golden"}) c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
+  c->Check([=] { return CheckDeviceOptions(*c); });
 }
 
 }  // namespace plumb

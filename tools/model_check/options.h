@@ -26,6 +26,9 @@ struct Options {
   std::string again;  // the call, to be typed again for one device: without -d and what only reports
 
   void AddTo(CommandLine* command_line);
+
+ private:
+  Status CheckDeviceOptions(const CommandLine& command_line) const;
 };
 
 }  // namespace plumb

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/cpu.h"
-#include "base/file.h"
+#include "common/outputs.h"
 #include "base/threads.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
@@ -130,8 +130,8 @@ void Run::Print(const RunReport& run) const {
 
 Status Run::WriteReports() const {
   const std::vector<RunReport>& runs = reports_;
-  if (!options_.json.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(options_.json, FormatJson(subject_, runs)));
-  if (!options_.csv.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(options_.csv, FormatCsv(runs)));
+  if (!options_.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options_.json, FormatJson(subject_, runs)));
+  if (!options_.csv.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options_.csv, FormatCsv(runs)));
   return Status::Ok();
 }
 

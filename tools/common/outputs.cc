@@ -1,0 +1,88 @@
+#include "common/outputs.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/file.h"
+
+namespace plumb {
+namespace {
+
+int standard_output = STDOUT_FILENO;
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status CheckParent(const std::string& wrong, const std::string& path) {
+  const std::string folder = FolderOf(path);
+  struct stat info;
+  if (::stat(folder.c_str(), &info) != 0) {
+    return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrnoText(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": '" + folder + "' is no folder");
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return Status::Ok();
+  return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrnoText(errno));
+}
+
+}  // namespace
+
+Status CheckOutputFile(const std::string& option, const std::string& path) {
+  if (path == "-") return Status::Ok();
+  const std::string wrong = option + ": cannot write '" + path + "'";
+  if (path.empty()) return Status::InvalidArgument(option + ": expected a file to write, found nothing");
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": it is a folder");
+    if (::access(path.c_str(), W_OK) != 0) return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+    if (!S_ISREG(info.st_mode)) return Status::Ok();  // a pipe or /dev/stdout is written in place
+  } else if (errno != ENOENT) {
+    return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+  }
+  if (path.back() == '/') return Status::InvalidArgument(wrong + ": a file's name is missing behind the last '/'");
+  PLUMB_RETURN_IF_ERROR(CheckParent(wrong, path));
+  // Until it is complete it is called so (base/file.h).
+  if (::stat((path + ".part").c_str(), &info) == 0 || errno == ENOENT) return Status::Ok();
+  return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+}
+
+Status CheckOutputFolder(const std::string& option, const std::string& path) {
+  const std::string wrong = option + ": cannot write into '" + path + "'";
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+    const size_t end = path.find_last_not_of('/');
+    return CheckParent(wrong, path.substr(0, end == std::string::npos ? end : end + 1));
+  }
+  if (!S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": it is no folder");
+  if (::access(path.c_str(), W_OK | X_OK) == 0) return Status::Ok();
+  return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+}
+
+void ReserveStandardOutput() {
+  if (standard_output != STDOUT_FILENO) return;
+  std::fflush(stdout);
+  const int kept = ::dup(STDOUT_FILENO);
+  if (kept < 0) return;
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  standard_output = kept;
+}
+
+Status WriteOutput(const std::string& path, std::string_view bytes) {
+  if (path != "-") return WriteFile(path, bytes);
+  std::fflush(stdout);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(standard_output, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Status::IoError("standard output: " + ErrnoText(errno));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb

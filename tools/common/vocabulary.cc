@@ -1,0 +1,183 @@
+#include "common/vocabulary.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "common/cli.h"
+
+namespace plumb {
+namespace {
+
+// clang-format off
+const std::vector<Word>& Words() {
+  static const std::vector<Word> words = {
+      {"model",           "m", {},                   Values::kOne},
+      {"proto",           "p", {"mp"},               Values::kOne},
+      {"model-type",      "",  {"mt"},               Values::kOne},
+      {"network-type",    "",  {"nt"},               Values::kOne},
+      {"shape",           "",  {"is", "in"},         Values::kShapes},
+      {"constant",        "",  {},                   Values::kPairs},
+      {"seed",            "",  {},                   Values::kOne},
+      {"random-weights",  "",  {},                   Values::kOne},
+      {"device",          "d", {"dt"},               Values::kDevices},
+      {"device-index",    "",  {"di"},               Values::kOne},
+      {"threads",         "t", {"th"},               Values::kOne},
+      {"cpus",            "",  {"dl"},               Values::kNumbers},
+      {"max-isa",         "",  {},                   Values::kOne},
+      {"precision",       "",  {"sp", "pr"},         Values::kOne},
+      {"fallback",        "",  {},                   Values::kOne},
+      {"input",           "i", {"input-file"},       Values::kFiles},
+      {"plain-input",     "",  {"ip"},               Values::kOne},
+      {"input-type",      "",  {"it"},               Values::kOne},
+      {"input-range",     "",  {},                   Values::kNumbers},
+      {"bias",            "n", {"bi"},               Values::kNumbers},
+      {"scale",           "s", {"sc"},               Values::kNumbers},
+      {"channel-order",   "",  {},                   Values::kOne},
+      {"iterations",      "",  {"ic"},               Values::kOne},
+      {"warmup",          "",  {"wc"},               Values::kOne},
+      {"profile",         "",  {},                   Values::kOne},
+      {"output",          "o", {"op"},               Values::kOne},
+      {"output-folder",   "",  {"do"},               Values::kOne},
+      {"failing-folder",  "",  {"du"},               Values::kOne},
+      {"output-dir",      "",  {"od"},               Values::kOne},
+      {"values-only",     "",  {"fc"},               Values::kOne},
+      {"outputs-only",    "e", {},                   Values::kOne},
+      {"reference",       "f", {"ref-file"},         Values::kOne},
+      {"double-batch",    "b", {},                   Values::kOne},
+      {"layer-files",     "a", {},                   Values::kOne},
+      {"rule",            "",  {},                   Values::kOne},
+      {"atol",            "",  {},                   Values::kOne},
+      {"rtol",            "",  {},                   Values::kOne},
+      {"subject",         "",  {},                   Values::kOne},
+      {"golden",          "",  {},                   Values::kOne},
+      {"names",           "",  {},                   Values::kOne},
+      {"pair-by-order",   "",  {},                   Values::kOne},
+      {"layout",          "",  {},                   Values::kOne},
+      {"arithmetic",      "",  {},                   Values::kOne},
+      {"tensors",         "",  {},                   Values::kPairs},
+      {"dtype",           "",  {},                   Values::kOne},
+      {"strict",          "",  {},                   Values::kOne},
+      {"format",          "",  {},                   Values::kOne},
+      {"align",           "",  {},                   Values::kOne},
+      {"align-inputs",    "",  {},                   Values::kOne},
+      {"align-tolerance", "",  {},                   Values::kOne},
+      {"layers",          "",  {},                   Values::kOne},
+      {"min-tested",      "",  {},                   Values::kOne},
+      {"all",             "",  {},                   Values::kOne},
+      {"full",            "",  {},                   Values::kOne},
+      {"json",            "",  {},                   Values::kOutputFile},
+      {"csv",             "",  {},                   Values::kOutputFile},
+      {"color",           "",  {},                   Values::kOne},
+      {"verbose",         "v", {},                   Values::kOne},
+      {"quiet",           "q", {},                   Values::kOne},
+      {"help",            "h", {},                   Values::kOne},
+      {"version",         "",  {},                   Values::kOne},
+  };
+  return words;
+}
+
+struct Refusal {
+  const char* spelling;
+  const char* why;
+};
+constexpr Refusal kRefusals[] = {
+    {"half", "weights are written as the model has them; --precision NORMAL runs in f16"},
+    {"int8", "Plumb does not quantise models"},
+    {"optimize", "constants are always folded, and nothing else changes the layers"},
+    {"not-fold-const", "constants are always folded"},
+    {"align-batch", "model_check -b doubles the batch"},
+    {"debug", "what went wrong is always said"},
+    {"tp", "TensorFlow's graphs are not read; export ONNX"},
+    {"et", "no device of Plumb tunes kernels; leave it out"},
+    {"lp", "Plumb has no Metal device, whose library this names"},
+    {"ub", "TNNTest takes it and does nothing; leave it out"},
+};
+// clang-format on
+
+std::string WithDashes(std::string_view text) {
+  std::string name(text);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+bool IsFile(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+bool AreNumbers(const std::string& text) {
+  for (const std::string& part : SplitList(text)) {
+    char* end = nullptr;
+    std::strtod(part.c_str(), &end);
+    if (part.empty() || *end != '\0') return false;
+  }
+  return !text.empty();
+}
+
+bool IsShape(const std::string& text) {
+  const size_t mark = text.find_last_of("=[:");
+  if (mark == std::string::npos || mark == 0 || mark + 1 == text.size()) return false;
+  return text.find_first_not_of("0123456789,]", mark + 1) == std::string::npos;
+}
+
+bool IsDevices(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == ','; });
+}
+
+// FILE or NAME=FILE.
+bool NamesFile(const std::string& text) { return IsFile(text) || IsFile(text.substr(text.find('=') + 1)); }
+
+}  // namespace
+
+const Word* FindWord(std::string_view spelling) {
+  const std::string name = WithDashes(spelling);
+  if (name.empty()) return nullptr;
+  for (const Word& word : Words()) {
+    const auto& others = word.spellings;
+    if (name == word.name || name == word.letter || std::find(others.begin(), others.end(), name) != others.end()) {
+      return &word;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> SplitValues(Values values, const std::string& text) {
+  std::vector<std::string> parts = SplitList(text);
+  const bool split = values == Values::kFiles && !NamesFile(text) && std::all_of(parts.begin(), parts.end(), NamesFile);
+  return split && !parts.empty() ? parts : std::vector<std::string>{text};
+}
+
+const char* WhyRefused(std::string_view spelling) {
+  const std::string name = WithDashes(spelling);
+  for (const Refusal& refusal : kRefusals) {
+    if (name == refusal.spelling) return refusal.why;
+  }
+  return nullptr;
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool IsModelFile(const std::string& path) {
+  return EndsWith(path, ".onnx") || EndsWith(path, ".tnnproto") || EndsWith(path, ".tnnmodel") ||
+         EndsWith(path, ".tflite");
+}
+
+bool ContinuesList(Values values, const std::string& text) {
+  switch (values) {
+    case Values::kOne:
+    case Values::kOutputFile: return false;
+    case Values::kDevices: return !text.empty() && IsDevices(text) && !IsFile(text);
+    case Values::kNumbers: return AreNumbers(text);
+    case Values::kShapes: return IsShape(text) && !IsFile(text);
+    case Values::kPairs: return text.find('=') != std::string::npos && text[0] != '-' && !IsFile(text);
+    case Values::kFiles:
+      return !IsModelFile(text) && NamesFile(text);
+  }
+  return false;
+}
+
+}  // namespace plumb
