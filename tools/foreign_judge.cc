@@ -128,7 +128,7 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.reproduce = reproduce;
   report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;
-  report.notes = blobs.notes();
+  report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
   report.notes.push_back(std::string("arithmetic ") + arithmetic + " (" + judged.how + ")");
   if (judged.arithmetic == SubjectArithmetic::kInt8) {
     report.notes.push_back(

@@ -63,6 +63,11 @@ class Finder {
  public:
   explicit Finder(const ReplayedStep& step) : step_(step), misfit_(Misfit(step, step.replay.values)) {}
 
+  std::vector<Alternative> Functions() {
+    AddFunctions();
+    return std::move(found_);
+  }
+
   std::vector<Alternative> Find() {
     AddFunctions();
     const auto& members = step_.group.members;
@@ -182,6 +187,8 @@ std::vector<Alternative> FindAlternatives(const ReplayedStep& step) {
   }
   return Finder(step).Find();
 }
+
+std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return Finder(step).Functions(); }
 
 ReplayExtra Alternative::Extra() const {
   ReplayExtra extra;

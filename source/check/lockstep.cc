@@ -4,10 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <set>
 
 #include "check/accumulator.h"
-#include "check/alternatives.h"
 #include "check/arithmetic.h"
 #include "check/inspect.h"
 #include "check/int8.h"
@@ -44,6 +42,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
       if (IsHalf(port.stored)) storage_ = port.stored;
     }
   }
+  if (scene_.earlier) fused_ = FusedGroups(*scene_.graph, *scene_.blobs);
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(NoteWritten(name, value));
   return SetOwnInputs(inputs);
 }
@@ -103,6 +102,7 @@ Status Lockstep::After(const LayerEvent& event) {
     layer.verdict = Verdict::kNotTested;
     layer.reason = status.message();
   }
+  ExplainAsFused(event.step(), &layer);
   NameCause(event.step(), &layer);
   if (layer.cause.empty()) DescribeWrong(&layer);
   Status handed_over = HandOverWrong(layer);
@@ -154,6 +154,7 @@ Result<RunReport> Lockstep::Finish() {
     report_.outputs.push_back(std::move(summary));
   }
   relative_.Apply(&report_);
+  NoteFused();
   bool compared = false;
   for (size_t i = 0; i < report_.layers.size(); ++i) {
     const LayerReport& layer = report_.layers[i];
@@ -163,33 +164,6 @@ Result<RunReport> Lockstep::Finish() {
   }
   if (compared && report_.verdict == Verdict::kNotTested) report_.verdict = Verdict::kAligned;
   return std::move(report_);
-}
-
-// The cause is told in the reasons, too, and leaves the verdict.
-void Lockstep::NameCause(const StepInfo& info, LayerReport* layer) {
-  constexpr int kMaxSteps = 6, kMaxCauses = 3;  // a run that is wrong everywhere has one cause for all of it
-  const bool off = layer->verdict == Verdict::kWrong || layer->verdict == Verdict::kGrey;
-  if (!off || !changed_.empty() || replayed_.tau.empty() || ++causes_sought_ > kMaxSteps) return;
-  const ReplayedStep step{*info.group, inputs_, *scene_.blobs, device_, replayed_};
-  int causes = 0;
-  std::set<std::string> families;
-  for (const Alternative& a : FindAlternatives(step)) {
-    if (families.count(a.family) != 0) continue;
-    Arithmetic arithmetic = ArithmeticFor(a.group, options_.arithmetic);
-    arithmetic.winograd = info.winograd;
-    const auto replay = ReplayAlternative(a, step, arithmetic, MaxBoundLevel(a.group));
-    LayerReport tried;
-    if (!replay.ok() || !JudgeOutputs(info, device_, *replay, 0, &tried).ok()) continue;
-    if (tried.verdict != Verdict::kAligned || ++causes > kMaxCauses) continue;
-    if (!a.family.empty()) families.insert(a.family);
-    layer->cause += (causes > 1 ? "; or " : "") + DescribeAlternative(a);
-  }
-  if (causes == 0) layer->cause = NameAccumulator(step);
-  if (layer->cause.empty()) return;
-  layer->reason += (layer->reason.empty() ? "" : "; ") + layer->cause;
-  for (OutputReport& output : layer->outputs) {
-    if (output.verdict == layer->verdict) output.reason += (output.reason.empty() ? "" : "; ") + layer->cause;
-  }
 }
 
 void Lockstep::DescribeWrong(LayerReport* layer) const {

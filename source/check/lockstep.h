@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "check/alternatives.h"
+#include "check/fused.h"
 #include "check/relative_class.h"
 #include "check/replay.h"
 #include "plumb/check.h"
@@ -26,6 +28,7 @@ class Lockstep : public Observer {
     const BlobTable* blobs = nullptr;
     std::vector<const StepInfo*> steps;  // all that will be shown, in order
     std::function<Result<Tensor>(const std::string& name)> output;  // a network output; NotFound: left out of the report
+    std::function<Result<Tensor>(const std::string& blob)> earlier;  // any blob that was read or written; may be empty
   };
 
   explicit Lockstep(CheckOptions options) : options_(std::move(options)) {}
@@ -45,8 +48,16 @@ class Lockstep : public Observer {
   Result<RunReport> Finish();
 
  private:
+  // A step that is wrong or grey on its own inputs becomes grey when a larger group, computed as one, explains it.
+  void ExplainAsFused(const StepInfo& info, LayerReport* layer);
+  bool TryFused(const StepInfo& info, const LayerGroup& group, const LayerReport& own, LayerReport* tried,
+                std::string* name);
+  Result<std::vector<Tensor>> InputsOf(const LayerGroup& group) const;
+  void NoteFused();
   // Of a step that is wrong or grey: what explains it.
   void NameCause(const StepInfo& info, LayerReport* layer);
+  // The sentences of those of `found` that explain the step.
+  std::string CausesAmong(const std::vector<Alternative>& found, const StepInfo& info, const ReplayedStep& step);
   // Adds to the reason of each wrong output what it looks like.
   void DescribeWrong(LayerReport* layer) const;
   // Names an earlier tensor with the same bits, or "".
@@ -90,6 +101,8 @@ class Lockstep : public Observer {
   std::string changed_;
   int causes_sought_ = 0;
   RelativeClasses relative_;
+  FusedGroups fused_;
+  std::map<std::string, int> num_fused_;  // by name
 };
 
 }  // namespace plumb

@@ -77,9 +77,13 @@ class SubjectCheck {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
     cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
     for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device, storage_));
-    Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}};
+    Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
+    scene.earlier = [this](const std::string& blob) -> Result<Tensor> {
+      if (!Known(blob)) return Status::NotFound("the subject has no tensor '" + blob + "'");
+      return Load(blob);
+    };
     PLUMB_RETURN_IF_ERROR(lockstep_.Begin(std::move(scene), {}));
     PLUMB_RETURN_IF_ERROR(lockstep_.SetOwnInputs(inputs_));
     for (size_t i = 0; i < steps_.size(); ++i) PLUMB_RETURN_IF_ERROR(RunStep(cones_[i], steps_[i]));

@@ -398,6 +398,34 @@ TEST_F(Subject, SlopeTestAndSmallestFaultAreThere) {
   }
 }
 
+// x * relu6(x + 3) as 6 (x * clip(x / 6 + 0.5, 0, 1)): OpenVINO's bits, which lie beyond the bound of the last layer alone.
+TEST_F(Subject, AFusedHardSwishIsGreyAndSaid) {
+  WriteText(folder_ + "/swish.tnnproto",
+            "\"1 4 1 4206624772 ,\"\n\"x 4 1 8 4 16 0 ,\"\n\" a c x y ,\"\n\"y ,\"\n\" 3 ,\"\n"
+            "\"Power add 1 1 x a 1 1 3 ,\"\n\"ReLU6 clip 1 1 a c ,\"\n\"Mul mul 2 1 x c y ,\"\n");
+  Tensor x = Tensor::Create(DType::kF32, {1, 8, 4, 16}).value();
+  for (int i = 0; i < 512; ++i) x.data<float>()[i] = -3.2f + 0.0123f * static_cast<float>(i);
+  const auto add = [](float v, int64_t) { return v + 3; };
+  const auto clip = [](float v, int64_t) { return std::min(std::max(v, 0.f), 6.f); };
+  const auto swish = [](float v, int64_t) { return 6 * (v * std::min(std::max(v * (1 / 6.f) + 0.5f, 0.f), 1.f)); };
+  const Tensor a = Changed(x, add);
+  const Blobs blobs = {{"x", x}, {"a", a}, {"c", Changed(a, clip)}, {"y", Changed(x, swish)}};
+  const auto check = [&](const Blobs& subject) {
+    return RunTool("model_check", "-m " + folder_ + "/swish.tnnproto --json " + folder_ + "/r.json --subject " +
+                                      WriteSubject(folder_ + "/s.npz", subject));
+  };
+  const auto healthy = check(blobs);
+  EXPECT_EQ(healthy.exit_code, 0) << healthy.out;
+  const Json layer = Report()["runs"][0]["layers"][2];
+  EXPECT_EQ(layer["verdict"], "grey");
+  EXPECT_EQ(layer["cause"], "computed as one fused HardSwish ('add', 'clip', 'mul')");
+  EXPECT_TRUE(Has(Report()["runs"][0]["notes"].dump(), "computed fused: 1 HardSwish")) << healthy.out;
+  Blobs faulty = blobs;
+  faulty["y"] = Changed(blobs.at("y"), [](float v, int64_t) { return v * 1.0001f; });
+  EXPECT_EQ(check(faulty).exit_code, 1);
+  EXPECT_EQ(Guilty(), "mul");
+}
+
 TEST_F(Subject, BrokenOnesGiveOneError) {
   const auto fails = [&](const std::string& path, const std::string& words) {
     const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + path);

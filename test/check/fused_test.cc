@@ -1,0 +1,214 @@
+// Subjects whose runtime computed a group of layers as one although its inner tensors are there: an equal form is grey
+// and named, another function or a fault inside stays wrong. Inner tensors are computed layer by layer in f32, the last
+// one in f32 as the fused kernel does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "alternatives_util.h"
+#include "op/activation.h"
+#include "op/reduce.h"
+
+namespace plumb {
+namespace {
+
+using Blobs = std::map<std::string, Tensor>;
+using Function = std::function<float(float)>;
+
+Tensor Constant(float value) {
+  Tensor tensor = Tensor::Create(DType::kF32, {1}).value();
+  tensor.data<float>()[0] = value;
+  return tensor;
+}
+
+// Every blob, each layer rounded to f32.
+Stored LayerByLayer(const Graph& graph, const Tensor& x) {
+  const BlobTable infos = InferShapes(graph).value();
+  Stored subject;
+  subject.blobs["x"] = x;
+  for (const Layer& layer : graph.layers) {
+    Tensor y = Tensor::Create(DType::kF32, infos.at(layer.outputs[0]).shape).value();
+    NaiveArgs args{layer, {}, {&y}};
+    for (const std::string& input : layer.inputs) {
+      const auto constant = graph.constants.find(input);
+      args.inputs.push_back(constant == graph.constants.end() ? &subject.blobs.at(input) : &constant->second);
+    }
+    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    subject.blobs[layer.outputs[0]] = y;
+  }
+  return subject;
+}
+
+LayerReport LastOf(const Graph& graph, const Stored& subject) {
+  return CheckSubjectBlobs(graph, subject, {}, {}).value().layers.back();
+}
+
+Layer Clip06() {
+  Layer layer = MakeLayer(OpKind::kClip, "clip", {"a"}, {"c"});
+  auto param = std::make_shared<ClipParam>();
+  param->min = 0, param->max = 6;
+  layer.param = param;
+  return layer;
+}
+
+// x * clip(x + 3, 0, 6); the division by 6 is the next layer's.
+Graph HardSwish() {
+  Graph graph = GraphOf(
+      {MakeLayer(OpKind::kAdd, "add", {"x", "three"}, {"a"}), Clip06(), MakeLayer(OpKind::kMul, "mul", {"x", "c"}, {"y"})},
+      {1, 8, 64});
+  graph.constants["three"] = Constant(3);
+  return graph;
+}
+
+float FusedHardSwish(float x) { return 6 * (x * std::clamp(x * (1 / 6.f) + 0.5f, 0.f, 1.f)); }
+
+Graph Gelu() {
+  Graph graph = GraphOf(
+      {MakeLayer(OpKind::kDiv, "div", {"x", "root"}, {"d"}), MakeLayer(OpKind::kErf, "erf", {"d"}, {"e"}),
+       MakeLayer(OpKind::kAdd, "add", {"e", "one"}, {"a"}), MakeLayer(OpKind::kMul, "mul", {"x", "a"}, {"m"}),
+       MakeLayer(OpKind::kMul, "half", {"m", "point5"}, {"y"})},
+      {1, 8, 64});
+  graph.constants = {{"root", Constant(1.41421356f)}, {"one", Constant(1)}, {"point5", Constant(0.5f)}};
+  return graph;
+}
+
+// Values around the zero of x + 3, and everywhere else.
+Tensor NearMinusThree() {
+  Tensor x = Gauss({1, 8, 64}, 2);
+  for (int i = 0; i < 64; ++i) x.data<float>()[i] = -3 + 1e-4f * static_cast<float>(i + 1);
+  return x;
+}
+
+TEST(Fused, HardSwishOfAnEqualFormIsGreyAndCounted) {
+  const Graph graph = HardSwish();
+  Stored subject = LayerByLayer(graph, NearMinusThree());
+  ASSERT_EQ(LastOf(graph, subject).verdict, Verdict::kAligned);
+  subject.blobs["y"] = Mapped(subject.blobs["x"], [](double x) { return FusedHardSwish(static_cast<float>(x)); });
+  const RunReport run = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  const LayerReport& last = run.layers.back();
+  EXPECT_EQ(last.verdict, Verdict::kGrey) << last.reason;
+  EXPECT_EQ(last.cause, "computed as one fused HardSwish ('add', 'clip', 'mul')");
+  EXPECT_LT(last.Worst()->excess, 1) << "the numbers shown are those of the group";
+  EXPECT_EQ(run.verdict, Verdict::kGrey);
+  ASSERT_EQ(run.notes.size(), 1u);
+  EXPECT_EQ(run.notes[0].find("computed fused: 1 HardSwish;"), 0u) << run.notes[0];
+}
+
+TEST(Fused, FaultsInsideStayWrong) {
+  const Graph graph = HardSwish();
+  Stored subject = LayerByLayer(graph, NearMinusThree());
+  const Tensor& x = subject.blobs["x"];
+  // Eight times the fused kernel's own rounding error.
+  subject.blobs["y"] = Mapped(x, [](double v) {
+    const double exact = v * std::clamp(v + 3, 0.0, 6.0);
+    return exact + 8 * (static_cast<double>(FusedHardSwish(static_cast<float>(v))) - exact);
+  });
+  EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
+  subject.blobs["y"] = Mapped(x, [](double v) { return 1.0001 * static_cast<double>(FusedHardSwish(static_cast<float>(v))); });
+  EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
+  subject.blobs["y"] = Mapped(x, [](double v) { return FusedHardSwish(static_cast<float>(v)); });
+  subject.blobs["y"].data<float>()[100] *= 1.001f;
+  EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong) << "one value";
+}
+
+// An inner tensor that is itself wrong is named where it is, and does not make the last layer wrong.
+TEST(Fused, AWrongInnerTensorIsNamedItself) {
+  const Graph graph = HardSwish();
+  Stored subject = LayerByLayer(graph, NearMinusThree());
+  subject.blobs["y"] = Mapped(subject.blobs["x"], [](double x) { return FusedHardSwish(static_cast<float>(x)); });
+  subject.blobs["a"].data<float>()[200] += 0.01f;
+  const RunReport run = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  ASSERT_EQ(run.first_wrong, 0);
+  EXPECT_EQ(run.layers.back().verdict, Verdict::kGrey) << run.layers.back().reason;
+}
+
+TEST(Fused, GeluOfAnEqualFormIsGreyAndTanhGeluIsNot) {
+  const Graph graph = Gelu();
+  Stored subject = LayerByLayer(graph, Gauss({1, 8, 64}, 2));
+  const auto with = [&](const Function& f) {
+    subject.blobs["y"] = Mapped(subject.blobs["x"], [&](double x) { return f(static_cast<float>(x)); });
+    return LastOf(graph, subject);
+  };
+  const LayerReport equal = with([](float x) { return 0.5f * x * std::erfc(-x * 0.70710678f); });
+  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.cause, "computed as one fused erf-GELU ('div', 'erf', 'add', 'mul', 'half')");
+  ExpectNamed(with([](float x) { return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }),
+              "computed as tanh-GELU; the graph says erf-GELU");
+}
+
+// y = x sigmoid(x), Sigmoid's own tensor a little off.
+TEST(Fused, SiluAndMishByTheirOwnExponential) {
+  Graph silu = GraphOf({MakeLayer(OpKind::kSigmoid, "sigmoid", {"x"}, {"s"}), MakeLayer(OpKind::kMul, "mul", {"x", "s"}, {"y"})},
+                       {1, 8, 64});
+  Stored subject = LayerByLayer(silu, Gauss({1, 8, 64}, 4));
+  Tensor& s = subject.blobs["s"];
+  for (int i = 0; i < s.NumElements(); ++i) s.data<float>()[i] += (i % 2 == 0 ? 1e-7f : -1e-7f);  // within Sigmoid's bound
+  subject.blobs["y"] = Mapped(subject.blobs["x"], [](double x) {
+    const auto v = static_cast<float>(x);
+    return v / (1 + std::exp(-v));
+  });
+  const RunReport run = CheckSubjectBlobs(silu, subject, {}, {}).value();
+  EXPECT_EQ(run.layers[0].verdict, Verdict::kAligned);
+  EXPECT_EQ(run.layers[1].cause, "computed as one fused SiLU ('sigmoid', 'mul')") << run.layers[1].reason;
+  EXPECT_EQ(run.verdict, Verdict::kGrey);
+}
+
+Layer Mean(const std::string& name, const std::string& in, const std::string& out) {
+  Layer layer = MakeLayer(OpKind::kReduceMean, name, {in}, {out});
+  auto param = std::make_shared<ReduceParam>();
+  param->axes = {2};
+  param->keep_dims = true;
+  layer.param = param;
+  return layer;
+}
+
+// Rows of mean 100: the mean's own rounding is 1e-5 of what remains.
+TEST(Fused, LayerNormFromItsOwnMeanIsGreyAndWithoutEpsilonIsNot) {
+  constexpr float kEpsilon = 1e-2f;
+  Graph graph = GraphOf(
+      {Mean("mean", "x", "m"), MakeLayer(OpKind::kSub, "sub", {"x", "m"}, {"d"}),
+       MakeLayer(OpKind::kMul, "square", {"d", "d"}, {"q"}), Mean("variance", "q", "v"),
+       MakeLayer(OpKind::kAdd, "add", {"v", "epsilon"}, {"w"}), MakeLayer(OpKind::kSqrt, "sqrt", {"w"}, {"s"}),
+       MakeLayer(OpKind::kDiv, "div", {"d", "s"}, {"y"})},
+      {1, 8, 64});
+  graph.constants["epsilon"] = Constant(kEpsilon);
+  Stored subject = LayerByLayer(graph, Gauss({1, 8, 64}, 1, 100));
+  const Tensor& x = subject.blobs["x"];
+  const auto fused = [&](float epsilon) {
+    Tensor y = x.Clone().value();
+    for (int row = 0; row < 8; ++row) {
+      float *r = y.data<float>() + row * 64, mean = 0, variance = 0;
+      for (int i = 0; i < 64; ++i) mean += r[i] * (1 / 64.f);
+      for (int i = 0; i < 64; ++i) variance += (r[i] - mean) * (r[i] - mean) * (1 / 64.f);
+      const float scale = 1 / std::sqrt(variance + epsilon);
+      for (int i = 0; i < 64; ++i) r[i] = (r[i] - mean) * scale;
+    }
+    subject.blobs["y"] = y;
+    return LastOf(graph, subject);
+  };
+  const LayerReport equal = fused(kEpsilon);
+  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.cause.find("computed as one fused LayerNorm ('mean', 'sub', "), 0u) << equal.cause;
+  EXPECT_EQ(fused(0).verdict, Verdict::kWrong) << "it is another function without epsilon";
+}
+
+// a b + c with one rounding, where a b and c nearly cancel.
+TEST(Fused, AContractedProductAndSumIsGrey) {
+  Graph graph = GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "x"}, {"m"}), MakeLayer(OpKind::kAdd, "add", {"m", "c"}, {"y"})},
+                        {1, 8, 64});
+  const Tensor x = Gauss({1, 8, 64});
+  Tensor c = Mapped(x, [](double v) { return static_cast<float>(-v * v * (1 + 1e-6)); });
+  graph.constants["c"] = c;
+  Stored subject = LayerByLayer(graph, x);
+  for (int i = 0; i < x.NumElements(); ++i)
+    subject.blobs["y"].data<float>()[i] = std::fma(x.data<float>()[i], x.data<float>()[i], c.data<float>()[i]);
+  const LayerReport last = LastOf(graph, subject);
+  EXPECT_EQ(last.verdict, Verdict::kGrey) << last.reason;
+  EXPECT_EQ(last.cause, "computed as one fused Mul+Add ('mul', 'add')");
+  for (int i = 0; i < x.NumElements(); ++i) subject.blobs["y"].data<float>()[i] += 1e-5f * x.data<float>()[i];
+  EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
+}
+
+}  // namespace
+}  // namespace plumb
