@@ -21,6 +21,7 @@ function(plumb_embed target)
         -P ${PLUMB_EMBED_SCRIPT}
       DEPENDS ${path} ${PLUMB_EMBED_SCRIPT} COMMENT "Embedding ${name}" VERBATIM)
     target_sources(${target} PRIVATE ${folder}/${name}.cc)
+    set_source_files_properties(${folder}/${name}.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # nothing but numbers
     string(APPEND table "extern const unsigned char kBytes_${id}[];\nextern const size_t kSize_${id};\n")
     string(APPEND rows "    {\"${name}\", kBytes_${id}, &kSize_${id}},\n")
   endforeach()

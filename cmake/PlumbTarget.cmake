@@ -1,5 +1,5 @@
-# plumb_library(name SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>. A library
-# under source/ is also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
+# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>;
+# its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
 # plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool.
 # plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
 function(plumb_settings target)
@@ -16,7 +16,7 @@ function(plumb_settings target)
 endfunction()
 
 function(plumb_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "KIND" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(plumb_${name} STATIC ${ARG_SOURCES})
   add_library(plumb::${name} ALIAS plumb_${name})
   set_target_properties(plumb_${name} PROPERTIES EXPORT_NAME ${name})
@@ -25,6 +25,10 @@ function(plumb_library name)
   target_include_directories(plumb_${name} PRIVATE ${PROJECT_SOURCE_DIR}/source ${PROJECT_BINARY_DIR}/generated)
   target_link_libraries(plumb_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   target_compile_features(plumb_${name} PUBLIC cxx_std_17)
+  if(NOT ARG_KIND)
+    set(ARG_KIND library)
+  endif()
+  plumb_of_kind(plumb_${name} ${ARG_KIND})
   plumb_settings(plumb_${name})
   string(FIND ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/source in_source)
   if(in_source EQUAL 0)
@@ -37,6 +41,8 @@ function(plumb_tool name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/source ${PROJECT_SOURCE_DIR}/tools)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  plumb_of_kind(${name} tool)
   plumb_settings(${name})
+  add_dependencies(tools ${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

@@ -41,9 +41,18 @@ std::string LastLine(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
+// $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program lies in;
+// else what the shell finds.
 std::string Python() {
   const char* python = std::getenv("PLUMB_PYTHON");
-  return python == nullptr || *python == '\0' ? "python3" : python;
+  if (python != nullptr && *python != '\0') return python;
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path venv = self.parent_path().parent_path().parent_path() / "venv/bin/python";
+    if (fs::exists(venv, error)) return venv.string();
+  }
+  return "python3";
 }
 
 }  // namespace
@@ -65,8 +74,7 @@ Result<std::string> GoldenRun::OnnxRuntime(const std::string& model, const std::
   if (there.exit_code != 0) {
     return Status::InvalidArgument(
         "--golden onnxruntime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.out) +
-        "): " + python +
-        " -m pip install './tools/python[onnx]' in Plumb's repository; PLUMB_PYTHON names another Python");
+        "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python that has them");
   }
   std::error_code error;
   std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();

@@ -19,7 +19,7 @@ class GoldenRun {
   GoldenRun& operator=(const GoldenRun&) = delete;
   ~GoldenRun();  // removes the dump
 
-  // Runs $PLUMB_PYTHON (else python3) -m plumb_golden onnx MODEL; returns the dump's folder. `constants`: texts of
+  // Runs $PLUMB_PYTHON (else build/venv, else python3) -m plumb_golden onnx MODEL; returns the dump's folder. `constants`: texts of
   // --constant. InvalidArgument: the model is no .onnx; the package is not installed (the message says how to install
   // it); what it says went wrong.
   Result<std::string> OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,

@@ -1,4 +1,5 @@
-# What run.sh and test.sh share: the packages, and one function that configures and builds a preset. Sourced, not run.
+# What run.sh and test.sh share: the packages, a function that configures and builds a preset, and one that makes the Python
+# environment of plumb-golden. Sourced, not run.
 # REQUIRES: the working folder is the project's root.
 source platforms/linux/packages.sh
 
@@ -11,10 +12,22 @@ on_off() {
   esac
 }
 
-# build PRESET: configures into build/PRESET and builds what is out of date. The dump options are passed each time, so that a
-# build with dumps switched on does not stay that way.
+# progress LOG: every ten seconds where Ninja is ("[120/640]"), for as long as it is not killed.
+progress() {
+  local started=$SECONDS step shown=
+  exec 9<> <(:)  # a pipe that nobody writes to: to wait without a process that would outlive this one
+  while ! read -r -t 10 -u 9; do
+    step=$(grep -o '^\[[0-9]*/[0-9]*\]' "$1" | tail -n 1) || true
+    [ "$step" = "$shown" ] || echo "  $step after $((SECONDS - started)) s"
+    shown=$step
+  done
+}
+
+# build PRESET [TARGET]: configures into build/PRESET and builds what is out of date. The dump options are passed each time, so
+# that a build with dumps switched on does not stay that way.
 build() {
-  local preset=$1 log=build/$1.log input output parallel
+  local preset=$1 log=build/$1.log input output target=() reporter code=0
+  [ $# -lt 2 ] || target=(--target "$2")
   input=$(on_off DUMP_INPUT_BLOB) || return
   output=$(on_off DUMP_OUTPUT_BLOB) || return
   mkdir -p build
@@ -23,14 +36,38 @@ build() {
     echo "CMake could not configure preset '$preset' (the lines above are $log)." >&2
     return 4
   }
-  parallel=$(nproc)
-  if [ -t 1 ]; then
-    cmake --build --preset "$preset" -j "$parallel"
-  else
-    cmake --build --preset "$preset" -j "$parallel" >"$log" 2>&1 || {
-      grep -E -A12 'FAILED|error' "$log" | head -n 100 >&2
-      echo "The build of preset '$preset' failed (whole output: $log)." >&2
-      return 4
-    }
+  if [ -t 1 ]; then  # Ninja shows its progress itself
+    cmake --build --preset "$preset" "${target[@]}" -j "$(nproc)" || return 4
+    return 0
   fi
+  echo "Building build/$preset on $(nproc) processors"
+  progress "$log" &
+  reporter=$!
+  cmake --build --preset "$preset" "${target[@]}" -j "$(nproc)" >"$log" 2>&1 || code=4
+  kill "$reporter" 2>/dev/null
+  wait "$reporter" 2>/dev/null || true
+  [ "$code" = 0 ] || {
+    grep -E -A12 'FAILED|error' "$log" | head -n 100 >&2
+    echo "The build of preset '$preset' failed (whole output: $log)." >&2
+  }
+  return "$code"
+}
+
+# golden_environment: plumb-golden with ONNX Runtime in build/venv, which `model_check --golden onnxruntime` finds by itself.
+# pip builds a copy, so that it writes nothing into tools/python. What cannot be had is said, and nothing else fails for it.
+golden_environment() {
+  local venv=build/venv source=build/plumb_golden log=build/venv.log want
+  want=$(cat tools/python/pyproject.toml tools/python/plumb_golden/*.py | cksum)
+  [ "$(cat "$venv/plumb_golden.cksum" 2>/dev/null)" != "$want" ] || return 0
+  echo "Installing plumb-golden and ONNX Runtime into $venv"
+  rm -rf "$source"
+  mkdir -p "$source/plumb_golden"
+  cp tools/python/pyproject.toml "$source"
+  cp tools/python/plumb_golden/*.py "$source/plumb_golden"
+  {
+    { [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"; } &&
+      { [ ! -e "$venv/bin/plumb-golden" ] || "$venv/bin/pip" uninstall -q -y plumb-golden; } &&
+      PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install -q "./$source[onnx]"
+  } >"$log" 2>&1 && echo "$want" >"$venv/plumb_golden.cksum" && return
+  echo "Going on without plumb-golden, which --golden onnxruntime needs: $(grep -o -m 1 "ERROR: .*" "$log" || tail -n 1 "$log") ($log)"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Plumb and checks the example networks on every device of this machine.
 #
-#   platforms/linux/run.sh               prepare, build (build/release), run model_check on the examples, print its reports
+#   platforms/linux/run.sh               prepare, build the tools (build/release), run model_check on the examples, print its reports
 #   platforms/linux/run.sh --build-only  prepare and build, check nothing
 #   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    the same with a build that dumps every layer's outputs (also DUMP_INPUT_BLOB)
 #
@@ -19,7 +19,8 @@ esac
 source platforms/linux/build.sh
 
 install_missing "${build_packages[@]}"
-build release
+build release tools
+golden_environment
 bin=build/release/bin
 if [ "$build_only" = 1 ]; then
   echo "Built: the tools are in $bin/."

@@ -102,7 +102,7 @@ class Bench:
 
     def program(self, name):
         """One of the benchmark programs beside the tools; it prints its own table."""
-        path = self.bin / name
+        path = self.bin.parent / "test-bin" / name
         if not path.exists():
             print(f"\n{name}: not built, skipped")
             return

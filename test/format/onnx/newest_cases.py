@@ -1,7 +1,7 @@
 """The cases of the newest onnx of PyPI, run by onnx_backend_test: the node cases that it generates, written as libonnx-testdata's
 are; the models that it ships (simple, pytorch-converted, pytorch-operator); and its nine light networks, whose weights are constants.
 
-    newest_cases.py --test build/release/bin/onnx_backend_test --work build/release/onnx_newest --list FILE [--write-list]
+    newest_cases.py --test build/release/test-bin/onnx_backend_test --work build/release/onnx_newest --list FILE [--write-list]
 """
 import argparse
 import os
