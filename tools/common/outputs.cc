@@ -46,9 +46,8 @@ Status CheckOutputFile(const std::string& option, const std::string& path) {
   }
   if (path.back() == '/') return Status::InvalidArgument(wrong + ": a file's name is missing behind the last '/'");
   PLUMB_RETURN_IF_ERROR(CheckParent(wrong, path));
-  // Until it is complete it is called so (base/file.h).
-  if (::stat((path + ".part").c_str(), &info) == 0 || errno == ENOENT) return Status::Ok();
-  return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+  const auto tried = AtomicFile::Create(path);  // `path`.part, gone with it
+  return tried.ok() ? Status::Ok() : Status::InvalidArgument(option + ": " + tried.status().message());
 }
 
 Status CheckOutputFolder(const std::string& option, const std::string& path) {

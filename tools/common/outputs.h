@@ -10,7 +10,7 @@
 namespace plumb {
 
 // InvalidArgument when no file of this name can be written: its folder is missing or not writable, it is a folder
-// itself. Nothing is made. `option` begins the sentence. "-" is always right.
+// itself. Nothing is left behind. `option` begins the sentence. "-" is always right.
 Status CheckOutputFile(const std::string& option, const std::string& path);
 // The same for a folder that is made when it is missing.
 Status CheckOutputFolder(const std::string& option, const std::string& path);
