@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/words.h"
 #include "dump/filter.h"
 #include "plumb/dump.h"
 
@@ -53,7 +54,7 @@ Status SetFormat(const std::string& value, DumpOptions* options) {
   for (const auto& [name, format] : formats) {
     if (value == name) return options->format = format, Status::Ok();
   }
-  return Status::InvalidArgument("found '" + value + "'");
+  return Status::InvalidArgument("found '" + value + "'" + DidYouMean(value, {"text", "text9", "npy", "raw"}));
 }
 
 Status SetCompress(const std::string& value, DumpOptions* options) {

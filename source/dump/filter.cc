@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/words.h"
 #include "format/tnn/types.h"
 #include "op/op.h"
 
@@ -210,8 +211,13 @@ Result<TypeFilter> TypeFilter::Parse(std::string_view text) {
     const OpDef* op = type ? type->op : nullptr;
     if (op == nullptr) {
       std::string known;
-      for (const OpDef& def : AllOps()) known += std::string(known.empty() ? "" : ", ") + def.name;
-      return Status::InvalidArgument("unknown operator type '" + part + "'; the types are " + known);
+      std::vector<std::string> names;
+      for (const OpDef& def : AllOps()) {
+        known += std::string(known.empty() ? "" : ", ") + def.name;
+        names.emplace_back(def.name);
+      }
+      return Status::InvalidArgument("unknown operator type '" + part + "'" + DidYouMean(part, names) + "; the types are " +
+                                     known);
     }
     filter.types_.emplace_back(op->name);
   }

@@ -86,6 +86,8 @@ TEST_F(Environment, MisspeltValueListsTheRightOnes) {
   }
   Set("DUMP_BLOB_FORMAT", "numpy");
   EXPECT_NE(Error().find("text, text9 (printf's %.9f), npy or raw"), std::string::npos);
+  Set("DUMP_BLOB_FORMAT", "txt");
+  EXPECT_NE(Error().find("did you mean 'text'?"), std::string::npos) << Error();
 }
 
 }  // namespace

@@ -253,6 +253,13 @@ TEST(Vocabulary, OptionsThatWouldDoNothingAreErrors) {
     EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << tool << " " << words << "\n" << run.out;
   }
   EXPECT_FALSE(fs::exists(files.folder + "/o.tnnproto"));
+  const std::string dump = files.folder + "/dump";
+  ASSERT_EQ(
+      RunTool("model_run", files.model + " -d NAIVE", "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + dump)
+          .exit_code,
+      0);
+  ExpectExit(0, "model_check", files.model + " -q --subject " + dump);
+  ExpectExit(2, "model_check", files.model + " --subject " + dump + " --input-range 0,1", "--input-range does nothing");
 }
 
 TEST(Outputs, DashIsStandardOutputAndNothingElseIs) {

@@ -189,7 +189,8 @@ Status Run::LoadInputs(const BlobTable& blobs) {
   const bool device_needs_them = options_.foreign.subject.empty() || !options_.device.empty();
   PLUMB_ASSIGN_OR_RETURN(inputs_, foreign_.Inputs(*graph_, options_.input.files.empty() ? nullptr : &given, prepare, device_needs_them,
                                                   &subject_.input_matches));
-  return Status::Ok();
+  if (options_.input.range.empty() || inputs_.generated || foreign_.wants_onnxruntime()) return Status::Ok();
+  return Status::InvalidArgument("--input-range does nothing here: no network input is generated, golden or subject have them");
 }
 
 void Run::AddConversion(RunReport* report) const {
