@@ -55,7 +55,7 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
   return std::move(*best);
 }
 
-// By the values when all are f16 or bf16; by most 3x3 convolutions when they are beyond fp32 but not beyond Winograd.
+// By the values when all are f16 or bf16; by the layers that are beyond fp32 but not beyond Winograd.
 Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                             const SubjectOptions& options) {
   if (blobs.all_f16()) {
@@ -64,18 +64,17 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   if (blobs.all_bf16()) {
     return JudgeAs(SubjectArithmetic::kBf16, "found: every value is a bf16", graph, blobs, inputs, options);
   }
+  SubjectOptions fp32 = options;
+  fp32.check.find_winograd = true;
   PLUMB_ASSIGN_OR_RETURN(Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph,
-                                               blobs, inputs, options));
+                                               blobs, inputs, fp32));
   if (plain.report.verdict != Verdict::kAligned && blobs.maybe_int8()) {
     return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
   }
-  const WinogradEvidence before = FindWinograd(graph, plain.report);
-  if (!before.suggests()) return plain;
-  const std::string how = "found: " + std::to_string(before.beyond) + " of " + std::to_string(before.possible) +
-                          " 3x3 convolutions are beyond fp32";
-  PLUMB_ASSIGN_OR_RETURN(Judged again, JudgeAs(SubjectArithmetic::kWinograd, how, graph, blobs, inputs, options));
-  const bool better = 2 * FindWinograd(graph, again.report).beyond < before.beyond;
-  return better ? std::move(again) : std::move(plain);
+  if (plain.report.found_winograd.empty()) return plain;
+  plain.arithmetic = SubjectArithmetic::kWinograd;
+  plain.how = "found: " + plain.report.found_winograd;
+  return plain;
 }
 
 }  // namespace

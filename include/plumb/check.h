@@ -101,6 +101,7 @@ struct RunReport {
   bool is_golden = false;          // this run judges the golden itself: conversion, not kernels
   bool has_golden = false;         // CheckOptions::golden was given
   std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
+  std::string found_winograd;      // with CheckOptions::find_winograd: what says so, where the subject computed with it
   std::string judged_as;           // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
   std::string reproduce;           // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
@@ -116,6 +117,8 @@ enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
+  // Of kFp32: convolutions beyond it are judged as Winograd's algorithm, too, and the run as kWinograd when they say so.
+  bool find_winograd = false;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.

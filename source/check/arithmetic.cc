@@ -19,7 +19,7 @@ constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"},
                          {SubjectArithmetic::kBf16, "bf16"},
                          {SubjectArithmetic::kInt8, "int8"}};
 
-bool MayBeWinograd(const Layer& layer) {
+bool MayBe3x3(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
   const auto& p = static_cast<const ConvolutionParam&>(*layer.param);
   return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
@@ -74,19 +74,8 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
   return result;
 }
 
-WinogradEvidence FindWinograd(const Graph& graph, const RunReport& run) {
-  WinogradEvidence evidence;
-  for (const LayerReport& layer : run.layers) {
-    const bool possible =
-        std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& member) {
-          return std::any_of(graph.layers.begin(), graph.layers.end(),
-                             [&](const Layer& l) { return l.index == member.index && MayBeWinograd(l); });
-        });
-    if (!possible || layer.verdict == Verdict::kNotTested) continue;
-    ++evidence.possible;
-    evidence.beyond += layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey;
-  }
-  return evidence;
+bool MayBeWinograd(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(), [](const Layer* member) { return MayBe3x3(*member); });
 }
 
 }  // namespace plumb

@@ -30,14 +30,17 @@ DType StorageOf(SubjectArithmetic arithmetic);
 // The roundoffs of one step.
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic);
 
-// Of a run judged as fp32: steps that Winograd's algorithm may have computed, and how many of them are wrong or grey.
+// Whether runtimes compute one of the members by Winograd's algorithm: 3x3, stride 1, no dilation, no groups.
+bool MayBeWinograd(const LayerGroup& group);
+
+// Of a run judged as fp32 whose steps beyond it were judged as Winograd's algorithm, too.
 struct WinogradEvidence {
-  int possible = 0;
-  int beyond = 0;
-  // Most of at least two are off: the algorithm, not one faulty layer.
-  bool suggests() const { return possible >= 2 && 2 * beyond > possible; }
+  int possible = 0;   // steps that may be Winograd's
+  int beyond = 0;     // steps of any kind that are beyond fp32, wrong or grey
+  int explained = 0;  // of these: not beyond Winograd's algorithm
+  // The algorithm, not some faulty layers: most of what is beyond fp32, and three layers or most of those that may be.
+  bool found() const { return explained >= 2 && 2 * explained > beyond && (explained >= 3 || 2 * explained > possible); }
 };
-WinogradEvidence FindWinograd(const Graph& graph, const RunReport& run);
 
 }  // namespace plumb
 

@@ -103,9 +103,12 @@ Status Lockstep::After(const LayerEvent& event) {
     layer.reason = status.message();
   }
   ExplainAsFused(event.step(), &layer);
-  NameCause(event.step(), &layer);
-  if (layer.cause.empty()) DescribeWrong(&layer);
-  Status handed_over = HandOverWrong(layer);
+  Status handed_over;
+  if (!PutOffAsWinograd(event.step(), layer)) {
+    NameCause(event.step(), &layer);
+    if (layer.cause.empty()) DescribeWrong(&layer);
+    handed_over = HandOverWrong(layer);
+  }
   Release(event.step());
   device_.clear();
   replayed_ = {};
@@ -153,6 +156,7 @@ Result<RunReport> Lockstep::Finish() {
     if (own != own_.end()) summary.reference = own->second;
     report_.outputs.push_back(std::move(summary));
   }
+  PLUMB_RETURN_IF_ERROR(SettleWinograd());
   relative_.Apply(&report_);
   NoteFused();
   bool compared = false;
@@ -203,7 +207,6 @@ Status Lockstep::HandOverWrong(const LayerReport& layer) {
 
 Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   const LayerGroup& group = *event.step().group;
-  const BlobTable& blobs = *scene_.blobs;
   const std::vector<Tensor> own_inputs = OwnInputs(group);
   const bool follow = options_.inherited && own_inputs.size() == group.inputs.size();
   // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
@@ -224,21 +227,14 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   for (size_t i = 0; i < group.outputs.size() && !int8; ++i) {
     if (event.step().outputs[i].stored == DType::kF32) extra.device_outputs[group.outputs[i].blob] = device_[i];
   }
-  const int max_level = MaxBoundLevel(group);
   Arithmetic arithmetic = ArithmeticFor(group, options_.arithmetic);
   arithmetic.winograd = event.step().winograd;
-  for (int level = 0; level <= max_level; ++level) {
-    auto bounded = ReplayWithBound(group, inputs_, blobs, arithmetic, level, extra);
-    if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && group.members.size() > 1) {
-      return JudgeValues(event.step(), bounded.status().message(), layer);
-    }
-    if (!bounded.ok()) return bounded.status();
-    if (int8) PLUMB_RETURN_IF_ERROR(AddWeightNoise(group, &*bounded));
-    const ReplayResult& replay = *bounded;
-    if (same && level == 0) TakeOwn(group, replay.values);
-    PLUMB_RETURN_IF_ERROR(JudgeOutputs(event.step(), device_, replay, level, layer));
-    replayed_ = replay;
-    if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
+  const bool any_winograd = arithmetic.any_winograd && MayBeWinograd(group);
+  arithmetic.any_winograd = false;
+  PLUMB_RETURN_IF_ERROR(JudgeBounded(event.step(), arithmetic, extra, same, layer));
+  if (any_winograd && layer->verdict > Verdict::kNotTested) {  // its bound is wider, and dear
+    arithmetic.any_winograd = true;
+    PLUMB_RETURN_IF_ERROR(JudgeBounded(event.step(), arithmetic, extra, false, layer));
   }
   if (layer->verdict == Verdict::kAligned && StorageOf(options_.arithmetic) == DType::kF32) {
     PLUMB_RETURN_IF_ERROR(NoteRelative(event.step(), *layer));
@@ -248,6 +244,25 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
   }
   for (const OutputReport& output : layer->outputs) report_.compared_values += output.introduced.count;
+  return Status::Ok();
+}
+
+Status Lockstep::JudgeBounded(const StepInfo& step, const Arithmetic& arithmetic, const ReplayExtra& extra, bool own,
+                              LayerReport* layer) {
+  const LayerGroup& group = *step.group;
+  const int max_level = MaxBoundLevel(group);
+  for (int level = 0; level <= max_level; ++level) {
+    auto bounded = ReplayWithBound(group, inputs_, *scene_.blobs, arithmetic, level, extra);
+    if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && group.members.size() > 1) {
+      return JudgeValues(step, bounded.status().message(), layer);
+    }
+    if (!bounded.ok()) return bounded.status();
+    if (options_.arithmetic == SubjectArithmetic::kInt8) PLUMB_RETURN_IF_ERROR(AddWeightNoise(group, &*bounded));
+    if (own && level == 0) TakeOwn(group, bounded->values);
+    PLUMB_RETURN_IF_ERROR(JudgeOutputs(step, device_, *bounded, level, layer));
+    replayed_ = *bounded;
+    if (layer->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
+  }
   return Status::Ok();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/alternatives.h"
+#include "check/arithmetic.h"
 #include "check/fused.h"
 #include "check/relative_class.h"
 #include "check/replay.h"
@@ -54,6 +55,11 @@ class Lockstep : public Observer {
                 std::string* name);
   Result<std::vector<Tensor>> InputsOf(const LayerGroup& group) const;
   void NoteFused();
+  // lockstep_winograd.cc. Whether the step, which is beyond fp32, is within the bound of Winograd's algorithm; then all
+  // that would be said of it waits for SettleWinograd.
+  bool PutOffAsWinograd(const StepInfo& info, const LayerReport& layer);
+  Status SettleWinograd();
+  Status ExplainPutOff(size_t position);
   // Of a step that is wrong or grey: what explains it.
   void NameCause(const StepInfo& info, LayerReport* layer);
   // The sentences of those of `found` that explain the step.
@@ -64,6 +70,9 @@ class Lockstep : public Observer {
   std::string EarlierTensor(const std::string& blob, const Tensor& value) const;
   Status HandOverWrong(const LayerReport& layer);
   Status JudgeStep(const LayerEvent& event, LayerReport* layer);
+  // Level by level until it is aligned; `own`: level 0 is the reference's own run, too.
+  Status JudgeBounded(const StepInfo& step, const Arithmetic& arithmetic, const ReplayExtra& extra, bool own,
+                      LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
   // Of an aligned step whose operator may be right relatively, too.
@@ -101,6 +110,8 @@ class Lockstep : public Observer {
   std::string changed_;
   int causes_sought_ = 0;
   RelativeClasses relative_;
+  std::map<size_t, LayerReport> as_winograd_;  // by position: what was put off
+  WinogradEvidence winograd_;
   FusedGroups fused_;
   std::map<std::string, int> num_fused_;  // by name
 };

@@ -1,5 +1,5 @@
-// What arithmetic a subject had is found for the whole of it: most 3x3 convolutions beyond fp32 mean Winograd, one
-// means a fault.
+// What arithmetic a subject had is found for the whole of it: Winograd's where most layers that are beyond fp32 say so,
+// while one means a fault.
 #include "check/arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -22,30 +22,27 @@ Layer Convolution(int index, int kernel, int stride) {
   return layer;
 }
 
-RunReport Judged(const std::vector<Verdict>& verdicts) {
-  RunReport run;
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    LayerReport layer;
-    layer.step.members.push_back({static_cast<int>(i), "c", "Convolution", {}});
-    layer.verdict = verdicts[i];
-    run.layers.push_back(layer);
-  }
-  return run;
+TEST(Arithmetic, ConvolutionsThatRuntimesComputeByWinogradsAlgorithm) {
+  const auto may_be = [](const Layer& layer) {
+    LayerGroup group;
+    group.members = {&layer};
+    return MayBeWinograd(group);
+  };
+  EXPECT_TRUE(may_be(Convolution(0, 3, 1)));
+  EXPECT_FALSE(may_be(Convolution(0, 1, 1)));
+  EXPECT_FALSE(may_be(Convolution(0, 3, 2)));
 }
 
-TEST(Arithmetic, MostConvolutionsBeyondFp32SuggestWinograd) {
-  Graph graph;
-  graph.layers = {Convolution(0, 3, 1), Convolution(1, 3, 1), Convolution(2, 3, 1), Convolution(3, 1, 1),
-                  Convolution(4, 3, 2)};
-  const auto found = [&](Verdict a, Verdict b, Verdict c, Verdict d, Verdict e) {
-    return FindWinograd(graph, Judged({a, b, c, d, e}));
+TEST(Arithmetic, WinogradIsFoundWhereItExplainsMostOfWhatIsBeyondFp32) {
+  const auto found = [](int possible, int beyond, int explained) {
+    return WinogradEvidence{possible, beyond, explained}.found();
   };
-  const Verdict ok = Verdict::kAligned, wrong = Verdict::kWrong, grey = Verdict::kGrey, none = Verdict::kNotTested;
-  EXPECT_TRUE(found(wrong, grey, ok, ok, ok).suggests());
-  EXPECT_FALSE(found(wrong, ok, ok, ok, ok).suggests()) << "one is a fault";
-  EXPECT_FALSE(found(ok, ok, ok, wrong, wrong).suggests()) << "neither can be Winograd's";
-  EXPECT_FALSE(found(wrong, none, none, ok, ok).suggests());
-  EXPECT_EQ(found(wrong, grey, none, wrong, wrong).possible, 2);
+  EXPECT_TRUE(found(3, 2, 2));
+  EXPECT_FALSE(found(3, 1, 1)) << "one is a fault";
+  EXPECT_FALSE(found(8, 2, 2)) << "two of eight may be faults";
+  EXPECT_TRUE(found(16, 7, 7)) << "MNN's resnet50";
+  EXPECT_FALSE(found(3, 4, 2)) << "half of what is beyond fp32 is something else";
+  EXPECT_FALSE(found(16, 7, 0));
 }
 
 TEST(Arithmetic, NamesAreReadBack) {

@@ -21,12 +21,13 @@ constexpr int64_t kPieceBytes = int64_t{16} << 20;
 constexpr double kTiny = 0x1p-126;
 
 constexpr double kHalfRoot = 0.70710678118654752440, kRoot = 1.41421356237309504880;
+// The one that loses most first: its bound is the largest nearly everywhere.
 const WinogradForm kUsualForms[] = {
-    {2, {0, 1, -1}},
+    {6, {0, 1, -1, 2, -2, 3, -3}},                   // MNN
+    {6, {0, 1, -1, 2, -2, 0.5, -0.5}},               // ncnn
     {4, {0, 1, -1, 2, -2}},
     {4, {0, kHalfRoot, -kHalfRoot, kRoot, -kRoot}},  // ncnn
-    {6, {0, 1, -1, 2, -2, 0.5, -0.5}},               // ncnn
-    {6, {0, 1, -1, 2, -2, 3, -3}},                   // MNN
+    {2, {0, 1, -1}},
 };
 
 // Toom and Cook's construction: only the points matter, since a scale of a row of B^T leaves G's row by its inverse.
@@ -287,7 +288,10 @@ void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, cons
 
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
                      const SumBound& bound, double* tau) {
-  for (const WinogradForm& form : kUsualForms) Sweep(geometry, form, bound, true).Run(weight, input, output, tau);
+  for (const WinogradForm& form : kUsualForms) {
+    Sweep(geometry, form, bound, true).Run(weight, input, output, tau);
+    if (bound.level == 0) break;
+  }
 }
 
 }  // namespace plumb::naive

@@ -23,7 +23,7 @@ void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, cons
                      const double* output, const SumBound& bound, double* tau);
 
 // Raises one image's tau to the largest bound of the forms that runtimes use: F(2), F(4) and F(6) with their usual
-// points. Values that overflow in it keep theirs. Otherwise like BoundAsWinograd.
+// points; at level 0 of F(6) with points up to 3 alone. Values that overflow in it keep theirs. Otherwise like BoundAsWinograd.
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
                      const SumBound& bound, double* tau);
 

@@ -1,0 +1,101 @@
+// A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever share
+// of the 3x3 convolutions those are; a lone one stays wrong, with a hint.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "alternatives_util.h"
+#include "base/half.h"
+#include "op/convolution.h"
+#include "util/winograd_emulation.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kChannels = 16, kHeight = 13, kWidth = 11;
+constexpr int kLayers = 8;
+
+std::string Blob(int i) { return i == 0 ? "x" : "b" + std::to_string(i); }
+
+Graph Chain() {
+  std::vector<Layer> layers;
+  for (int i = 0; i < kLayers; ++i) {
+    Layer layer = MakeLayer(OpKind::kConvolution, "conv" + std::to_string(i), {Blob(i)}, {Blob(i + 1)});
+    auto param = std::make_shared<ConvolutionParam>();
+    param->group = 1;
+    param->in_channels_per_group = param->out_channels = kChannels;
+    param->kernel_h = param->kernel_w = 3;
+    param->stride_h = param->stride_w = param->dilation_h = param->dilation_w = 1;
+    param->pad_h = param->pad_w = 1;
+    param->pad_type = -1;
+    layer.param = param;
+    layer.resources["weight"] = Gauss({kChannels, kChannels, 3, 3}, 1 / 12.0);
+    layers.push_back(std::move(layer));
+  }
+  return GraphOf(std::move(layers), {1, kChannels, kHeight, kWidth});
+}
+
+// The layers of `winograd` by F(6x6,3x3) in f32, the others summed exactly and rounded.
+Stored RunOf(const Graph& graph, const std::set<int>& winograd) {
+  Stored subject;
+  subject.blobs["x"] = Gauss(graph.inputs[0].shape);
+  for (int i = 0; i < kLayers; ++i) {
+    const Layer& layer = graph.layers[static_cast<size_t>(i)];
+    const Tensor& in = subject.blobs.at(Blob(i));
+    Tensor out = Tensor::Create(DType::kF32, in.shape()).value();
+    if (winograd.count(i) != 0) {
+      const auto values =
+          EmulateWinograd({6, {0, 1, -1, 2, -2, 3, -3}}, {kChannels, kChannels, kHeight, kWidth, kHeight, kWidth, 1},
+                          in.data<float>(), layer.Resource("weight")->data<float>());
+      std::copy(values.begin(), values.end(), out.data<float>());
+    } else {
+      NaiveArgs args{layer, {&in}, {&out}};
+      EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    }
+    subject.blobs[Blob(i + 1)] = out;
+  }
+  return subject;
+}
+
+RunReport Judge(const Graph& graph, const Stored& subject) {
+  SubjectOptions options;
+  options.check.find_winograd = true;
+  return CheckSubjectBlobs(graph, subject, {}, options).value();
+}
+
+TEST(WinogradFound, ByMostOfWhatIsBeyondFp32) {
+  const Graph graph = Chain();
+  Stored subject = RunOf(graph, {1, 4, 6});
+  const RunReport run = Judge(graph, subject);
+  EXPECT_EQ(run.verdict, Verdict::kAligned);
+  EXPECT_EQ(run.found_winograd, "3 of 3 layers that are beyond fp32 are not beyond Winograd's algorithm");
+  Tensor& y = subject.blobs.at(Blob(3));
+  y.data<float>()[100] += 0.01f;
+  const RunReport faulty = Judge(graph, subject);
+  EXPECT_FALSE(faulty.found_winograd.empty());
+  ASSERT_EQ(faulty.first_wrong, 2);
+}
+
+TEST(WinogradFound, ALoneOneStaysWrongWithAHint) {
+  const Graph graph = Chain();
+  const RunReport run = Judge(graph, RunOf(graph, {4}));
+  EXPECT_TRUE(run.found_winograd.empty());
+  ASSERT_EQ(run.first_wrong, 4);
+  EXPECT_NE(run.layers[4].reason.find("--arithmetic fp32+winograd"), std::string::npos) << run.layers[4].reason;
+  EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_winograd.empty()) << "two of eight may be faults";
+}
+
+// What a layer that was put off would have been told: the cause.
+TEST(WinogradFound, AFaultInOneConvolutionKeepsItsCause) {
+  const Graph graph = Chain();
+  Graph narrow = graph;
+  Tensor weight = narrow.layers[3].resources["weight"].Clone().value();
+  for (int64_t i = 0; i < weight.NumElements(); ++i) weight.data<float>()[i] = HalfToFloat(FloatToHalf(weight.data<float>()[i]));
+  narrow.layers[3].resources["weight"] = weight;
+  const RunReport run = Judge(graph, RunOf(narrow, {}));
+  ASSERT_EQ(run.first_wrong, 3);
+  EXPECT_EQ(run.layers[3].cause, "computed with weights rounded to f16; the graph says f32") << run.layers[3].reason;
+}
+
+}  // namespace
+}  // namespace plumb
