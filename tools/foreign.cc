@@ -144,8 +144,8 @@ Result<Shape> Foreign::ShapeOf(const Side& side, const GraphInput& input, bool* 
   *found = !pairing.pairs.empty();
   if (!*found) return Shape();
   const StoredTensor& stored = side.set->tensors()[pairing.pairs[0].second];
-  *found = stored.has_shape;
   PLUMB_ASSIGN_OR_RETURN(const Tensor value, stored.load());
+  *found = stored.has_shape && (value.shape().rank() != 1 || input.shape.rank() == 1);  // a flat array has no shape
   return value.shape();
 }
 

@@ -51,14 +51,39 @@ std::vector<int64_t> WithoutOnes(const Shape& shape) {
   return dims;
 }
 
+// Values of a known size as what the blob is: integers where it holds integers, else the floats that they were read as.
+Tensor BitsAs(const Tensor& tensor, DType wanted) {
+  if (IsFloat(wanted)) return tensor;
+  DType same = DTypeSize(wanted) == DTypeSize(tensor.dtype()) ? wanted : DType::kU8;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 2) same = DType::kI16;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 4) same = DType::kI32;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 8) same = DType::kI64;
+  auto owner = std::make_shared<Tensor>(tensor);
+  return Tensor::View(same, tensor.shape(), owner->raw(), owner);
+}
+
 // The tensor in the blob's dtype; InvalidArgument where that would need guessing.
 Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, const std::string& what) {
+  if (stored.has_bits) tensor = BitsAs(tensor, wanted);
   if (tensor.dtype() == wanted) return tensor;
-  if (stored.has_dtype && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
+  if ((stored.has_dtype || stored.has_bits) && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
     return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " +
                                    DTypeName(tensor.dtype()) + ", the model's blob is " + DTypeName(wanted));
   }
   return tensor.ConvertedTo(wanted);
+}
+
+// An array of values only, in the blob's order.
+bool IsFlat(const Tensor& value, const Shape& shape, const StoredTensor& stored) {
+  return value.NumElements() == shape.NumElements() &&
+         (!stored.has_shape || (value.shape().rank() == 1 && shape.rank() > 1));
+}
+
+// [N,spatial...,C] of the shape that is [N,C,spatial...].
+Shape ChannelsLast(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  return Shape(std::move(dims));
 }
 
 bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
@@ -116,6 +141,7 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
   int first = 0, last = 0, floats = 0, large = 0, on_grid = 0;
+  std::vector<std::string> flat;
   all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
@@ -123,6 +149,7 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
     auto read = stored.load();
     if (!read.ok()) return read.status().AddContext("tensor '" + stored.name + "' of the " + options.what);
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
+    if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
     if (value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
       const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
       first += as_is && !turned;
@@ -149,6 +176,10 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
   if (options.layout.empty() && std::min(first, last) > 0)
     how += ", " + std::to_string(std::min(first, last)) + " say otherwise";
+  if (!flat.empty()) {
+    notes_.push_back(std::to_string(flat.size()) + (flat.size() == 1 ? " flat array is" : " flat arrays are") +
+                     " taken in the shape that the model says: " + Listed(flat));
+  }
   notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
   return Status::Ok();
 }
@@ -158,7 +189,10 @@ Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
   const BlobInfo& info = expected_.at(blob);
   PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
   PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
-  if (!stored.has_shape && value.NumElements() == info.shape.NumElements()) return value.Reshaped(info.shape);
+  if (IsFlat(value, info.shape, stored)) {
+    if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
+    PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));
+  }
   if (nhwc_ && value.shape().rank() >= 4) {
     PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
   }

@@ -125,10 +125,15 @@ Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DT
   hints.dtype = dtype;
   hints.shape = shape;
   PLUMB_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, ParseTensors(bytes, std::string(name), hints));
-  if (tensors.size() != 1 || tensors[0].tensor.dtype() != dtype || tensors[0].tensor.shape() != shape) {
-    return Status::CorruptModel("'" + path + "' is no blob of " + DTypeName(dtype) + " " + shape.ToString());
+  if (tensors.size() != 1) {
+    return Status::CorruptModel("'" + path + "' holds " + std::to_string(tensors.size()) + " tensors, expected one of " +
+                                DTypeName(dtype) + " " + shape.ToString());
   }
-  return tensors[0].tensor;
+  const Tensor& tensor = tensors[0].tensor;
+  const bool flat = tensor.shape().rank() == 1 && tensor.NumElements() == shape.NumElements();
+  if (tensor.dtype() == dtype && (flat || tensor.shape() == shape)) return tensor.Reshaped(shape);
+  return Status::CorruptModel("'" + path + "' holds " + DTypeName(tensor.dtype()) + " " + tensor.shape().ToString() +
+                              ", expected " + DTypeName(dtype) + " " + shape.ToString());
 }
 
 }  // namespace plumb

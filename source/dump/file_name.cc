@@ -58,6 +58,26 @@ std::optional<Shape> ParseDims(std::string_view text) {
   return shape;
 }
 
+// Takes the ending from the back of *name. False: it has none of `endings`.
+bool TakeEnding(std::string_view* name, std::initializer_list<std::string_view> endings) {
+  const auto take = [&](std::string_view ending) {
+    const bool has = name->size() > ending.size() && name->substr(name->size() - ending.size()) == ending;
+    if (has) name->remove_suffix(ending.size());
+    return has;
+  };
+  take(".zst");
+  return std::any_of(endings.begin(), endings.end(), take);
+}
+
+// Takes "-dims-1-3-224-224" from the back of *name.
+std::optional<Shape> TakeDims(std::string_view* name) {
+  const size_t at = name->rfind("-dims");
+  if (at == std::string_view::npos) return {};
+  const auto shape = ParseDims(name->substr(at + 5));
+  if (shape) *name = name->substr(0, at);
+  return shape;
+}
+
 // Splits "<layer>-in-<k>-<blob>" at the first place that has this form.
 bool SplitBody(std::string_view body, TnnFileName* result) {
   for (size_t at = body.find('-'); at != std::string_view::npos; at = body.find('-', at + 1)) {
@@ -85,6 +105,8 @@ std::string TnnName(std::string name) {
   return name;
 }
 
+std::string NameInFiles(const std::string& name) { return Part(name, kMaxPart); }
+
 std::string BlobFileName(int layer_index, const std::string& layer, bool output, int slot, const std::string& blob,
                          const Shape& shape) {
   char index[16];
@@ -103,20 +125,25 @@ std::string BlobFileEnding(DumpOptions::Format format, bool zstd) {
 }
 
 std::optional<TnnFileName> ParseTnnFileName(std::string_view name) {
-  constexpr std::string_view kEnding = ".txt";
   TnnFileName result;
-  if (name.size() < kEnding.size() || name.substr(name.size() - kEnding.size()) != kEnding) return {};
-  name.remove_suffix(kEnding.size());
+  if (!TakeEnding(&name, {".txt", ".npy", ".raw", ".bin", ".dat"})) return {};
   const auto index = TakeNumber(&name);
   if (!index || *index > 100000000 || name.empty() || name[0] != '-') return {};
   name.remove_prefix(1);
   result.layer_index = static_cast<int>(*index);
-  const size_t dims_at = name.rfind("-dims");
-  if (dims_at == std::string_view::npos) return {};
-  const auto shape = ParseDims(name.substr(dims_at + 5));
-  if (!shape || !SplitBody(name.substr(0, dims_at), &result)) return {};
+  const auto shape = TakeDims(&name);
+  if (!shape || !SplitBody(name, &result)) return {};
   result.shape = *shape;
   return result;
 }
+
+std::optional<NamedShape> ParseNamedShape(std::string_view name) {
+  if (!TakeEnding(&name, {".txt", ".npy", ".raw", ".bin", ".dat", ".bmrt"})) return {};
+  const auto shape = TakeDims(&name);
+  if (!shape || name.empty()) return {};
+  return NamedShape{std::string(name), *shape};
+}
+
+bool IsRawName(std::string_view name) { return TakeEnding(&name, {".raw", ".bin", ".dat", ".bmrt"}); }
 
 }  // namespace plumb

@@ -23,7 +23,8 @@ std::string BlobFileName(int layer_index, const std::string& layer, bool output,
 // ".txt", ".npy", ".raw", and ".zst" behind it.
 std::string BlobFileEnding(DumpOptions::Format format, bool zstd);
 
-// What the name of a file in TNN's own dump says. Layer and blob are as TNN wrote them: '/' (and ':' in blobs) lost.
+// What the name of a file in a dump without manifest says, TNN's or ours. Layer and blob are as they were written: '/' (and
+// ':' in blobs) lost.
 struct TnnFileName {
   int layer_index = 0;
   std::string layer;
@@ -32,11 +33,24 @@ struct TnnFileName {
   std::string blob;
   Shape shape;
 };
-// Nothing when the name has not that form. REQUIRES: `name` is without a folder.
+// Nothing when the name has not that form and one of the endings .txt .npy .raw .bin .dat, .zst behind it or not.
+// REQUIRES: `name` is without a folder.
 std::optional<TnnFileName> ParseTnnFileName(std::string_view name);
+
+// "conv1-dims-1-64-112-112.raw", what a program by hand writes: all but the place of the layer.
+struct NamedShape {
+  std::string blob;
+  Shape shape;
+};
+std::optional<NamedShape> ParseNamedShape(std::string_view name);
+
+// Whether a file of that name holds values and nothing else: .raw .bin .dat .bmrt, .zst behind it or not.
+bool IsRawName(std::string_view name);
 
 // A name as TNN's file names hold it, for pairing: '/' and ':' replaced.
 std::string TnnName(std::string name);
+// A name as our file names hold it: also every other byte that some disk refuses, and long ones cut.
+std::string NameInFiles(const std::string& name);
 
 }  // namespace plumb
 

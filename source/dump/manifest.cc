@@ -1,4 +1,4 @@
-// The only file that knows JSON: manifest and description of input/output tensors, written and read.
+// Manifest and description of input/output tensors as JSON, written. manifest_reader.cc reads.
 #include "dump/manifest.h"
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFormatName = "plumb-dump";
-constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
 
 bool IsUtf8(const std::string& text) {
   try {
@@ -28,13 +26,6 @@ std::string ToHex(const std::string& text) {
     hex += "0123456789abcdef"[c & 15];
   }
   return hex;
-}
-
-std::string FromHex(const std::string& hex) {
-  std::string text;
-  auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; };
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) text += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
-  return text;
 }
 
 // A name is a JSON string, or {"hex": "..."} when its bytes are no UTF-8.
@@ -114,7 +105,7 @@ Json AbsentJson(const AbsentBlob& blob) {
 }
 
 Json ManifestJson(const Manifest& m) {
-  Json json{{"format", kFormatName}, {"version", kManifestVersion}, {"tool", m.tool}, {"created", m.created}};
+  Json json{{"format", kManifestFormat}, {"version", kManifestVersion}, {"tool", m.tool}, {"created", m.created}};
   json["complete"] = m.complete;
   json["errors"] = Names(m.errors);
   json["model"] = {{"source", Name(m.model)}, {"weights_generated", m.weights_generated}};
@@ -157,134 +148,10 @@ std::string ToText(const Json& json) {
   return text + "}\n";
 }
 
-std::string ReadName(const Json& json) {
-  if (json.is_object()) return FromHex(json.at("hex").get<std::string>());
-  return json.get<std::string>();
-}
-
-BlobPlace ReadPlace(const Json& json) {
-  BlobPlace place;
-  place.layer_index = json.at("layer_index").get<int>();
-  place.layer = ReadName(json.at("layer"));
-  place.type = json.at("type").get<std::string>();
-  place.output = json.at("direction").get<std::string>() == "out";
-  place.slot = json.at("slot").get<int>();
-  place.blob = ReadName(json.at("blob"));
-  return place;
-}
-
-Statistics ReadStatistics(const Json& json) {
-  Statistics s;
-  s.count = json.at("count").get<int64_t>();
-  s.zeros = json.at("zeros").get<int64_t>();
-  s.subnormals = json.at("subnormals").get<int64_t>();
-  s.nans = json.at("nan").get<int64_t>();
-  s.infinities = json.at("inf").get<int64_t>();
-  s.distinct = json.at("distinct").is_null() ? -1 : json.at("distinct").get<int>();
-  s.finite = s.count - s.nans - s.infinities;
-  if (json.at("min").is_null()) return s;
-  s.integer = json.at("min").is_number_integer();
-  if (s.integer) {
-    s.min_integer = json.at("min").get<int64_t>();
-    s.max_integer = json.at("max").get<int64_t>();
-  }
-  // A sum of large f64 values may be infinite, which JSON writes as null.
-  auto number = [&](const char* key) { return json.at(key).is_null() ? 0.0 : json.at(key).get<double>(); };
-  s.min = number("min");
-  s.max = number("max");
-  s.mean = number("mean");
-  s.std = number("std");
-  s.sum = number("sum");
-  return s;
-}
-
-Status ReadFile(const Json& json, DumpedBlob* blob) {
-  blob->place = ReadPlace(json);
-  if (!json.at("file").is_null()) blob->file = json.at("file").get<std::string>();
-  if (blob->file.find('/') != std::string::npos || blob->file == "..") {
-    return Status::CorruptModel("file '" + blob->file + "' lies outside of the dump folder");
-  }
-  const std::string dtype = json.at("dtype").get<std::string>();
-  const auto parsed = ParseDType(dtype);
-  if (!parsed) return Status::CorruptModel("file '" + blob->file + "' has the unknown dtype '" + dtype + "'");
-  blob->dtype = *parsed;
-  blob->shape = Shape(json.at("shape").get<std::vector<int64_t>>());
-  const Status shape = blob->shape.Validate();
-  if (!shape.ok()) return Status::CorruptModel("file '" + blob->file + "': " + shape.message());
-  blob->constant = json.at("constant").get<bool>();
-  blob->device = json.at("device").get<std::string>();
-  blob->layout = json.at("layout").get<std::string>();
-  blob->kernel = json.at("kernel").get<std::string>();
-  blob->fallback = json.at("fallback").get<bool>();
-  blob->step_index = json.at("group").get<int>();
-  for (const Json& name : json.at("fused_layers")) blob->fused.push_back(ReadName(name));
-  for (const Json& name : json.at("nodes")) blob->nodes.push_back(ReadName(name));
-  blob->bytes = json.at("bytes").get<uint64_t>();
-  blob->checksum = json.at("xxh64").get<std::string>();
-  blob->values_checksum = json.at("values_xxh64").get<std::string>();
-  blob->statistics = ReadStatistics(json.at("statistics"));
-  return Status::Ok();
-}
-
-Status ReadBody(const Json& json, Manifest* m) {
-  if (json.at("format").get<std::string>() != kFormatName) return Status::CorruptModel("this is no manifest of a dump");
-  const int version = json.at("version").get<int>();
-  if (version != kManifestVersion) {
-    return Status::NotSupported("manifest version " + std::to_string(version) + ", expected " +
-                                std::to_string(kManifestVersion));
-  }
-  m->tool = json.at("tool").get<std::string>();
-  m->created = json.at("created").get<std::string>();
-  m->complete = json.at("complete").get<bool>();
-  for (const Json& error : json.at("errors")) m->errors.push_back(ReadName(error));
-  m->model = ReadName(json.at("model").at("source"));
-  m->weights_generated = json.at("model").at("weights_generated").get<bool>();
-  if (m->weights_generated) m->weight_seed = json.at("model").at("weight_seed").get<uint64_t>();
-  m->device = json.at("device").at("name").get<std::string>();
-  m->device_description = json.at("device").at("description").get<std::string>();
-  m->precision = json.at("device").at("precision").get<std::string>();
-  m->network = json.at("network").get<int>();
-  m->forward = json.at("forward").get<int>();
-  m->unfuse = json.at("options").at("unfuse").get<bool>();
-  for (const Json& name : json.at("io_files")) m->io_files.push_back(ReadName(name));
-  for (const Json& entry : json.at("files")) {
-    DumpedBlob blob;
-    PLUMB_RETURN_IF_ERROR(ReadFile(entry, &blob));
-    m->files.push_back(std::move(blob));
-  }
-  for (const Json& entry : json.at("absent")) {
-    AbsentBlob blob;
-    blob.place = ReadPlace(entry);
-    if (!entry.at("fused_into").is_null()) {
-      blob.fused_into = entry.at("fused_into").at("index").get<int>();
-      blob.fused_into_name = ReadName(entry.at("fused_into").at("layer"));
-    }
-    blob.reason = entry.at("reason").get<std::string>();
-    m->absent.push_back(std::move(blob));
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 Status WriteManifest(const std::string& path, const Manifest& manifest) {
   return WriteFile(path, ToText(ManifestJson(manifest)));
-}
-
-Result<Manifest> ReadManifest(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, plumb::ReadFile(path, kMaxManifestBytes));
-  return ParseManifest(bytes.text(), path);
-}
-
-Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
-  Manifest manifest;
-  try {
-    const Json json = Json::parse(text);
-    PLUMB_RETURN_IF_ERROR(ReadBody(json, &manifest).AddContext("manifest '" + path + "'"));
-  } catch (const nlohmann::json::exception& error) {
-    return Status::CorruptModel("manifest '" + path + "' cannot be read: " + error.what());
-  }
-  return manifest;
 }
 
 Status WriteIoDescription(const std::string& path, const std::string& data_file, const std::vector<IoTensor>& tensors) {

@@ -15,6 +15,7 @@
 
 namespace plumb {
 
+constexpr const char* kManifestFormat = "plumb-dump";
 constexpr int kManifestVersion = 1;
 
 // Whose blob it is: the layer that reads or writes it, and in which slot.
@@ -29,7 +30,8 @@ struct BlobPlace {
 
 struct DumpedBlob {
   BlobPlace place;
-  std::string file;  // in the same folder; empty: statistics only
+  bool has_direction = true;  // false: a manifest by hand does not say who reads or writes it; place.output is a guess
+  std::string file;           // in the same folder; empty: statistics only
   DType dtype = DType::kF32;
   Shape shape;
   bool constant = false;  // part of the model
@@ -86,7 +88,8 @@ struct Manifest {
 
 // Appears under its name when it is complete.
 Status WriteManifest(const std::string& path, const Manifest& manifest);
-// CorruptModel names the file and the field.
+// What a reader needs is `file`, `blob`, `shape` and `dtype` of every file; all else may be missing. CorruptModel names the
+// manifest and everything that is missing or of the wrong kind, at once.
 Result<Manifest> ReadManifest(const std::string& path);
 // The same from memory; `path` stands in errors.
 Result<Manifest> ParseManifest(std::string_view text, const std::string& path);

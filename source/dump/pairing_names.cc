@@ -103,7 +103,12 @@ Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vect
   Pairer pairer(a, b);
   PLUMB_RETURN_IF_ERROR(pairer.TakeNamed(options.names));
   pairer.TakeEqual([](const std::string& name) { return name; });
-  pairer.TakeEqual([](const std::string& name) { return TnnName(name); });
+  pairer.TakeEqual(TnnName);
+  pairer.TakeEqual(NameInFiles);
+  pairer.TakeEqual([](const std::string& name) {
+    const std::string file = TnnName(name);
+    return file.substr(std::min(file.find_first_not_of('_'), file.size()));
+  });
   if (options.by_order) pairer.TakeByOrder();
   return pairer.Done();
 }

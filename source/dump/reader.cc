@@ -9,6 +9,9 @@
 #include "dump/checksum.h"
 #include "dump/file_name.h"
 #include "dump/folder.h"
+#include "format/tensor/npy.h"
+#include "format/tensor/zstd.h"
+#include "plumb/tensor_file.h"
 
 namespace plumb {
 namespace {
@@ -27,9 +30,20 @@ bool HasOnlyIntegers(std::string_view text) {
   return text.find_first_not_of("0123456789+- \t\r\n") == std::string_view::npos;
 }
 
-Result<Tensor> LoadUnknownText(const DumpEntry& entry, const FileBytes& bytes) {
-  const DType dtype = HasOnlyIntegers(bytes.text()) ? DType::kI64 : DType::kF32;
-  return ParseBlobFile(bytes.text(), entry.path, dtype, entry.shape);
+Result<Tensor> LoadUnknown(const DumpEntry& entry, const FileBytes& bytes) {
+  std::string_view values = bytes.text();
+  std::string name = entry.path, unpacked;
+  if (name.size() > 4 && name.substr(name.size() - 4) == ".zst") {
+    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(values, entry.path, TensorHints().max_bytes));
+    values = unpacked;
+    name.resize(name.size() - 4);
+  }
+  if (IsRawName(name)) return ParseRawOfUnknownType(values, entry.path, entry.shape);
+  if (fs::path(name).extension() == ".npy") {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, ParseNpy(values, entry.path));
+    return ParseBlobFile(values, name, tensor.dtype(), entry.shape);
+  }
+  return ParseBlobFile(values, name, HasOnlyIntegers(values) ? DType::kI64 : DType::kF32, entry.shape);
 }
 
 }  // namespace
@@ -50,6 +64,7 @@ Status DumpReader::ListManifest() {
   for (const DumpedBlob& blob : manifest_.files) {
     DumpEntry entry;
     entry.place = blob.place;
+    entry.has_direction = blob.has_direction;
     entry.dtype = blob.dtype;
     entry.shape = blob.shape;
     if (!blob.file.empty()) entry.path = folder_ + "/" + blob.file;
@@ -79,12 +94,22 @@ Status DumpReader::ListNames() {
                           " nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
 }
 
+Result<Tensor> ParseRawOfUnknownType(std::string_view bytes, const std::string& path, const Shape& shape) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64, DType::kU8}) {
+    const uint64_t size = static_cast<uint64_t>(shape.NumElements()) * DTypeSize(dtype);
+    if (size == bytes.size()) return ParseBlobFile(bytes, path + ".raw", dtype, shape);
+  }
+  return Status::CorruptModel("raw file '" + path + "' has " + std::to_string(bytes.size()) + " bytes; the " +
+                              std::to_string(shape.NumElements()) + " values " + shape.ToString() +
+                              " of its name take 1, 2, 4 or 8 bytes each");
+}
+
 Result<Tensor> DumpReader::Load(const DumpEntry& entry) {
   if (entry.path.empty()) {
     return Status::NotFound("blob '" + entry.place.blob + "' has statistics only (DUMP_BLOB_STATS=1), no values");
   }
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(entry.path));
-  if (!entry.dtype) return LoadUnknownText(entry, bytes);
+  if (!entry.dtype) return LoadUnknown(entry, bytes);
   if (!entry.checksum.empty() && ChecksumOf(bytes.data(), bytes.size()) != entry.checksum) {
     return Status::CorruptModel("'" + entry.path + "' is not the file that was dumped: its XXH64 is " +
                                 ChecksumOf(bytes.data(), bytes.size()) + ", the manifest says " + entry.checksum);

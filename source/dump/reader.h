@@ -1,5 +1,5 @@
-// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders of ours are read by their manifest; TNN's own
-// have none and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
+// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders with a manifest are read by it; TNN's own have none
+// and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
 //
 // Memory: the list only; Load reads one file.
 #ifndef PLUMB_DUMP_READER_H_
@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dump/manifest.h"
@@ -16,6 +17,7 @@ namespace plumb {
 
 struct DumpEntry {
   BlobPlace place;             // from a file name: '/' (and ':' in blobs) are lost, no type
+  bool has_direction = true;   // false: a manifest by hand does not say it
   std::optional<DType> dtype;  // not known from a file name
   Shape shape;
   std::string path;      // empty: statistics only
@@ -32,7 +34,8 @@ class DumpReader {
   const Manifest& manifest() const { return manifest_; }  // default-made without one
   // By layer index, inputs first, then slot.
   const std::vector<DumpEntry>& entries() const { return entries_; }
-  // The values; NotFound for statistics only, CorruptModel when the file is not the one that the manifest describes.
+  // The values; NotFound for statistics only, CorruptModel when the file is not the one that the manifest describes. Without
+  // a dtype: whole numbers of a text are i64, raw values floats of their size.
   static Result<Tensor> Load(const DumpEntry& entry);
 
  private:
@@ -44,6 +47,10 @@ class DumpReader {
   Manifest manifest_;
   std::vector<DumpEntry> entries_;
 };
+
+// Values and nothing else, of which only the shape is known, as floats of their size: f64, f32, f16; single bytes are u8.
+// CorruptModel when the file has not one of these sizes.
+Result<Tensor> ParseRawOfUnknownType(std::string_view bytes, const std::string& path, const Shape& shape);
 
 }  // namespace plumb
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "dump/file_name.h"
 #include "dump/folder.h"
 #include "dump/reader.h"
 #include "format/tensor/npy.h"
@@ -25,7 +26,6 @@ bool EndsWithAny(const std::string& text, std::initializer_list<const char*> end
   return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return EndsWith(text, end); });
 }
 
-bool IsRaw(const std::string& path) { return EndsWithAny(path, {".dat", ".bmrt", ".bin", ".raw"}); }
 
 Status RefusePickle(const std::string& path) {
   if (!EndsWithAny(path, {".pkl", ".pickle", ".pt", ".pth"})) return Status::Ok();
@@ -76,10 +76,20 @@ Result<TensorSet> TensorSet::Open(const std::string& path, const TensorSetOption
 
 Status TensorSet::OpenFolder() {
   const auto reader = DumpReader::Open(path_);
-  if (reader.ok()) return OpenDump();
-  if (reader.status().code() != StatusCode::kNotFound) return reader.status();
-  PLUMB_RETURN_IF_ERROR(OpenPlainFolder());
-  description_ = "folder, " + Count(tensors_.size());
+  if (!reader.ok() && reader.status().code() != StatusCode::kNotFound) return reader.status();
+  if (reader.ok()) PLUMB_RETURN_IF_ERROR(OpenDump());
+  if (!reader.ok() || !reader->has_manifest()) PLUMB_RETURN_IF_ERROR(OpenPlainFolder());
+  description_ += (description_.empty() ? "folder, " : ", ") + Count(tensors_.size());
+  if (reader.ok() && !reader->manifest().complete) {
+    const auto& errors = reader->manifest().errors;
+    description_ += ", INCOMPLETE" + (errors.empty() ? "" : ": " + errors[0]);
+  }
+  if (left_out_.empty()) return Status::Ok();
+  std::string text = std::to_string(left_out_.size()) + " raw files are left out, because nobody says their shape (" + left_out_[0] +
+                     (left_out_.size() > 1 ? ", ..." : "") + "): name them like conv1-dims-1-64-112-112.raw, or write a " +
+                     kManifestName + " (doc/dump_format.md)";
+  if (tensors_.empty()) return Status::InvalidArgument("'" + path_ + "' holds no tensor; " + text);
+  description_ += "; " + text;
   return Status::Ok();
 }
 
@@ -97,7 +107,8 @@ Status TensorSet::OpenDump() {
       std::vector<StoredTensor>& tensors = constants.count(entry.place.blob) != 0 ? constants_ : tensors_;
       if (!taken.emplace(entry.place.blob, tensors.size()).second) continue;
       tensors.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(),
-                         entry.dtype.has_value(), [entry] { return DumpReader::Load(entry); }, !output});
+                         entry.dtype.has_value(), !entry.dtype && IsRawName(entry.path),
+                         [entry] { return DumpReader::Load(entry); }, !output || !entry.has_direction});
     }
   }
   const Manifest& m = reader.manifest();
@@ -109,11 +120,12 @@ Status TensorSet::OpenDump() {
       if (taken.emplace(tensor.name, tensors_.size()).second) tensors_.push_back(std::move(tensor));
     }
   }
-  description_ = reader.has_manifest()
-                     ? "dump of " + m.device + (m.device_description.empty() ? "" : " (" + m.device_description + ")")
-                     : "dump with TNN's file names";
-  description_ += ", " + Count(tensors_.size());
-  if (!m.complete) description_ += ", INCOMPLETE" + (m.errors.empty() ? "" : ": " + m.errors[0]);
+  if (!reader.has_manifest()) {
+    description_ = "dump with TNN's file names";
+  } else {
+    description_ = (m.device.empty() ? "dump by hand" : "dump of " + m.device) +
+                   (m.device_description.empty() ? "" : " (" + m.device_description + ")");
+  }
   return Status::Ok();
 }
 
@@ -128,26 +140,32 @@ Status TensorSet::OpenPlainFolder() {
   for (const std::string& name : names) {
     const std::string path = path_ + "/" + name;
     PLUMB_RETURN_IF_ERROR(RefusePickle(path));
+    if (ParseTnnFileName(name)) continue;  // of the dump
+    const auto named = ParseNamedShape(name);
     if (EndsWith(name, ".npz")) {
       PLUMB_RETURN_IF_ERROR(OpenNpz(path));
     } else if (EndsWith(name, ".json") && !IsDescription(path)) {
       PLUMB_RETURN_IF_ERROR(OpenPolygraphy(path));
+    } else if (named && !EndsWithAny(name, {".txt", ".txt.zst"})) {
+      OpenNamedShape(path, named->blob, named->shape);
     } else if (IsTensorFile(name)) {
       PLUMB_RETURN_IF_ERROR(OpenWhole(path, WithoutEnding(name)));
-    } else if (IsRaw(name) && fs::exists(fs::path(path).replace_extension(".json"), error)) {
+    } else if (IsRawName(name) && fs::exists(fs::path(path).replace_extension(".json"), error)) {
       PLUMB_RETURN_IF_ERROR(OpenRaw(path, {}));
+    } else if (IsRawName(name)) {
+      left_out_.push_back(name);
     }
   }
-  if (!tensors_.empty()) return Status::Ok();
+  if (!tensors_.empty() || !left_out_.empty()) return Status::Ok();
   return Status::NotFound(
       "folder '" + path_ + "' holds no tensors: neither " + kManifestName +
-      " nor .npy, .npz or .txt files, nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
+      " nor .npy, .npz or .txt files, nor files named like conv1-dims-1-64-112-112.raw (doc/subjects.md)");
 }
 
 Status TensorSet::OpenFile(const std::string& path, const TensorSetOptions& options) {
   PLUMB_RETURN_IF_ERROR(RefusePickle(path));
   if (EndsWith(path, ".npz")) return OpenNpz(path);
-  if (IsRaw(path)) return OpenRaw(path, options);
+  if (IsRawName(path)) return OpenRaw(path, options);
   if (!EndsWith(path, ".json")) return OpenWhole(path, "");
   return OpenPolygraphy(path);
 }
@@ -156,7 +174,7 @@ Status TensorSet::OpenPolygraphy(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ParsePolygraphy(bytes.text(), path));
   for (const NamedTensor& named : tensors) {
-    tensors_.push_back({named.name, path, true, true, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
+    tensors_.push_back({named.name, path, true, true, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
   }
   return Status::Ok();
 }
@@ -178,7 +196,7 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
   for (const TensorSpec& spec : specs) {
     PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("raw file '" + path + "', tensor '" + spec.name + "'"));
     const uint64_t size = static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
-    tensors_.push_back({spec.name, path, true, true, [file, path, spec, offset, size] {
+    tensors_.push_back({spec.name, path, true, true, false, [file, path, spec, offset, size] {
                           TensorHints hints;
                           hints.dtype = spec.dtype;
                           hints.shape = spec.shape;
@@ -196,7 +214,7 @@ Status TensorSet::OpenNpz(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(file.text(), path, kMaxUnpacked));
   for (const ZipMember& member : members) {
-    tensors_.push_back({WithoutEnding(member.name), path, true, true, [file, path, member]() -> Result<Tensor> {
+    tensors_.push_back({WithoutEnding(member.name), path, true, true, false, [file, path, member]() -> Result<Tensor> {
                           std::string buffer;
                           PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(member, path, &buffer));
                           return ParseNpy(npy, path + "#" + member.name);
@@ -209,7 +227,7 @@ Status TensorSet::OpenNpz(const std::string& path) {
 Status TensorSet::OpenWhole(const std::string& path, const std::string& name) {
   if (!EndsWithAny(path, {".txt", ".txt.zst"})) {
     const std::string own = name.empty() ? WithoutEnding(fs::path(path).filename().string()) : name;
-    tensors_.push_back({own, path, true, true, [path]() -> Result<Tensor> {
+    tensors_.push_back({own, path, true, true, false, [path]() -> Result<Tensor> {
                           PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(path));
                           return read.front().tensor;
                         }});
@@ -221,9 +239,19 @@ Status TensorSet::OpenWhole(const std::string& path, const std::string& name) {
     const std::string own = !plain         ? named.name
                             : name.empty() ? WithoutEnding(fs::path(path).filename().string())
                                            : name;
-    tensors_.push_back({own, path, !plain, !plain, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
+    tensors_.push_back({own, path, !plain, !plain, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
   }
   return Status::Ok();
+}
+
+// Of a folder by hand: the file's name says blob and shape.
+void TensorSet::OpenNamedShape(const std::string& path, const std::string& name, const Shape& shape) {
+  DumpEntry entry;
+  entry.place.blob = name;
+  entry.shape = shape;
+  entry.path = path;
+  const bool raw = IsRawName(path);
+  tensors_.push_back({name, path, true, !raw, raw, [entry] { return DumpReader::Load(entry); }});
 }
 
 Status TensorSet::CheckNames() const {

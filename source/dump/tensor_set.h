@@ -1,9 +1,10 @@
 // TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through
 // here.
 //
-//   folder with manifest.json       a dump of ours, or of tools/python
-//   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt
+//   folder with manifest.json       a dump of ours, of tools/python, or by hand (doc/dump_format.md)
+//   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt, or .npy or .raw
 //   folder of .npy .txt .npz .json  a tensor's name is the file's without its ending
+//             .raw .bin .dat        named conv1-dims-1-64-112-112.raw, or described by <file>.json beside it
 //   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
 //   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
 //   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs`
@@ -28,6 +29,7 @@ struct StoredTensor {
   std::string origin;     // file, for messages
   bool has_shape = true;  // false: a text of values only, whose tensor is [count]
   bool has_dtype = true;  // false: a text of values only; whole numbers arrive as i64
+  bool has_bits = false;  // true: values of a known size and nobody says of which dtype; floats of that size arrive
   std::function<Result<Tensor>()> load;
   bool is_input = true;  // of the network, or of nobody knows what: false only where a dump says that a layer wrote it
 };
@@ -57,9 +59,11 @@ class TensorSet {
   Status OpenPolygraphy(const std::string& path);
   Status OpenNpz(const std::string& path);
   Status OpenWhole(const std::string& path, const std::string& name);
+  void OpenNamedShape(const std::string& path, const std::string& name, const Shape& shape);
   Status CheckNames() const;
 
   std::string path_, description_;
+  std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
   std::vector<StoredTensor> tensors_, constants_;
 };
 

@@ -1,0 +1,347 @@
+// Reads a manifest: ours, which has every field, or one by hand, for which four fields per file are enough. What is missing or
+// of the wrong kind is said of all entries in one sentence, with the smallest manifest that works.
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "dump/manifest.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
+constexpr size_t kMaxProblems = 5;    // that are told
+constexpr size_t kMaxValueText = 60;  // of a value that is told
+constexpr const char* kSmallest =
+    "; enough is {\"files\": [{\"file\": \"conv1.npy\", \"blob\": \"conv1\", \"shape\": [1, 64, 112, 112], \"dtype\": \"f32\"}]} "
+    "(doc/dump_format.md)";
+
+// A name: a string, or {"hex": "..."} when its bytes are no UTF-8.
+struct Name {
+  std::string* text;
+};
+
+std::string Quoted(const std::string& text) { return "'" + text + "'"; }
+
+bool Read(const Json& json, bool* value) {
+  if (json.is_boolean()) *value = json.get<bool>();
+  return json.is_boolean();
+}
+
+bool Read(const Json& json, std::string* value) {
+  if (json.is_string()) *value = json.get<std::string>();
+  return json.is_string();
+}
+
+bool Read(const Json& json, int64_t* value) {
+  if (!json.is_number_integer()) return false;
+  if (json.is_number_unsigned() && json.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}) return false;
+  *value = json.get<int64_t>();
+  return true;
+}
+
+bool Read(const Json& json, uint64_t* value) {
+  if (json.is_number_unsigned()) *value = json.get<uint64_t>();
+  return json.is_number_unsigned();
+}
+
+bool Read(const Json& json, int* value) {
+  int64_t wide = 0;
+  if (!Read(json, &wide) || wide < 0 || wide > std::numeric_limits<int>::max()) return false;
+  *value = static_cast<int>(wide);
+  return true;
+}
+
+bool Read(const Json& json, double* value) {
+  if (json.is_number()) *value = json.get<double>();
+  return json.is_number();
+}
+
+bool Read(const Json& json, Name name) {
+  if (json.is_string()) return Read(json, name.text);
+  const auto hex = json.is_object() ? json.find("hex") : json.end();
+  std::string digits;
+  if (!json.is_object() || hex == json.end() || !Read(*hex, &digits) || digits.size() % 2 != 0 ||
+      digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+    return false;
+  }
+  auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; };
+  name.text->clear();
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    *name.text += static_cast<char>(digit(digits[i]) * 16 + digit(digits[i + 1]));
+  }
+  return true;
+}
+
+bool Read(const Json& json, std::vector<std::string>* names) {
+  if (!json.is_array()) return false;
+  for (const Json& item : json) {
+    names->emplace_back();
+    if (!Read(item, Name{&names->back()})) return false;
+  }
+  return true;
+}
+
+bool Read(const Json& json, Shape* shape) {
+  if (!json.is_array()) return false;
+  for (const Json& item : json) {
+    shape->dims().emplace_back();
+    if (!Read(item, &shape->dims().back())) return false;
+  }
+  return shape->Validate().ok();
+}
+
+// The fields of one object. What is not there, or null, keeps the value it has; what is wrong is noted.
+class Fields {
+ public:
+  Fields(const Json& json, std::string where, std::vector<std::string>* problems)
+      : json_(json), where_(std::move(where)), problems_(problems) {
+    if (!json_.is_object()) Note(where_ + " is " + Text(json_) + ", expected an object");
+  }
+
+  template <class T>
+  bool Take(const char* key, T value, const char* expected) const {
+    const Json* field = Find(key);
+    if (field == nullptr) return false;
+    if (!Read(*field, value)) Wrong(key, expected);
+    return true;
+  }
+  // Null: not there.
+  const Json* Find(const char* key) const {
+    if (!json_.is_object()) return nullptr;
+    const auto it = json_.find(key);
+    return it == json_.end() || it->is_null() ? nullptr : &*it;
+  }
+  bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
+  void Wrong(const char* key, const std::string& expected) const {
+    Note(where_ + ": " + Quoted(key) + " is " + Text(json_.at(key)) + ", expected " + expected);
+  }
+
+ private:
+  static std::string Text(const Json& json) {
+    const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return text.size() <= kMaxValueText ? text : text.substr(0, kMaxValueText) + "...";
+  }
+  void Note(std::string problem) const { problems_->push_back(std::move(problem)); }
+
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string>* problems_;
+};
+
+class Reader {
+ public:
+  explicit Reader(Manifest* manifest) : m_(*manifest) {}
+
+  Status Read(const Json& json) {
+    const Fields top(json, "it", &problems_);
+    std::string format = kManifestFormat;
+    int version = kManifestVersion;
+    top.Take("format", &format, "\"plumb-dump\"");
+    if (format != kManifestFormat) return Status::CorruptModel("it is no manifest of a dump: its format is " + Quoted(format));
+    top.Take("version", &version, "1");
+    if (version != kManifestVersion) {
+      return Status::NotSupported("manifest version " + std::to_string(version) + ", expected " +
+                                  std::to_string(kManifestVersion));
+    }
+    ReadHead(top);
+    const Json* files = top.Find("files");
+    if (files == nullptr) problems_.push_back("it has no list 'files'");
+    if (files != nullptr && !files->is_array()) top.Wrong("files", "a list of objects");
+    if (files != nullptr && files->is_array()) {
+      for (const Json& entry : *files) ReadFileEntry(entry);
+    }
+    const Json* absent = top.Find("absent");
+    if (absent != nullptr && !absent->is_array()) top.Wrong("absent", "a list of objects");
+    if (absent != nullptr && absent->is_array()) {
+      for (const Json& entry : *absent) ReadAbsent(entry);
+    }
+    return Verdict();
+  }
+
+ private:
+  void ReadHead(const Fields& top) {
+    top.Take("tool", &m_.tool, "a string");
+    top.Take("created", &m_.created, "a string");
+    top.Take("complete", &m_.complete, "true or false");
+    top.Take("errors", &m_.errors, "a list of strings");
+    top.Take("network", &m_.network, "an integer");
+    top.Take("forward", &m_.forward, "an integer");
+    top.Take("io_files", &m_.io_files, "a list of strings");
+    if (const Json* model = top.Find("model"); model != nullptr && model->is_string()) {
+      m_.model = model->get<std::string>();
+    } else if (model != nullptr) {
+      const Fields fields(*model, "'model'", &problems_);
+      fields.Take("source", Name{&m_.model}, "a string");
+      fields.Take("weights_generated", &m_.weights_generated, "true or false");
+      fields.Take("weight_seed", &m_.weight_seed, "an integer");
+    }
+    if (const Json* device = top.Find("device"); device != nullptr && device->is_string()) {
+      m_.device = device->get<std::string>();
+    } else if (device != nullptr) {
+      const Fields fields(*device, "'device'", &problems_);
+      fields.Take("name", &m_.device, "a string");
+      fields.Take("description", &m_.device_description, "a string");
+      fields.Take("precision", &m_.precision, "a string");
+    }
+    if (const Json* options = top.Find("options")) {
+      Fields(*options, "'options'", &problems_).Take("unfuse", &m_.unfuse, "true or false");
+    }
+  }
+
+  void ReadPlace(const Fields& fields, BlobPlace* place) {
+    fields.Take("layer_index", &place->layer_index, "an integer from 0");
+    fields.Take("layer", Name{&place->layer}, "a string");
+    fields.Take("type", &place->type, "a string");
+    fields.Take("slot", &place->slot, "an integer from 0");
+    fields.Take("blob", Name{&place->blob}, "a string");
+  }
+
+  // True when it is there.
+  bool ReadDirection(const Fields& fields, bool* output) {
+    std::string direction;
+    if (!fields.Take("direction", &direction, "\"in\" or \"out\"")) return false;
+    if (direction != "in" && direction != "out") fields.Wrong("direction", "\"in\" or \"out\"");
+    *output = direction == "out";
+    return true;
+  }
+
+  void ReadFileEntry(const Json& json) {
+    const size_t number = m_.files.size() + 1;
+    m_.files.emplace_back();
+    DumpedBlob& blob = m_.files.back();
+    std::string where = "entry " + std::to_string(number) + " of 'files'";
+    if (json.is_object() && json.contains("file") && json["file"].is_string()) {
+      where += " (" + Quoted(json["file"].get<std::string>()) + ")";
+    }
+    const Fields fields(json, where, &problems_);
+    blob.place.layer_index = static_cast<int>(number) - 1;
+    ReadPlace(fields, &blob.place);
+    blob.place.output = true;
+    blob.has_direction = ReadDirection(fields, &blob.place.output);
+    fields.Take("file", &blob.file, "a string");
+    if (blob.file.find('/') != std::string::npos || blob.file == "..") {
+      fields.Wrong("file", "a name without a folder, of a file beside the manifest");
+    }
+    fields.Take("shape", &blob.shape, "a list of sizes such as [1, 3, 224, 224]");
+    std::string dtype;
+    if (fields.Take("dtype", &dtype, "a string") && !ParseDType(dtype)) {
+      fields.Wrong("dtype", "f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64 or bool");
+    }
+    blob.dtype = ParseDType(dtype).value_or(DType::kF32);
+    ReadRest(fields, &blob);
+    if (json.is_object()) NoteMissing(fields, where);
+  }
+
+  void ReadRest(const Fields& fields, DumpedBlob* blob) {
+    fields.Take("constant", &blob->constant, "true or false");
+    fields.Take("device", &blob->device, "a string");
+    fields.Take("layout", &blob->layout, "a string");
+    fields.Take("kernel", &blob->kernel, "a string");
+    fields.Take("fallback", &blob->fallback, "true or false");
+    fields.Take("group", &blob->step_index, "an integer from 0");
+    fields.Take("fused_layers", &blob->fused, "a list of strings");
+    fields.Take("nodes", &blob->nodes, "a list of strings");
+    fields.Take("bytes", &blob->bytes, "an integer from 0");
+    fields.Take("xxh64", &blob->checksum, "a string");
+    fields.Take("values_xxh64", &blob->values_checksum, "a string");
+    if (const Json* json = fields.Find("statistics")) ReadStatistics(*json, &blob->statistics);
+  }
+
+  void ReadStatistics(const Json& json, Statistics* s) {
+    const Fields fields(json, "entry " + std::to_string(m_.files.size()) + " of 'files', 'statistics'", &problems_);
+    fields.Take("count", &s->count, "an integer");
+    fields.Take("zeros", &s->zeros, "an integer");
+    fields.Take("subnormals", &s->subnormals, "an integer");
+    fields.Take("nan", &s->nans, "an integer");
+    fields.Take("inf", &s->infinities, "an integer");
+    s->distinct = -1;
+    fields.Take("distinct", &s->distinct, "an integer");
+    s->finite = s->count - s->nans - s->infinities;
+    const Json* least = fields.Find("min");
+    if (least == nullptr) return;
+    s->integer = least->is_number_integer();
+    if (s->integer) {
+      fields.Take("min", &s->min_integer, "a number");
+      fields.Take("max", &s->max_integer, "an integer");
+    }
+    // A sum of large f64 values may be infinite, which JSON writes as null.
+    fields.Take("min", &s->min, "a number");
+    fields.Take("max", &s->max, "a number");
+    fields.Take("mean", &s->mean, "a number");
+    fields.Take("std", &s->std, "a number");
+    fields.Take("sum", &s->sum, "a number");
+  }
+
+  void ReadAbsent(const Json& json) {
+    const Fields fields(json, "entry " + std::to_string(m_.absent.size() + 1) + " of 'absent'", &problems_);
+    m_.absent.emplace_back();
+    AbsentBlob& blob = m_.absent.back();
+    ReadPlace(fields, &blob.place);
+    ReadDirection(fields, &blob.place.output);
+    if (const Json* group = fields.Find("fused_into")) {
+      const Fields into(*group, "'fused_into'", &problems_);
+      into.Take("index", &blob.fused_into, "an integer from 0");
+      into.Take("layer", Name{&blob.fused_into_name}, "a string");
+    }
+    fields.Take("reason", &blob.reason, "a string");
+  }
+
+  // Entries that lack the same fields are told together.
+  void NoteMissing(const Fields& fields, const std::string& where) {
+    std::vector<std::string> missing;
+    for (const char* key : {"file", "blob", "shape", "dtype"}) {
+      if (!fields.Has(key)) missing.push_back(Quoted(key));
+    }
+    if (missing.empty()) return;
+    std::string list;
+    for (size_t i = 0; i < missing.size(); ++i) list += (i == 0 ? "" : i + 1 < missing.size() ? ", " : " and ") + missing[i];
+    for (auto& [what, entries] : missing_) {
+      if (what == list) return entries.push_back(where);
+    }
+    missing_.push_back({list, {where}});
+  }
+
+  Status Verdict() {
+    std::vector<std::string> told;
+    for (const auto& [what, entries] : missing_) {
+      const size_t others = entries.size() - 1;
+      told.push_back(entries[0] + (others == 0 ? " lacks " : " and " + std::to_string(others) + " more lack ") + what);
+    }
+    told.insert(told.end(), problems_.begin(), problems_.end());
+    if (told.empty()) return Status::Ok();
+    std::string text;
+    for (size_t i = 0; i < std::min(told.size(), kMaxProblems); ++i) text += (i == 0 ? "" : "; ") + told[i];
+    if (told.size() > kMaxProblems) text += "; and " + std::to_string(told.size() - kMaxProblems) + " more problems";
+    return Status::CorruptModel(text + kSmallest);
+  }
+
+  Manifest& m_;
+  std::vector<std::string> problems_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> missing_;  // fields, and the entries that lack them
+};
+
+}  // namespace
+
+Result<Manifest> ReadManifest(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path, kMaxManifestBytes));
+  return ParseManifest(bytes.text(), path);
+}
+
+Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
+  Manifest manifest;
+  try {
+    const Json json = Json::parse(text);
+    PLUMB_RETURN_IF_ERROR(Reader(&manifest).Read(json).AddContext("manifest '" + path + "'"));
+  } catch (const nlohmann::json::exception& error) {
+    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
+    const size_t words = what.find("] ");
+    return Status::CorruptModel("manifest '" + path + "' is no JSON: " + what.substr(words == std::string::npos ? 0 : words + 2));
+  }
+  return manifest;
+}
+
+}  // namespace plumb
