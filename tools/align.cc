@@ -113,7 +113,7 @@ Status Forward(const std::shared_ptr<const Graph>& graph, const std::string& dev
                Observer* observer, std::unique_ptr<Network>* network) {
   NetworkOptions options;
   options.unfuse = unfuse;
-  PLUMB_ASSIGN_OR_RETURN(options.fallback, OpenDevice("NAIVE"));
+  options.fallback = true;
   PLUMB_ASSIGN_OR_RETURN(*network, CreateNetwork(graph, device, options));
   if (observer != nullptr) (*network)->AddObserver(observer);
   for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR((*network)->SetInput(name, value));

@@ -5,9 +5,15 @@
 // values (doc/check.md, "The rule"). What the step INHERITED is the replay minus the reference's own run from the network
 // input; the two add up to the total.
 //
-//   plumb::Checker checker(network->graph());
-//   checker.Attach(network.get(), inputs);  network->Forward();
-//   plumb::RunReport report = checker.Finish();
+// Example:
+//   PLUMB_ASSIGN_OR_RETURN(plumb::Graph graph, plumb::LoadModel("net.tnnproto"));
+//   PLUMB_ASSIGN_OR_RETURN(auto network, plumb::CreateNetwork(std::move(graph), "X86"));
+//   PLUMB_RETURN_IF_ERROR(network->SetInput("input", image));
+//   plumb::Checker checker;
+//   PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), {{"input", image}}));
+//   PLUMB_RETURN_IF_ERROR(network->Forward());
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport report, checker.Finish());
+//   if (report.first_wrong >= 0) std::puts(report.layers[report.first_wrong].step.name.c_str());
 #ifndef PLUMB_CHECK_H_
 #define PLUMB_CHECK_H_
 
@@ -130,9 +136,9 @@ class Checker {
   explicit Checker(CheckOptions options = {});
   ~Checker();
 
-  // Observes the network's next Forward. `inputs` are what SetInput was given. The network must outlive Finish.
+  // Observes the network's next Forward. `inputs` are what SetInput was given. The network must outlive Finish. Once only.
   Status Attach(Network* network, const std::map<std::string, Tensor>& inputs);
-  // REQUIRES: one Forward ran after Attach. The Status of anything that kept a layer from being judged is in its report.
+  // InvalidArgument unless one Forward ran after Attach. What kept a layer from being judged is in its report.
   Result<RunReport> Finish();
 
  private:

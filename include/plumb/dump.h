@@ -39,7 +39,7 @@ struct DumpOptions {
   std::string
       layers;         // DUMP_BLOB_LAYERS: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges; "": all
   std::string types;  // DUMP_BLOB_TYPES: "Convolution,Pooling", TNN's aliases too; "": all
-  std::string forwards;  // DUMP_BLOB_FORWARDS: "0,5-9", "all"; "": Forward 0
+  std::string forwards;  // DUMP_BLOB_FORWARDS: "0,5-9", "all", by number; "": the first after AddDump, which is mostly Forward 0
   size_t max_queued_bytes =
       size_t{64} << 20;  // copies of blobs that wait to be written; a single larger blob still passes
   int num_threads = 0;   // that format and write; 0: as many as the network computes with, at most 4
@@ -55,8 +55,8 @@ struct DumpOptions {
 // the possible ones; the message says which is meant.
 Result<DumpOptions> DumpOptionsFromEnvironment();
 
-// Dumps every Forward of this network from now on, as the options say. NotSupported in a build with
-// PLUMB_BLOB_HOOKS=OFF, InvalidArgument for a filter that cannot be read.
+// Dumps this network's Forwards from now on, as the options say. NotSupported in a build with PLUMB_BLOB_HOOKS=OFF,
+// InvalidArgument for a filter that cannot be read, for Forwards that are all over, for unfuse on a fused network.
 Status AddDump(Network* network, const DumpOptions& options);
 
 }  // namespace plumb

@@ -1,12 +1,18 @@
 // Network: a graph prepared on one device for fixed input shapes: fused, laid out, memory planned, ready for Forward.
 //
-//   auto graph = plumb::LoadModel("squeezenet.tnnproto");            // plumb/model.h
-//   auto network = plumb::CreateNetwork(graph, "X86", options);       // plumb/plumb.h
-//   network->SetInput("data", image);  network->Forward();  network->GetOutput("prob");
+// Example:
+//   PLUMB_ASSIGN_OR_RETURN(plumb::Graph graph, plumb::LoadModel("net.tnnproto"));                  // plumb/model.h
+//   PLUMB_ASSIGN_OR_RETURN(auto network, plumb::CreateNetwork(std::move(graph), "X86"));           // plumb/plumb.h
+//   PLUMB_RETURN_IF_ERROR(network->SetInput("input", image));
+//   PLUMB_RETURN_IF_ERROR(network->Forward());
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::Tensor prob, network->GetOutput("prob"));
 //
 // Inputs and outputs are dense host tensors in logical order. A new input shape needs a new network.
-// Ownership: the network keeps its graph and device alive; observers belong to the caller and must outlive their use.
-// Threading: a network serves one thread at a time; several networks may run at once.
+// Ownership: the network keeps its graph and device alive; an observer that was added as a plain pointer belongs to the
+// caller, who takes it back with RemoveObserver before it ends.
+// Threading: a network serves one thread at a time; several networks may run at once, each on its own thread. They share
+// the process's thread pool: while one computes a loop on it, the loops of the others run on their own threads alone, and
+// the last num_threads that was set counts for all.
 #ifndef PLUMB_NETWORK_H_
 #define PLUMB_NETWORK_H_
 
@@ -29,8 +35,7 @@ struct NetworkOptions {
   std::map<std::string, Shape> input_shapes;  // by input name; others as the model declares them
   int num_threads = 0;                        // 0: all CPUs
   bool unfuse = false;                        // one kernel per layer (DUMP_BLOB_UNFUSE=1)
-  // Layers for which the device has no kernel run here (NAIVE); null: such layers are an error that lists them all.
-  std::shared_ptr<Device> fallback;
+  bool fallback = false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
   // Kernels asked before the device's own list (tests plant faults with it), or null.
   std::shared_ptr<const std::vector<KernelRow>> kernels_in_front;
   Precision precision = Precision::kHigh;
@@ -69,19 +74,24 @@ class Network {
 
   // Copies the tensor in. InvalidArgument for an unknown name, another dtype or another shape.
   Status SetInput(const std::string& name, const Tensor& value);
-  // Runs all layers. Device errors stop it; observer errors (a full disk) are returned after all layers ran.
+  // Runs all layers. InvalidArgument names the inputs that were never set. Device errors stop it; observer errors (a full
+  // disk) are returned after all layers ran.
   Status Forward();
   // The same on another thread; nothing else may be called until Wait.
   ForwardHandle ForwardAsync();
-  // The value set last. Copies out.
+  // How many Forwards ran to their end: the number of the next one.
+  int forwards() const;
+  // The value set last. Copies out. InvalidArgument when it was never set.
   Result<Tensor> GetInput(const std::string& name) const;
-  // REQUIRES: a Forward came before. Copies out.
+  // Of the last Forward. Copies out. InvalidArgument when none was run, or when the last one stopped at an error.
   Result<Tensor> GetOutput(const std::string& name) const;
 
   // Observers are called in the order in which they were added. In a build with PLUMB_BLOB_HOOKS=OFF a network that has one
   // refuses to run (NotSupported).
   void AddObserver(Observer* observer);
   void AddObserver(std::shared_ptr<Observer> observer);  // kept alive by the network
+  // It is not called again. One that was never added is no error. Not from inside of an observer.
+  void RemoveObserver(const Observer* observer);
 
  private:
   struct Impl;

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plumb/graph.h"
@@ -38,7 +39,12 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index = 
 
 // Prepares a network on the named device. Reads the DUMP_* and SAVE_IO_TENSORS environment once, now (doc/dump.md).
 Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, const std::string& device,
-                                               const NetworkOptions& options);
+                                               const NetworkOptions& options = {});
+// The same for a graph that nobody else uses.
+inline Result<std::unique_ptr<Network>> CreateNetwork(Graph graph, const std::string& device,
+                                                      const NetworkOptions& options = {}) {
+  return CreateNetwork(std::make_shared<const Graph>(std::move(graph)), device, options);
+}
 
 // NAIVE as LoadOptions::evaluator.
 Evaluator ReferenceEvaluator();

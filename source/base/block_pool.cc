@@ -3,6 +3,7 @@
 // as much is given back as is mapped anew (down to half of kMaxKept): a change of sizes shall not raise the process's peak.
 #include "base/block_pool.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ Block Map(size_t size) {
 class Pool {
  public:
   static Pool& Get() {
-    static Pool* pool = new Pool();  // never destroyed: static tensors may outlive it
+    static Pool* pool = Make();
     return *pool;
   }
 
@@ -92,6 +93,13 @@ class Pool {
   }
 
  private:
+  // Never destroyed: static tensors may outlive it. Its mutex is free in a forked child, whoever held it.
+  static Pool* Make() {
+    static Pool* const pool = new Pool();
+    pthread_atfork([] { pool->mutex_.lock(); }, [] { pool->mutex_.unlock(); }, [] { pool->mutex_.unlock(); });
+    return pool;
+  }
+
   // Keeps at most `bytes`.
   void Release(size_t bytes) {
     while (kept_bytes_ > bytes) {

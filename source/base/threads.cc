@@ -1,5 +1,6 @@
 #include "base/threads.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -41,8 +42,9 @@ thread_local bool inside_loop = false;
 class Pool {
  public:
   static Pool& Get() {
-    static Pool* pool = new Pool();  // never destroyed: worker threads may outlive static destructors
-    return *pool;
+    static const bool watches_forks = pthread_atfork(nullptr, nullptr, [] { Current() = new Pool(); }) == 0;
+    (void)watches_forks;
+    return *Current();
   }
 
   // Runs body(0..n-1); false when the pool is busy with another caller.
@@ -70,6 +72,12 @@ class Pool {
   }
 
  private:
+  // Never destroyed: worker threads may outlive static destructors. A forked child has none of them and gets a new pool.
+  static Pool*& Current() {
+    static Pool* pool = new Pool();
+    return pool;
+  }
+
   // As many as the system grants: under a limit of memory or processes the loop runs on fewer.
   void Grow(int workers) {
     try {

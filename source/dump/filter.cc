@@ -140,6 +140,10 @@ bool IndexRanges::Contains(int64_t index) const {
   return false;
 }
 
+bool IndexRanges::AnyFrom(int64_t index) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& range) { return range.last >= index; });
+}
+
 Result<LayerFilter> LayerFilter::Parse(std::string_view text) {
   LayerFilter filter;
   const std::vector<std::string> parts = SplitFilters(text);

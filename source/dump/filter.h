@@ -17,6 +17,8 @@ class IndexRanges {
  public:
   static Result<IndexRanges> Parse(std::string_view text, std::string_view otherwise);
   bool Contains(int64_t index) const;
+  // Whether it contains `index` or a later one.
+  bool AnyFrom(int64_t index) const;
 
  private:
   struct Range {

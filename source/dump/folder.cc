@@ -89,10 +89,10 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   return result;
 }
 
-Result<std::string> MakeForwardFolder(const std::string& network_folder, int forward) {
+Result<std::string> MakeForwardFolder(const std::string& network_folder, int forward, bool first) {
   char name[32];
   std::snprintf(name, sizeof(name), "/forward-%05d", forward);
-  const std::string path = forward == 0 ? network_folder : network_folder + name;
+  const std::string path = first ? network_folder : network_folder + name;
   PLUMB_RETURN_IF_ERROR(Create(path));
   return path;
 }

@@ -1,5 +1,7 @@
 // The observer that dumps: takes blobs as the layers run, hands them to the writer, and ends each Forward with a
 // manifest.
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 #include <deque>
@@ -55,6 +57,7 @@ class DumpObserver : public Observer {
                IndexRanges io_forwards)
       : network_(*network),
         options_(std::move(options)),
+        first_(network->forwards()),
         selection_(std::move(selection)),
         blob_forwards_(std::move(blob_forwards)),
         io_forwards_(std::move(io_forwards)) {}
@@ -68,6 +71,11 @@ class DumpObserver : public Observer {
     entries_.clear();
     manifest_ = Manifest();
     first_error_ = Status::Ok();
+    if (process_ != getpid()) {  // a forked child: the writer's threads are not here, and the folder is its parent's
+      process_ = getpid();
+      (void)writer_.release();
+      network_folder_ = {};
+    }
     if (writer_ != nullptr) {  // a Forward that broke off left its blobs behind
       std::vector<size_t> done;
       (void)writer_->Finish(&done);
@@ -75,7 +83,7 @@ class DumpObserver : public Observer {
     const bool blobs = (options_.inputs || options_.outputs) && blob_forwards_.Contains(forward);
     const bool io = options_.save_io && io_forwards_.Contains(forward);
     // The first Forward's manifest is what keeps other runs out of the folder, so there always is one.
-    if (!blobs && !io && forward != 0) return Status::Ok();
+    if (!blobs && !io && forward != first_) return Status::Ok();
     PLUMB_RETURN_IF_ERROR(OpenFolder(forward));
     opened_ = true;
     writing_ = blobs;
@@ -137,7 +145,7 @@ class DumpObserver : public Observer {
              network_.graph().layers[0].name + "'");
       }
     }
-    PLUMB_ASSIGN_OR_RETURN(folder_, MakeForwardFolder(network_folder_.path, forward));
+    PLUMB_ASSIGN_OR_RETURN(folder_, MakeForwardFolder(network_folder_.path, forward, forward == first_));
     return Status::Ok();
   }
 
@@ -223,7 +231,7 @@ class DumpObserver : public Observer {
     m.network = network_folder_.network;
     m.forward = forward;
     if (options_.forwards.empty()) {
-      m.forwards_note = "only Forward 0 is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more";
+      m.forwards_note = "only Forward " + std::to_string(first_) + " is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more";
     } else {
       m.forwards_note = "written Forwards: " + options_.forwards;
     }
@@ -242,9 +250,11 @@ class DumpObserver : public Observer {
 
   Network& network_;
   const DumpOptions options_;
+  const int first_;  // Forward after AddDump
   const Selection selection_;
   const IndexRanges blob_forwards_;
   const IndexRanges io_forwards_;
+  pid_t process_ = getpid();
   NetworkFolder network_folder_;
   std::string folder_;    // of this Forward
   bool opened_ = false;   // this Forward has a folder and gets a manifest
@@ -265,7 +275,15 @@ Status AddDump(Network* network, const DumpOptions& options) {
                               "build it with -DPLUMB_BLOB_HOOKS=ON");
 #else
   PLUMB_ASSIGN_OR_RETURN(Selection selection, SelectBlobs(*network, options));
-  PLUMB_ASSIGN_OR_RETURN(IndexRanges blob_forwards, IndexRanges::Parse(options.forwards, "0"));
+  if (options.unfuse && !network->options().unfuse) {
+    return Status::InvalidArgument("DumpOptions::unfuse: this network was made fused; make it with NetworkOptions::unfuse");
+  }
+  const int next = network->forwards();
+  PLUMB_ASSIGN_OR_RETURN(IndexRanges blob_forwards, IndexRanges::Parse(options.forwards, std::to_string(next)));
+  if (!blob_forwards.AnyFrom(next)) {
+    return Status::InvalidArgument("DumpOptions::forwards '" + options.forwards + "' would write nothing: the network's next " +
+                                   "Forward has the number " + std::to_string(next));
+  }
   PLUMB_ASSIGN_OR_RETURN(IndexRanges io_forwards, IndexRanges::Parse(options.forwards, "all"));
   network->AddObserver(std::make_shared<DumpObserver>(network, options, std::move(selection), std::move(blob_forwards),
                                                       std::move(io_forwards)));

@@ -70,13 +70,13 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
 }
 
 bool TryFallback(const Plan& plan, Step* step) {
-  if (plan.options.fallback == nullptr) return false;
+  if (plan.fallback == nullptr) return false;
   std::vector<std::string> refusals;
-  const KernelRow* row = FindRow(plan.options.fallback->kernels(), *step->spec, &refusals);
+  const KernelRow* row = FindRow(plan.fallback->kernels(), *step->spec, &refusals);
   if (row == nullptr) return false;
-  step->kernel = CreateFallbackKernel(*step->spec, *row, plan.options.fallback);
-  step->info.device = plan.options.fallback->name();
-  step->info.kernel = Lower(plan.options.fallback->name()) + "/" + row->name;
+  step->kernel = CreateFallbackKernel(*step->spec, *row, plan.fallback);
+  step->info.device = plan.fallback->name();
+  step->info.kernel = Lower(plan.fallback->name()) + "/" + row->name;
   step->info.fallback = true;
   return true;
 }

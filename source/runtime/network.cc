@@ -1,9 +1,12 @@
 #include "plumb/network.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/threads.h"
+#include "device/naive/naive_device.h"
 #include "runtime/plan.h"
 
 namespace plumb {
@@ -68,8 +71,14 @@ struct Network::Impl {
   std::vector<Observer*> observers;
   std::vector<std::shared_ptr<Observer>> owned;
   int forward = 0;
+  std::set<std::string> set_inputs;
+  bool has_outputs = false;  // the last Forward came to its end
 
   Status Prepare();
+  Result<const GraphInput*> FindInput(const std::string& name) const;
+  Status CheckInputs() const;
+  DeviceTensor& TensorOf(const std::string& blob) { return plan.values[static_cast<size_t>(plan.blob_values.at(blob))].tensor; }
+  std::string Frame() const { return "model '" + graph->source + "'"; }
   Status Run();
   Status RunStep(Step& step);
   Status RunWatched(Step& step, const std::vector<Observer*>& watchers, Status* observed);
@@ -103,7 +112,8 @@ Status Network::Impl::Prepare() {
   PLUMB_RETURN_IF_ERROR(RefuseQuantized(*graph));
   PLUMB_ASSIGN_OR_RETURN(plan.blobs, InferShapes(*graph, plan.options.input_shapes));
   PLUMB_ASSIGN_OR_RETURN(plan.graph, WithoutKnownValues(graph, &plan.blobs));
-  const std::string frame = "model '" + graph->source + "'";
+  const std::string frame = Frame();
+  if (plan.options.fallback) plan.fallback = CreateNaiveDevice();
   plan.options.precision = plan.device->EffectivePrecision(plan.options.precision);
   PLUMB_RETURN_IF_ERROR(ChooseKernels(GroupLayers(*plan.graph, plan.blobs, *plan.device, !plan.options.unfuse), &plan));
   PLUMB_RETURN_IF_ERROR(ChooseLayouts(&plan).AddContext(frame));
@@ -123,6 +133,29 @@ Status Network::Impl::Prepare() {
     step->info.detail = detail + (detail.empty() || winograd.empty() ? "" : " ") + winograd;
   }
   return Status::Ok();
+}
+
+Result<const GraphInput*> Network::Impl::FindInput(const std::string& name) const {
+  std::string known;
+  for (const GraphInput& input : graph->inputs) {
+    if (input.name == name) return &input;
+    known += (known.empty() ? "'" : ", '") + input.name + "'";
+  }
+  return Status::InvalidArgument(Frame() + " has no input '" + name + "'; its inputs are " + (known.empty() ? "none" : known));
+}
+
+// Memory that nobody wrote to would be computed with: other numbers every time.
+Status Network::Impl::CheckInputs() const {
+  std::string missing;
+  int count = 0;
+  for (const GraphInput& input : graph->inputs) {
+    const BlobInfo& info = plan.blobs.at(input.name);
+    if (set_inputs.count(input.name) != 0 || info.shape.NumElements() == 0) continue;
+    ++count;
+    missing += (missing.empty() ? "'" : ", '") + input.name + "' " + DTypeName(info.dtype) + " " + info.shape.ToString();
+  }
+  if (count == 0) return Status::Ok();
+  return Status::InvalidArgument("SetInput was never called for network input" + std::string(count == 1 ? " " : "s ") + missing);
 }
 
 Status Network::Impl::RunStep(Step& step) {
@@ -161,6 +194,8 @@ Status Network::Impl::Run() {
                                 "-DPLUMB_BLOB_HOOKS=OFF; build it with -DPLUMB_BLOB_HOOKS=ON");
   }
 #endif
+  PLUMB_RETURN_IF_ERROR(CheckInputs());
+  has_outputs = false;
   SetNumThreads(plan.options.num_threads);
   Status observed;
   for (Observer* observer : observers) {
@@ -187,6 +222,7 @@ Status Network::Impl::Run() {
     if (!status.ok()) return status.AddContext(RunFrame(step->group.last(), step->info.kernel));
   }
   PLUMB_RETURN_IF_ERROR(plan.device->Finish());
+  has_outputs = true;
   for (Observer* observer : observers) {
     Status status = observer->ForwardEnd(forward);
     if (observed.ok()) observed = std::move(status);
@@ -200,6 +236,7 @@ Network::~Network() = default;
 
 Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
                                                  NetworkOptions options) {
+  if (graph == nullptr || device == nullptr) return Status::InvalidArgument("Network::Create: the graph or the device is null");
   auto impl = std::make_unique<Impl>();
   impl->graph = std::move(graph);
   impl->plan.device = std::move(device);
@@ -224,30 +261,29 @@ std::vector<const StepInfo*> Network::steps() const {
 }
 
 Status Network::SetInput(const std::string& name, const Tensor& value) {
-  for (const GraphInput& input : impl_->graph->inputs) {
-    if (input.name != name) continue;
-    const BlobInfo& info = impl_->plan.blobs.at(name);
-    if (value.dtype() != info.dtype || value.shape() != info.shape) {
-      return Status::InvalidArgument("network input '" + name + "' expects " + DTypeName(info.dtype) + " " +
-                                     info.shape.ToString() + ", found " + DTypeName(value.dtype()) + " " +
-                                     value.shape().ToString());
-    }
-    const int id = impl_->plan.blob_values.at(name);
-    return impl_->plan.device->Upload(value, impl_->plan.values[static_cast<size_t>(id)].tensor);
+  PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
+  const BlobInfo& info = impl_->plan.blobs.at(name);
+  if (value.dtype() != info.dtype || value.shape() != info.shape ||
+      (value.empty() && value.NumElements() > 0)) {
+    return Status::InvalidArgument("network input '" + name + "' expects " + DTypeName(info.dtype) + " " +
+                                   info.shape.ToString() + ", found " +
+                                   (value.empty() ? "an empty Tensor"
+                                                  : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
   }
-  return Status::InvalidArgument("model '" + impl_->graph->source + "' has no input '" + name + "'");
+  PLUMB_RETURN_IF_ERROR(impl_->plan.device->Upload(value, impl_->TensorOf(name)));
+  impl_->set_inputs.insert(name);
+  return Status::Ok();
 }
 
 Result<Tensor> Network::GetInput(const std::string& name) const {
-  for (const GraphInput& input : impl_->graph->inputs) {
-    if (input.name != name) continue;
-    const int id = impl_->plan.blob_values.at(name);
-    return impl_->plan.device->Download(impl_->plan.values[static_cast<size_t>(id)].tensor);
+  PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
+  if (impl_->set_inputs.count(name) == 0) {
+    return Status::InvalidArgument(impl_->Frame() + ": SetInput was never called for network input '" + name + "'");
   }
-  return Status::InvalidArgument("model '" + impl_->graph->source + "' has no input '" + name + "'");
+  return impl_->plan.device->Download(impl_->TensorOf(name));
 }
 
-Status Network::Forward() { return impl_->Run().AddContext("model '" + impl_->graph->source + "'"); }
+Status Network::Forward() { return impl_->Run().AddContext(impl_->Frame()); }
 
 ForwardHandle Network::ForwardAsync() {
   return ForwardHandle(std::async(std::launch::async, [this] { return Forward(); }).share());
@@ -255,18 +291,33 @@ ForwardHandle Network::ForwardAsync() {
 
 Result<Tensor> Network::GetOutput(const std::string& name) const {
   const auto& outputs = impl_->graph->outputs;
-  bool found = false;
-  for (const std::string& output : outputs) found = found || output == name;
-  if (!found) return Status::InvalidArgument("model '" + impl_->graph->source + "' has no output '" + name + "'");
-  const int id = impl_->plan.blob_values.at(name);
-  return impl_->plan.device->Download(impl_->plan.values[static_cast<size_t>(id)].tensor);
+  if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
+    std::string known;
+    for (const std::string& output : outputs) known += (known.empty() ? "'" : ", '") + output + "'";
+    return Status::InvalidArgument(impl_->Frame() + " has no output '" + name + "'; its outputs are " + known);
+  }
+  if (!impl_->has_outputs) {
+    return Status::InvalidArgument(impl_->Frame() + " has no value for output '" + name +
+                                   "': no Forward ran to its end before GetOutput");
+  }
+  return impl_->plan.device->Download(impl_->TensorOf(name));
 }
+
+int Network::forwards() const { return impl_->forward; }
 
 void Network::AddObserver(Observer* observer) { impl_->observers.push_back(observer); }
 
 void Network::AddObserver(std::shared_ptr<Observer> observer) {
   impl_->observers.push_back(observer.get());
   impl_->owned.push_back(std::move(observer));
+}
+
+void Network::RemoveObserver(const Observer* observer) {
+  auto& all = impl_->observers;
+  all.erase(std::remove(all.begin(), all.end(), observer), all.end());
+  auto& owned = impl_->owned;
+  const auto same = [&](const std::shared_ptr<Observer>& one) { return one.get() == observer; };
+  owned.erase(std::remove_if(owned.begin(), owned.end(), same), owned.end());
 }
 
 }  // namespace plumb

@@ -49,6 +49,7 @@ struct Step {
 struct Plan {
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<Device> device;
+  std::shared_ptr<Device> fallback;  // NAIVE, with options.fallback
   NetworkOptions options;
   BlobTable blobs;
   std::vector<std::unique_ptr<Step>> steps;
@@ -63,7 +64,7 @@ std::vector<LayerGroup> GroupLayers(const Graph& graph, const BlobTable& blobs, 
 // A group of one layer.
 LayerGroup SingleGroup(const Layer& layer);
 
-// Takes the first kernel that supports each group; splits a group that none supports; falls back to options.fallback.
+// Takes the first kernel that supports each group; splits a group that none supports; falls back to NAIVE where that is allowed.
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan);
 // Asks every kernel for its layouts and inserts conversions where they do not agree.
 Status ChooseLayouts(Plan* plan);

@@ -1,6 +1,8 @@
 #include "base/threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -36,6 +38,28 @@ TEST(Threads, TwoCallersAndNestingAreSafe) {
   work();
   other.join();
   EXPECT_EQ(total, 2 * 200 * 10);
+}
+
+// Python's multiprocessing forks: the child has none of the workers.
+TEST(Threads, AForkedChildHasAPoolOfItsOwn) {
+  SetNumThreads(3);
+  std::atomic<int> sum{0};
+  const auto add = [&](int64_t begin, int64_t end) { sum += static_cast<int>(end - begin); };
+  ParallelFor(99, 1, add);
+  ASSERT_EQ(sum, 99);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    for (int round = 0; round < 100; ++round) ParallelFor(99, 1, add);
+    _exit(sum == 99 * 101 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ParallelFor(99, 1, add);
+  EXPECT_EQ(sum, 198) << "and the parent goes on";
+  SetNumThreads(0);
 }
 
 }  // namespace

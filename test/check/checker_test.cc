@@ -106,5 +106,21 @@ TEST(Checker, NoticesABlobThatChangesBetweenLayers) {
   EXPECT_NE(report.layers[2].reason.find("changed between"), std::string::npos);
 }
 
+TEST(Checker, SaysWhatWasForgotten) {
+  const auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  Checker checker;
+  EXPECT_NE(checker.Finish().status().message().find("Finish without Checker::Attach"), std::string::npos);
+  ASSERT_TRUE(network->SetInput("x", Input()).ok());
+  ASSERT_TRUE(checker.Attach(network.get(), {{"x", Input()}}).ok());
+  EXPECT_NE(checker.Finish().status().message().find("no Forward ran to its end"), std::string::npos);
+  EXPECT_NE(checker.Attach(network.get(), {}).message().find("Attach was called before"), std::string::npos);
+  ASSERT_TRUE(network->Forward().ok());
+  const auto report = checker.Finish();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->Count(Verdict::kAligned), 4);
+  EXPECT_NE(checker.Finish().status().message().find("Finish was called before"), std::string::npos);
+  EXPECT_TRUE(network->Forward().ok()) << "and the network goes on unobserved";
+}
+
 }  // namespace
 }  // namespace plumb

@@ -1,14 +1,59 @@
-// A program of somebody else's, built against an installed Plumb: makes a tensor and an error, prints both.
-#include <plumb/status.h>
-#include <plumb/tensor.h>
+// A program of somebody else's, built against an installed Plumb: makes a tensor and an error, and runs every example that
+// README.md and the headers show. consumer absent|present: whether net.tnnproto lies in the current folder.
+#include <plumb/check.h>
+#include <plumb/dump.h>
+#include <plumb/plumb.h>
+#include <plumb/report.h>
+#include <plumb/support.h>
+#include <plumb/tensor_file.h>
 
 #include <cstdio>
+#include <cstring>
 
-int main() {
-  plumb::Result<plumb::Tensor> tensor = plumb::Tensor::Zeros(plumb::DType::kF32, {1, 3, 8, 8});
-  if (!tensor.ok() || tensor->NumElements() != 192) return 1;
-  plumb::Result<plumb::Tensor> wrong = plumb::Tensor::Zeros(plumb::DType::kF32, {1, -3});
+#include "examples.inc"
+
+namespace {
+
+bool Says(const plumb::Status& status, const char* words) { return status.message().find(words) != std::string::npos; }
+
+// Prints the first example that does not end as it should.
+bool RunExamples(bool present, const plumb::Tensor& image) {
+  auto graph = plumb::LoadModel("net.tnnproto");
+  if (graph.ok() != present) return false;
+  std::unique_ptr<plumb::Network> network;
+  if (present) {
+    auto made = plumb::CreateNetwork(std::move(*graph), "NAIVE");
+    if (!made.ok()) return false;
+    network = std::move(*made);
+  }
+  for (const Example& example : kExamples) {
+    if (!present && std::strncmp(example.where, "dump.md", 7) == 0) continue;  // it takes a network that there is
+    const plumb::Status status = example.run(image, network);
+    if (present ? status.ok() : Says(status, "net.tnnproto")) continue;
+    std::printf("%s: %s\n", example.where, status.ToString().c_str());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const bool present = std::strcmp(argv[1], "present") == 0;
+  const plumb::Result<plumb::Tensor> image = plumb::Tensor::Zeros(plumb::DType::kF32, {1, 1, 8, 8});
+  if (!image.ok() || image->NumElements() != 64) return 1;
+  const plumb::Result<plumb::Tensor> wrong = plumb::Tensor::Zeros(plumb::DType::kF32, {1, -3});
   if (wrong.ok()) return 1;
-  std::printf("consumer: %s; %s\n", tensor->shape().ToString().c_str(), wrong.status().ToString().c_str());
+  std::printf("consumer: %s; %s\n", image->shape().ToString().c_str(), wrong.status().ToString().c_str());
+  if (sizeof(kExamples) / sizeof(kExamples[0]) < 3) return 1;  // network.h, check.h, doc/dump.md
+  const bool has_x86 = plumb::OpenDevice("X86").ok();          // which the examples name
+  if (present && !has_x86) return std::puts("every example ran: none here, this build has no X86"), 0;
+  if (!RunExamples(present, *image)) return 1;
+  const plumb::Result<plumb::Tensor> prob = Classify(*image);
+  if (present ? !prob.ok() || prob->NumElements() != 10 : !Says(prob.status(), "net.tnnproto")) {
+    return std::printf("README.md: %s\n", prob.status().ToString().c_str()), 1;
+  }
+  std::puts(present ? "every example ran" : "every example says that 'net.tnnproto' is not there");
   return 0;
 }

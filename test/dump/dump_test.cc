@@ -256,5 +256,31 @@ TEST_F(Dump, TinyQueueStillWritesEverything) {
   EXPECT_EQ(DumpReader::Open(options_.folder)->entries().size(), 8u);
 }
 
+TEST_F(Dump, AddedAfterAForwardTakesTheNext) {
+  auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  ASSERT_TRUE(network->SetInput("x", SmallInput()).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  DumpOptions passed = options_;
+  passed.forwards = "0";
+  const Status refused = AddDump(network.get(), passed);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("'0' would write nothing: the network's next Forward has the number 1"), std::string::npos)
+      << refused.message();
+  ASSERT_TRUE(AddDump(network.get(), options_).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  ASSERT_TRUE(network->Forward().ok());
+  const DumpReader reader = DumpReader::Open(options_.folder).value();
+  EXPECT_EQ(reader.entries().size(), 3u);
+  EXPECT_EQ(reader.manifest().forward, 1);
+  EXPECT_FALSE(std::filesystem::exists(options_.folder + "/forward-00002"));
+}
+
+TEST_F(Dump, UnfusingAFusedNetworkIsRefused) {
+  options_.unfuse = true;
+  auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  const Status refused = AddDump(network.get(), options_);
+  EXPECT_NE(refused.message().find("make it with NetworkOptions::unfuse"), std::string::npos) << refused.message();
+}
+
 }  // namespace
 }  // namespace plumb

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 
 #include "device/device.h"
 #include "op/convolution.h"
@@ -160,7 +161,7 @@ TEST(Network, ListsEveryLayerWithoutAKernel) {
 
 TEST(Network, FallbackRunsOnNaiveAndIsMarked) {
   NetworkOptions options;
-  options.fallback = OpenDevice("NAIVE").value();
+  options.fallback = true;
   auto network = Network::Create(SmallGraph(), std::make_shared<BareDevice>(), options).value();
   ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
   ASSERT_TRUE(network->Forward().ok());
@@ -171,6 +172,86 @@ TEST(Network, FallbackRunsOnNaiveAndIsMarked) {
 TEST(OpenDevice, UnknownAndAbsentAreDifferent) {
   EXPECT_EQ(OpenDevice("CUDA").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(OpenDevice("ARM").status().code(), StatusCode::kNotFound);
+}
+
+TEST(Network, InputsMustBeSetAndOutputsComputed) {
+  auto graph = SmallGraph();
+  graph->inputs.push_back({"mask", DType::kI64, {3}});
+  auto network = CreateNetwork(graph, "NAIVE").value();
+  EXPECT_NE(network->GetOutput("c").status().message().find("no Forward ran to its end"), std::string::npos);
+  EXPECT_NE(network->GetInput("x").status().message().find("never called for network input 'x'"), std::string::npos);
+  EXPECT_EQ(network->Forward().message(),
+            "model 'small': SetInput was never called for network inputs 'x' f32 [1,2,1,2], 'mask' i64 [3]");
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  EXPECT_EQ(network->Forward().message(), "model 'small': SetInput was never called for network input 'mask' i64 [3]");
+  EXPECT_NE(network->SetInput("mask", Tensor()).message().find("expects i64 [3], found an empty Tensor"), std::string::npos);
+  ASSERT_TRUE(network->SetInput("mask", Tensor::Zeros(DType::kI64, {3}).value()).ok());
+  EXPECT_EQ(network->forwards(), 0);
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_EQ(network->forwards(), 1);
+  EXPECT_TRUE(network->GetOutput("c").ok());
+  EXPECT_NE(network->GetOutput("prob").status().message().find("has no output 'prob'; its outputs are 'c'"), std::string::npos);
+  EXPECT_NE(network->SetInput("y", Tensor()).message().find("its inputs are 'x', 'mask'"), std::string::npos);
+}
+
+TEST(Network, AnObserverIsTakenBack) {
+  auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  auto owned = std::make_shared<Recorder>();
+  network->AddObserver(owned);
+  {
+    Recorder recorder;
+    network->AddObserver(&recorder);
+    ASSERT_TRUE(network->Forward().ok());
+    EXPECT_EQ(recorder.names.size(), 3u);
+    network->RemoveObserver(&recorder);
+    network->RemoveObserver(&recorder);
+  }
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_EQ(owned->names.size(), 6u);
+  network->RemoveObserver(owned.get());
+  EXPECT_EQ(owned.use_count(), 1);
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_EQ(owned->names.size(), 6u);
+}
+
+// Each on its own thread, with another number of threads each: the bits are those of one network alone.
+TEST(Network, SeveralFromSeveralThreads) {
+  auto graph = std::make_shared<Graph>();
+  graph->source = "wide";
+  graph->inputs = {{"x", DType::kF32, {2, 16, 30, 31}}};
+  graph->outputs = {"y"};
+  graph->layers = {MakeLayer(OpKind::kExp, "exp", {"x"}, {"a"}), MakeLayer(OpKind::kMul, "mul", {"a", "x"}, {"b"}),
+                   MakeLayer(OpKind::kSoftmax, "soft", {"b"}, {"y"})};
+  for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
+  Tensor x = Tensor::Create(DType::kF32, {2, 16, 30, 31}).value();
+  for (int64_t i = 0; i < x.NumElements(); ++i) x.data<float>()[i] = static_cast<float>(i % 997) * 0x1p-10f;
+  const auto run = [&](const std::string& device, int threads) {
+    NetworkOptions options;
+    options.num_threads = threads;
+    auto network = CreateNetwork(graph, device, options).value();
+    EXPECT_TRUE(network->SetInput("x", x).ok());
+    std::string bits;
+    for (int forward = 0; forward < 20; ++forward) {
+      EXPECT_TRUE(network->Forward().ok());
+      const Tensor y = network->GetOutput("y").value();
+      const std::string now(static_cast<const char*>(y.raw()), y.bytes());
+      EXPECT_TRUE(bits.empty() || now == bits) << device << ", Forward " << forward;
+      bits = now;
+    }
+    return bits;
+  };
+  for (const std::string device : {"NAIVE", "X86"}) {
+    if (!OpenDevice(device).ok()) continue;
+    const std::string alone = run(device, 1);
+    std::vector<std::future<std::string>> others;
+    for (int threads = 1; threads <= 4; ++threads) others.push_back(std::async(std::launch::async, run, device, threads));
+    for (auto& other : others) EXPECT_TRUE(other.get() == alone) << device;
+  }
+}
+
+TEST(Network, NullIsAStatus) {
+  EXPECT_EQ(Network::Create(nullptr, std::make_shared<BareDevice>(), {}).status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -115,9 +115,7 @@ Result<NetworkOptions> RunOptions::Apply() const {
   PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   SetNumThreads(threads);
   options.num_threads = threads;
-  if (fallback) {
-    PLUMB_ASSIGN_OR_RETURN(options.fallback, OpenDevice("NAIVE"));
-  }
+  options.fallback = fallback;
   return options;
 }
 
