@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "plumb/compiling.h"
 #include "plumb/graph.h"
 #include "plumb/model.h"
 #include "plumb/network.h"

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "base/words.h"
+#include "common/compile_progress.h"
 #include "common/vocabulary.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
@@ -116,6 +117,7 @@ Result<NetworkOptions> RunOptions::Apply() const {
   SetNumThreads(threads);
   options.num_threads = threads;
   options.fallback = fallback;
+  ShowCompiling();
   return options;
 }
 

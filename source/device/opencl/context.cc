@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "base/embed.h"
-#include "device/opencl/program_cache.h"
+#include "device/opencl/pocl_cache.h"
+#include "device/shared/compiling.h"
+#include "device/shared/program_cache.h"
 
 namespace plumb::opencl {
 
@@ -16,6 +18,7 @@ namespace {
 // f32 division and square root are correctly rounded where the driver can, subnormals are kept; FMA is allowed.
 constexpr char kOptions[] = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 constexpr size_t kLogBytes = 2000;
+constexpr char kCacheKind[] = "opencl";
 
 std::string PlatformText(const Api& api, cl_platform_id platform, cl_platform_info what) {
   size_t size = 0;
@@ -106,6 +109,7 @@ std::vector<std::string> KernelFiles() {
 }
 
 Result<std::vector<Adapter>> Context::ListAdapters() {
+  const std::string without_cache = PreparePoclCache();
   PLUMB_ASSIGN_OR_RETURN(const Api* api, LoadApi());
   constexpr char kInstall[] = "install pocl-opencl-icd (CPU) or the GPU maker's driver";
   cl_uint count = 0;
@@ -116,14 +120,24 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
   std::vector<cl_platform_id> platforms(count);
   PLUMB_RETURN_IF_ERROR(Check(api->clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs"));
   std::vector<Adapter> adapters;
+  std::string empty;  // platforms without a device
   for (const cl_platform_id platform : platforms) {
     cl_uint devices = 0;
-    if (api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices) != CL_SUCCESS) continue;
+    const cl_int found = api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
+    if (found != CL_SUCCESS) {
+      const std::string name = PlatformText(*api, platform, CL_PLATFORM_NAME);
+      empty += (empty.empty() ? "'" : ", '") + name + "': " + ErrorName(found);
+      if (name == "Portable Computing Language" && !without_cache.empty()) empty += ", because " + without_cache;
+      continue;
+    }
     std::vector<cl_device_id> ids(devices);
     PLUMB_RETURN_IF_ERROR(Check(api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr), "clGetDeviceIDs"));
     for (const cl_device_id id : ids) adapters.push_back(Describe(*api, platform, id));
   }
-  if (adapters.empty()) return Status::NotFound(std::string("no OpenCL driver finds a device: ") + kInstall);
+  if (adapters.empty()) {
+    return Status::NotFound("the OpenCL drivers that are installed find no device (" + empty + ")" +
+                            (without_cache.empty() ? std::string(": ") + kInstall : ""));
+  }
   std::stable_sort(adapters.begin(), adapters.end(), [](const Adapter& a, const Adapter& b) { return !a.cpu && b.cpu; });
   return adapters;
 }
@@ -193,13 +207,14 @@ Result<cl_program> Context::Program(const std::string& file, Storage storage) {
 Result<cl_program> Context::Build(const std::string& file, const std::string& options) {
   PLUMB_ASSIGN_OR_RETURN(const std::string source, KernelSource(file));
   const std::string key = CacheKey(source, options);
-  const std::string cached = LoadCached(key);
+  const std::string cached = LoadCached(kCacheKind, key);
   if (!cached.empty()) {
     auto program = BuildFromBinary(cached, options);
     if (program.ok()) return program;  // else: the driver does not take its own binary any more
   }
+  const CompilingScope compiling("OPENCL", file, CacheFolder());
   PLUMB_ASSIGN_OR_RETURN(const cl_program program, BuildFromSource(source, file, options));
-  StoreCached(key, Binary(program));
+  StoreCached(kCacheKind, key, Binary(program));
   return program;
 }
 

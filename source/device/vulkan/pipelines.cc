@@ -1,14 +1,9 @@
 #include "device/vulkan/pipelines.h"
 
-#include <unistd.h>
+#include <optional>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "device/shared/compiling.h"
+#include "device/shared/program_cache.h"
 #include "device/vulkan/context.h"
 #include "device/vulkan/launch.h"
 #include "device/vulkan/shaders.h"
@@ -16,49 +11,20 @@
 namespace plumb::vulkan {
 namespace {
 
-uint64_t Hash(const void* data, size_t bytes, uint64_t hash = 1469598103934665603u) {  // FNV-1a
-  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
-  return hash;
-}
-
-std::string Hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
+constexpr char kCacheKind[] = "vulkan";
 
 uint64_t HashOfShaders() {
-  uint64_t hash = Hash(nullptr, 0);
+  uint64_t hash = kHashStart;
   for (size_t i = 0; i < kNumEmbedded; ++i) hash = Hash(kEmbedded[i].data, *kEmbedded[i].bytes, hash);
   return hash;
-}
-
-// $PLUMB_CACHE_DIR, else $XDG_CACHE_HOME/plumb, else ~/.cache/plumb; empty when there is none.
-std::string CacheFolder() {
-  if (const char* folder = std::getenv("PLUMB_CACHE_DIR")) return folder;
-  if (const char* folder = std::getenv("XDG_CACHE_HOME")) return std::string(folder) + "/plumb";
-  if (const char* folder = std::getenv("HOME")) return std::string(folder) + "/.cache/plumb";
-  return "";
-}
-
-// What follows the header and the data's own checksum; empty when the file is not exactly what Save wrote.
-std::string ReadCache(const std::string& path, const std::string& header) {
-  std::ifstream file(path, std::ios::binary);
-  std::string first, checksum;
-  if (!file || !std::getline(file, first) || !std::getline(file, checksum) || first != header) return "";
-  std::ostringstream rest;
-  rest << file.rdbuf();
-  const std::string data = rest.str();
-  return checksum == Hex(Hash(data.data(), data.size())) ? data : "";
 }
 
 }  // namespace
 
 Status Pipelines::Init() {
-  cache_header_ = "plumb pipeline cache, shaders " + Hex(HashOfShaders()) + ", " + context_->adapter().identity;
-  const std::string folder = CacheFolder();
-  if (!folder.empty()) cache_path_ = folder + "/vulkan-" + Hex(Hash(cache_header_.data(), cache_header_.size())) + ".bin";
-  const std::string data = cache_path_.empty() ? "" : ReadCache(cache_path_, cache_header_);
+  cache_key_ = "shaders " + Hex(HashOfShaders()) + ", " + context_->adapter().identity;
+  const std::string data = LoadCached(kCacheKind, cache_key_);
+  cached_ = !data.empty();
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
@@ -79,22 +45,15 @@ void Pipelines::Destroy(const Pipeline& pipeline) {
   api.DestroyDescriptorSetLayout(context_->device(), pipeline.set_layout, nullptr);
 }
 
-// Whole or not at all: another process may write the same file.
 void Pipelines::Save() {
-  if (!changed_ || cache_path_.empty() || cache_ == VK_NULL_HANDLE) return;
+  if (!changed_ || cache_ == VK_NULL_HANDLE) return;
   const Api& api = context_->api();
   size_t size = 0;
   if (api.GetPipelineCacheData(context_->device(), cache_, &size, nullptr) != VK_SUCCESS || size == 0) return;
   std::string data(size, '\0');
   if (api.GetPipelineCacheData(context_->device(), cache_, &size, data.data()) != VK_SUCCESS) return;
   data.resize(size);
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(cache_path_).parent_path(), ignored);
-  const std::string part = cache_path_ + "." + std::to_string(getpid()) + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << cache_header_ << "\n" << Hex(Hash(data.data(), data.size())) << "\n" << data;
-  file.close();
-  if (!file || std::rename(part.c_str(), cache_path_.c_str()) != 0) std::remove(part.c_str());
+  StoreCached(kCacheKind, cache_key_, data);
 }
 
 Result<const Pipeline*> Pipelines::Get(const std::string& shader, const std::vector<uint32_t>& constants,
@@ -103,6 +62,8 @@ Result<const Pipeline*> Pipelines::Get(const std::string& shader, const std::vec
   Key key(shader, constants, texels);
   const auto it = pipelines_.find(key);
   if (it != pipelines_.end()) return &it->second;
+  std::optional<CompilingScope> compiling;  // with a file the driver has most of it, in no time
+  if (!cached_) compiling.emplace("VULKAN", shader, CacheFolder());
   Pipeline pipeline;
   const Status status = Create(key, &pipeline);
   if (!status.ok()) {

@@ -1,6 +1,5 @@
 // Pipelines: one per shader, specialization constants and kinds of bindings, kept for the life of the process, and the
-// driver's own cache of them on disk. The file's name and first line say driver, device and shaders; a file that is
-// corrupt or of another driver is ignored, and a folder that cannot be written is no error. Threading: safe.
+// driver's own cache of them on disk (device/shared/program_cache.h), by driver, device and shaders. Threading: safe.
 #ifndef PLUMB_DEVICE_VULKAN_PIPELINES_H_
 #define PLUMB_DEVICE_VULKAN_PIPELINES_H_
 
@@ -43,7 +42,8 @@ class Pipelines {
   std::mutex mutex_;
   std::map<Key, Pipeline> pipelines_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
-  std::string cache_path_, cache_header_;
+  std::string cache_key_;
+  bool cached_ = false;   // there was a file of this driver, device and shaders
   bool changed_ = false;
 };
 

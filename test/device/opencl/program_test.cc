@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "device/opencl/context.h"
-#include "device/opencl/program_cache.h"
+#include "device/opencl/pocl_cache.h"
+#include "device/shared/program_cache.h"
+#include "plumb/compiling.h"
 
 namespace plumb::opencl {
 namespace {
@@ -70,10 +72,10 @@ TEST(OpenclPrograms, AForeignBinaryIsCompiledAgain) {
   const TemporaryCache cache;
   Context* context = Context::Open(0).value();
   const std::string options = context->Options(Storage::kF32), key = context->CacheKey(KernelSource("reorder.cl").value(), options);
-  StoreCached(key, "not a program");
+  StoreCached("opencl", key, "not a program");
   const auto program = context->Build("reorder.cl", options);
   ASSERT_TRUE(program.ok()) << program.status().message();
-  EXPECT_NE(LoadCached(key), "not a program");
+  EXPECT_NE(LoadCached("opencl", key), "not a program");
   EXPECT_TRUE(context->Build("reorder.cl", options).ok());  // now from the cache
 }
 
@@ -87,31 +89,94 @@ TEST(OpenclPrograms, AnIndexThatIsNotThereIsRefused) {
 
 TEST(ProgramCache, KeepsWhatWasStored) {
   const TemporaryCache cache;
-  EXPECT_EQ(LoadCached("key"), "");
-  StoreCached("key", std::string("a\0b", 3));
-  EXPECT_EQ(LoadCached("key"), std::string("a\0b", 3));
-  EXPECT_EQ(LoadCached("another key"), "");
+  EXPECT_EQ(LoadCached("opencl", "key"), "");
+  StoreCached("opencl", "key", std::string("a\0b", 3));
+  EXPECT_EQ(LoadCached("opencl", "key"), std::string("a\0b", 3));
+  EXPECT_EQ(LoadCached("opencl", "another key"), "");
 }
 
 TEST(ProgramCache, ACorruptOrForeignFileIsAMiss) {
   const TemporaryCache cache;
-  StoreCached("key", "program");
-  std::filesystem::copy_file(CachePath("key"), CachePath("other"));  // another key's program under this one's name
-  EXPECT_EQ(LoadCached("other"), "");
-  std::fstream file(CachePath("key"), std::ios::in | std::ios::out | std::ios::binary);
+  StoreCached("opencl", "key", "program");
+  std::filesystem::copy_file(CachePath("opencl", "key"), CachePath("opencl", "other"));  // another key's program under this one's name
+  EXPECT_EQ(LoadCached("opencl", "other"), "");
+  std::fstream file(CachePath("opencl", "key"), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);
   file.put('x');
   file.close();
-  EXPECT_EQ(LoadCached("key"), "");
-  std::filesystem::resize_file(CachePath("key"), 10);
-  EXPECT_EQ(LoadCached("key"), "");
+  EXPECT_EQ(LoadCached("opencl", "key"), "");
+  std::filesystem::resize_file(CachePath("opencl", "key"), 10);
+  EXPECT_EQ(LoadCached("opencl", "key"), "");
 }
 
 TEST(ProgramCache, AFolderThatCannotBeIsNoError) {
   const TemporaryCache cache;
   std::ofstream(cache.folder()) << "a file where the folder should be";
-  StoreCached("key", "program");
-  EXPECT_EQ(LoadCached("key"), "");
+  StoreCached("opencl", "key", "program");
+  EXPECT_EQ(LoadCached("opencl", "key"), "");
+}
+
+class WithEnvironment {
+ public:
+  WithEnvironment(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~WithEnvironment() { old_.empty() ? unsetenv(name_) : setenv(name_, old_.c_str(), 1); }
+
+ private:
+  const char* name_;
+  std::string old_;
+};
+
+TEST(ProgramCache, WithoutAUsableHomeItIsAFolderOfThisUserAlone) {
+  unsetenv("PLUMB_CACHE_DIR");
+  const std::string temporary = testing::TempDir() + "plumb_no_home_" + std::to_string(getpid());
+  std::filesystem::create_directories(temporary);
+  const WithEnvironment xdg("XDG_CACHE_HOME", ""), home("HOME", "/dev/null"), tmp("TMPDIR", temporary);
+  const std::string folder = CacheFolder();
+  EXPECT_EQ(folder, temporary + "/plumb-" + std::to_string(geteuid()));
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  EXPECT_EQ(CacheFolder(), "") << "others may have put programs there";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory_symlink("/tmp", folder);
+  EXPECT_EQ(CacheFolder(), "") << "somebody's link";
+  std::filesystem::remove_all(temporary);
+  const WithEnvironment usable("HOME", temporary);
+  EXPECT_EQ(CacheFolder(), temporary + "/.cache/plumb");
+  std::filesystem::remove_all(temporary);
+}
+
+TEST(PoclCache, AnUnusableHomeIsReplacedOrSaid) {
+  const TemporaryCache cache;
+  const WithEnvironment xdg("XDG_CACHE_HOME", ""), home("HOME", "/dev/null"), none("POCL_CACHE_DIR", "");
+  EXPECT_EQ(PreparePoclCache(), "");
+  EXPECT_EQ(std::string(std::getenv("POCL_CACHE_DIR")), cache.folder().string() + "/pocl");
+  setenv("POCL_CACHE_DIR", "", 1);
+  setenv("PLUMB_CACHE_DIR", "/dev/null", 1);
+  EXPECT_EQ(PreparePoclCache(), "HOME is '/dev/null', where nothing can be written; PoCL needs a folder for what it compiles: set "
+                                "HOME or POCL_CACHE_DIR to one that can be written");
+  setenv("POCL_CACHE_DIR", "/dev/null/pocl", 1);
+  EXPECT_EQ(PreparePoclCache().rfind("POCL_CACHE_DIR is '/dev/null/pocl', where nothing can be written", 0), 0u);
+}
+
+TEST(OpenclPrograms, TheListenerHearsOfEveryCompilation) {
+  if (const auto found = Context::ListAdapters(); !found.ok()) GTEST_SKIP() << found.status().message();
+  const TemporaryCache cache;
+  Context* context = Context::Open(0).value();
+  std::vector<Compiling> heard;
+  SetCompileListener([&](const Compiling& event) { heard.push_back(event); });
+  const std::string options = context->Options(Storage::kF32);
+  ASSERT_TRUE(context->Build("reorder.cl", options).ok());
+  ASSERT_EQ(heard.size(), 2u);
+  EXPECT_EQ(heard[0].device, "OPENCL");
+  EXPECT_EQ(heard[0].what, "reorder.cl");
+  EXPECT_EQ(heard[0].cache_folder, cache.folder().string());
+  EXPECT_FALSE(heard[0].done);
+  EXPECT_TRUE(heard[1].done);
+  ASSERT_TRUE(context->Build("reorder.cl", options).ok());
+  EXPECT_EQ(heard.size(), 2u) << "out of the cache";
+  SetCompileListener(nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "common/compile_progress.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/cli.h"
+
+namespace plumb {
+
+std::string CompilingLine(const Compiling& event, int done, double seconds, const std::string& home) {
+  std::string folder = event.cache_folder;
+  if (!home.empty() && folder.rfind(home + "/", 0) == 0) folder = "~" + folder.substr(home.size());
+  const std::string often = folder.empty() ? "in every run, because no cache can be written" : "once per machine (cached in " + folder + ")";
+  return event.device + " compiles kernels, " + often + ": " + event.what + ", " + std::to_string(done) + " done, " +
+         std::to_string(static_cast<int>(seconds)) + " s";
+}
+
+void ShowCompiling() {
+  if (!StderrIsTerminal()) return;
+  using Clock = std::chrono::steady_clock;
+  SetCompileListener([start = Clock::now(), done = 0](const Compiling& event) mutable {
+    if (event.done) {
+      ++done;
+      std::fputs("\r\033[K", stderr);
+      return;
+    }
+    if (done == 0) start = Clock::now();
+    const char* home = std::getenv("HOME");
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    std::fprintf(stderr, "\r\033[K%s", CompilingLine(event, done, seconds, home == nullptr ? "" : home).c_str());
+    std::fflush(stderr);
+  });
+}
+
+}  // namespace plumb
