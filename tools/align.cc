@@ -145,12 +145,15 @@ Result<bool> AlignDevice(const AlignOptions& o, const std::shared_ptr<const Grap
 
 void AlignOptions::AddTo(CommandLine* c) {
   c->Group("Alignment");
-  c->Choice("--align", &mode, {"outputs", "all"}, "run the original in ONNX Runtime and the converted files on NAIVE and -d, and compare the outputs; all: every layer");
+  c->Choice("--align", &mode, {"outputs", "all"},
+            "run the original in ONNX Runtime and the converted files on NAIVE and -d, and compare the outputs; all: "
+            "every layer");
   c->Add("--device", &devices, "devices to align beside NAIVE: X86,OPENCL or ALL");
   c->Add("--align-inputs", &num_inputs, "how many generated inputs are tried (seeds --seed, --seed + 1, ...)");
   c->Add("--align-tolerance", &tolerance, "largest difference that counts as equal, as a part of the tensor's largest value");
   input.AddTo(c);
-  for (const char* of_alignment : {"--device", "--align-inputs", "--align-tolerance", "--input", "--input-range", "--bias", "--scale", "--channel-order"}) {
+  for (const char* of_alignment : {"--device", "--align-inputs", "--align-tolerance", "--input", "--input-range",
+                                   "--bias", "--scale", "--channel-order"}) {
     c->OnlyWith(of_alignment, {"--align"});
   }
   c->NotWith("--align-inputs", {"--input"}, "that is the only input");

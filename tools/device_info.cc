@@ -43,7 +43,8 @@ int Main(int argc, char** argv) {
     if (!parsed.ok()) return Fail(parsed.status());
     devices = std::move(parsed).value();
   }
-  if (!quiet) std::printf("Plumb %s on %d CPUs, ISA %s (the CPU has %s)\n", Version(), NumCpus(), IsaName(), IsaName(CpuIsa()));
+  if (!quiet)
+    std::printf("Plumb %s on %d CPUs, ISA %s (the CPU has %s)\n", Version(), NumCpus(), IsaName(), IsaName(CpuIsa()));
   nlohmann::ordered_json json{{"format", "plumb-device-info"}, {"version", 1}, {"plumb", Version()}, {"cpus", NumCpus()},
                               {"isa", IsaName()}, {"cpu_isa", IsaName(CpuIsa())}, {"devices", nlohmann::ordered_json::array()}};
   for (const DeviceInfo& info : ListDevices()) {

@@ -92,8 +92,10 @@ void PrintTable(const Info& info, bool total_only) {
     type = std::max(type, TypeOf(*row.layer).size());
     shape = std::max(shape, row.shapes.size());
   }
-  if (!total_only) std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer", static_cast<int>(type), "type",
-              static_cast<int>(shape), "output", "MFLOP", "weights KB", "output KB", "devices  parameters");
+  if (!total_only)
+    std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer",
+                static_cast<int>(type), "type", static_cast<int>(shape), "output", "MFLOP", "weights KB", "output KB",
+                "devices  parameters");
   double flops = 0;
   int64_t weights = 0, outputs = 0;
   for (const Row& row : info.rows) {
@@ -103,10 +105,12 @@ void PrintTable(const Info& info, bool total_only) {
     }
     const std::string& full = row.layer->name;
     const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
-    if (!total_only) std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
-                static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape), row.shapes.c_str(), row.flops / 1e6,
-                static_cast<double>(row.weight_bytes) / 1e3, static_cast<double>(row.output_bytes) / 1e3,
-                devices.empty() ? "none" : devices.c_str(), row.params.c_str());
+    if (!total_only)
+      std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name),
+                  shown.c_str(), static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape),
+                  row.shapes.c_str(), row.flops / 1e6, static_cast<double>(row.weight_bytes) / 1e3,
+                  static_cast<double>(row.output_bytes) / 1e3, devices.empty() ? "none" : devices.c_str(),
+                  row.params.c_str());
     flops += row.flops;
     weights += row.weight_bytes;
     outputs += row.output_bytes;

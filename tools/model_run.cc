@@ -53,7 +53,8 @@ bool IsNumpy(const std::string& path) { return EndsWith(path, ".npy") || EndsWit
 
 Status CheckOutputs(const Options& o) {
   if (o.output.empty()) return Status::Ok();
-  if (o.values_only && IsNumpy(o.output)) return Status::InvalidArgument("--values-only does nothing with -o " + o.output + ": it is of the text form");
+  if (o.values_only && IsNumpy(o.output))
+    return Status::InvalidArgument("--values-only does nothing with -o " + o.output + ": it is of the text form");
   if (o.output == "-" && o.json == "-") return Status::InvalidArgument("-o and --json would both write '-'");
   if (o.output == "-") ReserveStandardOutput();
   return CheckOutputFile("-o", o.output);
@@ -65,17 +66,20 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--device", &o->device, "NAIVE, X86, ARM, OPENCL or VULKAN");
   o->run.AddTo(c);
   o->input.AddTo(c);
-  c->Add("--plain-input", &o->input_values, "as TNNTest: a text file of plain numbers; every input reads it from its start");
+  c->Add("--plain-input", &o->input_values,
+         "as TNNTest: a text file of plain numbers; every input reads it from its start");
   c->Group("Run");
   c->Add("--iterations", &o->iterations, "timed runs, at least 1");
   c->Add("--warmup", &o->warmup, "runs before, not timed");
   c->Flag("--profile", &o->profile, "time every layer (watching it, so without overlap)");
   c->Group("TNNTest's other options");
   c->Add("--cpus", &o->cpu_list, "run on these CPUs: 0,1");
-  c->Add("--input-type", &o->input_type, "0 float, 3 int32, 4 int8: must be the network inputs' own type; 1, 2 (images): use -i");
+  c->Add("--input-type", &o->input_type,
+         "0 float, 3 int32, 4 int8: must be the network inputs' own type; 1, 2 (images): use -i");
   c->Add("--network-type", &o->network_type, "NAIVE (the default network); there is no other");
   c->Group("Output");
-  c->Add("--output", &o->output, "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form; - is standard output");
+  c->Add("--output", &o->output,
+         "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form; - is standard output");
   c->Flag("--values-only", &o->values_only, "text form: values only, no header");
   o->print.AddTo(c, "only the line of times", "also the notes of loading, on stderr");
   c->Add("--json", &o->json, "write times, inputs and outputs as JSON");
@@ -216,7 +220,9 @@ struct Times {
 
   explicit Times(std::vector<double> times) {
     std::sort(times.begin(), times.end());
-    const auto at = [&](double quantile) { return times[std::min(times.size() - 1, static_cast<size_t>(quantile * static_cast<double>(times.size())))]; };
+    const auto at = [&](double quantile) {
+      return times[std::min(times.size() - 1, static_cast<size_t>(quantile * static_cast<double>(times.size())))];
+    };
     min = times.front();
     max = times.back();
     average = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
@@ -233,36 +239,45 @@ void PrintTimes(const std::string& label, const Times& times) {
     padded.resize(std::max<size_t>(8, padded.size()), ' ');
     return padded;
   };
-  std::printf("%-45s time cost: min = %s ms  |  max = %s ms  |  avg = %s ms  |  median = %s ms  |  p90 = %s ms\n", label.c_str(),
-              number(times.min).c_str(), number(times.max).c_str(), number(times.average).c_str(), number(times.median).c_str(), number(times.p90).c_str());
+  std::printf("%-45s time cost: min = %s ms  |  max = %s ms  |  avg = %s ms  |  median = %s ms  |  p90 = %s ms\n",
+              label.c_str(), number(times.min).c_str(), number(times.max).c_str(), number(times.average).c_str(),
+              number(times.median).c_str(), number(times.p90).c_str());
 }
 
-std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs, const std::vector<double>& milliseconds) {
+std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs,
+                   const std::vector<double>& milliseconds) {
   const Times times(milliseconds);
   const Graph& graph = network.graph();
   nlohmann::ordered_json json{{"format", "plumb-model-run"}, {"version", 1}, {"plumb", Version()}};
   json["model"] = graph.source;
   json["weights"] = o.model.DescribeWeights(graph);
   json["inputs"] = inputs.lines;
-  json["device"] = {{"name", network.device_name()}, {"description", network.device_description()}, {"isa", IsaName()}, {"threads", NumThreads()}};
+  json["device"] = {{"name", network.device_name()},
+                    {"description", network.device_description()},
+                    {"isa", IsaName()},
+                    {"threads", NumThreads()}};
   json["outputs"] = nlohmann::ordered_json::array();
   for (const std::string& name : graph.outputs) {
     const auto value = network.GetOutput(name);
-    if (value.ok()) json["outputs"].push_back({{"name", name}, {"dtype", DTypeName(value->dtype())}, {"shape", value->shape().dims()}});
+    if (value.ok())
+      json["outputs"].push_back(
+          {{"name", name}, {"dtype", DTypeName(value->dtype())}, {"shape", value->shape().dims()}});
   }
   json["iterations"] = o.iterations;
   json["warmup"] = o.warmup;
-  json["milliseconds"] = {{"min", times.min}, {"max", times.max}, {"average", times.average}, {"median", times.median}, {"p90", times.p90}, {"all", milliseconds}};
+  json["milliseconds"] = {{"min", times.min},       {"max", times.max}, {"average", times.average},
+                          {"median", times.median}, {"p90", times.p90}, {"all", milliseconds}};
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 void PrintHead(const Options& o, const Network& network, const NetworkInputs& inputs, double prepared) {
-  std::printf("model   %s, weights %s\n", network.graph().source.c_str(), o.model.DescribeWeights(network.graph()).c_str());
+  std::printf("model   %s, weights %s\n", network.graph().source.c_str(),
+              o.model.DescribeWeights(network.graph()).c_str());
   for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
   for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", line.c_str());
-  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n", o.device.c_str(),
-              network.device_description().c_str(), IsaName(), NumThreads(), prepared, static_cast<double>(network.arena_bytes()) / 1e6,
-              static_cast<double>(network.unplanned_bytes()) / 1e6);
+  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n",
+              o.device.c_str(), network.device_description().c_str(), IsaName(), NumThreads(), prepared,
+              static_cast<double>(network.arena_bytes()) / 1e6, static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 
 Status Execute(const Options& o) {

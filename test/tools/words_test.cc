@@ -177,6 +177,9 @@ TEST(Vocabulary, MisspeltWordsAreSuggested) {
   const Files files("words_misspelt");
   WriteText(files.folder + "/i.png", "");
   for (const Tool& tool : kTools) {
+    ExpectExit(2, tool.name, "--json ''", "--json needs a value");
+    ExpectExit(2, tool.name, "--json", "--json needs a value");
+    ExpectExit(2, tool.name, "-= x --", "unknown option");
     ExpectExit(2, tool.name, "--josn x", "did you mean '--json'?");
     ExpectExit(2, tool.name, "--quite", "did you mean '--quiet'?");
     ExpectExit(2, tool.name, "--zzzzzz", "unknown option '--zzzzzz'; see " + std::string(tool.name) + " --help");

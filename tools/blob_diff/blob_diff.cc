@@ -69,7 +69,9 @@ Status CheckHints(const Options& o, const DiffReport& report) {
   const bool by_name = !o.names.empty() || o.pair_by_order;
   for (const auto& [option, value] : {std::pair("--shape", &o.shape), {"--dtype", &o.dtype}}) {
     if (value->empty() || (plain && !by_name)) continue;
-    return Status::InvalidArgument(std::string(option) + " does nothing here: it is for two tensor files of which one holds values only (.raw .bin .dat .txt)");
+    return Status::InvalidArgument(
+        std::string(option) +
+        " does nothing here: it is for two tensor files of which one holds values only (.raw .bin .dat .txt)");
   }
   return Status::Ok();
 }

@@ -132,15 +132,19 @@ class Collector {
 // They are of images: without one they would do nothing.
 Status InputOptions::CheckImageOptions(const CommandLine& c) const {
   if (std::any_of(files.begin(), files.end(), IsImage)) return Status::Ok();
-  for (const auto& [name, shown] : {std::pair("--bias", "-n"), {"--scale", "-s"}, {"--channel-order", "--channel-order"}}) {
-    if (c.Given(name)) return Status::InvalidArgument(std::string(shown) + " does nothing without an image: -i FILE.png");
+  for (const auto& [name, shown] :
+       {std::pair("--bias", "-n"), {"--scale", "-s"}, {"--channel-order", "--channel-order"}}) {
+    if (c.Given(name))
+      return Status::InvalidArgument(std::string(shown) + " does nothing without an image: -i FILE.png");
   }
   return Status::Ok();
 }
 
 void InputOptions::AddTo(CommandLine* c) {
   c->Group("Input");
-  c->Add("--input", &files, "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are generated");
+  c->Add("--input", &files,
+         "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are "
+         "generated");
   c->Add("--input-range", &range, "LO,HI of generated inputs; default: f32 uniform [-1,1), integers 0..1, drawn from --seed");
   c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
   c->Add("--scale", &scale, "images: then multiply by this");

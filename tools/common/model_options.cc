@@ -46,7 +46,8 @@ void ModelOptions::AddTo(CommandLine* c) {
   c->Group("Model");
   c->Positional("MODEL", &first, "the model, as -m", false);
   c->Positional("TNNMODEL", &second, "its weights, where they are not beside it", false);
-  c->Add("--model", &model, "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
+  c->Add("--model", &model,
+         "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
   c->Add("--proto", &proto, "x.tnnproto; -m then names the tnnmodel");
   c->Add("--model-type", &type, "TNN or ONNX: what the model's suffix says anyway");
   c->Add("--shape", &shapes, "NAME=1,3,224,224: prepare the network for this input shape");
@@ -68,7 +69,8 @@ Status ModelOptions::Resolve() {
     PLUMB_RETURN_IF_ERROR(take(is_weights ? &weights : &structure, place, is_weights ? "the tnnmodel" : "the model"));
   }
   const bool model_is_weights = !proto.empty() || (!structure.empty() && EndsWith(model, ".tnnmodel"));
-  PLUMB_RETURN_IF_ERROR(take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
+  PLUMB_RETURN_IF_ERROR(
+      take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
   if (structure.empty() && weights.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
   if (structure.empty()) structure.swap(weights);  // LoadModel says what is missing
   proto = weights.empty() ? "" : structure;

@@ -174,8 +174,7 @@ bool ContinuesList(Values values, const std::string& text) {
     case Values::kNumbers: return AreNumbers(text);
     case Values::kShapes: return IsShape(text) && !IsFile(text);
     case Values::kPairs: return text.find('=') != std::string::npos && text[0] != '-' && !IsFile(text);
-    case Values::kFiles:
-      return !IsModelFile(text) && NamesFile(text);
+    case Values::kFiles: return !IsModelFile(text) && NamesFile(text);
   }
   return false;
 }

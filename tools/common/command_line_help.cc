@@ -1,0 +1,60 @@
+// --help.
+#include <algorithm>
+#include <sstream>
+
+#include "common/command_line_impl.h"
+#include "common/output_options.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kColumn = 34, kMaxWidth = 120;
+
+std::string Wrapped(std::string line, const std::string& text) {
+  const size_t width = std::clamp<size_t>(static_cast<size_t>(OutputWidth()), 2 * kColumn, kMaxWidth);
+  std::string out;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (line.size() > kColumn && line.size() + word.size() + 1 > width) {
+      out += line + "\n";
+      line.clear();
+    }
+    if (line.size() < kColumn) line.resize(kColumn, ' ');
+    line += (line.back() == ' ' ? "" : " ") + word;
+  }
+  return out + line + "\n";
+}
+
+}  // namespace
+
+std::string CommandLine::Impl::HelpOf(const Option& option) const {
+  const char* value = option.flag ? "" : !option.choices.empty() ? "" : option.list ? " TEXT ..." : " TEXT";
+  std::string help = option.help, others;
+  for (const std::string& spelling : option.word->spellings) others += (others.empty() ? "-" : ", -") + spelling;
+  if (!option.shown_default.empty()) help += " [" + option.shown_default + "]";
+  if (!others.empty()) help += " (also " + others + ")";
+  const std::string letter = option.word->letter.empty() ? "      " : "  -" + option.word->letter + ", ";
+  return Wrapped(letter + option.Name() + value + "  ", help);
+}
+
+std::string CommandLine::Impl::Help() const {
+  std::string usage = "Usage: " + name + " [OPTIONS]", text;
+  for (const Place& place : places) {
+    usage += place.required ? " " + place.name : " [" + place.name + "]";
+    text += Wrapped("  " + place.name, place.help);
+  }
+  text = description + "\n" + usage + "\n" + text;
+  std::vector<std::string> groups;
+  for (const auto& option : options) {
+    if (std::find(groups.begin(), groups.end(), option->group) == groups.end()) groups.push_back(option->group);
+  }
+  for (const std::string& title : groups) {
+    text += "\n" + title + ":\n";
+    for (const auto& option : options) {
+      if (option->group == title) text += HelpOf(*option);
+    }
+  }
+  return text + "\n" + examples + (examples.empty() || examples.back() == '\n' ? "" : "\n");
+}
+
+}  // namespace plumb

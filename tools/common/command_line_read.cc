@@ -1,0 +1,197 @@
+// From the words of a command line to options, values and places; the rules between them.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/words.h"
+#include "common/command_line_impl.h"
+#include "common/outputs.h"
+
+namespace plumb {
+namespace {
+
+// "--device" and "-d" are "device" and "d".
+std::string_view WithoutDashes(std::string_view text) {
+  const size_t name = text.find_first_not_of('-');
+  return name == std::string_view::npos ? std::string_view() : text.substr(name);
+}
+
+bool IsOption(const std::string& text) {
+  if (text.size() < 2 || text[0] != '-') return false;
+  return !ContinuesList(Values::kNumbers, text);  // -1,2 is a value
+}
+
+// Every call of the tool shows it.
+[[noreturn]] void OurMistake(const std::string& tool, std::string_view option) {
+  std::fprintf(stderr, "%s: option %s has no row in vocabulary.cc, or is declared never or twice\n", tool.c_str(),
+               std::string(option).c_str());
+  std::abort();
+}
+
+}  // namespace
+
+CommandLine::Impl::Option* CommandLine::Impl::Find(std::string_view spelling) const {
+  const Word* word = FindWord(WithoutDashes(spelling));
+  for (const auto& option : options) {
+    if (word != nullptr && option->word == word) return option.get();
+  }
+  return nullptr;
+}
+
+CommandLine::Impl::Option& CommandLine::Impl::Declared(std::string_view spelling) const {
+  Option* option = Find(spelling);
+  if (option == nullptr) OurMistake(name, spelling);
+  return *option;
+}
+
+CommandLine::Impl::Option* CommandLine::Impl::Declare(const std::string& option_name, const std::string& help) {
+  auto option = std::make_unique<Option>();
+  option->word = FindWord(WithoutDashes(option_name));
+  if (option->word == nullptr || Find(option_name) != nullptr) {
+    OurMistake(name, option_name);
+  }
+  option->group = group;
+  option->help = help;
+  options.push_back(std::move(option));
+  return options.back().get();
+}
+
+Status CommandLine::Impl::Unknown(const std::string& option_name) const {
+  const std::string_view bare = WithoutDashes(option_name);
+  if (const char* why = WhyRefused(bare); why != nullptr) {
+    return Status::InvalidArgument(option_name + ": " + why);
+  }
+  if (const Word* word = FindWord(bare); word != nullptr) {
+    return Status::InvalidArgument(name + " does not take " + option_name +
+                                   (bare == word->name ? "" : " (--" + word->name + ")"));
+  }
+  std::vector<std::string> known;
+  for (const auto& option : options) {
+    known.push_back(option->word->name);
+    for (const std::string& spelling : option->word->spellings) known.push_back(spelling);
+  }
+  const std::string nearest = NearestWord(bare, known);
+  const Option* meant = nearest.empty() ? nullptr : Find(nearest);
+  return Status::InvalidArgument("unknown option '" + option_name + "'" +
+                                 (meant == nullptr ? "" : "; did you mean '" + meant->Name() + "'?"));
+}
+
+// Returns the place behind the option and its values.
+size_t CommandLine::Impl::ReadOption(const std::vector<std::string>& arguments, size_t at, Status* status) {
+  const std::string& argument = arguments[at];
+  const size_t equals = argument.find('=');
+  const std::string spelling = argument.substr(0, equals);
+  Option* option = Find(spelling);
+  size_t next = at + 1;
+  if (option == nullptr) return *status = Unknown(spelling), next;
+  if (option->given && !option->list) {
+    *status = Status::InvalidArgument(spelling + " is given twice");
+    return next;
+  }
+  option->given = true;
+  const bool behind = next < arguments.size();
+  if (equals != std::string::npos) {
+    option->values.push_back(argument.substr(equals + 1));
+  } else if (option->flag) {
+    option->values.emplace_back("true");
+  } else if (!option->choices.empty()) {
+    const bool chosen =
+        behind && std::find(option->choices.begin(), option->choices.end(), arguments[next]) != option->choices.end();
+    option->values.push_back(chosen ? arguments[next++] : option->choices[0]);
+  } else if (!behind || (IsOption(arguments[next]) && Find(arguments[next].substr(0, arguments[next].find('='))))) {
+    *status = Status::InvalidArgument(spelling + " needs a value");
+    return next;
+  } else {
+    option->values.push_back(arguments[next++]);
+  }
+  if (option->values.back().empty()) return *status = Status::InvalidArgument(spelling + " needs a value"), next;
+  while (option->list && next < arguments.size() && ContinuesList(option->word->values, arguments[next])) {
+    option->values.push_back(arguments[next++]);
+  }
+  return next;
+}
+
+Status CommandLine::Impl::Read(const std::vector<std::string>& arguments) {
+  bool only_places = false;
+  for (size_t i = 0; i < arguments.size();) {
+    if (arguments[i] == "--" && !only_places) {
+      only_places = true;
+      ++i;
+    } else if (only_places || !IsOption(arguments[i])) {
+      positionals.push_back(arguments[i++]);
+    } else {
+      Status status = Status::Ok();
+      i = ReadOption(arguments, i, &status);
+      PLUMB_RETURN_IF_ERROR(status);
+    }
+  }
+  if (positionals.size() > places.size()) {
+    return Status::InvalidArgument(
+        "what is '" + positionals[places.size()] + "'? " +
+        (places.empty() ? name + " takes options only" : "too many words without an option"));
+  }
+  return Status::Ok();
+}
+
+// Hands the values over.
+Status CommandLine::Impl::Store() {
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i < positionals.size()) {
+      *places[i].value = positionals[i];
+    } else if (places[i].required) {
+      return Status::InvalidArgument(places[i].name + " is missing");
+    }
+  }
+  for (const auto& option : options) {
+    if (option->given && option->set) PLUMB_RETURN_IF_ERROR(option->set(option->values));
+    if (!option->given && option->required) {
+      return Status::InvalidArgument(option->Short() + " is missing: " + option->help);
+    }
+  }
+  return Status::Ok();
+}
+
+void CommandLine::Impl::AddRule(const std::string& option_name, const std::vector<std::string>& others, bool only_with,
+                                const std::string& why) {
+  Rule rule{&Declared(option_name), {}, only_with, why};
+  for (const std::string& other : others) rule.others.push_back(&Declared(other));
+  rules.push_back(std::move(rule));
+}
+
+Status CommandLine::Impl::CheckRules() const {
+  for (const Rule& rule : rules) {
+    if (!rule.option->given) continue;
+    std::string names;
+    const Option* found = nullptr;
+    for (const Option* other : rule.others) {
+      if (other->given) found = other;
+      names += (names.empty() ? "" : other == rule.others.back() ? " or " : ", ") + other->Short();
+    }
+    if (rule.only_with && found == nullptr) {
+      return Status::InvalidArgument(rule.option->Short() + " does nothing without " + names);
+    }
+    if (!rule.only_with && found != nullptr) {
+      return Status::InvalidArgument(rule.option->Short() + " does nothing with " + found->Short() + ": " + rule.why);
+    }
+  }
+  return Status::Ok();
+}
+
+Status CommandLine::Impl::CheckOutputs() const {
+  std::vector<std::pair<std::string, std::string>> paths;  // option, path
+  for (const auto& option : options) {
+    if (!option->given || option->word->values != Values::kOutputFile) continue;
+    for (const std::string& path : option->values) {
+      for (const auto& [other, same] : paths) {
+        if (same != path) continue;
+        return Status::InvalidArgument(other + " and " + option->Name() + " would both write '" + path + "'");
+      }
+      PLUMB_RETURN_IF_ERROR(CheckOutputFile(option->Name(), path));
+      paths.emplace_back(option->Name(), path);
+      if (path == "-") ReserveStandardOutput();
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb
