@@ -117,7 +117,7 @@ void Report(const Graph& graph, const Options& options) {
               options.format.c_str());
 }
 
-std::string ToJson(const Graph& graph, const Options& options) {
+std::string ToJson(const Graph& graph, const Options& options, const std::string& align) {
   nlohmann::ordered_json json{{"format", "plumb-model-convert"}, {"version", 1}, {"plumb", Version()}};
   json["model"] = graph.source;
   json["weights"] = options.model.DescribeWeights(graph);
@@ -132,6 +132,7 @@ std::string ToJson(const Graph& graph, const Options& options) {
   json["tnnproto"] = options.prefix + ".tnnproto";
   json["tnnmodel"] = options.prefix + ".tnnmodel";
   json["tnnmodel_magic"] = options.format;
+  json["align"] = align;
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -141,10 +142,15 @@ Result<int> Convert(const Options& options) {
   save.tnnmodel_version = options.format == "v1" ? 1 : 2;
   PLUMB_RETURN_IF_ERROR(SaveModel(*graph, options.prefix, save));
   Report(*graph, options);
-  if (!options.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options.json, ToJson(*graph, options)));
-  if (options.align.mode.empty()) return static_cast<int>(kExitOk);
-  return Align(options.align, options.model.Files().structure, options.prefix + ".tnnproto", options.model.seed,
-               options.model.constants);
+  std::string align = "not asked for";
+  int exit_code = kExitOk;
+  if (!options.align.mode.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(exit_code, Align(options.align, options.model.Files().structure,
+                                            options.prefix + ".tnnproto", options.model.seed, options.model.constants));
+    align = exit_code == kExitOk ? "equal" : "differs";
+  }
+  if (!options.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options.json, ToJson(*graph, options, align)));
+  return exit_code;
 }
 
 }  // namespace

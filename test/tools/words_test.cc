@@ -159,6 +159,8 @@ TEST(Vocabulary, ListsTakeCommasSpacesAndRepeats) {
   for (const char* words : {"-d NAIVE @", "-d NAIVE NAIVE @", "@ -d NAIVE -d NAIVE"})
     ExpectExit(0, "model_check", Filled(words, files), "NAIVE: all aligned");
   ExpectExit(2, "model_info", files.model + " -d NAIVE OPNCL", "did you mean 'OPENCL'?");
+  ExpectExit(2, "model_run", files.model + " -d NAIVE -i xx=" + files.folder + "/v.txt",
+             "there is no network input 'xx', the network inputs are 'x'");
   // Two inputs: files and shapes by spaces, repeats; files by commas too.
   const std::string two = files.folder + "/two.tnnproto";
   WriteText(two,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/words.h"
+#include "common/vocabulary.h"
 #include "graph/random_inputs.h"
 #include "plumb/tensor_file.h"
 
@@ -51,6 +52,8 @@ class Collector {
     if (equals != std::string::npos && IsInput(text.substr(0, equals))) {
       name = text.substr(0, equals);
       path = text.substr(equals + 1);
+    } else if (equals != std::string::npos && !PathExists(text) && PathExists(text.substr(equals + 1))) {
+      return UnknownInput(text.substr(0, equals));
     }
     TensorHints hints;
     hints.image = image_;
@@ -76,6 +79,13 @@ class Collector {
       if (input.name == name) return true;
     }
     return false;
+  }
+
+  Status UnknownInput(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const GraphInput& input : graph_.inputs) names.push_back(input.name);
+    return Status::InvalidArgument("-i: there is no network input '" + name + "', the network inputs are " + InputNames() +
+                                   DidYouMean(name, names));
   }
 
   std::string InputNames() const {

@@ -1,5 +1,6 @@
 #include "common/outputs.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,7 +67,7 @@ Status CheckOutputFolder(const std::string& option, const std::string& path) {
 void ReserveStandardOutput() {
   if (standard_output != STDOUT_FILENO) return;
   std::fflush(stdout);
-  const int kept = ::dup(STDOUT_FILENO);
+  const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (kept < 0) return;
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   standard_output = kept;

@@ -102,11 +102,6 @@ std::string WithDashes(std::string_view text) {
   return name;
 }
 
-bool IsFile(const std::string& path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0;
-}
-
 bool AreNumbers(const std::string& text) {
   for (const std::string& part : SplitList(text)) {
     char* end = nullptr;
@@ -127,7 +122,7 @@ bool IsDevices(const std::string& text) {
 }
 
 // FILE or NAME=FILE.
-bool NamesFile(const std::string& text) { return IsFile(text) || IsFile(text.substr(text.find('=') + 1)); }
+bool NamesFile(const std::string& text) { return PathExists(text) || PathExists(text.substr(text.find('=') + 1)); }
 
 }  // namespace
 
@@ -161,6 +156,11 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+bool PathExists(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0;
+}
+
 bool IsModelFile(const std::string& path) {
   return EndsWith(path, ".onnx") || EndsWith(path, ".tnnproto") || EndsWith(path, ".tnnmodel") ||
          EndsWith(path, ".tflite");
@@ -170,10 +170,10 @@ bool ContinuesList(Values values, const std::string& text) {
   switch (values) {
     case Values::kOne:
     case Values::kOutputFile: return false;
-    case Values::kDevices: return !text.empty() && IsDevices(text) && !IsFile(text);
+    case Values::kDevices: return !text.empty() && IsDevices(text) && !PathExists(text);
     case Values::kNumbers: return AreNumbers(text);
-    case Values::kShapes: return IsShape(text) && !IsFile(text);
-    case Values::kPairs: return text.find('=') != std::string::npos && text[0] != '-' && !IsFile(text);
+    case Values::kShapes: return IsShape(text) && !PathExists(text);
+    case Values::kPairs: return text.find('=') != std::string::npos && text[0] != '-' && !PathExists(text);
     case Values::kFiles: return !IsModelFile(text) && NamesFile(text);
   }
   return false;

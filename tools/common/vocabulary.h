@@ -40,6 +40,7 @@ bool ContinuesList(Values values, const std::string& text);
 // The values in one argument: files may be separated by commas where each part is a file and the whole is none.
 std::vector<std::string> SplitValues(Values values, const std::string& text);
 
+bool PathExists(const std::string& path);
 bool IsModelFile(const std::string& path);
 bool EndsWith(const std::string& text, const std::string& end);
 
