@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "common/model_options.h"
 #include "dump/tensor_set.h"
 #include "golden_run.h"
@@ -73,7 +74,7 @@ class LayerWatcher : public Observer {
       const Difference d = Compare(ours, it->second);
       ++compared_;
       const std::string line = Describe(event.step()) + " tensor '" + it->first + "' " + Text(d);
-      if (print_all_) std::printf("  %s %s\n", d.Within(tolerance_) ? "equal  " : "DIFFERS", line.c_str());
+      if (print_all_) std::printf("  %s %s\n", d.Within(tolerance_) ? "equal  " : "DIFFERS", PrintableLine(line).c_str());
       if (!d.Within(tolerance_) && first_.empty()) first_ = line;
     }
     return Status::Ok();
@@ -81,7 +82,7 @@ class LayerWatcher : public Observer {
 
   void Report() const {
     std::printf("  layer by layer: %d tensors compared, %d have no tensor of their name in ONNX Runtime\n", compared_, unpaired_);
-    if (!first_.empty()) std::printf("  the first operator that differs: %s\n", first_.c_str());
+    if (!first_.empty()) std::printf("  the first operator that differs: %s\n", PrintableLine(first_).c_str());
   }
   bool differs() const { return !first_.empty(); }
 
@@ -131,7 +132,7 @@ Result<bool> AlignDevice(const AlignOptions& o, const std::shared_ptr<const Grap
     if (it == golden.end()) return Status::InvalidArgument("ONNX Runtime gave no tensor named '" + name + "'");
     PLUMB_ASSIGN_OR_RETURN(const Tensor ours, network->GetOutput(name));
     const Difference d = Compare(ours, it->second);
-    std::printf("align   %-6s output '%s' %s: %s\n", device.c_str(), name.c_str(), ours.shape().ToString().c_str(), Text(d).c_str());
+    std::printf("align   %-6s output '%s' %s: %s\n", device.c_str(), Printable(name).c_str(), ours.shape().ToString().c_str(), Text(d).c_str());
     equal = equal && d.Within(o.tolerance);
   }
   if (equal && o.mode != "all") return true;
@@ -179,8 +180,8 @@ Result<int> Align(const AlignOptions& o, const std::string& original, const std:
     PLUMB_ASSIGN_OR_RETURN(const std::string folder, run.OnnxRuntime(original, inputs.values, constants.texts));
     std::string description;
     PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(folder, &description));
-    for (const std::string& line : inputs.lines) std::printf("align   input %s\n", line.c_str());
-    for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", line.c_str());
+    for (const std::string& line : inputs.lines) std::printf("align   input %s\n", PrintableLine(line).c_str());
+    for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", PrintableLine(line).c_str());
     if (k == 0) std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", description.c_str(), o.tolerance);
     for (const std::string& device : devices) {
       PLUMB_ASSIGN_OR_RETURN(const bool same, AlignDevice(o, graph, device, inputs, golden));

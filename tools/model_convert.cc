@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "align.h"
+#include "base/printable.h"
 #include "base/words.h"
 #include "common/cli.h"
 #include "common/model_options.h"
@@ -104,10 +105,10 @@ void ReportWhatWasRead(const Graph& graph) {
                 static_cast<double>(bytes) / 1e6);
   }
   for (const std::string& note : graph.notes)
-    std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", note.c_str());
+    std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", PrintableLine(note).c_str());
   constexpr size_t kShown = 20;
   const std::vector<std::string> hazards = WeightHazards(graph);
-  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) std::printf("warning %s\n", hazards[i].c_str());
+  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) std::printf("warning %s\n", PrintableLine(hazards[i]).c_str());
   if (hazards.size() > kShown) std::printf("and %zu more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
@@ -103,14 +104,14 @@ void PrintTable(const Info& info, bool total_only) {
     for (size_t d = 0; d < info.devices.size(); ++d) {
       if (!row.kernels[d].empty()) devices += (devices.empty() ? "" : ",") + info.devices[d];
     }
-    const std::string& full = row.layer->name;
+    const std::string full = Printable(row.layer->name);
     const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
     if (!total_only)
       std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name),
                   shown.c_str(), static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape),
                   row.shapes.c_str(), row.flops / 1e6, static_cast<double>(row.weight_bytes) / 1e3,
                   static_cast<double>(row.output_bytes) / 1e3, devices.empty() ? "none" : devices.c_str(),
-                  row.params.c_str());
+                  Printable(row.params).c_str());
     flops += row.flops;
     weights += row.weight_bytes;
     outputs += row.output_bytes;
@@ -151,10 +152,10 @@ std::string ToJson(const Info& info) {
 void PrintHead(const ModelOptions& options, const Info& info) {
   std::printf("model   %s, weights %s\n", info.graph->source.c_str(), options.DescribeWeights(*info.graph).c_str());
   for (const GraphInput& input : info.graph->inputs) {
-    std::printf("input   %s %s %s\n", input.name.c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
+    std::printf("input   %s %s %s\n", Printable(input.name).c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
   }
-  for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", line.c_str());
-  for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", output.c_str());
+  for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
+  for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", Printable(output).c_str());
 }
 
 int Main(int argc, char** argv) {

@@ -11,6 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/threads.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
@@ -137,7 +138,7 @@ class Profiler : public Observer {
       const double median = Median(&row.second);
       std::string types;
       for (const MemberInfo& member : row.first->members) types += (types.empty() ? "" : "+") + member.type;
-      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, row.first->name.c_str(), types.c_str(), median, 100 * median / total,
+      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, Printable(row.first->name).c_str(), Printable(types).c_str(), median, 100 * median / total,
                   row.first->kernel.c_str(), row.first->detail.c_str());
     }
     std::printf("sum of medians %.3f ms\n", total);
@@ -273,8 +274,8 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
 void PrintHead(const Options& o, const Network& network, const NetworkInputs& inputs, double prepared) {
   std::printf("model   %s, weights %s\n", network.graph().source.c_str(),
               o.model.DescribeWeights(network.graph()).c_str());
-  for (const std::string& line : inputs.lines) std::printf("input   %s\n", line.c_str());
-  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", line.c_str());
+  for (const std::string& line : inputs.lines) std::printf("input   %s\n", PrintableLine(line).c_str());
+  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
   std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n",
               o.device.c_str(), network.device_description().c_str(), IsaName(), NumThreads(), prepared,
               static_cast<double>(network.arena_bytes()) / 1e6, static_cast<double>(network.unplanned_bytes()) / 1e6);

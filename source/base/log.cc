@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/printable.h"
+
 namespace plumb {
 namespace {
 
@@ -18,6 +20,6 @@ spdlog::logger& Logger() {
 
 }  // namespace
 
-void LogNote(const std::string& text) { Logger().info("{}", text); }
+void LogNote(const std::string& text) { Logger().info("{}", PrintableLine(text)); }
 
 }  // namespace plumb

@@ -64,30 +64,31 @@ std::string Printable(std::string_view text) {
   return shown;
 }
 
-std::string PrintableMessage(std::string_view text) {
+std::string PrintableLine(std::string_view text) {
   std::string shown;
   for (size_t at = 0; at < text.size();) {
-    if (OpensQuote(text, at)) {
-      const size_t end = text.find('\'', at + 1);
-      if (end != std::string_view::npos && end - at > kMaxShownCharacters) {
-        const std::string_view quoted = text.substr(at + 1, end - at - 1);
-        // A break that we wrote ourselves is followed by spaces; such a text is no name and is not cut.
-        if (quoted.find("\n  ") == std::string_view::npos) {
-          shown += "'" + Printable(quoted) + "'";
-          at = end + 1;
-          continue;
-        }
-      }
-    }
-    if (text[at] != '\n') {
+    const size_t end = OpensQuote(text, at) ? text.find('\'', at + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) {
       shown += Take(text, &at);
-      continue;
+    } else {
+      shown += "'" + Printable(text.substr(at + 1, end - at - 1)) + "'";
+      at = end + 1;
     }
-    ++at;
-    shown += '\n';
-    if (at < text.size() && text.substr(at, 2) != "  ") shown += "  ";
   }
   return shown;
+}
+
+std::string PrintableMessage(std::string_view text) {
+  bool inside = false;  // quotes
+  size_t start = 0;
+  std::string shown;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\'') inside = inside ? false : OpensQuote(text, at) && text.find('\'', at + 1) != std::string_view::npos;
+    if (inside || text[at] != '\n' || text.substr(at + 1, 2) != "  ") continue;
+    shown += PrintableLine(text.substr(start, at - start)) + "\n";
+    start = at + 1;
+  }
+  return shown + PrintableLine(text.substr(start));
 }
 
 }  // namespace plumb

@@ -17,8 +17,11 @@ constexpr size_t kMaxShownCharacters = 200;
 // One name or value on one line, cut to 200 characters ("..." at the end says so).
 std::string Printable(std::string_view text);
 
-// A whole message or report line that may quote such names: each 'quoted' part is cut as Printable does; line breaks stay,
-// but the line behind one is indented by at least two spaces, so that a name cannot start a line of its own.
+// One line that may quote such names: each 'quoted' part is cut as Printable does.
+std::string PrintableLine(std::string_view text);
+
+// The same for a whole message: line breaks that two spaces follow stay, as we write lists in them ("2 nodes cannot be
+// imported:\n  ..."); others, and all inside quotes, are a name's and are escaped. So no name can start a line of its own.
 std::string PrintableMessage(std::string_view text);
 
 }  // namespace plumb

@@ -1,13 +1,14 @@
 // InferShapes: checks how a graph's blobs are wired and asks every operator's shape rule.
 #include <set>
 
+#include "base/printable.h"
 #include "op/op.h"
 
 namespace plumb {
 namespace {
 
 std::string LayerFrame(const Layer& layer) {
-  return "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+  return "layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" + Printable(layer.type) + ")";
 }
 
 Status CheckArity(const Layer& layer, const OpDef& op) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/printable.h"
+
 namespace plumb {
 namespace {
 
@@ -34,8 +36,8 @@ Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tenso
 }  // namespace
 
 std::string LayerFrame(const Graph& graph, const Layer& layer) {
-  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type +
-         ")";
+  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" +
+         Printable(layer.type) + ")";
 }
 
 bool SameTensor(const Tensor& a, const Tensor& b) {

@@ -1,4 +1,5 @@
 // ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
+#include "base/printable.h"
 #include "plumb/support.h"
 #include "runtime/plan.h"
 
@@ -91,7 +92,7 @@ std::unique_ptr<Step> MakeStep(LayerGroup group, const Plan& plan) {
 }  // namespace
 
 std::string LayerFrame(const Layer& layer) {
-  return "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+  return "layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" + Printable(layer.type) + ")";
 }
 
 std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs, Device& device) {

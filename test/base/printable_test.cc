@@ -36,9 +36,16 @@ TEST(Printable, LongNamesAreCut) {
 }
 
 TEST(PrintableMessage, ANameCannotStartALine) {
-  EXPECT_EQ(PrintableMessage("layer 'a\nX86: all aligned' (Add)"), "layer 'a\n  X86: all aligned' (Add)");
-  EXPECT_EQ(PrintableMessage("2 nodes cannot be imported:\n  one\n    two"), "2 nodes cannot be imported:\n  one\n    two");
+  EXPECT_EQ(PrintableMessage("layer 'a\nX86: all aligned' (Add)"), "layer 'a\\x0AX86: all aligned' (Add)");
+  EXPECT_EQ(PrintableMessage("layer 'a\n  X86: all aligned' (Add)"), "layer 'a\\x0A  X86: all aligned' (Add)");
+  EXPECT_EQ(PrintableMessage("dim N\nX86: all aligned"), "dim N\\x0AX86: all aligned");
   EXPECT_EQ(PrintableMessage("a\rb\x1B[2J"), "a\\x0Db\\x1B[2J");
+}
+
+TEST(PrintableMessage, OurOwnLinesStay) {
+  const std::string list = "2 nodes cannot be imported:\n  node 'one' isn't there\n    'two' (Add)\n  and 3 more";
+  EXPECT_EQ(PrintableMessage(list), list);
+  EXPECT_EQ(PrintableLine("a\n  b"), "a\\x0A  b");
 }
 
 TEST(PrintableMessage, QuotedNamesAreCutAndProseIsNot) {

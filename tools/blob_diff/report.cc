@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/printable.h"
 #include "check/report_util.h"
 
 namespace plumb {
@@ -76,7 +77,7 @@ std::string SpecialsOf(const PairReport& pair) {
 
 std::vector<Column> TableColumns() {
   std::vector<Column> columns = {{"verdict", [](const PairReport& p) { return std::string(VerdictName(p.verdict)); }},
-                                 {"blob", [](const PairReport& p) { return p.Name(); }},
+                                 {"blob", [](const PairReport& p) { return Printable(p.Name()); }},
                                  {"shape", [](const PairReport& p) { return p.shape_a.ToString(); }},
                                  {"failing", [](const PairReport& p) { return std::to_string(p.result.failing); }}};
   for (Column& column : NumberColumns(Short)) columns.push_back(std::move(column));
@@ -92,7 +93,7 @@ const char* ColorOf(Verdict verdict) {
 std::string List(const std::vector<std::string>& names, const std::string& side) {
   if (names.empty()) return "";
   std::string text = "not paired, only in " + side + ": " + std::to_string(names.size()) + "\n";
-  for (const std::string& name : names) text += "  " + name + "\n";
+  for (const std::string& name : names) text += "  " + Printable(name) + "\n";
   return text;
 }
 
@@ -165,13 +166,13 @@ std::string DiffSummary(const DiffReport& report) {
   if (first == nullptr && report.verdict == Verdict::kAligned)
     return "All that was compared is aligned: " + counts + ".\n";
   if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
-  return "First difference: " + first->Name() + ": " + first->reason + " (" + counts + ").\n";
+  return "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
 }
 
 std::string DiffTable(const DiffReport& report, bool color) {
   std::string text = "A: " + report.a + "\nB: " + report.b + "\nrule: " + report.rule.Describe() +
                      "; integers must be equal unless the rule says otherwise\n";
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  for (const std::string& note : report.notes) text += "note: " + PrintableLine(note) + "\n";
   const std::vector<Column> columns = TableColumns();
   std::vector<std::vector<std::string>> rows;
   std::vector<size_t> widths;
@@ -196,7 +197,7 @@ std::string DiffTable(const DiffReport& report, bool color) {
     std::string row = line([&](size_t c) { return rows[r][c]; });
     const PairReport& pair = report.pairs[r];
     if (color) row = ColorOf(pair.verdict) + row.substr(0, widths[0]) + "\033[0m" + row.substr(widths[0]);
-    text += row + (pair.reason.empty() ? "" : "  " + pair.reason) + "\n";
+    text += row + (pair.reason.empty() ? "" : "  " + PrintableLine(pair.reason)) + "\n";
   }
   return text + List(report.only_a, "A") + List(report.only_b, "B") + DiffSummary(report);
 }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/printable.h"
+
 namespace plumb {
 
 std::string ShellQuoted(const std::string& text) {
@@ -71,7 +73,7 @@ Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>&
 int Fail(const Status& status) {
   const bool internal = status.code() == StatusCode::kInternal || status.code() == StatusCode::kDeviceError;
   std::fprintf(stderr, "error: %s%s\n", internal ? (std::string(StatusCodeName(status.code())) + ": ").c_str() : "",
-               status.message().c_str());
+               PrintableMessage(status.message()).c_str());
   return ExitCodeOf(status);
 }
 
@@ -96,7 +98,7 @@ void Progress::Step(int64_t done, const std::string& detail) {
   const int filled = total_ > 0 ? static_cast<int>(kWidth * done / total_) : 0;
   const std::string bar = std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kWidth - filled), '.');
   std::fprintf(stderr, "\r\033[K%s [%s] %lld/%lld %s", what_.c_str(), bar.c_str(), static_cast<long long>(done),
-               static_cast<long long>(total_), detail.c_str());
+               static_cast<long long>(total_), Printable(detail).c_str());
 }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "base/words.h"
 
 namespace plumb {
@@ -49,7 +50,7 @@ int OutputWidth() {
 
 void PrintNotes(const OutputOptions& output, const std::vector<std::string>& notes) {
   if (!output.verbose) return;
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", PrintableLine(note).c_str());
 }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "check/report_util.h"
 #include "common/outputs.h"
 #include "device/device.h"
@@ -50,9 +51,9 @@ Result<bool> CompareOne(const ComparisonRule& rule, const std::string& label, co
   if (!compared.ok()) return compared.status().AddContext(label);
   const ComparisonResult& result = *compared;
   const DiffMetrics& m = result.metrics;
-  std::printf("%s  max abs %.3e at %s  max rel %.3e  cosine %.9f  SNR %.1f dB  %s%s\n", label.c_str(), m.max_abs,
+  std::printf("%s  max abs %.3e at %s  max rel %.3e  cosine %.9f  SNR %.1f dB  %s%s\n", PrintableLine(label).c_str(), m.max_abs,
               m.worst < 0 ? "-" : Coordinates(m.worst, device.shape()).c_str(), m.max_rel, m.cosine, m.snr_db, result.pass ? "aligned" : "wrong: ",
-              result.reason.c_str());
+              PrintableLine(result.reason).c_str());
   return result.pass;
 }
 
@@ -78,7 +79,7 @@ class FileObserver : public Observer {
     const std::string label = "layer " + std::to_string(port.layer_index) + " '" + port.layer_name + "' blob '" + port.blob + "'";
     if (!file.ok()) {
       ++missing;
-      std::printf("%s  not tested: %s\n", label.c_str(), file.status().message().c_str());
+      std::printf("%s  not tested: %s\n", PrintableLine(label).c_str(), PrintableLine(file.status().message()).c_str());
       return Status::Ok();
     }
     PLUMB_ASSIGN_OR_RETURN(const Tensor own, event.Output(i));

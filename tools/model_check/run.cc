@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/cpu.h"
+#include "base/printable.h"
 #include "common/outputs.h"
 #include "base/threads.h"
 #include "plumb/check.h"
@@ -52,7 +53,7 @@ Result<Verdict> Run::JudgeGolden() {
     Print(report);
   } else {
     std::printf("golden  %s\n", options_.foreign.golden.c_str());
-    for (const std::string& note : report.notes) std::printf("        %s\n", note.c_str());
+    for (const std::string& note : report.notes) std::printf("        %s\n", PrintableLine(note).c_str());
     std::printf("%s\n\n", FormatSummary(subject_, report).c_str());
     std::fflush(stdout);
   }

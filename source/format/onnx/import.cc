@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "format/onnx/importer.h"
 #include "format/onnx/parse.h"
 
@@ -19,7 +20,7 @@ constexpr size_t kMaxErrors = 50;
 std::string DimsText(const ValueInfoIr& input) {
   std::string text = "[";
   for (size_t i = 0; i < input.dims.size(); ++i) {
-    const std::string open = input.dim_names[i].empty() ? "?" : input.dim_names[i];
+    const std::string open = input.dim_names[i].empty() ? "?" : Printable(input.dim_names[i]);
     text += (i == 0 ? "" : ",") + (input.dims[i] < 0 ? open : std::to_string(input.dims[i]));
   }
   return text + "]";

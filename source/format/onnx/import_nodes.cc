@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "base/printable.h"
 #include "format/onnx/importer.h"
 
 namespace plumb::onnx {
@@ -119,7 +120,7 @@ std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const {
 std::string Importer::Frame(const NodeIr& node, const Scope& scope) const {
   const auto opset = scope.opsets->find(node.domain);
   const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
-  return "node '" + NodeName(node, scope) + "' (" + type + ", opset " +
+  return "node '" + Printable(NodeName(node, scope)) + "' (" + Printable(type) + ", opset " +
          (opset == scope.opsets->end() ? "?" : std::to_string(opset->second)) + ")";
 }
 
