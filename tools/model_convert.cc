@@ -154,17 +154,18 @@ Result<int> Convert(const Options& options) {
   return exit_code;
 }
 
+int Main(int argc, char** argv) {
+  Options options;
+  options.model.keep_half = true;
+  CommandLine line("model_convert", "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
+                   kExamples);
+  Declare(&line, &options);
+  if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
+  const Result<int> code = Convert(options);
+  return code.ok() ? *code : Fail(code.status());
+}
+
 }  // namespace
 }  // namespace plumb
 
-int main(int argc, char** argv) {
-  plumb::Options options;
-  options.model.keep_half = true;
-  plumb::CommandLine line("model_convert",
-                          "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
-                          plumb::kExamples);
-  plumb::Declare(&line, &options);
-  if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
-  const plumb::Result<int> code = plumb::Convert(options);
-  return code.ok() ? *code : plumb::Fail(code.status());
-}
+int main(int argc, char** argv) { return plumb::RunTool(plumb::Main, argc, argv); }

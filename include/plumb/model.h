@@ -44,7 +44,7 @@ struct LoadOptions {
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
   Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
-  uint64_t max_bytes = uint64_t{1} << 36;  // ONNX only: of one blob, and of all constants that importing makes
+  uint64_t max_bytes = 0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };
 
 // NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at

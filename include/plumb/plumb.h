@@ -5,6 +5,7 @@
 #ifndef PLUMB_PLUMB_H_
 #define PLUMB_PLUMB_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,12 @@ inline Result<std::unique_ptr<Network>> CreateNetwork(Graph graph, const std::st
                                                       const NetworkOptions& options = {}) {
   return CreateNetwork(std::make_shared<const Graph>(std::move(graph)), device, options);
 }
+
+// How much memory blobs, weights, tensors and unpacked files of this process may take; what would take more fails with
+// OutOfMemory before it is allocated. 0: the default, 3/4 of the machine or of the limit that its control group or ulimit
+// -v sets. Threading: any thread, for what is allocated from then on.
+void SetMaxMemory(uint64_t bytes);
+uint64_t MaxMemory();
 
 // NAIVE as LoadOptions::evaluator.
 Evaluator ReferenceEvaluator();

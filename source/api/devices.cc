@@ -1,4 +1,5 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
+#include "base/memory_budget.h"
 #include "base/words.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
@@ -110,6 +111,9 @@ Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> grap
   PLUMB_RETURN_IF_ERROR(AddDump(network.get(), dump));
   return network;
 }
+
+void SetMaxMemory(uint64_t bytes) { SetMemoryBudget(bytes); }
+uint64_t MaxMemory() { return MemoryBudget(); }
 
 Evaluator ReferenceEvaluator() {
   return [](const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/memory_budget.h"
 #include "format/onnx/import.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
@@ -157,7 +158,9 @@ Result<AtomicFile> WritePart(const std::string& path, Write&& write) {
 
 }  // namespace
 
-Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
+namespace {
+
+Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
   if (options.random_weights && !files.weights.empty()) {
     return Status::InvalidArgument("weights are to be generated, but '" + files.weights + "' is named too; choose one");
@@ -170,11 +173,19 @@ Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
   return LoadTnn(files, options);
 }
 
+}  // namespace
+
+Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
+  return CatchNoMemory("model '" + files.structure + "'", [&] { return Load(files, options); });
+}
+
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
   return LoadModel(ModelFiles{path, ""}, options);
 }
 
-Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
+namespace {
+
+Status Save(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   PLUMB_RETURN_IF_ERROR(CheckQuantized(graph));
   Graph checked = graph;
@@ -188,6 +199,12 @@ Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOption
                          WritePart(prefix + ".tnnproto", [&](AtomicFile* file) { return file->Write(text); }));
   PLUMB_RETURN_IF_ERROR(model.Commit());
   return proto.Commit();
+}
+
+}  // namespace
+
+Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
+  return CatchNoMemory("writing model '" + prefix + "'", [&] { return Save(graph, prefix, options); });
 }
 
 }  // namespace plumb

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <set>
 #include <utility>
 
+#include "base/memory_budget.h"
 #include "base/threads.h"
 #include "device/naive/naive_device.h"
+#include "op/op.h"
 #include "runtime/plan.h"
 
 namespace plumb {
@@ -61,6 +64,28 @@ Status RefuseQuantized(const Graph& graph) {
                               "), and int8 is not supported yet: run the float model; model_info describes this one");
 }
 
+// Ten thousand times ResNet-50's; on a fast CPU a quarter of an hour.
+constexpr double kMaxFlops = 1e14;
+
+// A shape can ask for years of work without asking for much memory: that is a mistake or an attack, said at once.
+Status CheckWork(const Graph& graph, const BlobTable& blobs) {
+  double total = 0;
+  for (const Layer& layer : graph.layers) {
+    const OpDef& op = GetOp(layer.kind);
+    if (op.flops == nullptr) continue;  // one operation per element, which the memory bounds
+    std::vector<BlobInfo> inputs, outputs;
+    for (const std::string& name : layer.inputs) inputs.push_back(blobs.at(name));
+    for (const std::string& name : layer.outputs) outputs.push_back(blobs.at(name));
+    total += op.flops(layer, inputs, outputs);
+    if (total <= kMaxFlops) continue;
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.3g", total);
+    return Status::NotSupported("model '" + graph.source + "': up to " + LayerFrame(layer) + " it takes " + text +
+                                " operations, more than the limit of 1e14; give it smaller shapes (--shape)");
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 struct Network::Impl {
@@ -111,6 +136,7 @@ Status Network::Impl::Prepare() {
   SetNumThreads(plan.options.num_threads);
   PLUMB_RETURN_IF_ERROR(RefuseQuantized(*graph));
   PLUMB_ASSIGN_OR_RETURN(plan.blobs, InferShapes(*graph, plan.options.input_shapes));
+  PLUMB_RETURN_IF_ERROR(CheckWork(*graph, plan.blobs));
   PLUMB_ASSIGN_OR_RETURN(plan.graph, WithoutKnownValues(graph, &plan.blobs));
   const std::string frame = Frame();
   if (plan.options.fallback) plan.fallback = CreateNaiveDevice();
@@ -241,7 +267,8 @@ Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> gr
   impl->graph = std::move(graph);
   impl->plan.device = std::move(device);
   impl->plan.options = std::move(options);
-  PLUMB_RETURN_IF_ERROR(impl->Prepare());
+  const std::string what = "preparing model '" + impl->graph->source + "' on " + impl->plan.device->name();
+  PLUMB_RETURN_IF_ERROR(CatchNoMemory(what, [&] { return impl->Prepare(); }));
   return std::unique_ptr<Network>(new Network(std::move(impl)));
 }
 
@@ -283,7 +310,7 @@ Result<Tensor> Network::GetInput(const std::string& name) const {
   return impl_->plan.device->Download(impl_->TensorOf(name));
 }
 
-Status Network::Forward() { return impl_->Run().AddContext(impl_->Frame()); }
+Status Network::Forward() { return CatchNoMemory("running it", [&] { return impl_->Run(); }).AddContext(impl_->Frame()); }
 
 ForwardHandle Network::ForwardAsync() {
   return ForwardHandle(std::async(std::launch::async, [this] { return Forward(); }).share());

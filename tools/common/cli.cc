@@ -3,9 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 
+#include "base/memory_budget.h"
 #include "base/printable.h"
 
 namespace plumb {
@@ -68,6 +73,30 @@ Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>&
     shapes[name] = Shape(std::move(values));
   }
   return shapes;
+}
+
+Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const bool digits = !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+  const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
+  const std::string unit = digits ? end : "?";
+  const std::string units = "KMGT";
+  const size_t at = unit.size() == 1 ? units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0])))) : std::string::npos;
+  const size_t shift = unit.empty() ? 0 : 10 * (at + 1);
+  if ((!unit.empty() && at == std::string::npos) || number == 0 || number > UINT64_MAX >> shift) {
+    return Status::InvalidArgument(option + ": expected bytes, or a number with K, M, G or T behind it, found '" + text + "'");
+  }
+  return static_cast<uint64_t>(number) << shift;
+}
+
+int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
+  const auto run = [&]() -> Result<int> { return tool(argc, argv); };
+  try {
+    const Result<int> code = CatchNoMemory("what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)", run);
+    return code.ok() ? *code : Fail(code.status());
+  } catch (const std::exception& error) {
+    return Fail(Status::Internal(error.what()));
+  }
 }
 
 int Fail(const Status& status) {

@@ -18,9 +18,14 @@ namespace plumb {
 Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>& texts);
 // "a,b,c" -> values; InvalidArgument names the option.
 Result<std::vector<double>> ParseNumbers(const std::string& option, const std::string& text);
+// "8G", "500M", "64K" (powers of 1024) or bytes; more than 0.
+Result<uint64_t> ParseBytes(const std::string& option, const std::string& text);
 // As a POSIX shell reads it back.
 std::string ShellQuoted(const std::string& text);
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
+
+// main() of every tool: what the standard library throws when there is no memory ends in a sentence and exit code 2.
+int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv);
 
 // "error: ..." on stderr (the code's name for internal failures); returns the exit code.
 int Fail(const Status& status);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/environment.h"
+#include "base/memory_budget.h"
 #include "base/words.h"
 #include "common/cli.h"
 #include "common/command_line_impl.h"
@@ -20,6 +21,13 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
   impl_->examples = examples;
   impl_->Declare("--help", "this text")->flag = true;
   impl_->Declare("--version", "of Plumb")->flag = true;
+  Add("--max-memory", &impl_->max_memory, "refuse what would take more: bytes, or 500M, 8G; default 3/4 of the machine");
+  Check([this] {
+    if (impl_->max_memory.empty()) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes("--max-memory", impl_->max_memory));
+    SetMemoryBudget(bytes);
+    return Status::Ok();
+  });
 }
 
 CommandLine::~CommandLine() = default;

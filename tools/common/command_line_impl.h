@@ -15,6 +15,7 @@
 namespace plumb {
 
 struct CommandLine::Impl {
+  std::string max_memory;
   struct Option {
     const Word* word;
     std::string group, help, shown_default;

@@ -27,6 +27,7 @@ const std::vector<Word>& Words() {
       {"cpus",            "",  {"dl"},               Values::kNumbers},
       {"max-isa",         "",  {},                   Values::kOne},
       {"precision",       "",  {"sp", "pr"},         Values::kOne},
+      {"max-memory",      "",  {},                   Values::kOne},
       {"fallback",        "",  {},                   Values::kOne},
       {"input",           "i", {"input-file"},       Values::kFiles},
       {"plain-input",     "",  {"ip"},               Values::kOne},

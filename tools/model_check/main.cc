@@ -64,4 +64,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace plumb
 
-int main(int argc, char** argv) { return plumb::Main(argc, argv); }
+int main(int argc, char** argv) { return plumb::RunTool(plumb::Main, argc, argv); }

@@ -22,6 +22,16 @@ bool ReadsIndices(OpKind kind) {
   return kinds.count(kind) > 0;
 }
 
+// Whether it can be computed while the model loads; otherwise it stays a layer, and its work counts when it runs.
+bool IsQuick(const Layer& layer, const std::vector<const Tensor*>& values, const std::vector<BlobInfo>& outputs) {
+  constexpr double kMaxFoldedFlops = 1e10;
+  const OpDef& op = GetOp(layer.kind);
+  if (op.flops == nullptr) return true;
+  std::vector<BlobInfo> inputs;
+  for (const Tensor* value : values) inputs.push_back({value->dtype(), value->shape(), *value});
+  return op.flops(layer, inputs, outputs) <= kMaxFoldedFlops;
+}
+
 }  // namespace
 
 std::string DependsOn(const std::vector<std::string>& inputs) {
@@ -99,7 +109,7 @@ Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* o
   }
   size_t bytes = 0;
   for (const BlobInfo& out : *outputs) bytes += Bytes(out);
-  if (bytes > kMaxFoldedBytes) return false;
+  if (bytes > kMaxFoldedBytes || !IsQuick(pending.layer, values, *outputs)) return false;
   for (const BlobInfo& out : *outputs) PLUMB_RETURN_IF_ERROR(Reserve(out.dtype, out.shape));
   std::vector<Tensor> results(outputs->size());
   std::vector<Tensor*> pointers;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "format/onnx/arity.h"
 #include "format/onnx/import.h"
 #include "format/onnx/node_context.h"
@@ -44,7 +45,7 @@ const MapperRow* NearestMapper(const std::string& op_type);
 class Importer {
  public:
   Importer(const ModelIr& model, const LoadOptions& options)
-      : model_(model), options_(options), builder_(options.evaluator, options.max_bytes) {}
+      : model_(model), options_(options), builder_(options.evaluator, options.max_bytes == 0 ? MemoryBudget() : options.max_bytes) {}
 
   ImportResult Run();
 

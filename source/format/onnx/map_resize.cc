@@ -72,6 +72,8 @@ int ModeOf(const NodeContext& c, const ResizeRule& rule, const Shape& in, const 
 
 Status Emit(NodeContext& c, const Wanted& wanted, const ResizeRule& rule) {
   const Shape in = c.ShapeOf(0);
+  PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(c.DTypeOf(0), Shape(wanted.out)));
+  PLUMB_RETURN_IF_ERROR(Narrow(wanted.out).status());
   if (Shape(wanted.out) == in) {
     c.Set(0, c.In(0));
     return Status::Ok();

@@ -36,15 +36,15 @@ Result<int64_t> Rounded(const std::string& rounding, double x) {
 int64_t Clamped(int64_t i, int64_t in) { return std::min(std::max<int64_t>(i, 0), in - 1); }
 
 Result<Value> NearestAxis(NodeContext& c, const Value& x, int d, const Axis& axis, const ResizeRule& rule) {
-  std::vector<int64_t> indices;
+  PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kI64, Shape{axis.out}));
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kI64, Shape{axis.out}));
   for (int64_t o = 0; o < axis.out; ++o) {
     PLUMB_ASSIGN_OR_RETURN(const double position, PositionOf(rule, axis, o));
     PLUMB_ASSIGN_OR_RETURN(const int64_t i, Rounded(rule.rounding, position));
-    indices.push_back(Clamped(i, axis.in));
+    tensor.data<int64_t>()[o] = Clamped(i, axis.in);
   }
   auto param = std::make_shared<GatherParam>();
   param->axis = d;
-  PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, IntTensor(indices));
   PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kGather, param, {x}, {{"indices", tensor}}));
   y.type = x.type;
   return y;
@@ -107,6 +107,9 @@ Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int
     Axis axis{in[d], out[i], scale[i]};
     if (axis.in == axis.out && axis.scale == 1) continue;
     if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0)) return Status::CorruptModel("cannot resize a dim of " + std::to_string(axis.in) + " to " + std::to_string(axis.out));
+    Shape between = c.ShapeOf(y);
+    between[d] = axis.out;
+    PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(c.builder().Info(y).dtype, between));
     PLUMB_ASSIGN_OR_RETURN(y, rule.mode == "nearest" ? NearestAxis(c, y, d, axis, rule) : WeightedAxis(c, y, d, axis, rule));
   }
   return y;
