@@ -1,25 +1,77 @@
-"""plumb-golden: runs a model in its own framework and writes every tensor as a dump folder."""
+"""plumb-golden: runs a model in its own framework and writes every tensor as a dump folder.
+
+Exit codes: 0 done, 2 bad usage or input, 4 a failure inside the framework or here.
+"""
 import argparse
+import contextlib
+import difflib
 import importlib
+import json
+import os
+import pathlib
 import sys
+import traceback
 
 from . import inputs
-from .folder import VERSION, UsageError
+from .folder import VERSION, UsageError, check_free
+
+RAW = (".dat", ".bmrt", ".bin", ".raw")
 
 
 def number_range(text):
-    low, high = (float(x) for x in text.split(","))
+    try:
+        low, high = (float(x) for x in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected LO,HI, found '{text}'") from None
+    if not low <= high < float("inf") or low == float("-inf"):
+        raise argparse.ArgumentTypeError(f"expected two finite numbers in order, found '{text}'")
     return low, high
 
 
-def add_common(parser, default):
-    parser.add_argument("-o", "--output", default=default, help="the dump folder (default: %(default)s)")
+def seed_number(text):
+    if not text.isdigit() or int(text) >= 2**64:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^64 - 1, found '{text}'")
+    return int(text)
+
+
+class Parser(argparse.ArgumentParser):
+    """Long options are never abbreviated; an unknown one gets the nearest known."""
+
+    def __init__(self, **arguments):
+        super().__init__(allow_abbrev=False, **arguments)
+
+    def words(self):
+        own = list(self._option_string_actions)
+        return own + [word for command in getattr(self, "commands", {}).values() for word in command._option_string_actions]
+
+    def error(self, message):
+        for word in message.split():
+            if message.startswith("unrecognized arguments") and word.startswith("-"):
+                near = difflib.get_close_matches(word.partition("=")[0], self.words(), 1)
+                message = f"unknown option '{word}'" + (f"; did you mean '{near[0]}'?" if near else "")
+                break
+        if message.startswith("argument COMMAND: invalid choice: "):
+            word = message.split("'")[1]
+            near = difflib.get_close_matches(word, list(FRAMEWORKS), 1)
+            message = f"there is no framework '{word}'" + (f"; did you mean '{near[0]}'?" if near else "; known: " + ", ".join(FRAMEWORKS))
+        print(f"error: {message} (plumb-golden --help)", file=sys.stderr)
+        sys.exit(2)
+
+
+def add_common(parser, reads):
+    parser.add_argument("model", metavar=reads, nargs="?", help="the model (also -m)")
+    parser.add_argument("-m", "--model", dest="model_option", metavar=reads, help=argparse.SUPPRESS)
+    parser.add_argument("-o", "--output", default="plumb_golden", help="the dump folder (default: %(default)s)")
+    parser.add_argument("--force", action="store_true", help="replace a dump that is in that folder")
     parser.add_argument("-i", "--input", action="append", default=[], metavar="[NAME=]FILE",
-                        help=".npz .npy .txt (TNN) .json (Polygraphy) .dat, or a folder; may repeat; default: drawn from --seed")
+                        help=".npz .npy .txt (TNN) .json (Polygraphy) .dat, or a folder; may repeat; default: drawn from --seed as model_run does")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=1,3,224,224", help="of a drawn input")
-    parser.add_argument("--tensors", action="append", default=[], metavar="NAME=1,3,224,224", help="what a file of values only holds")
-    parser.add_argument("--seed", type=int, default=1, help="of Python, numpy, torch and drawn inputs (default: 1)")
-    parser.add_argument("--range", type=number_range, default=(-1.0, 1.0), metavar="LO,HI", help="of drawn inputs (default: -1,1)")
+    parser.add_argument("--tensors", action="append", default=[], metavar="NAME=1,3,224,224", help="what a raw file given with -i holds")
+    parser.add_argument("--seed", type=seed_number, default=1, help="of Python, numpy, torch and drawn inputs (default: 1)")
+    parser.add_argument("--input-range", "--range", dest="range", type=number_range, metavar="LO,HI",
+                        help="of drawn inputs (default: -1,1; integers: what the graph allows)")
+    parser.add_argument("--json", metavar="FILE", help="what was written and left out, as JSON; - is standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes; the last line alone")
 
 
 # command: (module, what it reads, what it is).
@@ -34,13 +86,12 @@ FRAMEWORKS = {
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="plumb-golden", description=__doc__)
+    parser = Parser(prog="plumb-golden", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"plumb-golden {VERSION}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    parser.commands = commands.choices
     for name, (_, reads, text) in FRAMEWORKS.items():
-        command = commands.add_parser(name, help=text, description=text)
-        command.add_argument("model", metavar=reads)
-        add_common(command, "plumb_golden")
+        add_common(commands.add_parser(name, help=text, description=text), reads)
     commands.choices["onnx"].add_argument(
         "--optimized", nargs="?", const="all", default=False, choices=["basic", "extended", "all"],
         help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really computes")
@@ -53,14 +104,65 @@ def make_parser():
     return parser
 
 
+def check(options):
+    """What can be known to be wrong before the work."""
+    options.model = options.model or options.model_option
+    if options.model is None:
+        raise UsageError(f"which model? plumb-golden {options.command} {FRAMEWORKS[options.command][1]}")
+    if options.model_option not in (None, options.model):
+        raise UsageError(f"two models were given: '{options.model}' and '{options.model_option}'")
+    if not pathlib.Path(options.model).exists():
+        raise UsageError(f"there is no file '{options.model}'")
+    if options.tensors and not any(pathlib.Path(text.rpartition("=")[2]).suffix in RAW for text in options.input):
+        raise UsageError(f"--tensors says what a raw file ({' '.join(RAW)}) holds, and none is given with -i")
+    check_free(options.output, options.force)
+
+
 def run(options):
+    check(options)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape), specs=inputs.parse_specs(options.tensors),
-                     seed=options.seed, value_range=options.range)
+                     seed=options.seed, value_range=options.range, force=options.force)
     for own in ("optimized", "train_mode", "onnx", "constants"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
-    framework = importlib.import_module(f".{FRAMEWORKS[options.command][0]}", __package__)
-    return framework.run(options.model, options.output, **arguments)
+    with own_output(options.quiet):
+        framework = importlib.import_module(f".{FRAMEWORKS[options.command][0]}", __package__)
+        return framework.run(options.model, options.output, **arguments)
+
+
+@contextlib.contextmanager
+def own_output(quiet):
+    """Keeps standard output for this program: what frameworks print there goes to standard error, or nowhere."""
+    sys.stdout.flush()
+    saved, target = os.dup(1), os.open(os.devnull, os.O_WRONLY) if quiet else os.dup(2)
+    os.dup2(target, 1)
+    os.close(target)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def write_json(options, code, folder=None, error=""):
+    if options.json is None:
+        return
+    report = {"tool": f"plumb_golden {VERSION}", "command": options.command, "model": options.model, "exit_code": code, "error": error}
+    if folder is not None:
+        report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files], left_out=folder.lost,
+                      notes=folder.notes)
+    text = json.dumps(report, indent=1)
+    if options.json == "-":
+        print(text)
+    else:
+        pathlib.Path(options.json).write_text(text + "\n", encoding="utf-8")
+
+
+def fail(options, code, message):
+    print(f"error: {message}", file=sys.stderr)
+    write_json(options, code, error=message)
+    return code
 
 
 def main(arguments=None):
@@ -68,11 +170,17 @@ def main(arguments=None):
     try:
         folder = run(options)
     except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    for note in folder.notes:
-        print(f"note: {note}", file=sys.stderr)
-    print(f"{len(folder.files)} tensors of {folder.device} in {folder.path}")
+        return fail(options, 2, str(error))
+    except Exception as error:  # a framework's own classes: one sentence, and where it was
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(str(error).split())[:500]
+        return fail(options, 4, f"{options.command} failed on '{options.model}': {type(error).__name__}: {text} "
+                                f"({pathlib.Path(where.filename).name}:{where.lineno})")
+    if not options.quiet:
+        for note in folder.notes:
+            print(f"note: {note}", file=sys.stderr)
+    print(folder.summary(), file=sys.stderr if options.json == "-" else sys.stdout)
+    write_json(options, 0, folder)
     return 0
 
 

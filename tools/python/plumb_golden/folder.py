@@ -84,18 +84,44 @@ def file_part(text):
     return re.sub(r"[^A-Za-z0-9_.-]", "_", text)[:60]
 
 
+def check_free(path, force):
+    """UsageError when a dump cannot be written there; to be asked before the work."""
+    path = pathlib.Path(path)
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"'{path}' is a file; -o names the folder of the dump")
+    if path.is_dir() and any(path.iterdir()) and not force:
+        raise UsageError(f"the folder '{path}' is not empty; --force replaces a dump in it, or give another with -o")
+    above = path
+    while not above.exists():
+        above = above.parent
+    if not os.access(above, os.W_OK):
+        raise UsageError(f"the folder '{above}' is not writable; give another with -o")
+
+
+def clear(path, force):
+    """Makes the folder; with force a dump that it holds goes, and nothing else."""
+    check_free(path, force)
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        old = json.loads((path / "manifest.json").read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    for entry in old:
+        if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+            (path / pathlib.Path(entry["file"]).name).unlink(missing_ok=True)
+    (path / "manifest.json").unlink()
+
+
 class Folder:
     """A dump folder under construction. Names must be unique."""
 
-    def __init__(self, path, framework="", model="", device="", source=None):
+    def __init__(self, path, framework="", model="", device="", source=None, layout="NCHW", force=False):
         self.path = pathlib.Path(path)
-        if (self.path / "manifest.json").exists():
-            raise UsageError(f"'{path}' holds a finished dump; give another folder")
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.framework, self.model, self.device = framework, model, device
+        clear(self.path, force)
+        self.framework, self.model, self.device, self.layout = framework, model, device, layout
         self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(), "platform": platform.platform()}
         self.facts.update(source or {})
-        self.files, self.names, self.notes = [], set(), []
+        self.files, self.names, self.notes, self.lost = [], set(), [], []
 
     def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False):
         array = np.asarray(array)
@@ -113,7 +139,7 @@ class Folder:
         self.files.append({
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
             "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)], "constant": constant,
-            "device": self.device or self.framework, "layout": "NCHW", "kernel": "", "kernel_detail": "", "fallback": False,
+            "device": self.device or self.framework, "layout": self.layout, "kernel": "", "kernel_detail": "", "fallback": False,
             "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],
             "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),
             "values_xxh64": checksum(array.tobytes()) if xxhash is not None else "", "statistics": statistics(array),
@@ -125,6 +151,24 @@ class Folder:
             np.save(stream, array, allow_pickle=False)
         part.rename(self.path / file)
 
+    def left_out(self, count, why, names=()):
+        """Counts tensors that are not in the dump; the last line and the manifest say so."""
+        if count:
+            self.lost.append({"count": int(count), "why": why, "names": list(names)[:100]})
+
+    def summary(self):
+        text = f"{len(self.files)} tensors of {self.device or self.framework} in {self.path}"
+        return text + ("; left out: " + ", ".join(f"{lost['count']} {lost['why']}" for lost in self.lost) if self.lost else "")
+
+    def abandon(self):
+        """Takes away what was written: a dump that is of no use must not lie there."""
+        for entry in self.files:
+            (self.path / entry["file"]).unlink(missing_ok=True)
+        try:
+            self.path.rmdir()
+        except OSError:
+            pass  # it held something before
+
     def finish(self, complete=True, errors=()):
         manifest = {
             "format": "plumb-dump", "version": 1, "tool": f"plumb_golden {VERSION}",
@@ -132,7 +176,7 @@ class Folder:
             "complete": complete, "errors": list(errors),
             "model": {"source": str(self.model), "weights_generated": False, "weight_seed": None},
             "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH", "threads": 1},
-            "network": 1, "forward": 0, "forwards_note": "", "framework": {**self.facts, "notes": self.notes},
+            "network": 1, "forward": 0, "forwards_note": "", "framework": {**self.facts, "notes": self.notes, "left_out": self.lost},
             "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",
                         "forwards": "", "statistics_only": False, "unfuse": False},
             "io_files": [], "files": self.files, "absent": [],

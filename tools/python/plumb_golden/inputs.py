@@ -3,6 +3,7 @@ import pathlib
 
 import numpy as np
 
+from .draw import Drawn
 from .folder import UsageError
 from .foreign import NUMPY, read_tensors
 
@@ -42,7 +43,7 @@ def from_files(texts, wanted, specs=()):
             tensors = {name or wanted[0]: next(iter(tensors.values()))}
         used = [n for n in tensors if n in wanted and (not name or n == name)]
         if not used:
-            raise UsageError(f"'{path}' holds no tensor for the inputs {wanted}; say which with --input NAME={path}")
+            raise UsageError(f"'{path}' holds no tensor for the inputs {wanted}; say which with -i NAME={path}")
         found.update({n: tensors[n] for n in used})
     return found
 
@@ -98,9 +99,25 @@ def shaped(name, array, shape):
     raise UsageError(f"--constant: input '{name}' has the shape {list(shape)}, the constant {list(array.shape)}")
 
 
-def generated(name, dtype, shape, rng, low, high):
-    if any(not isinstance(d, int) or d < 0 for d in shape):
-        raise UsageError(f"input '{name}' has the shape {list(shape)}; give it with --shape {name}=1,3,224,224")
-    if np.dtype(dtype).kind == "f":
-        return rng.uniform(low, high, shape).astype(dtype)
-    return rng.integers(0, 2, shape).astype(dtype)
+def feeds(model, wanted, files, shapes, specs, seed, value_range):
+    """{input: array} for wanted: {input: (dtype, declared shape)}: from files, else drawn as Plumb's tools draw it.
+
+    A first dim that the model leaves open is a batch of 1.
+    """
+    found = from_files(files, list(wanted), specs)
+    unknown = sorted(set(shapes) - set(wanted))
+    if unknown:
+        raise UsageError(f"--shape: the model has no input {', '.join(map(repr, unknown))}; it has {', '.join(map(repr, wanted))}")
+    dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name, (_, shape) in wanted.items()}
+    drawn = Drawn(model, seed, value_range)
+    for name, (dtype, _) in wanted.items():
+        values = found[name] if name in found else drawn.values(name, dtype, dims[name], dims)
+        found[name] = values.astype(dtype, copy=False)
+    return {name: found[name] for name in wanted}
+
+
+def batch_of_one(shape):
+    shape = list(shape)
+    rest_is_known = all(isinstance(d, int) and d > 0 for d in shape[1:])
+    is_open = bool(shape) and not (isinstance(shape[0], int) and shape[0] >= 0)
+    return [1, *shape[1:]] if is_open and rest_is_known else shape

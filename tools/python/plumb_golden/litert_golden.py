@@ -6,8 +6,6 @@ name get '#' and their tensor index behind it. Quantised tensors are dumped as t
 """
 import pathlib
 
-import numpy as np
-
 from . import inputs as network_inputs
 from .folder import DTYPES, Folder, UsageError, seed_everything
 
@@ -32,16 +30,12 @@ def open_model(interpreter, model):
         raise UsageError(f"LiteRT cannot load '{model}': {str(error).strip()}") from error
 
 
-def set_inputs(lite, files, shapes, specs, seed, value_range):
+def set_inputs(lite, model, files, shapes, specs, seed, value_range):
     details = lite.get_input_details()
-    feeds = network_inputs.from_files(files, [d["name"] for d in details], specs)
-    rng = np.random.default_rng(seed)
+    wanted = {d["name"]: (d["dtype"], [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])]) for d in details}
+    feeds = network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range)
     for detail in details:
         name = detail["name"]
-        if name not in feeds:
-            dynamic = [int(d) for d in detail["shape_signature"]] if len(detail["shape_signature"]) else list(detail["shape"])
-            feeds[name] = network_inputs.generated(name, detail["dtype"], shapes.get(name, dynamic), rng, *value_range)
-        feeds[name] = feeds[name].astype(detail["dtype"], copy=False)
         if list(feeds[name].shape) != list(detail["shape"]):
             lite.resize_tensor_input(detail["index"], list(feeds[name].shape))
     try:
@@ -63,17 +57,17 @@ def unique_names(details):
     return names
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0)):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
     """Writes the dump folder; returns the Folder."""
     version, interpreter = load_framework()
     determinism = seed_everything(seed)
     if not pathlib.Path(model).exists():
         raise UsageError(f"there is no file '{model}'")
     lite = open_model(interpreter, model)
-    feeds = set_inputs(lite, input_files, shapes or {}, specs, seed, value_range)
+    feeds = set_inputs(lite, model, input_files, shapes or {}, specs, seed, value_range)
     lite.invoke()
     out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, plain kernels",
-                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "determinism": determinism})
+                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "determinism": determinism}, layout="NHWC", force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     names = unique_names(lite.get_tensor_details())

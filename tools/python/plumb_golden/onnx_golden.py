@@ -10,7 +10,7 @@ import tempfile
 import numpy as np
 
 from . import inputs as network_inputs
-from . import onnx_branches
+from . import onnx_branches, onnx_tensors
 from .folder import Folder, UsageError, seed_everything
 
 LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
@@ -72,8 +72,8 @@ def replace_random(onnx, model, given):
         model.graph.node.remove(node)
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), optimized=False,
-        constants=()):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, optimized=False,
+        constants=(), force=False):
     """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs).
 
     constants: NAME=VALUES or NAME=FILE, inputs that are constants for Plumb; the manifest says which.
@@ -81,12 +81,11 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     onnx, onnxruntime = load_frameworks()
     determinism = seed_everything(seed)
     model = pathlib.Path(model)
-    if not model.exists():
-        raise UsageError(f"there is no file '{model}'")
+    onnx_tensors.load(onnx, model, external=False)
     version = f"onnxruntime {onnxruntime.__version__}"
     out = Folder(folder, framework="onnxruntime", model=model, device=version + (f", optimised graph ({optimized})" if optimized else ", unoptimised"),
                  source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
-                         "threads": 1, "determinism": determinism})
+                         "threads": 1, "determinism": determinism}, force=force)
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
     with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work:
         work = pathlib.Path(work)
@@ -97,7 +96,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         exposed = sibling(source if not optimized else model, work)
 
         def feeds_of(ort):
-            return make_inputs(ort, input_files, shapes or {}, specs, seed, value_range, constants)
+            return make_inputs(ort, model, input_files, shapes or {}, specs, seed, value_range, constants)
 
         def evaluate(cut, tensor):
             onnx.save(cut, str(exposed))
@@ -132,23 +131,15 @@ def sibling(model, work):
     return work / "exposed.onnx"
 
 
-def make_inputs(ort, files, shapes, specs, seed, value_range, constants):
-    infos = {i.name: (TYPES.get(i.type, "float32"), i.shape) for i in ort.get_inputs()}
-    bound = network_inputs.constants(constants, infos, shapes)
-    feeds = {**network_inputs.from_files(files, [name for name in infos if name not in bound], specs), **bound}
-    rng = np.random.default_rng(seed)
+def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants):
     for info in ort.get_inputs():
-        dtype = TYPES.get(info.type)
-        if dtype is None:
+        if info.type not in TYPES:
             raise UsageError(f"input '{info.name}' is a {info.type}, which cannot be given from here")
-        if info.name in feeds:
-            feeds[info.name] = feeds[info.name].astype(dtype, copy=False)
-        elif files:
-            raise UsageError(f"input '{info.name}' is in none of the files given with --input")
-        else:
-            shape = shapes.get(info.name, info.shape)
-            feeds[info.name] = network_inputs.generated(info.name, dtype, shape, rng, *value_range)
-    return feeds
+    infos = {i.name: (TYPES[i.type], i.shape) for i in ort.get_inputs()}
+    bound = network_inputs.constants(constants, infos, shapes)
+    free = {name: info for name, info in infos.items() if name not in bound}
+    drawn = network_inputs.feeds(model, free, files, {n: s for n, s in shapes.items() if n not in bound}, specs, seed, value_range)
+    return {**drawn, **bound}
 
 
 def write_inputs(out, feeds, places, bound):

@@ -5,8 +5,6 @@ what is dumped are its kernels without those fusions. Arithmetic is held to f32:
 """
 import pathlib
 
-import numpy as np
-
 from . import inputs as network_inputs
 from .folder import Folder, UsageError, seed_everything
 
@@ -19,11 +17,8 @@ def load_framework():
     return openvino
 
 
-def static_shape(port, shapes):
-    """The port's shape, with --shape in place of what is dynamic."""
-    name = port.get_any_name()
-    if name in shapes:
-        return shapes[name]
+def declared(port):
+    """The port's shape; -1 for what is dynamic."""
     return [d.get_length() if d.is_static else -1 for d in port.get_partial_shape()]
 
 
@@ -44,7 +39,7 @@ def expose_all(model):
     return places
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0)):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
     """Writes the dump folder; returns the Folder."""
     openvino = load_framework()
     determinism = seed_everything(seed)
@@ -55,19 +50,14 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     except Exception as error:  # OpenVINO's own classes derive from RuntimeError or Exception by version
         raise UsageError(f"OpenVINO cannot read '{model}': {str(error).strip()}") from error
     names = [port.get_any_name() for port in network.inputs]
-    feeds = network_inputs.from_files(input_files, names, specs)
-    rng = np.random.default_rng(seed)
-    for port in network.inputs:
-        name, dtype = port.get_any_name(), port.get_element_type().to_dtype()
-        if name not in feeds:
-            feeds[name] = network_inputs.generated(name, dtype, static_shape(port, shapes or {}), rng, *value_range)
-        feeds[name] = feeds[name].astype(dtype, copy=False)
+    wanted = {name: (port.get_element_type().to_dtype(), declared(port)) for name, port in zip(names, network.inputs)}
+    feeds = network_inputs.feeds(model, wanted, input_files, shapes or {}, specs, seed, value_range)
     network.reshape({name: list(array.shape) for name, array in feeds.items()})
     places = expose_all(network)
     settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     compiled = openvino.Core().compile_model(network, "CPU", settings)
     out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, f32",
-                 source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism})
+                 source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism}, force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     results = compiled(feeds)

@@ -41,7 +41,13 @@ def load_framework():
 def load_script(torch, script):
     if not pathlib.Path(script).exists():
         raise UsageError(f"there is no file '{script}'")
-    names = runpy.run_path(str(script))
+    if pathlib.Path(script).suffix != ".py":
+        raise UsageError(f"'{script}' is no Python script: weights alone do not say how they are used (and reading a pickle can run its "
+                         "writer's code); give a .py that defines `model` and `inputs`")
+    try:
+        names = runpy.run_path(str(script))
+    except Exception as error:
+        raise UsageError(f"the script '{script}' fails: {type(error).__name__}: {' '.join(str(error).split())[:300]}") from error
     model, given = names.get("model"), names.get("inputs")
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"'{script}' defines no nn.Module named 'model'")
@@ -121,7 +127,7 @@ def onnx_names(calls, onnx_path, notes):
     return names
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=(-1.0, 1.0), train_mode=False, onnx=None):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, train_mode=False, onnx=None, force=False):
     """Writes the dump folder; returns the Folder."""
     torch, mode_class = load_framework()
     determinism = seed_everything(seed)
@@ -132,7 +138,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     given.update({name: torch.from_numpy(np.ascontiguousarray(array)).to(given[name].dtype) for name, array in files.items()})
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
-                 source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism})
+                 source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)
     recorder = Recorder(torch, mode_class, module)
     try:
         with torch.no_grad(), recorder.mode:

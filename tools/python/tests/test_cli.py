@@ -1,0 +1,180 @@
+"""plumb-golden's command line, its drawn inputs beside Plumb's own, and what needs no framework of the recipes.
+
+Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the comparison with the tools, the package onnx for what reads .onnx files.
+"""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy_python  # noqa: F401  (a Python that has numpy)
+import numpy as np
+
+try:
+    import onnx
+except Exception:  # not there, or of another protobuf
+    onnx = None
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from plumb_golden import draw, inputs, mnn_subject  # noqa: E402
+from plumb_golden.cli import main  # noqa: E402
+from plumb_golden.folder import Folder, UsageError  # noqa: E402
+from plumb_golden.foreign import read_tensors  # noqa: E402
+
+BIN = os.environ.get("PLUMB_BIN_DIR")
+DATA = os.environ.get("PLUMB_TEST_DATA")
+
+
+def call(*words):
+    """(exit code, standard output, standard error)."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as stop:
+            code = stop.code
+    return code, out.getvalue(), err.getvalue()
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+        self.path = pathlib.Path(self.work.name)
+
+
+class DrawTest(InFolder):
+    def test_philox_known_answers(self):
+        """Of the paper's reference implementation (Random123, kat_vectors)."""
+        one = [np.array([word], np.uint64) for word in (0xFFFFFFFF,) * 4]
+        words = draw.philox(one, (np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFF)))
+        self.assertEqual([int(w[0]) for w in words], [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD])
+
+    def test_whole_numbers_stay_in_the_range_and_fill_it(self):
+        for dtype in ("int64", "uint8", "float32"):
+            values = draw.draw("ids", dtype, [4000], 1, 3, 9, True)
+            self.assertEqual(str(values.dtype), dtype)
+            self.assertEqual(sorted(set(values.tolist())), [3, 4, 5, 6, 7, 8, 9])
+        self.assertEqual(sorted(set(draw.draw("b", "bool", [99], 1, 0, 1, False).tolist())), [False, True])
+
+    @unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
+    def test_the_same_bits_as_model_run(self):
+        model = f"{DATA}/faults/faults.tnnproto"
+        for options, given in (([], (1, -1, 1)), (["--seed", "7", "--input-range", "-2,3"], (7, -2, 3)),
+                               (["--seed", "18446744073709551615"], (2**64 - 1, -1, 1))):
+            folder = self.path / f"dump{len(options)}{given[0]}"
+            environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy", "DUMP_BLOB_DIR": str(folder)}
+            subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", *options], env=environment, check=True, capture_output=True)
+            files = json.loads((folder / "manifest.json").read_text())["files"]
+            first = next(file for file in files if file["direction"] == "in" and not file["constant"])
+            theirs = np.load(folder / first["file"])
+            seed, low, high = given
+            ours = draw.draw(first["blob"], theirs.dtype, theirs.shape, seed, low, high, False)
+            self.assertEqual(ours.tobytes(), theirs.tobytes(), f"{first['blob']} {options}")
+
+    @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
+    def test_integers_are_drawn_from_what_the_graph_allows(self):
+        model = self.path / "net.onnx"
+        rows = onnx.numpy_helper.from_array(np.random.default_rng(1).random((257, 4), np.float32), "rows")
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("Gather", ["rows", "ids"], ["y"], name="embed")], "net",
+            [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 50])],
+            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 50, 4])], [rows])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), str(model))
+        environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy", "DUMP_BLOB_DIR": str(self.path / "dump")}
+        done = subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", "--seed", "5"], env=environment, capture_output=True, text=True)
+        if "reads no ONNX files" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        theirs = read_tensors(self.path / "dump")["ids"]
+        ours = inputs.feeds(model, {"ids": ("int64", [1, 50])}, [], {}, (), 5, None)["ids"]
+        np.testing.assert_array_equal(ours, theirs)
+
+    def test_an_open_batch_is_one_and_other_dims_are_asked_for(self):
+        self.assertEqual(inputs.batch_of_one(["N", 3, 8]), [1, 3, 8])
+        with self.assertRaisesRegex(UsageError, "give it with --shape x="):
+            inputs.feeds("no.onnx", {"x": ("float32", ["N", 3, "H"])}, [], {}, (), 1, None)
+        with self.assertRaisesRegex(UsageError, "the model has no input 'y'"):
+            inputs.feeds("no.onnx", {"x": ("float32", [1])}, [], {"y": [1]}, (), 1, None)
+
+
+class CommandLineTest(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.model = self.path / "model.onnx"
+        self.model.write_bytes(b"\x08\x07no model at all\xff\xff")
+
+    def test_unknown_words_get_the_nearest(self):
+        for words, said in ((["onnx", "m", "--shpae", "x=1"], "did you mean '--shape'?"), (["onx", "m"], "did you mean 'onnx'?"),
+                            (["onnx", "m", "--input-rnage=0,1"], "did you mean '--input-range'?")):
+            code, _, err = call(*words)
+            self.assertEqual(code, 2)
+            self.assertIn(said, err)
+
+    def test_bad_values_are_one_line(self):
+        for words in (["onnx"], ["onnx", self.path / "missing.onnx"], ["onnx", self.model, "--seed", "-1"], ["onnx", self.model, "--range", "2,1"],
+                      ["onnx", self.model, "-m", "other.onnx"], ["onnx", self.model, "--tensors", "35"], ["onnx", self.model, "-o", self.model],
+                      ["torch", self.model, "-o", self.path / "d"]):
+            code, out, err = call(*words)
+            self.assertEqual(code, 2, err)
+            self.assertEqual((out, err.count("\n"), "Traceback" in err), ("", 1, False), err)
+            self.assertFalse((self.path / "d").exists())
+
+    def test_a_damaged_model_is_one_sentence(self):
+        for framework in ("onnx", "mnn", "ncnn"):
+            code, out, err = call(framework, "-m", self.model, "-o", self.path / "d", "--json", self.path / "report.json")
+            if "is not installed" in err or "cannot be imported" in err:
+                continue
+            self.assertEqual(code, 2)
+            self.assertRegex(err, r"^error: '.*model\.onnx' is no \.onnx file that can be read: .*\n$")
+            report = json.loads((self.path / "report.json").read_text())
+            self.assertEqual((report["exit_code"], report["command"]), (2, framework))
+
+    def test_an_existing_folder_needs_force_and_only_the_dump_goes(self):
+        folder = Folder(self.path / "d", framework="a")
+        folder.add("old", np.zeros(2))
+        folder.finish()
+        (self.path / "d" / "notes.txt").write_text("mine")
+        code, _, err = call("onnx", self.model, "-o", self.path / "d")
+        self.assertEqual(code, 2)
+        self.assertIn("--force replaces a dump in it", err)
+        again = Folder(self.path / "d", framework="b", force=True)
+        again.add("new", np.ones(2))
+        again.finish()
+        self.assertEqual(list(read_tensors(self.path / "d")), ["new"])
+        self.assertTrue((self.path / "d" / "notes.txt").exists())
+
+    def test_what_is_left_out_is_counted_in_the_last_line(self):
+        folder = Folder(self.path / "d", device="X")
+        folder.add("a", np.zeros(1))
+        folder.left_out(3, "fused away", ["b", "c", "d"])
+        folder.left_out(0, "never")
+        self.assertTrue(folder.summary().endswith("; left out: 3 fused away"), folder.summary())
+        folder.abandon()
+        self.assertFalse((self.path / "d").exists())
+
+
+class MnnTest(unittest.TestCase):
+    def test_names_that_the_converter_gave_to_another_value(self):
+        """Conv, Relu, then Squeeze in MNN: the squeezed tensor bears the name of the convolution."""
+        graph = {"tensorName": ["x", "relu", "conv", "y"], "oplists": [
+            {"type": "Input", "outputIndexes": [0]},
+            {"type": "Convolution", "inputIndexes": [0], "outputIndexes": [1]},
+            {"type": "Squeeze", "inputIndexes": [1], "outputIndexes": [2]},
+            {"type": "Softmax", "inputIndexes": [2], "outputIndexes": [3]}]}
+        roots = {"x": ("x", 0), "conv": ("conv", 1), "relu": ("relu", 2), "y": ("y", 3)}
+        self.assertEqual(mnn_subject.wrongly_named(graph, roots), {"conv"})
+        self.assertEqual(mnn_subject.wrongly_named(graph, {**roots, "conv": ("relu", 3)}), set())
+
+    def test_printf_s_numbers(self):
+        self.assertEqual(mnn_subject.read_json('{"a": [ -inf, inf ], "b": "inf x", "c": -1.5}'),
+                         {"a": [-np.inf, np.inf], "b": "inf x", "c": -1.5})
+
+
+if __name__ == "__main__":
+    unittest.main()
