@@ -104,7 +104,7 @@ TEST_P(Process, FilesAreASubsetAndEqualWithoutFusion) {
 TEST_P(Process, MisspeltVariablesStopTheProgram) {
   const Outcome name = Shell("DUMP_OUTPUTS_BLOB=1 " + Program(kModel, "forward 1"));
   EXPECT_EQ(name.code, 2);
-  EXPECT_NE(name.out.find("DUMP_OUTPUT_BLOB, "), std::string::npos) << name.out;
+  EXPECT_NE(name.out.find("did you mean DUMP_OUTPUT_BLOB?"), std::string::npos) << name.out;
   const Outcome value = Shell("DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=txt " + Program(kModel, "forward 1"));
   EXPECT_EQ(value.code, 2);
   EXPECT_NE(value.out.find("text, text9"), std::string::npos) << value.out;
