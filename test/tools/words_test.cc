@@ -88,6 +88,8 @@ TEST(Vocabulary, EveryToolReadsEverySpellingOfTheModel) {
                               "-p @ -m $/w.tnnmodel",
                               "@ $/w.tnnmodel",
                               "$/w.tnnmodel @",
+                              "$/w.tnnmodel",
+                              "-m $/w.tnnmodel",
                               "@ -m $/w.tnnmodel",
                               "-mt TNN -mp @",
                               "-m @ --shape x=1,1,2,4",
@@ -103,6 +105,7 @@ TEST(Vocabulary, EveryToolReadsEverySpellingOfTheModel) {
     ExpectExit(2, tool.name, Filled("@ @", files) + Others(tool, files, "none"), "the model is named twice");
     ExpectExit(2, tool.name, Filled("@ $/w.tnnmodel -x", files), "unknown option '-x'");
     ExpectExit(2, tool.name, Others(tool, files, "none"), "which model?");
+    ExpectExit(2, tool.name, "gone.tnnmodel" + Others(tool, files, "none"), "there is no 'gone.tnnproto'");
     ExpectExit(2, tool.name, Filled("@ -mt ONNX", files) + Others(tool, files, "none"), "is none by its suffix");
     ExpectExit(2, tool.name, Filled("@ -mt NCNN", files) + Others(tool, files, "none"), "convert it first");
   }

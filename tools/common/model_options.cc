@@ -26,6 +26,15 @@ Result<Precision> ParsePrecision(const std::string& text) {
   return Status::InvalidArgument(UnknownWord("--precision", text, {"HIGH", "NORMAL", "LOW", "AUTO"}));
 }
 
+// A tnnmodel alone stands for the tnnproto beside it, too.
+Status FindProto(std::string* structure, std::string* weights) {
+  if (weights->empty()) weights->swap(*structure);
+  *structure = weights->substr(0, weights->size() - std::string("model").size()) + "proto";
+  if (PathExists(*structure)) return Status::Ok();
+  return Status::InvalidArgument("'" + *weights + "' holds weights only, and there is no '" + *structure +
+                                 "': name the tnnproto with -p");
+}
+
 // TNN's -mt says nothing that the suffix does not.
 Status CheckType(const std::string& type, const std::string& structure) {
   if (type.empty()) return Status::Ok();
@@ -72,7 +81,8 @@ Status ModelOptions::Resolve() {
   PLUMB_RETURN_IF_ERROR(
       take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
   if (structure.empty() && weights.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
-  if (structure.empty()) structure.swap(weights);  // LoadModel says what is missing
+  const bool weights_alone = structure.empty() || (weights.empty() && EndsWith(structure, ".tnnmodel"));
+  if (weights_alone) PLUMB_RETURN_IF_ERROR(FindProto(&structure, &weights));
   proto = weights.empty() ? "" : structure;
   model = weights.empty() ? structure : weights;
   return CheckType(type, structure);
