@@ -78,7 +78,7 @@ Status TensorSet::OpenFolder() {
   const auto reader = DumpReader::Open(path_);
   if (!reader.ok() && reader.status().code() != StatusCode::kNotFound) return reader.status();
   if (reader.ok()) PLUMB_RETURN_IF_ERROR(OpenDump());
-  if (!reader.ok() || !reader->has_manifest()) PLUMB_RETURN_IF_ERROR(OpenPlainFolder());
+  if (!reader.ok() || !reader->has_manifest()) PLUMB_RETURN_IF_ERROR(OpenPlainFolder(reader.ok()));
   description_ += (description_.empty() ? "folder, " : ", ") + Count(tensors_.size());
   if (reader.ok() && !reader->manifest().complete) {
     const auto& errors = reader->manifest().errors;
@@ -129,7 +129,7 @@ Status TensorSet::OpenDump() {
   return Status::Ok();
 }
 
-Status TensorSet::OpenPlainFolder() {
+Status TensorSet::OpenPlainFolder(bool beside_dump) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
@@ -141,6 +141,7 @@ Status TensorSet::OpenPlainFolder() {
     const std::string path = path_ + "/" + name;
     PLUMB_RETURN_IF_ERROR(RefusePickle(path));
     if (ParseTnnFileName(name)) continue;  // of the dump
+    if (beside_dump && EndsWithAny(name, {".txt", ".txt.zst", ".json"})) continue;  // somebody's notes
     const auto named = ParseNamedShape(name);
     if (EndsWith(name, ".npz")) {
       PLUMB_RETURN_IF_ERROR(OpenNpz(path));

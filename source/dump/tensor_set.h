@@ -53,7 +53,7 @@ class TensorSet {
  private:
   Status OpenFolder();
   Status OpenDump();
-  Status OpenPlainFolder();
+  Status OpenPlainFolder(bool beside_dump);
   Status OpenFile(const std::string& path, const TensorSetOptions& options);
   Status OpenRaw(const std::string& path, const TensorSetOptions& options);
   Status OpenPolygraphy(const std::string& path);

@@ -115,6 +115,16 @@ TEST_F(HandDump, RawFilesSayTheirShapeInTheirName) {
   EXPECT_NE(odd.message().find("odd-dims-2-2.raw' has 5 bytes; the 4 values [2,2] of its name"), std::string::npos) << odd.message();
 }
 
+TEST_F(HandDump, NotesBesideTnnsFilesAreNoTensors) {
+  Write("00003-conv-out-0-x_0-dims-2.txt", "7.000000000\n8.000000000\n");
+  Write("notes.txt", "what I did today\n");
+  Write("log.json", "{}");
+  WriteRaw<float>("y-dims-1.raw", {3});
+  const auto set = TensorSet::Open(Path(""));
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  EXPECT_EQ(set->tensors().size(), 2u);
+}
+
 TEST_F(HandDump, RawFilesWithoutAShapeAloneAreAnError) {
   WriteRaw<float>("a.raw", {1});
   EXPECT_NE(Refused().find("name them like conv1-dims-1-64-112-112.raw, or write a manifest.json"), std::string::npos);
