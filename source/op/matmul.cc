@@ -3,6 +3,8 @@
 namespace plumb {
 namespace {
 
+constexpr int64_t kMaxMatrices = int64_t{1} << 24;  // each is looked up in a table
+
 // Which matrix of an operand with these batch dims each matrix of the output reads.
 std::vector<int64_t> MatricesOf(const Shape& batch, const Shape& output_batch) {
   std::vector<int64_t> matrices(static_cast<size_t>(output_batch.NumElements()));
@@ -87,6 +89,11 @@ Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
   const Shape batch_a(std::vector<int64_t>(a.begin(), a.end() - 2));
   const Shape batch_b(std::vector<int64_t>(b.begin(), b.end() - 2));
   PLUMB_ASSIGN_OR_RETURN(const Shape batch, BroadcastShapes(batch_a, batch_b));
+  PLUMB_RETURN_IF_ERROR(batch.Validate());
+  if (batch.NumElements() > kMaxMatrices) {
+    return Status::NotSupported("a product of " + std::to_string(batch.NumElements()) + " matrices " + first.ToString() + " and " +
+                                second.ToString() + "; up to " + std::to_string(kMaxMatrices) + " are supported");
+  }
   shape.first_matrix = MatricesOf(batch_a, batch);
   shape.second_matrix = MatricesOf(batch_b, batch);
   shape.output = batch;

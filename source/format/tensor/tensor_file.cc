@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/memory_budget.h"
 #include "format/tensor/image.h"
 #include "format/tensor/npy.h"
 #include "format/tensor/npz.h"
@@ -58,7 +59,7 @@ Status UnknownFormat(const std::string& path) {
 }
 
 uint64_t UnpackedLimit(size_t size, const TensorHints& hints) {
-  return std::min(hints.max_bytes, std::max(kAlwaysAllowed, kMaxRatio * size));
+  return std::min({hints.max_bytes, MemoryBudget(), std::max(kAlwaysAllowed, kMaxRatio * size)});
 }
 
 Result<Tensor> ParseRaw(std::string_view bytes, const std::string& path, const TensorHints& hints) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/memory_budget.h"
+
 namespace plumb {
 namespace {
 
@@ -149,6 +151,25 @@ Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uin
 
 }  // namespace
 
+namespace {
+
+// Members that share bytes would let a small archive unpack to any size: no writer makes such ones.
+Status CheckApart(const std::vector<ZipMember>& members, const std::string& path) {
+  std::vector<const ZipMember*> order;
+  for (const ZipMember& member : members) {
+    if (!member.stored.empty()) order.push_back(&member);
+  }
+  std::sort(order.begin(), order.end(), [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (order[i - 1]->stored.data() + order[i - 1]->stored.size() <= order[i]->stored.data()) continue;
+    return Status::CorruptModel("zip archive '" + path + "': members '" + order[i - 1]->name + "' and '" + order[i]->name +
+                                "' lie in each other");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes) {
   PLUMB_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(bytes, path));
   std::vector<ZipMember> members;
@@ -169,12 +190,14 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
                    "the directory has " + std::to_string(members.size()) + " entries, its end says " +
                        std::to_string(directory.members));
   }
+  PLUMB_RETURN_IF_ERROR(CheckApart(members, path));
   return members;
 }
 
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer) {
   std::string_view bytes = member.stored;
   if (member.deflated) {
+    PLUMB_RETURN_IF_ERROR(CheckMemory(2 * member.size, "unpacking member '" + member.name + "' of '" + path + "'"));  // and its tensor
     buffer->resize(static_cast<size_t>(member.size));
     z_stream stream{};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Status::OutOfMemory("no memory for zlib");

@@ -112,6 +112,42 @@ TEST(OnnxBrokenTest, HugeDims) {
   ExpectRefused(negative, StatusCode::kInvalidArgument, "initialiser 'w'");
 }
 
+TEST(OnnxBrokenTest, HugeDimsThatOnlyTheOperatorSees) {
+  OnnxModel product;
+  product.Input("a", {1000000000, 1, 1}).Input("b", {1000000000, 1, 1}).Output("y");
+  product.Node("MatMul", {"a", "b"}, {"y"}, "m");
+  ExpectRefused(product, StatusCode::kNotSupported, "a product of 1000000000 matrices");
+  OnnxModel minimum;
+  minimum.Input("a", {1000000000, 1}).Input("b", {1, 1000000000}).Output("y");
+  minimum.Node("Min", {"a", "b"}, {"y"}, "m");
+  ExpectRefused(minimum, StatusCode::kInvalidArgument, "has more than 2^40 elements");
+  for (const int64_t size : {int64_t{1} << 31, int64_t{1} << 40, int64_t{1} << 62, INT64_MAX}) {
+    for (const char* mode : {"nearest", "linear", "cubic"}) {
+      OnnxModel resize;
+      resize.Input("x", {1, 1, 2, 2}).Output("y");
+      resize.Ints("s", {4}, {1, 1, 1, size});
+      auto* attribute = resize.Node("Resize", {"x", "", "", "s"}, {"y"}, "m").add_attribute();
+      attribute->set_name("mode");
+      attribute->set_type(::onnx::AttributeProto::STRING);
+      attribute->set_s(mode);
+      EXPECT_FALSE(resize.Import().ok()) << size << mode;
+    }
+  }
+}
+
+// The limit of the process holds where the model says none of its own.
+TEST(OnnxBrokenTest, BlobsBeyondTheMemoryBudget) {
+  OnnxModel m;
+  m.Input("x", {1, 1, 1000, 1000}).Output("y");
+  m.Node("Relu", {"x"}, {"y"});
+  EXPECT_TRUE(m.Import().ok());
+  SetMaxMemory(1 << 20);
+  const auto graph = m.Import();
+  SetMaxMemory(0);
+  EXPECT_FALSE(graph.ok());
+  EXPECT_NE(graph.status().message().find("takes more than 1 MiB"), std::string::npos) << graph.status().ToString();
+}
+
 TEST(OnnxBrokenTest, ATensorWrittenTwice) {
   OnnxModel m = SmallConv();
   m.Node("Neg", {"x"}, {"c"}, "again");
