@@ -57,6 +57,50 @@ def build(path):
     np.save(path.with_suffix(".npy"), np.random.default_rng(1).uniform(-1, 1, (1, 3, 32, 32)).astype(np.float32))
 
 
+def check_small(runtime, golden, environment, work):
+    """Integers in and out, and the names where a converter moves things: the values are those of numpy, whatever they are called."""
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper, save
+    from plumb_golden.foreign import read_tensors
+    rng = np.random.default_rng(2)
+    weights = {name: rng.standard_normal(shape).astype(np.float32) * 0.3
+               for name, shape in (("rows", (257, 4)), ("kernel", (16, 8, 3)), ("first", (16, 12)), ("bias", (12,)), ("second", (12, 5)))}
+    half = np.array(0.5, np.float32)
+
+    def dump(name, nodes, inputs, outputs, constants):
+        graph = helper.make_graph([helper.make_node(kind, reads, [makes], **attributes) for kind, reads, makes, attributes in nodes], name,
+                                  [helper.make_tensor_value_info(*one) for one in inputs], [helper.make_tensor_value_info(*one, None) for one in outputs],
+                                  [numpy_helper.from_array(value, key) for key, value in constants.items()])
+        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), str(work / f"{name}.onnx"))
+        run([*golden, work / f"{name}.onnx", "-o", work / name, "--json", work / f"{name}.json"], env=environment)
+        left_out = json.loads((work / f"{name}.json").read_text())["left_out"]
+        assert all(one["count"] > 0 for one in left_out), left_out
+        return read_tensors(work / name)
+
+    if runtime != "ncnn":  # which has no Gather
+        found = dump("integers", [("Gather", ["rows", "ids"], "e", {}), ("ArgMax", ["e"], "best", {"axis": 2, "keepdims": 0}),
+                                  ("Greater", ["e", "half"], "big", {})], [("ids", TensorProto.INT64, [1, 50])],
+                     [("best", TensorProto.INT64), ("big", TensorProto.BOOL)], {"rows": weights["rows"], "half": half})
+        e = weights["rows"][found["ids"]]
+        for name, values in {"e": e, "best": e.argmax(2), "big": e > half}.items():
+            assert found[name].dtype == values.dtype and np.array_equal(found[name], values), f"{runtime}: '{name}' is {found[name]}"
+    found = dump("moved", [("Conv", ["x", "kernel"], "conv", {"pads": [1, 1]}), ("Relu", ["conv"], "relu", {}),
+                           ("Transpose", ["relu"], "turned", {"perm": [0, 2, 1]}), ("MatMul", ["turned", "first"], "product", {}),
+                           ("Add", ["product", "bias"], "sum", {}), ("Relu", ["sum"], "relu2", {}), ("MatMul", ["relu2", "second"], "out", {})],
+                 [("x", TensorProto.FLOAT, [1, 8, 20])], [("out", TensorProto.FLOAT)], {k: v for k, v in weights.items() if k != "rows"})
+    padded = np.pad(found["x"].astype(np.float64), ((0, 0), (0, 0), (1, 1)))
+    right = {"conv": sum(np.einsum("oc,ncw->now", weights["kernel"][:, :, k], padded[:, :, k:k + 20]) for k in range(3))}
+    right["relu"] = np.maximum(right["conv"], 0)
+    right["turned"] = right["relu"].transpose(0, 2, 1)
+    right["product"] = right["turned"] @ weights["first"]
+    right["sum"] = right["product"] + weights["bias"]
+    right["relu2"] = np.maximum(right["sum"], 0)
+    right["out"] = right["relu2"] @ weights["second"]
+    for name in set(found) - {"x"}:
+        assert found[name].shape == right[name].shape and np.allclose(found[name], right[name], atol=1e-4), f"{runtime}: '{name}' holds other values"
+    assert len(found) >= 5, f"{runtime}: {sorted(found)}"
+
+
 TORCH_SCRIPT = """
 import torch, torch.nn as nn, torch.nn.functional as F
 torch.manual_seed(0)
@@ -109,6 +153,7 @@ def main():
     else:
         build(work / "net.onnx")
         run([*golden, work / "net.onnx", "-i", work / "net.npy", "-o", work / "dump"], env=environment)
+        check_small(options.runtime, golden, environment, work)
     written = {file["blob"]: file for file in json.loads((work / "dump" / "manifest.json").read_text())["files"]}
     missing = [name for name in tensors if name not in written]
     assert not missing, f"{options.runtime}: the tensors {missing} are not among {sorted(written)}"
