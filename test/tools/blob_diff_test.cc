@@ -125,6 +125,35 @@ TEST_F(BlobDiff, UnfusedDumpsHaveTheSameFiles) {
   }
 }
 
+// Everything that follows from another input is no fault of a layer.
+TEST_F(BlobDiff, OtherInputsAreSaidFirst) {
+  const auto dump = [&](const std::string& name, const std::string& seed) {
+    return RunTool("model_run", "-m " PLUMB_EXAMPLES "/digits/digits.tnnproto -d NAIVE --seed " + seed,
+                   "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(name));
+  };
+  ASSERT_EQ(dump("one", "1").exit_code, 0);
+  ASSERT_EQ(dump("again", "1").exit_code, 0);
+  ASSERT_EQ(dump("two", "2").exit_code, 0);
+  const CommandResult same = Diff(At("one") + " " + At("again"));
+  EXPECT_EQ(same.exit_code, 0) << same.out;
+  EXPECT_EQ(same.out.find("inputs differ"), std::string::npos) << same.out;
+  const CommandResult other = Diff(At("one") + " " + At("two") + " --json " + At("j"));
+  EXPECT_EQ(other.exit_code, 1) << other.out;
+  EXPECT_EQ(other.out.rfind("The network inputs differ: 'input' by up to ", 0), 0u) << other.out;
+  EXPECT_NE(other.out.find(": the two runs did not see the same data.\n"), std::string::npos) << other.out;
+  EXPECT_EQ(nlohmann::json::parse(ReadText(At("j")))["inputs_differ"], std::vector<std::string>{"input"});
+  const CommandResult quiet = Diff(At("one") + " " + At("two") + " --quiet");
+  EXPECT_EQ(quiet.out.rfind("The network inputs differ: 'input'", 0), 0u) << quiet.out;
+  // A folder of plain files beside a dump: what the dump's layers wrote is no input.
+  std::filesystem::create_directories(At("plain"));
+  for (const auto& entry : std::filesystem::directory_iterator(At("two"))) {
+    const std::string name = entry.path().filename().string();
+    if (name.find("-in-0-input-") != std::string::npos) std::filesystem::copy_file(entry.path(), At("plain/input.npy"));
+  }
+  const CommandResult plain = Diff(At("one") + " " + At("plain"));
+  EXPECT_EQ(plain.out.rfind("The network inputs differ: 'input'", 0), 0u) << plain.out;
+}
+
 TEST_F(BlobDiff, NothingInCommonIsNotFine) {
   std::filesystem::create_directories(At("x"));
   std::filesystem::create_directories(At("y"));

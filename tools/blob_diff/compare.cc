@@ -1,10 +1,13 @@
 #include "blob_diff/compare.h"
 
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "common/cli.h"
 #include "dump/pairing.h"
@@ -100,18 +103,38 @@ std::string Unpaired(const DumpEntry& entry, const DumpReader& other) {
   return text;
 }
 
+// Blobs that layers read and none writes, as far as the dump tells: one of inputs only tells it of its first layer's.
+std::set<std::string> NetworkInputs(const DumpReader& reader) {
+  std::set<std::string> written, inputs;
+  int first = INT_MAX;
+  for (const DumpEntry& entry : reader.entries()) {
+    if (entry.place.output) written.insert(entry.place.blob);
+    else first = std::min(first, entry.place.layer_index);
+  }
+  for (const AbsentBlob& absent : reader.manifest().absent) {
+    if (absent.place.output) written.insert(absent.place.blob);
+  }
+  for (const DumpEntry& entry : reader.entries()) {
+    if (entry.place.output || written.count(entry.place.blob) != 0) continue;
+    if (!written.empty() || entry.place.layer_index == first) inputs.insert(entry.place.blob);
+  }
+  return inputs;
+}
+
 Status CompareFolders(const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
   PLUMB_ASSIGN_OR_RETURN(const DumpReader a, DumpReader::Open(report->a));
   PLUMB_ASSIGN_OR_RETURN(const DumpReader b, DumpReader::Open(report->b));
   NoteIncomplete(a, report);
   NoteIncomplete(b, report);
   const Pairing pairing = PairBlobs(a.entries(), b.entries());
+  const std::set<std::string> inputs_a = NetworkInputs(a), inputs_b = NetworkInputs(b);
   for (const auto& [i, j] : pairing.pairs) {
     const DumpEntry& from_a = a.entries()[i];
     const DumpEntry& from_b = b.entries()[j];
     PairReport pair;
     pair.place = from_a.place;
     pair.has_layer = true;
+    pair.network_input = inputs_a.count(from_a.place.blob) != 0 && inputs_b.count(from_b.place.blob) != 0;
     pair.path_a = from_a.path;
     pair.path_b = from_b.path;
     pair.shape_a = from_a.shape;
@@ -191,8 +214,14 @@ Status CompareSets(const NameOptions& names, const std::function<void(size_t, si
   for (const StoredTensor& tensor : b.tensors()) names_b.push_back(tensor.name);
   PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(names_a, names_b, names));
   for (const auto& [i, j] : pairing.by_order) report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
+  // A plain set of tensors does not know; a dump knows what layers wrote.
+  const auto knows = [](const TensorSet& set) {
+    return std::any_of(set.tensors().begin(), set.tensors().end(), [](const StoredTensor& tensor) { return !tensor.is_input; });
+  };
+  const bool known = knows(a) || knows(b);
   for (const auto& [i, j] : pairing.pairs) {
     PairReport pair;
+    pair.network_input = known && a.tensors()[i].is_input && b.tensors()[j].is_input;
     pair.place.blob = names_a[i];
     pair.path_a = a.tensors()[i].origin;
     pair.path_b = b.tensors()[j].origin;
@@ -231,6 +260,15 @@ const PairReport* DiffReport::FirstWrong() const {
     if (pair.verdict == Verdict::kWrong) return &pair;
   }
   return nullptr;
+}
+
+std::vector<const PairReport*> DiffReport::DifferentInputs() const {
+  std::vector<const PairReport*> inputs;
+  for (const PairReport& pair : pairs) {
+    const bool again = std::any_of(inputs.begin(), inputs.end(), [&](const PairReport* p) { return p->place.blob == pair.place.blob; });
+    if (pair.network_input && pair.verdict == Verdict::kWrong && !again) inputs.push_back(&pair);
+  }
+  return inputs;
 }
 
 int DiffReport::ExitCode() const {

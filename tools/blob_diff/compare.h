@@ -18,6 +18,7 @@ namespace plumb {
 struct PairReport {
   BlobPlace place;  // of side a; tensors of files have only a blob name
   bool has_layer = false;
+  bool network_input = false;  // no layer writes it
   std::string path_a, path_b;
   DType dtype_a = DType::kF32, dtype_b = DType::kF32;
   Shape shape_a, shape_b;
@@ -42,6 +43,8 @@ struct DiffReport {
   int ExitCode() const;
   int Count(Verdict verdict) const;
   const PairReport* FirstWrong() const;  // or null
+  // The network inputs that differ: then every other difference may only be their consequence.
+  std::vector<const PairReport*> DifferentInputs() const;
 };
 
 // Fills pairs, verdicts and notes. Two dumps are paired place by place, two files and all else by the tensors' names; `names` as

@@ -155,6 +155,21 @@ std::string CsvField(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+// "The network inputs differ: 'x' by up to 0.3: the two runs did not see the same data.", or "".
+std::string InputSentence(const DiffReport& report) {
+  std::string text;
+  for (const PairReport* pair : report.DifferentInputs()) {
+    const bool numbers = Compared(*pair);
+    text += (text.empty() ? "" : ", ") + std::string("'") + Printable(pair->place.blob) + "' " +
+            (numbers ? "by up to " + Short(pair->result.metrics.max_abs) : "(" + PrintableLine(pair->reason) + ")");
+  }
+  return text.empty() ? "" : "The network inputs differ: " + text + ": the two runs did not see the same data.\n";
+}
+
+}  // namespace
+
 std::string DiffSummary(const DiffReport& report) {
   const std::string unpaired =
       std::to_string(report.only_a.size()) + " only in A, " + std::to_string(report.only_b.size()) + " only in B";
@@ -166,11 +181,11 @@ std::string DiffSummary(const DiffReport& report) {
   if (first == nullptr && report.verdict == Verdict::kAligned)
     return "All that was compared is aligned: " + counts + ".\n";
   if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
-  return "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
+  return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
 }
 
 std::string DiffTable(const DiffReport& report, bool color) {
-  std::string text = "A: " + report.a + "\nB: " + report.b + "\nrule: " + report.rule.Describe() +
+  std::string text = InputSentence(report) + "A: " + report.a + "\nB: " + report.b + "\nrule: " + report.rule.Describe() +
                      "; integers must be equal unless the rule says otherwise\n";
   for (const std::string& note : report.notes) text += "note: " + PrintableLine(note) + "\n";
   const std::vector<Column> columns = TableColumns();
@@ -208,6 +223,8 @@ std::string DiffJson(const DiffReport& report) {
             {"b", report.b},
             {"rule", report.rule.Describe()},
             {"verdict", VerdictName(report.verdict)}};
+  json["inputs_differ"] = Json::array();
+  for (const PairReport* pair : report.DifferentInputs()) json["inputs_differ"].push_back(pair->place.blob);
   json["notes"] = report.notes;
   json["pairs"] = Json::array();
   for (const PairReport& pair : report.pairs) json["pairs"].push_back(PairJson(pair));
