@@ -1,4 +1,7 @@
 // ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
+#include <algorithm>
+#include <cstdio>
+
 #include "base/printable.h"
 #include "plumb/support.h"
 #include "runtime/plan.h"
@@ -110,6 +113,30 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
     support.push_back(std::move(entry));
   }
   return support;
+}
+
+std::vector<LackingKernel> LackingKernels(const Graph& graph, const BlobTable& blobs, Device& device) {
+  std::vector<LackingKernel> lacking;
+  const std::vector<LayerSupport> support = FindSupport(graph, blobs, device);
+  for (size_t i = 0; i < support.size(); ++i) {
+    if (!support[i].kernel.empty()) continue;
+    const Layer& layer = graph.layers[i];
+    std::string reason;
+    for (const std::string& refusal : support[i].refusals) reason += (reason.empty() ? "" : "; ") + refusal;
+    lacking.push_back({layer.index, layer.name, layer.type, reason.empty() ? "no kernel for this operator" : reason});
+  }
+  return lacking;
+}
+
+std::string DescribeLacking(const std::string& device, const Graph& graph, const std::vector<LackingKernel>& lacking) {
+  constexpr size_t kShown = 3;
+  std::string text = device + " has no kernel for " + std::to_string(lacking.size()) + " of " + std::to_string(graph.layers.size()) + " layers: ";
+  for (size_t i = 0; i < std::min(lacking.size(), kShown); ++i) {
+    char index[16];
+    std::snprintf(index, sizeof(index), "%05d", lacking[i].index);
+    text += (i == 0 ? "" : "; ") + std::string(index) + " '" + lacking[i].layer + "' (" + lacking[i].type + "): " + lacking[i].reason;
+  }
+  return text + (lacking.size() > kShown ? "; and " + std::to_string(lacking.size() - kShown) + " more" : "");
 }
 
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/plumb.h"
+#include "plumb/support.h"
 #include "util/make_layer.h"
 
 namespace plumb {
@@ -157,6 +158,22 @@ TEST(Network, ListsEveryLayerWithoutAKernel) {
   for (const char* text : {"3 layers", "'relu'", "'add'", "needs a unicorn", "'join'"}) {
     EXPECT_NE(network.status().message().find(text), std::string::npos) << text;
   }
+}
+
+TEST(Network, WhatADeviceLacksIsAList) {
+  const auto graph = SmallGraph();
+  const BlobTable blobs = InferShapes(*graph).value();
+  BareDevice bare;
+  const std::vector<LackingKernel> lacking = LackingKernels(*graph, blobs, bare);
+  ASSERT_EQ(lacking.size(), 3u);
+  EXPECT_EQ(lacking[1].index, 1);
+  EXPECT_EQ(lacking[1].layer, "add");
+  EXPECT_EQ(lacking[1].type, "Add");
+  EXPECT_EQ(lacking[1].reason, "never: needs a unicorn");
+  EXPECT_EQ(DescribeLacking("BARE", *graph, lacking),
+            "BARE has no kernel for 3 of 3 layers: 00000 'relu' (ReLU): no kernel for this operator; "
+            "00001 'add' (Add): never: needs a unicorn; 00002 'join' (Concat): no kernel for this operator");
+  EXPECT_TRUE(LackingKernels(*graph, blobs, *OpenDevice("NAIVE").value()).empty());
 }
 
 TEST(Network, FallbackRunsOnNaiveAndIsMarked) {
