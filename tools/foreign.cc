@@ -134,6 +134,45 @@ Result<std::map<std::string, Shape>> Foreign::TensorShapes() const {
   return shapes;
 }
 
+namespace {
+
+// "'conv1', 'relu1', 'fc' and 73 more"
+std::string Some(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return text + (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
+}
+
+}  // namespace
+
+Status Foreign::CheckSameModel(const Graph& graph) const {
+  std::vector<std::string> ours, inputs;
+  for (const GraphInput& input : graph.inputs) inputs.push_back(input.name);
+  if (graph.layers.empty()) return Status::Ok();
+  for (const Layer& layer : graph.layers) ours.insert(ours.end(), layer.outputs.begin(), layer.outputs.end());
+  for (const Side& side : Sides()) {
+    if (side.names->by_order || !side.names->names.empty()) continue;
+    std::vector<std::string> theirs;
+    for (const StoredTensor& tensor : side.set->tensors()) theirs.push_back(tensor.name);
+    PLUMB_ASSIGN_OR_RETURN(const NamePairing layers, PairNames(ours, theirs, *side.names));
+    PLUMB_ASSIGN_OR_RETURN(const NamePairing read, PairNames(inputs, theirs, *side.names));
+    if (!layers.pairs.empty()) continue;
+    bool fits = !read.pairs.empty();  // then it may be a subject of inputs only, or of names that are to be said
+    for (const auto& [ours_at, theirs_at] : read.pairs) {
+      PLUMB_ASSIGN_OR_RETURN(const Tensor value, side.set->tensors()[theirs_at].load());
+      fits = fits && SameSize(value.shape(), graph.inputs[ours_at].shape);
+    }
+    if (fits) continue;
+    std::vector<std::string> others;
+    for (const size_t i : read.only_b) others.push_back(theirs[i]);
+    return Status::InvalidArgument("the " + side.what + " '" + side.set->path() + "': none of its tensors is this model's" +
+                                   (read.pairs.empty() ? "" : " but network inputs of another shape") + ": it has " + Some(others) + ", the model '" +
+                                   graph.source + "' has " + Some(ours) + "; if only the names differ, give --names or --pair-by-order");
+  }
+  return Status::Ok();
+}
+
 Result<Shape> Foreign::ShapeOf(const Side& side, const GraphInput& input, bool* found) const {
   std::vector<std::string> theirs;
   for (const StoredTensor& tensor : side.set->tensors()) theirs.push_back(tensor.name);

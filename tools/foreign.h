@@ -36,6 +36,8 @@ class Foreign {
   Status OpenGolden(const std::string& path);
   // The shapes of all tensors of both sets under the model's names, for inputs that the model leaves open.
   Result<std::map<std::string, Shape>> TensorShapes() const;
+  // InvalidArgument when golden or subject is of another model: no tensor but network inputs has a name of this one.
+  Status CheckSameModel(const Graph& graph) const;
   // The input shapes that golden or subject ran at, where they are not the graph's. InvalidArgument when the two, or
   // `given` (from --shape), say different ones: the sentence names both and what to run again.
   Result<std::map<std::string, Shape>> InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const;

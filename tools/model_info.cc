@@ -7,6 +7,7 @@
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "device/device.h"
+#include "graph/input_ranges.h"
 #include "op/print_params.h"
 #include "plumb/plumb.h"
 #include "plumb/support.h"
@@ -21,7 +22,9 @@ Exit codes: 0 done, 2 bad usage or input.)";
 
 struct Row {
   const Layer* layer;
-  std::string shapes;
+  std::vector<Shape> outputs;
+  std::string shapes;  // "?" for a dim that depends on open dims
+  bool open = false;
   std::string params;
   double flops = 0;
   int64_t weight_bytes = 0;
@@ -31,6 +34,9 @@ struct Row {
 
 struct Info {
   std::shared_ptr<const Graph> graph;
+  std::map<std::string, std::string> declared;  // of inputs that the file leaves open: "[N,3,?,?]"
+  bool open = false;                            // some shape depends on dims that nobody gave
+  std::map<std::string, FoundRange> ranges;     // of inputs that are generated
   std::vector<std::string> devices;
   std::vector<Row> rows;
 };
@@ -42,6 +48,7 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   for (const std::string& name : layer.inputs) inputs.push_back(blobs.at(name));
   for (const std::string& name : layer.outputs) {
     outputs.push_back(blobs.at(name));
+    row.outputs.push_back(outputs.back().shape);
     row.shapes += (row.shapes.empty() ? "" : " ") + outputs.back().shape.ToString();
     row.output_bytes += outputs.back().shape.NumElements() * static_cast<int64_t>(DTypeSize(outputs.back().dtype));
     row.flops += static_cast<double>(outputs.back().shape.NumElements());
@@ -52,6 +59,30 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   for (const auto& [slot, tensor] : layer.resources) row.weight_bytes += static_cast<int64_t>(tensor.bytes());
   for (const auto& [name, value] : ListParams(layer)) row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
   return row;
+}
+
+// "[1,?,?]": a dim that two loads do not agree on is open.
+std::string OpenText(const Shape& a, const Shape& b) {
+  std::string text;
+  for (int i = 0; i < a.rank(); ++i) text += (i == 0 ? "" : ",") + (a[i] == b[i] ? std::to_string(a[i]) : "?");
+  return "[" + text + "]";
+}
+
+// Which shapes depend on open dims: those that are others when the model is loaded at its smallest sizes.
+Status MarkOpen(const ModelOptions& options, Info* info) {
+  PLUMB_ASSIGN_OR_RETURN(const auto other, options.Load({}, OpenDims::kSmallest));
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*other));
+  for (Row& row : info->rows) {
+    row.shapes.clear();
+    for (size_t i = 0; i < row.outputs.size(); ++i) {
+      const auto it = blobs.find(row.layer->outputs[i]);
+      const bool same_rank = it != blobs.end() && it->second.shape.rank() == row.outputs[i].rank();
+      row.open = row.open || !same_rank || it->second.shape != row.outputs[i];
+      row.shapes += (row.shapes.empty() ? "" : " ") + (same_rank ? OpenText(row.outputs[i], it->second.shape) : "?");
+    }
+    info->open = info->open || row.open;
+  }
+  return Status::Ok();
 }
 
 // All that are present; else those that -d names, which must be.
@@ -70,9 +101,12 @@ Result<std::vector<std::string>> DevicesToShow(const std::string& wanted) {
 
 Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>& devices) {
   Info info;
-  PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load());
+  PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load({}, OpenDims::kUsual));
+  PLUMB_ASSIGN_OR_RETURN(info.declared, OpenInputs(options.Files()));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
+  info.ranges = FindInputRanges(*info.graph, blobs);
   for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(layer, blobs));
+  if (!info.declared.empty()) PLUMB_RETURN_IF_ERROR(MarkOpen(options, &info));
   for (const std::string& device : devices) {
     PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(device));
     info.devices.push_back(device);
@@ -84,6 +118,12 @@ Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>
 
 std::string TypeOf(const Layer& layer) {
   return (layer.quantized ? "Quantized" : layer.dynamic_range_quantized ? "DynamicRangeQuantized" : "") + layer.type;
+}
+
+std::string Number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
 }
 
 void PrintTable(const Info& info, bool total_only) {
@@ -107,14 +147,18 @@ void PrintTable(const Info& info, bool total_only) {
     const std::string full = Printable(row.layer->name);
     const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
     if (!total_only)
-      std::printf("%05d  %-*s  %-*s  %-*s  %10.2f  %10.1f  %10.1f  %s  %s\n", row.layer->index, static_cast<int>(name),
-                  shown.c_str(), static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape),
-                  row.shapes.c_str(), row.flops / 1e6, static_cast<double>(row.weight_bytes) / 1e3,
-                  static_cast<double>(row.output_bytes) / 1e3, devices.empty() ? "none" : devices.c_str(),
-                  Printable(row.params).c_str());
+      std::printf("%05d  %-*s  %-*s  %-*s  %10s  %10.1f  %10s  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
+                  static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape), row.shapes.c_str(),
+                  row.open ? "?" : Number("%.2f", row.flops / 1e6).c_str(), static_cast<double>(row.weight_bytes) / 1e3,
+                  row.open ? "?" : Number("%.1f", static_cast<double>(row.output_bytes) / 1e3).c_str(),
+                  devices.empty() ? "none" : devices.c_str(), Printable(row.params).c_str());
     flops += row.flops;
     weights += row.weight_bytes;
     outputs += row.output_bytes;
+  }
+  if (info.open) {
+    std::printf("total  %zu layers  weights %.2f MB; give the open shapes (--shape) for the cost\n", info.rows.size(), static_cast<double>(weights) / 1e6);
+    return;
   }
   std::printf("total  %zu layers  %.3f GFLOP (a multiply-add is 2)  weights %.2f MB  outputs of all layers %.2f MB\n", info.rows.size(), flops / 1e9,
               static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
@@ -128,6 +172,11 @@ std::string ToJson(const Info& info) {
   json["inputs"] = nlohmann::ordered_json::array();
   for (const GraphInput& input : info.graph->inputs) {
     json["inputs"].push_back({{"name", input.name}, {"dtype", DTypeName(input.dtype)}, {"shape", input.shape.dims()}});
+    const auto declared = info.declared.find(input.name);
+    if (declared != info.declared.end()) json["inputs"].back()["declared"] = declared->second;
+    const auto found = info.ranges.find(input.name);
+    const InputRange range = found == info.ranges.end() ? DefaultInputRange(input.dtype) : found->second.range;
+    json["inputs"].back()["range"] = {{"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"why", found == info.ranges.end() ? "" : found->second.why}};
   }
   json["outputs"] = info.graph->outputs;
   json["layers"] = nlohmann::ordered_json::array();
@@ -140,9 +189,9 @@ std::string ToJson(const Info& info) {
     layer["outputs"] = row.layer->outputs;
     layer["shapes"] = row.shapes;
     for (const auto& [name, value] : ListParams(*row.layer)) layer["parameters"][name] = value;
-    layer["flops"] = row.flops;
+    layer["flops"] = row.open ? nlohmann::ordered_json() : nlohmann::ordered_json(row.flops);
     layer["weight_bytes"] = row.weight_bytes;
-    layer["output_bytes"] = row.output_bytes;
+    layer["output_bytes"] = row.open ? nlohmann::ordered_json() : nlohmann::ordered_json(row.output_bytes);
     for (size_t d = 0; d < info.devices.size(); ++d) layer["kernels"][info.devices[d]] = row.kernels[d];
     json["layers"].push_back(std::move(layer));
   }
@@ -152,7 +201,9 @@ std::string ToJson(const Info& info) {
 void PrintHead(const ModelOptions& options, const Info& info) {
   std::printf("model   %s, weights %s\n", info.graph->source.c_str(), options.DescribeWeights(*info.graph).c_str());
   for (const GraphInput& input : info.graph->inputs) {
-    std::printf("input   %s %s %s\n", Printable(input.name).c_str(), DTypeName(input.dtype), input.shape.ToString().c_str());
+    const auto declared = info.declared.find(input.name);
+    const std::string open = declared == info.declared.end() ? "" : declared->second + ", here ";
+    std::printf("input   %s %s %s%s\n", Printable(input.name).c_str(), DTypeName(input.dtype), open.c_str(), input.shape.ToString().c_str());
   }
   for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
   for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", Printable(output).c_str());

@@ -286,7 +286,7 @@ Status Execute(const Options& o) {
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
-  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load());
+  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load(ShapesOfFiles(o.input)));
   PrintNotes(o.print, graph->notes);
   PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
@@ -319,6 +319,7 @@ Status Execute(const Options& o) {
   PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, Times(times));
   if (o.profile) profiler.Print();
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
+  if (graph->weights_generated) std::printf("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));
 }
 

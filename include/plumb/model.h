@@ -34,13 +34,23 @@ constexpr uint64_t kDefaultSeed = 1;
 using Evaluator =
     std::function<Status(const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs)>;
 
+// What becomes of network inputs whose dims the file leaves open and no option gives. A batch (named so, or the first of
+// several dims) is 1, with a note, in any case.
+enum class OpenDims {
+  kRefuse,    // InvalidArgument, which names shapes that run (found by trying: this takes up to ten seconds)
+  kSmallest,  // small shapes that run, with a note
+  kUsual      // usual shapes that run, with a note
+};
+
 struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
-  // ONNX only: shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored.
+  // Shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored. The name ""
+  // stands for the only input.
   std::map<std::string, Shape> open_shapes;
+  OpenDims open_dims = OpenDims::kRefuse;
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
   Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
@@ -51,6 +61,9 @@ struct LoadOptions {
 // once) or InvalidArgument (options). The graph's shapes are inferred once and its weights are checked against them.
 Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options = {});
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
+
+// By name, the network inputs whose dims the file leaves open, as it declares them: "[N,3,?,?]".
+Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files);
 
 struct SaveOptions {
   int tnnmodel_version = 2;  // 1 or 2: the tnnmodel's magic. The tnnproto is always v2, which alone says dtypes.

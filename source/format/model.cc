@@ -3,11 +3,13 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/file.h"
 #include "base/memory_budget.h"
 #include "format/onnx/import.h"
+#include "format/open_dims.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
 #include "graph/random_weights.h"
@@ -78,19 +80,44 @@ Result<FileBytes> ReadWeights(const std::string& path) {
                           "tnnproto alone to run with generated weights");
 }
 
-// What shape inference would refuse too, with the next step: an open input shape, a constant whose tnnmodel is not
-// there.
-Status CheckComplete(const Graph& graph, bool has_weights) {
-  const std::string frame = "model '" + graph.source + "': ";
-  std::set<std::string> known;
+std::vector<DeclaredInput> DeclaredInputs(const Graph& graph) {
+  std::vector<DeclaredInput> inputs;
   for (const GraphInput& input : graph.inputs) {
-    known.insert(input.name);
-    for (const int64_t dim : input.shape.dims()) {
-      if (dim >= 0) continue;
-      return Status::InvalidArgument(frame + "network input '" + input.name + "' has the open shape " +
-                                     input.shape.ToString() + "; give it a shape (--shape " + input.name + "=...)");
-    }
+    const std::vector<int64_t>& dims = input.shape.dims();
+    inputs.push_back({input.name, input.dtype, true, dims, std::vector<std::string>(dims.size())});
   }
+  return inputs;
+}
+
+// The graph's inputs with what FillOpenDims makes of open dims.
+std::vector<DeclaredInput> FillInputs(const LoadOptions& options, Graph* graph) {
+  std::vector<DeclaredInput> inputs = DeclaredInputs(*graph);
+  const InputShapeMap given = GivenShapes(inputs, options.input_shapes, options.open_shapes);
+  std::string note;
+  inputs = FillOpenDims(std::move(inputs), given, &note);
+  if (!note.empty()) graph->notes.push_back(note);
+  for (size_t i = 0; i < inputs.size(); ++i) graph->inputs[i].shape = Shape(inputs[i].dims);
+  return inputs;
+}
+
+// Shapes for what FillInputs left open.
+Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options, Graph* graph) {
+  if (std::none_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); })) return Status::Ok();
+  const FoundShapes found = FindShapes(inputs, [&](const InputShapeMap& shapes, const InputValues&) {
+    return ShapeTrial{InferShapes(*graph, shapes).status(), {}};
+  });
+  if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
+    return OpenDimsError(inputs, found).AddContext("model '" + graph->source + "'");
+  }
+  const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
+  graph->notes.push_back("open dims: chosen by trying, " + found.Options(shapes));
+  return SetInputShapes(shapes, graph);
+}
+
+// What shape inference would refuse too, with the next step: a constant whose tnnmodel is not there.
+Status CheckComplete(const Graph& graph, bool has_weights) {
+  std::set<std::string> known;
+  for (const GraphInput& input : graph.inputs) known.insert(input.name);
   for (const Layer& layer : graph.layers) {
     for (const std::string& name : layer.inputs) {
       if (has_weights || known.count(name) > 0) continue;
@@ -119,6 +146,7 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
   PLUMB_ASSIGN_OR_RETURN(tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
   Graph& graph = proto.graph;
+  const std::vector<DeclaredInput> inputs = FillInputs(options, &graph);
   PLUMB_RETURN_IF_ERROR(SetInputShapes(options.input_shapes, &graph));
   const std::string weights = WeightsOf(files, options);
   if (!weights.empty()) {
@@ -128,6 +156,7 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
     if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph));
   }
   PLUMB_RETURN_IF_ERROR(CheckComplete(graph, !weights.empty()));
+  PLUMB_RETURN_IF_ERROR(ChooseOpenShapes(inputs, options, &graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   if (weights.empty()) PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
   PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/!weights.empty(), &graph));
@@ -181,6 +210,22 @@ Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
 
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
   return LoadModel(ModelFiles{path, ""}, options);
+}
+
+Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files) {
+  std::vector<DeclaredInput> inputs;
+  if (EndsWith(files.structure, ".onnx")) {
+    PLUMB_ASSIGN_OR_RETURN(inputs, onnx::DeclaredInputs(files.structure));
+  } else {
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
+    PLUMB_ASSIGN_OR_RETURN(const tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
+    inputs = DeclaredInputs(proto.graph);
+  }
+  std::map<std::string, std::string> open;
+  for (const DeclaredInput& input : inputs) {
+    if (input.open()) open[input.name] = input.DimsText();
+  }
+  return open;
 }
 
 namespace {

@@ -8,10 +8,7 @@
 namespace plumb {
 namespace {
 
-InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) {
-  if (range.has_value()) return *range;
-  return dtype == DType::kF32 ? InputRange{-1, 1} : InputRange{0, 1};
-}
+InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) { return range.has_value() ? *range : DefaultInputRange(dtype); }
 
 template <class T, class F>
 void Fill(const PhiloxStream& stream, Tensor* tensor, F value) {
@@ -24,6 +21,8 @@ void Fill(const PhiloxStream& stream, Tensor* tensor, F value) {
 }
 
 }  // namespace
+
+InputRange DefaultInputRange(DType dtype) { return IsFloat(dtype) ? InputRange{-1, 1} : InputRange{0, 1, true}; }
 
 Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& shape, uint64_t seed,
                            const std::optional<InputRange>& wanted) {
@@ -38,7 +37,10 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
     return static_cast<int64_t>(std::ceil(range.lo) + std::floor(static_cast<double>(bits) * 0x1p-32 * steps));
   };
   switch (dtype) {
-    case DType::kF32: Fill<float>(stream, &tensor, real); break;
+    case DType::kF32:
+      if (range.whole) Fill<float>(stream, &tensor, integer);
+      else Fill<float>(stream, &tensor, real);
+      break;
     case DType::kI8: Fill<int8_t>(stream, &tensor, integer); break;
     case DType::kU8: Fill<uint8_t>(stream, &tensor, integer); break;
     case DType::kI32: Fill<int32_t>(stream, &tensor, integer); break;
@@ -50,16 +52,15 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
   return tensor;
 }
 
-std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted) {
+std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted, const std::string& why) {
   const InputRange range = RangeOf(dtype, wanted);
   char text[96];
   if (dtype == DType::kBool) {
-    std::snprintf(text, sizeof(text), "generated, uniform 0 or 1, seed %llu", static_cast<unsigned long long>(seed));
+    std::snprintf(text, sizeof(text), "0 or 1");
   } else {
-    std::snprintf(text, sizeof(text), dtype == DType::kF32 ? "generated, uniform [%g,%g), seed %llu" : "generated, uniform %g..%g, seed %llu",
-                  range.lo, range.hi, static_cast<unsigned long long>(seed));
+    std::snprintf(text, sizeof(text), IsFloat(dtype) && !range.whole ? "[%g,%g)" : "%.17g..%.17g", range.lo, range.hi);
   }
-  return text;
+  return "generated, uniform " + std::string(text) + (why.empty() ? "" : " (" + why + ")") + ", seed " + std::to_string(seed);
 }
 
 }  // namespace plumb

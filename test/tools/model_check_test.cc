@@ -63,7 +63,25 @@ TEST(ModelCheck, AlignedNetworkExitsZeroAndSaysSo) {
 TEST(ModelCheck, GflagsStyleWorks) {
   const auto run = RunTool("model_check", "-p=" + kFaults + " -d=NAIVE -sp HIGH -th 1 --quiet");
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "warning: the weights are generated")) << run.out;  // on stderr, also with --quiet
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 2) << run.out;
+}
+
+TEST(ModelCheck, GeneratedWeightsAreAWarning) {
+  const std::string folder = TestFolder("generated_weights"), digits = PLUMB_EXAMPLES "/digits/digits.tnn";
+  WriteText(folder + "/alone.tnnproto", ReadText(digits + "proto"));
+  const std::string why = "warning: the weights are generated (there is no tnnmodel beside '" + folder + "/alone.tnnproto'; philox4x32-10 v1, seed 1)";
+  for (const std::string tool : {"model_check -d NAIVE", "model_run -d NAIVE", "model_info"}) {
+    const size_t space = std::min(tool.find(' '), tool.size());
+    const auto alone = RunTool(tool.substr(0, space), tool.substr(space) + " -m " + folder + "/alone.tnnproto 2>&1 >/dev/null #");
+    EXPECT_EQ(alone.exit_code, 0) << alone.out;
+    EXPECT_EQ(alone.out.find(why), 0u) << alone.out;
+    EXPECT_FALSE(Has(RunTool(tool.substr(0, space), tool.substr(space) + " -m " + digits + "proto").out, "generated (")) << tool;
+  }
+  const auto run = RunTool("model_run", "-d NAIVE -m " + folder + "/alone.tnnproto");
+  const std::string last = "with generated weights: the outputs are not those of the trained network\n";
+  ASSERT_GT(run.out.size(), last.size());
+  EXPECT_EQ(run.out.substr(run.out.size() - last.size()), last);
 }
 
 TEST(ModelCheck, SaysWhenADeviceLacksThePrecision) {

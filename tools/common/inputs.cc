@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <optional>
 
 #include "base/words.h"
 #include "common/vocabulary.h"
-#include "graph/random_inputs.h"
+#include "graph/input_ranges.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {
@@ -155,12 +157,50 @@ void InputOptions::AddTo(CommandLine* c) {
   c->Add("--input", &files,
          "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are "
          "generated");
-  c->Add("--input-range", &range, "LO,HI of generated inputs; default: f32 uniform [-1,1), integers 0..1, drawn from --seed");
+  c->Add("--input-range", &range, 
+         "LO,HI of generated inputs; default: f32 uniform [-1,1), integers what the graph allows (indices: the rows), else 0..1");
   c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
   c->Add("--scale", &scale, "images: then multiply by this");
   c->Add("--channel-order", &channel_order, "images: rgb or bgr");
   c->NotWith("--input-range", {"--input"}, "no input is generated");
   c->Check([=] { return CheckImageOptions(*c); });
+}
+
+namespace {
+
+struct DrawnFrom {
+  std::optional<InputRange> range;
+  std::string why;
+};
+
+// --input-range, within what the graph needs; else what the graph says.
+Result<DrawnFrom> RangeFor(const GraphInput& input, const std::optional<InputRange>& asked, const FoundRange* found) {
+  if (found == nullptr) return DrawnFrom{asked, ""};
+  if (!asked.has_value()) return DrawnFrom{found->range, found->why};
+  if (!found->needed) return DrawnFrom{asked, ""};
+  const InputRange both = {std::max(asked->lo, found->range.lo), std::min(asked->hi, found->range.hi), found->range.whole};
+  if (std::ceil(both.lo) <= std::floor(both.hi)) return DrawnFrom{both, found->why};
+  char text[96];
+  std::snprintf(text, sizeof(text), "%g..%g", found->range.lo, found->range.hi);
+  return Status::InvalidArgument("--input-range: network input '" + input.name + "' must lie in " + text + ": " + found->why);
+}
+
+}  // namespace
+
+std::map<std::string, Shape> ShapesOfFiles(const InputOptions& options) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : options.files) {
+    const size_t equals = text.find('=');
+    const bool whole = equals == std::string::npos || std::ifstream(text).good();
+    const std::string name = whole ? "" : text.substr(0, equals);
+    const auto tensors = ReadTensors(whole ? text : text.substr(equals + 1));
+    if (!tensors.ok()) continue;
+    for (const NamedTensor& named : *tensors) {
+      if (!named.name.empty()) shapes.emplace(named.name, named.tensor.shape());
+      if (tensors->size() == 1) shapes.emplace(name, named.tensor.shape());
+    }
+  }
+  return shapes;
 }
 
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs, uint64_t seed) {
@@ -169,15 +209,18 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
   Collector collector(graph, blobs, std::move(image));
   for (const std::string& file : options.files) PLUMB_RETURN_IF_ERROR(collector.AddFile(file));
   NetworkInputs& result = collector.result;
+  const auto ranges = FindInputRanges(graph, blobs);
   for (const GraphInput& input : graph.inputs) {
     if (result.values.count(input.name) != 0) continue;
     if (!options.files.empty()) {
       return Status::InvalidArgument("network input '" + input.name + "' is in none of the files given with -i");
     }
     const BlobInfo& info = blobs.at(input.name);
-    PLUMB_ASSIGN_OR_RETURN(result.values[input.name], RandomInput(input.name, info.dtype, info.shape, seed, range));
+    const auto found = ranges.find(input.name);
+    PLUMB_ASSIGN_OR_RETURN(const DrawnFrom from, RangeFor(input, range, found == ranges.end() ? nullptr : &found->second));
+    PLUMB_ASSIGN_OR_RETURN(result.values[input.name], RandomInput(input.name, info.dtype, info.shape, seed, from.range));
     result.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " +
-                           DescribeRandomInput(info.dtype, seed, range));
+                           DescribeRandomInput(info.dtype, seed, from.range, from.why));
     result.generated = true;
   }
   return result;

@@ -31,6 +31,10 @@ struct NetworkInputs {
   bool generated = false;
 };
 
+// The shapes of the tensors in -i files, for inputs that the model leaves open (LoadOptions::open_shapes): by name, and "" for
+// a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.
+std::map<std::string, Shape> ShapesOfFiles(const InputOptions& options);
+
 // Every network input exactly once, of the dtype and shape that the prepared graph has. A file that fits no input, an input
 // that no file gives while others are given, another shape: an error that names both sides.
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs, uint64_t seed);

@@ -1,8 +1,10 @@
 #include "common/model_options.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/cpu.h"
+#include "base/printable.h"
 #include "base/threads.h"
 #include "base/words.h"
 #include "common/compile_progress.h"
@@ -49,6 +51,20 @@ Status CheckType(const std::string& type, const std::string& structure) {
 
 bool HasAdapters(const std::string& device) { return device == "OPENCL" || device == "VULKAN"; }
 
+// Once in a process: model_check may load a model twice.
+void Say(const std::string& what, const std::string& text) {
+  static std::set<std::string> said;
+  if (said.insert(text).second) std::fprintf(stderr, "%s: %s\n", what.c_str(), PrintableMessage(text).c_str());
+}
+
+// These notes are said without -v: they change what everything that follows is about.
+void SayChosenShapes(OpenDims open_dims, const Graph& graph) {
+  if (open_dims == OpenDims::kSmallest) return;  // the second of two loads
+  for (const std::string& note : graph.notes) {
+    if (note.rfind("open batch: ", 0) == 0 || note.rfind("open dims: ", 0) == 0) Say("note", note);
+  }
+}
+
 }  // namespace
 
 void ModelOptions::AddTo(CommandLine* c) {
@@ -90,16 +106,23 @@ Status ModelOptions::Resolve() {
 
 ModelFiles ModelOptions::Files() const { return {proto.empty() ? model : proto, proto.empty() ? "" : model}; }
 
-Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes) const {
+Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes, OpenDims open_dims) const {
   LoadOptions load;
   load.seed = seed;
   load.random_weights = random_weights;
   load.keep_half = keep_half;
   load.open_shapes = open_shapes;
+  load.open_dims = open_dims;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
+  SayChosenShapes(open_dims, graph);
+  if (graph.weights_generated) {
+    const std::string files = random_weights ? "--random-weights" : "there is no tnnmodel beside '" + graph.source + "'";
+    Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " + std::to_string(seed) +
+                       "): nothing here is about the trained network");
+  }
   return std::make_shared<const Graph>(std::move(graph));
 }
 

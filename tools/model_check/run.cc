@@ -142,8 +142,18 @@ Status Run::CheckConstants() const {
 }
 
 Status Run::LoadGraph() {
-  PLUMB_ASSIGN_OR_RETURN(const auto open_shapes, foreign_.TensorShapes());
-  PLUMB_ASSIGN_OR_RETURN(graph_, options_.model.Load(open_shapes));
+  std::map<std::string, Shape> open_shapes = ShapesOfFiles(options_.input);
+  PLUMB_ASSIGN_OR_RETURN(const auto tensor_shapes, foreign_.TensorShapes());
+  open_shapes.insert(tensor_shapes.begin(), tensor_shapes.end());
+  PLUMB_RETURN_IF_ERROR(CheckConstants());
+  auto loaded = options_.model.Load(open_shapes);
+  if (!loaded.ok() && !tensor_shapes.empty()) {  // at shapes of another model it may not even load
+    const auto alone = options_.model.Load({}, OpenDims::kSmallest);
+    if (alone.ok()) PLUMB_RETURN_IF_ERROR(foreign_.CheckSameModel(**alone));
+  }
+  if (!loaded.ok()) return loaded.status();
+  graph_ = *loaded;
+  PLUMB_RETURN_IF_ERROR(foreign_.CheckSameModel(*graph_));
   PLUMB_ASSIGN_OR_RETURN(const auto given, ParseShapes(options_.model.shapes));
   PLUMB_ASSIGN_OR_RETURN(const auto shapes, foreign_.InputShapes(*graph_, given));
   if (shapes == given) return Status::Ok();

@@ -16,48 +16,6 @@ constexpr int kNewestOpset = 28;       // whose node tests onnx_newest_test runs
 constexpr int kNoSuchOpset = 128;      // one or two come out in a year: a number of this size is no opset, but damage
 constexpr size_t kMaxErrors = 50;
 
-// "[N,3,224,224]"
-std::string DimsText(const ValueInfoIr& input) {
-  std::string text = "[";
-  for (size_t i = 0; i < input.dims.size(); ++i) {
-    const std::string open = input.dim_names[i].empty() ? "?" : Printable(input.dim_names[i]);
-    text += (i == 0 ? "" : ",") + (input.dims[i] < 0 ? open : std::to_string(input.dims[i]));
-  }
-  return text + "]";
-}
-
-std::string ShapeHint(const ValueInfoIr& input) {
-  std::string text = "--shape " + input.name + "=";
-  for (size_t i = 0; i < input.dims.size(); ++i) {
-    text += (i == 0 ? "" : ",") + (input.dims[i] < 0 ? std::string("1") : std::to_string(input.dims[i]));
-  }
-  return text;
-}
-
-// Whether a shape is as declared, where -1 leaves a dim open.
-bool Fits(const Shape& declared, const Shape& shape) {
-  if (declared.rank() != shape.rank()) return false;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (declared[i] >= 0 && declared[i] != shape[i]) return false;
-  }
-  return true;
-}
-
-std::string NumberText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.9g", value);
-  return text;
-}
-
-// "i64 [3]: 1, 2, 3"; of many values the first ones.
-std::string ValuesText(const Tensor& value) {
-  constexpr int64_t kShown = 8;
-  std::string text = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ":";
-  for (int64_t i = 0; i < std::min(value.NumElements(), kShown); ++i)
-    text += (i == 0 ? " " : ", ") + NumberText(value.ValueAt(i));
-  return text + (value.NumElements() > kShown ? ", ..." : "");
-}
-
 }  // namespace
 
 const Value* Scope::Find(const std::string& name) const {
@@ -91,6 +49,7 @@ ImportResult Importer::Run() {
   };
   result.status = run();
   result.needed = needed_;
+  result.open = open_;
   if (result.status.ok() && !errors_.empty()) {
     std::string text = std::to_string(errors_.size()) + (errors_.size() == 1 ? " node cannot be imported:" : " nodes cannot be imported:");
     for (size_t i = 0; i < std::min(errors_.size(), kMaxErrors); ++i) text += "\n  " + errors_[i];
@@ -131,81 +90,6 @@ Status Importer::CheckOpset(const std::map<std::string, int>& opsets, const std:
   return Status::Ok();
 }
 
-Status Importer::AddInputs(Scope* top) {
-  std::string missing;
-  for (const ValueInfoIr& input : model_.graph.inputs) {
-    if (input.name.empty()) return Status::CorruptModel("a network input has no name");
-    if (model_.graph.constants.count(input.name) > 0) continue;  // an initialiser's default
-    if (top->values.count(input.name) > 0) return Status::CorruptModel("network input '" + input.name + "' is there twice");
-    input_names_.insert(input.name);
-    const std::string frame = "network input '" + input.name + "'";
-    const auto given = options_.input_values.find(input.name);
-    if (given != options_.input_values.end()) {
-      const int type = input.kind == ValueInfoIr::kTensor && input.type != 0 ? input.type : TypeOf(given->second.dtype());
-      const Result<Tensor> value = BoundValue(input, type, given->second);
-      if (!value.ok()) return value.status().AddContext(frame);
-      top->values[input.name] = builder_.AddConstant(*value, type, input.name);
-      notes_.push_back(frame + " is a constant, " + ValuesText(*value));
-      continue;
-    }
-    if (input.kind != ValueInfoIr::kTensor) {
-      return Status::NotSupported(frame + " is no tensor (a sequence, an optional or a map), which Plumb has not");
-    }
-    const Result<DType> dtype = CarriedDType(input.type);
-    if (!dtype.ok()) return dtype.status().AddContext(frame);
-    Shape shape(input.dims);
-    const auto it = options_.input_shapes.find(input.name);
-    const bool open = !input.has_shape || std::count(input.dims.begin(), input.dims.end(), -1) > 0;
-    const auto known = options_.open_shapes.find(input.name);
-    if (it != options_.input_shapes.end()) shape = it->second;
-    else if (open && known != options_.open_shapes.end() && (!input.has_shape || known->second.rank() == shape.rank())) shape = known->second;
-    else if (open) missing += "\n  '" + input.name + "' is " + TypeName(input.type) + " " + (input.has_shape ? DimsText(input) : "of any rank") + ": " + ShapeHint(input);
-    PLUMB_RETURN_IF_ERROR(missing.empty() ? shape.Validate().AddContext(frame) : Status::Ok());
-    if (it != options_.input_shapes.end() && input.has_shape && it->second.rank() != static_cast<int>(input.dims.size())) {
-      return Status::InvalidArgument(frame + " is " + DimsText(input) + ", but the shape given is " + it->second.ToString());
-    }
-    if (missing.empty()) PLUMB_RETURN_IF_ERROR(builder_.CheckSize(*dtype, shape).AddContext(frame));
-    if (missing.empty()) top->values[input.name] = builder_.AddInput(input.name, *dtype, shape, input.type);
-  }
-  if (!missing.empty()) {
-    return Status::InvalidArgument("network inputs have open dims; give each a shape, for example:" + missing);
-  }
-  for (const auto& [name, shape] : options_.input_shapes) PLUMB_RETURN_IF_ERROR(CheckIsInput("a shape", name));
-  for (const auto& [name, value] : options_.input_values) PLUMB_RETURN_IF_ERROR(CheckIsInput("a constant", name));
-  return Status::Ok();
-}
-
-Status Importer::CheckIsInput(const std::string& what, const std::string& name) const {
-  if (input_names_.count(name) > 0) return Status::Ok();
-  std::string known;
-  for (const std::string& input : input_names_) known += (known.empty() ? "'" : ", '") + input + "'";
-  return Status::InvalidArgument(what + " is given for '" + name + "', but the network inputs are " +
-                                 (known.empty() ? "none" : known));
-}
-
-// What LoadOptions::input_values says, in the dtype and shape that the network input has.
-Result<Tensor> Importer::BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const {
-  PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
-  PLUMB_ASSIGN_OR_RETURN(const DType stored_dtype, StoredDType(type));  // what the model would be fed
-  PLUMB_ASSIGN_OR_RETURN(const Tensor stored, given.ConvertedTo(stored_dtype));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor value, stored.ConvertedTo(dtype));
-  for (int64_t i = 0; i < given.NumElements() && !IsFloat(dtype); ++i) {
-    if (stored.ValueAt(i) == given.ValueAt(i)) continue;
-    return Status::InvalidArgument(std::string("a constant of ") + TypeName(type) + " is expected, found the value " +
-                                   NumberText(given.ValueAt(i)));
-  }
-  const auto resized = options_.input_shapes.find(input.name);
-  const bool declared = input.has_shape || resized != options_.input_shapes.end();
-  const Shape wanted = resized != options_.input_shapes.end() ? resized->second : Shape(input.dims);
-  const Shape& found = value.shape();
-  if (!declared || Fits(wanted, found)) return value;
-  const bool open = std::count(wanted.dims().begin(), wanted.dims().end(), -1) > 0;
-  if (found.rank() < 2 && !open && wanted.NumElements() == found.NumElements())
-    return value.Reshaped(wanted);  // a list of values
-  return Status::InvalidArgument("a constant of shape " + DimsText(input) + " is expected, found " + found.ToString() +
-                                 (found.rank() < 2 && open ? "; say its shape with " + ShapeHint(input) : ""));
-}
-
 Status Importer::AddConstants(const GraphIr& graph, Scope* scope) {
   for (const auto& [name, constant] : graph.constants) {
     if (name.empty()) return Status::CorruptModel("an initialiser has no name");
@@ -235,11 +119,61 @@ Status Importer::AddOutputs(const Scope& top) {
 
 ImportResult ImportModel(const ModelIr& model, const LoadOptions& options) { return Importer(model, options).Run(); }
 
+namespace {
+
+// One blob of the sizes that are tried: a network that needs more there is no example to give.
+constexpr uint64_t kMaxTrialBytes = uint64_t{1} << 30;
+
+LoadOptions At(const LoadOptions& options, const InputShapeMap& shapes, const InputValues& values) {
+  LoadOptions at = options;
+  for (const auto& [name, shape] : shapes) at.input_shapes[name] = shape;
+  for (const auto& [name, value] : values) {
+    Result<Tensor> tensor = Tensor::Create(DType::kI64, Shape{});
+    if (!tensor.ok()) continue;
+    tensor->data<int64_t>()[0] = value;
+    at.input_values[name] = *tensor;
+  }
+  return at;
+}
+
+// Nothing that runs has blobs without elements: a window larger than its input leaves some.
+Status CheckRuns(const Graph& graph) {
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  for (const Layer& layer : graph.layers) {
+    for (const std::string& name : layer.outputs) {
+      const Shape& shape = blobs.at(name).shape;
+      if (shape.NumElements() == 0) return Status::InvalidArgument("layer '" + layer.name + "': blob '" + name + "' is empty: " + shape.ToString());
+    }
+  }
+  return Status::Ok();
+}
+
+Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const std::vector<DeclaredInput>& inputs) {
+  const auto attempt = [&](const InputShapeMap& shapes, const InputValues& values) -> ShapeTrial {
+    LoadOptions at = At(options, shapes, values);
+    at.max_bytes = std::min(at.max_bytes, kMaxTrialBytes);
+    const ImportResult tried = ImportModel(model, at);
+    return {tried.status.ok() ? CheckRuns(tried.graph) : tried.status, tried.needed};
+  };
+  const FoundShapes found = FindShapes(inputs, attempt);
+  if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
+    return OpenDimsError(inputs, found).AddContext("model '" + model.source + "'");
+  }
+  const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
+  ImportResult result = ImportModel(model, At(options, shapes, found.values));
+  if (!result.status.ok()) return result.status;
+  result.graph.notes.push_back("open dims: chosen by trying, " + found.Options(shapes));
+  return std::move(result.graph);
+}
+
+}  // namespace
+
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, ReadFile(path));
   PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(bytes, path));
   bytes = FileBytes();
   ImportResult result = ImportModel(model, options);
+  if (!result.open.empty()) return ImportOpen(model, options, result.open);
   if (!result.status.ok()) return result.status;
   return std::move(result.graph);
 }

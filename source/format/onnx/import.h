@@ -4,8 +4,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "format/onnx/ir.h"
+#include "format/open_dims.h"
 #include "plumb/model.h"
 
 namespace plumb::onnx {
@@ -13,14 +15,18 @@ namespace plumb::onnx {
 struct ImportResult {
   Graph graph;
   std::set<std::string> needed;  // after a failure: network inputs whose values would have to be known
+  std::vector<DeclaredInput> open;  // all inputs, filled as far as possible, when that leaves some open: then it failed
   Status status;
 };
 
 // Uses options.input_shapes, input_values and evaluator. All nodes that cannot be expressed are named in one Status.
 ImportResult ImportModel(const ModelIr& model, const LoadOptions& options);
 
-// ParseModel and ImportModel of a file.
+// ParseModel and ImportModel of a file, with what options.open_dims says of open inputs.
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options);
+
+// The inputs that a network of this file takes, without loading more of it than protobuf must.
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path);
 
 }  // namespace plumb::onnx
 

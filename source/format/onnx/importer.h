@@ -51,7 +51,10 @@ class Importer {
 
  private:
   Status CheckOpset(const std::map<std::string, int>& opsets, const std::string& who);
+  // import_inputs.cc
   Status AddInputs(Scope* top);
+  Status AddInput(const ValueInfoIr& input, const DeclaredInput& filled, Scope* top);
+  std::vector<DeclaredInput> FilledInputs();
   Result<Tensor> BoundValue(const ValueInfoIr& input, int type, const Tensor& given) const;
   Status CheckIsInput(const std::string& what, const std::string& name) const;
   Status AddOutputs(const Scope& top);
@@ -95,6 +98,7 @@ class Importer {
   StatusCode worst_ = StatusCode::kNotSupported;
   std::set<std::string> needed_;
   std::set<std::string> input_names_;
+  std::vector<DeclaredInput> open_;
   std::vector<std::string> notes_;
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
   int folded_ = 0, decomposed_ = 0, nodes_ = 0;

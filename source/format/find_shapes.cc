@@ -1,0 +1,246 @@
+// FindShapes: which sizes are tried for the dims that a model leaves open, and in which order.
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstring>
+
+#include "format/open_dims.h"
+
+namespace plumb {
+namespace {
+
+constexpr double kSeconds = 10;
+
+// What an open dim may be. Each kind has two rows: what is tried for the smallest size, and for a usual one.
+enum Kind { kSide, kChannels, kLength, kSamples, kCount };
+struct Sizes {
+  std::vector<int64_t> smallest, usual;
+};
+
+const Sizes& SizesOf(Kind kind) {
+  static const Sizes kSizes[kCount] = {
+      {{32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 288, 299, 320, 384, 416, 448, 480, 512, 608, 640, 768, 800, 1024, 28, 16, 8},
+       {224, 640, 320, 256, 299, 512, 416, 384, 192, 160, 128, 96, 64}},
+      {{3, 1, 4}, {3, 1, 4}},
+      {{4,   8,   16,  20,  24,  32,  40,  48,  64,  76,  80,   96,   100,  128,  160,  192,  200,  224,  256,  300,  320,   384, 400,
+        480, 512, 576, 600, 640, 768, 800, 960, 1000, 1024, 1280, 1500, 1536, 1600, 1760, 2048, 3000, 4096, 8000, 16000, 2,   1},
+       {128, 16, 64, 32, 256, 512}},
+      {{256,  320,  400,  480,  512,  576,  640,  768,  800,   960,   1024,  1280,  1536,  1600,  1760, 1920, 2048, 3200,
+        4000, 4096, 4800, 8000, 8192, 9600, 15360, 16000, 16384, 24000, 32000, 44100, 48000, 80000, 160, 64,   16},
+       {16000, 16384, 32000, 8000, 4096, 1536, 1280, 1024, 576, 512}}};
+  return kSizes[kind];
+}
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool Contains(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+bool IsColour(int64_t channels) { return channels == 1 || channels == 3 || channels == 4; }
+
+Kind KindByName(const std::string& name) {
+  const std::string lower = Lower(name);
+  if (lower == "h" || lower == "w" || Contains(lower, {"height", "width"})) return kSide;
+  if (Contains(lower, {"sample", "audio", "wave"})) return kSamples;
+  if (lower == "c" || Contains(lower, {"channel"})) return kChannels;
+  if (lower == "t" || lower == "l" || Contains(lower, {"seq", "len", "time", "frame", "token", "step"})) return kLength;
+  return kCount;
+}
+
+Kind KindOf(const DeclaredInput& input, size_t i) {
+  const Kind named = KindByName(input.dim_names[i]);
+  if (named != kCount) return named;
+  const std::vector<int64_t>& dims = input.dims;
+  if (dims.size() == 4) {
+    const bool last = IsColour(dims[3]) && dims[1] < 0 && dims[2] < 0;  // NHWC
+    if (last) return kSide;
+    if (i == 1) return kChannels;
+    // One open dim behind many channels is a length (a cache of attention: [1,heads,past,64]).
+    return i == 2 && dims[3] >= 0 && !IsColour(dims[1]) ? kLength : kSide;
+  }
+  if (dims.size() == 5) return i == 1 ? kChannels : kSide;
+  const std::string text = Lower(input.name);
+  const bool sound = Contains(text, {"audio", "wave", "pcm", "speech"});
+  return sound && IsFloat(input.dtype) && dims.size() <= 2 ? kSamples : kLength;
+}
+
+// One open dim, in all its places.
+struct Variable {
+  Kind kind;
+  bool state;  // of an input that begins with a fixed dim, [2,?,128]: more likely a batch than a length
+  std::vector<std::pair<size_t, size_t>> places;
+};
+
+std::vector<Variable> VariablesOf(const std::vector<DeclaredInput>& inputs) {
+  std::vector<Variable> variables;
+  std::map<std::string, size_t> named;
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    for (size_t i = 0; i < inputs[n].dims.size(); ++i) {
+      if (inputs[n].dims[i] >= 0) continue;
+      const std::string& name = inputs[n].dim_names[i];
+      const auto it = name.empty() ? named.end() : named.find(name);
+      if (it != named.end()) {
+        variables[it->second].places.emplace_back(n, i);
+        continue;
+      }
+      if (!name.empty()) named[name] = variables.size();
+      const Kind kind = KindOf(inputs[n], i);
+      const bool state = name.empty() && kind == kLength && i > 0 && inputs[n].dims.size() > 2 && inputs[n].dims[0] > 1;
+      variables.push_back({kind, state, {{n, i}}});
+    }
+  }
+  return variables;
+}
+
+// An input of any rank is tried as an image, as a sequence and as a vector.
+std::vector<std::vector<DeclaredInput>> Ranked(const std::vector<DeclaredInput>& inputs) {
+  if (std::all_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.has_shape; })) return {inputs};
+  std::vector<std::vector<DeclaredInput>> all;
+  for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 3, -1, -1}, {1, -1}, {-1}}) {
+    all.push_back(inputs);
+    for (DeclaredInput& input : all.back()) {
+      if (input.has_shape) continue;
+      input.has_shape = true;
+      input.dims = dims;
+      input.dim_names.assign(dims.size(), "");
+    }
+  }
+  return all;
+}
+
+class Search {
+ public:
+  explicit Search(const TryShapes& attempt) : attempt_(attempt) {}
+
+  // Both sizes for inputs of known rank; false when nothing ran.
+  bool Run(const std::vector<DeclaredInput>& inputs, const InputValues& values, FoundShapes* found) {
+    const std::vector<Variable> variables = VariablesOf(inputs);
+    const bool states = std::any_of(variables.begin(), variables.end(), [](const Variable& v) { return v.state; });
+    for (const bool states_are_one : {true, false}) {
+      if (!states_are_one && !states) break;
+      const auto first = [&](bool usual, InputShapeMap* shapes) {
+        size_t steps = 0;
+        for (const Variable& v : variables) steps = std::max(steps, Row(v.kind, usual).size());
+        for (size_t step = 0; step < steps && !Late(); ++step) {
+          *shapes = ShapesAt(inputs, variables, step, usual, states_are_one);
+          if (Try(*shapes, values, found)) return true;
+        }
+        return false;
+      };
+      const bool runs = first(true, &found->usual);
+      if (first(false, &found->smallest)) {
+        if (!runs) found->usual = found->smallest;
+      } else if (runs) {
+        found->smallest = found->usual;
+      } else {
+        continue;
+      }
+      found->values = values;
+      return true;
+    }
+    found->smallest.clear();
+    found->usual.clear();
+    return false;
+  }
+
+  bool Late() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > kSeconds; }
+  const std::set<std::string>& needed() const { return needed_; }
+
+ private:
+  static const std::vector<int64_t>& Row(Kind kind, bool usual) { return usual ? SizesOf(kind).usual : SizesOf(kind).smallest; }
+
+  static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables, size_t step, bool usual,
+                                bool states_are_one) {
+    std::set<size_t> open;
+    for (const Variable& v : variables) {
+      const std::vector<int64_t>& row = Row(v.kind, usual);
+      const int64_t size = v.state && states_are_one ? 1 : v.kind == kChannels ? row[0] : row[std::min(step, row.size() - 1)];
+      for (const auto& [n, i] : v.places) {
+        inputs[n].dims[i] = size;
+        open.insert(n);
+      }
+    }
+    InputShapeMap shapes;
+    for (const size_t n : open) shapes[inputs[n].name] = Shape(inputs[n].dims);
+    return shapes;
+  }
+
+  bool Try(const InputShapeMap& shapes, const InputValues& values, FoundShapes* found) {
+    ShapeTrial trial = attempt_(shapes, values);
+    if (trial.status.ok()) return true;
+    needed_.insert(trial.needed.begin(), trial.needed.end());
+    if (found->refusal.ok()) found->refusal = trial.status.AddContext("at " + found->Options(shapes));
+    return false;
+  }
+
+  const TryShapes& attempt_;
+  std::set<std::string> needed_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Values of scalar inputs that the import must know: sampling rates, counts, switches.
+std::vector<int64_t> ValuesOf(const std::string& name) {
+  const std::string lower = Lower(name);
+  if (lower == "sr" || Contains(lower, {"rate"})) return {16000, 8000, 48000};
+  return {1, 0, 16, 16000};
+}
+
+std::string Quoted(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || std::strchr("_-./,=:", c) != nullptr; });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+std::string FoundShapes::Options(const InputShapeMap& shapes) const {
+  std::string text;
+  for (const auto& [name, shape] : shapes) {
+    const std::string dims = shape.ToString();
+    text += (text.empty() ? "--shape " : " --shape ") + Quoted(name + "=" + dims.substr(1, dims.size() - 2));
+  }
+  for (const auto& [name, value] : values) text += " --constant " + Quoted(name + "=" + std::to_string(value));
+  return text;
+}
+
+FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes& attempt) {
+  FoundShapes found;
+  Search search(attempt);
+  for (const auto& ranked : Ranked(inputs)) {
+    if (search.Run(ranked, {}, &found)) return found;
+    const std::set<std::string> needed = search.needed();
+    if (needed.empty()) continue;
+    for (size_t i = 0; i < ValuesOf(*needed.begin()).size() && !search.Late(); ++i) {
+      InputValues values;
+      for (const std::string& name : needed) values[name] = ValuesOf(name)[std::min(i, ValuesOf(name).size() - 1)];
+      if (search.Run(ranked, values, &found)) return found;
+    }
+  }
+  return found;
+}
+
+Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes& found) {
+  std::string text = "network inputs have open dims:";
+  std::string separator = " ";
+  for (const DeclaredInput& input : inputs) {
+    if (!input.open()) continue;
+    text += separator + "'" + input.name + "' is " + DTypeName(input.dtype) + " " + input.DimsText();
+    separator = ", ";
+  }
+  if (found.smallest.empty()) {
+    text += "; give each a shape (--shape NAME=1,3,224,224)";
+    if (!found.refusal.ok()) return found.refusal.AddContext(text + "; of the usual ones none runs");
+    return Status::InvalidArgument(text);
+  }
+  if (found.smallest == found.usual) return Status::InvalidArgument(text + "; it runs with\n  " + found.Options(found.usual));
+  return Status::InvalidArgument(text + "; it runs with the first of these (small) and the second (usual):\n  " +
+                                 found.Options(found.smallest) + "\n  " + found.Options(found.usual));
+}
+
+}  // namespace plumb

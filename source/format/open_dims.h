@@ -1,0 +1,66 @@
+// Network inputs whose file leaves dims open, before anything is loaded: what follows from shapes that are given and from
+// the batch, and shapes that run, found by trying.
+#ifndef PLUMB_FORMAT_OPEN_DIMS_H_
+#define PLUMB_FORMAT_OPEN_DIMS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plumb/dtype.h"
+#include "plumb/shape.h"
+#include "plumb/status.h"
+
+namespace plumb {
+
+using InputShapeMap = std::map<std::string, Shape>;
+
+struct DeclaredInput {
+  std::string name;
+  DType dtype = DType::kF32;
+  bool has_shape = true;
+  std::vector<int64_t> dims;           // -1: open
+  std::vector<std::string> dim_names;  // "N"; "" where the file has none
+
+  bool open() const;
+  std::string DimsText() const;  // "[N,3,?,?]"
+};
+
+// `shapes` (LoadOptions::input_shapes), and of `open_shapes` those that fit inputs that are open; the name "" there stands
+// for the only input.
+InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes, const InputShapeMap& open_shapes);
+
+// Fills open dims: an input that `given` names takes that shape; a dim of the same name elsewhere takes the same value; a
+// batch (named so, or the first of several dims that no other meaning is named for) is that of the given inputs, else 1.
+// `note` says which inputs got a batch of 1; "" when none did.
+std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given, std::string* note);
+
+// One attempt at loading a model.
+struct ShapeTrial {
+  Status status;
+  std::set<std::string> needed;  // network inputs whose values would have to be known, when it failed
+};
+using InputValues = std::map<std::string, int64_t>;  // scalars that become constants
+using TryShapes = std::function<ShapeTrial(const InputShapeMap& shapes, const InputValues& values)>;
+
+struct FoundShapes {
+  InputShapeMap smallest, usual;  // of the inputs that were open; both empty: nothing ran, both equal: only that ran
+  InputValues values;             // and these must be constants
+  Status refusal;                 // what the attempt at a usual shape said, when nothing ran
+  // "--shape x=1,3,32,32 --constant n=1", quoted for a shell.
+  std::string Options(const InputShapeMap& shapes) const;
+};
+
+// Looks for shapes of the inputs that are open (FillOpenDims comes first) by calling `attempt` on usual sizes, for some ten
+// seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried.
+FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes& attempt);
+
+// The refusal of a model with open inputs: what is open, and command-line fragments that run.
+Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes& found);
+
+}  // namespace plumb
+
+#endif  // PLUMB_FORMAT_OPEN_DIMS_H_

@@ -1,0 +1,191 @@
+// What generated inputs are drawn from: what the graph allows. Through the tools, and FindInputRanges itself.
+#include "graph/input_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include "format/onnx/onnx_model.h"
+#include "plumb/tensor_file.h"
+#include "tools/command.h"
+
+namespace plumb {
+namespace {
+
+constexpr int kInt64 = 7;
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+void AddTable(OnnxModel* m, const std::string& name, int64_t rows) {
+  m->Floats(name, {rows, 2}, std::vector<float>(static_cast<size_t>(2 * rows), 0.5f));
+}
+
+FoundRange RangeOf(const OnnxModel& m, const std::string& input) {
+  const auto graph = m.Import();
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  const auto blobs = InferShapes(*graph);
+  const auto ranges = FindInputRanges(*graph, *blobs);
+  const auto it = ranges.find(input);
+  return it == ranges.end() ? FoundRange{{0, -1, false}, false, "nothing"} : it->second;
+}
+
+void ExpectRange(const OnnxModel& m, double lo, double hi, bool whole, const std::string& why) {
+  const FoundRange found = RangeOf(m, "ids");
+  EXPECT_EQ(found.range.lo, lo) << found.why;
+  EXPECT_EQ(found.range.hi, hi) << found.why;
+  EXPECT_EQ(found.range.whole, whole) << found.why;
+  EXPECT_TRUE(Has(found.why, why)) << found.why;
+}
+
+TEST(InputRangesTest, AnEmbeddingSeesAllItsRows) {
+  OnnxModel m;
+  m.Input("ids", {1, 64}, kInt64).Output("y");
+  AddTable(&m, "table", 257);
+  m.Node("Gather", {"table", "ids"}, {"y"}, "embed");
+  ExpectRange(m, 0, 256, true, "rows of 'embed' (Gather)");
+}
+
+TEST(InputRangesTest, SeveralReadersGetWhatAllTake) {
+  OnnxModel m;
+  m.Input("ids", {1, 8}, kInt64).Output("y");
+  AddTable(&m, "words", 100);
+  AddTable(&m, "kinds", 7);
+  m.Node("Gather", {"words", "ids"}, {"a"}, "first");
+  m.Node("Gather", {"kinds", "ids"}, {"b"}, "second");
+  m.Node("Add", {"a", "b"}, {"y"});
+  ExpectRange(m, 0, 6, true, "rows of 'second' (Gather)");
+}
+
+TEST(InputRangesTest, ArithmeticMovesTheRange) {
+  OnnxModel m;  // table[(ids - 5) * 2 + 1], through layers that move values
+  m.Input("ids", {1, 8}, kInt64).Output("y");
+  AddTable(&m, "table", 20);
+  m.Ints("five", {1}, {5});
+  m.Ints("two", {1}, {2});
+  m.Ints("one", {1}, {1});
+  m.Ints("axis", {1}, {0});
+  m.Node("Sub", {"ids", "five"}, {"a"});
+  m.Node("Mul", {"a", "two"}, {"b"});
+  m.Node("Add", {"b", "one"}, {"c"});
+  m.Node("Unsqueeze", {"c", "axis"}, {"d"});
+  m.Node("Gather", {"table", "d"}, {"y"}, "embed");
+  ExpectRange(m, 5, 14, true, "rows of 'embed'");  // 2 (x - 5) + 1 in 0 .. 19
+}
+
+TEST(InputRangesTest, WhatIsSubtractedFromAConstantTurns) {
+  OnnxModel m;
+  m.Input("ids", {4}, kInt64).Output("y");
+  AddTable(&m, "table", 10);
+  m.Ints("last", {1}, {9});
+  m.Node("Sub", {"last", "ids"}, {"back"});
+  m.Node("Gather", {"table", "back"}, {"y"}, "embed");
+  ExpectRange(m, 0, 9, true, "rows of 'embed'");
+}
+
+TEST(InputRangesTest, NegativeIndicesThatAreMadePositiveStayWhole) {
+  OnnxModel m;  // Where(ids < 0, ids + 10, ids): the exporters' way
+  m.Input("ids", {4}, kInt64).Output("y");
+  AddTable(&m, "table", 10);
+  m.Ints("rows", {1}, {10});
+  m.Ints("zero", {1}, {0});
+  m.Node("Less", {"ids", "zero"}, {"below"});
+  m.Node("Add", {"ids", "rows"}, {"wrapped"});
+  m.Node("Where", {"below", "wrapped", "ids"}, {"at"});
+  m.Node("Gather", {"table", "at"}, {"y"}, "embed");
+  ExpectRange(m, 0, 9, true, "rows of 'embed'");
+}
+
+TEST(InputRangesTest, FloatsThatBecomeIndicesAreWhole) {
+  OnnxModel m;
+  m.Input("ids", {1, 8}, 1).Output("y");
+  AddTable(&m, "table", 33);
+  OnnxModel::SetInt(&m.Node("Cast", {"ids"}, {"whole"}), "to", kInt64);
+  m.Node("Gather", {"table", "whole"}, {"y"}, "embed");
+  ExpectRange(m, 0, 32, true, "rows of 'embed'");
+}
+
+TEST(InputRangesTest, OneHotLengthsAndTruth) {
+  OnnxModel one_hot;
+  one_hot.Input("ids", {4}, kInt64).Output("y");
+  one_hot.Ints("depth", {1}, {11});
+  one_hot.Floats("values", {2}, {0, 1});
+  one_hot.Node("OneHot", {"ids", "depth", "values"}, {"y"}, "hot");
+  ExpectRange(one_hot, 0, 10, true, "'hot");
+
+  OnnxModel lengths;
+  lengths.Input("x", {6, 2, 3}).Input("ids", {2}, kInt64).Output("y");
+  auto& reverse = lengths.Node("ReverseSequence", {"x", "ids"}, {"y"}, "turn");
+  OnnxModel::SetInt(&reverse, "time_axis", 0);
+  OnnxModel::SetInt(&reverse, "batch_axis", 1);
+  ExpectRange(lengths, 1, 6, true, "lengths of 'turn'");
+
+  OnnxModel mask;
+  mask.Input("ids", {4}, kInt64).Output("y");
+  OnnxModel::SetInt(&mask.Node("Cast", {"ids"}, {"y"}, "cast"), "to", 9);
+  ExpectRange(mask, 0, 1, true, "truth");
+
+  OnnxModel compared;  // arange(5) < lengths: 1 .. 5
+  compared.Input("ids", {2, 1}, kInt64).Output("y");
+  compared.Ints("steps", {5}, {0, 1, 2, 3, 4});
+  compared.Node("Less", {"steps", "ids"}, {"y"}, "mask");
+  ExpectRange(compared, 1, 5, true, "compares");
+
+  OnnxModel classes;  // arange(5) == ids: 0 .. 4
+  classes.Input("ids", {2, 1}, kInt64).Output("y");
+  classes.Ints("steps", {5}, {0, 1, 2, 3, 4});
+  classes.Node("Equal", {"steps", "ids"}, {"y"}, "hot");
+  ExpectRange(classes, 0, 4, true, "compares");
+}
+
+TEST(InputRangesTest, NothingIsClaimedOfOtherInputs) {
+  OnnxModel m;
+  m.Input("ids", {4}, kInt64).Output("y");
+  m.Node("Add", {"ids", "ids"}, {"y"});
+  EXPECT_EQ(RangeOf(m, "ids").why, "nothing");
+}
+
+TEST(InputRangesTest, ToolsDrawFromItAndSayIt) {
+  const std::string folder = TestFolder("input_ranges"), model = folder + "/m.onnx";
+  OnnxModel m;
+  m.Input("ids", {1, 200}, kInt64).Output("y").Output("seen");
+  AddTable(&m, "table", 257);
+  m.Node("Gather", {"table", "ids"}, {"y"}, "embed");
+  m.Node("Identity", {"ids"}, {"seen"});
+  WriteText(model, m.Bytes());
+  const auto run = RunTool("model_run", "-d NAIVE -m " + model + " -o " + folder + "/o.npz");
+  ASSERT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "ids i64 [1,200]: generated, uniform 0..256 (rows of 'embed' (Gather)), seed 1")) << run.out;
+  double least = 1e9, most = -1;
+  const auto tensors = ReadTensors(folder + "/o.npz").value();
+  for (const NamedTensor& named : tensors) {
+    if (named.name != "seen") continue;
+    for (int64_t i = 0; i < 200; ++i) {
+      least = std::min(least, named.tensor.ValueAt(i));
+      most = std::max(most, named.tensor.ValueAt(i));
+    }
+  }
+  EXPECT_LT(least, 20);
+  EXPECT_GT(most, 236);
+  EXPECT_LE(most, 256);
+  EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model).exit_code, 0);
+  // A range of the user's is kept, within what the graph needs.
+  EXPECT_TRUE(Has(RunTool("model_run", "-d NAIVE -m " + model + " --input-range 250,900").out, "uniform 250..256"));
+  const auto outside = RunTool("model_run", "-d NAIVE -m " + model + " --input-range 300,900");
+  EXPECT_EQ(outside.exit_code, 2) << outside.out;
+  EXPECT_TRUE(Has(outside.out, "network input 'ids' must lie in 0..256: rows of 'embed' (Gather)")) << outside.out;
+  ASSERT_EQ(RunTool("model_info", "-m " + model + " --json " + folder + "/i.json").exit_code, 0);
+  EXPECT_TRUE(Has(ReadText(folder + "/i.json"), "\"hi\": 256.0")) << ReadText(folder + "/i.json");
+}
+
+TEST(InputRangesTest, DrawnNumbersAreWrittenDown) {
+  // doc/formats.md says how they are drawn; other programs do it after that text. These are such a program's.
+  const Tensor floats = RandomInput("data", DType::kF32, Shape{5}, 1, {}).value();
+  const Tensor whole = RandomInput("ids", DType::kI64, Shape{6}, 7, InputRange{0, 256, true}).value();
+  const Tensor real = RandomInput("ids", DType::kF32, Shape{6}, 7, InputRange{0, 256, true}).value();
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(whole.ValueAt(i), real.ValueAt(i));
+  const std::vector<double> expected_floats = {0.9702173471450806, -0.25502192974090576, -0.7080799341201782, 0.11346852779388428, -0.6226401329040527};
+  const std::vector<double> expected_whole = {25, 189, 44, 178, 97, 138};
+  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(floats.ValueAt(i), expected_floats[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(whole.ValueAt(i), expected_whole[static_cast<size_t>(i)]);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,168 @@
+// Models whose file leaves dims open, through the tools: an open batch, shapes of files, suggestions that run when pasted.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "format/onnx/onnx_model.h"
+#include "plumb/tensor_file.h"
+#include "tools/command.h"
+
+namespace plumb {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// An input with named open dims; "" leaves a dim without a name, a number fixes it.
+void AddInput(OnnxModel* m, const std::string& name, const std::vector<std::string>& dims, int type = 1) {
+  m->Input(name, {}, type);
+  auto* shape = m->graph().mutable_input(m->graph().input_size() - 1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const std::string& dim : dims) {
+    auto* added = shape->add_dim();
+    if (!dim.empty() && std::isdigit(static_cast<unsigned char>(dim[0]))) added->set_dim_value(std::stoll(dim));
+    else if (!dim.empty()) added->set_dim_param(dim);
+  }
+}
+
+std::string Write(const OnnxModel& m, const std::string& folder) {
+  WriteText(folder + "/m.onnx", m.Bytes());
+  return folder + "/m.onnx";
+}
+
+// A picture that is halved six times and then needs a window of 2 x 2: nothing below 128 pixels runs.
+OnnxModel Picture() {
+  OnnxModel m;
+  AddInput(&m, "x", {"unk__7", "3", "height", "width"});
+  m.Output("y");
+  std::string last = "x";
+  for (int i = 0; i < 6; ++i) {
+    const std::string next = "p" + std::to_string(i);
+    auto& pool = m.Node("MaxPool", {last}, {next}, next);
+    OnnxModel::SetInts(&pool, "kernel_shape", {2, 2});
+    OnnxModel::SetInts(&pool, "strides", {2, 2});
+    last = next;
+  }
+  OnnxModel::SetInts(&m.Node("AveragePool", {last}, {"y"}, "last"), "kernel_shape", {2, 2});
+  return m;
+}
+
+// The lines of a refusal that are options.
+std::vector<std::string> Suggestions(const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin != std::string::npos && line.compare(begin, 8, "--shape ") == 0) found.push_back(line.substr(begin));
+  }
+  return found;
+}
+
+TEST(OpenShapesTest, AnOpenBatchIsOneWithANote) {
+  const std::string folder = TestFolder("open_batch");
+  OnnxModel m;
+  AddInput(&m, "x", {"s6", "3"});
+  AddInput(&m, "state", {"2", "s6", "3"});
+  m.Output("y");
+  m.Node("Add", {"x", "state"}, {"y"}, "sum");
+  const std::string model = Write(m, folder);
+  for (const std::string tool : {"model_check -d NAIVE", "model_run -d NAIVE", "model_info"}) {
+    const size_t space = tool.find(' ');
+    const auto run = RunTool(tool.substr(0, space), (space == std::string::npos ? "" : tool.substr(space)) + " -m " + model);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(Has(run.out, "note: open batch: taken as 1, 'x' [1,3], 'state' [2,1,3]")) << run.out;
+  }
+  const auto given = RunTool("model_run", "-d NAIVE -m " + model + " --shape x=4,3");
+  EXPECT_EQ(given.exit_code, 0) << given.out;
+  EXPECT_FALSE(Has(given.out, "open batch")) << given.out;
+  EXPECT_TRUE(Has(given.out, "state f32 [2,4,3]")) << given.out;  // the dim of the same name follows
+}
+
+TEST(OpenShapesTest, WhatIsSuggestedRunsAndIsNoPixel) {
+  const std::string folder = TestFolder("open_picture"), model = Write(Picture(), folder);
+  const auto refused = RunTool("model_check", "-d NAIVE -m " + model);
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_TRUE(Has(refused.out, "'x' is f32 [1,3,height,width]")) << refused.out;
+  const std::vector<std::string> suggested = Suggestions(refused.out);
+  ASSERT_EQ(suggested, (std::vector<std::string>{"--shape x=1,3,128,128", "--shape x=1,3,224,224"})) << refused.out;
+  for (const std::string& options : suggested) {
+    const auto run = RunTool("model_check", "-d NAIVE -m " + model + " " + options);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+  }
+  EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model + " --shape x=1,3,112,112").exit_code, 2);
+}
+
+TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
+  const std::string folder = TestFolder("open_sequence");
+  OnnxModel m;  // the rate must be known: it chooses a branch of shapes
+  AddInput(&m, "in put", {"batch", "sequence"});
+  AddInput(&m, "sr", {}, 7);
+  m.Output("y");
+  m.Ints("rate", {1}, {16000});
+  m.Ints("one", {1}, {1});
+  m.Ints("minus", {1}, {-1});
+  m.Node("Div", {"sr", "rate"}, {"factor"});
+  m.Node("Reshape", {"factor", "one"}, {"count"});
+  OnnxModel::SetInt(&m.Node("Concat", {"count", "minus"}, {"dims"}), "axis", 0);
+  m.Node("Reshape", {"in put", "dims"}, {"y"}, "shaped");
+  const std::string model = Write(m, folder);
+  const auto refused = RunTool("model_run", "-d NAIVE -m " + model);
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  const std::vector<std::string> suggested = Suggestions(refused.out);
+  ASSERT_EQ(suggested, (std::vector<std::string>{"--shape 'in put=1,4' --constant sr=16000", "--shape 'in put=1,128' --constant sr=16000"}))
+      << refused.out;
+  for (const std::string& options : suggested) {
+    const auto run = RunTool("model_run", "-d NAIVE -m " + model + " " + options);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+  }
+}
+
+TEST(OpenShapesTest, WhereNothingRunsTheReasonIsSaid) {
+  const std::string folder = TestFolder("open_never");
+  OnnxModel m;
+  AddInput(&m, "x", {"batch", "3", "h", "w"});
+  m.Output("y");
+  m.Node("Bogus", {"x"}, {"y"}, "bogus");
+  const auto refused = RunTool("model_check", "-d NAIVE -m " + Write(m, folder));
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_TRUE(Has(refused.out, "of the usual ones none runs")) << refused.out;
+  EXPECT_TRUE(Has(refused.out, "node 'bogus' (Bogus, opset 17): Plumb has no such operator")) << refused.out;
+}
+
+TEST(OpenShapesTest, FilesGiveTheShape) {
+  const std::string folder = TestFolder("open_files"), model = Write(Picture(), folder);
+  const Tensor x = Tensor::Create(DType::kF32, Shape{2, 3, 128, 160}).value();
+  ASSERT_TRUE(WriteTensors(folder + "/x.npy", {{"", x}}).ok());
+  ASSERT_TRUE(WriteTensors(folder + "/x.npz", {{"x", x}, {"other", x}}).ok());
+  for (const std::string& file : {folder + "/x.npy", "x=" + folder + "/x.npy", folder + "/x.npz"}) {
+    const auto run = RunTool("model_run", "-d NAIVE -m " + model + " -i " + file);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(Has(run.out, "x f32 [2,3,128,160]")) << run.out;
+    EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model + " -i " + file).exit_code, 1);  // all zeros: nothing to compare
+  }
+}
+
+TEST(OpenShapesTest, InfoNeedsNoShapes) {
+  const std::string folder = TestFolder("open_info"), model = Write(Picture(), folder);
+  const auto open = RunTool("model_info", "-m " + model + " --json " + folder + "/i.json");
+  EXPECT_EQ(open.exit_code, 0) << open.out;
+  EXPECT_TRUE(Has(open.out, "x f32 [unk__7,3,height,width], here [1,3,224,224]")) << open.out;
+  EXPECT_TRUE(Has(open.out, "[1,3,?,?]")) << open.out;
+  EXPECT_TRUE(Has(open.out, "give the open shapes (--shape) for the cost")) << open.out;
+  EXPECT_TRUE(Has(ReadText(folder + "/i.json"), "\"declared\": \"[unk__7,3,height,width]\""));
+  const auto given = RunTool("model_info", "-m " + model + " --shape x=1,3,256,256");
+  EXPECT_EQ(given.exit_code, 0) << given.out;
+  EXPECT_TRUE(Has(given.out, "[1,3,128,128]") && Has(given.out, "GFLOP")) << given.out;
+  EXPECT_FALSE(Has(given.out, "?")) << given.out;
+}
+
+TEST(OpenShapesTest, ATnnprotoWithAnOpenBatchRuns) {
+  const std::string folder = TestFolder("open_tnn");
+  WriteText(folder + "/m.tnnproto", "\"1 2 1 4206624772 ,\"\n\"x 4 -1 3 -1 8 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU relu 1 1 x y ,\"\n");
+  const auto refused = RunTool("model_run", "-d NAIVE -m " + folder + "/m.tnnproto");
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  const std::vector<std::string> suggested = Suggestions(refused.out);
+  ASSERT_EQ(suggested, (std::vector<std::string>{"--shape x=1,3,32,8", "--shape x=1,3,224,8"})) << refused.out;
+  EXPECT_EQ(RunTool("model_run", "-d NAIVE -m " + folder + "/m.tnnproto " + suggested[0]).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace plumb
