@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,48 @@ class CommandLineTest(InFolder):
         self.assertTrue(folder.summary().endswith("; left out: 3 fused away"), folder.summary())
         folder.abandon()
         self.assertFalse((self.path / "d").exists())
+
+
+def tiny_model(path):
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net",
+                                   [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4])],
+                                   [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 4])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), str(path))
+
+
+class EnvironmentTest(InFolder):
+    """build/venv: made by run.sh, found by --golden onnxruntime."""
+
+    @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
+    def test_golden_finds_the_environment_beside_the_build(self):
+        tools, venv = self.path / "release" / "bin", self.path / "venv" / "bin"
+        tools.mkdir(parents=True)
+        venv.mkdir(parents=True)
+        shutil.copy(f"{BIN}/model_check", tools)
+        (venv / "python").write_text("#!/bin/sh\necho this is the environment; exit 1\n")
+        (venv / "python").chmod(0o755)
+        tiny_model(self.path / "net.onnx")
+        environment = {key: value for key, value in os.environ.items() if key != "PLUMB_PYTHON"}
+        done = subprocess.run([tools / "model_check", "-m", self.path / "net.onnx", "-d", "NAIVE", "--golden", "onnxruntime"],
+                              env=environment, capture_output=True, text=True)
+        if "reads no ONNX files" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("this is the environment", done.stderr)
+        self.assertIn("platforms/linux/run.sh installs them into build/venv", done.stderr)
+
+    def test_without_the_registry_one_line_says_so_and_nothing_is_written_into_the_checkout(self):
+        root = pathlib.Path(__file__).resolve().parents[3]
+        shutil.copytree(root / "platforms" / "linux", self.path / "platforms" / "linux")
+        shutil.copytree(root / "tools" / "python", self.path / "tools" / "python", ignore=shutil.ignore_patterns("__pycache__"))
+        (self.path / "build").mkdir()
+        before = sorted((self.path / "tools").rglob("*"))
+        script = "source platforms/linux/build.sh; golden_environment; echo went on"
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.path, capture_output=True, text=True,
+                              env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.path)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\nGoing on without plumb-golden, which --golden onnxruntime needs: .*\(build/venv.log\)\nwent on\n$")
+        self.assertEqual(sorted((self.path / "tools").rglob("*")), before)
 
 
 class MnnTest(unittest.TestCase):
