@@ -55,14 +55,33 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
   return std::move(*best);
 }
 
+int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
+
+// Values of 16 bits: computed with them, or in fp32 with a dump that was rounded. The former, which is narrower, unless
+// several layers are beyond it and the latter explains most of these.
+Result<Judged> JudgeAsHalf(SubjectArithmetic computed, SubjectArithmetic stored, const std::string& what,
+                           const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
+                           const SubjectOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(Judged narrow, JudgeAs(computed, "found: every value is " + what, graph, blobs, inputs, options));
+  const int beyond = CountBeyond(narrow.report);
+  if (beyond < 2) return narrow;
+  PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(stored, "", graph, blobs, inputs, options));
+  const int left = CountBeyond(wide.report);
+  if (2 * left >= beyond) return narrow;
+  wide.how = "found: every value is " + what + "; " + std::to_string(beyond) + " layers are beyond " +
+             ArithmeticName(computed) + ", " + std::to_string(left) + " beyond fp32 that was stored so";
+  return wide;
+}
+
 // By the values when all are f16 or bf16; by the layers that are beyond fp32 but not beyond Winograd.
 Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                             const SubjectOptions& options) {
-  if (blobs.all_f16()) {
-    return JudgeAs(SubjectArithmetic::kFp16, "found: every value is an f16", graph, blobs, inputs, options);
-  }
+  // bf16 values in f16's range are f16s, too.
   if (blobs.all_bf16()) {
-    return JudgeAs(SubjectArithmetic::kBf16, "found: every value is a bf16", graph, blobs, inputs, options);
+    return JudgeAsHalf(SubjectArithmetic::kBf16, SubjectArithmetic::kStoredBf16, "a bf16", graph, blobs, inputs, options);
+  }
+  if (blobs.all_f16()) {
+    return JudgeAsHalf(SubjectArithmetic::kFp16, SubjectArithmetic::kStoredF16, "an f16", graph, blobs, inputs, options);
   }
   SubjectOptions fp32 = options;
   fp32.check.find_winograd = true;

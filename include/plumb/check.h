@@ -116,7 +116,7 @@ struct RunReport {
 class BlobSource;
 
 // How a foreign runtime computed, as a whole (doc/check.md).
-enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16, kInt8 };
+enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16, kStoredF16, kStoredBf16, kInt8 };
 // How the weights of an int8 subject were rounded: 127 steps of the largest of each output channel, or of the tensor.
 enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
 

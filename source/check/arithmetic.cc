@@ -17,6 +17,8 @@ constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"},
                          {SubjectArithmetic::kTf32, "tf32"},
                          {SubjectArithmetic::kFp16, "fp16"},
                          {SubjectArithmetic::kBf16, "bf16"},
+                         {SubjectArithmetic::kStoredF16, "fp32+f16-storage"},
+                         {SubjectArithmetic::kStoredBf16, "fp32+bf16-storage"},
                          {SubjectArithmetic::kInt8, "int8"}};
 
 bool MayBe3x3(const Layer& layer) {
@@ -51,9 +53,16 @@ const char* Int8WeightsName(Int8Weights weights) {
 }
 
 DType StorageOf(SubjectArithmetic arithmetic) {
-  if (arithmetic == SubjectArithmetic::kFp16) return DType::kF16;
-  if (arithmetic == SubjectArithmetic::kInt8) return DType::kI8;
-  return arithmetic == SubjectArithmetic::kBf16 ? DType::kBF16 : DType::kF32;
+  switch (arithmetic) {
+    case SubjectArithmetic::kFp16: case SubjectArithmetic::kStoredF16: return DType::kF16;
+    case SubjectArithmetic::kBf16: case SubjectArithmetic::kStoredBf16: return DType::kBF16;
+    case SubjectArithmetic::kInt8: return DType::kI8;
+    default: return DType::kF32;
+  }
+}
+
+bool RoundsWeights(SubjectArithmetic arithmetic) {
+  return arithmetic == SubjectArithmetic::kFp16 || arithmetic == SubjectArithmetic::kBf16;
 }
 
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) {
@@ -70,7 +79,7 @@ Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic) 
   const bool folded = std::any_of(group.members.begin(), group.members.end(),
                                   [](const Layer* member) { return member->kind == OpKind::kBatchNormCxx; });
   const DType storage = StorageOf(arithmetic);
-  if (folded && (storage == DType::kF16 || storage == DType::kBF16)) result.u = (storage == DType::kF16 ? 0x1p-11 : 0x1p-8) / 4;
+  if (folded && RoundsWeights(arithmetic)) result.u = (storage == DType::kF16 ? 0x1p-11 : 0x1p-8) / 4;
   return result;
 }
 

@@ -5,6 +5,8 @@
 //   fp32+winograd  the same, 3x3 convolutions by Winograd's algorithm in any usual tile size
 //   tf32           sums of products take operands of 11 significant bits and accumulate in f32
 //   fp16, bf16     blobs, weights and constants stored so, accumulated in f32
+//   fp32+f16-storage, fp32+bf16-storage
+//                  fp32 whose dump was rounded so: every blob is known to half a unit only, weights are f32
 //   int8           blobs and weights stored as int8 with scales that the runtime chose, accumulated exactly (int8.h)
 #ifndef PLUMB_CHECK_ARITHMETIC_H_
 #define PLUMB_CHECK_ARITHMETIC_H_
@@ -26,6 +28,9 @@ const char* Int8WeightsName(Int8Weights weights);
 
 // In what blobs, weights and constants are stored: f32, f16, bf16 or i8.
 DType StorageOf(SubjectArithmetic arithmetic);
+
+// Whether weights and constants are rounded to that storage, too.
+bool RoundsWeights(SubjectArithmetic arithmetic);
 
 // The roundoffs of one step.
 Arithmetic ArithmeticFor(const LayerGroup& group, SubjectArithmetic arithmetic);

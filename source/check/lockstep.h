@@ -73,12 +73,16 @@ class Lockstep : public Observer {
   // Level by level until it is aligned; `own`: level 0 is the reference's own run, too.
   Status JudgeBounded(const StepInfo& step, const Arithmetic& arithmetic, const ReplayExtra& extra, bool own,
                       LayerReport* layer);
+  Status JudgeWithStorageNoise(const StepInfo& step, const Arithmetic& arithmetic, ReplayExtra extra,
+                               LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
                     LayerReport* layer);
   // Of an aligned step whose operator may be right relatively, too.
   Status NoteRelative(const StepInfo& step, const LayerReport& layer);
   // Of an int8 subject: float inputs that the step rounds itself, weights of unknown scale.
   Status AddInputNoise(const StepInfo& step, ReplayExtra* extra) const;
+  // Of inputs that stand rounded in the dump; false: there are none.
+  Result<bool> AddStorageNoise(const LayerGroup& group, const std::vector<Tensor>& inputs, ReplayExtra* extra) const;
   Status AddWeightNoise(const LayerGroup& group, ReplayResult* replay) const;
   // Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer);

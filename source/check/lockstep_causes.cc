@@ -44,7 +44,6 @@ std::string ListNames(const LayerGroup& group) {
 
 // Both sides of a group as JudgeStep has them of a step: floats in f64, constants in what the subject stores them in.
 Result<std::vector<Tensor>> Lockstep::InputsOf(const LayerGroup& group) const {
-  const DType storage = StorageOf(options_.arithmetic);
   std::vector<Tensor> inputs;
   for (const LayerGroup::Port& port : group.inputs) {
     const BlobInfo& info = scene_.blobs->at(port.blob);
@@ -54,8 +53,8 @@ Result<std::vector<Tensor>> Lockstep::InputsOf(const LayerGroup& group) const {
       if (value.shape() != info.shape) return Status::InvalidArgument("another shape");
     }
     PLUMB_ASSIGN_OR_RETURN(value, Widened(value));
-    if (!info.value.empty() && (storage == DType::kF16 || storage == DType::kBF16) && info.dtype == DType::kF32) {
-      PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(storage, value));
+    if (!info.value.empty() && RoundsWeights(options_.arithmetic) && info.dtype == DType::kF32) {
+      PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(StorageOf(options_.arithmetic), value));
     }
     inputs.push_back(std::move(value));
   }
@@ -83,11 +82,13 @@ bool Lockstep::TryFused(const StepInfo& info, const LayerGroup& group, const Lay
   }
   const int max_level = MaxBoundLevel(group);
   for (int level = 0; level <= max_level; ++level) {
-    auto chained = ReplayWithBound(group, *inputs, *scene_.blobs, arithmetic, level);
+    ReplayExtra extra;
+    if (!AddStorageNoise(group, *inputs, &extra).ok()) return false;
+    auto chained = ReplayWithBound(group, *inputs, *scene_.blobs, arithmetic, level, extra);
     if (!chained.ok()) return false;
     ReplayResult replay{chained->values, chained->tau};
     Result<std::string> function = std::string();
-    if (level == 0) function = BoundOfFunction(group, *inputs, *scene_.blobs, arithmetic, &replay);
+    if (level == 0 && extra.input_tau.empty()) function = BoundOfFunction(group, *inputs, *scene_.blobs, arithmetic, &replay);
     if (function.ok() && !function->empty()) {
       *name = *function;
       if (aligned(replay, 0)) return true;

@@ -66,4 +66,19 @@ Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Ten
   return Status::Ok();
 }
 
+Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool rounded) {
+  constexpr double kEightSigma = 4.6188;  // 8 / sqrt(3)
+  if (blob.dtype() != DType::kF64) return Tensor();
+  const Format format = FormatOf(storage);
+  PLUMB_ASSIGN_OR_RETURN(Tensor tau, Tensor::Zeros(DType::kF64, blob.shape()));
+  bool any = false;
+  for (int64_t i = 0; i < blob.NumElements(); ++i) {
+    const double x = blob.data<double>()[i];
+    if (!std::isfinite(x) || (Rounded(storage, x) == x) != rounded) continue;
+    tau.data<double>()[i] = kEightSigma * format.unit * std::max(std::fabs(x), format.min_normal);
+    any = true;
+  }
+  return any ? tau : Tensor();
+}
+
 }  // namespace plumb

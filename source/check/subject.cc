@@ -77,6 +77,11 @@ class SubjectCheck {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
     cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
     for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device, storage_));
+    if (!RoundsWeights(options_.check.arithmetic) && StorageOf(options_.check.arithmetic) != DType::kI8) {
+      for (StepInfo& step : steps_) {
+        for (PortInfo& port : step.inputs) port.stored = port.constant ? DType::kF32 : port.stored;
+      }
+    }
     Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
@@ -221,7 +226,7 @@ Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subjec
   const DType storage = StorageOf(options.check.arithmetic);
   if (storage == DType::kI8) return CheckInt8(graph, subject, inputs, options);
   const auto everywhere = [storage](const std::string&) { return storage; };
-  if (storage == DType::kF32) return SubjectCheck(graph, subject, inputs, options, everywhere).Run();
+  if (!RoundsWeights(options.check.arithmetic)) return SubjectCheck(graph, subject, inputs, options, everywhere).Run();
   PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
   return SubjectCheck(stored, subject, inputs, options, everywhere).Run();
 }

@@ -1,6 +1,7 @@
 #include "check/survey.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/half.h"
@@ -96,6 +97,17 @@ bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
   return true;
 }
 
+// Values of more than five significant bits.
+int64_t CountTelling(const Tensor& tensor) {
+  int64_t telling = 0;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    int exponent;
+    const double scaled = std::ldexp(std::frexp(static_cast<double>(tensor.data<float>()[i]), &exponent), 5);
+    telling += scaled != std::nearbyint(scaled);
+  }
+  return telling;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
@@ -140,7 +152,9 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
 
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
-  int first = 0, last = 0, floats = 0, large = 0, on_grid = 0;
+  int first = 0, last = 0, large = 0, on_grid = 0;
+  int64_t telling = 0;
+  constexpr int64_t kTelling = 16;
   std::vector<std::string> flat;
   all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
@@ -158,17 +172,17 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
     const bool input =
         std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const GraphInput& g) { return g.name == blob; });
     if (input || info.dtype != DType::kF32) continue;
-    ++floats;
     if (value.NumElements() >= kManyValues) {
       const Grid grid = FindGrid(value);
       ++large;
       on_grid += !grid.none() && !grid.few;
     }
+    if (telling < kTelling) telling += CountTelling(value);
     all_f16_ = all_f16_ && OnlyValuesOf(value, DType::kF16);
     all_bf16_ = all_bf16_ && OnlyValuesOf(value, DType::kBF16);
   }
-  all_f16_ = all_f16_ && floats > 0;
-  all_bf16_ = all_bf16_ && floats > 0;
+  all_f16_ = all_f16_ && telling >= kTelling;
+  all_bf16_ = all_bf16_ && telling >= kTelling;
   maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
   std::string how =

@@ -325,6 +325,23 @@ TEST_F(Subject, ArithmeticIsDeclaredOrFoundAndSaid) {
   EXPECT_EQ(Check(other, "--arithmetic tf32").exit_code, 1);
 }
 
+// Computed in fp32, the dump rounded: bf16's values, which are f16s, are asked first.
+TEST_F(Subject, StorageOf16BitsIsFoundAndSaid) {
+  for (const DType storage : {DType::kF16, DType::kBF16}) {
+    Blobs blobs;
+    for (const auto& [name, tensor] : Healthy())
+      blobs[name] = tensor.ConvertedTo(storage).value().ConvertedTo(DType::kF32).value();
+    const auto run = Check(blobs);
+    const std::string name = storage == DType::kF16 ? "f16" : "bf16";
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(Has(run.out, "arithmetic fp32+" + name + "-storage (found: every value is a")) << run.out;
+    EXPECT_EQ(Check(blobs, "--arithmetic fp32+" + name + "-storage").exit_code, 0);
+    blobs["pointwise"] = Changed(blobs["pointwise"], [](float x, int64_t) { return x * 1.05f; });
+    EXPECT_EQ(Check(blobs, "--arithmetic fp32+" + name + "-storage").exit_code, 1);
+    EXPECT_EQ(Guilty(), "pointwise");
+  }
+}
+
 TEST_F(Subject, Int8IsDeclaredOrFoundAndSaid) {
   const Graph graph = LoadModel(kFaults).value();
   const std::map<std::string, Tensor> inputs = {{"data", Healthy().at("data")}};
