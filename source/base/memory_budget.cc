@@ -46,6 +46,11 @@ bool TakeMemory(uint64_t bytes) {
 void GiveMemory(uint64_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
 
 Status NoMemory(uint64_t bytes, const std::string& what) {
+  const uint64_t budget = MemoryBudget(), in_use = MemoryInUse();
+  if (bytes <= budget && in_use <= budget - bytes) {
+    return Status::OutOfMemory("no memory for " + what + ": the system refuses " + std::to_string(bytes) +
+                               " bytes (ulimit -v, or the machine is full)");
+  }
   return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " + std::to_string(MemoryInUse()) +
                              " in use of the " + std::to_string(MemoryBudget()) + " that --max-memory allows");
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <future>
 
 #include "base/memory_budget.h"
 #include "base/printable.h"
@@ -94,6 +95,8 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
   try {
     const Result<int> code = CatchNoMemory("what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)", run);
     return code.ok() ? *code : Fail(code.status());
+  } catch (const std::future_error& error) {  // oneDNN's cache of primitives throws it once it had no memory
+    return Fail(Status::OutOfMemory(std::string("no memory for a kernel (oneDNN: ") + error.what() + ")"));
   } catch (const std::exception& error) {
     return Fail(Status::Internal(error.what()));
   }
