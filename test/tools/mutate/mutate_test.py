@@ -36,13 +36,12 @@ def special_files(folder):
     """What a name in a file may point to beside files."""
     os.mkfifo(folder / "fifo")
     os.symlink("loop", folder / "loop")
-    with socket.socket(socket.AF_UNIX) as listening:
-        here = os.getcwd()
-        try:
-            os.chdir(folder)
-            listening.bind("socket")
-        finally:
-            os.chdir(here)
+    here = os.open(folder, os.O_DIRECTORY)  # a socket's own path may be 107 bytes
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(f"/proc/self/fd/{here}/socket")
+    finally:
+        os.close(here)
 
 
 def commands(rng, kind, path, folder):
