@@ -176,7 +176,7 @@ std::string ToJson(const Info& info) {
     if (declared != info.declared.end()) json["inputs"].back()["declared"] = declared->second;
     const auto found = info.ranges.find(input.name);
     const InputRange range = found == info.ranges.end() ? DefaultInputRange(input.dtype) : found->second.range;
-    json["inputs"].back()["range"] = {{"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"why", found == info.ranges.end() ? "" : found->second.why}};
+    json["inputs"].back()["range"] = {{"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"needed", found != info.ranges.end() && found->second.needed}, {"why", found == info.ranges.end() ? "" : found->second.why}};
   }
   json["outputs"] = info.graph->outputs;
   json["layers"] = nlohmann::ordered_json::array();

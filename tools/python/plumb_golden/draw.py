@@ -68,7 +68,7 @@ def model_info():
 
 
 def ranges(model, shapes):
-    """{input: (low, high, whole, why)} of what the graph allows, as Plumb finds it; empty where that is not known."""
+    """{input: (low, high, whole, needed)} of what the graph allows, as Plumb finds it; empty where that is not known."""
     tool = model_info()
     if tool is None or pathlib.Path(model).suffix != ".onnx":
         return {}
@@ -80,7 +80,7 @@ def ranges(model, shapes):
         found = json.loads(done.stdout)["inputs"]
     except (ValueError, KeyError, TypeError):
         return {}
-    return {i["name"]: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")), i["range"].get("why", ""))
+    return {i["name"]: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")), bool(i["range"].get("needed")))
             for i in found if isinstance(i.get("range"), dict)}
 
 
@@ -96,8 +96,8 @@ class Drawn:
             raise UsageError(f"input '{name}' has the shape [{', '.join(map(str, shape))}]; give it with --shape {name}=1,3,224,224")
         if self._ranges is None:
             self._ranges = ranges(self.model, all_shapes)
-        low, high, whole, _ = self._ranges.get(name, (*((-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)), False, ""))
+        low, high, whole, needed = self._ranges.get(name, (*((-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)), False, False))
         if self.given is not None:
             inside = max(low, self.given[0]), min(high, self.given[1])
-            low, high = inside if name in self._ranges and inside[0] <= inside[1] else self.given
+            low, high = inside if needed and inside[0] <= inside[1] else self.given
         return draw(name, dtype, shape, self.seed, low, high, whole)

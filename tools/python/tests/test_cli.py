@@ -79,6 +79,17 @@ class DrawTest(InFolder):
             self.assertEqual(ours.tobytes(), theirs.tobytes(), f"{first['blob']} {options}")
 
     @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
+    def test_a_given_range_is_held_where_the_graph_needs_nothing(self):
+        model = self.path / "relu.onnx"
+        value = onnx.helper.make_tensor_value_info
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net", [value("x", onnx.TensorProto.FLOAT, [500])],
+                                       [value("y", onnx.TensorProto.FLOAT, [500])])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), str(model))
+        values = draw.Drawn(model, 1, (-3, 3)).values("x", np.float32, [500], {})
+        self.assertLess(values.min(), -2.5)
+        self.assertGreater(values.max(), 2.5)
+
+    @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
     def test_integers_are_drawn_from_what_the_graph_allows(self):
         model = self.path / "net.onnx"
         rows = onnx.numpy_helper.from_array(np.random.default_rng(1).random((257, 4), np.float32), "rows")
