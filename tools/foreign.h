@@ -55,7 +55,7 @@ class Foreign {
   const PairedBlobs* golden() const { return golden_.get(); }
 
   Result<RunReport> JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const;
-  Result<RunReport> JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const;
+  Result<RunReport> JudgeGolden(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const;
   // Tells each step of `run` how the golden's own run judged its layers.
   static void AddConversion(const RunReport& golden, RunReport* run);
 

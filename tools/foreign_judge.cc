@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "check/arithmetic.h"
+#include "check/coverage.h"
 #include "check/int8.h"
 #include "foreign.h"
 
@@ -87,7 +88,8 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   fp32.check.find_winograd = true;
   PLUMB_ASSIGN_OR_RETURN(Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph,
                                                blobs, inputs, fp32));
-  if (plain.report.verdict != Verdict::kAligned && blobs.maybe_int8()) {
+  const bool off = plain.report.Count(Verdict::kWrong) + plain.report.Count(Verdict::kGrey) > 0;
+  if (off && blobs.maybe_int8()) {
     return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
   }
   if (plain.report.found_winograd.empty()) return plain;
@@ -102,8 +104,9 @@ Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs&
   return Check(graph, *subject_, "subject", "--subject " + options_.subject, inputs, std::move(check));
 }
 
-Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs) const {
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, {}));
+Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
+  PLUMB_ASSIGN_OR_RETURN(RunReport report,
+                         Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, std::move(check)));
   report.is_golden = true;
   return report;
 }
@@ -135,6 +138,8 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   options.device = device;
   options.description = blobs.set().path();
   options.check = std::move(check);
+  const std::vector<std::string> layers = std::move(options.check.layers);
+  options.check.layers.clear();  // the arithmetic is the whole subject's
   for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
   const auto judge = [&] {
     if (options_.arithmetic.empty()) return FindAndJudge(graph, blobs, inputs.values, options);
@@ -143,6 +148,7 @@ Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, c
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
+  PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.reproduce = reproduce;
   report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;

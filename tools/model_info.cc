@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/text_table.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
@@ -120,38 +121,50 @@ std::string TypeOf(const Layer& layer) {
   return (layer.quantized ? "Quantized" : layer.dynamic_range_quantized ? "DynamicRangeQuantized" : "") + layer.type;
 }
 
+std::string DevicesOf(const Row& row, const Info& info) {
+  std::string devices;
+  size_t count = 0;
+  for (size_t d = 0; d < info.devices.size(); ++d) {
+    if (row.kernels[d].empty()) continue;
+    devices += (devices.empty() ? "" : ",") + info.devices[d];
+    ++count;
+  }
+  if (devices.empty()) return "none";
+  return count == info.devices.size() && count > 1 ? "all" : devices;
+}
+
 std::string Number(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof(text), format, value);
   return text;
 }
 
-void PrintTable(const Info& info, bool total_only) {
-  size_t name = 5, type = 4, shape = 6;
+// Parameters stand below their layer where the width does not hold them beside it, with --full.
+void PrintTable(const Info& info, bool full) {
+  constexpr size_t kMaxName = 40, kIndent = 7;
+  const size_t width = static_cast<size_t>(OutputWidth());
+  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 4}, {"output", 5}, {"MFLOP", 0, true}, {"weights KB", 2, true},
+                   {"output KB", 1, true}, {"devices"}});
   for (const Row& row : info.rows) {
-    name = std::max(name, std::min<size_t>(40, row.layer->name.size()));
-    type = std::max(type, TypeOf(*row.layer).size());
-    shape = std::max(shape, row.shapes.size());
+    const std::string below = full && !row.params.empty() ? "       " + Wrapped(PrintableLine(row.params), width, kIndent, kIndent) + "\n" : "";
+    table.Add({{Number("%05.0f", row.layer->index)},
+               {CutFront(row.layer->name, kMaxName)},
+               {TypeOf(*row.layer)},
+               {CutFront(row.shapes, kMaxName)},
+               {row.open ? "?" : Number("%.2f", row.flops / 1e6)},
+               {Number("%.1f", static_cast<double>(row.weight_bytes) / 1e3)},
+               {row.open ? "?" : Number("%.1f", static_cast<double>(row.output_bytes) / 1e3)},
+               {DevicesOf(row, info)}},
+              below);
   }
-  if (!total_only)
-    std::printf("index  %-*s  %-*s  %-*s  %10s  %10s  %10s  %s\n", static_cast<int>(name), "layer",
-                static_cast<int>(type), "type", static_cast<int>(shape), "output", "MFLOP", "weights KB", "output KB",
-                "devices  parameters");
+  const std::string text = table.Format(width);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void PrintTotal(const Info& info) {
   double flops = 0;
   int64_t weights = 0, outputs = 0;
   for (const Row& row : info.rows) {
-    std::string devices;
-    for (size_t d = 0; d < info.devices.size(); ++d) {
-      if (!row.kernels[d].empty()) devices += (devices.empty() ? "" : ",") + info.devices[d];
-    }
-    const std::string full = Printable(row.layer->name);
-    const std::string shown = full.size() > 40 ? "..." + full.substr(full.size() - 37) : full;
-    if (!total_only)
-      std::printf("%05d  %-*s  %-*s  %-*s  %10s  %10.1f  %10s  %s  %s\n", row.layer->index, static_cast<int>(name), shown.c_str(),
-                  static_cast<int>(type), TypeOf(*row.layer).c_str(), static_cast<int>(shape), row.shapes.c_str(),
-                  row.open ? "?" : Number("%.2f", row.flops / 1e6).c_str(), static_cast<double>(row.weight_bytes) / 1e3,
-                  row.open ? "?" : Number("%.1f", static_cast<double>(row.output_bytes) / 1e3).c_str(),
-                  devices.empty() ? "none" : devices.c_str(), Printable(row.params).c_str());
     flops += row.flops;
     weights += row.weight_bytes;
     outputs += row.output_bytes;
@@ -206,17 +219,22 @@ void PrintHead(const ModelOptions& options, const Info& info) {
     std::printf("input   %s %s %s%s\n", Printable(input.name).c_str(), DTypeName(input.dtype), open.c_str(), input.shape.ToString().c_str());
   }
   for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
+  std::string devices;
+  for (const std::string& device : info.devices) devices += (devices.empty() ? "" : ", ") + device;
+  if (!devices.empty()) std::printf("devices %s\n", devices.c_str());
   for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", Printable(output).c_str());
 }
 
 int Main(int argc, char** argv) {
   ModelOptions options;
   std::string json, wanted;
+  bool full = false;
   CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
   options.AddTo(&command_line);
   OutputOptions output;
   output.AddTo(&command_line, "only the last line", "also the notes of loading, on stderr");
   command_line.Add("--device", &wanted, "show what these can run; default: every device present");
+  command_line.Flag("--full", &full, "each layer's parameters below it");
   command_line.Add("--json", &json, "write the same as JSON");
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   const auto devices = DevicesToShow(wanted);
@@ -225,7 +243,8 @@ int Main(int argc, char** argv) {
   if (!info.ok()) return Fail(info.status());
   PrintNotes(output, info->graph->notes);
   if (!output.quiet) PrintHead(options, *info);
-  PrintTable(*info, output.quiet);
+  if (!output.quiet) PrintTable(*info, full);
+  PrintTotal(*info);
   if (json.empty()) return kExitOk;
   const Status written = WriteOutput(json, ToJson(*info));
   return written.ok() ? kExitOk : Fail(written);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/threads.h"
+#include "common/dumping.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
@@ -297,7 +298,10 @@ Status Execute(const Options& o) {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }
   const double start = Milliseconds();
-  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, o.device, OptionsFor(options, o.run, o.device)));
+  const NetworkOptions own = OptionsFor(options, o.run, o.device);
+  PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice(o.device, own.device_index));
+  DumpLog dump_log;
+  PLUMB_ASSIGN_OR_RETURN(const auto network, dump_log.CreateNetwork(graph, device, own, false));
   NotePrecision(options, *network);
   const double prepared = Milliseconds() - start;
   if (!o.print.quiet) PrintHead(o, *network, inputs, prepared);
@@ -318,6 +322,7 @@ Status Execute(const Options& o) {
   const std::string& source = graph->source;
   PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, Times(times));
   if (o.profile) profiler.Print();
+  std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
   if (graph->weights_generated) std::printf("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));

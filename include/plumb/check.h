@@ -95,15 +95,26 @@ struct OutputSummary {
   Tensor reference;  // f64 (or the integer dtype)
 };
 
+// How much of a run was compared.
+struct Coverage {
+  int steps = 0, all_steps = 0;
+  int64_t values = 0;
+  int outputs = 0, all_outputs = 0;   // network outputs that a step computes
+  std::string first_missing_output;   // of those that were not compared
+};
+
 struct RunReport {
   std::string device;
   std::string device_description;
-  Verdict verdict = Verdict::kNotTested;  // the worst; kNotTested when nothing was compared
+  std::string precision;                  // that the network ran with: "HIGH"; empty: not a device of ours
+  Verdict verdict = Verdict::kNotTested;  // the worst; kNotTested where too little was compared (CheckOptions::min_tested)
+  std::string why_not_tested;             // "2 of 126 steps were compared, fewer than 50 %"; empty otherwise
+  Coverage coverage;
   std::vector<LayerReport> layers;        // in execution order
   int first_wrong = -1;                   // position in layers, or -1
   std::vector<OutputSummary> outputs;
   int Count(Verdict verdict) const;
-  int64_t compared_values = 0;
+  bool only_named_layers = false;  // CheckOptions::layers was given: the coverage is of those alone
   bool is_golden = false;          // this run judges the golden itself: conversion, not kernels
   bool has_golden = false;         // CheckOptions::golden was given
   std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
@@ -125,6 +136,12 @@ struct CheckOptions {
   Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
   // Of kFp32: convolutions beyond it are judged as Winograd's algorithm, too, and the run as kWinograd when they say so.
   bool find_winograd = false;
+  // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output must be
+  // compared, too, unless it is 0.
+  double min_tested = 0.5;
+  // Names or indexes of layers: only the steps that hold one of them are judged, on their own device inputs; nothing is
+  // inherited then. InvalidArgument for one that no step holds. Empty: every step.
+  std::vector<std::string> layers;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.

@@ -45,6 +45,8 @@ struct DumpOptions {
   int num_threads = 0;   // that format and write; 0: as many as the network computes with, at most 4
   // Takes what a user should read ("the dump goes to plumb_dump-2, because ..."); null: one line on standard error.
   std::function<void(const std::string&)> note;
+  // Told at the end of each Forward that was dumped: the network's folder, and the files and bytes written by this Forward.
+  std::function<void(const std::string& folder, size_t files, size_t bytes)> written;
 
   // Whether there is anything to write.
   bool enabled() const { return inputs || outputs || save_io; }

@@ -7,6 +7,11 @@ namespace plumb {
 
 enum class Precision { kHigh, kNormal, kLow };
 
+// "HIGH", "NORMAL", "LOW".
+inline const char* PrecisionName(Precision precision) {
+  return precision == Precision::kHigh ? "HIGH" : precision == Precision::kNormal ? "NORMAL" : "LOW";
+}
+
 }  // namespace plumb
 
 #endif  // PLUMB_PRECISION_H_

@@ -29,15 +29,62 @@ struct CheckSubject {
   uint64_t seed = 1;
   std::vector<std::string> inputs;  // one line each: "data f32 [1,3,227,227]: generated, ..."
   std::vector<InputMatch> input_matches;  // when several sources gave the input
+  std::string tool_version;         // "Plumb 1.2.3"
+  std::string precision = "HIGH";   // asked for; a run has the one that its device ran with
+  double min_tested = 0.5;          // CheckOptions::min_tested
+  std::vector<std::string> notes;   // of loading
   int num_threads = 1;
   std::string isa;         // "AVX512"; what --max-isa left
   std::string rule = "doc/check.md, The rule (measured)";
   std::string reproduce;   // command line up to the device: "model_check -m x.tnnproto --seed 3"
 };
 
+// A device that was asked for, by its name or as one of ALL.
+struct AskedDevice {
+  enum class State { kNotRun, kRan, kSkipped, kFailed };
+  std::string device;
+  bool by_name = true;
+  State state = State::kNotRun;
+  std::string error;  // kSkipped, kFailed: why, in one sentence
+  int exit_code = 0;  // kFailed: 3 where it is not there, 2 where it lacks a kernel, 4 where it broke down
+};
+
+// Tensors compared by a rule in place of a bound (-e, -f, -a).
+struct FileComparison {
+  std::string what;  // "X86 outputs against ref.npy"
+  Verdict verdict = Verdict::kNotTested;
+};
+
+// What was in the way: loading failed, a report could not be written.
+struct CheckError {
+  std::string message;
+  int exit_code = 0;
+};
+
+// All that one call found out. Last line, exit code and JSON are derived from it by Conclude, and so agree.
+struct CheckResult {
+  CheckSubject subject;
+  std::vector<RunReport> runs;  // the golden's first
+  std::vector<AskedDevice> devices;
+  std::vector<FileComparison> comparisons;
+  std::vector<CheckError> errors;
+};
+
+struct Conclusion {
+  // "aligned", "grey" (exit code 0), "wrong", "not tested" (1), "error" (2, 3, 4).
+  std::string verdict;
+  int exit_code = 0;
+  std::string line;  // "FAILED: conversion wrong at 'Relu_20'; X86 aligned (exit 1)"
+};
+Conclusion Conclude(const CheckResult& result);
+// The line, with its first words coloured.
+std::string FormatLastLine(const Conclusion& conclusion, bool color);
+
 struct ReportStyle {
   bool color = false;
-  bool full = false;  // every number of every layer, not only of those that are not aligned
+  bool full = false;   // every number of every layer, not only of those that are not aligned; implies all
+  bool all = false;    // every step: otherwise those that are not aligned, and the five that come nearest to their bounds
+  size_t width = 100;  // columns give way and sentences are wrapped to keep it
 };
 
 // The whole report of one device: head, table, outputs, last sentence.
@@ -48,7 +95,7 @@ std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
 // "input differs: max ...", what explains it, or "" when the inputs agree or only one source gave them.
 std::string FormatInputs(const CheckSubject& subject);
 // {"verdict": ..., "runs": [...]}.
-std::string FormatJson(const CheckSubject& subject, const std::vector<RunReport>& runs);
+std::string FormatJson(const CheckResult& result);
 // One row per layer output and device, with a header line.
 std::string FormatCsv(const std::vector<RunReport>& runs);
 

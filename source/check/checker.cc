@@ -51,6 +51,7 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
   Lockstep::Scene scene;
   scene.device = network->device_name();
   scene.description = network->device_description();
+  scene.precision = PrecisionName(network->options().precision);
   scene.graph = &network->graph();
   scene.blobs = &network->blobs();
   scene.steps = network->steps();

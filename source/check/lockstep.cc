@@ -7,6 +7,7 @@
 
 #include "check/accumulator.h"
 #include "check/arithmetic.h"
+#include "check/coverage.h"
 #include "check/inspect.h"
 #include "check/int8.h"
 #include "check/judge.h"
@@ -32,7 +33,11 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   scene_ = std::move(scene);
   report_.device = scene_.device;
   report_.device_description = scene_.description;
+  report_.precision = scene_.precision;
   report_.has_golden = options_.golden != nullptr;
+  report_.only_named_layers = !options_.layers.empty();
+  PLUMB_RETURN_IF_ERROR(CheckLayerNames(options_.layers, scene_.steps));
+  options_.inherited = options_.inherited && options_.layers.empty();
   for (const StepInfo* step : scene_.steps) {
     for (const PortInfo& port : step->inputs) ++readers_[port.blob];
   }
@@ -65,7 +70,13 @@ Status Lockstep::SetOwnInputs(const std::map<std::string, Tensor>& inputs) {
   return Status::Ok();
 }
 
+bool Lockstep::IsNamed(const StepInfo& step) const {
+  const auto holds = [&](const std::string& name) { return HoldsLayer(step, name); };
+  return options_.layers.empty() || std::any_of(options_.layers.begin(), options_.layers.end(), holds);
+}
+
 Status Lockstep::Before(const LayerEvent& event) {
+  if (!IsNamed(event.step())) return Status::Ok();
   inputs_.clear();
   inputs_finite_ = true;
   changed_.clear();
@@ -93,6 +104,14 @@ Status Lockstep::Before(const LayerEvent& event) {
 }
 
 Status Lockstep::After(const LayerEvent& event) {
+  if (!IsNamed(event.step())) {  // what it wrote must still be what a step that is judged reads
+    for (size_t i = 0; i < event.step().outputs.size(); ++i) {
+      PLUMB_ASSIGN_OR_RETURN(const Tensor output, event.Output(i));
+      PLUMB_RETURN_IF_ERROR(NoteWritten(event.step().outputs[i].blob, output));
+    }
+    Release(event.step());
+    return Status::Ok();
+  }
   LayerReport layer;
   layer.step = event.step();
   layer.step.group = nullptr;
@@ -159,14 +178,7 @@ Result<RunReport> Lockstep::Finish() {
   PLUMB_RETURN_IF_ERROR(SettleWinograd());
   relative_.Apply(&report_);
   NoteFused();
-  bool compared = false;
-  for (size_t i = 0; i < report_.layers.size(); ++i) {
-    const LayerReport& layer = report_.layers[i];
-    compared = compared || layer.verdict != Verdict::kNotTested;
-    if (layer.verdict == Verdict::kWrong && report_.first_wrong < 0) report_.first_wrong = static_cast<int>(i);
-    if (layer.verdict != Verdict::kNotTested) report_.verdict = std::max(report_.verdict, layer.verdict);
-  }
-  if (compared && report_.verdict == Verdict::kNotTested) report_.verdict = Verdict::kAligned;
+  ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
   return std::move(report_);
 }
 
@@ -245,7 +257,6 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     layer->verdict = Verdict::kWrong;
     layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
   }
-  for (const OutputReport& output : layer->outputs) report_.compared_values += output.introduced.count;
   return Status::Ok();
 }
 
@@ -410,7 +421,6 @@ Status Lockstep::JudgeValues(const StepInfo& step, const std::string& why, Layer
       output.verdict = off ? Verdict::kWrong : Verdict::kGrey;
     }
     CompareGolden(device_[i], &output);
-    report_.compared_values += d.count;
     if (output.verdict > layer->verdict) layer->reason = output.reason;
     layer->verdict = std::max(layer->verdict, output.verdict);
     layer->outputs.push_back(std::move(output));

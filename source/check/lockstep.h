@@ -24,7 +24,7 @@ class Lockstep : public Observer {
  public:
   // What is judged. Graph and blobs outlive the Lockstep.
   struct Scene {
-    std::string device, description;
+    std::string device, description, precision;
     const Graph* graph = nullptr;
     const BlobTable* blobs = nullptr;
     std::vector<const StepInfo*> steps;  // all that will be shown, in order
@@ -49,6 +49,8 @@ class Lockstep : public Observer {
   Result<RunReport> Finish();
 
  private:
+  // Whether CheckOptions::layers asks for it.
+  bool IsNamed(const StepInfo& step) const;
   // A step that is wrong or grey on its own inputs becomes grey when a larger group, computed as one, explains it.
   void ExplainAsFused(const StepInfo& info, LayerReport* layer);
   bool TryFused(const StepInfo& info, const LayerGroup& group, const LayerReport& own, LayerReport* tried,

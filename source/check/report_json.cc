@@ -140,12 +140,22 @@ Json ToJson(const InputMatch& match) {
   return json;
 }
 
+Json ToJson(const AskedDevice& device) {
+  constexpr const char* kStates[] = {"not run", "ran", "skipped", "failed"};
+  return {{"device", device.device},
+          {"asked", device.by_name ? "by name" : "ALL"},
+          {"state", kStates[static_cast<int>(device.state)]},
+          {"error", device.error},
+          {"exit_code", device.exit_code}};
+}
+
 Json ToJson(const CheckSubject& subject, const RunReport& run) {
   Json json;
   json["device"] = run.device;
   json["device_description"] = run.device_description;
   json["isa"] = subject.isa;
   json["threads"] = subject.num_threads;
+  json["precision"] = run.precision;
   json["verdict"] = VerdictName(run.verdict);
   json["summary"] = FormatSummary(subject, run);
   json["notes"] = run.notes;
@@ -154,11 +164,17 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["grey"] = run.Count(Verdict::kGrey);
   json["wrong"] = run.Count(Verdict::kWrong);
   json["not_tested"] = run.Count(Verdict::kNotTested);
-  json["compared_values"] = run.compared_values;
+  json["compared_values"] = run.coverage.values;
+  json["coverage"] = {{"steps", run.coverage.steps}, {"all_steps", run.coverage.all_steps}, {"values", run.coverage.values},
+                      {"outputs", run.coverage.outputs}, {"all_outputs", run.coverage.all_outputs}};
+  json["only_named_layers"] = run.only_named_layers;
+  json["not_tested_reason"] = run.why_not_tested;
   json["first_wrong"] = nullptr;
   if (run.first_wrong >= 0) json["first_wrong"] = Identity(run.layers[static_cast<size_t>(run.first_wrong)]);
   json["outputs"] = Json::array();
   for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
+  json["outputs_agree"] = nullptr;
+  if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = Num(agreement->relative);
   json["layers"] = Json::array();
   for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer, run.has_golden));
   return json;
@@ -166,32 +182,37 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
 
 }  // namespace
 
-std::string FormatJson(const CheckSubject& subject, const std::vector<RunReport>& runs) {
+std::string FormatJson(const CheckResult& result) {
+  const CheckSubject& subject = result.subject;
+  const Conclusion conclusion = Conclude(result);
   Json json;
   json["format"] = "plumb-check";
   json["version"] = 1;
+  json["tool"] = subject.tool_version;
+  json["verdict"] = conclusion.verdict;
+  json["exit_code"] = conclusion.exit_code;
+  json["summary"] = conclusion.line;
+  json["errors"] = Json::array();
+  for (const CheckError& error : result.errors) json["errors"].push_back({{"message", error.message}, {"exit_code", error.exit_code}});
   json["model"] = subject.model;
   json["num_layers"] = subject.num_layers;
   json["weights"] = subject.weights;
   json["weights_generated"] = subject.weights_generated;
   json["seed"] = subject.seed;
+  json["precision"] = subject.precision;
+  json["min_tested"] = subject.min_tested;
   json["inputs"] = subject.inputs;
-  bool any_wrong = false, any_grey = false, any_tested = false;
   json["input_matches"] = Json::array();
-  for (const InputMatch& match : subject.input_matches) {
-    json["input_matches"].push_back(ToJson(match));
-    any_wrong = any_wrong || !match.equal;
-  }
+  for (const InputMatch& match : subject.input_matches) json["input_matches"].push_back(ToJson(match));
+  json["notes"] = subject.notes;
   json["rule"] = subject.rule;
   json["reproduce"] = subject.reproduce;
-  for (const RunReport& run : runs) {
-    any_wrong = any_wrong || run.verdict == Verdict::kWrong;
-    any_grey = any_grey || run.verdict == Verdict::kGrey;
-    any_tested = any_tested || run.verdict != Verdict::kNotTested;
-  }
-  json["verdict"] = VerdictName(any_wrong ? Verdict::kWrong : any_grey ? Verdict::kGrey : any_tested ? Verdict::kAligned : Verdict::kNotTested);
+  json["devices"] = Json::array();
+  for (const AskedDevice& device : result.devices) json["devices"].push_back(ToJson(device));
+  json["comparisons"] = Json::array();
+  for (const FileComparison& c : result.comparisons) json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
   json["runs"] = Json::array();
-  for (const RunReport& run : runs) json["runs"].push_back(ToJson(subject, run));
+  for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(subject, run));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

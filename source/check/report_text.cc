@@ -4,21 +4,18 @@
 #include <cstdio>
 #include <numeric>
 
+#include "base/printable.h"
+#include "base/text_table.h"
 #include "check/report_util.h"
 
 namespace plumb {
 namespace {
 
-constexpr size_t kMaxName = 40;
+constexpr size_t kMaxName = 40;  // of a name in a table
 
 std::string Pad(std::string text, size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
-}
-
-std::string Cut(const std::string& text, size_t width) {
-  if (text.size() <= width) return text;
-  return "..." + text.substr(text.size() - (width - 3));
 }
 
 std::string Short(double value) {
@@ -45,46 +42,71 @@ const char* ColorOf(Verdict verdict) {
   return "";
 }
 
-std::string Painted(Verdict verdict, const ReportStyle& style) {
-  return style.color ? ColorOf(verdict) + std::string(VerdictName(verdict)) + "\033[0m" : VerdictName(verdict);
+TextCell Painted(Verdict verdict, const ReportStyle& style) {
+  return {VerdictName(verdict), style.color ? ColorOf(verdict) : ""};
 }
 
-struct Widths {
-  size_t name = 5, type = 4, kernel = 6, shape = 5;
-};
-
-Widths Measure(const RunReport& run) {
-  Widths w;
-  for (const LayerReport& layer : run.layers) {
-    w.name = std::max(w.name, std::min(kMaxName, layer.step.name.size()));
-    w.type = std::max(w.type, std::min(kMaxName, TypesOf(layer.step).size()));
-    w.kernel = std::max(w.kernel, layer.step.kernel.size());
-    const OutputReport* worst = layer.Worst();
-    if (worst != nullptr) w.shape = std::max(w.shape, worst->shape.ToString().size());
-  }
-  return w;
-}
-
-std::string Row(const LayerReport& layer, const Widths& w, const ReportStyle& style) {
+std::string IndexText(const LayerReport& layer) {
   char index[16];
   std::snprintf(index, sizeof(index), "%05d", layer.step.index);
-  const OutputReport* o = layer.Worst();
-  std::string row = std::string(index) + "  " + Pad(Cut(layer.step.name, kMaxName), w.name) + "  " +
-                    Pad(Cut(TypesOf(layer.step), kMaxName), w.type) + "  " + Pad(layer.step.kernel, w.kernel) + "  ";
-  if (o == nullptr) {
-    row += Pad("-", w.shape) + "  " + Pad("-", 9) + "  " + Pad("-", 9) + "  " + Pad("-", 8) + "  " + Pad("-", 8) + "  ";
-  } else {
-    row += Pad(o->shape.ToString(), w.shape) + "  " + Pad(Short(o->introduced.max_abs), 9) + "  " +
-           Pad(Short(o->inherited.max_abs), 9) + "  " + Pad(Ratio(o->excess), 8) + "  " + Pad(Ratio(o->rms_excess), 8) + "  ";
-  }
-  row += Painted(layer.verdict, style);
-  if (!layer.reason.empty()) row += ": " + layer.reason;
-  return row + "\n";
+  return index;
 }
 
-std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape) {
+std::string Indented(const std::string& text, size_t indent, const ReportStyle& style) {
+  return std::string(indent, ' ') + Wrapped(text, style.width, indent, indent) + "\n";
+}
+
+// Behind a label of the head.
+std::string HeadLine(const std::string& label, const std::string& text, const ReportStyle& style) {
+  constexpr size_t kIndent = 8;
+  return Pad(label, kIndent) + Wrapped(PrintableLine(text), style.width, kIndent, kIndent) + "\n";
+}
+
+// Which steps are shown.
+struct Shown {
+  std::vector<const LayerReport*> layers;
+  int aligned = 0, not_tested = 0;  // left out
+};
+
+Shown Choose(const RunReport& run, const ReportStyle& style) {
+  constexpr int kNotTested = 5;
+  constexpr size_t kWorst = 5;
+  std::vector<const LayerReport*> aligned;
+  for (const LayerReport& layer : run.layers) {
+    if (layer.verdict == Verdict::kAligned && layer.Worst() != nullptr) aligned.push_back(&layer);
+  }
+  const auto worse = [](const LayerReport* a, const LayerReport* b) {
+    const auto key = [](const OutputReport& o) { return std::max(o.excess, o.rms_excess / 2); };  // as near to being wrong
+    return key(*a->Worst()) > key(*b->Worst());
+  };
+  std::stable_sort(aligned.begin(), aligned.end(), worse);
+  if (aligned.size() > kWorst + 1) aligned.resize(kWorst);  // a single one takes no more room than the line that counts it
+  Shown shown;
+  int not_tested = 0;
+  for (const LayerReport& layer : run.layers) {
+    const bool is_aligned = layer.verdict == Verdict::kAligned, untested = layer.verdict == Verdict::kNotTested;
+    bool show = style.all || style.full || !(is_aligned || untested);
+    if (is_aligned) show = show || std::find(aligned.begin(), aligned.end(), &layer) != aligned.end();
+    if (untested) show = show || ++not_tested <= kNotTested;
+    if (show) {
+      shown.layers.push_back(&layer);
+    } else {
+      ++(is_aligned ? shown.aligned : shown.not_tested);
+    }
+  }
+  return shown;
+}
+
+std::string LeftOut(const Shown& shown) {
+  std::string text;
+  if (shown.aligned > 0) text += std::to_string(shown.aligned) + " more aligned";
+  if (shown.not_tested > 0) text += (text.empty() ? "" : ", ") + std::to_string(shown.not_tested) + " more not tested";
+  return text.empty() ? "" : "...    " + text + " (--all shows every step)\n";
+}
+
+std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape, const ReportStyle& style) {
   char text[256];
-  std::snprintf(text, sizeof(text), "       %-10s max abs %.3e  max rel %.3e  cosine %.9f  SNR %.1f dB  max ULP %.3g", label,
+  std::snprintf(text, sizeof(text), "%-10s max abs %.3e  max rel %.3e  cosine %.9f  SNR %.1f dB  max ULP %.3g", label,
                 m.max_abs, m.max_rel, m.cosine, m.snr_db, m.max_ulp);
   std::string line = text;
   if (m.worst >= 0) {
@@ -95,15 +117,45 @@ std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape
     line += "  NaN/Inf " + std::to_string(m.nan_a) + "/" + std::to_string(m.inf_a) + ", expected " + std::to_string(m.nan_b) +
             "/" + std::to_string(m.inf_b);
   }
-  return line + "\n";
+  return Indented(line, 7, style);
 }
 
-std::string Details(const OutputReport& o) {
+std::string Details(const OutputReport& o, const ReportStyle& style) {
   char text[160];
-  std::snprintf(text, sizeof(text), "       E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d\n",
+  std::snprintf(text, sizeof(text), "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d",
                 o.excess, o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
-  return "       blob '" + o.blob + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout + "\n" + text +
-         DiffLine("introduced", o.introduced, o.shape) + DiffLine("inherited", o.inherited, o.shape);
+  return Indented("blob '" + Printable(o.blob) + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout, 7, style) +
+         Indented(text, 7, style) + DiffLine("introduced", o.introduced, o.shape, style) +
+         (o.inherited.count > 0 ? DiffLine("inherited", o.inherited, o.shape, style) : "");
+}
+
+// The row of a step; its reason and, where they matter, its numbers stand below it.
+void AddRow(const LayerReport& layer, const ReportStyle& style, TextTable* table) {
+  std::string below = layer.reason.empty() ? "" : Indented(PrintableLine(layer.reason), 7, style);
+  if (style.full || layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey) {
+    for (const OutputReport& output : layer.outputs) below += Details(output, style);
+  }
+  const OutputReport* o = layer.Worst();
+  const auto number = [o](const std::string& text) { return TextCell{o == nullptr ? "-" : text}; };
+  const OutputReport none;
+  const OutputReport& w = o == nullptr ? none : *o;
+  table->Add({{IndexText(layer)},
+              {CutFront(layer.step.name, kMaxName)},
+              {CutFront(TypesOf(layer.step), kMaxName)},
+              {layer.step.kernel},
+              number(w.shape.ToString()),
+              number(Short(w.introduced.max_abs)),
+              number(w.inherited.count > 0 ? Short(w.inherited.max_abs) : "-"),
+              number(Ratio(w.excess)),
+              number(Ratio(w.rms_excess)),
+              Painted(layer.verdict, style)},
+             below);
+}
+
+std::string StepTable(const RunReport& run, const Shown& shown, const ReportStyle& style) {
+  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 2}, {"kernel", 1}, {"shape", 3}, {"introduced"}, {"inherited"}, {"E"}, {"R"}, {"verdict"}});
+  for (const LayerReport* layer : shown.layers) AddRow(*layer, style, &table);
+  return table.Format(style.width) + LeftOut(shown);
 }
 
 std::string TopLine(const char* label, const Tensor& tensor, const std::vector<int64_t>& top) {
@@ -113,53 +165,68 @@ std::string TopLine(const char* label, const Tensor& tensor, const std::vector<i
     std::snprintf(text, sizeof(text), "  #%lld %.6g", static_cast<long long>(i), tensor.ValueAt(i));
     line += text;
   }
-  return line + "\n";
+  return line;
 }
 
 // Three columns: a wrong conversion parts NAIVE from the golden, a wrong kernel parts the device from NAIVE.
-std::string GoldenTable(const RunReport& run, const Widths& w, const ReportStyle& style) {
-  std::string text = "against the golden (max abs)\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) +
-                     "  NAIVE-golden  device-NAIVE  device-golden  conversion  kernel\n";
-  for (const LayerReport& layer : run.layers) {
-    for (const OutputReport& o : layer.outputs) {
-      char index[16];
-      std::snprintf(index, sizeof(index), "%05d", layer.step.index);
-      text += std::string(index) + "  " + Pad(Cut(layer.step.name, kMaxName), w.name) + "  " + Pad(Cut(TypesOf(layer.step), kMaxName), w.type) + "  ";
-      if (o.golden.compared) {
-        text += Pad(Short(o.golden.naive.max_abs), 12) + "  " + Pad(Short(o.total.max_abs), 12) + "  " + Pad(Short(o.golden.device.max_abs), 13) +
-                "  " + Painted(o.golden.conversion, style) + std::string(12 - std::string(VerdictName(o.golden.conversion)).size(), ' ') +
-                Painted(o.verdict, style) + "\n";
-      } else {
-        text += "not tested: " + (o.golden.reason.empty() ? "the golden has no tensor '" + o.blob + "'" : o.golden.reason) + "\n";
-      }
+std::string GoldenTable(const Shown& shown, const ReportStyle& style) {
+  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 1}, {"NAIVE-golden"}, {"device-NAIVE"}, {"device-golden"}, {"conversion"}, {"kernel"}});
+  for (const LayerReport* layer : shown.layers) {
+    for (const OutputReport& o : layer->outputs) {
+      const auto number = [&](const DiffMetrics& m) { return TextCell{o.golden.compared ? Short(m.max_abs) : "-"}; };
+      std::string below;
+      if (!o.golden.compared) below = o.golden.reason.empty() ? "the golden has no tensor '" + Printable(o.blob) + "'" : Printable(o.golden.reason);
+      table.Add({{IndexText(*layer)},
+                 {CutFront(layer->step.name, kMaxName)},
+                 {CutFront(TypesOf(layer->step), kMaxName)},
+                 number(o.golden.naive),
+                 number(o.total),
+                 number(o.golden.device),
+                 Painted(o.golden.conversion, style),
+                 Painted(o.verdict, style)},
+                below.empty() ? "" : Indented(below, 7, style));
     }
   }
-  return text + "\n";
+  return "\nagainst the golden (max abs)\n" + table.Format(style.width);
 }
 
 std::string RangeLine(const char* label, const Tensor& tensor) {
   const Range range = RangeOf(tensor);
   char text[128];
-  std::snprintf(text, sizeof(text), "  min %.6g  max %.6g  mean %.6g\n", range.min, range.max, range.mean);
+  std::snprintf(text, sizeof(text), "  min %.6g  max %.6g  mean %.6g", range.min, range.max, range.mean);
   return "    " + Pad(label, 10) + text;
 }
 
-std::string OutputText(const RunReport& run, const OutputSummary& output) {
-  std::string text = "output '" + output.name + "' " + DTypeName(output.device.dtype()) + " " + output.device.shape().ToString() + "\n";
-  if (IsScoreVector(output.device.shape())) {
-    const auto top = TopIndices(output.device, 5);
-    text += TopLine(run.device.c_str(), output.device, top);
-    if (output.reference.empty()) return text;
-    const auto expected = TopIndices(output.reference, 5);
-    text += TopLine("reference", output.reference, expected);
-    text += top[0] == expected[0] ? "    top-1 is the same: #" + std::to_string(top[0]) + "\n"
-                                  : "    TOP-1 CHANGED: #" + std::to_string(top[0]) + ", the reference says #" +
-                                        std::to_string(expected[0]) + "\n";
-    return text;
+std::string ValuesLine(const char* label, const Tensor& tensor) {
+  std::string line = "    " + Pad(label, 10);
+  char text[64];
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    std::snprintf(text, sizeof(text), "  %.9g", tensor.ValueAt(i));
+    line += text;
   }
-  text += RangeLine(run.device.c_str(), output.device);
-  if (!output.reference.empty()) text += RangeLine("reference", output.reference);
-  return text;
+  return line;
+}
+
+std::string OutputText(const RunReport& run, const OutputSummary& output, const ReportStyle& style) {
+  constexpr int64_t kFewValues = 8;
+  std::string text = "output '" + Printable(output.name) + "' " + DTypeName(output.device.dtype()) + " " + output.device.shape().ToString() + "\n";
+  const bool scores = IsScoreVector(output.device.shape());
+  const bool few = output.device.NumElements() <= kFewValues;
+  const auto top = scores ? TopIndices(output.device, 5) : std::vector<int64_t>();
+  const auto expected = scores && !output.reference.empty() ? TopIndices(output.reference, 5) : std::vector<int64_t>();
+  const auto line = [&](const std::string& label, const Tensor& tensor, const std::vector<int64_t>& best) {
+    const std::string values = few      ? ValuesLine(label.c_str(), tensor)
+                               : scores ? TopLine(label.c_str(), tensor, best)
+                                        : RangeLine(label.c_str(), tensor);
+    return Wrapped(values, style.width, 16) + "\n";
+  };
+  text += line(run.device, output.device, top);
+  if (output.reference.empty()) return text;
+  text += line("reference", output.reference, expected);
+  if (!scores) return text;
+  return text + (top[0] == expected[0] ? "    top-1 is the same: #" + std::to_string(top[0]) + "\n"
+                                       : "    TOP-1 CHANGED: #" + std::to_string(top[0]) + ", the reference says #" +
+                                             std::to_string(expected[0]) + "\n");
 }
 
 std::string MatchLine(const InputMatch& match) {
@@ -173,80 +240,40 @@ std::string MatchLine(const InputMatch& match) {
                                                                 : "; explained by: " + match.explanation);
 }
 
-std::string Head(const CheckSubject& subject, const RunReport& run) {
-  std::string text = "model   " + subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights + "\n";
-  for (const std::string& input : subject.inputs) text += "input   " + input + "\n";
-  for (const InputMatch& match : subject.input_matches) text += "input   " + MatchLine(match) + "\n";
+std::string Head(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
+  std::string text = HeadLine("model", subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights, style);
+  for (const std::string& input : subject.inputs) text += HeadLine("input", input, style);
+  for (const InputMatch& match : subject.input_matches) text += HeadLine("input", MatchLine(match), style);
+  if (!subject.notes.empty()) text += HeadLine("notes", std::to_string(subject.notes.size()) + " of loading (-v shows them)", style);
   if (run.reproduce.empty()) {
-    text += "device  " + run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
-            std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") + "\n";
+    const std::string precision = run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
+    text += HeadLine("device", run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
+                                   std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") + precision, style);
   } else {
-    text += Pad(run.device, 7) + " " + run.device_description + "\n";
+    text += HeadLine(run.device, run.device_description, style);
   }
-  for (const std::string& note : run.notes) text += "        " + note + "\n";
-  return text + "rule    " + subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1\n";
-}
-
-std::string ConversionSummary(const RunReport& golden) {
-  const std::string all = std::to_string(golden.layers.size()) + " steps: " + std::to_string(golden.Count(Verdict::kAligned)) + " aligned, " +
-                          std::to_string(golden.Count(Verdict::kGrey)) + " grey, " + std::to_string(golden.Count(Verdict::kWrong)) + " wrong, " +
-                          std::to_string(golden.Count(Verdict::kNotTested)) + " not tested";
-  if (golden.first_wrong >= 0) {
-    const LayerReport& guilty = golden.layers[static_cast<size_t>(golden.first_wrong)];
-    return "conversion: WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" + TypesOf(guilty.step) +
-           ") is the first that the golden computed otherwise than the model here says: " + guilty.reason + "; " + all;
-  }
-  if (golden.verdict == Verdict::kNotTested) return "conversion: NOT TESTED: nothing could be compared with the golden; " + all;
-  return "conversion: the golden computed every layer that was compared as the model here says; " + all;
+  for (const std::string& note : run.notes) text += HeadLine("", note, style);
+  text += HeadLine("rule", subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
+  return text + HeadLine("legend", "introduced: what this step alone is off by (max abs), inherited: what the steps before it brought; "
+                                   "E: the largest introduced error in units of the rounding to be expected there, R: its rms", style);
 }
 
 }  // namespace
 
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
-  const Widths w = Measure(run);
   const std::string inputs = FormatInputs(subject);
-  std::string text = (inputs.empty() ? "" : inputs + "\n") + Head(subject, run) + "\nindex  " + Pad("layer", w.name) + "  " + Pad("type", w.type) + "  " +
-                     Pad("kernel", w.kernel) + "  " + Pad("shape", w.shape) +
-                     "  introduced inherited  E         R         verdict\n";
-  for (const LayerReport& layer : run.layers) {
-    text += Row(layer, w, style);
-    const bool notable = layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey;
-    if (!style.full && !notable) continue;
-    for (const OutputReport& output : layer.outputs) text += Details(output);
-  }
+  const Shown shown = Choose(run, style);
+  std::string text = inputs.empty() ? "" : Wrapped(PrintableLine(inputs), style.width, 4) + "\n";
+  text += Head(subject, run, style) + "\n" + StepTable(run, shown, style);
+  if (run.has_golden) text += GoldenTable(shown, style);
   text += "\n";
-  if (run.has_golden) text += GoldenTable(run, w, style);
-  for (const OutputSummary& output : run.outputs) text += OutputText(run, output);
-  return text + FormatSummary(subject, run) + "\n";
-}
-
-std::string FormatInputs(const CheckSubject& subject) {
-  for (const InputMatch& match : subject.input_matches) {
-    if (match.equal) continue;
-    char text[64];
-    std::snprintf(text, sizeof(text), "max %.6g", match.difference.max_abs);
-    return "input differs: " + std::string(text) + " in '" + match.input + "', " + match.a + " against " + match.b +
-           (match.explanation.empty() ? "" : ", explained by: " + match.explanation) + "; the layers are judged on the inputs that each side had";
-  }
-  return "";
-}
-
-std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
-  if (run.is_golden) return ConversionSummary(run);
-  const std::string who = run.judged_as.empty() ? run.device : run.device + " (" + run.judged_as + ")";
-  std::string counts = std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
-                       " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
-                       std::to_string(run.Count(Verdict::kNotTested)) + " not tested";
-  const std::string all = std::to_string(run.layers.size()) + " steps (" + std::to_string(subject.num_layers) + " layers)";
-  if (run.first_wrong >= 0) {
-    const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
-    return who + ": WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" +
-           TypesOf(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + "; " + counts + " of " +
-           all + ". Reproduce: " + subject.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
-  }
-  if (run.verdict == Verdict::kNotTested) return who + ": NOT TESTED: nothing could be compared; " + counts + " of " + all;
-  return who + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") +
-         counts + " of " + all + "; " + std::to_string(run.compared_values) + " values compared";
+  for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
+  // The command stays on one line, to be copied.
+  const std::string reproduce = ReproduceCommand(subject, run);
+  text += Wrapped(PrintableLine(VerdictSentence(subject, run)), style.width, 4) + "\n";
+  if (reproduce.empty()) return text;
+  const std::string guilty = Printable(run.layers[static_cast<size_t>(run.first_wrong)].step.name);
+  return text + "    Reproduce: " + reproduce + "\n    (with --layers '" + guilty + "' this step alone)\n";
 }
 
 }  // namespace plumb

@@ -2,6 +2,7 @@
 #ifndef PLUMB_CHECK_REPORT_UTIL_H_
 #define PLUMB_CHECK_REPORT_UTIL_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ std::string Coordinates(int64_t index, const Shape& shape);
 bool IsScoreVector(const Shape& shape);
 // Indices of the largest values, largest first, ties by index, NaN last.
 std::vector<int64_t> TopIndices(const Tensor& tensor, int count);
+
+// The network output that differs most between the device and the reference's own run.
+struct Agreement {
+  std::string output;
+  double relative = 0;  // the largest difference over the largest value of the reference; infinite where only one side is finite
+};
+// Nothing where no output has a reference.
+std::optional<Agreement> WorstAgreement(const RunReport& run);
+
+// What a run found, in one sentence; FormatSummary without the command.
+std::string VerdictSentence(const CheckSubject& subject, const RunReport& run);
+// Of a run that is wrong: the command that shows it again; "" otherwise.
+std::string ReproduceCommand(const CheckSubject& subject, const RunReport& run);
 
 struct Range {
   double min = 0, max = 0, mean = 0;

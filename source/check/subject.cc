@@ -4,6 +4,7 @@
 
 #include "check/arithmetic.h"
 #include "check/cones.h"
+#include "check/coverage.h"
 #include "check/int8.h"
 #include "check/lockstep.h"
 #include "check/storage.h"
@@ -82,7 +83,7 @@ class SubjectCheck {
         for (PortInfo& port : step.inputs) port.stored = port.constant ? DType::kF32 : port.stored;
       }
     }
-    Lockstep::Scene scene{options_.device, options_.description, &graph_, &blobs_, {}, {}, {}};
+    Lockstep::Scene scene{options_.device, options_.description, "", &graph_, &blobs_, {}, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {
@@ -223,12 +224,19 @@ Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const
 
 Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
                                     const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
-  const DType storage = StorageOf(options.check.arithmetic);
-  if (storage == DType::kI8) return CheckInt8(graph, subject, inputs, options);
-  const auto everywhere = [storage](const std::string&) { return storage; };
-  if (!RoundsWeights(options.check.arithmetic)) return SubjectCheck(graph, subject, inputs, options, everywhere).Run();
-  PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
-  return SubjectCheck(stored, subject, inputs, options, everywhere).Run();
+  SubjectOptions every = options;
+  every.check.layers.clear();
+  const auto check = [&]() -> Result<RunReport> {
+    const DType storage = StorageOf(options.check.arithmetic);
+    if (storage == DType::kI8) return CheckInt8(graph, subject, inputs, every);
+    const auto everywhere = [storage](const std::string&) { return storage; };
+    if (!RoundsWeights(options.check.arithmetic)) return SubjectCheck(graph, subject, inputs, every, everywhere).Run();
+    PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
+    return SubjectCheck(stored, subject, inputs, every, everywhere).Run();
+  };
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, check());
+  PLUMB_RETURN_IF_ERROR(KeepNamedLayers(options.check.layers, graph.outputs, options.check.min_tested, &report));
+  return report;
 }
 
 }  // namespace plumb

@@ -50,7 +50,7 @@ std::string WithoutTail(const std::string& folder) {
   if (!path.has_filename()) path = path.parent_path();
   if (path.empty() || path.filename() == "." || path.filename() == "..") {
     std::error_code error;
-    const fs::path real = fs::weakly_canonical(fs::path(folder.empty() ? "." : folder), error);
+    const fs::path real = fs::weakly_canonical(fs::absolute(folder.empty() ? "." : folder), error);
     if (!error) path = real;
   }
   return path.string();
@@ -74,8 +74,9 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   std::lock_guard<std::mutex> lock(*mutex);
   const std::string base = WithoutTail(folder);
   std::error_code error;
-  // A forked child is a run of its own.
-  const std::string key = std::to_string(::getpid()) + ":" + fs::weakly_canonical(base, error).string();
+  // A forked child is a run of its own. A relative path of which nothing exists would stay relative and, once it exists, be
+  // another key.
+  const std::string key = std::to_string(::getpid()) + ":" + fs::weakly_canonical(fs::absolute(base), error).string();
   NetworkFolder result;
   Run& run = (*runs)[key];
   if (run.root.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <deque>
+#include <filesystem>
 #include <memory>
 
 #include "base/log.h"
@@ -38,15 +39,6 @@ const char* FormatName(DumpOptions::Format format) {
     case DumpOptions::Format::kTextFixed9: return "text9";
     case DumpOptions::Format::kNpy: return "npy";
     case DumpOptions::Format::kRaw: return "raw";
-  }
-  return "";
-}
-
-const char* PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kHigh: return "HIGH";
-    case Precision::kNormal: return "NORMAL";
-    case Precision::kLow: return "LOW";
   }
   return "";
 }
@@ -125,6 +117,7 @@ class DumpObserver : public Observer {
     }
     FillManifest(forward);
     (void)Note(WriteManifest(folder_ + "/" + kManifestName, manifest_));
+    if (options_.written) TellWritten();
     return std::exchange(first_error_, Status::Ok()).AddContext("dump to '" + folder_ + "'");
   }
 
@@ -147,6 +140,20 @@ class DumpObserver : public Observer {
     }
     PLUMB_ASSIGN_OR_RETURN(folder_, MakeForwardFolder(network_folder_.path, forward, forward == first_));
     return Status::Ok();
+  }
+
+  void TellWritten() const {
+    size_t files = manifest_.io_files.size(), bytes = 0;
+    for (const DumpedBlob& blob : manifest_.files) {
+      files += !blob.file.empty();
+      bytes += blob.file.empty() ? 0 : blob.bytes;
+    }
+    for (const std::string& file : manifest_.io_files) {
+      std::error_code error;
+      const auto size = std::filesystem::file_size(folder_ + "/" + file, error);
+      if (!error) bytes += size;
+    }
+    options_.written(network_folder_.path, files, bytes);
   }
 
   void Tell(const std::string& text) const {

@@ -70,7 +70,7 @@ TEST(Checker, HealthyNetworkIsAligned) {
   EXPECT_EQ(report.verdict, Verdict::kAligned);
   EXPECT_EQ(report.Count(Verdict::kAligned), 4);
   EXPECT_EQ(report.first_wrong, -1);
-  EXPECT_EQ(report.compared_values, 4 * 800);
+  EXPECT_EQ(report.coverage.values, 4 * 800);
   EXPECT_EQ(report.outputs[0].reference.dtype(), DType::kF64);
 }
 

@@ -67,7 +67,10 @@ TEST(SubjectBlobs, AForkWithinIsJudgedOnBothOutputs) {
     c.data<float>()[i] = static_cast<float>(a);
   }
   subject.blobs = {{"x", x}, {"b", b}, {"c", c}};
-  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value().verdict, Verdict::kAligned);
+  SubjectOptions any;
+  any.check.min_tested = 0;  // D and E are missing
+  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {{"x", x}}, any).value().verdict, Verdict::kAligned);
+  EXPECT_EQ(CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value().verdict, Verdict::kNotTested);
   b.data<float>()[3] *= 1.001f;
   const RunReport report = CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value();
   ASSERT_EQ(report.first_wrong, 0);

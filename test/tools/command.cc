@@ -12,7 +12,11 @@
 namespace plumb {
 
 CommandResult RunTool(const std::string& tool, const std::string& arguments, const std::string& environment) {
-  const std::string command = "env " + environment + " " PLUMB_BIN_DIR "/" + tool + " " + arguments + " 2>&1 </dev/null";
+  return RunCommand("env COLUMNS=400 " + environment + " " PLUMB_BIN_DIR "/" + tool + " " + arguments);
+}
+
+CommandResult RunCommand(const std::string& command_line) {
+  const std::string command = command_line + " 2>&1 </dev/null";
   CommandResult result;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return result;

@@ -11,8 +11,12 @@ struct CommandResult {
   std::string out;  // stdout and stderr together
 };
 
-// `arguments` is a shell command line behind the tool's name; `environment` like "A=1 B=2".
+// `arguments` is a shell command line behind the tool's name; `environment` like "A=1 B=2"; COLUMNS is
+// 400 without it, so that sentences stay on one line.
 CommandResult RunTool(const std::string& tool, const std::string& arguments, const std::string& environment = "");
+
+// Any command line of a shell; the same result.
+CommandResult RunCommand(const std::string& command_line);
 
 // A fresh folder of this test, removed and made anew.
 std::string TestFolder(const std::string& name);

@@ -16,6 +16,12 @@ const std::string kNetworks = PLUMB_TEST_DATA "/networks/";
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+std::string LastLine(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  const size_t begin = end == std::string::npos ? std::string::npos : text.rfind('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
 // The parts of JSON Schema that check.schema.json uses.
 void Validate(const Json& schema, const Json& value, const Json& root, const std::string& where) {
   if (schema.contains("$ref")) {
@@ -64,7 +70,9 @@ TEST(ModelCheck, GflagsStyleWorks) {
   const auto run = RunTool("model_check", "-p=" + kFaults + " -d=NAIVE -sp HIGH -th 1 --quiet");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "warning: the weights are generated")) << run.out;  // on stderr, also with --quiet
-  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 2) << run.out;
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 3) << "the warning, one line per device, the last line\n" << run.out;
+  EXPECT_EQ(LastLine(run.out).find("ALIGNED: NAIVE aligned; 23 of 23 steps, "), 0u) << run.out;
+  EXPECT_TRUE(Has(LastLine(run.out), ", 1 of 1 outputs; weights generated (exit 0)")) << run.out;
 }
 
 TEST(ModelCheck, GeneratedWeightsAreAWarning) {
@@ -100,6 +108,97 @@ TEST(ModelCheck, NothingComparedIsNotAligned) {
   EXPECT_TRUE(Has(run.out, "NOT TESTED: nothing could be compared")) << run.out;
 }
 
+// The JSON says what the last line says, also where nothing could be checked.
+TEST(ModelCheck, LastLineExitCodeAndJsonAgree) {
+  const std::string folder = TestFolder("agree");
+  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/check.schema.json"));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"-m " + kFaults + " -d NAIVE", "aligned"},
+      {"-m " + kFaults + " -d NAIVE -e", "aligned"},
+      {"-m " + kFaults + " -d NAIVE --input-range 0,0", ""},
+      {"-m " + kFaults + " -d NAIVE,ARM --precision NORMAL", "error"},
+      {"-m " + kFaults + " -d CUDA", "error"},
+      {"-m nowhere.onnx", "error"},
+      {"-m " + kFaults + " -d NAIVE --min-tested 2", "error"},
+  };
+  for (const auto& [arguments, verdict] : cases) {
+    const auto run = RunTool("model_check", arguments + " --json " + folder + "/r.json");
+    const Json report = Json::parse(ReadText(folder + "/r.json"));
+    Validate(schema, report, schema, arguments);
+    EXPECT_EQ(report["summary"], LastLine(run.out)) << run.out;
+    EXPECT_EQ(report["exit_code"], run.exit_code) << run.out;
+    if (!verdict.empty()) {
+      EXPECT_EQ(report["verdict"], verdict) << run.out;
+    }
+    EXPECT_EQ(report["tool"].get<std::string>().find("Plumb "), 0u);
+  }
+  ASSERT_EQ(RunTool("model_check", "-m " + kFaults + " -d NAIVE,ARM --precision NORMAL --quiet --json " + folder + "/r.json").exit_code, 3);
+  const Json report = Json::parse(ReadText(folder + "/r.json"));
+  EXPECT_EQ(report["precision"], "NORMAL");
+  EXPECT_EQ(report["runs"][0]["precision"], "HIGH") << "NAIVE has no other";
+  EXPECT_EQ(report["devices"][0]["state"], "ran");
+  EXPECT_EQ(report["devices"][1]["state"], "failed");
+  EXPECT_EQ(report["devices"][1]["exit_code"], 3);
+  EXPECT_TRUE(Has(report["devices"][1]["error"], "ARM")) << report["devices"];
+}
+
+// Point 10: int8 has no kernel anywhere yet, so every device of ALL is skipped, and one that is named fails.
+TEST(ModelCheck, ADeviceOfAllThatLacksAKernelIsSkipped) {
+  const std::string model = "-m " + kNetworks + "quant_mobilenet_v1.tnnproto";
+  const auto all = RunTool("model_check", model);
+  EXPECT_EQ(all.exit_code, 1) << all.out;
+  EXPECT_TRUE(Has(all.out, ": skipped: no kernel for Convolution (layer ")) << all.out;
+  EXPECT_EQ(LastLine(all.out).find("NOT TESTED: "), 0u) << all.out;
+  const auto named = RunTool("model_check", model + " -d NAIVE");
+  EXPECT_EQ(named.exit_code, 2) << named.out;
+  EXPECT_EQ(LastLine(named.out).find("ERROR: NAIVE failed: device NAIVE lacks a kernel for "), 0u) << named.out;
+}
+
+TEST(ModelCheck, OneLayerAloneOnADevice) {
+  const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --layers relu6");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "1 aligned, 0 grey, 0 wrong, 0 not tested of 1 steps (23 layers), only those named; ")) << run.out;
+  const auto unknown = RunTool("model_check", "-m " + kFaults + " -d NAIVE --layers relu66");
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.out;
+  EXPECT_TRUE(Has(unknown.out, "no layer 'relu66' to judge")) << unknown.out;
+}
+
+// Point 17: a folder per device, and its size at the end.
+TEST(ModelCheck, SeveralDevicesDumpToFoldersOfTheirOwn) {
+  const std::string folder = TestFolder("dumps");
+  const auto dump = [&](const std::string& devices) {
+    return RunCommand("cd " + folder + " && DUMP_OUTPUT_BLOB=1 " PLUMB_BIN_DIR "/model_check -m " + kFaults + " -d " + devices);
+  };
+  const auto one = dump("NAIVE");
+  EXPECT_EQ(one.exit_code, 0) << one.out;
+  EXPECT_TRUE(Has(one.out, "\ndump    plumb_dump: 23 files, ")) << one.out;
+  const auto two = dump("NAIVE,ARM");
+  EXPECT_EQ(two.exit_code, 3) << two.out;
+  EXPECT_TRUE(Has(two.out, "\ndump    plumb_dump-NAIVE: 23 files, ")) << two.out;
+  EXPECT_FALSE(ReadText(folder + "/plumb_dump-NAIVE/manifest.json").empty());
+  EXPECT_FALSE(Has(two.out, "holds a dump already")) << two.out;
+}
+
+TEST(ModelCheck, ColourIsForTerminalsOrAskedFor) {
+  const std::string common = "-m " + kFaults + " -d NAIVE --quiet";
+  EXPECT_FALSE(Has(RunTool("model_check", common).out, "\033["));
+  EXPECT_TRUE(Has(RunTool("model_check", common + " --color always", "NO_COLOR=1").out, "\033[1;32mALIGNED\033[0m: "));
+}
+
+TEST(ModelCheck, AReportFitsItsWidth) {
+  for (const int width : {80, 120}) {
+    const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE", "COLUMNS=" + std::to_string(width));
+    const std::string text = run.out.substr(0, run.out.find(LastLine(run.out)));
+    size_t begin = 0;
+    while (begin < text.size()) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string line = text.substr(begin, end - begin);
+      EXPECT_TRUE(line.size() <= static_cast<size_t>(width) || line.find(' ', 8) == std::string::npos) << line;
+      begin = end + 1;
+    }
+  }
+}
+
 TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
   const std::string faults = kFaults;
   const std::vector<std::pair<std::string, std::pair<int, std::string>>> cases = {
@@ -117,6 +216,7 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " --max-isa MMX", {2, "MMX"}},
       {"-m " + faults + " -f ref.txt", {2, "give that input with -i"}},
       {"-m " + faults + " --precision EXACT", {2, "EXACT"}},
+      {"-m " + faults + " --min-tested half", {2, "--min-tested: expected a share such as 0.5 or 50%, found 'half'"}},
       {"-m " + faults + " --color sometimes", {2, "--color: expected auto, always or never, found 'sometimes'"}},
       {"-p " + faults + " -m nowhere.tnnmodel", {2, "nowhere.tnnmodel"}},
       {"-m " + kNetworks + "quant_resnet50.tnnproto -d NAIVE", {2, "int8 is not supported yet"}},

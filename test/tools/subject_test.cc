@@ -101,6 +101,63 @@ TEST_F(Subject, NamesTheLayerThatIsWrongAndNoOther) {
   }
 }
 
+// The command behind "Reproduce:" is run as it stands, from a model whose name needs quoting.
+TEST_F(Subject, TheCommandToReproduceFindsTheSameLayer) {
+  Blobs blobs = Healthy();
+  blobs["fc"] = Changed(blobs["fc"], [](float x, int64_t) { return x * 1.001f; });
+  const std::string model = folder_ + "/it's a model.tnnproto";
+  WriteText(model, ReadText(kFaults));
+  WriteSubject(folder_ + "/s.npz", blobs);
+  const auto first = RunTool("model_check", "-m \"" + model + "\" --subject " + folder_ + "/s.npz --seed 1 --layout NCHW --arithmetic fp32",
+                             "PLUMB_MAX_CPU_ISA=AVX2");
+  ASSERT_EQ(first.exit_code, 1) << first.out;
+  const size_t begin = first.out.find("Reproduce: ") + 11;
+  const std::string command = first.out.substr(begin, first.out.find('\n', begin) - begin);
+  for (const char* given : {"PLUMB_MAX_CPU_ISA=AVX2 ", " --layout NCHW", " --arithmetic fp32", " --seed 1"}) EXPECT_TRUE(Has(command, given)) << command;
+  const auto second = RunCommand(command + " --json " + folder_ + "/r.json");
+  EXPECT_EQ(second.exit_code, 1) << command << "\n" << second.out;
+  EXPECT_EQ(Guilty(), "fc") << command;
+  const auto alone = RunCommand(command + " --layers fc --json " + folder_ + "/r.json");
+  EXPECT_EQ(alone.exit_code, 1) << alone.out;
+  EXPECT_EQ(Guilty(), "fc");
+  EXPECT_EQ(Report()["runs"][0]["layers"].size(), 1u);
+  EXPECT_TRUE(Has(alone.out, "; only the layers named were judged")) << alone.out;
+}
+
+TEST_F(Subject, LayersThatAreNamedAreJudgedAlone) {
+  Blobs blobs = Healthy();
+  blobs["fc"] = Changed(blobs["fc"], [](float x, int64_t) { return x * 1.001f; });
+  const auto other = Check(blobs, "--layers relu6 --layers conv1");
+  EXPECT_EQ(other.exit_code, 0) << other.out;
+  EXPECT_EQ(Report()["runs"][0]["layers"].size(), 2u);
+  EXPECT_EQ(Check(blobs, "--layers nowhere").exit_code, 2);
+}
+
+// "no layer is wrong" of two tensors out of 23 layers was green; the network's output was not among them.
+TEST_F(Subject, TooFewTensorsAreNotTested) {
+  const Blobs few = {{"data", Healthy().at("data")}, {"conv1", Healthy().at("conv1")}};
+  auto run = Check(few);
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_EQ(Report()["verdict"], "not tested");
+  EXPECT_EQ(Report()["runs"][0]["verdict"], "not tested");
+  EXPECT_EQ(Report()["runs"][0]["coverage"]["outputs"], 0);
+  EXPECT_EQ(Report()["runs"][0]["coverage"]["all_outputs"], 1);
+  EXPECT_TRUE(Has(Report()["runs"][0]["not_tested_reason"], "network output 'prob' was not compared")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NOT TESTED: subject not tested: ")) << run.out;
+  run = Check(few, "--min-tested 1%");
+  EXPECT_EQ(run.exit_code, 1) << "the output is still missing\n" << run.out;
+  run = Check(few, "--min-tested 0");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, " 0 of 1 outputs")) << run.out;
+}
+
+TEST_F(Subject, AWrongLayerIsSaidWithWhatItDoesToTheOutputs) {
+  Blobs blobs = Healthy();
+  blobs["prob"] = Changed(blobs["prob"], [](float x, int64_t) { return x * 1.001f; });
+  const auto run = Check(blobs);
+  EXPECT_TRUE(Has(run.out, "; outputs agree to 1.0e-03; ")) << run.out;
+}
+
 TEST_F(Subject, MissingTensorsMakeAGroup) {
   Blobs blobs = Healthy();
   for (const char* name : {"conv1", "depthwise", "dilated", "residual", "left", "right"}) blobs.erase(name);

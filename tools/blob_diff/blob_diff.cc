@@ -28,6 +28,7 @@ struct Options {
   std::string atol, rtol, dtype, shape, json, csv, names;
   bool pair_by_order = false;
   bool strict = false;
+  bool all = false;
   OutputOptions output;
 };
 
@@ -46,6 +47,7 @@ void Declare(Options* o, DiffReport* report, CommandLine* c) {
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
   o->output.AddTo(c, "only the last sentence", "");
+  c->Flag("--all", &o->all, "every pair; otherwise those that are not aligned and the five that differ most");
 }
 
 Result<std::optional<double>> Tolerance(const std::string& option, const std::string& text) {
@@ -132,7 +134,7 @@ int Main(int argc, char** argv) {
         &report);
   }
   if (!status.ok()) return Fail(status);
-  const std::string text = options.output.quiet ? DiffSummary(report) : DiffTable(report, options.output.Colored());
+  const std::string text = options.output.quiet ? DiffSummary(report) : DiffTable(report, {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())});
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!options.json.empty()) status = WriteOutput(options.json, DiffJson(report));
   if (status.ok() && !options.csv.empty()) status = WriteOutput(options.csv, DiffCsv(report));

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "base/printable.h"
+#include "base/text_table.h"
 #include "check/report_util.h"
 
 namespace plumb {
@@ -17,6 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct Column {
   const char* name;
+  int gives_way;  // TextColumn's
   std::function<std::string(const PairReport&)> text;
 };
 
@@ -50,24 +53,24 @@ std::vector<Column> NumberColumns(std::string (*number)(double)) {
   const auto side = [number](Statistics PairReport::*which, double Statistics::*field) {
     return [=](const PairReport& p) { return (p.*which).finite > 0 ? number(p.*which.*field) : std::string("-"); };
   };
-  return {{"max_abs", metric(&DiffMetrics::max_abs)},
-          {"max_rel", metric(&DiffMetrics::max_rel)},
-          {"cosine",
+  return {{"max_abs", 0, metric(&DiffMetrics::max_abs)},
+          {"max_rel", 8, metric(&DiffMetrics::max_rel)},
+          {"cosine", 6,
            [](const PairReport& p) {
              char text[32];
              std::snprintf(text, sizeof(text), "%.9f", p.result.metrics.cosine);
              return Compared(p) ? std::string(text) : std::string("-");
            }},
-          {"snr_db", metric(&DiffMetrics::snr_db)},
-          {"max_ulp", metric(&DiffMetrics::max_ulp)},
-          {"mean_a", side(&PairReport::values_a, &Statistics::mean)},
-          {"min_a", side(&PairReport::values_a, &Statistics::min)},
-          {"max_a", side(&PairReport::values_a, &Statistics::max)},
-          {"mean_b", side(&PairReport::values_b, &Statistics::mean)},
-          {"min_b", side(&PairReport::values_b, &Statistics::min)},
-          {"max_b", side(&PairReport::values_b, &Statistics::max)},
-          {"sum_diff", [number](const PairReport& p) { return number(p.sum_diff); }},
-          {"sum_abs_diff", [number](const PairReport& p) { return number(p.sum_abs_diff); }}};
+          {"snr_db", 7, metric(&DiffMetrics::snr_db)},
+          {"max_ulp", 5, metric(&DiffMetrics::max_ulp)},
+          {"mean_a", 2, side(&PairReport::values_a, &Statistics::mean)},
+          {"min_a", 2, side(&PairReport::values_a, &Statistics::min)},
+          {"max_a", 2, side(&PairReport::values_a, &Statistics::max)},
+          {"mean_b", 2, side(&PairReport::values_b, &Statistics::mean)},
+          {"min_b", 2, side(&PairReport::values_b, &Statistics::min)},
+          {"max_b", 2, side(&PairReport::values_b, &Statistics::max)},
+          {"sum_diff", 1, [number](const PairReport& p) { return number(p.sum_diff); }},
+          {"sum_abs_diff", 1, [number](const PairReport& p) { return number(p.sum_abs_diff); }}};
 }
 
 std::string SpecialsOf(const PairReport& pair) {
@@ -76,14 +79,28 @@ std::string SpecialsOf(const PairReport& pair) {
 }
 
 std::vector<Column> TableColumns() {
-  std::vector<Column> columns = {{"verdict", [](const PairReport& p) { return std::string(VerdictName(p.verdict)); }},
-                                 {"blob", [](const PairReport& p) { return Printable(p.Name()); }},
-                                 {"shape", [](const PairReport& p) { return p.shape_a.ToString(); }},
-                                 {"failing", [](const PairReport& p) { return std::to_string(p.result.failing); }}};
+  std::vector<Column> columns = {{"verdict", 0, [](const PairReport& p) { return std::string(VerdictName(p.verdict)); }},
+                                 {"blob", 0, [](const PairReport& p) { return p.Name(); }},
+                                 {"shape", 9, [](const PairReport& p) { return p.shape_a.ToString(); }},
+                                 {"failing", 0, [](const PairReport& p) { return std::to_string(p.result.failing); }}};
   for (Column& column : NumberColumns(Short)) columns.push_back(std::move(column));
-  columns.push_back({"nan/inf a b", SpecialsOf});
-  columns.push_back({"worst at, a, b", WorstOf});
+  columns.push_back({"nan/inf a b", 3, SpecialsOf});
+  columns.push_back({"worst at, a, b", 4, WorstOf});
   return columns;
+}
+
+// The aligned pairs that differ most; a single one more takes no more room than the line that would count it.
+std::set<const PairReport*> WorstAligned(const DiffReport& report) {
+  constexpr size_t kWorst = 5;
+  std::vector<const PairReport*> pairs;
+  for (const PairReport& pair : report.pairs) {
+    if (pair.verdict == Verdict::kAligned) pairs.push_back(&pair);
+  }
+  std::stable_sort(pairs.begin(), pairs.end(), [](const PairReport* a, const PairReport* b) {
+    return a->result.metrics.snr_db < b->result.metrics.snr_db;
+  });
+  if (pairs.size() > kWorst + 1) pairs.resize(kWorst);
+  return {pairs.begin(), pairs.end()};
 }
 
 const char* ColorOf(Verdict verdict) {
@@ -184,36 +201,29 @@ std::string DiffSummary(const DiffReport& report) {
   return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
 }
 
-std::string DiffTable(const DiffReport& report, bool color) {
-  std::string text = InputSentence(report) + "A: " + report.a + "\nB: " + report.b + "\nrule: " + report.rule.Describe() +
-                     "; integers must be equal unless the rule says otherwise\n";
-  for (const std::string& note : report.notes) text += "note: " + PrintableLine(note) + "\n";
+std::string DiffTable(const DiffReport& report, const DiffStyle& style) {
+  const auto line = [&](const std::string& text) { return Wrapped(PrintableLine(text), style.width, 4) + "\n"; };
+  std::string text = InputSentence(report) + line("A: " + report.a) + line("B: " + report.b) +
+                     line("rule: " + report.rule.Describe() + "; integers must be equal unless the rule says otherwise");
+  for (const std::string& note : report.notes) text += line("note: " + note);
   const std::vector<Column> columns = TableColumns();
-  std::vector<std::vector<std::string>> rows;
-  std::vector<size_t> widths;
-  for (const Column& column : columns) widths.push_back(std::string(column.name).size());
+  std::vector<TextColumn> titles;
+  for (const Column& column : columns) titles.push_back({column.name, column.gives_way, false, std::string(column.name) == "blob"});
+  TextTable table(titles);
+  size_t left_out = 0;
+  const std::set<const PairReport*> worst = WorstAligned(report);
   for (const PairReport& pair : report.pairs) {
-    rows.emplace_back();
-    for (size_t c = 0; c < columns.size(); ++c) {
-      rows.back().push_back(columns[c].text(pair));
-      widths[c] = std::max(widths[c], rows.back().back().size());
+    if (!style.all && pair.verdict == Verdict::kAligned && worst.count(&pair) == 0) {
+      ++left_out;
+      continue;
     }
+    std::vector<TextCell> cells;
+    for (const Column& column : columns) cells.push_back({column.text(pair), ""});
+    if (style.color) cells[0].color = ColorOf(pair.verdict);
+    table.Add(std::move(cells), pair.reason.empty() ? "" : "         " + Wrapped(PrintableLine(pair.reason), style.width, 9, 9) + "\n");
   }
-  const auto line = [&](const std::function<std::string(size_t)>& cell) {
-    std::string row;
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const std::string value = cell(c);
-      row += value + (c + 1 < columns.size() ? std::string(widths[c] - value.size() + 2, ' ') : "");
-    }
-    return row;
-  };
-  text += line([&](size_t c) { return std::string(columns[c].name); }) + "\n";
-  for (size_t r = 0; r < rows.size(); ++r) {
-    std::string row = line([&](size_t c) { return rows[r][c]; });
-    const PairReport& pair = report.pairs[r];
-    if (color) row = ColorOf(pair.verdict) + row.substr(0, widths[0]) + "\033[0m" + row.substr(widths[0]);
-    text += row + (pair.reason.empty() ? "" : "  " + PrintableLine(pair.reason)) + "\n";
-  }
+  text += table.Format(style.width);
+  if (left_out > 0) text += "...      " + std::to_string(left_out) + " more aligned (--all shows every pair)\n";
   return text + List(report.only_a, "A") + List(report.only_b, "B") + DiffSummary(report);
 }
 

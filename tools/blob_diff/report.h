@@ -8,8 +8,14 @@
 
 namespace plumb {
 
-// Head, one row per pair, what has no pair, last sentence.
-std::string DiffTable(const DiffReport& report, bool color);
+struct DiffStyle {
+  bool color = false;
+  bool all = false;    // every pair: otherwise those that are not aligned and the five that differ most
+  size_t width = 100;  // columns give way to keep it
+};
+
+// Head, a table of pairs, what has no pair, last sentence.
+std::string DiffTable(const DiffReport& report, const DiffStyle& style);
 std::string DiffSummary(const DiffReport& report);
 std::string DiffJson(const DiffReport& report);
 std::string DiffCsv(const DiffReport& report);

@@ -19,8 +19,18 @@ namespace plumb {
 std::string ShellQuoted(const std::string& text) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=:+@%";
   if (text.find_first_not_of(kPlain) == std::string::npos && !text.empty()) return text;
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  const bool escaped = std::any_of(text.begin(), text.end(), is_control);  // as $'...': such bytes are not printed
+  std::string quoted = escaped ? "$'" : "'";
+  for (char c : text) {
+    char octal[8];
+    std::snprintf(octal, sizeof(octal), "\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    if (escaped && (is_control(static_cast<unsigned char>(c)) || c == '\'' || c == '\\')) {
+      quoted += octal;
+    } else {
+      quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+  }
   return quoted + "'";
 }
 

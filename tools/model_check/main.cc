@@ -1,7 +1,9 @@
 // model_check: runs a network on devices, operator by operator beside the float64 reference, and names the guilty layer.
+#include <cstdlib>
+
+#include "base/environment.h"
 #include "model_check/options.h"
 #include "model_check/run.h"
-#include "plumb/plumb.h"
 
 namespace plumb {
 namespace {
@@ -15,8 +17,16 @@ constexpr const char* kExamples = R"(Examples:
   DUMP_OUTPUT_BLOB=1 model_check -m net.tnnproto -d X86  also writes every blob to plumb_dump/
 Exit codes: 0 aligned, 1 misaligned or nothing compared, 2 bad usage or input, 3 device not available, 4 failure.)";
 
-int ExitOf(Verdict verdict) {
-  return verdict == Verdict::kWrong || verdict == Verdict::kNotTested ? kExitMisaligned : kExitOk;
+// "PLUMB_MAX_CPU_ISA=AVX2 ": what else decided how the devices computed.
+std::string EnvironmentAgain() {
+  std::string text;
+  for (const EnvironmentVariable& variable : EnvironmentVariables()) {
+    const std::string name = variable.name;
+    const char* value = std::getenv(variable.name);
+    const bool decides = name == "DUMP_BLOB_UNFUSE" || (name.rfind("PLUMB_", 0) == 0 && name != "PLUMB_CACHE_DIR");
+    if (decides && value != nullptr && *value != '\0') text += name + "=" + ShellQuoted(value) + " ";
+  }
+  return text;
 }
 
 int Main(int argc, char** argv) {
@@ -24,41 +34,9 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.", kExamples);
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  options.again = command_line.Again({"-d", "--subject", "--json", "--csv", "--full", "--quiet", "--verbose", "--color", "--do", "--du"});
-  // A subject is judged alone unless a device is asked for.
-  auto devices = options.device.empty() && !options.foreign.subject.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())
-                                                                           : ParseDevices(options.device.empty() ? "ALL" : options.device);
-  if (!devices.ok()) return Fail(devices.status());
-  const Status index = CheckDeviceIndex(options.run, *devices);
-  if (!index.ok()) return Fail(index);
-  Run run(options);
-  const Status loaded = run.Load();
-  if (!loaded.ok()) return Fail(loaded);
-  if (!options.files.layer_files.empty()) {
-    const auto verdict = run.CheckLayerFiles();
-    return verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status());
-  }
-  int exit_code = run.inputs_differ() ? kExitMisaligned : kExitOk;
-  if (run.has_golden()) {
-    const auto verdict = run.JudgeGolden();
-    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
-  }
-  if (run.has_subject()) {
-    const auto verdict = run.JudgeSubject();
-    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
-  }
-  for (const std::string& device : *devices) {
-    const auto opened = OpenDevice(device, OptionsFor({}, options.run, device).device_index);
-    if (!opened.ok()) {
-      exit_code = WorseExit(exit_code, FailOnDevice(opened.status()));
-      continue;
-    }
-    const auto verdict = options.files.outputs_only ? run.CheckOutputs(device) : run.CheckDevice(device);
-    exit_code = WorseExit(exit_code, verdict.ok() ? ExitOf(*verdict) : Fail(verdict.status()));
-  }
-  const Status written = run.WriteReports();
-  if (!written.ok()) exit_code = WorseExit(exit_code, Fail(written));
-  return exit_code;
+  options.again = EnvironmentAgain() + command_line.Again({"--device", "--subject", "--json", "--csv", "--full", "--all", "--quiet", "--verbose", "--color",
+                                      "--output-folder", "--failing-folder"});
+  return Run(options).Go();
 }
 
 }  // namespace

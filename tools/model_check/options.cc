@@ -1,5 +1,7 @@
 #include "model_check/options.h"
 
+#include <cstdlib>
+
 namespace plumb {
 
 // What only devices read does nothing where none runs.
@@ -22,15 +24,29 @@ void Options::AddTo(CommandLine* c) {
   input.AddTo(c);
   foreign.AddTo(c);
   files.AddTo(c);
+  c->Group("Check");
+  c->Add("--layers", &layers, "judge only the step that holds this layer (a name or an index), on its own inputs; may repeat");
+  c->Add("--min-tested", &min_tested,
+         "share of steps (50% or 0.5) that must be compared, and every output with them, or the run is \"not tested\"; 0: any");
   output.AddTo(c, "one line per device and the last line", "also the notes of loading, on stderr");
-  c->Flag("--full", &full, "every number of every layer");
+  c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
+  c->Flag("--full", &full, "every step with every number");
   c->Add("--json", &json, "write the report as JSON (doc/check.md has the schema)");
   c->Add("--csv", &csv, "write one row per layer output as CSV");
-  for (const char* of_layers : {"--full", "--csv"}) {
+  for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   for (const char* other : {"--subject", "--golden"}) c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   c->Check([=] { return CheckDeviceOptions(*c); });
+}
+
+Result<double> Options::MinTested() const {
+  char* end = nullptr;
+  double share = std::strtod(min_tested.c_str(), &end);
+  const std::string unit = end;
+  if (unit == "%") share /= 100;
+  if (end != min_tested.c_str() && (unit.empty() || unit == "%") && share >= 0 && share <= 1) return share;
+  return Status::InvalidArgument("--min-tested: expected a share such as 0.5 or 50%, found '" + min_tested + "'");
 }
 
 }  // namespace plumb

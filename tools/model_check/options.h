@@ -21,11 +21,16 @@ struct Options {
   ForeignOptions foreign;
   FileOptions files;
   bool full = false;
+  bool all = false;
   OutputOptions output;
+  std::vector<std::string> layers;
+  std::string min_tested = "50%";
   std::string json, csv;
   std::string again;  // the call, to be typed again for one device: without -d and what only reports
 
   void AddTo(CommandLine* command_line);
+  // A share between 0 and 1.
+  Result<double> MinTested() const;
 
  private:
   Status CheckDeviceOptions(const CommandLine& command_line) const;

@@ -1,13 +1,17 @@
 #include "model_check/run.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "base/cpu.h"
 #include "base/printable.h"
-#include "common/outputs.h"
+#include "base/text_table.h"
 #include "base/threads.h"
+#include "common/outputs.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
+#include "plumb/support.h"
 
 namespace plumb {
 namespace {
@@ -26,7 +30,73 @@ class ProgressObserver : public Observer {
   int64_t done_ = 0;
 };
 
+// Whether -d names the device itself, rather than as one of ALL.
+bool IsNamed(const std::string& device, const std::string& text) {
+  for (std::string part : SplitList(text)) {
+    std::transform(part.begin(), part.end(), part.begin(), ::toupper);
+    if (part == device) return true;
+  }
+  return false;
+}
+
+// "no kernel for LSTM (layer 3 'lstm'), Loop (layer 7 'loop' and 2 more)"
+std::string WithoutKernel(const Graph& graph, Device& device, const Status& status) {
+  const auto blobs = InferShapes(graph);
+  if (!blobs.ok()) return status.message();
+  std::vector<std::pair<std::string, std::vector<const Layer*>>> types;
+  const std::vector<LayerSupport> support = FindSupport(graph, *blobs, device);
+  for (size_t i = 0; i < support.size(); ++i) {
+    if (!support[i].kernel.empty()) continue;
+    const Layer& layer = graph.layers[i];
+    const auto same = [&](const auto& entry) { return entry.first == layer.type; };
+    auto it = std::find_if(types.begin(), types.end(), same);
+    if (it == types.end()) it = types.insert(types.end(), {layer.type, {}});
+    it->second.push_back(&layer);
+  }
+  if (types.empty()) return status.message();
+  std::string text = "no kernel for ";
+  for (const auto& [type, layers] : types) {
+    text += (text.back() == ' ' ? "" : ", ") + type + " (layer " + std::to_string(layers[0]->index) + " '" + layers[0]->name + "'";
+    if (layers.size() > 1) text += " and " + std::to_string(layers.size() - 1) + " more";
+    text += ")";
+  }
+  return text;
+}
+
 }  // namespace
+
+int Run::Go() {
+  result_.subject.model = options_.model.Files().structure;
+  result_.subject.tool_version = std::string("Plumb ") + Version();
+  result_.subject.seed = options_.model.seed;
+  result_.subject.precision = options_.run.precision;
+  result_.subject.reproduce = options_.again;
+  Status ready = ParseAsked();
+  if (ready.ok()) ready = Load();
+  if (ready.ok()) {
+    Judge();
+  } else {
+    AddError(ready);
+  }
+  return Finish();
+}
+
+Status Run::ParseAsked() {
+  PLUMB_ASSIGN_OR_RETURN(min_tested_, options_.MinTested());
+  result_.subject.min_tested = min_tested_;
+  // A subject is judged alone unless a device is asked for.
+  if (options_.device.empty() && !options_.foreign.subject.empty()) return Status::Ok();
+  const std::string text = options_.device.empty() ? "ALL" : options_.device;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> devices, ParseDevices(text));
+  PLUMB_RETURN_IF_ERROR(CheckDeviceIndex(options_.run, devices));
+  for (const std::string& device : devices) {
+    AskedDevice asked;
+    asked.device = device;
+    asked.by_name = IsNamed(device, text);
+    result_.devices.push_back(std::move(asked));
+  }
+  return Status::Ok();
+}
 
 Status Run::Load() {
   PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
@@ -47,93 +117,151 @@ Status Run::Load() {
   return Status::Ok();
 }
 
-Result<Verdict> Run::JudgeGolden() {
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeGolden(*graph_, inputs_));
+void Run::Judge() {
+  const auto add = [this](const Status& status) {
+    if (!status.ok()) AddError(status);
+  };
+  if (!options_.files.layer_files.empty()) {
+    result_.devices.clear();  // NAIVE alone is compared with the files
+    return add(CheckLayerFiles());
+  }
+  // With --quiet, which prints no report, this is where the headline is said.
+  const std::string headline = FormatInputs(result_.subject);
+  if (options_.output.quiet && !headline.empty()) Say(headline + "\n");
+  if (foreign_.golden() != nullptr) add(JudgeGolden());
+  if (foreign_.subject() != nullptr) add(JudgeSubject());
+  for (AskedDevice& asked : result_.devices) JudgeOn(&asked);
+}
+
+Status Run::JudgeGolden() {
+  CheckOptions check = CheckOptionsHere();
+  check.on_wrong = nullptr;  // -du is for what is judged on this side
+  check.layers.clear();      // a conversion is right as a whole
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeGolden(*graph_, inputs_, std::move(check)));
   if (report.verdict == Verdict::kWrong || options_.full) {
     Print(report);
   } else {
-    std::printf("golden  %s\n", options_.foreign.golden.c_str());
-    for (const std::string& note : report.notes) std::printf("        %s\n", PrintableLine(note).c_str());
-    std::printf("%s\n\n", FormatSummary(subject_, report).c_str());
-    std::fflush(stdout);
+    const size_t width = static_cast<size_t>(OutputWidth());
+    std::string text = "golden  " + options_.foreign.golden + "\n";
+    for (const std::string& note : report.notes) text += "        " + Wrapped(PrintableLine(note), width, 8, 8) + "\n";
+    if (options_.output.quiet) text.clear();
+    const std::string summary = PrintableLine(FormatSummary(result_.subject, report));
+    Say(text + (options_.output.quiet ? summary + "\n" : Wrapped(summary, width, 4) + "\n\n"));
   }
-  const Verdict verdict = report.verdict;
-  reports_.push_back(std::move(report));
-  return verdict;
+  result_.runs.push_back(std::move(report));
+  return Status::Ok();
 }
 
-Result<Verdict> Run::JudgeSubject() {
-  CheckOptions check;
-  check.on_wrong = OnWrong();
+Status Run::JudgeSubject() {
+  CheckOptions check = CheckOptionsHere();
   check.golden = foreign_.golden();
   PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeSubject(*graph_, inputs_, std::move(check)));
   AddConversion(&report);
   Print(report);
-  const Verdict verdict = report.verdict;
-  reports_.push_back(std::move(report));
-  return verdict;
+  result_.runs.push_back(std::move(report));
+  return Status::Ok();
 }
 
-bool Run::inputs_differ() const {
-  const std::string headline = FormatInputs(subject_);
-  if (options_.output.quiet && !headline.empty()) std::printf("%s\n", headline.c_str());
-  return !headline.empty();
+// One of ALL that lacks a kernel is left out; a device that was asked for by name fails.
+void Run::JudgeOn(AskedDevice* asked) {
+  const std::string& device = asked->device;
+  const NetworkOptions options = OptionsFor(network_options_, options_.run, device);
+  const auto fail = [&](const Status& status, int exit_code) {
+    Fail(status);
+    asked->state = AskedDevice::State::kFailed;
+    asked->error = status.message();
+    asked->exit_code = exit_code;
+  };
+  const auto opened = OpenDevice(device, options.device_index);
+  if (!opened.ok()) return fail(opened.status(), ExitCodeOfDevice(opened.status()));
+  auto network = dump_log_.CreateNetwork(graph_, *opened, options, result_.devices.size() > 1);
+  if (!network.ok() && network.status().code() == StatusCode::kNotSupported && !asked->by_name) {
+    asked->state = AskedDevice::State::kSkipped;
+    asked->error = WithoutKernel(*graph_, **opened, network.status());
+    return Say(device + ": skipped: " + asked->error + "\n" + (options_.output.quiet ? "" : "\n"));
+  }
+  if (!network.ok()) return fail(network.status(), ExitCodeOf(network.status()));
+  NotePrecision(network_options_, **network);
+  const Status checked = options_.files.outputs_only ? CheckOutputs(device, network->get()) : CheckDevice(device, network->get());
+  if (!checked.ok()) return fail(checked, ExitCodeOf(checked));
+  asked->state = AskedDevice::State::kRan;
 }
 
-Result<Verdict> Run::CheckDevice(const std::string& device) {
-  PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, OptionsFor(network_options_, options_.run, device)));
-  NotePrecision(network_options_, *network);
-  CheckOptions check;
-  check.on_wrong = OnWrong();
+Status Run::CheckDevice(const std::string& device, Network* network) {
+  CheckOptions check = CheckOptionsHere();
   check.golden = foreign_.golden();
   Checker checker(check);
-  PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs_.values));
+  PLUMB_RETURN_IF_ERROR(checker.Attach(network, inputs_.values));
   ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.output.quiet);
   network->AddObserver(&progress);
-  PLUMB_RETURN_IF_ERROR(Forward(network.get()));
+  PLUMB_RETURN_IF_ERROR(Forward(network));
   PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
   AddConversion(&report);
   Print(report);
-  Verdict verdict = report.verdict;
   NamedValues reference;
   for (const OutputSummary& output : report.outputs) {
     if (!output.reference.empty()) reference[output.name] = output.reference;
   }
-  reports_.push_back(std::move(report));
+  result_.runs.push_back(std::move(report));
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
   if (!options_.files.reference.empty()) {
     PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs));
-    PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareWith(device, outputs, reference));
-    if (!pass) verdict = Verdict::kWrong;
+    PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, reference));
   }
-  PLUMB_RETURN_IF_ERROR(WriteOutputs(outputs, reference));
-  return verdict;
+  return WriteOutputs(outputs, reference);
 }
 
-Result<Verdict> Run::CheckOutputs(const std::string& device) {
-  PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(graph_, device, OptionsFor(network_options_, options_.run, device)));
-  NotePrecision(network_options_, *network);
-  PLUMB_RETURN_IF_ERROR(Forward(network.get()));
+Status Run::CheckOutputs(const std::string& device, Network* network) {
+  PLUMB_RETURN_IF_ERROR(Forward(network));
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
   auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_) : ReadReference(options_.files.reference, outputs);
   if (!reference.ok()) return reference.status();
-  PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareWith(device, outputs, *reference));
-  PLUMB_RETURN_IF_ERROR(WriteOutputs(outputs, *reference));
-  return pass ? Verdict::kAligned : Verdict::kWrong;
+  PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, *reference));
+  return WriteOutputs(outputs, *reference);
 }
 
-void Run::Print(const RunReport& run) const {
-  const std::string text = options_.output.quiet ? FormatSummary(subject_, run) + "\n"
-                                          : FormatText(subject_, run, {options_.output.Colored(), options_.full}) + "\n";
+Status Run::CheckLayerFiles() {
+  PLUMB_ASSIGN_OR_RETURN(const Verdict verdict, CompareLayerFiles(options_.files, graph_, network_options_, inputs_));
+  result_.comparisons.push_back({"layers against " + options_.files.layer_files + "*", verdict});
+  return Status::Ok();
+}
+
+void Run::AddError(const Status& status) {
+  Fail(status);
+  result_.errors.push_back({status.message(), ExitCodeOf(status)});
+}
+
+// The JSON comes last, so that it knows what became of the rest.
+int Run::Finish() {
+  const auto write = [this](const std::string& path, const std::string& text) {
+    const Status written = path.empty() ? Status::Ok() : WriteOutput(path, text);
+    if (!written.ok()) AddError(written);
+  };
+  write(options_.csv, FormatCsv(result_.runs));
+  write(options_.json, FormatJson(result_));
+  const Conclusion conclusion = Conclude(result_);
+  if (!options_.output.quiet) Say(dump_log_.Lines());
+  Say(FormatLastLine(conclusion, options_.output.Colored()) + "\n");
+  return conclusion.exit_code;
+}
+
+CheckOptions Run::CheckOptionsHere() const {
+  CheckOptions check;
+  check.min_tested = min_tested_;
+  check.layers = options_.layers;
+  check.on_wrong = OnWrong();
+  return check;
+}
+
+void Run::Say(const std::string& text) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
-Status Run::WriteReports() const {
-  const std::vector<RunReport>& runs = reports_;
-  if (!options_.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options_.json, FormatJson(subject_, runs)));
-  if (!options_.csv.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options_.csv, FormatCsv(runs)));
-  return Status::Ok();
+void Run::Print(const RunReport& run) const {
+  const OutputOptions& output = options_.output;
+  if (output.quiet) return Say(PrintableLine(FormatSummary(result_.subject, run)) + "\n");
+  Say(FormatText(result_.subject, run, {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) + "\n");
 }
 
 Status Run::CheckConstants() const {
@@ -199,13 +327,13 @@ Status Run::LoadInputs(const BlobTable& blobs) {
   }
   const bool device_needs_them = options_.foreign.subject.empty() || !options_.device.empty();
   PLUMB_ASSIGN_OR_RETURN(inputs_, foreign_.Inputs(*graph_, options_.input.files.empty() ? nullptr : &given, prepare, device_needs_them,
-                                                  &subject_.input_matches));
+                                                  &result_.subject.input_matches));
   if (options_.input.range.empty() || inputs_.generated || foreign_.wants_onnxruntime()) return Status::Ok();
   return Status::InvalidArgument("--input-range does nothing here: no network input is generated, golden or subject have them");
 }
 
 void Run::AddConversion(RunReport* report) const {
-  if (has_golden() && !reports_.empty() && reports_[0].is_golden) Foreign::AddConversion(reports_[0], report);
+  if (!result_.runs.empty() && result_.runs[0].is_golden) Foreign::AddConversion(result_.runs[0], report);
 }
 
 std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnWrong() const {
@@ -220,10 +348,12 @@ Status Run::Forward(Network* network) const {
   return network->Forward();
 }
 
-Result<bool> Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) const {
-  std::printf("%s outputs against %s, rule %s\n", device.c_str(), options_.files.reference.empty() ? "NAIVE" : options_.files.reference.c_str(),
-              rule_.Describe().c_str());
-  return CompareOutputs(rule_, outputs, reference, options_.files.double_batch);
+Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {
+  const std::string what = device + " outputs against " + (options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
+  std::printf("%s, rule %s\n", what.c_str(), rule_.Describe().c_str());
+  PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOutputs(rule_, outputs, reference, options_.files.double_batch));
+  result_.comparisons.push_back({what, pass ? Verdict::kAligned : Verdict::kWrong});
+  return Status::Ok();
 }
 
 Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const {
@@ -233,16 +363,15 @@ Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& referenc
 }
 
 void Run::Describe() {
-  subject_.model = options_.model.Files().structure;
-  subject_.num_layers = static_cast<int>(graph_->layers.size());
-  subject_.weights_generated = graph_->weights_generated;
-  subject_.seed = options_.model.seed;
-  subject_.weights = options_.model.DescribeWeights(*graph_);
-  subject_.inputs = inputs_.lines;
-  for (const std::string& line : options_.model.constants.Lines()) subject_.inputs.push_back(line);
-  subject_.num_threads = NumThreads();
-  subject_.isa = IsaName();
-  subject_.reproduce = options_.again;
+  CheckSubject& subject = result_.subject;
+  subject.num_layers = static_cast<int>(graph_->layers.size());
+  subject.weights_generated = graph_->weights_generated;
+  subject.weights = options_.model.DescribeWeights(*graph_);
+  subject.inputs = inputs_.lines;
+  for (const std::string& line : options_.model.constants.Lines()) subject.inputs.push_back(line);
+  subject.notes = graph_->notes;
+  subject.num_threads = NumThreads();
+  subject.isa = IsaName();
 }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/dumping.h"
 #include "foreign.h"
 #include "golden_run.h"
 #include "model_check/options.h"
@@ -18,24 +19,25 @@ class Run {
  public:
   explicit Run(const Options& options) : options_(options), foreign_(options.foreign) {}
 
-  Status Load();
-  bool has_subject() const { return foreign_.subject() != nullptr; }
-  bool has_golden() const { return foreign_.golden() != nullptr; }
-  // With --quiet, which prints no report, this is where the headline is said.
-  bool inputs_differ() const;
-
-  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is wrong.
-  Result<Verdict> JudgeGolden();
-  Result<Verdict> JudgeSubject();
-  // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
-  Result<Verdict> CheckDevice(const std::string& device);
-  // -e: network outputs only, against -f or NAIVE.
-  Result<Verdict> CheckOutputs(const std::string& device);
-  Result<Verdict> CheckLayerFiles() { return CompareLayerFiles(options_.files, graph_, network_options_, inputs_); }
-
-  Status WriteReports() const;
+  // Does all that was asked for, prints it, writes the reports; returns the exit code.
+  int Go();
 
  private:
+  Status Load();
+  Status ParseAsked();
+  void Judge();
+  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is wrong.
+  Status JudgeGolden();
+  Status JudgeSubject();
+  void JudgeOn(AskedDevice* asked);
+  // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
+  Status CheckDevice(const std::string& device, Network* network);
+  // -e: network outputs only, against -f or NAIVE.
+  Status CheckOutputs(const std::string& device, Network* network);
+  Status CheckLayerFiles();
+  // Says what stands in the way, and keeps it for the conclusion.
+  void AddError(const Status& status);
+  int Finish();
   // At the size that golden or subject ran at, when there is one.
   Status LoadGraph();
   Status CheckConstants() const;
@@ -46,9 +48,11 @@ class Run {
   void AddConversion(RunReport* report) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status Forward(Network* network) const;
-  Result<bool> CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) const;
+  Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
+  CheckOptions CheckOptionsHere() const;
   void Print(const RunReport& run) const;
+  void Say(const std::string& text) const;
 
   const Options& options_;
   Foreign foreign_;
@@ -57,8 +61,9 @@ class Run {
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;
   ComparisonRule rule_;
-  CheckSubject subject_;
-  std::vector<RunReport> reports_;
+  DumpLog dump_log_;
+  double min_tested_ = 0.5;
+  CheckResult result_;
 };
 
 }  // namespace plumb

@@ -1,0 +1,46 @@
+#include "common/dumping.h"
+
+#include <cstdio>
+
+#include "base/printable.h"
+#include "device/device.h"
+#include "plumb/dump.h"
+
+namespace plumb {
+namespace {
+
+// "plumb_dump/" and "plumb_dump" of X86 are "plumb_dump-X86".
+std::string FolderOf(std::string folder, const std::string& device) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  return folder + "-" + device;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Network>> DumpLog::CreateNetwork(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
+                                                        const NetworkOptions& options, bool own_folder) {
+  PLUMB_ASSIGN_OR_RETURN(DumpOptions dump, DumpOptionsFromEnvironment());
+  if (own_folder) dump.folder = FolderOf(dump.folder, device->name());
+  dump.written = [written = written_](const std::string& folder, size_t files, size_t bytes) {
+    Written& sum = (*written)[folder];
+    sum.files += files;
+    sum.bytes += bytes;
+  };
+  NetworkOptions effective = options;
+  effective.unfuse = options.unfuse || dump.unfuse;
+  PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::move(graph), std::move(device), std::move(effective)));
+  PLUMB_RETURN_IF_ERROR(AddDump(network.get(), dump));
+  return network;
+}
+
+std::string DumpLog::Lines() const {
+  std::string lines;
+  for (const auto& [folder, sum] : *written_) {
+    char size[64];
+    std::snprintf(size, sizeof(size), sum.bytes < 100000 ? "%.1f kB" : "%.1f MB", static_cast<double>(sum.bytes) / (sum.bytes < 100000 ? 1e3 : 1e6));
+    lines += "dump    " + Printable(folder) + ": " + std::to_string(sum.files) + (sum.files == 1 ? " file, " : " files, ") + size + "\n";
+  }
+  return lines;
+}
+
+}  // namespace plumb
