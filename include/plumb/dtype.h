@@ -6,13 +6,30 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace plumb {
 
 enum class DType { kF32, kF16, kBF16, kF64, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kBool };
 
 // Bytes of one element.
-size_t DTypeSize(DType dtype);
+constexpr size_t DTypeSize(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kI64: return 8;
+    case DType::kF32:
+    case DType::kI32:
+    case DType::kU32: return 4;
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kI16:
+    case DType::kU16: return 2;
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool: return 1;
+  }
+  return 1;
+}
 // "f32", "bool", ...
 const char* DTypeName(DType dtype);
 // The dtype of that name, or nothing.
@@ -36,6 +53,18 @@ template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::kU3
 template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::kI64; };
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
 // clang-format on
+
+// Whether elements of that dtype may be read as T: the dtype's own type, or the unsigned integer of its size for the bits
+// alone (the only way to read f16 and bf16).
+template <class T>
+constexpr bool IsElement(DType dtype) {
+  if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {
+    return sizeof(T) == DTypeSize(dtype);
+  } else {
+    return DTypeOf<T>::value == dtype;
+  }
+}
+
 }  // namespace plumb
 
 #endif  // PLUMB_DTYPE_H_

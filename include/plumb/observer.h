@@ -71,11 +71,11 @@ class LayerEvent {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual bool Wants(const StepInfo& step, int forward) { return true; }
-  virtual Status ForwardBegin(int forward) { return Status::Ok(); }
-  virtual Status Before(const LayerEvent& event) { return Status::Ok(); }
-  virtual Status After(const LayerEvent& event) { return Status::Ok(); }
-  virtual Status ForwardEnd(int forward) { return Status::Ok(); }
+  virtual bool Wants(const StepInfo& /*step*/, int /*forward*/) { return true; }
+  virtual Status ForwardBegin(int /*forward*/) { return Status::Ok(); }
+  virtual Status Before(const LayerEvent& /*event*/) { return Status::Ok(); }
+  virtual Status After(const LayerEvent& /*event*/) { return Status::Ok(); }
+  virtual Status ForwardEnd(int /*forward*/) { return Status::Ok(); }
 };
 
 }  // namespace plumb

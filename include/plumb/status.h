@@ -62,7 +62,11 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// A T, or the Status that says why there is none. REQUIRES: ok() before value access.
+// Prints why and ends the program (abort): a value was taken out of a Result that has none.
+[[noreturn]] void DieWithoutValue(const Status& status);
+
+// A T, or the Status that says why there is none. A program that asks for the value without looking at ok() ends there, in
+// release builds too, with that Status on standard error.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -73,15 +77,21 @@ class [[nodiscard]] Result {
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& value() & { return Checked(*this); }
+  const T& value() const& { return Checked(*this); }
+  T&& value() && { return std::move(Checked(*this)); }
+  T& operator*() { return Checked(*this); }
+  const T& operator*() const { return Checked(*this); }
+  T* operator->() { return &Checked(*this); }
+  const T* operator->() const { return &Checked(*this); }
 
  private:
+  template <class Self>
+  static auto& Checked(Self& self) {
+    if (!self.value_.has_value()) DieWithoutValue(self.status_);
+    return *self.value_;
+  }
+
   std::optional<T> value_;
   Status status_;
 };

@@ -2,7 +2,7 @@
 //
 // The memory is shared by copies (like a shared_ptr) and aligned to 64 bytes, so passing a Tensor by value is cheap and
 // Clone() is the way to an independent copy. Files, network inputs and outputs, weights and everything that the checker
-// compares are Tensors; what a device holds is a DeviceTensor (source/runtime/device.h).
+// compares are Tensors; what a device holds is a DeviceTensor (source/device/layout.h).
 // Threading: concurrent reads are safe; a writer needs the tensor for itself.
 #ifndef PLUMB_TENSOR_H_
 #define PLUMB_TENSOR_H_
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "plumb/dtype.h"
 #include "plumb/shape.h"
@@ -36,11 +37,18 @@ class Tensor {
 
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
-  // REQUIRES: T is the element type of dtype() (checked in debug builds only; bf16 and f16 are uint16_t).
+  // REQUIRES: IsElement<T>(dtype()): float for f32, int64_t for i64, uint16_t for the bits of f16 and bf16. Any other T ends
+  // the program with a message. Null for a tensor that is empty().
   template <class T>
-  T* data() { return static_cast<T*>(data_.get()); }
+  T* data() {
+    CheckElement<T>();
+    return static_cast<T*>(data_.get());
+  }
   template <class T>
-  const T* data() const { return static_cast<const T*>(data_.get()); }
+  const T* data() const {
+    CheckElement<T>();
+    return static_cast<const T*>(data_.get());
+  }
 
   Result<Tensor> Clone() const;
   // The same memory under another shape of as many elements.
@@ -52,6 +60,12 @@ class Tensor {
   double ValueAt(int64_t index) const;
 
  private:
+  template <class T>
+  void CheckElement() const {
+    if (!IsElement<T>(dtype_) && data_ != nullptr) DieOfElement(sizeof(T), std::is_floating_point_v<T>);
+  }
+  [[noreturn]] void DieOfElement(size_t size, bool is_float) const;
+
   DType dtype_ = DType::kF32;
   Shape shape_;
   std::shared_ptr<void> data_;

@@ -1,4 +1,9 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+
 #include "base/memory_budget.h"
 #include "base/words.h"
 #include "device/device.h"
@@ -53,6 +58,26 @@ const Row kRows[] = {
 #endif
 };
 
+// Opens the row's device. What a driver began before a fork does not work in the child, where its threads are missing: said,
+// instead of hanging there.
+Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
+  static std::mutex* mutex = new std::mutex;
+  static auto* opened = new std::map<std::string, pid_t>;  // the process that opened it first
+  {
+    const std::lock_guard<std::mutex> lock(*mutex);
+    const auto it = opened->find(row.name);
+    if (it != opened->end() && it->second != getpid()) {
+      return Status::NotSupported("device " + std::string(row.name) + " was opened before this process was forked, and its " +
+                                  "driver does not work in the child: open it only after the fork");
+    }
+  }
+  auto device = row.create(index);
+  if (!device.ok() || (*device)->SurvivesFork()) return device;
+  const std::lock_guard<std::mutex> lock(*mutex);
+  opened->emplace(row.name, getpid());
+  return device;
+}
+
 }  // namespace
 
 const char* Version() { return PLUMB_VERSION; }
@@ -68,7 +93,7 @@ std::vector<DeviceInfo> ListDevices() {
       if (adapters.ok()) info.adapters = std::move(adapters).value();
     }
     if (row.create != nullptr) {
-      auto device = row.create(0);
+      auto device = Create(row, 0);
       info.present = device.ok();
       info.description = device.ok() ? (*device)->Description() : device.status().message();
     }
@@ -95,7 +120,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
     if (row.adapters == nullptr && index != 0) {
       return Status::InvalidArgument("there is one device " + name + ", and --device-index is " + std::to_string(index));
     }
-    PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, row.create(index));
+    PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Create(row, index));
     return std::shared_ptr<Device>(std::move(device));
   }
   return CheckDeviceName(name);

@@ -1,5 +1,8 @@
 #include "plumb/status.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace plumb {
 
 const char* StatusCodeName(StatusCode code) {
@@ -16,6 +19,11 @@ const char* StatusCodeName(StatusCode code) {
     case StatusCode::kInternal: return "Internal";
   }
   return "Internal";
+}
+
+void DieWithoutValue(const Status& status) {
+  std::fprintf(stderr, "plumb: Result accessed without a value: %s\n", status.message().c_str());
+  std::abort();
 }
 
 std::string Status::ToString() const {

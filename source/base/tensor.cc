@@ -1,6 +1,8 @@
 #include "plumb/tensor.h"
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -112,6 +114,12 @@ Tensor Tensor::View(DType dtype, Shape shape, void* data, std::shared_ptr<void> 
   return tensor;
 }
 
+void Tensor::DieOfElement(size_t size, bool is_float) const {
+  std::fprintf(stderr, "plumb: Tensor::data<T>() with %s type T of %zu bytes on a tensor of %s %s; ask dtype() first\n",
+               is_float ? "a floating point" : "an integer", size, DTypeName(dtype_), shape_.ToString().c_str());
+  std::abort();
+}
+
 Result<Tensor> Tensor::Clone() const {
   if (empty()) return Tensor();
   PLUMB_ASSIGN_OR_RETURN(Tensor copy, Create(dtype_, shape_));
@@ -138,7 +146,7 @@ Result<Tensor> Tensor::ConvertedTo(DType dtype) const {
 
 double Tensor::ValueAt(int64_t index) const {
   double value = 0;
-  WithType(dtype_, [&](auto type) { value = static_cast<double>(Load(data<decltype(type)>()[index])); });
+  WithType(dtype_, [&](auto type) { value = static_cast<double>(Load(static_cast<const decltype(type)*>(raw())[index])); });
   return value;
 }
 

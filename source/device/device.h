@@ -32,6 +32,8 @@ class Device {
   virtual Result<Tensor> Download(const DeviceTensor& src) = 0;
   // Converts between two layouts of this device.
   virtual Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) = 0;
+  // Whether a forked child may go on with it. False: the driver has threads of its own, and a child has none of them.
+  virtual bool SurvivesFork() const { return false; }
   // Starts a Forward / waits until everything submitted is done.
   virtual Status Begin() { return Status::Ok(); }
   virtual Status Finish() { return Status::Ok(); }
@@ -44,6 +46,7 @@ class HostDevice : public Device {
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
+  bool SurvivesFork() const override { return true; }
 };
 
 }  // namespace plumb

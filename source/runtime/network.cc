@@ -1,5 +1,7 @@
 #include "plumb/network.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -98,10 +100,12 @@ struct Network::Impl {
   int forward = 0;
   std::set<std::string> set_inputs;
   bool has_outputs = false;  // the last Forward came to its end
+  const pid_t process = getpid();
 
   Status Prepare();
   Result<const GraphInput*> FindInput(const std::string& name) const;
   Status CheckInputs() const;
+  Status CheckProcess() const;
   DeviceTensor& TensorOf(const std::string& blob) { return plan.values[static_cast<size_t>(plan.blob_values.at(blob))].tensor; }
   std::string Frame() const { return "model '" + graph->source + "'"; }
   Status Run();
@@ -184,6 +188,12 @@ Status Network::Impl::CheckInputs() const {
   return Status::InvalidArgument("SetInput was never called for network input" + std::string(count == 1 ? " " : "s ") + missing);
 }
 
+Status Network::Impl::CheckProcess() const {
+  if (plan.device->SurvivesFork() || getpid() == process) return Status::Ok();
+  return Status::NotSupported("this network was made before the process was forked, and the driver of " +
+                              std::string(plan.device->name()) + " does not work in the child: make the network there");
+}
+
 Status Network::Impl::RunStep(Step& step) {
   if (step.empty) return Status::Ok();
   return step.kernel->Run(step.input_tensors, step.output_tensors);
@@ -220,6 +230,7 @@ Status Network::Impl::Run() {
                                 "-DPLUMB_BLOB_HOOKS=OFF; build it with -DPLUMB_BLOB_HOOKS=ON");
   }
 #endif
+  PLUMB_RETURN_IF_ERROR(CheckProcess());
   PLUMB_RETURN_IF_ERROR(CheckInputs());
   has_outputs = false;
   SetNumThreads(plan.options.num_threads);
@@ -288,6 +299,7 @@ std::vector<const StepInfo*> Network::steps() const {
 }
 
 Status Network::SetInput(const std::string& name, const Tensor& value) {
+  PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
   const BlobInfo& info = impl_->plan.blobs.at(name);
   if (value.dtype() != info.dtype || value.shape() != info.shape ||
@@ -303,6 +315,7 @@ Status Network::SetInput(const std::string& name, const Tensor& value) {
 }
 
 Result<Tensor> Network::GetInput(const std::string& name) const {
+  PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
   if (impl_->set_inputs.count(name) == 0) {
     return Status::InvalidArgument(impl_->Frame() + ": SetInput was never called for network input '" + name + "'");
@@ -317,6 +330,7 @@ ForwardHandle Network::ForwardAsync() {
 }
 
 Result<Tensor> Network::GetOutput(const std::string& name) const {
+  PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   const auto& outputs = impl_->graph->outputs;
   if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
     std::string known;

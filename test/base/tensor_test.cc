@@ -53,5 +53,28 @@ TEST(Tensor, ConversionSaturatesAndHandlesNan) {
   EXPECT_EQ(t.ConvertedTo(DType::kF16).value().data<uint16_t>()[3], 0x3C01);
 }
 
+TEST(ResultDeathTest, EndsWithItsMessageWhereThereIsNoValue) {
+  Result<int> result = Status::NotFound("cannot read 'net.tnnproto': no such file");
+  const char* want = "Result accessed without a value: cannot read 'net.tnnproto': no such file";
+  EXPECT_DEATH((void)*result, want);
+  EXPECT_DEATH((void)result.value(), want);
+  EXPECT_DEATH((void)Result<int>(Status::NotFound("gone")).value(), "gone");
+  Result<std::string> text = Status::IoError("a full disk");
+  EXPECT_DEATH((void)text->size(), "a full disk");
+}
+
+TEST(TensorDeathTest, ElementsAreReadAsWhatTheyAre) {
+  Tensor f32 = Tensor::Zeros(DType::kF32, {2, 3}).value();
+  EXPECT_EQ(f32.data<float>()[5], 0.f);
+  EXPECT_EQ(f32.data<uint32_t>()[5], 0u) << "the bits";
+  EXPECT_DEATH((void)f32.data<double>(), "floating point type T of 8 bytes on a tensor of f32 .2,3.");
+  EXPECT_DEATH((void)f32.data<int32_t>(), "integer type T of 4 bytes on a tensor of f32");
+  EXPECT_DEATH((void)f32.data<uint16_t>(), "of f32");
+  const Tensor half = Tensor::Zeros(DType::kBF16, {2}).value();
+  EXPECT_EQ(half.data<uint16_t>()[1], 0);
+  EXPECT_DEATH((void)half.data<float>(), "of bf16");
+  EXPECT_EQ(Tensor().data<int64_t>(), nullptr);
+}
+
 }  // namespace
 }  // namespace plumb

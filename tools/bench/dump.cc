@@ -118,7 +118,7 @@ Status Run(const std::string& model, const std::string& parent) {
   double bytes = 0, values = 0;
   for (const Array& array : arrays) {
     contents.push_back(NpyHeader(DType::kF32, array.tensor.shape()));
-    contents.back().append(array.tensor.data<char>(), array.tensor.bytes());
+    contents.back().append(static_cast<const char*>(array.tensor.raw()), array.tensor.bytes());
     bytes += static_cast<double>(contents.back().size());
     values += static_cast<double>(array.tensor.NumElements());
   }

@@ -96,7 +96,7 @@ Status Run(const std::string& folder) {
       {"text, shortest", 2, text(TextStyle::kShortest)},
       {"plain write", 1,
        [&](const std::string& to) {
-         return WriteFile(to, {tensor.data<char>(), tensor.bytes()});
+         return WriteFile(to, {static_cast<const char*>(tensor.raw()), tensor.bytes()});
        }},
       {"npy", 1, [&](const std::string& to) { return WriteNpy(to, tensor); }},
       {"raw.zst, level 1", 1, [&](const std::string& to) { return WriteCompressed(to, tensor); }},
