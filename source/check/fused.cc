@@ -144,7 +144,7 @@ std::vector<LayerGroup> FusedGroups::Around(const LayerGroup& step) const {
   }
   std::vector<LayerGroup> groups;
   for (const auto& members : found) {
-    if (members.size() > step.members.size()) groups.push_back(GroupOf(members, step));
+    if (members.size() > 1 && members.size() >= step.members.size()) groups.push_back(GroupOf(members, step));
   }
   const auto order = [&](const LayerGroup& group) {
     const int kind = OnlyInput(group, *blobs_) < 0 ? 2 : NameOfGroup(group) == "LayerNorm" ? 0 : 1;

@@ -19,8 +19,9 @@ class FusedGroups {
   // Both outlive it.
   FusedGroups(const Graph& graph, const BlobTable& blobs);
 
-  // Groups that end in the only output of `step` and begin earlier: the layers behind each blob through which everything
-  // passes, the smallest first, norms before these; then those up to n layers back. No further than to a sum of products.
+  // Groups that end in the only output of `step` and are at least as large: the layers behind each blob through which
+  // everything passes, the smallest first, norms before these; then those up to n layers back. No further than to a sum of
+  // products. The step itself may be one, when it has several layers: it may compute one function by another form.
   std::vector<LayerGroup> Around(const LayerGroup& step) const;
 
  private:

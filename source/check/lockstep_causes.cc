@@ -127,7 +127,8 @@ void Lockstep::NoteFused() {
   if (names.empty()) return;
   report_.notes.push_back(
       "computed fused: " + names +
-      "; the tensors inside are there, but are not what was used: each group explains its last layer, which is grey");
+      "; each explains its last layer from the group's own inputs, which is grey: what is inside was not used, or another "
+      "form of the same function");
 }
 
 std::string Lockstep::CausesAmong(const std::vector<Alternative>& found, const StepInfo& info,

@@ -95,6 +95,25 @@ TEST(Fused, HardSwishOfAnEqualFormIsGreyAndCounted) {
   EXPECT_EQ(run.notes[0].find("computed fused: 1 HardSwish;"), 0u) << run.notes[0];
 }
 
+// Nothing inside is there, and the form is ncnn's: where x + 3 cancels, the chained bound is far too tight for it.
+TEST(Fused, AStepThatIsOneFunctionMayTakeAnotherForm) {
+  const Graph graph = HardSwish();
+  Stored subject = LayerByLayer(graph, NearMinusThree());
+  subject.blobs.erase("a");
+  subject.blobs.erase("c");
+  const auto with = [&](float gain) {
+    subject.blobs["y"] = Mapped(subject.blobs["x"], [&](double v) {
+      const auto x = static_cast<float>(v);
+      return gain * (x < -3 ? 0.f : x > 3 ? 6 * x : 6 * (x * (x * (1 / 6.f) + 0.5f)));
+    });
+    return LastOf(graph, subject);
+  };
+  const LayerReport equal = with(1);
+  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.cause, "computed as one fused HardSwish ('add', 'clip', 'mul')");
+  EXPECT_EQ(with(1.0001f).verdict, Verdict::kWrong);
+}
+
 TEST(Fused, FaultsInsideStayWrong) {
   const Graph graph = HardSwish();
   Stored subject = LayerByLayer(graph, NearMinusThree());
