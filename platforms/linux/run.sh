@@ -37,8 +37,8 @@ check -m examples/digits/digits.tnnproto -i examples/digits/images/digit_3.png -
 check -m examples/squeezenet/squeezenet.tnnproto
 echo
 if [ "$worst" = 0 ]; then
-  echo "Next: check your own model with  $bin/model_check -m your.onnx  and keep every blob of it on disk by putting" \
-    "DUMP_OUTPUT_BLOB=1 in front of that command."
+  echo "Next: check your own model with  $bin/model_check -m your.onnx  and keep every blob of it on disk by"
+  echo "putting DUMP_OUTPUT_BLOB=1 in front of that command."
 else
   echo "Next: the report above names the first guilty layer and the command that shows it again; doc/check.md explains it."
 fi
