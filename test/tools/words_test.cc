@@ -329,7 +329,7 @@ TEST(Outputs, AFailedRunLeavesNoFileBehind) {
   for (const std::string& words :
        {"model_run -o " + out + "/o.npz --json " + out + "/r.json",
         "model_convert -o " + out + "/c --json " + out + "/r.json", "model_info --json " + out + "/r.json",
-        "model_check --do " + out + "/pairs --du " + out + "/wrong"}) {
+        "model_check --csv " + out + "/r.csv --do " + out + "/pairs --du " + out + "/wrong"}) {
     const size_t space = words.find(' ');
     ExpectExit(2, words.substr(0, space), "-m " + files.folder + "/gone.tnnproto" + words.substr(space),
                "gone.tnnproto");

@@ -231,13 +231,13 @@ void Run::AddError(const Status& status) {
   result_.errors.push_back({status.message(), ExitCodeOf(status)});
 }
 
-// The JSON comes last, so that it knows what became of the rest.
+// A run that judged nothing leaves no table. The JSON comes last, so that it knows what became of the rest.
 int Run::Finish() {
   const auto write = [this](const std::string& path, const std::string& text) {
     const Status written = path.empty() ? Status::Ok() : WriteOutput(path, text);
     if (!written.ok()) AddError(written);
   };
-  write(options_.csv, FormatCsv(result_.runs));
+  if (!result_.runs.empty()) write(options_.csv, FormatCsv(result_.runs));
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());
