@@ -64,6 +64,17 @@ TEST_F(BlobDiff, NumbersOfBothSides) {
   EXPECT_EQ(ReadText(At("c")).substr(0, 8), "verdict,");
 }
 
+TEST_F(BlobDiff, BlobsWithoutAPartnerAreCountedAndFiveOfThemNamed) {
+  for (const char* side : {"a", "b"}) std::filesystem::create_directories(At(side));
+  for (int i = 0; i < 8; ++i) WriteText(At("a/only" + std::to_string(i) + "-dims-1.raw"), std::string("\0\0\0\0", 4));
+  for (const char* side : {"a", "b"}) WriteText(At(std::string(side) + "/both-dims-1.raw"), std::string("\0\0\0\0", 4));
+  const CommandResult shown = Diff(At("a") + " " + At("b")), all = Diff(At("a") + " " + At("b") + " --all");
+  EXPECT_NE(shown.out.find("not paired, only in A: 8\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("... 3 more (--all shows every one)"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("only7"), std::string::npos) << shown.out;
+  EXPECT_NE(all.out.find("only7"), std::string::npos) << all.out;
+}
+
 TEST_F(BlobDiff, IntegersInAWiderType) {
   WriteText(At("a.raw"), std::string("\x00\x00\x00\x80", 4));
   WriteText(At("b.raw"), std::string("\x01\x00\x00\x00", 4));

@@ -47,7 +47,8 @@ void Declare(Options* o, DiffReport* report, CommandLine* c) {
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
   o->output.AddTo(c, "only the last sentence", "");
-  c->Flag("--all", &o->all, "every pair; otherwise those that are not aligned and the five that differ most");
+  c->Flag("--all", &o->all,
+          "every pair, and every blob without one; otherwise what is not aligned, the five that differ most, five blobs");
 }
 
 Result<std::optional<double>> Tolerance(const std::string& option, const std::string& text) {

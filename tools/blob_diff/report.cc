@@ -107,10 +107,13 @@ const char* ColorOf(Verdict verdict) {
   return verdict == Verdict::kAligned ? "\033[32m" : verdict == Verdict::kWrong ? "\033[1;31m" : "\033[36m";
 }
 
-std::string List(const std::vector<std::string>& names, const std::string& side) {
+std::string List(const std::vector<std::string>& names, const std::string& side, bool all) {
+  constexpr size_t kShown = 5;
   if (names.empty()) return "";
   std::string text = "not paired, only in " + side + ": " + std::to_string(names.size()) + "\n";
-  for (const std::string& name : names) text += "  " + Printable(name) + "\n";
+  const size_t shown = all ? names.size() : std::min(names.size(), kShown);
+  for (size_t i = 0; i < shown; ++i) text += "  " + Printable(names[i]) + "\n";
+  if (shown < names.size()) text += "  ... " + std::to_string(names.size() - shown) + " more (--all shows every one)\n";
   return text;
 }
 
@@ -224,7 +227,7 @@ std::string DiffTable(const DiffReport& report, const DiffStyle& style) {
   }
   text += table.Format(style.width);
   if (left_out > 0) text += "...      " + std::to_string(left_out) + " more aligned (--all shows every pair)\n";
-  return text + List(report.only_a, "A") + List(report.only_b, "B") + DiffSummary(report);
+  return text + List(report.only_a, "A", style.all) + List(report.only_b, "B", style.all) + DiffSummary(report);
 }
 
 std::string DiffJson(const DiffReport& report) {
