@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   }
   std::printf("%s: %s, %d of %zu layers aligned, %lld values compared\n", report->device.c_str(),
               plumb::VerdictName(report->verdict), report->Count(plumb::Verdict::kAligned), report->layers.size(),
-              static_cast<long long>(report->compared_values));
+              static_cast<long long>(report->coverage.values));
   for (const plumb::OutputSummary& output : report->outputs) {
     std::printf("output '%s' %s begins with %g\n", output.name.c_str(), output.device.shape().ToString().c_str(),
                 output.device.NumElements() > 0 ? output.device.ValueAt(0) : 0.0);
