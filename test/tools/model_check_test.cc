@@ -151,7 +151,8 @@ TEST(ModelCheck, ADeviceOfAllThatLacksAKernelIsSkipped) {
   EXPECT_EQ(LastLine(all.out).find("NOT TESTED: "), 0u) << all.out;
   const auto named = RunTool("model_check", model + " -d NAIVE");
   EXPECT_EQ(named.exit_code, 2) << named.out;
-  EXPECT_EQ(LastLine(named.out).find("ERROR: NAIVE failed: device NAIVE lacks a kernel for "), 0u) << named.out;
+  EXPECT_EQ(LastLine(named.out).find("ERROR: NAIVE failed: "), 0u) << named.out;
+  EXPECT_TRUE(Has(LastLine(named.out), "int8 is not supported yet")) << named.out;
 }
 
 TEST(ModelCheck, OneLayerAloneOnADevice) {
@@ -193,8 +194,9 @@ TEST(ModelCheck, AReportFitsItsWidth) {
     while (begin < text.size()) {
       const size_t end = std::min(text.find('\n', begin), text.size());
       const std::string line = text.substr(begin, end - begin);
-      EXPECT_TRUE(line.size() <= static_cast<size_t>(width) || line.find(' ', 8) == std::string::npos) << line;
       begin = end + 1;
+      if (line.rfind("warning: ", 0) == 0) continue;  // of stderr
+      EXPECT_TRUE(line.size() <= static_cast<size_t>(width) || line.find(' ', 8) == std::string::npos) << line;
     }
   }
 }

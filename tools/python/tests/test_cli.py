@@ -17,7 +17,8 @@ import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
 
 try:
-    import onnx
+    import onnx.helper
+    import onnx.numpy_helper  # a folder of that name is a package, too, but has no modules
 except Exception:  # not there, or of another protobuf
     onnx = None
 
