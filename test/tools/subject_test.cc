@@ -310,7 +310,7 @@ TEST_F(Golden, ThreeColumnsTellConversionFromKernel) {
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(
       Has(run.out,
-          "conversion: the golden computed every layer that was compared as the model here says; 23 steps: 23 aligned"))
+          "conversion: the golden computed every layer that was compared as the model here says; 23 aligned"))
       << run.out;
   EXPECT_TRUE(Has(run.out, "NAIVE-golden  device-NAIVE  device-golden  conversion  kernel")) << run.out;
   Blobs other = Healthy();
