@@ -169,8 +169,8 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
       first += as_is && !turned;
       last += turned && !as_is;
     }
-    const bool input =
-        std::any_of(graph.inputs.begin(), graph.inputs.end(), [&name = blob](const GraphInput& g) { return g.name == name; });
+    const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                                   [&name = blob](const GraphInput& g) { return g.name == name; });
     if (input || info.dtype != DType::kF32) continue;
     if (value.NumElements() >= kManyValues) {
       const Grid grid = FindGrid(value);
