@@ -60,15 +60,7 @@ Status Build(Builder* b) {
   launch.push.Int(h.dilation).Int(w.dilation).Int(h.pad_begin).Int(w.pad_begin);
   launch.push.Float(group.epilogue.alpha).Float(group.epilogue.beta);
   launch.Over(count);
-  // The input channels in as many launches as the driver's limit asks for.
-  const int64_t in = shape.in_per_group(), most = std::max<int64_t>(1, MaxLoopRounds(b->spec) / shape.kernel_size() - 2);
-  int64_t first = 0;
-  do {
-    const int64_t last = in - first > most ? first + most : in;
-    b->launches.push_back(launch);
-    b->launches.back().push.Int(first).Int(last);
-    first = last;
-  } while (first < in);
+  AddParts(b, launch, shape.in_per_group(), shape.kernel_size());
   return Status::Ok();
 }
 

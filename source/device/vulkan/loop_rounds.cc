@@ -1,8 +1,7 @@
 #include "device/vulkan/loop_rounds.h"
 
+#include <algorithm>
 #include <limits>
-
-#include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
 
@@ -17,6 +16,18 @@ Status RequireLoopRounds(const KernelSpec& spec, int64_t rounds) {
   return Status::NotSupported("would loop " + std::to_string(rounds) + " rounds in one invocation, and adapter '" +
                               AdapterOf(spec).name + "' ends loops after " +
                               std::to_string(AdapterOf(spec).max_loop_rounds));
+}
+
+void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps, int64_t loops) {
+  constexpr int64_t kTurnAndExit = 2;  // that each loop costs beside its steps
+  const int64_t most = std::max<int64_t>(1, MaxLoopRounds(b->spec) / std::max<int64_t>(1, loops) - kTurnAndExit);
+  int64_t first = 0;
+  do {
+    const int64_t last = steps - first > most ? first + most : steps;
+    b->launches.push_back(launch);
+    b->launches.back().push.Int(first).Int(last);
+    first = last;
+  } while (first < steps);
 }
 
 }  // namespace plumb::vulkan

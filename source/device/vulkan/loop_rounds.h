@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "device/kernel.h"
+#include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
 
@@ -14,6 +14,10 @@ namespace plumb::vulkan {
 int64_t MaxLoopRounds(const KernelSpec& spec);
 // NotSupported when `rounds` are more than that.
 Status RequireLoopRounds(const KernelSpec& spec, int64_t rounds);
+
+// The launch once, or, where an invocation may not walk all of `steps` (in each of `loops` loops), once per part; each part
+// gets its first and last step pushed, and adds to what those before it left in the output.
+void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps, int64_t loops);
 
 // A loop over `rows` times one over `columns` times one of `inner` rounds.
 constexpr int64_t NestedRounds(int64_t rows, int64_t columns, int64_t inner = 0) {

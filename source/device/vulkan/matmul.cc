@@ -30,21 +30,9 @@ LaunchSpec Product(bool tiled, int64_t matrices, int64_t m, int64_t n, int64_t k
   return launch;
 }
 
-// The launch once, or, where an invocation may not walk all of `steps`, once per part.
-void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps) {
-  const int64_t most = MaxLoopRounds(b->spec);
-  int64_t first = 0;
-  do {
-    const int64_t last = steps - first > most ? first + most : steps;
-    b->launches.push_back(launch);
-    b->launches.back().push.Int(first).Int(last);
-    first = last;
-  } while (first < steps);
-}
-
 template <bool tiled>
 void AddLaunches(Builder* b, LaunchSpec launch, int64_t k) {
-  if (!tiled) return AddParts(b, launch, k);
+  if (!tiled) return AddParts(b, launch, k, 1);
   b->launches.push_back(std::move(launch));
 }
 
@@ -114,7 +102,7 @@ Status BuildTexel(Builder* b) {
   const auto matrices = static_cast<int64_t>(shape.first_matrix.size());
   LaunchSpec launch = TexelProduct(matrices, shape.m, shape.n, shape.k, false, {});
   PLUMB_RETURN_IF_ERROR(AddMatMulArguments(b, shape, Argument::kTexelsF32x4, &launch));
-  AddParts(b, launch, shape.k / 4);
+  AddParts(b, launch, shape.k / 4, 1);
   return Status::Ok();
 }
 
@@ -193,7 +181,7 @@ Status BuildInnerProductTexel(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Argument table, b->Constant(first, sizeof(first)));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(folded.bias.raw(), folded.bias.bytes(), view));
   launch.arguments = {Argument::Output(0), Argument::Input(0, view), weight, table, bias};
-  AddParts(b, launch, k / 4);
+  AddParts(b, launch, k / 4, 1);
   return Status::Ok();
 }
 
