@@ -6,14 +6,11 @@
 
 #include "base/printable.h"
 #include "common/model_options.h"
-#include "dump/tensor_set.h"
-#include "golden_run.h"
+#include "plumb/golden.h"
 #include "plumb/plumb.h"
 
 namespace plumb {
 namespace {
-
-using Golden = std::map<std::string, Tensor>;
 
 struct Difference {
   double largest = 0;   // |ours - theirs|
@@ -65,8 +62,8 @@ class LayerWatcher : public Observer {
 
   Status After(const LayerEvent& event) override {
     for (size_t i = 0; i < event.step().outputs.size(); ++i) {
-      const auto it = golden_.find(event.step().outputs[i].blob);
-      if (it == golden_.end()) {
+      const auto it = golden_.tensors.find(event.step().outputs[i].blob);
+      if (it == golden_.tensors.end()) {
         ++unpaired_;
         continue;
       }
@@ -100,16 +97,6 @@ class LayerWatcher : public Observer {
   std::string first_;
 };
 
-Result<Golden> ReadGolden(const std::string& folder, std::string* description) {
-  PLUMB_ASSIGN_OR_RETURN(const TensorSet set, TensorSet::Open(folder));
-  *description = set.description();
-  Golden golden;
-  for (const StoredTensor& tensor : set.tensors()) {
-    PLUMB_ASSIGN_OR_RETURN(golden[tensor.name], tensor.load());
-  }
-  return golden;
-}
-
 Status Forward(const std::shared_ptr<const Graph>& graph, const std::string& device, bool unfuse, const NetworkInputs& inputs,
                Observer* observer, std::unique_ptr<Network>* network) {
   NetworkOptions options;
@@ -128,8 +115,8 @@ Result<bool> AlignDevice(const AlignOptions& o, const std::shared_ptr<const Grap
   PLUMB_RETURN_IF_ERROR(Forward(graph, device, false, inputs, nullptr, &network));
   bool equal = true;
   for (const std::string& name : graph->outputs) {
-    const auto it = golden.find(name);
-    if (it == golden.end()) return Status::InvalidArgument("ONNX Runtime gave no tensor named '" + name + "'");
+    const auto it = golden.tensors.find(name);
+    if (it == golden.tensors.end()) return Status::InvalidArgument("ONNX Runtime gave no tensor named '" + name + "'");
     PLUMB_ASSIGN_OR_RETURN(const Tensor ours, network->GetOutput(name));
     const Difference d = Compare(ours, it->second);
     std::printf("align   %-6s output '%s' %s: %s\n", device.c_str(), Printable(name).c_str(), ours.shape().ToString().c_str(), Text(d).c_str());
@@ -176,13 +163,13 @@ Result<int> Align(const AlignOptions& o, const std::string& original, const std:
   for (const std::string& device : devices) path += (path.empty() ? "" : ", ") + device;
   for (int k = 0; k < (o.input.files.empty() ? o.num_inputs : 1); ++k) {
     PLUMB_ASSIGN_OR_RETURN(const NetworkInputs inputs, PrepareInputs(o.input, *graph, blobs, seed + static_cast<uint64_t>(k)));
-    GoldenRun run;
-    PLUMB_ASSIGN_OR_RETURN(const std::string folder, run.OnnxRuntime(original, inputs.values, constants.texts));
-    std::string description;
-    PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(folder, &description));
+    GoldenOptions options;
+    PLUMB_ASSIGN_OR_RETURN(options.constants, constants.Read());
+    PLUMB_ASSIGN_OR_RETURN(const GoldenRun run, GoldenRun::OnnxRuntime(original, inputs.values, options));
+    PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(run.folder()));
     for (const std::string& line : inputs.lines) std::printf("align   input %s\n", PrintableLine(line).c_str());
     for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", PrintableLine(line).c_str());
-    if (k == 0) std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", description.c_str(), o.tolerance);
+    if (k == 0) std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", golden.description.c_str(), o.tolerance);
     for (const std::string& device : devices) {
       PLUMB_ASSIGN_OR_RETURN(const bool same, AlignDevice(o, graph, device, inputs, golden));
       equal = equal && same;

@@ -309,10 +309,12 @@ Status Run::MakeGolden(const BlobTable& blobs) {
   } else {
     PLUMB_ASSIGN_OR_RETURN(inputs, prepare());
   }
-  PLUMB_ASSIGN_OR_RETURN(
-      const std::string folder,
-      golden_run_.OnnxRuntime(options_.model.Files().structure, inputs.values, options_.model.constants.texts));
-  return foreign_.OpenGolden(folder);
+  GoldenOptions golden;
+  PLUMB_ASSIGN_OR_RETURN(golden.constants, options_.model.constants.Read());
+  auto run = GoldenRun::OnnxRuntime(options_.model.Files().structure, inputs.values, golden);
+  if (!run.ok()) return run.status().AddContext("--golden onnxruntime");
+  golden_run_ = std::move(*run);
+  return foreign_.OpenGolden(golden_run_->folder());
 }
 
 Status Run::LoadInputs(const BlobTable& blobs) {

@@ -4,13 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/dumping.h"
 #include "foreign.h"
-#include "golden_run.h"
 #include "model_check/options.h"
+#include "plumb/golden.h"
 #include "plumb/report.h"
 
 namespace plumb {
@@ -56,7 +57,7 @@ class Run {
 
   const Options& options_;
   Foreign foreign_;
-  GoldenRun golden_run_;
+  std::optional<GoldenRun> golden_run_;
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;

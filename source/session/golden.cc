@@ -1,0 +1,91 @@
+#include "plumb/golden.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "dump/tensor_set.h"
+#include "plumb/tensor_file.h"
+#include "session/child_process.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string LastLine(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program lies in;
+// else what PATH finds.
+std::string Python(const GoldenOptions& options) {
+  if (!options.python.empty()) return options.python;
+  const char* python = std::getenv("PLUMB_PYTHON");
+  if (python != nullptr && *python != '\0') return python;
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path venv = self.parent_path().parent_path().parent_path() / "venv/bin/python";
+    if (fs::exists(venv, error)) return venv.string();
+  }
+  return "python3";
+}
+
+Status CheckPython(const std::string& python) {
+  const ChildResult there = RunChild({python, "-c", "import plumb_golden, onnx, onnxruntime"});
+  if (there.exit_code == 0) return Status::Ok();
+  return Status::InvalidArgument("running ONNX Runtime needs plumb_golden, onnx and onnxruntime in " + python + " (" +
+                                 LastLine(there.output) +
+                                 "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python "
+                                 "that has them");
+}
+
+}  // namespace
+
+GoldenRun::~GoldenRun() {
+  std::error_code error;
+  if (!work_.empty()) fs::remove_all(work_, error);
+}
+
+Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                                         const GoldenOptions& options) {
+  if (model.size() < 5 || model.substr(model.size() - 5) != ".onnx") {
+    return Status::InvalidArgument("ONNX Runtime runs the original .onnx, and '" + model +
+                                   "' is none: name that one, or make the golden with plumb-golden and give its folder");
+  }
+  const std::string python = Python(options);
+  PLUMB_RETURN_IF_ERROR(CheckPython(python));
+  std::error_code error;
+  std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) return Status::IoError("cannot make a folder like '" + pattern + "'");
+  GoldenRun run(pattern);
+  std::vector<std::string> arguments = {python, "-m", "plumb_golden", "onnx", model, "-o", run.folder()};
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : inputs) tensors.push_back({name, value});
+  if (!tensors.empty()) {
+    PLUMB_RETURN_IF_ERROR(WriteTensors(pattern + "/inputs.npz", tensors));
+    arguments.insert(arguments.end(), {"--input", pattern + "/inputs.npz"});
+  }
+  for (const auto& [name, value] : options.constants) {
+    const std::string file = pattern + "/constant" + std::to_string(arguments.size()) + ".npy";
+    PLUMB_RETURN_IF_ERROR(WriteTensors(file, {{"", value}}));
+    arguments.insert(arguments.end(), {"--constant", name + "=" + file});
+  }
+  const ChildResult ended = RunChild(arguments);
+  if (ended.exit_code == 0) return run;
+  return Status::InvalidArgument("plumb_golden on '" + model + "': " + LastLine(ended.output));
+}
+
+Result<Golden> ReadGolden(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const TensorSet set, TensorSet::Open(path));
+  Golden golden;
+  golden.description = set.description();
+  for (const StoredTensor& tensor : set.tensors()) {
+    PLUMB_ASSIGN_OR_RETURN(golden.tensors[tensor.name], tensor.load());
+  }
+  return golden;
+}
+
+}  // namespace plumb
