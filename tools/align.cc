@@ -162,7 +162,8 @@ Result<int> Align(const AlignOptions& o, const std::string& original, const std:
   std::string path;
   for (const std::string& device : devices) path += (path.empty() ? "" : ", ") + device;
   for (int k = 0; k < (o.input.files.empty() ? o.num_inputs : 1); ++k) {
-    PLUMB_ASSIGN_OR_RETURN(const NetworkInputs inputs, PrepareInputs(o.input, *graph, blobs, seed + static_cast<uint64_t>(k)));
+    PLUMB_ASSIGN_OR_RETURN(const InputOptions input, o.input.Read(seed + static_cast<uint64_t>(k)));
+    PLUMB_ASSIGN_OR_RETURN(const NetworkInputs inputs, PrepareInputs(input, *graph, blobs));
     GoldenOptions options;
     PLUMB_ASSIGN_OR_RETURN(options.constants, constants.Read());
     PLUMB_ASSIGN_OR_RETURN(const GoldenRun run, GoldenRun::OnnxRuntime(original, inputs.values, options));

@@ -18,7 +18,7 @@ struct AlignOptions {
   std::string devices = "NAIVE";
   int num_inputs = 1;
   double tolerance = 1e-4;  // of the largest value of a tensor
-  InputOptions input;
+  InputArguments input;
 
   void AddTo(CommandLine* command_line);
 };

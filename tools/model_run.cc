@@ -36,7 +36,7 @@ Exit codes: 0 done, 2 bad usage or input, 3 device not available, 4 failure.)";
 struct Options {
   ModelOptions model;
   RunOptions run;
-  InputOptions input;
+  InputArguments input;
   std::string device = "X86";
   std::string input_values;  // TNNTest's -ip: plain numbers
   std::string output;
@@ -287,13 +287,14 @@ Status Execute(const Options& o) {
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
-  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load(ShapesOfFiles(o.input)));
+  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load(ShapesOfFiles(o.input.files)));
   PrintNotes(o.print, graph->notes);
   PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
   NetworkInputs inputs;
   if (o.input_values.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(inputs, PrepareInputs(o.input, *graph, blobs, o.model.seed));
+    PLUMB_ASSIGN_OR_RETURN(const InputOptions input, o.input.Read(o.model.seed));
+    PLUMB_ASSIGN_OR_RETURN(inputs, PrepareInputs(input, *graph, blobs));
   } else {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }

@@ -47,7 +47,7 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
     case DType::kI64: Fill<int64_t>(stream, &tensor, integer); break;
     case DType::kBool: Fill<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
     default:
-      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) + ", which is not generated: give it with -i");
+      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) + ", which is not generated: give it with InputOptions::files");
   }
   return tensor;
 }

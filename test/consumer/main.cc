@@ -4,6 +4,7 @@
 #include <plumb/check.h>
 #include <plumb/dump.h>
 #include <plumb/golden.h>
+#include <plumb/inputs.h>
 #include <plumb/plumb.h>
 #include <plumb/report.h>
 #include <plumb/support.h>

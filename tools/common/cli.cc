@@ -13,6 +13,7 @@
 
 #include "base/memory_budget.h"
 #include "base/printable.h"
+#include "common/option_words.h"
 
 namespace plumb {
 
@@ -115,7 +116,7 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
 int Fail(const Status& status) {
   const bool internal = status.code() == StatusCode::kInternal || status.code() == StatusCode::kDeviceError;
   std::fprintf(stderr, "error: %s%s\n", internal ? (std::string(StatusCodeName(status.code())) + ": ").c_str() : "",
-               PrintableMessage(status.message()).c_str());
+               PrintableMessage(InOptionWords(status.message())).c_str());
   return ExitCodeOf(status);
 }
 

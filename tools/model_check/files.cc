@@ -155,20 +155,10 @@ Status DoubleBatch(NetworkInputs* inputs, std::map<std::string, Shape>* shapes) 
   return Status::Ok();
 }
 
-Result<NamedValues> OutputsOf(const Network& network) {
-  NamedValues values;
-  for (const std::string& name : network.graph().outputs) {
-    PLUMB_ASSIGN_OR_RETURN(values[name], network.GetOutput(name));
-  }
-  return values;
-}
-
 Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, const NetworkOptions& options, const NetworkInputs& inputs) {
   PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice("NAIVE"));
   PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, device, options));
-  for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
-  PLUMB_RETURN_IF_ERROR(network->Forward());
-  return OutputsOf(*network);
+  return RunNetwork(network.get(), inputs.values);
 }
 
 Result<NamedValues> ReadReference(const std::string& path, const NamedValues& like) {
@@ -227,8 +217,7 @@ Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_
   PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, device, network_options));
   FileObserver observer(options, rule);
   network->AddObserver(&observer);
-  for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
-  PLUMB_RETURN_IF_ERROR(network->Forward());
+  PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), inputs.values).status());
   std::printf("NAIVE against %s*.txt, rule %s: %d blobs compared, %d wrong, %d without a file (not tested)\n", options.layer_files.c_str(),
               rule.Describe().c_str(), observer.compared, observer.wrong, observer.missing);
   if (observer.wrong > 0) return Verdict::kWrong;

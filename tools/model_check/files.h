@@ -35,8 +35,6 @@ Status DoubleBatch(NetworkInputs* inputs, std::map<std::string, Shape>* shapes);
 
 using NamedValues = std::map<std::string, Tensor>;
 
-// The outputs of a network that has run.
-Result<NamedValues> OutputsOf(const Network& network);
 // Runs the network on NAIVE and returns its outputs.
 Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, const NetworkOptions& options, const NetworkInputs& inputs);
 // Every network output from a file (-f); InvalidArgument when one is missing or has another element count.

@@ -17,7 +17,7 @@ struct Options {
   ModelOptions model;
   RunOptions run;
   std::string device;
-  InputOptions input;
+  InputArguments input;
   ForeignOptions foreign;
   FileOptions files;
   bool full = false;

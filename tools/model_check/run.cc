@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/text_table.h"
 #include "base/threads.h"
+#include "common/option_words.h"
 #include "common/outputs.h"
 #include "plumb/check.h"
 #include "plumb/plumb.h"
@@ -169,7 +170,7 @@ void Run::JudgeOn(AskedDevice* asked) {
   const auto fail = [&](const Status& status, int exit_code) {
     Fail(status);
     asked->state = AskedDevice::State::kFailed;
-    asked->error = status.message();
+    asked->error = InOptionWords(status.message());
     asked->exit_code = exit_code;
   };
   const auto opened = OpenDevice(device, options.device_index);
@@ -194,7 +195,7 @@ Status Run::CheckDevice(const std::string& device, Network* network) {
   PLUMB_RETURN_IF_ERROR(checker.Attach(network, inputs_.values));
   ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.output.quiet);
   network->AddObserver(&progress);
-  PLUMB_RETURN_IF_ERROR(Forward(network));
+  PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
   PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
   AddConversion(&report);
   Print(report);
@@ -203,7 +204,6 @@ Status Run::CheckDevice(const std::string& device, Network* network) {
     if (!output.reference.empty()) reference[output.name] = output.reference;
   }
   result_.runs.push_back(std::move(report));
-  PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
   if (!options_.files.reference.empty()) {
     PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs));
     PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, reference));
@@ -212,8 +212,7 @@ Status Run::CheckDevice(const std::string& device, Network* network) {
 }
 
 Status Run::CheckOutputs(const std::string& device, Network* network) {
-  PLUMB_RETURN_IF_ERROR(Forward(network));
-  PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, OutputsOf(*network));
+  PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
   auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_) : ReadReference(options_.files.reference, outputs);
   if (!reference.ok()) return reference.status();
   PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, *reference));
@@ -228,7 +227,7 @@ Status Run::CheckLayerFiles() {
 
 void Run::AddError(const Status& status) {
   Fail(status);
-  result_.errors.push_back({status.message(), ExitCodeOf(status)});
+  result_.errors.push_back({InOptionWords(status.message()), ExitCodeOf(status)});
 }
 
 // A run that judged nothing leaves no table. The JSON comes last, so that it knows what became of the rest.
@@ -270,7 +269,7 @@ Status Run::CheckConstants() const {
 }
 
 Status Run::LoadGraph() {
-  std::map<std::string, Shape> open_shapes = ShapesOfFiles(options_.input);
+  std::map<std::string, Shape> open_shapes = ShapesOfFiles(options_.input.files);
   PLUMB_ASSIGN_OR_RETURN(const auto tensor_shapes, foreign_.TensorShapes());
   open_shapes.insert(tensor_shapes.begin(), tensor_shapes.end());
   PLUMB_RETURN_IF_ERROR(CheckConstants());
@@ -296,7 +295,8 @@ Status Run::LoadGraph() {
 }
 
 Status Run::MakeGolden(const BlobTable& blobs) {
-  const auto prepare = [&] { return PrepareInputs(options_.input, *graph_, blobs, options_.model.seed); };
+  PLUMB_ASSIGN_OR_RETURN(const InputOptions input, options_.input.Read(options_.model.seed));
+  const auto prepare = [&] { return PrepareInputs(input, *graph_, blobs); };
   NetworkInputs inputs;
   if (options_.input.files.empty() && !options_.foreign.subject.empty()) {
     ForeignOptions alone = options_.foreign;
@@ -318,7 +318,8 @@ Status Run::MakeGolden(const BlobTable& blobs) {
 }
 
 Status Run::LoadInputs(const BlobTable& blobs) {
-  const auto prepare = [&] { return PrepareInputs(options_.input, *graph_, blobs, options_.model.seed); };
+  PLUMB_ASSIGN_OR_RETURN(const InputOptions input, options_.input.Read(options_.model.seed));
+  const auto prepare = [&] { return PrepareInputs(input, *graph_, blobs); };
   if (!options_.foreign.any()) {
     PLUMB_ASSIGN_OR_RETURN(inputs_, prepare());
     return Status::Ok();
@@ -343,11 +344,6 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
   return [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
     return WritePair(options_.files.failing_folder, blob, reference, value);
   };
-}
-
-Status Run::Forward(Network* network) const {
-  for (const auto& [name, value] : inputs_.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
-  return network->Forward();
 }
 
 Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {

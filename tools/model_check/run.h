@@ -48,7 +48,6 @@ class Run {
   void Describe();
   void AddConversion(RunReport* report) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
-  Status Forward(Network* network) const;
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
   CheckOptions CheckOptionsHere() const;

@@ -1,0 +1,65 @@
+// Network inputs: out of files, out of memory, or generated; and the one call that runs a network on them.
+//
+// Example:
+//   PLUMB_ASSIGN_OR_RETURN(plumb::Graph graph, plumb::LoadModel("net.tnnproto"));
+//   plumb::InputOptions options;                       // nothing given: all inputs are generated, by seed
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::NetworkInputs inputs, plumb::PrepareInputs(options, graph));
+//   PLUMB_ASSIGN_OR_RETURN(auto network, plumb::CreateNetwork(std::move(graph), "NAIVE"));
+//   PLUMB_ASSIGN_OR_RETURN(auto outputs, plumb::RunNetwork(network.get(), inputs.values));
+//   std::printf("%s -> %g\n", inputs.lines[0].c_str(), outputs.at("prob").ValueAt(0));
+//
+// Threading: free functions without shared state. Tensors share memory with what was given where nothing is converted.
+#ifndef PLUMB_INPUTS_H_
+#define PLUMB_INPUTS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plumb/graph.h"
+#include "plumb/model.h"
+#include "plumb/network.h"
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+
+struct InputOptions {
+  std::map<std::string, Tensor> values;  // by network input; floats of another width are converted
+  // FILE (all inputs by their names, or the only input) or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, images.
+  std::vector<std::string> files;
+  ImageOptions image;  // of files that are images
+  // lo, hi of generated inputs (lo <= hi, finite), within what the graph needs (indices: the rows). Nothing: f32 uniform in
+  // [-1, 1), integers what the graph allows, else 0..1.
+  std::optional<std::pair<double, double>> range;
+  uint64_t seed = kDefaultSeed;  // of generated inputs: the same bits on every machine
+  std::string name = "given";    // how errors and reports call `values` and `files`
+};
+
+struct NetworkInputs {
+  std::map<std::string, Tensor> values;  // one per network input, of its dtype and shape
+  std::vector<std::string> lines;        // one per network input, for reports: "x f32 [1,3,8,8]: photo.png, ..."
+  bool generated = false;                // some of them
+};
+
+// The shapes of the tensors in these files, for inputs that the model leaves open (LoadOptions::open_shapes): by name, and ""
+// for a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.
+std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files);
+
+// Every network input exactly once. `blobs`: InferShapes of the graph. InvalidArgument, naming both sides: a file or value that
+// fits no input, an input that is not given while others are, another dtype or shape, a range that the graph cannot take.
+// NotSupported: an input of a dtype that is not generated. Reading files: as ReadTensors.
+Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs);
+Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph);
+
+// .png .jpg .jpeg .bmp
+bool IsImageFile(const std::string& path);
+
+// SetInput, Forward, GetOutput: the network's outputs by name.
+Result<std::map<std::string, Tensor>> RunNetwork(Network* network, const std::map<std::string, Tensor>& inputs);
+
+}  // namespace plumb
+
+#endif  // PLUMB_INPUTS_H_

@@ -1,0 +1,212 @@
+#include "plumb/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/words.h"
+#include "graph/input_ranges.h"
+
+namespace plumb {
+namespace {
+
+bool PathExists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// What is given, file by file and value by value.
+class Collector {
+ public:
+  Collector(const InputOptions& options, const Graph& graph, const BlobTable& blobs)
+      : options_(options), graph_(graph), blobs_(blobs) {}
+
+  Status AddFile(const std::string& text) {
+    std::string name, path = text;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos && IsInput(text.substr(0, equals))) {
+      name = text.substr(0, equals);
+      path = text.substr(equals + 1);
+    } else if (equals != std::string::npos && !PathExists(text) && PathExists(text.substr(equals + 1))) {
+      return UnknownInput("InputOptions::files", text.substr(0, equals));
+    }
+    TensorHints hints;
+    hints.image = options_.image;
+    if (!name.empty() || graph_.inputs.size() == 1) {
+      const BlobInfo& info = blobs_.at(name.empty() ? graph_.inputs[0].name : name);
+      hints.dtype = info.dtype;
+      hints.shape = info.shape;
+    }
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadTensors(path, hints));
+    std::string origin = path;
+    if (IsImageFile(path)) {
+      PLUMB_ASSIGN_OR_RETURN(const std::string used, DescribeImageOptions(options_.image, tensors[0].tensor.shape()[1]));
+      origin += ", " + used;
+    }
+    return AddTensors(tensors, name, path, origin);
+  }
+
+  Status AddValue(const std::string& name, const Tensor& value) {
+    if (!IsInput(name)) return UnknownInput("InputOptions::values", name);
+    return AddTensor(name, value, options_.name, options_.name);
+  }
+
+  NetworkInputs result;
+
+ private:
+  bool IsInput(const std::string& name) const {
+    return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](const GraphInput& input) { return input.name == name; });
+  }
+
+  Status UnknownInput(const std::string& field, const std::string& name) const {
+    std::vector<std::string> names;
+    for (const GraphInput& input : graph_.inputs) names.push_back(input.name);
+    return Status::InvalidArgument(field + ": there is no network input '" + name + "', the network inputs are " + InputNames() +
+                                   DidYouMean(name, names));
+  }
+
+  std::string InputNames() const {
+    std::string names;
+    for (const GraphInput& input : graph_.inputs) names += (names.empty() ? "'" : ", '") + input.name + "'";
+    return names;
+  }
+
+  Status AddTensors(const std::vector<NamedTensor>& tensors, const std::string& wanted, const std::string& path,
+                    const std::string& origin) {
+    bool used = false;
+    const bool only = tensors.size() == 1 && (!wanted.empty() || graph_.inputs.size() == 1);
+    for (const NamedTensor& named : tensors) {
+      std::string name = named.name;
+      if (only) name = wanted.empty() ? graph_.inputs[0].name : wanted;
+      if (!IsInput(name) || (!wanted.empty() && name != wanted)) continue;  // other tensors of the file are not ours
+      PLUMB_RETURN_IF_ERROR(AddTensor(name, named.tensor, "file '" + path + "'", origin));
+      used = true;
+    }
+    if (used) return Status::Ok();
+    return Status::InvalidArgument("file '" + path + "' holds no tensor for the network inputs " + InputNames() +
+                                   "; say which with InputOptions::files NAME=" + path);
+  }
+
+  Status AddTensor(const std::string& name, Tensor tensor, const std::string& from, std::string origin) {
+    const BlobInfo& info = blobs_.at(name);
+    const std::string wrong = from + ": network input '" + name + "' expects ";
+    if (tensor.dtype() != info.dtype) {
+      if (IsFloat(tensor.dtype()) != IsFloat(info.dtype)) {
+        return Status::InvalidArgument(wrong + DTypeName(info.dtype) + ", found " + DTypeName(tensor.dtype()));
+      }
+      origin += std::string(", converted from ") + DTypeName(tensor.dtype());
+      PLUMB_ASSIGN_OR_RETURN(tensor, tensor.ConvertedTo(info.dtype));
+    }
+    if (tensor.shape() != info.shape) {
+      return Status::InvalidArgument(wrong + "shape " + info.shape.ToString() + ", found " + tensor.shape().ToString() +
+                                     "; LoadOptions::input_shapes " + name + "=... prepares the network for another one");
+    }
+    if (!result.values.emplace(name, tensor).second) {
+      return Status::InvalidArgument("network input '" + name + "' is given twice");
+    }
+    result.lines.push_back(name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " + origin);
+    return Status::Ok();
+  }
+
+  const InputOptions& options_;
+  const Graph& graph_;
+  const BlobTable& blobs_;
+};
+
+struct DrawnFrom {
+  std::optional<InputRange> range;
+  std::string why;
+};
+
+Result<std::optional<InputRange>> AskedRange(const InputOptions& options) {
+  if (!options.range) return std::optional<InputRange>();
+  const auto [lo, hi] = *options.range;
+  if (lo <= hi && std::isfinite(lo) && std::isfinite(hi)) return std::optional<InputRange>(InputRange{lo, hi});
+  return Status::InvalidArgument("InputOptions::range: expected LO,HI with LO <= HI, found " + std::to_string(lo) + "," +
+                                 std::to_string(hi));
+}
+
+// InputOptions::range, within what the graph needs; else what the graph says.
+Result<DrawnFrom> RangeFor(const GraphInput& input, const std::optional<InputRange>& asked, const FoundRange* found) {
+  if (found == nullptr) return DrawnFrom{asked, ""};
+  if (!asked.has_value()) return DrawnFrom{found->range, found->why};
+  if (!found->needed) return DrawnFrom{asked, ""};
+  const InputRange both = {std::max(asked->lo, found->range.lo), std::min(asked->hi, found->range.hi), found->range.whole};
+  if (std::ceil(both.lo) <= std::floor(both.hi)) return DrawnFrom{both, found->why};
+  char text[96];
+  std::snprintf(text, sizeof(text), "%g..%g", found->range.lo, found->range.hi);
+  return Status::InvalidArgument("InputOptions::range: network input '" + input.name + "' must lie in " + text + ": " +
+                                 found->why);
+}
+
+Status NotGiven(const InputOptions& options, const std::string& name) {
+  return Status::InvalidArgument("network input '" + name + "' is " +
+                                 (options.files.empty() ? "not among InputOptions::values"
+                                                        : "in none of the files given with InputOptions::files"));
+}
+
+}  // namespace
+
+bool IsImageFile(const std::string& path) {
+  for (const char* suffix : {".png", ".jpg", ".jpeg", ".bmp"}) {
+    const std::string end = suffix;
+    if (path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0) return true;
+  }
+  return false;
+}
+
+std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : files) {
+    const size_t equals = text.find('=');
+    const bool whole = equals == std::string::npos || std::ifstream(text).good();
+    const std::string name = whole ? "" : text.substr(0, equals);
+    const auto tensors = ReadTensors(whole ? text : text.substr(equals + 1));
+    if (!tensors.ok()) continue;
+    for (const NamedTensor& named : *tensors) {
+      if (!named.name.empty()) shapes.emplace(named.name, named.tensor.shape());
+      if (tensors->size() == 1) shapes.emplace(name, named.tensor.shape());
+    }
+  }
+  return shapes;
+}
+
+Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs) {
+  PLUMB_ASSIGN_OR_RETURN(const auto asked, AskedRange(options));
+  Collector collector(options, graph, blobs);
+  for (const std::string& file : options.files) PLUMB_RETURN_IF_ERROR(collector.AddFile(file));
+  for (const auto& [name, value] : options.values) PLUMB_RETURN_IF_ERROR(collector.AddValue(name, value));
+  NetworkInputs& result = collector.result;
+  const auto ranges = FindInputRanges(graph, blobs);
+  for (const GraphInput& input : graph.inputs) {
+    if (result.values.count(input.name) != 0) continue;
+    if (!options.files.empty() || !options.values.empty()) return NotGiven(options, input.name);
+    const BlobInfo& info = blobs.at(input.name);
+    const auto found = ranges.find(input.name);
+    PLUMB_ASSIGN_OR_RETURN(const DrawnFrom from, RangeFor(input, asked, found == ranges.end() ? nullptr : &found->second));
+    PLUMB_ASSIGN_OR_RETURN(result.values[input.name], RandomInput(input.name, info.dtype, info.shape, options.seed, from.range));
+    result.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " +
+                           DescribeRandomInput(info.dtype, options.seed, from.range, from.why));
+    result.generated = true;
+  }
+  return std::move(result);
+}
+
+Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph) {
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  return PrepareInputs(options, graph, blobs);
+}
+
+Result<std::map<std::string, Tensor>> RunNetwork(Network* network, const std::map<std::string, Tensor>& inputs) {
+  for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
+  PLUMB_RETURN_IF_ERROR(network->Forward());
+  std::map<std::string, Tensor> outputs;
+  for (const std::string& name : network->graph().outputs) {
+    PLUMB_ASSIGN_OR_RETURN(outputs[name], network->GetOutput(name));
+  }
+  return outputs;
+}
+
+}  // namespace plumb

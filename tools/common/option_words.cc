@@ -1,0 +1,28 @@
+#include "common/option_words.h"
+
+namespace plumb {
+namespace {
+
+struct FieldWord {
+  const char* field;
+  const char* option;
+};
+constexpr FieldWord kFieldWords[] = {
+    {"InputOptions::files", "-i"},
+    {"InputOptions::range", "--input-range"},
+    {"LoadOptions::input_shapes", "--shape"},
+};
+
+}  // namespace
+
+std::string InOptionWords(std::string message) {
+  for (const FieldWord& row : kFieldWords) {
+    const std::string field = row.field, option = row.option;
+    for (size_t at = 0; (at = message.find(field, at)) != std::string::npos; at += option.size()) {
+      message.replace(at, field.size(), option);
+    }
+  }
+  return message;
+}
+
+}  // namespace plumb
