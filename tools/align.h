@@ -1,5 +1,4 @@
 // model_convert -align: the original model in ONNX Runtime and the converted files on our devices, on the same inputs.
-// Output by output; where one differs (or with `all`) layer by layer, up to the first operator that differs.
 #ifndef PLUMB_TOOLS_ALIGN_H_
 #define PLUMB_TOOLS_ALIGN_H_
 
@@ -10,23 +9,24 @@
 #include "common/cli.h"
 #include "common/constants.h"
 #include "common/inputs.h"
+#include "plumb/align.h"
 
 namespace plumb {
 
-struct AlignOptions {
+struct AlignArguments {
   std::string mode;  // empty: no alignment; "outputs" or "all"
   std::string devices = "NAIVE";
   int num_inputs = 1;
-  double tolerance = 1e-4;  // of the largest value of a tensor
+  double tolerance = AlignOptions().tolerance;
   InputArguments input;
 
   void AddTo(CommandLine* command_line);
 };
 
 // Returns kExitOk or kExitMisaligned after printing the report; a Status when nothing could be compared.
-// `constants`: the texts of --constant that the conversion had.
-Result<int> Align(const AlignOptions& options, const std::string& original, const std::string& proto, uint64_t seed,
-                  const ConstantOptions& constants);
+// `constants`: those that the conversion had.
+Result<int> AlignAndPrint(const AlignArguments& arguments, const std::string& original, const std::string& proto, uint64_t seed,
+                          const ConstantOptions& constants);
 
 }  // namespace plumb
 

@@ -41,7 +41,7 @@ struct Options {
   std::string output, folder, prefix, json;
   std::string format = "v2";
   bool quiet = false;
-  AlignOptions align;
+  AlignArguments align;
 };
 
 // -o PREFIX, PREFIX.tnnproto, PREFIX.tnnmodel, or a folder, in which the files are called as the model is; -od FOLDER.
@@ -146,7 +146,7 @@ Result<int> Convert(const Options& options) {
   std::string align = "not asked for";
   int exit_code = kExitOk;
   if (!options.align.mode.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(exit_code, Align(options.align, options.model.Files().structure,
+    PLUMB_ASSIGN_OR_RETURN(exit_code, AlignAndPrint(options.align, options.model.Files().structure,
                                             options.prefix + ".tnnproto", options.model.seed, options.model.constants));
     align = exit_code == kExitOk ? "equal" : "differs";
   }

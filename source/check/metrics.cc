@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -251,6 +252,45 @@ DiffMetrics CompareTensors(const Tensor& a, const Tensor& b) {
   const auto wide_b = b.ConvertedTo(DType::kF64);
   if (!wide_a.ok() || !wide_b.ok()) return {};
   return Compare(wide_a->data<double>(), wide_b->data<double>(), count);
+}
+
+double LargestMagnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    const double magnitude = std::fabs(tensor.ValueAt(i));
+    if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+  }
+  return largest;
+}
+
+double RelativeDifference(const DiffMetrics& difference, const Tensor& b) {
+  return difference.max_abs == 0 ? 0 : difference.max_abs / LargestMagnitude(b);
+}
+
+namespace {
+
+double FiniteDifference(int64_t a, int64_t b) { return Difference(a, b); }
+double FiniteDifference(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? a - b : 0; }
+
+template <class T>
+DifferenceSums AddDifferences(const T* a, const T* b, int64_t count) {
+  constexpr int64_t kSums = 8;  // so that one addition need not wait for the one before
+  double sum[kSums] = {}, sum_abs[kSums] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const double difference = FiniteDifference(a[i], b[i]);
+    sum[i % kSums] += difference;
+    sum_abs[i % kSums] += std::fabs(difference);
+  }
+  return {std::accumulate(sum, sum + kSums, 0.0), std::accumulate(sum_abs, sum_abs + kSums, 0.0)};
+}
+
+}  // namespace
+
+DifferenceSums SumDifferences(const Tensor& a, const Tensor& b) {
+  const int64_t count = a.NumElements();
+  if (a.dtype() == DType::kF32) return AddDifferences(a.data<float>(), b.data<float>(), count);
+  if (a.dtype() == DType::kF64) return AddDifferences(a.data<double>(), b.data<double>(), count);
+  return AddDifferences(a.data<int64_t>(), b.data<int64_t>(), count);
 }
 
 Differences CompareThree(const Tensor& device, const Tensor& replay, const Tensor& own) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "check/metrics.h"
+
 namespace plumb {
 
 std::string TypesOf(const StepInfo& step) {
@@ -45,14 +47,7 @@ std::optional<Agreement> WorstAgreement(const RunReport& run) {
   std::optional<Agreement> worst;
   for (const OutputSummary& output : run.outputs) {
     if (output.reference.empty() || output.reference.shape() != output.device.shape()) continue;
-    double largest = 0, difference = 0;
-    for (int64_t i = 0; i < output.device.NumElements(); ++i) {
-      const double a = output.device.ValueAt(i), b = output.reference.ValueAt(i);
-      if (std::isfinite(b)) largest = std::max(largest, std::abs(b));
-      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-      difference = std::isfinite(a) && std::isfinite(b) ? std::max(difference, std::abs(a - b)) : INFINITY;
-    }
-    const double relative = difference == 0 ? 0 : difference / largest;
+    const double relative = RelativeDifference(CompareTensors(output.device, output.reference), output.reference);
     if (!worst || relative > worst->relative) worst = Agreement{output.name, relative};
   }
   return worst;

@@ -55,12 +55,7 @@ void ResolveTolerances(const ComparisonRule& rule, const Tensor& b, ComparisonRe
     result->atol = *rule.atol;
     return;
   }
-  double largest = 0;
-  for (int64_t i = 0; i < b.NumElements(); ++i) {
-    const double value = std::fabs(b.ValueAt(i));
-    if (std::isfinite(value)) largest = std::max(largest, value);
-  }
-  result->atol = 1e-5 * largest;
+  result->atol = 1e-5 * LargestMagnitude(b);
 }
 
 void JudgeCosine(ComparisonResult* result, int64_t count) {

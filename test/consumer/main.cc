@@ -1,6 +1,7 @@
 // A program of somebody else's, built against an installed Plumb: makes a tensor and an error, and runs every example that
 // README.md and the headers show. consumer absent|present: whether net.tnnproto lies in the current folder;
 // consumer careless: asks for the model without looking whether there is one.
+#include <plumb/align.h>
 #include <plumb/check.h>
 #include <plumb/dump.h>
 #include <plumb/golden.h>

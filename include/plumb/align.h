@@ -1,0 +1,78 @@
+// Proving a conversion: the original model in ONNX Runtime and the converted one on our devices, on the same inputs; output by
+// output, and where one differs layer by layer, up to the first operator that differs.
+//
+// Example:
+//   PLUMB_ASSIGN_OR_RETURN(plumb::Graph loaded, plumb::LoadModel("net.tnnproto"));
+//   const auto graph = std::make_shared<const plumb::Graph>(std::move(loaded));
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::Golden golden, plumb::ReadGolden("golden"));  // Align makes it and does the rest, too
+//   PLUMB_ASSIGN_OR_RETURN(const auto x86, plumb::AlignDevice(graph, "X86", {{"input", image}}, golden));
+//   if (x86.first_different >= 0) std::puts(x86.layers[static_cast<size_t>(x86.first_different)].name.c_str());
+//
+// Equal is what differs by at most a share (AlignOptions::tolerance) of the tensor's largest value: this knows no rounding
+// error to be expected, as a check does (plumb/check.h), and finds other weights, layouts and operators.
+// Threading: free functions; each call prepares its own networks.
+#ifndef PLUMB_ALIGN_H_
+#define PLUMB_ALIGN_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/check.h"
+#include "plumb/golden.h"
+#include "plumb/graph.h"
+
+namespace plumb {
+
+struct AlignOptions {
+  bool every_layer = false;  // layer by layer also where the outputs are equal
+  double tolerance = 1e-4;   // of the largest value of a tensor
+};
+
+// One tensor on both sides; in DiffMetrics a is ours and b the original's.
+struct AlignedTensor {
+  std::string name;
+  Shape shape;  // ours
+  bool equal = true;
+  std::string problem;  // another shape, in words; then nothing below is set
+  DiffMetrics difference;
+  double relative = 0;  // difference.max_abs over the original's largest value
+};
+
+struct AlignedLayer {
+  int index = 0;
+  std::string name, type, kernel;
+  std::vector<std::string> nodes;  // in the original model
+  AlignedTensor tensor;
+};
+
+struct AlignedDevice {
+  std::string device;
+  bool equal = true;  // all outputs, and all layers that were compared
+  std::vector<AlignedTensor> outputs;
+  std::vector<AlignedLayer> layers;  // in execution order, unfused; none where the outputs are equal, unless every_layer
+  int unpaired = 0;                  // tensors of layers that have no tensor of their name in the original
+  int first_different = -1;          // position in layers
+};
+
+// Runs the graph on the device (NAIVE runs what it has no kernel for). `inputs`: one per network input.
+// InvalidArgument: the golden lacks a network output. Otherwise the errors of preparing and running the network.
+Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, const std::string& device,
+                                  const std::map<std::string, Tensor>& inputs, const Golden& golden,
+                                  const AlignOptions& options = {});
+
+struct AlignReport {
+  std::string original;  // Golden::description
+  std::vector<AlignedDevice> devices;
+  bool equal = true;
+};
+
+// Runs the original .onnx in ONNX Runtime (GoldenRun, whose errors it has) and the graph on each device.
+Result<AlignReport> Align(const std::string& original, const std::shared_ptr<const Graph>& graph,
+                          const std::vector<std::string>& devices, const std::map<std::string, Tensor>& inputs,
+                          const AlignOptions& options = {}, const GoldenOptions& golden = {});
+
+}  // namespace plumb
+
+#endif  // PLUMB_ALIGN_H_

@@ -1,0 +1,100 @@
+#include "plumb/align.h"
+
+#include "check/metrics.h"
+#include "plumb/inputs.h"
+#include "plumb/plumb.h"
+
+namespace plumb {
+namespace {
+
+AlignedTensor Compare(const std::string& name, const Tensor& ours, const Tensor& theirs, double tolerance) {
+  AlignedTensor tensor;
+  tensor.name = name;
+  tensor.shape = ours.shape();
+  if (ours.shape() != theirs.shape()) {
+    tensor.problem = "has the shape " + ours.shape().ToString() + ", the original's is " + theirs.shape().ToString();
+    tensor.equal = false;
+    return tensor;
+  }
+  tensor.difference = CompareTensors(ours, theirs);
+  tensor.relative = RelativeDifference(tensor.difference, theirs);
+  tensor.equal = tensor.relative <= tolerance;
+  return tensor;
+}
+
+// Compares every tensor that both sides have while the network runs.
+class LayerWatcher : public Observer {
+ public:
+  LayerWatcher(const Golden& golden, double tolerance, AlignedDevice* report)
+      : golden_(golden), tolerance_(tolerance), report_(report) {}
+
+  Status After(const LayerEvent& event) override {
+    const StepInfo& step = event.step();
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const auto it = golden_.tensors.find(step.outputs[i].blob);
+      if (it == golden_.tensors.end()) {
+        ++report_->unpaired;
+        continue;
+      }
+      PLUMB_ASSIGN_OR_RETURN(const Tensor ours, event.Output(i));
+      report_->layers.push_back({step.index, step.name, step.type, step.kernel, step.members.back().nodes,
+                                 Compare(it->first, ours, it->second, tolerance_)});
+      if (report_->layers.back().tensor.equal) continue;
+      if (report_->first_different < 0) report_->first_different = static_cast<int>(report_->layers.size()) - 1;
+      report_->equal = false;
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const Golden& golden_;
+  double tolerance_;
+  AlignedDevice* report_;
+};
+
+Result<std::unique_ptr<Network>> Prepare(const std::shared_ptr<const Graph>& graph, const std::string& device, bool unfuse) {
+  NetworkOptions options;
+  options.unfuse = unfuse;
+  options.fallback = true;
+  return CreateNetwork(graph, device, options);
+}
+
+}  // namespace
+
+Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, const std::string& device,
+                                  const std::map<std::string, Tensor>& inputs, const Golden& golden,
+                                  const AlignOptions& options) {
+  AlignedDevice report;
+  report.device = device;
+  PLUMB_ASSIGN_OR_RETURN(const auto network, Prepare(graph, device, false));
+  PLUMB_ASSIGN_OR_RETURN(const auto outputs, RunNetwork(network.get(), inputs));
+  for (const std::string& name : graph->outputs) {
+    const auto it = golden.tensors.find(name);
+    if (it == golden.tensors.end()) return Status::InvalidArgument("the original gave no tensor named '" + name + "'");
+    report.outputs.push_back(Compare(name, outputs.at(name), it->second, options.tolerance));
+    report.equal = report.equal && report.outputs.back().equal;
+  }
+  if (report.equal && !options.every_layer) return report;
+  LayerWatcher watcher(golden, options.tolerance, &report);  // outlives the network
+  PLUMB_ASSIGN_OR_RETURN(const auto unfused, Prepare(graph, device, true));
+  unfused->AddObserver(&watcher);
+  PLUMB_RETURN_IF_ERROR(RunNetwork(unfused.get(), inputs).status());
+  return report;
+}
+
+Result<AlignReport> Align(const std::string& original, const std::shared_ptr<const Graph>& graph,
+                          const std::vector<std::string>& devices, const std::map<std::string, Tensor>& inputs,
+                          const AlignOptions& options, const GoldenOptions& golden_options) {
+  PLUMB_ASSIGN_OR_RETURN(const GoldenRun run, GoldenRun::OnnxRuntime(original, inputs, golden_options));
+  PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(run.folder()));
+  AlignReport report;
+  report.original = golden.description;
+  for (const std::string& device : devices) {
+    PLUMB_ASSIGN_OR_RETURN(AlignedDevice aligned, AlignDevice(graph, device, inputs, golden, options));
+    report.equal = report.equal && aligned.equal;
+    report.devices.push_back(std::move(aligned));
+  }
+  return report;
+}
+
+}  // namespace plumb
