@@ -1,11 +1,11 @@
-#include "check/rules.h"
-
+// Rules for comparing two tensors without a model, and so without a bound (plumb/diff.h).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "base/words.h"
 #include "check/metrics.h"
+#include "plumb/diff.h"
 
 namespace plumb {
 namespace {
@@ -81,7 +81,7 @@ std::string ComparisonRule::Describe() const {
 
 Status ComparisonRule::CheckTolerances() const {
   if ((kind == kDefault || kind == kAllClose) || (!atol.has_value() && !rtol.has_value())) return Status::Ok();
-  return Status::InvalidArgument(std::string(atol.has_value() ? "--atol" : "--rtol") + " does nothing with --rule " +
+  return Status::InvalidArgument(std::string(atol.has_value() ? "ComparisonRule::atol" : "ComparisonRule::rtol") + " does nothing with ComparisonRule::kind " +
                                  (kind == kTnn ? "tnn" : "cosine") + ", which is " + Describe());
 }
 
@@ -90,7 +90,7 @@ Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
   if (name == "allclose") return ComparisonRule::kAllClose;
   if (name == "tnn") return ComparisonRule::kTnn;
   if (name == "cosine") return ComparisonRule::kCosine;
-  return Status::InvalidArgument(UnknownWord("--rule", name, {"default", "allclose", "tnn", "cosine"}));
+  return Status::InvalidArgument(UnknownWord("ComparisonRule::kind", name, {"default", "allclose", "tnn", "cosine"}));
 }
 
 Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor& a, const Tensor& b) {

@@ -34,10 +34,6 @@ struct NamePairing : Pairing {
 // InvalidArgument for a name of --names that is on neither side.
 Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b, const NameOptions& options);
 
-// A CSV file of two columns: name in the model (or in A), name in the subject (or in B). Empty lines and lines that begin with
-// '#' are passed over; a name that holds a comma or a quote stands in quotes. InvalidArgument names the line.
-Result<std::map<std::string, std::string>> ReadNames(const std::string& path);
-
 Pairing PairBlobs(const std::vector<DumpEntry>& a, const std::vector<DumpEntry>& b);
 
 }  // namespace plumb

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "dump/file_name.h"
 #include "dump/pairing.h"
+#include "plumb/tensor_file.h"
 
 namespace plumb {
 namespace {

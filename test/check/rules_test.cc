@@ -1,4 +1,4 @@
-#include "check/rules.h"
+#include "plumb/diff.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 // consumer careless: asks for the model without looking whether there is one.
 #include <plumb/align.h>
 #include <plumb/check.h>
+#include <plumb/diff.h>
 #include <plumb/dump.h>
 #include <plumb/golden.h>
 #include <plumb/inputs.h>

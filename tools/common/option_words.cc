@@ -8,6 +8,9 @@ struct FieldWord {
   const char* option;
 };
 constexpr FieldWord kFieldWords[] = {
+    {"ComparisonRule::atol", "--atol"},
+    {"ComparisonRule::kind", "--rule"},
+    {"ComparisonRule::rtol", "--rtol"},
     {"InputOptions::files", "-i"},
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},

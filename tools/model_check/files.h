@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "check/rules.h"
 #include "common/inputs.h"
+#include "plumb/diff.h"
 #include "plumb/network.h"
 
 namespace plumb {

@@ -1,5 +1,4 @@
-#include "blob_diff/report.h"
-
+// What a comparison of two dumps found, for people (text) and programs (JSON, CSV).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include "base/printable.h"
 #include "base/text_table.h"
 #include "check/report_util.h"
+#include "plumb/diff.h"
 
 namespace plumb {
 namespace {
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 struct Column {
   const char* name;
   int gives_way;  // TextColumn's
-  std::function<std::string(const PairReport&)> text;
+  std::function<std::string(const DiffPair&)> text;
 };
 
 std::string Short(double value) {
@@ -35,54 +35,54 @@ std::string Long(double value) {
   return text;
 }
 
-bool Compared(const PairReport& pair) { return pair.result.metrics.count > 0; }
+bool Compared(const DiffPair& pair) { return pair.result.metrics.count > 0; }
 
-std::string WorstOf(const PairReport& pair) {
+std::string WorstOf(const DiffPair& pair) {
   const DiffMetrics& m = pair.result.metrics;
   if (m.worst < 0) return "-";
-  return Coordinates(m.worst, pair.shape_a) + " " + Short(m.worst_a) + " " + Short(m.worst_b);
+  return Coordinates(m.worst, pair.a.shape) + " " + Short(m.worst_a) + " " + Short(m.worst_b);
 }
 
 // The numbers of one pair, as fields of the table and of the CSV.
 std::vector<Column> NumberColumns(std::string (*number)(double)) {
   const auto metric = [number](double DiffMetrics::*field) {
-    return [number, field](const PairReport& p) {
+    return [number, field](const DiffPair& p) {
       return Compared(p) ? number(p.result.metrics.*field) : std::string("-");
     };
   };
-  const auto side = [number](Statistics PairReport::*which, double Statistics::*field) {
-    return [=](const PairReport& p) { return (p.*which).finite > 0 ? number(p.*which.*field) : std::string("-"); };
+  const auto side = [number](DiffSide DiffPair::*which, double DiffSide::*field) {
+    return [=](const DiffPair& p) { return (p.*which).finite > 0 ? number(p.*which.*field) : std::string("-"); };
   };
   return {{"max_abs", 0, metric(&DiffMetrics::max_abs)},
           {"max_rel", 8, metric(&DiffMetrics::max_rel)},
           {"cosine", 6,
-           [](const PairReport& p) {
+           [](const DiffPair& p) {
              char text[32];
              std::snprintf(text, sizeof(text), "%.9f", p.result.metrics.cosine);
              return Compared(p) ? std::string(text) : std::string("-");
            }},
           {"snr_db", 7, metric(&DiffMetrics::snr_db)},
           {"max_ulp", 5, metric(&DiffMetrics::max_ulp)},
-          {"mean_a", 2, side(&PairReport::values_a, &Statistics::mean)},
-          {"min_a", 2, side(&PairReport::values_a, &Statistics::min)},
-          {"max_a", 2, side(&PairReport::values_a, &Statistics::max)},
-          {"mean_b", 2, side(&PairReport::values_b, &Statistics::mean)},
-          {"min_b", 2, side(&PairReport::values_b, &Statistics::min)},
-          {"max_b", 2, side(&PairReport::values_b, &Statistics::max)},
-          {"sum_diff", 1, [number](const PairReport& p) { return number(p.sum_diff); }},
-          {"sum_abs_diff", 1, [number](const PairReport& p) { return number(p.sum_abs_diff); }}};
+          {"mean_a", 2, side(&DiffPair::a, &DiffSide::mean)},
+          {"min_a", 2, side(&DiffPair::a, &DiffSide::min)},
+          {"max_a", 2, side(&DiffPair::a, &DiffSide::max)},
+          {"mean_b", 2, side(&DiffPair::b, &DiffSide::mean)},
+          {"min_b", 2, side(&DiffPair::b, &DiffSide::min)},
+          {"max_b", 2, side(&DiffPair::b, &DiffSide::max)},
+          {"sum_diff", 1, [number](const DiffPair& p) { return number(p.sum_diff); }},
+          {"sum_abs_diff", 1, [number](const DiffPair& p) { return number(p.sum_abs_diff); }}};
 }
 
-std::string SpecialsOf(const PairReport& pair) {
-  return std::to_string(pair.values_a.nans) + "/" + std::to_string(pair.values_a.infinities) + " " +
-         std::to_string(pair.values_b.nans) + "/" + std::to_string(pair.values_b.infinities);
+std::string SpecialsOf(const DiffPair& pair) {
+  return std::to_string(pair.a.nans) + "/" + std::to_string(pair.a.infinities) + " " +
+         std::to_string(pair.b.nans) + "/" + std::to_string(pair.b.infinities);
 }
 
 std::vector<Column> TableColumns() {
-  std::vector<Column> columns = {{"verdict", 0, [](const PairReport& p) { return std::string(VerdictName(p.verdict)); }},
-                                 {"blob", 0, [](const PairReport& p) { return p.Name(); }},
-                                 {"shape", 9, [](const PairReport& p) { return p.shape_a.ToString(); }},
-                                 {"failing", 0, [](const PairReport& p) { return std::to_string(p.result.failing); }}};
+  std::vector<Column> columns = {{"verdict", 0, [](const DiffPair& p) { return std::string(VerdictName(p.verdict)); }},
+                                 {"blob", 0, [](const DiffPair& p) { return p.Name(); }},
+                                 {"shape", 9, [](const DiffPair& p) { return p.a.shape.ToString(); }},
+                                 {"failing", 0, [](const DiffPair& p) { return std::to_string(p.result.failing); }}};
   for (Column& column : NumberColumns(Short)) columns.push_back(std::move(column));
   columns.push_back({"nan/inf a b", 3, SpecialsOf});
   columns.push_back({"worst at, a, b", 4, WorstOf});
@@ -90,13 +90,13 @@ std::vector<Column> TableColumns() {
 }
 
 // The aligned pairs that differ most; a single one more takes no more room than the line that would count it.
-std::set<const PairReport*> WorstAligned(const DiffReport& report) {
+std::set<const DiffPair*> WorstAligned(const DiffReport& report) {
   constexpr size_t kWorst = 5;
-  std::vector<const PairReport*> pairs;
-  for (const PairReport& pair : report.pairs) {
+  std::vector<const DiffPair*> pairs;
+  for (const DiffPair& pair : report.pairs) {
     if (pair.verdict == Verdict::kAligned) pairs.push_back(&pair);
   }
-  std::stable_sort(pairs.begin(), pairs.end(), [](const PairReport* a, const PairReport* b) {
+  std::stable_sort(pairs.begin(), pairs.end(), [](const DiffPair* a, const DiffPair* b) {
     return a->result.metrics.snr_db < b->result.metrics.snr_db;
   });
   if (pairs.size() > kWorst + 1) pairs.resize(kWorst);
@@ -123,25 +123,25 @@ Json Num(double value) {  // JSON has neither NaN nor infinities
   return value;
 }
 
-Json SideJson(const std::string& path, DType dtype, const Shape& shape, const Statistics& values) {
-  Json json{{"file", path}, {"dtype", DTypeName(dtype)}, {"shape", shape.dims()}};
-  json["mean"] = values.finite > 0 ? Num(values.mean) : Json(nullptr);
-  json["min"] = values.finite > 0 ? Num(values.min) : Json(nullptr);
-  json["max"] = values.finite > 0 ? Num(values.max) : Json(nullptr);
-  json["nan"] = values.nans;
-  json["inf"] = values.infinities;
+Json SideJson(const DiffSide& side) {
+  Json json{{"file", side.path}, {"dtype", DTypeName(side.dtype)}, {"shape", side.shape.dims()}};
+  json["mean"] = side.finite > 0 ? Num(side.mean) : Json(nullptr);
+  json["min"] = side.finite > 0 ? Num(side.min) : Json(nullptr);
+  json["max"] = side.finite > 0 ? Num(side.max) : Json(nullptr);
+  json["nan"] = side.nans;
+  json["inf"] = side.infinities;
   return json;
 }
 
-Json PairJson(const PairReport& p) {
+Json PairJson(const DiffPair& p) {
   const DiffMetrics& m = p.result.metrics;
   Json json;
-  json["index"] = p.has_layer ? Json(p.place.layer_index) : Json(nullptr);
-  json["layer"] = p.has_layer ? Json(p.place.layer) : Json(nullptr);
-  json["type"] = p.place.type;
-  json["direction"] = p.has_layer ? Json(p.place.output ? "out" : "in") : Json(nullptr);
-  json["slot"] = p.place.slot;
-  json["blob"] = p.place.blob;
+  json["index"] = p.has_layer ? Json(p.layer_index) : Json(nullptr);
+  json["layer"] = p.has_layer ? Json(p.layer) : Json(nullptr);
+  json["type"] = p.type;
+  json["direction"] = p.has_layer ? Json(p.output ? "out" : "in") : Json(nullptr);
+  json["slot"] = p.slot;
+  json["blob"] = p.blob;
   json["verdict"] = VerdictName(p.verdict);
   json["reason"] = p.reason;
   json["count"] = m.count;
@@ -159,10 +159,10 @@ Json PairJson(const PairReport& p) {
   json["worst"] = nullptr;
   if (m.worst >= 0) {
     json["worst"] = {
-        {"index", m.worst}, {"at", Coordinates(m.worst, p.shape_a)}, {"a", Num(m.worst_a)}, {"b", Num(m.worst_b)}};
+        {"index", m.worst}, {"at", Coordinates(m.worst, p.a.shape)}, {"a", Num(m.worst_a)}, {"b", Num(m.worst_b)}};
   }
-  json["a"] = SideJson(p.path_a, p.dtype_a, p.shape_a, p.values_a);
-  json["b"] = SideJson(p.path_b, p.dtype_b, p.shape_b, p.values_b);
+  json["a"] = SideJson(p.a);
+  json["b"] = SideJson(p.b);
   return json;
 }
 
@@ -180,9 +180,9 @@ namespace {
 // "The network inputs differ: 'x' by up to 0.3: the two runs did not see the same data.", or "".
 std::string InputSentence(const DiffReport& report) {
   std::string text;
-  for (const PairReport* pair : report.DifferentInputs()) {
+  for (const DiffPair* pair : report.DifferentInputs()) {
     const bool numbers = Compared(*pair);
-    text += (text.empty() ? "" : ", ") + std::string("'") + Printable(pair->place.blob) + "' " +
+    text += (text.empty() ? "" : ", ") + std::string("'") + Printable(pair->blob) + "' " +
             (numbers ? "by up to " + Short(pair->result.metrics.max_abs) : "(" + PrintableLine(pair->reason) + ")");
   }
   return text.empty() ? "" : "The network inputs differ: " + text + ": the two runs did not see the same data.\n";
@@ -190,21 +190,21 @@ std::string InputSentence(const DiffReport& report) {
 
 }  // namespace
 
-std::string DiffSummary(const DiffReport& report) {
+std::string FormatDiffSummary(const DiffReport& report) {
   const std::string unpaired =
       std::to_string(report.only_a.size()) + " only in A, " + std::to_string(report.only_b.size()) + " only in B";
   if (report.pairs.empty()) return "Nothing could be compared: A and B have no blob in common (" + unpaired + ").\n";
   const std::string counts = std::to_string(report.Count(Verdict::kAligned)) + " aligned, " +
                              std::to_string(report.Count(Verdict::kWrong)) + " wrong, " +
                              std::to_string(report.Count(Verdict::kNotTested)) + " not tested; " + unpaired;
-  const PairReport* first = report.FirstWrong();
+  const DiffPair* first = report.FirstWrong();
   if (first == nullptr && report.verdict == Verdict::kAligned)
     return "All that was compared is aligned: " + counts + ".\n";
   if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
   return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
 }
 
-std::string DiffTable(const DiffReport& report, const DiffStyle& style) {
+std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
   const auto line = [&](const std::string& text) { return Wrapped(PrintableLine(text), style.width, 4) + "\n"; };
   std::string text = InputSentence(report) + line("A: " + report.a) + line("B: " + report.b) +
                      line("rule: " + report.rule.Describe() + "; integers must be equal unless the rule says otherwise");
@@ -214,8 +214,8 @@ std::string DiffTable(const DiffReport& report, const DiffStyle& style) {
   for (const Column& column : columns) titles.push_back({column.name, column.gives_way, false, std::string(column.name) == "blob"});
   TextTable table(titles);
   size_t left_out = 0;
-  const std::set<const PairReport*> worst = WorstAligned(report);
-  for (const PairReport& pair : report.pairs) {
+  const std::set<const DiffPair*> worst = WorstAligned(report);
+  for (const DiffPair& pair : report.pairs) {
     if (!style.all && pair.verdict == Verdict::kAligned && worst.count(&pair) == 0) {
       ++left_out;
       continue;
@@ -227,39 +227,39 @@ std::string DiffTable(const DiffReport& report, const DiffStyle& style) {
   }
   text += table.Format(style.width);
   if (left_out > 0) text += "...      " + std::to_string(left_out) + " more aligned (--all shows every pair)\n";
-  return text + List(report.only_a, "A", style.all) + List(report.only_b, "B", style.all) + DiffSummary(report);
+  return text + List(report.only_a, "A", style.all) + List(report.only_b, "B", style.all) + FormatDiffSummary(report);
 }
 
-std::string DiffJson(const DiffReport& report) {
+std::string FormatDiffJson(const DiffReport& report) {
   Json json{{"tool", "blob_diff"},
             {"a", report.a},
             {"b", report.b},
             {"rule", report.rule.Describe()},
             {"verdict", VerdictName(report.verdict)}};
   json["inputs_differ"] = Json::array();
-  for (const PairReport* pair : report.DifferentInputs()) json["inputs_differ"].push_back(pair->place.blob);
+  for (const DiffPair* pair : report.DifferentInputs()) json["inputs_differ"].push_back(pair->blob);
   json["notes"] = report.notes;
   json["pairs"] = Json::array();
-  for (const PairReport& pair : report.pairs) json["pairs"].push_back(PairJson(pair));
+  for (const DiffPair& pair : report.pairs) json["pairs"].push_back(PairJson(pair));
   json["only_in_a"] = report.only_a;
   json["only_in_b"] = report.only_b;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string DiffCsv(const DiffReport& report) {
+std::string FormatDiffCsv(const DiffReport& report) {
   const std::vector<Column> numbers = NumberColumns(Long);
   std::string text = "verdict,index,layer,direction,slot,blob,shape,count,failing";
   for (const Column& column : numbers) text += std::string(",") + column.name;
   text += ",nan_a,inf_a,nan_b,inf_b,worst,reason\n";
-  for (const PairReport& p : report.pairs) {
+  for (const DiffPair& p : report.pairs) {
     const DiffMetrics& m = p.result.metrics;
-    text += std::string(VerdictName(p.verdict)) + "," + (p.has_layer ? std::to_string(p.place.layer_index) : "") + "," +
-            CsvField(p.place.layer) + "," + (p.has_layer ? (p.place.output ? "out" : "in") : "") + "," +
-            std::to_string(p.place.slot) + "," + CsvField(p.place.blob) + "," + CsvField(p.shape_a.ToString()) + "," +
+    text += std::string(VerdictName(p.verdict)) + "," + (p.has_layer ? std::to_string(p.layer_index) : "") + "," +
+            CsvField(p.layer) + "," + (p.has_layer ? (p.output ? "out" : "in") : "") + "," +
+            std::to_string(p.slot) + "," + CsvField(p.blob) + "," + CsvField(p.a.shape.ToString()) + "," +
             std::to_string(m.count) + "," + std::to_string(p.result.failing);
     for (const Column& column : numbers) text += "," + column.text(p);
-    text += "," + std::to_string(p.values_a.nans) + "," + std::to_string(p.values_a.infinities) + "," +
-            std::to_string(p.values_b.nans) + "," + std::to_string(p.values_b.infinities) + "," +
+    text += "," + std::to_string(p.a.nans) + "," + std::to_string(p.a.infinities) + "," +
+            std::to_string(p.b.nans) + "," + std::to_string(p.b.infinities) + "," +
             std::to_string(m.worst) + "," + CsvField(p.reason) + "\n";
   }
   return text;

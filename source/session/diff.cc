@@ -1,17 +1,16 @@
-#include "blob_diff/compare.h"
+#include "plumb/diff.h"
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <set>
 
-#include "common/cli.h"
+#include "check/metrics.h"
 #include "dump/pairing.h"
 #include "dump/reader.h"
+#include "dump/statistics.h"
 #include "dump/tensor_set.h"
 
 namespace plumb {
@@ -37,33 +36,21 @@ Status MakeAlike(Tensor* a, Tensor* b) {
   return Status::Ok();
 }
 
-double Difference(int64_t a, int64_t b) {
-  return static_cast<double>(static_cast<__int128>(a) - static_cast<__int128>(b));
-}
-double Difference(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? a - b : 0; }
-
-template <class T>
-void AddDifferences(const Tensor& a, const Tensor& b, PairReport* pair) {
-  constexpr int64_t kSums = 8;  // so that one addition need not wait for the one before
-  double sum[kSums] = {}, sum_abs[kSums] = {};
-  const T* x = a.data<T>();
-  const T* y = b.data<T>();
-  for (int64_t i = 0; i < a.NumElements(); ++i) {
-    const double difference = Difference(x[i], y[i]);
-    sum[i % kSums] += difference;
-    sum_abs[i % kSums] += std::fabs(difference);
-  }
-  pair->sum_diff = std::accumulate(sum, sum + kSums, 0.0);
-  pair->sum_abs_diff = std::accumulate(sum_abs, sum_abs + kSums, 0.0);
+void Describe(const Tensor& tensor, DiffSide* side) {
+  const Statistics values = ComputeStatistics(tensor);
+  side->dtype = tensor.dtype();
+  side->shape = tensor.shape();
+  side->finite = values.finite;
+  side->nans = values.nans;
+  side->infinities = values.infinities;
+  side->min = values.min;
+  side->max = values.max;
+  side->mean = values.mean;
 }
 
-void Judge(const ComparisonRule& rule, Tensor a, Tensor b, PairReport* pair) {
-  pair->dtype_a = a.dtype();
-  pair->dtype_b = b.dtype();
-  pair->shape_a = a.shape();
-  pair->shape_b = b.shape();
-  pair->values_a = ComputeStatistics(a);
-  pair->values_b = ComputeStatistics(b);
+void Judge(const ComparisonRule& rule, Tensor a, Tensor b, DiffPair* pair) {
+  Describe(a, &pair->a);
+  Describe(b, &pair->b);
   const Status alike = MakeAlike(&a, &b);
   auto result = alike.ok() ? CompareByRule(rule, a, b) : Result<ComparisonResult>(alike);
   if (!result.ok()) {
@@ -73,9 +60,9 @@ void Judge(const ComparisonRule& rule, Tensor a, Tensor b, PairReport* pair) {
   }
   pair->result = std::move(result).value();
   pair->reason = pair->result.reason;
-  if (a.dtype() == DType::kF32) AddDifferences<float>(a, b, pair);
-  if (a.dtype() == DType::kF64) AddDifferences<double>(a, b, pair);
-  if (a.dtype() == DType::kI64) AddDifferences<int64_t>(a, b, pair);
+  const DifferenceSums sums = SumDifferences(a, b);
+  pair->sum_diff = sums.sum;
+  pair->sum_abs_diff = sums.sum_abs;
   if (a.NumElements() == 0) {
     pair->reason = "no values";
     return;
@@ -104,7 +91,7 @@ std::string Unpaired(const DumpEntry& entry, const DumpReader& other) {
 }
 
 // Blobs that layers read and none writes, as far as the dump tells: one of inputs only tells it of its first layer's.
-std::set<std::string> NetworkInputs(const DumpReader& reader) {
+std::set<std::string> InputsOf(const DumpReader& reader) {
   std::set<std::string> written, inputs;
   int first = INT_MAX;
   for (const DumpEntry& entry : reader.entries()) {
@@ -121,24 +108,30 @@ std::set<std::string> NetworkInputs(const DumpReader& reader) {
   return inputs;
 }
 
-Status CompareFolders(const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+Status CompareFolders(const DiffOptions& options, DiffReport* report) {
   PLUMB_ASSIGN_OR_RETURN(const DumpReader a, DumpReader::Open(report->a));
   PLUMB_ASSIGN_OR_RETURN(const DumpReader b, DumpReader::Open(report->b));
   NoteIncomplete(a, report);
   NoteIncomplete(b, report);
   const Pairing pairing = PairBlobs(a.entries(), b.entries());
-  const std::set<std::string> inputs_a = NetworkInputs(a), inputs_b = NetworkInputs(b);
+  const std::set<std::string> inputs_a = InputsOf(a), inputs_b = InputsOf(b);
   for (const auto& [i, j] : pairing.pairs) {
     const DumpEntry& from_a = a.entries()[i];
     const DumpEntry& from_b = b.entries()[j];
-    PairReport pair;
-    pair.place = from_a.place;
+    DiffPair pair;
+    const BlobPlace& place = from_a.place;
     pair.has_layer = true;
+    pair.layer_index = place.layer_index;
+    pair.layer = place.layer;
+    pair.type = place.type;
+    pair.output = place.output;
+    pair.slot = place.slot;
+    pair.blob = place.blob;
     pair.network_input = inputs_a.count(from_a.place.blob) != 0 && inputs_b.count(from_b.place.blob) != 0;
-    pair.path_a = from_a.path;
-    pair.path_b = from_b.path;
-    pair.shape_a = from_a.shape;
-    pair.shape_b = from_b.shape;
+    pair.a.path = from_a.path;
+    pair.b.path = from_b.path;
+    pair.a.shape = from_a.shape;
+    pair.b.shape = from_b.shape;
     if (from_a.path.empty() || from_b.path.empty()) {
       pair.reason = "statistics only";
     } else {
@@ -147,7 +140,7 @@ Status CompareFolders(const std::function<void(size_t, size_t)>& progress, DiffR
       Judge(report->rule, tensor_a, tensor_b, &pair);
     }
     report->pairs.push_back(std::move(pair));
-    progress(report->pairs.size(), pairing.pairs.size());
+    if (options.progress) options.progress(report->pairs.size(), pairing.pairs.size());
   }
   for (size_t i : pairing.only_a) report->only_a.push_back(Unpaired(a.entries()[i], b));
   for (size_t j : pairing.only_b) report->only_b.push_back(Unpaired(b.entries()[j], a));
@@ -193,10 +186,10 @@ Status CompareFiles(const TensorHints& hints, DiffReport* report) {
       report->only_a.push_back("'" + tensor.name + "'");
       continue;
     }
-    PairReport pair;
-    pair.place.blob = tensor.name;
-    pair.path_a = report->a;
-    pair.path_b = report->b;
+    DiffPair pair;
+    pair.blob = tensor.name;
+    pair.a.path = report->a;
+    pair.b.path = report->b;
     Judge(report->rule, tensor.tensor, b[it->second].tensor, &pair);
     in_b.erase(it);
     report->pairs.push_back(std::move(pair));
@@ -206,13 +199,13 @@ Status CompareFiles(const TensorHints& hints, DiffReport* report) {
 }
 
 // Any two sets of named tensors: a dump and an .npz, a folder of .npy and a dump.
-Status CompareSets(const NameOptions& names, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
+Status CompareSets(const DiffOptions& options, DiffReport* report) {
   PLUMB_ASSIGN_OR_RETURN(const TensorSet a, TensorSet::Open(report->a));
   PLUMB_ASSIGN_OR_RETURN(const TensorSet b, TensorSet::Open(report->b));
   std::vector<std::string> names_a, names_b;
   for (const StoredTensor& tensor : a.tensors()) names_a.push_back(tensor.name);
   for (const StoredTensor& tensor : b.tensors()) names_b.push_back(tensor.name);
-  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(names_a, names_b, names));
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(names_a, names_b, {options.names, options.pair_by_order}));
   for (const auto& [i, j] : pairing.by_order) report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
   // A plain set of tensors does not know; a dump knows what layers wrote.
   const auto knows = [](const TensorSet& set) {
@@ -220,16 +213,16 @@ Status CompareSets(const NameOptions& names, const std::function<void(size_t, si
   };
   const bool known = knows(a) || knows(b);
   for (const auto& [i, j] : pairing.pairs) {
-    PairReport pair;
+    DiffPair pair;
     pair.network_input = known && a.tensors()[i].is_input && b.tensors()[j].is_input;
-    pair.place.blob = names_a[i];
-    pair.path_a = a.tensors()[i].origin;
-    pair.path_b = b.tensors()[j].origin;
+    pair.blob = names_a[i];
+    pair.a.path = a.tensors()[i].origin;
+    pair.b.path = b.tensors()[j].origin;
     PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_a, a.tensors()[i].load());
     PLUMB_ASSIGN_OR_RETURN(const Tensor tensor_b, b.tensors()[j].load());
     Judge(report->rule, tensor_a, tensor_b, &pair);
     report->pairs.push_back(std::move(pair));
-    progress(report->pairs.size(), pairing.pairs.size());
+    if (options.progress) options.progress(report->pairs.size(), pairing.pairs.size());
   }
   for (size_t i : pairing.only_a) report->only_a.push_back("'" + names_a[i] + "'");
   for (size_t j : pairing.only_b) report->only_b.push_back("'" + names_b[j] + "'");
@@ -244,57 +237,57 @@ bool IsDump(const std::string& path) {
 
 }  // namespace
 
-std::string PairReport::Name() const {
-  if (has_layer) return PlaceName(place);
-  return place.blob.empty() ? "(tensor)" : "'" + place.blob + "'";
+std::string DiffPair::Name() const {
+  if (has_layer) return PlaceName({layer_index, layer, type, output, slot, blob});
+  return blob.empty() ? "(tensor)" : "'" + blob + "'";
 }
 
 int DiffReport::Count(Verdict which) const {
   int count = 0;
-  for (const PairReport& pair : pairs) count += pair.verdict == which;
+  for (const DiffPair& pair : pairs) count += pair.verdict == which;
   return count;
 }
 
-const PairReport* DiffReport::FirstWrong() const {
-  for (const PairReport& pair : pairs) {
+const DiffPair* DiffReport::FirstWrong() const {
+  for (const DiffPair& pair : pairs) {
     if (pair.verdict == Verdict::kWrong) return &pair;
   }
   return nullptr;
 }
 
-std::vector<const PairReport*> DiffReport::DifferentInputs() const {
-  std::vector<const PairReport*> inputs;
-  for (const PairReport& pair : pairs) {
-    const bool again = std::any_of(inputs.begin(), inputs.end(), [&](const PairReport* p) { return p->place.blob == pair.place.blob; });
+std::vector<const DiffPair*> DiffReport::DifferentInputs() const {
+  std::vector<const DiffPair*> inputs;
+  for (const DiffPair& pair : pairs) {
+    const bool again = std::any_of(inputs.begin(), inputs.end(), [&](const DiffPair* p) { return p->blob == pair.blob; });
     if (pair.network_input && pair.verdict == Verdict::kWrong && !again) inputs.push_back(&pair);
   }
   return inputs;
 }
 
-int DiffReport::ExitCode() const {
-  if (verdict != Verdict::kAligned) return kExitMisaligned;
-  return strict && !(only_a.empty() && only_b.empty()) ? kExitMisaligned : kExitOk;
-}
-
-Status CompareSides(const TensorHints& hints, const NameOptions& names, const std::function<void(size_t, size_t)>& progress, DiffReport* report) {
-  for (const std::string& side : {report->a, report->b}) {
+Result<DiffReport> DiffDumps(const std::string& a, const std::string& b, const DiffOptions& options) {
+  for (const std::string& side : {a, b}) {
     std::error_code error;
     if (!std::filesystem::exists(side, error)) return Status::NotFound("there is no file or folder '" + side + "'");
   }
-  const bool named = !names.names.empty() || names.by_order;
-  if (!named && !IsFolder(report->a) && !IsFolder(report->b)) {
-    PLUMB_RETURN_IF_ERROR(CompareFiles(hints, report));
-  } else if (!named && IsFolder(report->a) && IsFolder(report->b) && IsDump(report->a) && IsDump(report->b)) {
-    PLUMB_RETURN_IF_ERROR(CompareFolders(progress, report));
+  PLUMB_RETURN_IF_ERROR(options.rule.CheckTolerances());
+  DiffReport report;
+  report.a = a;
+  report.b = b;
+  report.rule = options.rule;
+  const bool named = !options.names.empty() || options.pair_by_order;
+  if (!named && !IsFolder(a) && !IsFolder(b)) {
+    PLUMB_RETURN_IF_ERROR(CompareFiles(options.hints, &report));
+  } else if (!named && IsFolder(a) && IsFolder(b) && IsDump(a) && IsDump(b)) {
+    PLUMB_RETURN_IF_ERROR(CompareFolders(options, &report));
   } else {
-    PLUMB_RETURN_IF_ERROR(CompareSets(names, progress, report));
+    PLUMB_RETURN_IF_ERROR(CompareSets(options, &report));
   }
-  if (report->Count(Verdict::kWrong) > 0) {
-    report->verdict = Verdict::kWrong;
-  } else if (report->Count(Verdict::kAligned) > 0) {
-    report->verdict = Verdict::kAligned;
+  if (report.Count(Verdict::kWrong) > 0) {
+    report.verdict = Verdict::kWrong;
+  } else if (report.Count(Verdict::kAligned) > 0) {
+    report.verdict = Verdict::kAligned;
   }
-  return Status::Ok();
+  return report;
 }
 
 }  // namespace plumb

@@ -4,12 +4,11 @@
 #include <cstdio>
 
 #include "base/words.h"
-#include "blob_diff/compare.h"
-#include "blob_diff/report.h"
 #include "common/cli.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
+#include "plumb/diff.h"
 
 namespace plumb {
 namespace {
@@ -24,6 +23,7 @@ Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when
 input.)";
 
 struct Options {
+  std::string a, b;
   std::string rule = "default";
   std::string atol, rtol, dtype, shape, json, csv, names;
   bool pair_by_order = false;
@@ -32,9 +32,9 @@ struct Options {
   OutputOptions output;
 };
 
-void Declare(Options* o, DiffReport* report, CommandLine* c) {
-  c->Positional("A", &report->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file", true);
-  c->Positional("B", &report->b, "the same; the side that counts as right", true);
+void Declare(Options* o, CommandLine* c) {
+  c->Positional("A", &o->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file", true);
+  c->Positional("B", &o->b, "the same; the side that counts as right", true);
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
   c->Add("--atol", &o->atol, "absolute tolerance (default: 1e-5 of the blob's largest |b|; allclose: 1e-8)");
@@ -67,8 +67,8 @@ bool IsPlain(const std::string& path) {
 }
 
 // What the two sides do not need would do nothing.
-Status CheckHints(const Options& o, const DiffReport& report) {
-  const bool plain = IsPlain(report.a) || IsPlain(report.b);
+Status CheckHints(const Options& o) {
+  const bool plain = IsPlain(o.a) || IsPlain(o.b);
   const bool by_name = !o.names.empty() || o.pair_by_order;
   for (const auto& [option, value] : {std::pair("--shape", &o.shape), {"--dtype", &o.dtype}}) {
     if (value->empty() || (plain && !by_name)) continue;
@@ -79,16 +79,20 @@ Status CheckHints(const Options& o, const DiffReport& report) {
   return Status::Ok();
 }
 
-Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
-  PLUMB_RETURN_IF_ERROR(CheckHints(o, *report));
-  PLUMB_ASSIGN_OR_RETURN(report->rule.kind, ParseRule(o.rule));
-  PLUMB_ASSIGN_OR_RETURN(report->rule.atol, Tolerance("--atol", o.atol));
-  PLUMB_ASSIGN_OR_RETURN(report->rule.rtol, Tolerance("--rtol", o.rtol));
-  PLUMB_RETURN_IF_ERROR(report->rule.CheckTolerances());
-  report->strict = o.strict;
+Result<DiffOptions> ReadOptions(const Options& o) {
+  DiffOptions options;
+  PLUMB_RETURN_IF_ERROR(CheckHints(o));
+  PLUMB_ASSIGN_OR_RETURN(options.rule.kind, ParseRule(o.rule));
+  PLUMB_ASSIGN_OR_RETURN(options.rule.atol, Tolerance("--atol", o.atol));
+  PLUMB_ASSIGN_OR_RETURN(options.rule.rtol, Tolerance("--rtol", o.rtol));
+  PLUMB_RETURN_IF_ERROR(options.rule.CheckTolerances());
+  options.pair_by_order = o.pair_by_order;
+  if (!o.names.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(options.names, ReadNames(o.names));
+  }
   if (!o.dtype.empty()) {
-    hints->dtype = ParseDType(o.dtype);
-    if (!hints->dtype)
+    options.hints.dtype = ParseDType(o.dtype);
+    if (!options.hints.dtype)
       return Status::InvalidArgument(UnknownWord(
           "--dtype", o.dtype, {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bool"}));
   }
@@ -102,44 +106,41 @@ Status ReadOptions(const Options& o, TensorHints* hints, DiffReport* report) {
       shape.dims().push_back(static_cast<int64_t>(dim));
     }
     PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext("--shape"));
-    hints->shape = shape;
+    options.hints.shape = shape;
   }
-  return Status::Ok();
+  return options;
+}
+
+// Blobs without a partner count with --strict.
+int ExitCode(const Options& o, const DiffReport& report) {
+  if (report.verdict != Verdict::kAligned) return kExitMisaligned;
+  return o.strict && !(report.only_a.empty() && report.only_b.empty()) ? kExitMisaligned : kExitOk;
+}
+
+Result<DiffReport> Diff(const Options& o) {
+  PLUMB_ASSIGN_OR_RETURN(DiffOptions options, ReadOptions(o));
+  std::unique_ptr<Progress> progress;
+  options.progress = [&](size_t done, size_t total) {
+    if (progress == nullptr) progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), o.output.quiet);
+    progress->Step(static_cast<int64_t>(done), "");
+  };
+  return DiffDumps(o.a, o.b, options);
 }
 
 int Main(int argc, char** argv) {
   Options options;
-  DiffReport report;
-  TensorHints hints;
   CommandLine command("blob_diff", "Compares two dump folders or two tensor files, blob by blob.", kExamples);
-  Declare(&options, &report, &command);
+  Declare(&options, &command);
   if (const auto code = command.Parse(argc, argv)) return *code;
-  Status status = ReadOptions(options, &hints, &report);
-  NameOptions names;
-  names.by_order = options.pair_by_order;
-  if (status.ok() && !options.names.empty()) {
-    auto read = ReadNames(options.names);
-    status = read.status();
-    if (read.ok()) names.names = std::move(read).value();
-  }
-  if (!status.ok()) return Fail(status);
-  {
-    std::unique_ptr<Progress> progress;
-    status = CompareSides(
-        hints, names,
-        [&](size_t done, size_t total) {
-          if (progress == nullptr)
-            progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), options.output.quiet);
-          progress->Step(static_cast<int64_t>(done), "");
-        },
-        &report);
-  }
-  if (!status.ok()) return Fail(status);
-  const std::string text = options.output.quiet ? DiffSummary(report) : DiffTable(report, {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())});
+  const auto report = Diff(options);
+  if (!report.ok()) return Fail(report.status());
+  const DiffStyle style = {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())};
+  const std::string text = options.output.quiet ? FormatDiffSummary(*report) : FormatDiffText(*report, style);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (!options.json.empty()) status = WriteOutput(options.json, DiffJson(report));
-  if (status.ok() && !options.csv.empty()) status = WriteOutput(options.csv, DiffCsv(report));
-  return status.ok() ? report.ExitCode() : Fail(status);
+  Status status;
+  if (!options.json.empty()) status = WriteOutput(options.json, FormatDiffJson(*report));
+  if (status.ok() && !options.csv.empty()) status = WriteOutput(options.csv, FormatDiffCsv(*report));
+  return status.ok() ? ExitCode(options, *report) : Fail(status);
 }
 
 }  // namespace
