@@ -36,7 +36,7 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
     if (name == row.name) return row.arithmetic;
     names.emplace_back(row.name);
   }
-  return Status::InvalidArgument(UnknownWord("--arithmetic", name, names));
+  return Status::InvalidArgument(UnknownWord("SessionOptions::arithmetic", name, names));
 }
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) {

@@ -16,12 +16,9 @@
 #include "device/kernel.h"
 #include "device/naive/naive_op.h"
 #include "plumb/check.h"
+#include "plumb/subject.h"
 
 namespace plumb {
-
-// InvalidArgument lists the names.
-Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
-const char* ArithmeticName(SubjectArithmetic arithmetic);
 
 // A sentence's part for the report.
 const char* Int8WeightsName(Int8Weights weights);

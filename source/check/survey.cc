@@ -133,7 +133,7 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
   if (paired_.empty()) {
     return Status::InvalidArgument("the " + options.what + " '" + set_.path() +
                                    "' has no tensor of the model: it has " + Listed(theirs) + ", the model has " +
-                                   Listed(model) + "; --names map.csv pairs names that differ");
+                                   Listed(model) + "; PairingOptions::names pairs names that differ");
   }
   notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " +
                    std::to_string(model.size()) + " blobs are there");

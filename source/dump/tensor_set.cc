@@ -74,6 +74,22 @@ Result<TensorSet> TensorSet::Open(const std::string& path, const TensorSetOption
   return set;
 }
 
+Result<TensorSet> TensorSet::Of(const std::vector<NamedTensor>& tensors) {
+  TensorSet set;
+  set.path_ = "in memory";
+  set.description_ = "in memory, " + Count(tensors.size());
+  for (const NamedTensor& named : tensors) {
+    StoredTensor stored;
+    stored.name = named.name;
+    stored.origin = "memory";
+    stored.load = [tensor = named.tensor]() -> Result<Tensor> { return tensor; };
+    set.tensors_.push_back(std::move(stored));
+  }
+  if (set.tensors_.empty()) return Status::InvalidArgument("there is no tensor in memory");
+  PLUMB_RETURN_IF_ERROR(set.CheckNames());
+  return set;
+}
+
 Status TensorSet::OpenFolder() {
   const auto reader = DumpReader::Open(path_);
   if (!reader.ok() && reader.status().code() != StatusCode::kNotFound) return reader.status();
@@ -189,7 +205,7 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
     PLUMB_ASSIGN_OR_RETURN(specs, ParseIoDescription(bytes.text(), beside));
   }
   if (specs.empty()) {
-    return Status::InvalidArgument("'" + path + "' holds nothing but values: say what they are with --tensors " +
+    return Status::InvalidArgument("'" + path + "' holds nothing but values: say what they are with PairingOptions::tensors " +
                                    "NAME=1,3,224,224 (NAME=i32:1,10 for another dtype than f32), in the file's order");
   }
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));

@@ -43,6 +43,9 @@ class TensorSet {
   // NotFound, IoError, CorruptModel, InvalidArgument (a pickle, a raw file without shapes, no tensor at all).
   static Result<TensorSet> Open(const std::string& path, const TensorSetOptions& options = {});
 
+  // Tensors in memory. InvalidArgument: none; CorruptModel: two of one name.
+  static Result<TensorSet> Of(const std::vector<NamedTensor>& tensors);
+
   const std::string& path() const { return path_; }
   // "dump folder of onnxruntime 1.31.1, 76 tensors": what it is, for reports.
   const std::string& description() const { return description_; }

@@ -9,6 +9,8 @@
 #include <plumb/inputs.h>
 #include <plumb/plumb.h>
 #include <plumb/report.h>
+#include <plumb/session.h>
+#include <plumb/subject.h>
 #include <plumb/support.h>
 #include <plumb/tensor_file.h>
 

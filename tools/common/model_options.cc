@@ -58,8 +58,7 @@ void Say(const std::string& what, const std::string& text) {
 }
 
 // These notes are said without -v: they change what everything that follows is about.
-void SayChosenShapes(OpenDims open_dims, const Graph& graph) {
-  if (open_dims == OpenDims::kSmallest) return;  // the second of two loads
+void SayChosenShapes(const Graph& graph) {
   for (const std::string& note : graph.notes) {
     if (note.rfind("open batch: ", 0) == 0 || note.rfind("open dims: ", 0) == 0) Say("note", note);
   }
@@ -106,23 +105,31 @@ Status ModelOptions::Resolve() {
 
 ModelFiles ModelOptions::Files() const { return {proto.empty() ? model : proto, proto.empty() ? "" : model}; }
 
-Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes, OpenDims open_dims) const {
+Result<LoadOptions> ModelOptions::Read() const {
   LoadOptions load;
   load.seed = seed;
   load.random_weights = random_weights;
   load.keep_half = keep_half;
-  load.open_shapes = open_shapes;
-  load.open_dims = open_dims;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());
+  return load;
+}
+
+void ModelOptions::SayWhatWasLoaded(const Graph& graph, OpenDims open_dims) const {
+  if (open_dims != OpenDims::kSmallest) SayChosenShapes(graph);  // else the second of two loads
+  if (!graph.weights_generated) return;
+  const std::string files = random_weights ? "--random-weights" : "there is no tnnmodel beside '" + graph.source + "'";
+  Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " + std::to_string(seed) +
+                     "): nothing here is about the trained network");
+}
+
+Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes, OpenDims open_dims) const {
+  PLUMB_ASSIGN_OR_RETURN(LoadOptions load, Read());
+  load.open_shapes = open_shapes;
+  load.open_dims = open_dims;
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
-  SayChosenShapes(open_dims, graph);
-  if (graph.weights_generated) {
-    const std::string files = random_weights ? "--random-weights" : "there is no tnnmodel beside '" + graph.source + "'";
-    Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " + std::to_string(seed) +
-                       "): nothing here is about the trained network");
-  }
+  SayWhatWasLoaded(graph, open_dims);
   return std::make_shared<const Graph>(std::move(graph));
 }
 

@@ -27,8 +27,10 @@ struct ModelOptions {
   void AddTo(CommandLine* command_line);
   ModelFiles Files() const;
   Status Resolve();
-  // `open_shapes`: of inputs with open dims that --shape does not name (LoadOptions::open_shapes). Says on stderr, once, what
-  // nobody asked for: generated weights, an open batch that was taken as 1.
+  Result<LoadOptions> Read() const;
+  // Says on stderr, once, what nobody asked for: generated weights, an open batch that was taken as 1.
+  void SayWhatWasLoaded(const Graph& graph, OpenDims open_dims = OpenDims::kRefuse) const;
+  // Read, LoadModel and SayWhatWasLoaded. `open_shapes`: of inputs with open dims that --shape does not name.
   Result<std::shared_ptr<const Graph>> Load(const std::map<std::string, Shape>& open_shapes = {},
                                             OpenDims open_dims = OpenDims::kRefuse) const;
   // "generated: philox4x32-10 v1, seed 1" or "from x.tnnmodel".

@@ -14,6 +14,13 @@ constexpr FieldWord kFieldWords[] = {
     {"InputOptions::files", "-i"},
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},
+    {"LoadOptions::input_values", "--constant"},
+    {"PairingOptions::by_order", "--pair-by-order"},
+    {"PairingOptions::layout", "--layout"},
+    {"PairingOptions::names", "--names"},
+    {"PairingOptions::tensors", "--tensors"},
+    {"SessionOptions::arithmetic", "--arithmetic"},
+    {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
 };
 
 }  // namespace

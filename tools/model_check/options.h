@@ -8,8 +8,8 @@
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
-#include "foreign.h"
 #include "model_check/files.h"
+#include "model_check/foreign.h"
 
 namespace plumb {
 
@@ -18,7 +18,7 @@ struct Options {
   RunOptions run;
   std::string device;
   InputArguments input;
-  ForeignOptions foreign;
+  ForeignArguments foreign;
   FileOptions files;
   bool full = false;
   bool all = false;

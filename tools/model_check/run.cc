@@ -4,10 +4,8 @@
 #include <cctype>
 #include <cstdio>
 
-#include "base/cpu.h"
 #include "base/printable.h"
 #include "base/text_table.h"
-#include "base/threads.h"
 #include "common/option_words.h"
 #include "common/outputs.h"
 #include "plumb/check.h"
@@ -101,14 +99,7 @@ Status Run::ParseAsked() {
 
 Status Run::Load() {
   PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
-  PLUMB_RETURN_IF_ERROR(foreign_.Open());
-  PLUMB_RETURN_IF_ERROR(LoadGraph());
-  PrintNotes(options_.output, graph_->notes);
-  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph_));
-  if (foreign_.wants_onnxruntime()) PLUMB_RETURN_IF_ERROR(MakeGolden(blobs));
-  PLUMB_RETURN_IF_ERROR(CheckConstants());
-  PLUMB_RETURN_IF_ERROR(foreign_.Pair(*graph_, blobs));
-  PLUMB_RETURN_IF_ERROR(LoadInputs(blobs));
+  PLUMB_RETURN_IF_ERROR(OpenSession());
   PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
   if (!options_.files.reference.empty() && options_.input.files.empty()) {
     return Status::InvalidArgument("-f compares with outputs of a given input: give that input with -i");
@@ -129,8 +120,8 @@ void Run::Judge() {
   // With --quiet, which prints no report, this is where the headline is said.
   const std::string headline = FormatInputs(result_.subject);
   if (options_.output.quiet && !headline.empty()) Say(headline + "\n");
-  if (foreign_.golden() != nullptr) add(JudgeGolden());
-  if (foreign_.subject() != nullptr) add(JudgeSubject());
+  if (session_->golden() != nullptr) add(JudgeGolden());
+  if (session_->subject() != nullptr) add(JudgeSubject());
   for (AskedDevice& asked : result_.devices) JudgeOn(&asked);
 }
 
@@ -138,7 +129,8 @@ Status Run::JudgeGolden() {
   CheckOptions check = CheckOptionsHere();
   check.on_wrong = nullptr;  // -du is for what is judged on this side
   check.layers.clear();      // a conversion is right as a whole
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeGolden(*graph_, inputs_, std::move(check)));
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeGolden(std::move(check)));
+  report.reproduce = "--golden " + options_.foreign.golden;
   if (report.verdict == Verdict::kWrong || options_.full) {
     Print(report);
   } else {
@@ -154,10 +146,8 @@ Status Run::JudgeGolden() {
 }
 
 Status Run::JudgeSubject() {
-  CheckOptions check = CheckOptionsHere();
-  check.golden = foreign_.golden();
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, foreign_.JudgeSubject(*graph_, inputs_, std::move(check)));
-  AddConversion(&report);
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeSubject(CheckOptionsHere()));
+  report.reproduce = "--subject " + options_.foreign.subject;
   Print(report);
   result_.runs.push_back(std::move(report));
   return Status::Ok();
@@ -190,14 +180,14 @@ void Run::JudgeOn(AskedDevice* asked) {
 
 Status Run::CheckDevice(const std::string& device, Network* network) {
   CheckOptions check = CheckOptionsHere();
-  check.golden = foreign_.golden();
+  check.golden = session_->golden();
   Checker checker(check);
   PLUMB_RETURN_IF_ERROR(checker.Attach(network, inputs_.values));
   ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.output.quiet);
   network->AddObserver(&progress);
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
   PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
-  AddConversion(&report);
+  session_->AddConversion(&report);
   Print(report);
   NamedValues reference;
   for (const OutputSummary& output : report.outputs) {
@@ -263,80 +253,19 @@ void Run::Print(const RunReport& run) const {
   Say(FormatText(result_.subject, run, {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) + "\n");
 }
 
-Status Run::CheckConstants() const {
-  PLUMB_ASSIGN_OR_RETURN(const auto constants, options_.model.constants.Read());
-  return foreign_.CheckConstants(constants);
-}
-
-Status Run::LoadGraph() {
-  std::map<std::string, Shape> open_shapes = ShapesOfFiles(options_.input.files);
-  PLUMB_ASSIGN_OR_RETURN(const auto tensor_shapes, foreign_.TensorShapes());
-  open_shapes.insert(tensor_shapes.begin(), tensor_shapes.end());
-  PLUMB_RETURN_IF_ERROR(CheckConstants());
-  auto loaded = options_.model.Load(open_shapes);
-  if (!loaded.ok() && !tensor_shapes.empty()) {  // at shapes of another model it may not even load
-    const auto alone = options_.model.Load({}, OpenDims::kSmallest);
-    if (alone.ok()) PLUMB_RETURN_IF_ERROR(foreign_.CheckSameModel(**alone));
-  }
-  if (!loaded.ok()) return loaded.status();
-  graph_ = *loaded;
-  PLUMB_RETURN_IF_ERROR(foreign_.CheckSameModel(*graph_));
-  PLUMB_ASSIGN_OR_RETURN(const auto given, ParseShapes(options_.model.shapes));
-  PLUMB_ASSIGN_OR_RETURN(const auto shapes, foreign_.InputShapes(*graph_, given));
-  if (shapes == given) return Status::Ok();
-  ModelOptions resized = options_.model;
-  resized.shapes.clear();
-  for (const auto& [name, shape] : shapes) {
-    const std::string text = shape.ToString();
-    resized.shapes.push_back(name + "=" + text.substr(1, text.size() - 2));
-  }
-  PLUMB_ASSIGN_OR_RETURN(graph_, resized.Load(open_shapes));
+Status Run::OpenSession() {
+  SessionOptions options;
+  PLUMB_RETURN_IF_ERROR(options_.foreign.Read(&options));
+  PLUMB_ASSIGN_OR_RETURN(options.load, options_.model.Read());
+  PLUMB_ASSIGN_OR_RETURN(options.inputs, options_.input.Read(options_.model.seed));
+  options.checks_devices = !options_.device.empty();
+  PLUMB_ASSIGN_OR_RETURN(session_, Session::Open(options_.model.Files(), options));
+  graph_ = session_->graph();
+  inputs_ = session_->inputs();
+  for (std::string& line : inputs_.lines) line = InOptionWords(line);
+  options_.model.SayWhatWasLoaded(*graph_);
+  PrintNotes(options_.output, graph_->notes);
   return Status::Ok();
-}
-
-Status Run::MakeGolden(const BlobTable& blobs) {
-  PLUMB_ASSIGN_OR_RETURN(const InputOptions input, options_.input.Read(options_.model.seed));
-  const auto prepare = [&] { return PrepareInputs(input, *graph_, blobs); };
-  NetworkInputs inputs;
-  if (options_.input.files.empty() && !options_.foreign.subject.empty()) {
-    ForeignOptions alone = options_.foreign;
-    alone.golden.clear();
-    Foreign subject(alone);
-    std::vector<InputMatch> none;
-    PLUMB_RETURN_IF_ERROR(subject.Open());
-    PLUMB_RETURN_IF_ERROR(subject.Pair(*graph_, blobs));
-    PLUMB_ASSIGN_OR_RETURN(inputs, subject.Inputs(*graph_, nullptr, prepare, true, &none));
-  } else {
-    PLUMB_ASSIGN_OR_RETURN(inputs, prepare());
-  }
-  GoldenOptions golden;
-  PLUMB_ASSIGN_OR_RETURN(golden.constants, options_.model.constants.Read());
-  auto run = GoldenRun::OnnxRuntime(options_.model.Files().structure, inputs.values, golden);
-  if (!run.ok()) return run.status().AddContext("--golden onnxruntime");
-  golden_run_ = std::move(*run);
-  return foreign_.OpenGolden(golden_run_->folder());
-}
-
-Status Run::LoadInputs(const BlobTable& blobs) {
-  PLUMB_ASSIGN_OR_RETURN(const InputOptions input, options_.input.Read(options_.model.seed));
-  const auto prepare = [&] { return PrepareInputs(input, *graph_, blobs); };
-  if (!options_.foreign.any()) {
-    PLUMB_ASSIGN_OR_RETURN(inputs_, prepare());
-    return Status::Ok();
-  }
-  NetworkInputs given;
-  if (!options_.input.files.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(given, prepare());
-  }
-  const bool device_needs_them = options_.foreign.subject.empty() || !options_.device.empty();
-  PLUMB_ASSIGN_OR_RETURN(inputs_, foreign_.Inputs(*graph_, options_.input.files.empty() ? nullptr : &given, prepare, device_needs_them,
-                                                  &result_.subject.input_matches));
-  if (options_.input.range.empty() || inputs_.generated || foreign_.wants_onnxruntime()) return Status::Ok();
-  return Status::InvalidArgument("--input-range does nothing here: no network input is generated, golden or subject have them");
-}
-
-void Run::AddConversion(RunReport* report) const {
-  if (!result_.runs.empty() && result_.runs[0].is_golden) Foreign::AddConversion(result_.runs[0], report);
 }
 
 std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnWrong() const {
@@ -361,15 +290,13 @@ Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& referenc
 }
 
 void Run::Describe() {
-  CheckSubject& subject = result_.subject;
-  subject.num_layers = static_cast<int>(graph_->layers.size());
-  subject.weights_generated = graph_->weights_generated;
-  subject.weights = options_.model.DescribeWeights(*graph_);
+  CheckSubject subject = session_->Describe();
   subject.inputs = inputs_.lines;
   for (const std::string& line : options_.model.constants.Lines()) subject.inputs.push_back(line);
-  subject.notes = graph_->notes;
-  subject.num_threads = NumThreads();
-  subject.isa = IsaName();
+  subject.precision = result_.subject.precision;
+  subject.min_tested = result_.subject.min_tested;
+  subject.reproduce = result_.subject.reproduce;
+  result_.subject = std::move(subject);
 }
 
 }  // namespace plumb

@@ -4,21 +4,19 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/dumping.h"
-#include "foreign.h"
 #include "model_check/options.h"
-#include "plumb/golden.h"
 #include "plumb/report.h"
+#include "plumb/session.h"
 
 namespace plumb {
 
 class Run {
  public:
-  explicit Run(const Options& options) : options_(options), foreign_(options.foreign) {}
+  explicit Run(const Options& options) : options_(options) {}
 
   // Does all that was asked for, prints it, writes the reports; returns the exit code.
   int Go();
@@ -39,14 +37,9 @@ class Run {
   // Says what stands in the way, and keeps it for the conclusion.
   void AddError(const Status& status);
   int Finish();
-  // At the size that golden or subject ran at, when there is one.
-  Status LoadGraph();
-  Status CheckConstants() const;
-  // The golden gets the input that the check would have without it.
-  Status MakeGolden(const BlobTable& blobs);
-  Status LoadInputs(const BlobTable& blobs);
+  // The model, its inputs, subject and golden.
+  Status OpenSession();
   void Describe();
-  void AddConversion(RunReport* report) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
@@ -55,8 +48,7 @@ class Run {
   void Say(const std::string& text) const;
 
   const Options& options_;
-  Foreign foreign_;
-  std::optional<GoldenRun> golden_run_;
+  std::unique_ptr<Session> session_;
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
   NetworkInputs inputs_;

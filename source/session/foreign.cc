@@ -1,35 +1,12 @@
-#include "foreign.h"
+#include "session/foreign.h"
 
 #include <algorithm>
 
 #include "base/words.h"
-#include "check/arithmetic.h"
 #include "check/input_match.h"
 
 namespace plumb {
 namespace {
-
-// NAME=1,3,224,224 or NAME=i32:1,10.
-Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts) {
-  std::vector<TensorSpec> specs;
-  for (const std::string& text : texts) {
-    TensorSpec spec;
-    const size_t equals = text.rfind('='), colon = text.find(':', equals == std::string::npos ? 0 : equals);
-    const std::string wrong = "--tensors: expected NAME=1,3,224,224 or NAME=i32:1,10, found '" + text + "'";
-    if (equals == std::string::npos || equals == 0) return Status::InvalidArgument(wrong);
-    if (colon != std::string::npos) {
-      const auto dtype = ParseDType(text.substr(equals + 1, colon - equals - 1));
-      if (!dtype) return Status::InvalidArgument(wrong);
-      spec.dtype = *dtype;
-    }
-    const std::string dims = text.substr((colon == std::string::npos ? equals : colon) + 1);
-    PLUMB_ASSIGN_OR_RETURN(const auto shapes, ParseShapes({"x=" + dims}));
-    spec.name = text.substr(0, equals);
-    spec.shape = shapes.at("x");
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
 
 std::vector<int64_t> SortedDims(const Shape& shape) {
   std::vector<int64_t> dims;
@@ -43,7 +20,7 @@ std::vector<int64_t> SortedDims(const Shape& shape) {
 // The same size, whatever its layout: then nothing needs to be prepared anew.
 bool SameSize(const Shape& a, const Shape& b) { return SortedDims(a) == SortedDims(b); }
 
-// --names names what is in the set; a name of the map that the set has not belongs to the other set.
+// The names that are in the set; a name of the map that the set has not belongs to the other set.
 std::map<std::string, std::string> Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
   std::map<std::string, std::string> restricted;
   for (const auto& [model, theirs] : names) {
@@ -54,7 +31,7 @@ std::map<std::string, std::string> Restricted(const std::map<std::string, std::s
   return restricted;
 }
 
-// Whatever their dtypes and shapes: a list of values on the command line has neither.
+// Whatever their dtypes and shapes: a list of values has neither.
 bool SameValues(const Tensor& a, const Tensor& b) {
   if (a.NumElements() != b.NumElements()) return false;
   for (int64_t i = 0; i < a.NumElements(); ++i) {
@@ -65,51 +42,24 @@ bool SameValues(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-void ForeignOptions::AddTo(CommandLine* c) {
-  c->Group("Other runtimes (doc/subjects.md)");
-  c->Add("--subject", &subject,
-         "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
-  c->Add("--golden", &golden,
-         "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
-         "now");
-  c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
-  c->Flag("--pair-by-order", &pair_by_order,
-          "pair what no name pairs by its place in the order; the pairs are printed");
-  c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
-  c->Add("--arithmetic", &arithmetic,
-         "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp32+f16-storage, fp32+bf16-storage or int8; "
-         "default: found");
-  c->Add("--tensors", &tensors,
-         "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
-  for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
-    c->OnlyWith(of_both, {"--subject", "--golden"});
-  }
-  c->OnlyWith("--arithmetic", {"--subject"});
-}
-
-Status Foreign::Open() {
+Result<TensorSet> Foreign::OpenSet(const TensorSource& source) const {
   if (!options_.layout.empty() && options_.layout != "NCHW" && options_.layout != "NHWC") {
-    return Status::InvalidArgument(UnknownWord("--layout", options_.layout, {"NCHW", "NHWC"}));
+    return Status::InvalidArgument(UnknownWord("PairingOptions::layout", options_.layout, {"NCHW", "NHWC"}));
   }
-  if (!options_.arithmetic.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(arithmetic_, ParseArithmetic(options_.arithmetic));
-  }
-  PLUMB_ASSIGN_OR_RETURN(open_.specs, ParseSpecs(options_.tensors));
-  if (!options_.names.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(names_, ReadNames(options_.names));
-  }
-  subject_names_.by_order = golden_names_.by_order = options_.pair_by_order;
-  if (!options_.subject.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(options_.subject, open_));
-    subject_names_.names = options_.golden.empty() ? names_ : Restricted(names_, set);
-    subject_set_ = std::make_unique<TensorSet>(std::move(set));
-  }
-  return options_.golden.empty() || wants_onnxruntime() ? Status::Ok() : OpenGolden(options_.golden);
+  if (!source.path.empty()) return TensorSet::Open(source.path, {options_.tensors});
+  return TensorSet::Of(source.tensors);
 }
 
-Status Foreign::OpenGolden(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(TensorSet set, TensorSet::Open(path, open_));
-  golden_names_.names = options_.subject.empty() ? names_ : Restricted(names_, set);
+Status Foreign::OpenSubject(const TensorSource& source) {
+  PLUMB_ASSIGN_OR_RETURN(TensorSet set, OpenSet(source));
+  subject_names_.names = expects_both_ ? Restricted(options_.names, set) : options_.names;
+  subject_set_ = std::make_unique<TensorSet>(std::move(set));
+  return Status::Ok();
+}
+
+Status Foreign::OpenGolden(const TensorSource& source) {
+  PLUMB_ASSIGN_OR_RETURN(TensorSet set, OpenSet(source));
+  golden_names_.names = expects_both_ ? Restricted(options_.names, set) : options_.names;
   golden_set_ = std::make_unique<TensorSet>(std::move(set));
   return Status::Ok();
 }
@@ -170,7 +120,7 @@ Status Foreign::CheckSameModel(const Graph& graph) const {
     for (const size_t i : read.only_b) others.push_back(theirs[i]);
     return Status::InvalidArgument("the " + side.what + " '" + side.set->path() + "': none of its tensors is this model's" +
                                    (read.pairs.empty() ? "" : " but network inputs of another shape") + ": it has " + Some(others) + ", the model '" +
-                                   graph.source + "' has " + Some(ours) + "; if only the names differ, give --names or --pair-by-order");
+                                   graph.source + "' has " + Some(ours) + "; if only the names differ, give PairingOptions::names or PairingOptions::by_order");
   }
   return Status::Ok();
 }
@@ -194,7 +144,7 @@ Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph,
                                                           const std::map<std::string, Shape>& given) const {
   std::map<std::string, Shape> shapes = given;
   for (const GraphInput& input : graph.inputs) {
-    std::string decided_by = given.count(input.name) != 0 ? "--shape" : "";
+    std::string decided_by = given.count(input.name) != 0 ? "LoadOptions::input_shapes" : "";
     for (const Side& side : Sides()) {
       bool found = false;
       PLUMB_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(side, input, &found));
@@ -231,7 +181,7 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
           PLUMB_ASSIGN_OR_RETURN(const Tensor theirs, tensor.load());
           if (SameValues(value, theirs)) continue;
           return Status::InvalidArgument("network input '" + name + "' has another value in the " + side.what + " '" +
-                                         side.set->path() + "' than --constant gives it: run one of them again");
+                                         side.set->path() + "' than LoadOptions::input_values gives it: run one of them again");
         }
       }
     }
@@ -251,48 +201,52 @@ Status Foreign::Pair(const Graph& graph, const BlobTable& blobs) {
   return Status::Ok();
 }
 
-Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* given,
-                                      const std::function<Result<NetworkInputs>()>& generate, bool device_needs_them,
+Result<std::vector<Foreign::Source>> Foreign::SourcesOf(const GraphInput& input, const NetworkInputs* given,
+                                                        const std::string& given_name) const {
+  std::vector<Source> sources;
+  if (given != nullptr) sources.push_back({given_name, given->values.at(input.name)});
+  for (const Side& side : Sides()) {
+    if (!side.blobs->Has(input.name)) continue;
+    PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
+    if (!sources.empty() && sources[0].value.shape() != value.shape()) {
+      return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() + " in the " +
+                                     side.what + ", but " + sources[0].value.shape().ToString() + " in " + sources[0].what +
+                                     ": run one of them again at the other's size; nothing is resized");
+    }
+    sources.push_back({side.what, std::move(value)});
+  }
+  return sources;
+}
+
+Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* given, const std::string& given_name,
+                                      const std::function<Result<NetworkInputs>()>& generate, bool needs_all,
                                       std::vector<InputMatch>* matches) const {
   NetworkInputs inputs;
   if (given != nullptr) inputs = *given;
   bool all = true, any = given != nullptr;
   for (const GraphInput& input : graph.inputs) {
-    std::vector<std::pair<std::string, Tensor>> sources;
-    if (given != nullptr) sources.emplace_back("-i", given->values.at(input.name));
-    for (const Side& side : Sides()) {
-      if (!side.blobs->Has(input.name)) continue;
-      PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
-      if (!sources.empty() && sources[0].second.shape() != value.shape()) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() +
-                                       " in the " + side.what + ", but " + sources[0].second.shape().ToString() +
-                                       " in " + sources[0].first +
-                                       ": run one of them again at the other's size; nothing is resized");
-      }
-      sources.emplace_back(side.what, std::move(value));
-    }
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<Source> sources, SourcesOf(input, given, given_name));
     for (size_t i = 0; i < sources.size(); ++i) {
       for (size_t j = i + 1; j < sources.size(); ++j) {
-        matches->push_back(
-            MatchInputs(input.name, sources[i].first, sources[i].second, sources[j].first, sources[j].second));
+        matches->push_back(MatchInputs(input.name, sources[i].what, sources[i].value, sources[j].what, sources[j].value));
       }
     }
     all = all && !sources.empty();
     any = any || !sources.empty();
     if (given != nullptr || sources.empty()) continue;
-    inputs.values[input.name] = sources[0].second;
-    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].second.shape().ToString() +
-                           ": the " + sources[0].first + "'s");
+    inputs.values[input.name] = sources[0].value;
+    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].value.shape().ToString() + ": the " +
+                           sources[0].what + "'s");
   }
   if (all) return inputs;
-  if (!any && device_needs_them) return generate();
-  if (device_needs_them) {
-    return Status::InvalidArgument(
-        "neither -i nor golden nor subject has every network input; give all of them with -i");
+  if (!any && needs_all) return generate();
+  if (needs_all) {
+    return Status::InvalidArgument("neither InputOptions::files nor golden nor subject has every network input; give all of "
+                                   "them with InputOptions::files");
   }
   for (const GraphInput& input : graph.inputs) {
-    if (inputs.values.count(input.name) == 0)
-      inputs.lines.push_back(input.name + ": not known; give the subject's with -i " + input.name + "=FILE");
+    if (inputs.values.count(input.name) != 0) continue;
+    inputs.lines.push_back(input.name + ": not known; give the subject's with InputOptions::files " + input.name + "=FILE");
   }
   return inputs;
 }

@@ -1,11 +1,12 @@
-// Foreign's judgements: a subject, a golden, and what the golden says of a device's layers.
+// How a foreign runtime computed is found, or declared; then its tensors are judged.
+#include "session/foreign_judge.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "check/arithmetic.h"
 #include "check/coverage.h"
 #include "check/int8.h"
-#include "foreign.h"
 
 namespace plumb {
 namespace {
@@ -100,18 +101,7 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
 
 }  // namespace
 
-Result<RunReport> Foreign::JudgeSubject(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
-  return Check(graph, *subject_, "subject", "--subject " + options_.subject, inputs, std::move(check));
-}
-
-Result<RunReport> Foreign::JudgeGolden(const Graph& graph, const NetworkInputs& inputs, CheckOptions check) const {
-  PLUMB_ASSIGN_OR_RETURN(RunReport report,
-                         Check(graph, *golden_, "golden", "--golden " + options_.golden, inputs, std::move(check)));
-  report.is_golden = true;
-  return report;
-}
-
-void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
+void CopyConversion(const RunReport& golden, RunReport* run) {
   std::map<int, Verdict> verdicts;  // by layer
   for (const LayerReport& layer : golden.layers) {
     for (const MemberInfo& member : layer.step.members) {
@@ -132,25 +122,25 @@ void Foreign::AddConversion(const RunReport& golden, RunReport* run) {
   }
 }
 
-Result<RunReport> Foreign::Check(const Graph& graph, const PairedBlobs& blobs, const std::string& device,
-                                 const std::string& reproduce, const NetworkInputs& inputs, CheckOptions check) const {
+Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, const PairedBlobs& blobs,
+                               const std::map<std::string, Tensor>& inputs, std::optional<SubjectArithmetic> declared,
+                               CheckOptions check) {
   SubjectOptions options;
   options.device = device;
   options.description = blobs.set().path();
   options.check = std::move(check);
   const std::vector<std::string> layers = std::move(options.check.layers);
   options.check.layers.clear();  // the arithmetic is the whole subject's
-  for (const auto& [name, value] : inputs.values) options.input_shapes[name] = value.shape();
+  for (const auto& [name, value] : inputs) options.input_shapes[name] = value.shape();
   const auto judge = [&] {
-    if (options_.arithmetic.empty()) return FindAndJudge(graph, blobs, inputs.values, options);
-    if (arithmetic_ == SubjectArithmetic::kInt8) return JudgeAsInt8("declared", graph, blobs, inputs.values, options);
-    return JudgeAs(arithmetic_, "declared", graph, blobs, inputs.values, options);
+    if (!declared) return FindAndJudge(graph, blobs, inputs, options);
+    if (*declared == SubjectArithmetic::kInt8) return JudgeAsInt8("declared", graph, blobs, inputs, options);
+    return JudgeAs(*declared, "declared", graph, blobs, inputs, options);
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
-  report.reproduce = reproduce;
   report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
   report.notes.push_back(std::string("arithmetic ") + arithmetic + " (" + judged.how + ")");

@@ -1,0 +1,193 @@
+#include "plumb/session.h"
+
+#include "base/cpu.h"
+#include "base/threads.h"
+#include "plumb/plumb.h"
+#include "session/foreign.h"
+#include "session/foreign_judge.h"
+
+namespace plumb {
+
+struct Session::Impl {
+  Impl(ModelFiles files, const SessionOptions& asked)
+      : model(std::move(files)), options(asked), foreign(asked.pairing, asked.subject.given() && HasGolden(asked)) {
+    if (!options.load.evaluator) options.load.evaluator = ReferenceEvaluator();
+  }
+  static bool HasGolden(const SessionOptions& options) { return options.golden.given() || options.run_onnxruntime; }
+  bool HasInputs() const { return !options.inputs.files.empty() || !options.inputs.values.empty(); }
+
+  Status Open();
+  Status CheckAsked() const;
+  Status LoadGraph();
+  Status Load(const LoadOptions& load);
+  Result<NetworkInputs> Prepare() const { return PrepareInputs(options.inputs, *graph, blobs); }
+  Status MakeGolden();
+  Status ReadInputs();
+
+  ModelFiles model;
+  SessionOptions options;
+  Foreign foreign;
+  std::optional<GoldenRun> golden_run;  // whose folder the golden's tensors are read from
+  std::shared_ptr<const Graph> graph;
+  BlobTable blobs;
+  NetworkInputs inputs;
+  std::vector<InputMatch> matches;
+  std::optional<RunReport> golden_report;
+};
+
+Status Session::Impl::CheckAsked() const {
+  if (options.run_onnxruntime && options.golden.given()) {
+    return Status::InvalidArgument("SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
+  }
+  return Status::Ok();
+}
+
+Status Session::Impl::Open() {
+  PLUMB_RETURN_IF_ERROR(CheckAsked());
+  if (options.subject.given()) PLUMB_RETURN_IF_ERROR(foreign.OpenSubject(options.subject));
+  if (options.golden.given()) PLUMB_RETURN_IF_ERROR(foreign.OpenGolden(options.golden));
+  PLUMB_RETURN_IF_ERROR(LoadGraph());
+  PLUMB_ASSIGN_OR_RETURN(blobs, InferShapes(*graph));
+  if (options.run_onnxruntime) PLUMB_RETURN_IF_ERROR(MakeGolden());
+  PLUMB_RETURN_IF_ERROR(foreign.CheckConstants(options.load.input_values));
+  PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs));
+  return ReadInputs();
+}
+
+Status Session::Impl::Load(const LoadOptions& load) {
+  PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(model, load));
+  graph = std::make_shared<const Graph>(std::move(loaded));
+  return Status::Ok();
+}
+
+// At the size that golden or subject ran at, when there is one.
+Status Session::Impl::LoadGraph() {
+  LoadOptions load = options.load;
+  const auto file_shapes = ShapesOfFiles(options.inputs.files);
+  load.open_shapes.insert(file_shapes.begin(), file_shapes.end());
+  for (const auto& [name, value] : options.inputs.values) load.open_shapes.emplace(name, value.shape());
+  PLUMB_ASSIGN_OR_RETURN(const auto tensor_shapes, foreign.TensorShapes());
+  load.open_shapes.insert(tensor_shapes.begin(), tensor_shapes.end());
+  PLUMB_RETURN_IF_ERROR(foreign.CheckConstants(load.input_values));
+  const Status loaded = Load(load);
+  if (!loaded.ok() && !tensor_shapes.empty()) {  // at shapes of another model it may not even load
+    LoadOptions small = options.load;
+    small.open_dims = OpenDims::kSmallest;
+    if (Load(small).ok()) PLUMB_RETURN_IF_ERROR(foreign.CheckSameModel(*graph));
+  }
+  PLUMB_RETURN_IF_ERROR(loaded);
+  PLUMB_RETURN_IF_ERROR(foreign.CheckSameModel(*graph));
+  PLUMB_ASSIGN_OR_RETURN(const auto shapes, foreign.InputShapes(*graph, load.input_shapes));
+  if (shapes == load.input_shapes) return Status::Ok();
+  load.input_shapes = shapes;
+  return Load(load);
+}
+
+// The golden gets the inputs that would be used without it.
+Status Session::Impl::MakeGolden() {
+  NetworkInputs used;
+  if (!HasInputs() && options.subject.given()) {
+    std::vector<InputMatch> none;
+    PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs));
+    PLUMB_ASSIGN_OR_RETURN(used, foreign.Inputs(*graph, nullptr, "", [this] { return Prepare(); }, true, &none));
+  } else {
+    PLUMB_ASSIGN_OR_RETURN(used, Prepare());
+  }
+  auto run = GoldenRun::OnnxRuntime(model.structure, used.values, {options.load.input_values, options.python});
+  if (!run.ok()) return run.status().AddContext("SessionOptions::run_onnxruntime");
+  golden_run = std::move(*run);
+  return foreign.OpenGolden({golden_run->folder(), {}});
+}
+
+Status Session::Impl::ReadInputs() {
+  if (!options.subject.given() && !HasGolden(options)) {
+    PLUMB_ASSIGN_OR_RETURN(inputs, Prepare());
+    return Status::Ok();
+  }
+  NetworkInputs given;
+  if (HasInputs()) {
+    PLUMB_ASSIGN_OR_RETURN(given, Prepare());
+  }
+  const bool needs_all = !options.subject.given() || options.checks_devices;
+  PLUMB_ASSIGN_OR_RETURN(inputs, foreign.Inputs(*graph, HasInputs() ? &given : nullptr, options.inputs.name,
+                                                [this] { return Prepare(); }, needs_all, &matches));
+  if (!options.inputs.range || inputs.generated || options.run_onnxruntime) return Status::Ok();
+  return Status::InvalidArgument(
+      "InputOptions::range does nothing here: no network input is generated, golden or subject have them");
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::Open(const ModelFiles& model, const SessionOptions& options) {
+  auto impl = std::make_unique<Impl>(model, options);
+  PLUMB_RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+Result<std::unique_ptr<Session>> Session::Open(const std::string& model, const SessionOptions& options) {
+  return Open(ModelFiles{model, ""}, options);
+}
+
+const std::shared_ptr<const Graph>& Session::graph() const { return impl_->graph; }
+const NetworkInputs& Session::inputs() const { return impl_->inputs; }
+const std::vector<InputMatch>& Session::input_matches() const { return impl_->matches; }
+const BlobSource* Session::subject() const { return impl_->foreign.subject(); }
+const BlobSource* Session::golden() const { return impl_->foreign.golden(); }
+
+void Session::AddConversion(RunReport* report) const {
+  if (impl_->golden_report) CopyConversion(*impl_->golden_report, report);
+}
+
+Result<RunReport> Session::JudgeGolden(CheckOptions check) {
+  const PairedBlobs* golden = impl_->foreign.golden();
+  if (golden == nullptr) return Status::InvalidArgument("the session has no golden (SessionOptions::golden)");
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("golden", *impl_->graph, *golden, impl_->inputs.values,
+                                                        impl_->options.arithmetic, std::move(check)));
+  report.is_golden = true;
+  impl_->golden_report = report;
+  return report;
+}
+
+Result<RunReport> Session::JudgeSubject(CheckOptions check) {
+  const PairedBlobs* subject = impl_->foreign.subject();
+  if (subject == nullptr) return Status::InvalidArgument("the session has no subject (SessionOptions::subject)");
+  check.golden = impl_->foreign.golden();
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("subject", *impl_->graph, *subject, impl_->inputs.values,
+                                                        impl_->options.arithmetic, std::move(check)));
+  AddConversion(&report);
+  return report;
+}
+
+Result<RunReport> Session::CheckDevice(const std::string& device, const NetworkOptions& options, CheckOptions check) {
+  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(impl_->graph, device, options));
+  check.golden = impl_->foreign.golden();
+  Checker checker(std::move(check));
+  PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), impl_->inputs.values));
+  PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), impl_->inputs.values).status());
+  PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
+  AddConversion(&report);
+  return report;
+}
+
+CheckSubject Session::Describe() const {
+  const Graph& graph = *impl_->graph;
+  CheckSubject checked;
+  checked.model = impl_->model.structure;
+  checked.num_layers = static_cast<int>(graph.layers.size());
+  checked.weights = graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
+  if (graph.weights_generated) {
+    checked.weights = std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(impl_->options.load.seed);
+  }
+  checked.weights_generated = graph.weights_generated;
+  checked.seed = impl_->options.load.seed;
+  checked.inputs = impl_->inputs.lines;
+  checked.input_matches = impl_->matches;
+  checked.tool_version = std::string("Plumb ") + Version();
+  checked.notes = graph.notes;
+  checked.num_threads = NumThreads();
+  checked.isa = IsaName();
+  return checked;
+}
+
+}  // namespace plumb

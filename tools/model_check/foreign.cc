@@ -1,0 +1,69 @@
+#include "model_check/foreign.h"
+
+namespace plumb {
+namespace {
+
+// NAME=1,3,224,224 or NAME=i32:1,10.
+Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts) {
+  std::vector<TensorSpec> specs;
+  for (const std::string& text : texts) {
+    TensorSpec spec;
+    const size_t equals = text.rfind('='), colon = text.find(':', equals == std::string::npos ? 0 : equals);
+    const std::string wrong = "--tensors: expected NAME=1,3,224,224 or NAME=i32:1,10, found '" + text + "'";
+    if (equals == std::string::npos || equals == 0) return Status::InvalidArgument(wrong);
+    if (colon != std::string::npos) {
+      const auto dtype = ParseDType(text.substr(equals + 1, colon - equals - 1));
+      if (!dtype) return Status::InvalidArgument(wrong);
+      spec.dtype = *dtype;
+    }
+    const std::string dims = text.substr((colon == std::string::npos ? equals : colon) + 1);
+    PLUMB_ASSIGN_OR_RETURN(const auto shapes, ParseShapes({"x=" + dims}));
+    spec.name = text.substr(0, equals);
+    spec.shape = shapes.at("x");
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace
+
+void ForeignArguments::AddTo(CommandLine* c) {
+  c->Group("Other runtimes (doc/subjects.md)");
+  c->Add("--subject", &subject,
+         "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
+  c->Add("--golden", &golden,
+         "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
+         "now");
+  c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
+  c->Flag("--pair-by-order", &pair_by_order,
+          "pair what no name pairs by its place in the order; the pairs are printed");
+  c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
+  c->Add("--arithmetic", &arithmetic,
+         "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp32+f16-storage, fp32+bf16-storage or int8; "
+         "default: found");
+  c->Add("--tensors", &tensors,
+         "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
+  for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
+    c->OnlyWith(of_both, {"--subject", "--golden"});
+  }
+  c->OnlyWith("--arithmetic", {"--subject"});
+}
+
+Status ForeignArguments::Read(SessionOptions* options) const {
+  options->subject.path = subject;
+  options->run_onnxruntime = golden == "onnxruntime";
+  if (!options->run_onnxruntime) options->golden.path = golden;
+  if (!arithmetic.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(options->arithmetic, ParseArithmetic(arithmetic));
+  }
+  PairingOptions& pairing = options->pairing;
+  pairing.layout = layout;
+  pairing.by_order = pair_by_order;
+  PLUMB_ASSIGN_OR_RETURN(pairing.tensors, ParseSpecs(tensors));
+  if (!names.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(pairing.names, ReadNames(names));
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb
