@@ -125,6 +125,7 @@ struct RunReport {
 };
 
 class BlobSource;
+struct ImportRecord;  // plumb/model.h
 
 // How a foreign runtime computed, as a whole (doc/check.md).
 enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16, kStoredF16, kStoredBf16, kInt8 };
@@ -143,6 +144,9 @@ struct CheckOptions {
   // inherited then. InvalidArgument for one that no step holds. Empty: every step.
   std::vector<std::string> layers;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
+  // Of a subject whose model is an ONNX file: what LoadOptions::record was filled with; outlives the check. Without it a node
+  // that was imported as several layers is judged as these, and constants that the model computes are not judged.
+  const ImportRecord* record = nullptr;
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.
   std::function<Status(const std::string& blob, const Tensor& device, const Tensor& reference)> on_wrong;

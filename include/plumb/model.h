@@ -42,6 +42,20 @@ enum class OpenDims {
   kUsual      // usual shapes that run, with a note
 };
 
+// What importing an ONNX file did away with and a judge of another runtime's tensors needs (CheckOptions::record). Layers
+// beside the graph's own; `constants`: what they read that the graph's layers do not make.
+struct ImportRecord {
+  struct Part {
+    std::vector<Layer> layers;
+    std::map<std::string, Tensor> constants;
+  };
+  // Nodes that became several layers although one operator says what they are: another runtime's kernel need not add up in
+  // the order of those layers. Between the same blobs; index and name are those of the node's last layer.
+  Part wholes;
+  // Layers whose floats were known while loading; index -1. `constants` holds their outputs, too.
+  Part folded;
+};
+
 struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
@@ -54,6 +68,7 @@ struct LoadOptions {
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
   Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
+  ImportRecord* record = nullptr;  // ONNX only: filled when given; holds all constants that were folded in memory
   uint64_t max_bytes = 0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };
 

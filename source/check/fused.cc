@@ -17,7 +17,7 @@ constexpr size_t kMaxGroups = 16;
 // Whether a runtime's pattern may have it inside, and errors can be followed through it.
 bool MayBeInside(const Layer& layer) {
   const NaiveOp& op = GetNaiveOp(layer.kind);
-  return !IsProduct(layer) && !op.feeds_back && (op.propagates || op.smooth);
+  return !IsProduct(layer) && !op.feeds_back && !op.picks && (op.propagates || op.smooth);
 }
 
 // The only input that is no constant, or -1.

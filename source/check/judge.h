@@ -12,13 +12,14 @@
 namespace plumb {
 
 struct JudgeInput {
-  const Tensor& device;     // f32 or an integer dtype
+  const Tensor& device;     // f32, f64 (judged as f32) or an integer dtype
   const Tensor& reference;  // f64, or the same integer dtype
   // f64; of integers how far they may differ, where the reference is next to a rounding tie.
   const Tensor& tau;
   bool slope_test = false;
   bool inputs_finite = true;  // of the step
   bool on_grid = false;       // the device stores int8: gains below 2.5 % may be its rounding
+  bool picks = false;         // integers are indices: where tau allows another one, its element is as good
 };
 
 // Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.

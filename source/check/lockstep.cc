@@ -27,6 +27,10 @@ bool HasSlopeTest(const LayerGroup& group) {
   return IsConvolution(group.members.front()) && std::count_if(group.members.begin(), group.members.end(), IsConvolution) == 1;
 }
 
+bool Picks(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(), [](const Layer* l) { return GetNaiveOp(l->kind).picks; });
+}
+
 }  // namespace
 
 Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs) {
@@ -303,7 +307,9 @@ Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& d
       PLUMB_ASSIGN_OR_RETURN(on_grid, JudgeOnGrid(device[i], &reference, &tau));
     }
     // A gain below the storage's rounding is none, and a constant field rounds alike everywhere.
-    Judge({device[i], reference, tau, grid || (!half && HasSlopeTest(*step.group)), inputs_finite_, grid}, &output);
+    Judge({device[i], reference, tau, grid || (!half && HasSlopeTest(*step.group)), inputs_finite_, grid,
+           Picks(*step.group)},
+          &output);
     if (grid) on_grid.AddTo(&output);
     const auto own = own_.find(output.blob);
     if (own != own_.end()) {
@@ -394,36 +400,6 @@ Status Lockstep::AddWeightNoise(const LayerGroup& group, ReplayResult* replay) c
     double* tau = replay->tau[o].data<double>();
     const double* noise = sigma[o].data<double>();
     for (int64_t i = 0; i < sigma[o].NumElements(); ++i) tau[i] = std::sqrt(tau[i] * tau[i] + 64 * noise[i] * noise[i]);
-  }
-  return Status::Ok();
-}
-
-// Rounding alone never comes near 3 % of a signal (int8's not near 30 %); below that nothing is known, so it is grey at
-// best.
-Status Lockstep::JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer) {
-  const double wrong_below_db = options_.arithmetic == SubjectArithmetic::kInt8 ? 10 : 30;
-  PLUMB_ASSIGN_OR_RETURN(replayed_, ReplayValues(*step.group, inputs_, *scene_.blobs));
-  layer->verdict = Verdict::kNotTested;
-  layer->reason = why;
-  for (size_t i = 0; i < device_.size(); ++i) {
-    OutputReport output;
-    output.blob = step.outputs[i].blob;
-    output.slot = step.outputs[i].slot;
-    output.dtype = device_[i].dtype();
-    output.shape = device_[i].shape();
-    output.introduced = CompareTensors(device_[i], replayed_.values[i]);
-    const DiffMetrics& d = output.introduced;
-    char snr[64];
-    std::snprintf(snr, sizeof(snr), "; without a bound: SNR %.0f dB", d.snr_db);
-    output.reason = why + snr;
-    if (IsFloat(output.dtype) && d.count > 0) {
-      const bool off = d.nan_a != d.nan_b || d.inf_a != d.inf_b || !(d.snr_db >= wrong_below_db);
-      output.verdict = off ? Verdict::kWrong : Verdict::kGrey;
-    }
-    CompareGolden(device_[i], &output);
-    if (output.verdict > layer->verdict) layer->reason = output.reason;
-    layer->verdict = std::max(layer->verdict, output.verdict);
-    layer->outputs.push_back(std::move(output));
   }
   return Status::Ok();
 }

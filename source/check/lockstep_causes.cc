@@ -103,6 +103,7 @@ bool Lockstep::TryFused(const StepInfo& info, const LayerGroup& group, const Lay
 void Lockstep::ExplainAsFused(const StepInfo& info, LayerReport* layer) {
   const bool int8 = options_.arithmetic == SubjectArithmetic::kInt8;
   if (!IsOff(*layer) || !scene_.earlier || int8 || !changed_.empty() || replayed_.tau.empty()) return;
+  if (!IsFloat(device_[0].dtype())) return;  // integers are not rounded
   for (const LayerGroup& group : fused_.Around(*info.group)) {
     LayerReport tried;
     std::string name;

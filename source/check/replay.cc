@@ -20,7 +20,11 @@ class Chain {
     ReplayResult result;
     for (const auto& port : group_.outputs) {
       result.values.push_back(values_.at(port.blob));
-      if (arithmetic != nullptr) result.tau.push_back(taus_.at(port.blob));
+      if (arithmetic == nullptr) continue;
+      const auto tau = taus_.find(port.blob);  // none: exact
+      auto zeros = tau == taus_.end() ? Tensor::Zeros(DType::kF64, blobs_.at(port.blob).shape) : tau->second;
+      if (!zeros.ok()) return zeros.status();
+      result.tau.push_back(std::move(zeros).value());
     }
     return result;
   }
@@ -46,7 +50,8 @@ class Chain {
       const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
       uncertain = uncertain || tau != taus_.end();
-      uncertain_integers = uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()));
+      const bool moved = GetOp(layer.kind).moves_data_only && HoldsMoved(layer, static_cast<size_t>(slot));
+      uncertain_integers = uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
     }
     const std::string dying = op.in_place ? DyingInput(m) : "";
     for (const std::string& blob : layer.outputs) {
@@ -59,31 +64,57 @@ class Chain {
       args.outputs.push_back(&values_[blob]);
     }
     if (arithmetic == nullptr) return op.run(args);
-    const bool follows = layer.kind == OpKind::kPlumbDequantizeLinear || GetOp(layer.kind).moves_data_only;
-    if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !follows)) {
+    if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !op.takes_uncertain_integers)) {
       return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
     }
     bound.arithmetic = *arithmetic;
     if (level > 0) bound.later_bias = LaterBias(m);
     for (const std::string& blob : layer.outputs) {
-      bound.device_outputs.push_back(op.feeds_back ? DeviceOutput(blob) : nullptr);
-      if (dying.empty()) {
+      bound.device_outputs.push_back(op.feeds_back || op.picks ? DeviceOutput(blob) : nullptr);
+      if (dying.empty() || taus_.count(dying) == 0) {
         PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
       } else {
         taus_[blob] = taus_.at(dying);
       }
       bound.tau.push_back(&taus_[blob]);
     }
-    if (!uncertain || op.propagates) return op.run_with_bound(args, bound);
-    const std::vector<const Tensor*> input_tau = std::move(bound.input_tau);
-    bound.input_tau.assign(input_tau.size(), nullptr);
-    PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, bound));
-    return AddTried(op, args, input_tau, bound.tau);
+    PLUMB_RETURN_IF_ERROR(RunBounded(op, args, &bound, uncertain));
+    for (const std::string& blob : layer.outputs) DropExact(blob);
+    return Status::Ok();
   }
 
-  const Tensor* DeviceOutput(const std::string& blob) const {
+  static Status RunBounded(const NaiveOp& op, const NaiveArgs& args, BoundArgs* bound, bool uncertain) {
+    if (!uncertain || op.propagates) return op.run_with_bound(args, *bound);
+    const std::vector<const Tensor*> input_tau = std::move(bound->input_tau);
+    bound->input_tau.assign(input_tau.size(), nullptr);
+    PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, *bound));
+    return AddTried(op, args, input_tau, bound->tau);
+  }
+
+  // An exact result is what a device has: the next member starts from it anew, as from a blob that was read. So groups of
+  // exact members (indices, comparisons, whole numbers, moved elements) replay exactly, however many they are.
+  void DropExact(const std::string& blob) {
+    const Tensor& tau = taus_.at(blob);
+    const double* values = tau.data<double>();
+    if (!std::all_of(values, values + tau.NumElements(), [](double t) { return t == 0; })) return;
+    taus_.erase(blob);
+  }
+
+  // What the device wrote for it, also where it is known only of the Cast that widens it (ArgMax's i32 to ONNX's i64).
+  const Tensor* DeviceOutput(const std::string& blob) {
     const auto it = extra_.device_outputs.find(blob);
-    return it == extra_.device_outputs.end() ? nullptr : &it->second;
+    if (it != extra_.device_outputs.end()) return &it->second;
+    const DType dtype = blobs_.at(blob).dtype;
+    for (const Layer* reader : group_.members) {
+      if (reader->inputs.size() != 1 || reader->inputs[0] != blob || IsFloat(dtype)) continue;
+      const auto cast = extra_.device_outputs.find(reader->outputs[0]);
+      const bool is_cast = reader->kind == OpKind::kCast || reader->kind == OpKind::kPlumbCast;
+      if (!is_cast || cast == extra_.device_outputs.end() || IsFloat(cast->second.dtype())) continue;
+      auto narrow = cast->second.ConvertedTo(dtype);
+      if (!narrow.ok()) return nullptr;
+      return &(device_[blob] = std::move(narrow).value());
+    }
+    return nullptr;
   }
 
   // What the constant scales and shifts right behind member m add to each channel of its result y, in units of y: with
@@ -221,7 +252,8 @@ class Chain {
   const BlobTable& blobs_;
   const ReplayExtra& extra_;
   std::map<std::string, Tensor> values_;
-  std::map<std::string, Tensor> taus_;
+  std::map<std::string, Tensor> taus_;  // of what is uncertain
+  std::map<std::string, Tensor> device_;  // DeviceOutput's own
 };
 
 }  // namespace

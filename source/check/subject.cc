@@ -6,6 +6,7 @@
 #include "check/cones.h"
 #include "check/coverage.h"
 #include "check/int8.h"
+#include "check/judged_graph.h"
 #include "check/lockstep.h"
 #include "check/storage.h"
 
@@ -30,7 +31,8 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
   return info;
 }
 
-StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& device, const StorageOfBlob& storage) {
+StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& judged, const std::string& device,
+                  const StorageOfBlob& storage) {
   const LayerGroup& group = cone.group;
   StepInfo step;
   step.index = group.last().index;
@@ -39,8 +41,10 @@ StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const std::string& d
   step.device = step.kernel = device;
   step.group = &group;
   for (const Layer* member : group.members) {
-    step.members.push_back({member->index, member->name, member->type,
-                            member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
+    const auto several = judged.members.find(member->name);
+    const std::vector<MemberInfo> members =
+        several == judged.members.end() ? std::vector<MemberInfo>{MemberOf(*member)} : several->second;
+    step.members.insert(step.members.end(), members.begin(), members.end());
   }
   for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
   for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
@@ -67,23 +71,23 @@ class SubjectCheck {
  public:
   SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
                const SubjectOptions& options, StorageOfBlob storage)
-      : graph_(graph),
-        subject_(subject),
+      : subject_(subject),
         inputs_(inputs),
         options_(options),
         storage_(std::move(storage)),
+        judged_(MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, [this](const std::string& blob) { return Known(blob); })),
         lockstep_(OptionsFor(graph, inputs, options)) {}
 
   Result<RunReport> Run() {
-    PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(graph_, options_.input_shapes));
-    cones_ = FindCones(graph_, blobs_, [this](const std::string& blob) { return Known(blob); });
-    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, options_.device, storage_));
+    PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(judged_.graph, options_.input_shapes));
+    cones_ = FindCones(judged_.graph, blobs_, [this](const std::string& blob) { return Known(blob); });
+    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, storage_));
     if (!RoundsWeights(options_.check.arithmetic) && StorageOf(options_.check.arithmetic) != DType::kI8) {
       for (StepInfo& step : steps_) {
         for (PortInfo& port : step.inputs) port.stored = port.constant ? DType::kF32 : port.stored;
       }
     }
-    Lockstep::Scene scene{options_.device, options_.description, "", &graph_, &blobs_, {}, {}, {}};
+    Lockstep::Scene scene{options_.device, options_.description, "", &judged_.graph, &blobs_, {}, {}, {}};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {
@@ -166,11 +170,11 @@ class SubjectCheck {
     return lockstep_.After(event);
   }
 
-  const Graph& graph_;
   const BlobSource& subject_;
   const std::map<std::string, Tensor>& inputs_;
   const SubjectOptions& options_;
   const StorageOfBlob storage_;
+  const JudgedGraph judged_;
   Lockstep lockstep_;
   BlobTable blobs_;
   std::vector<Cone> cones_;

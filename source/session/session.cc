@@ -12,6 +12,7 @@ struct Session::Impl {
   Impl(ModelFiles files, const SessionOptions& asked)
       : model(std::move(files)), options(asked), foreign(asked.pairing, asked.subject.given() && HasGolden(asked)) {
     if (!options.load.evaluator) options.load.evaluator = ReferenceEvaluator();
+    if (options.subject.given() || HasGolden(options)) options.load.record = &record;
   }
   static bool HasGolden(const SessionOptions& options) { return options.golden.given() || options.run_onnxruntime; }
   bool HasInputs() const { return !options.inputs.files.empty() || !options.inputs.values.empty(); }
@@ -29,6 +30,7 @@ struct Session::Impl {
   Foreign foreign;
   std::optional<GoldenRun> golden_run;  // whose folder the golden's tensors are read from
   std::shared_ptr<const Graph> graph;
+  ImportRecord record;  // for golden and subject
   BlobTable blobs;
   NetworkInputs inputs;
   std::vector<InputMatch> matches;
@@ -142,6 +144,7 @@ void Session::AddConversion(RunReport* report) const {
 Result<RunReport> Session::JudgeGolden(CheckOptions check) {
   const PairedBlobs* golden = impl_->foreign.golden();
   if (golden == nullptr) return Status::InvalidArgument("the session has no golden (SessionOptions::golden)");
+  check.record = &impl_->record;
   PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("golden", *impl_->graph, *golden, impl_->inputs.values,
                                                         impl_->options.arithmetic, std::move(check)));
   report.is_golden = true;
@@ -153,6 +156,7 @@ Result<RunReport> Session::JudgeSubject(CheckOptions check) {
   const PairedBlobs* subject = impl_->foreign.subject();
   if (subject == nullptr) return Status::InvalidArgument("the session has no subject (SessionOptions::subject)");
   check.golden = impl_->foreign.golden();
+  check.record = &impl_->record;
   PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("subject", *impl_->graph, *subject, impl_->inputs.values,
                                                         impl_->options.arithmetic, std::move(check)));
   AddConversion(&report);

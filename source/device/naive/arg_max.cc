@@ -1,5 +1,6 @@
-// ArgMaxOrMin: indices are exact; the replay sees the device's own inputs, so ties are decided by the rule, not by
-// rounding.
+// ArgMaxOrMin: indices are exact, for the replay sees the device's own inputs. Of elements that are equal, or may be within
+// their own uncertainty, the device may have chosen any: tau is how far its choice lies from ours (NaiveOp::picks), or,
+// where that is not known, the farthest such element.
 #include "op/arg_max.h"
 
 #include "device/naive/rows.h"
@@ -45,8 +46,58 @@ Status Run(const NaiveArgs& args) {
   }
 }
 
+// Whether element i may be the one, too: as large (small) as the best but for tau.
+template <class T>
+bool IsAsGood(const ArgMaxParam& p, const T* x, const double* tau, int64_t i, int64_t best) {
+  if (IsNaN(x[i]) || IsNaN(x[best])) return IsNaN(x[i]) && IsNaN(x[best]);
+  const double off = tau == nullptr ? 0 : tau[i] + tau[best];
+  const auto a = static_cast<double>(x[i]), b = static_cast<double>(x[best]);
+  return x[i] == x[best] || (off > 0 && (p.mode == 1 ? a + off >= b : a - off <= b));
+}
+
+template <class T>
+Status BoundAs(const NaiveArgs& args, const BoundArgs& bound, const Rows& rows) {
+  const auto& p = ParamOf<ArgMaxParam>(args.layer);
+  const T* x = args.inputs[0]->data<T>();
+  const double* tau_x = InputTau(bound, 0);
+  const int32_t* y = args.outputs[0]->data<int32_t>();
+  const Tensor* device = bound.device_outputs.empty() ? nullptr : bound.device_outputs[0];
+  rows.ForEach([&](int64_t row, int64_t at) {
+    const auto as_good = [&](int64_t i) {
+      return IsAsGood(p, x, tau_x, at + i * rows.inner, at + y[row] * rows.inner);
+    };
+    int64_t farthest = 0;
+    if (device != nullptr) {
+      const int64_t i = device->data<int32_t>()[row];
+      if (i >= 0 && i < rows.n && as_good(i)) farthest = std::abs(i - y[row]);
+    } else {
+      for (int64_t i = 0; i < rows.n; ++i) {
+        if (std::abs(i - y[row]) > farthest && as_good(i)) farthest = std::abs(i - y[row]);
+      }
+    }
+    bound.tau[0]->data<double>()[row] = static_cast<double>(farthest);
+  });
+  return Status::Ok();
+}
+
+Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(Run(args));
+  const Shape& shape = args.inputs[0]->shape();
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ArgMaxParam>(args.layer).axis, shape.rank()));
+  const Rows rows = Rows::Over(shape, axis, axis + 1);
+  switch (args.inputs[0]->dtype()) {
+    case DType::kI32: return BoundAs<int32_t>(args, bound, rows);
+    case DType::kI64: return BoundAs<int64_t>(args, bound, rows);
+    default: return BoundAs<double>(args, bound, rows);
+  }
+}
+
 }  // namespace
 
-NaiveOp NaiveArgMaxOrMin() { return ExactStep<Run>(); }
+NaiveOp NaiveArgMaxOrMin() {
+  NaiveOp op{Run, Bound};
+  op.picks = true;
+  return op;
+}
 
 }  // namespace plumb

@@ -1,12 +1,12 @@
 // Cast, PlumbCast (op/cast.h). tau: 0 for integers and from floats (one correct rounding, or none); an integer beyond
-// 2^24 that becomes f32 is rounded once, 8 u |y|. A float to an integer steps, so uncertain inputs cannot be judged
-// behind it.
+// 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau.
 #include "op/cast.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "device/naive/naive_op.h"
+#include "device/naive/elementwise.h"
+#include "device/naive/steps.h"
 
 namespace plumb {
 namespace {
@@ -23,6 +23,25 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
+// Casts are monotonic, but for integers that wrap around.
+Status AddInputTau(const NaiveArgs& args, const double* tau_x, double* tau) {
+  const DType to = args.outputs[0]->dtype();
+  const bool steps = !IsFloat(args.inputs[0]->dtype());
+  PLUMB_ASSIGN_OR_RETURN(const Tensor in, args.inputs[0]->ConvertedTo(DType::kF64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor out, args.outputs[0]->ConvertedTo(DType::kF64));
+  for (int64_t i = 0; i < in.NumElements(); ++i) {
+    const double x = in.data<double>()[i], y = out.data<double>()[i], t = tau_x[i];
+    if (IsFloat(to)) {
+      tau[i] = Quadrature(tau[i], (steps ? kStepsToTau : 1) * t);
+    } else if (to == DType::kBool) {
+      tau[i] = t > 0 && std::fabs(x) <= t ? 1 : 0;
+    } else {
+      tau[i] = std::max(std::fabs(std::trunc(x - t) - y), std::fabs(std::trunc(x + t) - y));
+    }
+  }
+  return Status::Ok();
+}
+
 Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(Run(args));
   PLUMB_ASSIGN_OR_RETURN(const DType to, CastTarget(args.layer));
@@ -32,12 +51,12 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
     const double y = rounds ? std::fabs(args.outputs[0]->data<double>()[i]) : 0;
     tau[i] = y <= 0x1p24 ? 0 : 8 * bound.arithmetic.u_out * y;
   }
-  return Status::Ok();
+  return InputTau(bound, 0) == nullptr ? Status::Ok() : AddInputTau(args, InputTau(bound, 0), tau);
 }
 
 NaiveOp Op() {
   NaiveOp op{Run, Bound};
-  op.propagates = false;
+  op.takes_uncertain_integers = true;
   return op;
 }
 

@@ -1,9 +1,9 @@
 // Equal, Greater, Less, And, Not and their Plumb relatives (op/compare.h). i64 compares as i64, everything else as
-// double, which holds it exactly. A step, so nothing behind uncertain inputs can be judged; on its own a result is
-// exact.
+// double, which holds it exactly. A result is exact; behind uncertain inputs tau is 1 where another result is possible.
 #include "op/compare.h"
 
-#include <cstring>
+#include <cmath>
+#include <vector>
 
 #include "device/naive/broadcast.h"
 #include "device/naive/elementwise.h"
@@ -46,34 +46,71 @@ Status Run(const NaiveArgs& args) {
   return Compare<double>(args.layer.kind, o, args.outputs[0]);
 }
 
+// Whether another result is possible with operands that are off by no more than ta and tb.
+bool MayTurn(OpKind kind, double a, double ta, double b, double tb) {
+  switch (kind) {
+    case OpKind::kEqual: case OpKind::kGreater: case OpKind::kLess:
+    case OpKind::kPlumbGreaterOrEqual: case OpKind::kPlumbLessOrEqual:
+      return ta + tb > 0 && !(std::fabs(a - b) > ta + tb);
+    default: break;
+  }
+  const auto others = [](double x, double tau) { return tau > 0 && !(std::fabs(x) > tau) ? std::vector<double>{0, 1} : std::vector<double>{x}; };
+  const bool now = Holds(kind, a, b);
+  for (const double x : others(a, ta)) {
+    for (const double y : others(b, tb)) {
+      if (Holds(kind, x, y) != now) return true;
+    }
+  }
+  return false;
+}
+
+Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+  SetExact(bound);
+  PLUMB_RETURN_IF_ERROR(Run(args));
+  const double *tau_a = InputTau(bound, 0), *tau_b = args.inputs.size() > 1 ? InputTau(bound, 1) : nullptr;
+  if (tau_a == nullptr && tau_b == nullptr) return Status::Ok();
+  if (args.inputs.size() != 2) return Status::NotSupported("errors cannot be followed through " + args.layer.type);
+  PLUMB_ASSIGN_OR_RETURN(const Tensor a, args.inputs[0]->ConvertedTo(DType::kF64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor b, args.inputs[1]->ConvertedTo(DType::kF64));
+  double* tau = bound.tau[0]->data<double>();
+  Broadcast(a.shape(), b.shape(), args.outputs[0]->shape())
+      .ForEach(0, args.outputs[0]->NumElements(), [&](int64_t i, int64_t ia, int64_t ib) {
+        const double ta = tau_a == nullptr ? 0 : tau_a[ia], tb = tau_b == nullptr ? 0 : tau_b[ib];
+        tau[i] = MayTurn(args.layer.kind, a.data<double>()[ia], ta, b.data<double>()[ib], tb) ? 1 : 0;
+      });
+  return Status::Ok();
+}
+
 Status RunNot(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor truth, args.inputs[0]->ConvertedTo(DType::kBool));
   for (int64_t i = 0; i < truth.NumElements(); ++i) args.outputs[0]->data<bool>()[i] = !truth.data<bool>()[i];
   return Status::Ok();
 }
 
-template <Status (*run)(const NaiveArgs&)>
+Status BoundNot(const NaiveArgs& args, const BoundArgs& bound) {
+  SetExact(bound);
+  PLUMB_RETURN_IF_ERROR(RunNot(args));
+  if (const double* tau = InputTau(bound, 0)) std::copy_n(tau, bound.tau[0]->NumElements(), bound.tau[0]->data<double>());
+  return Status::Ok();
+}
+
+template <Status (*run)(const NaiveArgs&), Status (*run_with_bound)(const NaiveArgs&, const BoundArgs&)>
 NaiveOp Op() {
-  NaiveOp op;
-  op.run = run;
-  op.run_with_bound = [](const NaiveArgs& args, const BoundArgs& bound) {
-    std::memset(bound.tau[0]->raw(), 0, bound.tau[0]->bytes());
-    return run(args);
-  };
-  op.propagates = false;
+  NaiveOp op{run, run_with_bound};
+  op.takes_uncertain_integers = true;
   return op;
 }
 
 }  // namespace
 
-NaiveOp NaiveEqual() { return Op<Run>(); }
-NaiveOp NaiveGreater() { return Op<Run>(); }
-NaiveOp NaiveLess() { return Op<Run>(); }
-NaiveOp NaiveAnd() { return Op<Run>(); }
-NaiveOp NaivePlumbGreaterOrEqual() { return Op<Run>(); }
-NaiveOp NaivePlumbLessOrEqual() { return Op<Run>(); }
-NaiveOp NaivePlumbOr() { return Op<Run>(); }
-NaiveOp NaivePlumbXor() { return Op<Run>(); }
-NaiveOp NaiveNot() { return Op<RunNot>(); }
+NaiveOp NaiveEqual() { return Op<Run, Bound>(); }
+NaiveOp NaiveGreater() { return Op<Run, Bound>(); }
+NaiveOp NaiveLess() { return Op<Run, Bound>(); }
+NaiveOp NaiveAnd() { return Op<Run, Bound>(); }
+NaiveOp NaivePlumbGreaterOrEqual() { return Op<Run, Bound>(); }
+NaiveOp NaivePlumbLessOrEqual() { return Op<Run, Bound>(); }
+NaiveOp NaivePlumbOr() { return Op<Run, Bound>(); }
+NaiveOp NaivePlumbXor() { return Op<Run, Bound>(); }
+NaiveOp NaiveNot() { return Op<RunNot, BoundNot>(); }
 
 }  // namespace plumb

@@ -17,6 +17,16 @@ const NaiveOp& GetNaiveOp(OpKind kind) {
   return (*ops)[static_cast<size_t>(kind)];
 }
 
+bool HoldsMoved(const Layer& layer, size_t slot) {
+  switch (layer.kind) {
+    case OpKind::kConcat: return true;
+    case OpKind::kWhere: return slot < 2;
+    case OpKind::kScatterElements: case OpKind::kPlumbScatterElements:
+    case OpKind::kScatterND: case OpKind::kPlumbScatterND: return slot != 1;
+    default: return slot == 0;
+  }
+}
+
 Status RunMovedWithBound(Status (*run)(const NaiveArgs&), const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(run(args));
   bool exact = true;
@@ -28,9 +38,10 @@ Status RunMovedWithBound(Status (*run)(const NaiveArgs&), const NaiveArgs& args,
   std::vector<Tensor> zeros(args.inputs.size());
   NaiveArgs taus{args.layer, args.inputs, bound.tau};
   for (size_t i = 0; i < args.inputs.size(); ++i) {
+    if (!HoldsMoved(args.layer, i)) continue;
     if (i < bound.input_tau.size() && bound.input_tau[i] != nullptr) {
       taus.inputs[i] = bound.input_tau[i];
-    } else if (IsFloat(args.inputs[i]->dtype())) {
+    } else {
       PLUMB_ASSIGN_OR_RETURN(zeros[i], Tensor::Zeros(DType::kF64, args.inputs[i]->shape()));
       taus.inputs[i] = &zeros[i];
     }

@@ -60,7 +60,7 @@ struct NaiveOp {
   // Computes the outputs (f64 storage) and their tau in one go.
   Status (*run_with_bound)(const NaiveArgs& args, const BoundArgs& bound) = nullptr;
   int max_level = 0;
-  // False: cannot be judged inside a fused group behind uncertain inputs (ArgMax, Round, casts to integer).
+  // False: cannot be judged inside a fused group behind uncertain inputs.
   bool propagates = true;
   // Of those that do not propagate: the outputs follow the inputs without steps (Softmax, norms, sums), so a chain may find
   // by trying how far its inputs' errors carry.
@@ -70,10 +70,18 @@ struct NaiveOp {
   bool feeds_back = false;
   // True: the output (and its tau) may be the memory of a floating-point input of the same shape (and of its tau).
   bool in_place = false;
+  // Whether uncertain inputs may be integers, too.
+  bool takes_uncertain_integers = false;
+  // Picks one of equal elements (ArgMax, TopK): with a bound it looks at BoundArgs::device_outputs, and tau is how far the
+  // device's choice lies from its own where that one is as good.
+  bool picks = false;
 };
 
 // The reference of an operator.
 const NaiveOp& GetNaiveOp(OpKind kind);
+
+// Of an operator that moves elements: whether this input holds them; the others are indices, conditions, lengths.
+bool HoldsMoved(const Layer& layer, size_t slot);
 
 // For operators whose outputs are input elements moved around: runs `run` on the values and again on the taus (an exact
 // input counts as zeros), so tau follows its element.

@@ -1,12 +1,13 @@
 // PlumbQuantizeLinear: exact on exact inputs. Where the input is uncertain (the runtime computes convolution and
 // quantisation in one, in integers) tau is how many steps the rounded value may be off: 0 but next to a tie, where the
 // requantising multiplication's own three roundings count too. PlumbDequantizeLinear: the difference is exact, the
-// product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers in full.
+// product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers as 8 sigma.
 #include "op/quantize_linear.h"
 
 #include <cmath>
 
 #include "device/naive/elementwise.h"
+#include "device/naive/steps.h"
 #include "device/naive/variants.h"
 
 namespace plumb {
@@ -100,7 +101,7 @@ Status BoundDequantize(const NaiveArgs& args, const BoundArgs& bound) {
     double& tau = bound.tau[0]->data<double>()[i];
     tau = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
     const int64_t at = s.ScaleOf(i);
-    if (tau_q != nullptr) tau += tau_q[i] * std::fabs(scales[at]);
+    if (tau_q != nullptr) tau += kStepsToTau * tau_q[i] * std::fabs(scales[at]);
     if (tau_scale != nullptr && y[i] != 0) tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
   }
   return Status::Ok();
@@ -113,6 +114,10 @@ NaiveOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAw
 NaiveOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
 NaiveOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }
 NaiveOp QuantizeTowardsZero() { return {RunQuantize<TowardsZero>, BoundQuantize<TowardsZero>}; }
-NaiveOp NaivePlumbDequantizeLinear() { return {RunDequantize, BoundDequantize}; }
+NaiveOp NaivePlumbDequantizeLinear() {
+  NaiveOp op{RunDequantize, BoundDequantize};
+  op.takes_uncertain_integers = true;
+  return op;
+}
 
 }  // namespace plumb

@@ -32,11 +32,9 @@ T Negated(T x) {
       return whole;                                    \
     }                                                  \
   };
-#define PLUMB_NAIVE_UNARY_STEP(name, value) PLUMB_NAIVE_UNARY(name, value, kExact)
 #include "device/naive/unary.def"
 #undef PLUMB_NAIVE_UNARY
 #undef PLUMB_NAIVE_UNARY_INT
-#undef PLUMB_NAIVE_UNARY_STEP
 
 template <class Row>
 Status Run(const NaiveArgs& args) {
@@ -81,15 +79,8 @@ Status BoundNumber(const NaiveArgs& args, const BoundArgs& bound) {
   NaiveOp Naive##name() { return ElementWise(Run<name##Row>, Bound<name##Row>); }
 #define PLUMB_NAIVE_UNARY_INT(name, value, tau, whole) \
   NaiveOp Naive##name() { return ElementWise(RunNumber<name##Row, name##Int>, BoundNumber<name##Row, name##Int>); }
-#define PLUMB_NAIVE_UNARY_STEP(name, value)                     \
-  NaiveOp Naive##name() {                                       \
-    NaiveOp op = ElementWise(Run<name##Row>, Bound<name##Row>); \
-    op.propagates = false;                                      \
-    return op;                                                  \
-  }
 #include "device/naive/unary.def"
 #undef PLUMB_NAIVE_UNARY
 #undef PLUMB_NAIVE_UNARY_INT
-#undef PLUMB_NAIVE_UNARY_STEP
 
 }  // namespace plumb

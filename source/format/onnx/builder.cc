@@ -122,9 +122,8 @@ Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* o
   return true;
 }
 
-Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
+Builder::PendingLayer Builder::Pending(LayerSpec spec) const {
   const OpDef& op = GetOp(spec.kind);
-  PLUMB_RETURN_IF_ERROR(CheckCount());
   PendingLayer pending;
   pending.layer.kind = spec.kind;
   pending.layer.type = op.name;
@@ -133,12 +132,25 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
   pending.layer.param = spec.param != nullptr ? std::move(spec.param) : op.make_param();
   pending.layer.resources = std::move(spec.resources);
   pending.layer.outputs.resize(spec.num_outputs);
-  ShapeContext context{pending.layer, {}, std::vector<BlobInfo>(spec.num_outputs)};
-  for (const Value& input : spec.inputs) {
-    pending.inputs.push_back(input.blob);
-    context.inputs.push_back(Info(input));
-  }
+  for (const Value& input : spec.inputs) pending.inputs.push_back(input.blob);
   pending.layer.inputs.resize(pending.inputs.size());
+  return pending;
+}
+
+void Builder::AddWhole(LayerSpec spec, const std::vector<Value>& outputs) {
+  spec.num_outputs = outputs.size();
+  PendingLayer pending = Pending(std::move(spec));
+  for (const Value& output : outputs) pending.outputs.push_back(output.blob);
+  wholes_.push_back(std::move(pending));
+}
+
+Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
+  const OpDef& op = GetOp(spec.kind);
+  PLUMB_RETURN_IF_ERROR(CheckCount());
+  const size_t num_outputs = spec.num_outputs;
+  PendingLayer pending = Pending(std::move(spec));
+  ShapeContext context{pending.layer, {}, std::vector<BlobInfo>(num_outputs)};
+  for (const int input : pending.inputs) context.inputs.push_back(blobs_[static_cast<size_t>(input)].info);
   PLUMB_RETURN_IF_ERROR(op.infer(context));
   for (const BlobInfo& out : context.outputs) PLUMB_RETURN_IF_ERROR(CheckSize(out.dtype, out.shape));
   PLUMB_ASSIGN_OR_RETURN(const bool folded, Fold(pending, &context.outputs));
@@ -154,7 +166,9 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
     outputs.push_back({AddBlob(std::move(blob)), TypeOf(info.dtype), nullptr});
     pending.outputs.push_back(outputs.back().blob);
   }
+  const bool floats = std::any_of(context.outputs.begin(), context.outputs.end(), [](const BlobInfo& o) { return IsFloat(o.dtype); });
   if (!folded) layers_.push_back(std::move(pending));
+  else if (record_ != nullptr && floats) folded_.push_back(std::move(pending));
   return outputs;
 }
 
@@ -256,6 +270,51 @@ void Builder::NameLayers(const std::vector<bool>& used) {
   }
 }
 
+const std::string& Builder::NameOf(int id) {
+  Blob& blob = blobs_[static_cast<size_t>(id)];
+  if (blob.name.empty()) blob.name = UniqueBlobName(blob.stem);
+  return blob.name;
+}
+
+void Builder::NamePorts(PendingLayer* pending, std::map<std::string, Tensor>* constants) {
+  for (size_t k = 0; k < pending->inputs.size(); ++k) {
+    const int id = pending->inputs[k];
+    pending->layer.inputs[k] = NameOf(id);
+    const Blob& blob = blobs_[static_cast<size_t>(id)];
+    if (!blob.info.value.empty() && blob.layer < 0) (*constants)[blob.name] = blob.info.value;
+  }
+  for (size_t k = 0; k < pending->outputs.size(); ++k) pending->layer.outputs[k] = NameOf(pending->outputs[k]);
+}
+
+void Builder::RecordWholes(const std::vector<bool>& used) {
+  ImportRecord::Part& part = record_->wholes;
+  for (PendingLayer& whole : wholes_) {
+    int last = -1;
+    for (const int output : whole.outputs) {
+      const int layer = blobs_[static_cast<size_t>(output)].layer;
+      if (layer >= 0 && used[static_cast<size_t>(layer)]) last = std::max(last, layer);
+    }
+    if (last < 0) continue;  // folded, or nobody reads it
+    whole.layer.index = layers_[static_cast<size_t>(last)].layer.index;
+    whole.layer.name = layers_[static_cast<size_t>(last)].layer.name;
+    NamePorts(&whole, &part.constants);
+    part.layers.push_back(std::move(whole.layer));
+  }
+}
+
+void Builder::RecordFolded() {
+  ImportRecord::Part& part = record_->folded;
+  for (PendingLayer& folded : folded_) {
+    folded.layer.index = -1;
+    NamePorts(&folded, &part.constants);
+    for (const int output : folded.outputs) {
+      const Blob& blob = blobs_[static_cast<size_t>(output)];
+      part.constants[blob.name] = blob.info.value;
+    }
+    part.layers.push_back(std::move(folded.layer));
+  }
+}
+
 Graph Builder::Finish() {
   std::vector<bool> used(layers_.size(), false);
   std::vector<int> pending = outputs_;
@@ -269,25 +328,19 @@ Graph Builder::Finish() {
   NameLayers(used);
   Graph graph;
   graph.inputs = inputs_;
-  const auto name_of = [this](int id) {
-    Blob& blob = blobs_[static_cast<size_t>(id)];
-    if (blob.name.empty()) blob.name = UniqueBlobName(blob.stem);
-    return blob.name;
-  };
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (!used[i]) continue;
     Layer& layer = layers_[i].layer;
     layer.index = static_cast<int>(graph.layers.size());
-    for (size_t k = 0; k < layers_[i].inputs.size(); ++k) {
-      const int id = layers_[i].inputs[k];
-      layer.inputs[k] = name_of(id);
-      const Blob& blob = blobs_[static_cast<size_t>(id)];
-      if (!blob.info.value.empty() && blob.layer < 0) graph.constants[blob.name] = blob.info.value;
-    }
-    for (size_t k = 0; k < layers_[i].outputs.size(); ++k) layer.outputs[k] = name_of(layers_[i].outputs[k]);
-    graph.layers.push_back(std::move(layer));
+    NamePorts(&layers_[i], &graph.constants);
+    graph.layers.push_back(layer);
   }
   for (const int id : outputs_) graph.outputs.push_back(blobs_[static_cast<size_t>(id)].name);
+  if (record_ != nullptr) {
+    *record_ = {};  // shapes may have been tried before
+    RecordWholes(used);
+    RecordFolded();
+  }
   return graph;
 }
 

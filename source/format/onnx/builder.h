@@ -45,7 +45,8 @@ std::string DependsOn(const std::vector<std::string>& inputs);
 
 class Builder {
  public:
-  Builder(Evaluator evaluator, uint64_t max_bytes) : evaluator_(std::move(evaluator)), max_bytes_(max_bytes) {}
+  Builder(Evaluator evaluator, uint64_t max_bytes, ImportRecord* record)
+      : evaluator_(std::move(evaluator)), max_bytes_(max_bytes), record_(record) {}
 
   // The layers of one node lie between two marks.
   void BeginNode(const std::string& node_name) { node_name_ = node_name; }
@@ -68,6 +69,9 @@ class Builder {
   Status Reserve(DType dtype, const Shape& shape);
   // The layer's outputs, with ONNX types that follow from their dtypes.
   Result<std::vector<Value>> Add(LayerSpec spec);
+
+  // What the node is as one operator, between the same blobs: ImportRecord::wholes.
+  void AddWhole(LayerSpec spec, const std::vector<Value>& outputs);
 
   const BlobInfo& Info(const Value& value) const { return blobs_[static_cast<size_t>(value.blob)].info; }
   // Gives the blob its name unless it has one already. Returns whether it took it.
@@ -98,14 +102,20 @@ class Builder {
   int AddBlob(Blob blob);
   std::string UniqueBlobName(const std::string& stem);
   Result<bool> Fold(const PendingLayer& pending, std::vector<BlobInfo>* outputs);
+  PendingLayer Pending(LayerSpec spec) const;
   void NameLayers(const std::vector<bool>& used);
+  const std::string& NameOf(int id);
+  void NamePorts(PendingLayer* pending, std::map<std::string, Tensor>* constants);
+  void RecordWholes(const std::vector<bool>& used);
+  void RecordFolded();
 
   Evaluator evaluator_;
   uint64_t max_bytes_;
+  ImportRecord* record_;
   uint64_t reserved_ = 0;
   std::string node_name_;
   std::deque<Blob> blobs_;  // references stay valid while layers are added
-  std::vector<PendingLayer> layers_;
+  std::vector<PendingLayer> layers_, wholes_, folded_;
   std::vector<GraphInput> inputs_;
   std::vector<int> outputs_;
   std::set<std::string> blob_names_;

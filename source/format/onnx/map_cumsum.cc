@@ -1,6 +1,6 @@
 // CumSum: sums of 1, 2, 4, ... neighbours: after k steps y[i] is the sum of the last 2^k elements up to i. Whole
-// numbers are exact; floats are added in another order than one after the other, with a smaller error. Along an axis
-// that is known only when the network runs: one PlumbCumSum.
+// numbers are exact; floats are added in another order than one after the other, with a smaller error, so another
+// runtime's sums are judged by one PlumbCumSum. That is also the layer along an axis known only when the network runs.
 #include "format/onnx/node_context.h"
 #include "op/cum_sum.h"
 #include "op/pad.h"
@@ -22,10 +22,10 @@ Result<Value> Moved(NodeContext& c, const Value& x, int axis, int64_t by) {
 }  // namespace
 
 Status MapCumSum(NodeContext& c) {
+  auto param = std::make_shared<CumSumParam>();
+  param->exclusive = c.Int("exclusive", 0) != 0;
+  param->reverse = c.Int("reverse", 0) != 0;
   if (c.Known(1) == nullptr) {
-    auto param = std::make_shared<CumSumParam>();
-    param->exclusive = c.Int("exclusive", 0) != 0;
-    param->reverse = c.Int("reverse", 0) != 0;
     PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kPlumbCumSum, param, {c.In(0), c.In(1)}));
     PLUMB_ASSIGN_OR_RETURN(y, c.Wrap(y, c.In(0).type));
     c.Set(0, y);
@@ -34,9 +34,10 @@ Status MapCumSum(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Ints(1, "the axis"));
   if (axes.size() != 1) return Status::CorruptModel("the axis must be one value");
   PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes[0], c.Rank(0)));
-  const int64_t n = c.ShapeOf(0)[axis], sign = c.Int("reverse", 0) != 0 ? -1 : 1;
+  param->axis = axis;
+  const int64_t n = c.ShapeOf(0)[axis], sign = param->reverse ? -1 : 1;
   Value y = c.In(0);
-  if (n > 0 && c.Int("exclusive", 0) != 0) {
+  if (n > 0 && param->exclusive) {
     PLUMB_ASSIGN_OR_RETURN(y, Moved(c, y, axis, sign));
   }
   for (int64_t step = 1; step < n; step *= 2) {
@@ -44,6 +45,7 @@ Status MapCumSum(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(y, c.Emit(OpKind::kAdd, nullptr, {y, moved}));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value wrapped, c.Wrap(y, c.In(0).type));
+  if (n > 1 && IsFloat(c.DTypeOf(0))) c.Whole({OpKind::kPlumbCumSum, param, {c.In(0)}, {}, 1}, {wrapped});
   c.Set(0, wrapped);
   return Status::Ok();
 }

@@ -1,6 +1,6 @@
 // TopK: k times the index of the largest element, which is then taken out by -infinity (the smallest whole number); of
 // equal elements the first comes first, as ONNX wants it. Elements that are -infinity themselves may be named twice. A
-// k beyond 300 is one PlumbTopK.
+// k beyond 300 is one PlumbTopK, and another runtime's choice is judged by one: of equal elements it may take any.
 #include <cmath>
 #include <limits>
 
@@ -23,12 +23,16 @@ Result<Value> Outcast(NodeContext& c, DType dtype, bool largest) {
   return c.Const(typed);
 }
 
-Status Sorted(NodeContext& c, int axis, bool largest, int64_t k) {
+LayerSpec OneLayer(NodeContext& c, int axis, bool largest, int64_t k) {
   auto param = std::make_shared<PlumbTopKParam>();
   param->axis = axis;
   param->largest = largest;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y,
-                         c.EmitMany({OpKind::kPlumbTopK, param, {c.In(0), c.ConstInts({k})}, {}, 2}));
+  param->sorted = c.Int("sorted", 1) != 0;
+  return {OpKind::kPlumbTopK, param, {c.In(0), c.ConstInts({k})}, {}, 2};
+}
+
+Status Sorted(NodeContext& c, int axis, bool largest, int64_t k) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y, c.EmitMany(OneLayer(c, axis, largest, k)));
   c.Set(0, y[0], c.In(0).type);
   c.Set(1, y[1], kTypeInt64);
   return Status::Ok();
@@ -70,6 +74,7 @@ Status MapTopK(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value values, c.TakeElements(c.In(0), all, axis));
   c.Set(0, values, c.In(0).type);
   if (c.Wants(1)) c.Set(1, all, kTypeInt64);
+  c.Whole(OneLayer(c, axis, largest, k), {values, all});
   return Status::Ok();
 }
 

@@ -67,6 +67,8 @@ class NodeContext {
   Result<std::vector<Value>> EmitMany(LayerSpec spec) { return builder_.Add(std::move(spec)); }
   Result<Value> Emit(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
                      std::map<std::string, Tensor> resources = {});
+  // What the node is as one operator, where it becomes several layers that round otherwise: see ImportRecord::wholes.
+  void Whole(LayerSpec spec, const std::vector<Value>& outputs) { builder_.AddWhole(std::move(spec), outputs); }
   Value Const(const Tensor& value) { return builder_.AddConstant(value, TypeOf(value.dtype())); }
   Value ConstInts(const std::vector<int64_t>& values);
   Value ConstFloat(float value, DType dtype = DType::kF32);  // a scalar

@@ -71,8 +71,9 @@ Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& de
 }
 
 // Imports with the shapes of the data; binds what the importer says that it must know.
-Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOutcome* outcome) {
+Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOutcome* outcome, ImportRecord* record = nullptr) {
   LoadOptions options;
+  options.record = record;
   options.evaluator = ReferenceEvaluator();
   for (int attempt = 0;; ++attempt) {
     options.input_shapes.clear();
@@ -108,13 +109,19 @@ Status SameBits(const Values& a, const Values& b) {
   return Status::Ok();
 }
 
-Status RunDataSet(const onnx::ModelIr& model, const std::string& data, const std::string& device, bool round_trip, BackendOutcome* outcome) {
-  Values inputs, expected;
+Result<Values> ReadInputs(const onnx::ModelIr& model, const std::string& data) {
+  Values inputs;
   std::vector<onnx::ValueInfoIr> fed;
   for (const onnx::ValueInfoIr& input : model.graph.inputs) {
     if (model.graph.constants.count(input.name) == 0) fed.push_back(input);
   }
   PLUMB_RETURN_IF_ERROR(ReadValues(data, "input", fed, &inputs));
+  return inputs;
+}
+
+Status RunDataSet(const onnx::ModelIr& model, const std::string& data, const std::string& device, bool round_trip, BackendOutcome* outcome) {
+  Values expected;
+  PLUMB_ASSIGN_OR_RETURN(const Values inputs, ReadInputs(model, data));
   PLUMB_RETURN_IF_ERROR(ReadValues(data, "output", model.graph.outputs, &expected));
   PLUMB_ASSIGN_OR_RETURN(Graph graph, Import(model, inputs, outcome));
   const auto shared = std::make_shared<const Graph>(std::move(graph));
@@ -154,6 +161,24 @@ std::vector<std::string> BackendCases(const std::string& group) {
   }
   std::sort(folders.begin(), folders.end());
   return folders;
+}
+
+Result<BackendModel> LoadBackendCase(const std::string& folder) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(folder + "/model.onnx"));
+  PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, onnx::ParseModel(bytes, folder + "/model.onnx"));
+  PLUMB_ASSIGN_OR_RETURN(const Values inputs, ReadInputs(model, folder + "/test_data_set_0"));
+  BackendModel loaded;
+  BackendOutcome outcome;
+  PLUMB_ASSIGN_OR_RETURN(loaded.graph, Import(model, inputs, &outcome, &loaded.record));
+  for (const GraphInput& input : loaded.graph.inputs) {
+    if (inputs.count(input.name) == 0) return Status::NotSupported("'" + input.name + "' is random");
+    PLUMB_ASSIGN_OR_RETURN(loaded.inputs[input.name], inputs.at(input.name).ConvertedTo(input.dtype));
+  }
+  for (const onnx::NodeIr& node : model.graph.nodes) {
+    loaded.op_types.push_back(node.op_type);
+    loaded.tensors.insert(loaded.tensors.end(), node.outputs.begin(), node.outputs.end());
+  }
+  return loaded;
 }
 
 BackendOutcome RunBackendCase(const std::string& folder, const std::string& device, bool round_trip) {

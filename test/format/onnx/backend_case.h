@@ -2,10 +2,11 @@
 #ifndef PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_
 #define PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
-#include "plumb/status.h"
+#include "plumb/model.h"
 
 namespace plumb {
 
@@ -27,6 +28,17 @@ std::vector<std::string> BackendCases(const std::string& group);
 // Runs <folder>/model.onnx on the device with every data set. Inputs whose values the importer needs are bound as
 // constants. With `round_trip` the model is written as tnnproto and tnnmodel first, and must give the same bits.
 BackendOutcome RunBackendCase(const std::string& folder, const std::string& device, bool round_trip);
+
+// A case as a judge of foreign tensors takes it.
+struct BackendModel {
+  Graph graph;
+  ImportRecord record;
+  std::map<std::string, Tensor> inputs;  // of the graph, in its dtypes; what was bound as a constant is not among them
+  std::vector<std::string> op_types;     // of its nodes
+  std::vector<std::string> tensors;      // that its nodes write
+};
+// With the first data set.
+Result<BackendModel> LoadBackendCase(const std::string& folder);
 
 }  // namespace plumb
 
