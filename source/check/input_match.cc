@@ -85,6 +85,7 @@ Fit FitChannels(const Values& a, const Values& b, const Extents& e) {
     each([&](size_t i) { saa += (a[i] - mean_a) * (a[i] - mean_a), sab += (a[i] - mean_a) * (b[i] - mean_b); });
     if (!(saa > 0) || count < 4) return {};  // a constant channel fits anything
     const double slope = sab / saa, offset = mean_b - slope * mean_a;
+    if (!std::isfinite(slope)) return {};
     each([&](size_t i) { fit.residual = std::max(fit.residual, std::fabs(slope * a[i] + offset - b[i])); });
     char text[64];
     std::snprintf(text, sizeof(text), "%s%.6g", c == 0 ? "" : ", ", slope);
@@ -141,7 +142,18 @@ InputMatch MatchInputs(const std::string& input, const std::string& name_a, cons
   const Values x = ValuesOf(a), y = ValuesOf(b);
   const double distance = Distance(x, y);
   match.equal = IsFloat(a.dtype()) ? distance <= 0x1p-23 * LargestOf(y) : distance == 0;
-  if (!match.equal) match.explanation = Explain(x, y, a.shape());
+  if (match.equal) return match;
+  int64_t lost = 0, gained = 0;  // finite values, on the way from a to b
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    lost += std::isfinite(x[i]) && !std::isfinite(y[i]);
+    gained += !std::isfinite(x[i]) && std::isfinite(y[i]);
+  }
+  if (lost + gained == 0) {
+    match.explanation = Explain(x, y, a.shape());
+  } else {
+    match.explanation = std::to_string(std::max(lost, gained)) + (std::max(lost, gained) == 1 ? " value is" : " values are") +
+                        " NaN or infinite in " + (lost >= gained ? name_b : name_a) + " only";
+  }
   return match;
 }
 

@@ -7,6 +7,7 @@
 #include "check/arithmetic.h"
 #include "check/inspect.h"
 #include "check/lockstep.h"
+#include "check/overflow.h"
 #include "check/storage.h"
 
 namespace plumb {
@@ -158,7 +159,8 @@ void Lockstep::NameCause(const StepInfo& info, LayerReport* layer) {
   if (!IsOff(*layer) || !layer->cause.empty() || !changed_.empty() || replayed_.tau.empty()) return;
   if (++causes_sought_ > kMaxSteps) return;
   const ReplayedStep step{*info.group, inputs_, *scene_.blobs, device_, replayed_};
-  layer->cause = CausesAmong(FindAlternatives(step), info, step);
+  layer->cause = DescribeOverflow(step);
+  if (layer->cause.empty()) layer->cause = CausesAmong(FindAlternatives(step), info, step);
   if (layer->cause.empty()) layer->cause = NameAccumulator(step);
   const bool fused = layer->cause.empty() && scene_.earlier && options_.arithmetic != SubjectArithmetic::kInt8;
   for (const LayerGroup& group : fused ? fused_.Around(*info.group) : std::vector<LayerGroup>()) {

@@ -7,8 +7,10 @@
 
 #include "base/half.h"
 #include "check/cones.h"
+#include "check/input_match.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
+#include "op/reduce.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
 #include "util/stored_blobs.h"
@@ -192,6 +194,40 @@ TEST(SubjectBlobs, ATieOfArgMaxIsExcusedAndSaid) {
   y.data<int64_t>()[1] = 1;  // neither of the two
   report = CheckSubjectBlobs(graph, subject, {}, {}).value();
   EXPECT_EQ(report.layers[0].verdict, Verdict::kWrong) << report.layers[0].reason;
+}
+
+// sqrt(sum x^2) of 1e20 and more passes f32 on the way, and so does x * x: no other function is the cause.
+TEST(SubjectBlobs, AnOverflowIsSaidAndWhere) {
+  std::vector<Layer> layers = {MakeLayer(OpKind::kReduceL2, "norm", {"x"}, {"n"}), MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"s"}),
+                               MakeLayer(OpKind::kSqrt, "root", {"s"}, {"r"})};
+  auto along = std::make_shared<ReduceParam>();
+  along->axes = {1};
+  layers[0].param = along;
+  const Graph graph = Numbered(std::move(layers), {1, 8}, {"n", "r"});
+  Tensor x = Tensor::Create(DType::kF32, {1, 8}).value(), r = x.Clone().value();
+  Tensor n = Tensor::Create(DType::kF32, {1}).value();
+  for (int i = 0; i < 8; ++i) {
+    x.data<float>()[i] = static_cast<float>(i + 1) * (i < 4 ? 1e20f : 1.0f);
+    r.data<float>()[i] = i < 4 ? INFINITY : static_cast<float>(i + 1);
+  }
+  n.data<float>()[0] = INFINITY;
+  const RunReport report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"n", n}, {"r", r}}), {}, {}).value();
+  ASSERT_EQ(report.layers.size(), 2u);
+  EXPECT_NE(report.layers[0].cause.find("overflow: in 'norm' (ReduceL2) the squares that it sums reach "), std::string::npos)
+      << report.layers[0].cause;
+  EXPECT_NE(report.layers[0].cause.find("; 1 value is infinite or NaN for it"), std::string::npos) << report.layers[0].cause;
+  EXPECT_NE(report.layers[1].cause.find("overflow: the values of 'square' (Mul) reach 1.6e+41"), std::string::npos) << report.layers[1].cause;
+  EXPECT_NE(report.layers[1].cause.find("; 4 values are infinite"), std::string::npos) << report.layers[1].cause;
+}
+
+TEST(InputMatch, ANaNIsNoFactor) {
+  Tensor a = Tensor::Create(DType::kF32, {1, 3, 4, 4}).value();
+  for (int i = 0; i < 48; ++i) a.data<float>()[i] = static_cast<float>((i * 5) % 7);
+  Tensor b = a.Clone().value();
+  b.data<float>()[20] = NAN;
+  const InputMatch match = MatchInputs("x", "-i", a, "the subject", b);
+  EXPECT_FALSE(match.equal);
+  EXPECT_EQ(match.explanation, "1 value is NaN or infinite in the subject only");
 }
 
 }  // namespace
