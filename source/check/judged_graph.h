@@ -1,14 +1,15 @@
 // The graph that foreign tensors are judged by: nodes that were imported as several layers are one operator again where one
-// says what they are (ImportRecord::wholes), because another runtime's kernel need not round in the order of those layers.
+// says what they are (ImportRecord::wholes), because another runtime's kernel need not round in the order of those layers; and
+// constants that nodes compute (ImportRecord::folded) are computed by layers where the subject has another value than ours: a
+// fault there is its node's, and not its reader's.
 #ifndef PLUMB_CHECK_JUDGED_GRAPH_H_
 #define PLUMB_CHECK_JUDGED_GRAPH_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "plumb/graph.h"
+#include "plumb/check.h"
 #include "plumb/model.h"
 #include "plumb/observer.h"
 
@@ -22,8 +23,9 @@ struct JudgedGraph {
 // A layer as a report lists it.
 MemberInfo MemberOf(const Layer& layer);
 
-// A node stays several layers where `known` holds for a blob between them: then each is judged on its own.
-JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const std::function<bool(const std::string& blob)>& known);
+// A node stays several layers where the subject has a blob between them: then each is judged on its own. A weight that is such a
+// constant is the subject's.
+JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject);
 
 }  // namespace plumb
 

@@ -26,11 +26,17 @@ std::string AgreementText(const RunReport& run) {
   return text + which;
 }
 
+// "layer 3 'conv' (Convolution"; what was computed from constants before the network runs has no index.
+std::string WhichLayer(const StepInfo& step) {
+  const std::string which = step.index < 0 ? "the constant of node '" : "layer " + std::to_string(step.index) + " '";
+  return which + step.name + "' (" + TypesOf(step);
+}
+
 std::string ConversionSummary(const RunReport& golden) {
   const std::string all = CountsText(golden, "");
   if (golden.first_wrong >= 0) {
     const LayerReport& guilty = golden.layers[static_cast<size_t>(golden.first_wrong)];
-    return "conversion: WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" + TypesOf(guilty.step) +
+    return "conversion: WRONG: " + WhichLayer(guilty.step) +
            ") is the first that the golden computed otherwise than the model here says: " + guilty.reason + AgreementText(golden) + "; " + all;
   }
   if (golden.verdict == Verdict::kNotTested) return "conversion: NOT TESTED: " + golden.why_not_tested + "; " + all;
@@ -45,8 +51,7 @@ std::string VerdictSentence(const CheckSubject& subject, const RunReport& run) {
   const std::string counts = CountsText(run, " (" + std::to_string(subject.num_layers) + " layers)");
   if (run.first_wrong >= 0) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
-    return who + ": WRONG: layer " + std::to_string(guilty.step.index) + " '" + guilty.step.name + "' (" +
-           TypesOf(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + AgreementText(run) + "; " + counts;
+    return who + ": WRONG: " + WhichLayer(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + AgreementText(run) + "; " + counts;
   }
   if (run.verdict == Verdict::kNotTested) return who + ": NOT TESTED: " + run.why_not_tested + "; " + counts;
   return who + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") + counts;

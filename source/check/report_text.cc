@@ -47,6 +47,7 @@ TextCell Painted(Verdict verdict, const ReportStyle& style) {
 }
 
 std::string IndexText(const LayerReport& layer) {
+  if (layer.step.index < 0) return "const";  // computed from constants, before the network runs
   char index[16];
   std::snprintf(index, sizeof(index), "%05d", layer.step.index);
   return index;

@@ -75,7 +75,7 @@ class SubjectCheck {
         inputs_(inputs),
         options_(options),
         storage_(std::move(storage)),
-        judged_(MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, [this](const std::string& blob) { return Known(blob); })),
+        judged_(MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, subject)),
         lockstep_(OptionsFor(graph, inputs, options)) {}
 
   Result<RunReport> Run() {

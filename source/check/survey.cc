@@ -142,11 +142,35 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     for (const auto& [i, j] : pairing.by_order) text += " '" + model[i] + "' = '" + theirs[j] + "';";
     notes_.push_back(text);
   }
+  std::vector<size_t> left = pairing.only_b;
+  if (options.record != nullptr) PLUMB_RETURN_IF_ERROR(PairConstants(*options.record, &left));
   std::vector<std::string> unpaired;
-  for (size_t j : pairing.only_b) unpaired.push_back(theirs[j]);
+  for (size_t j : left) unpaired.push_back(theirs[j]);
   if (!unpaired.empty())
     notes_.push_back(std::to_string(unpaired.size()) +
                      " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
+  return Status::Ok();
+}
+
+Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired) {
+  std::vector<std::string> model, theirs;
+  for (const Layer& layer : record.folded.layers) {
+    for (const std::string& blob : layer.outputs) {
+      const Tensor& value = record.folded.constants.at(blob);
+      if (value.dtype() == DType::kF32 && paired_.count(blob) == 0) model.push_back(blob);
+    }
+  }
+  for (const size_t j : *unpaired) theirs.push_back(set_.tensors()[j].name);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(model, theirs, {}));
+  for (const auto& [i, j] : pairing.pairs) {
+    const Tensor& value = record.folded.constants.at(model[i]);
+    paired_[model[i]] = (*unpaired)[j];
+    expected_[model[i]] = {value.dtype(), value.shape(), Tensor()};
+    constants_.insert(model[i]);
+  }
+  std::vector<size_t> left;
+  for (const size_t j : pairing.only_b) left.push_back((*unpaired)[j]);
+  *unpaired = left;
   return Status::Ok();
 }
 
@@ -163,6 +187,7 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
     auto read = stored.load();
     if (!read.ok()) return read.status().AddContext("tensor '" + stored.name + "' of the " + options.what);
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
+    if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
     if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
     if (value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
       const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
@@ -185,6 +210,9 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
   all_bf16_ = all_bf16_ && telling >= kTelling;
   maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
+  for (const std::string& blob : constants_) {  // whose layout may be any
+    if (nhwc_) paired_.erase(blob);
+  }
   std::string how =
       options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";

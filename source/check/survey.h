@@ -6,12 +6,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dump/pairing.h"
 #include "dump/tensor_set.h"
 #include "plumb/check.h"
+#include "plumb/model.h"
 
 namespace plumb {
 
@@ -19,6 +21,7 @@ struct SurveyOptions {
   std::string what = "subject";  // "golden", in messages
   NameOptions names;
   std::string layout;  // "NCHW", "NHWC"; "": found
+  const ImportRecord* record = nullptr;  // its constants that nodes compute may be in the set, too
 };
 
 // The tensors of a set as blobs of a graph: NCHW, of the graph's dtypes.
@@ -47,11 +50,13 @@ class PairedBlobs : public BlobSource {
  private:
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+  Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
   Status Survey(const Graph& graph, const SurveyOptions& options);
 
   TensorSet set_;
   std::map<std::string, size_t> paired_;      // blob -> tensor of the set
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
+  std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
   bool all_f16_ = false, all_bf16_ = false, maybe_int8_ = false;
   std::vector<std::string> notes_;

@@ -189,14 +189,14 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
   return Status::Ok();
 }
 
-Status Foreign::Pair(const Graph& graph, const BlobTable& blobs) {
+Status Foreign::Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record) {
   if (golden_set_ != nullptr) {
     PLUMB_ASSIGN_OR_RETURN(golden_,
-                           PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout}));
+                           PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout, &record}));
   }
   if (subject_set_ != nullptr) {
     PLUMB_ASSIGN_OR_RETURN(
-        subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout}));
+        subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout, &record}));
   }
   return Status::Ok();
 }

@@ -35,7 +35,7 @@ class Foreign {
   // InvalidArgument when golden or subject ran with another value of a network input that is a constant here.
   Status CheckConstants(const std::map<std::string, Tensor>& constants) const;
   // Pairs the sets' tensors with the graph's blobs and reads each once.
-  Status Pair(const Graph& graph, const BlobTable& blobs);
+  Status Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record);
   // The network inputs: `given` when it is not null; else the golden's; else the subject's; else those of `generate` when all
   // are needed. Fills the matches between all sources that were given.
   Result<NetworkInputs> Inputs(const Graph& graph, const NetworkInputs* given, const std::string& given_name,

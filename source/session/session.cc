@@ -52,7 +52,7 @@ Status Session::Impl::Open() {
   PLUMB_ASSIGN_OR_RETURN(blobs, InferShapes(*graph));
   if (options.run_onnxruntime) PLUMB_RETURN_IF_ERROR(MakeGolden());
   PLUMB_RETURN_IF_ERROR(foreign.CheckConstants(options.load.input_values));
-  PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs));
+  PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));
   return ReadInputs();
 }
 
@@ -90,7 +90,7 @@ Status Session::Impl::MakeGolden() {
   NetworkInputs used;
   if (!HasInputs() && options.subject.given()) {
     std::vector<InputMatch> none;
-    PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs));
+    PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));
     PLUMB_ASSIGN_OR_RETURN(used, foreign.Inputs(*graph, nullptr, "", [this] { return Prepare(); }, true, &none));
   } else {
     PLUMB_ASSIGN_OR_RETURN(used, Prepare());

@@ -127,5 +127,73 @@ TEST(WholeNode, UnsortedTopKMayHaveAnyOrder) {
   EXPECT_EQ(Judged(TopK(false), other).verdict, Verdict::kWrong);
 }
 
+// x * exp(c) and a convolution whose weights are dequantised; `given`: tensors that are initialisers in place of the nodes.
+OnnxModel WithConstants(const Values& given = {}) {
+  OnnxModel m;
+  m.Input("x", {1, 2, 5, 5}).Output("y");
+  const auto add = [&](const std::string& name, const std::function<void()>& node) {
+    const auto it = given.find(name);
+    if (it == given.end()) return node();
+    const float* values = it->second.data<float>();
+    m.Floats(name, it->second.shape().dims(), {values, values + it->second.NumElements()});
+  };
+  m.Floats("c", {1, 1, 1, 5}, {-1, 0.3f, 0.5f, 1, 2});
+  add("e", [&] { m.Node("Exp", {"c"}, {"e"}, "exp"); });
+  ::onnx::TensorProto& q = *m.graph().add_initializer();
+  q.set_name("q");
+  q.set_data_type(3);
+  for (const int64_t dim : {3, 2, 3, 3}) q.add_dims(dim);
+  for (int i = 0; i < 54; ++i) q.add_int32_data(i * 29 % 255 - 127);
+  m.Floats("scale", {}, {0.013f});
+  add("w", [&] { m.Node("DequantizeLinear", {"q", "scale"}, {"w"}, "dequantise"); });
+  m.Node("Mul", {"x", "e"}, {"s"}, "scaled");
+  m.Node("Conv", {"s", "w"}, {"y"}, "conv");
+  return m;
+}
+
+struct JudgedConstants {
+  RunReport run;
+  std::string Of(const std::string& node) const {
+    for (const LayerReport& layer : run.layers) {
+      if (layer.step.members.back().nodes.back() == node) return VerdictName(layer.verdict);
+    }
+    return "no step";
+  }
+};
+
+// What a runtime computes whose constant `name` is `factor` times ours.
+JudgedConstants WithConstantTimes(const std::string& name, float factor) {
+  ImportRecord record;
+  LoadOptions load;
+  load.record = &record;
+  const auto graph = WithConstants().Import(load);
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  const Values inputs = {{"x", Floats({1, 2, 5, 5}, Noise)}};
+  Tensor constant = record.folded.constants.at(name).Clone().value();
+  for (int64_t i = 0; i < constant.NumElements(); ++i) constant.data<float>()[i] *= factor;
+  const auto theirs = WithConstants({{name, constant}}).Import();
+  EXPECT_TRUE(theirs.ok()) << theirs.status().ToString();
+  auto subject = NaiveSubject(*theirs, inputs, {"s", "y"});
+  EXPECT_TRUE(subject.ok()) << subject.status().ToString();
+  for (const char* other : {"e", "w"}) subject->blobs[other] = other == name ? constant : record.folded.constants.at(other);
+  const auto run = JudgeSubject(*graph, record, *subject, inputs);
+  EXPECT_TRUE(run.ok()) << run.status().ToString();
+  return {*run};
+}
+
+TEST(WholeNode, AFaultInAConstantIsItsNodesAndNotItsReaders) {
+  const JudgedConstants healthy = WithConstantTimes("e", 1);
+  EXPECT_EQ(healthy.run.verdict, Verdict::kAligned);
+  EXPECT_EQ(healthy.run.layers.size(), 2u) << "constants with our bits are no steps";
+  const JudgedConstants rounded = WithConstantTimes("e", 1 + 0x1p-23f);
+  EXPECT_EQ(rounded.Of("exp") + ", " + rounded.Of("scaled") + ", " + rounded.Of("conv"), "aligned, aligned, aligned")
+      << "its last bit";
+  const JudgedConstants blob = WithConstantTimes("e", 1.01f);
+  EXPECT_EQ(blob.Of("exp") + ", " + blob.Of("scaled") + ", " + blob.Of("conv"), "wrong, aligned, aligned");
+  const JudgedConstants weight = WithConstantTimes("w", 1.01f);
+  EXPECT_EQ(weight.Of("dequantise") + ", " + weight.Of("scaled") + ", " + weight.Of("conv"), "wrong, aligned, aligned");
+  EXPECT_EQ(weight.run.layers[static_cast<size_t>(weight.run.first_wrong)].step.index, -1);
+}
+
 }  // namespace
 }  // namespace plumb
