@@ -1,5 +1,5 @@
 # Installs the build into an empty prefix and builds, against that alone, the project beside this file (with every example of
-# README.md, doc/dump.md and the public headers in it) and examples/cpp; runs both, with a right path and with wrong ones.
+# README.md, doc/dump.md, doc/library.md and the public headers in it) and examples/cpp; runs both, with a right path and with wrong ones.
 # cmake -DBUILD=<build folder> -DWORK=<scratch folder> -DCOMPILER=<c++> -P consumer_test.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -22,7 +22,8 @@ set(digits ${root}/examples/digits/digits)
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 file(GLOB headers ${WORK}/prefix/include/plumb/*.h)
-execute_process(COMMAND awk -f ${CMAKE_CURRENT_LIST_DIR}/extract.awk ${root}/README.md ${root}/doc/dump.md ${headers}
+execute_process(COMMAND awk -f ${CMAKE_CURRENT_LIST_DIR}/extract.awk ${root}/README.md ${root}/doc/dump.md
+    ${root}/doc/library.md ${headers}
   OUTPUT_VARIABLE examples RESULT_VARIABLE code)
 file(WRITE ${WORK}/examples.inc "${examples}")
 set(configure -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${WORK}/prefix)

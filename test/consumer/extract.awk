@@ -1,4 +1,4 @@
-# Makes C++ of the examples in the documentation, so that they cannot rot: awk -f extract.awk README.md doc/dump.md include/plumb/*.h
+# Makes C++ of the examples in the documentation, so that they cannot rot: awk -f extract.awk README.md doc/*.md include/plumb/*.h
 # A ```cpp block that includes something stands at file scope. Every other one, and what is indented behind "// Example:" in a
 # header, becomes the body of a function that has `image` and `network`; kExamples lists these.
 function open(line) { at = FILENAME ":" line; sub(/^.*\//, "", at); body = ""; scope = 0 }

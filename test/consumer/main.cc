@@ -1,6 +1,6 @@
-// A program of somebody else's, built against an installed Plumb: makes a tensor and an error, and runs every example that
-// README.md and the headers show. consumer absent|present: whether net.tnnproto lies in the current folder;
-// consumer careless: asks for the model without looking whether there is one.
+// A program of somebody else's, built against an installed Plumb: makes a tensor and an error, runs every example that
+// README.md, doc/ and the headers show, and finds a planted fault with them. consumer absent|present: whether
+// net.tnnproto lies in the current folder; consumer careless: asks for the model without looking whether there is one.
 #include <plumb/align.h>
 #include <plumb/check.h>
 #include <plumb/diff.h>
@@ -35,6 +35,26 @@ plumb::Status Dump(const plumb::Graph& graph, const plumb::Tensor& image, const 
   return network->Forward();
 }
 
+// Another runtime whose pool2 is off by 1 %: the subject's judge and the comparison of dumps both name it.
+plumb::Status FindPlantedFault() {
+  PLUMB_ASSIGN_OR_RETURN(plumb::Golden theirs, plumb::ReadGolden("golden"));
+  PLUMB_ASSIGN_OR_RETURN(theirs.tensors["pool2"], theirs.tensors["pool2"].Clone());
+  plumb::Tensor& pool = theirs.tensors["pool2"];
+  for (int64_t i = 0; i < pool.NumElements(); ++i) pool.data<float>()[i] *= 1.01f;
+  plumb::SessionOptions options;
+  for (const auto& [name, tensor] : theirs.tensors) options.subject.tensors.push_back({name, tensor});
+  PLUMB_ASSIGN_OR_RETURN(const auto session, plumb::Session::Open("net.tnnproto", options));
+  PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport judged, session->JudgeSubject());
+  if (judged.first_wrong < 0 || judged.layers[static_cast<size_t>(judged.first_wrong)].step.name != "pool2") {
+    return plumb::Status::Mismatch("the subject's pool2 was not found: " +
+                                   plumb::FormatSummary(session->Describe(), judged));
+  }
+  PLUMB_RETURN_IF_ERROR(plumb::WriteTensors("theirs.npz", options.subject.tensors));
+  PLUMB_ASSIGN_OR_RETURN(const plumb::DiffReport diff, plumb::DiffDumps("theirs.npz", "golden"));
+  if (diff.FirstWrong() != nullptr && diff.FirstWrong()->blob == "pool2") return plumb::Status::Ok();
+  return plumb::Status::Mismatch("the difference in pool2 was not found: " + plumb::FormatDiffSummary(diff));
+}
+
 // Prints the first example that does not end as it should.
 bool RunExamples(bool present, const plumb::Tensor& image) {
   auto graph = plumb::LoadModel("net.tnnproto");
@@ -42,7 +62,8 @@ bool RunExamples(bool present, const plumb::Tensor& image) {
   std::unique_ptr<plumb::Network> network;
   if (present) {
     for (const char* folder : {"their_dump", "golden"}) {  // what the examples call other runtimes' tensors
-      if (const plumb::Status dumped = Dump(*graph, image, folder); !dumped.ok()) return std::puts(dumped.message().c_str()), false;
+      if (const plumb::Status dumped = Dump(*graph, image, folder); !dumped.ok())
+        return std::puts(dumped.message().c_str()), false;
     }
     auto made = plumb::CreateNetwork(std::move(*graph), "NAIVE");
     if (!made.ok()) return false;
@@ -73,6 +94,8 @@ int main(int argc, char** argv) {
   const bool has_x86 = plumb::OpenDevice("X86").ok();          // which the examples name
   if (present && !has_x86) return std::puts("every example ran: none here, this build has no X86"), 0;
   if (!RunExamples(present, *image)) return 1;
+  const plumb::Status found = present ? FindPlantedFault() : plumb::Status::Ok();
+  if (!found.ok()) return std::puts(found.message().c_str()), 1;
   const plumb::Result<plumb::Tensor> prob = Classify(*image);
   if (present ? !prob.ok() || prob->NumElements() != 10 : !Says(prob.status(), "net.tnnproto")) {
     return std::printf("README.md: %s\n", prob.status().ToString().c_str()), 1;
