@@ -14,16 +14,17 @@ std::string Text(const AlignedTensor& tensor) {
   const DiffMetrics& d = tensor.difference;
   char text[160];
   if (d.max_abs == 0) return "the same bits or values";
-  std::snprintf(text, sizeof(text), "largest difference %.3g (%.2g of the largest value) at #%lld: %.9g, ONNX Runtime has %.9g",
-                d.max_abs, tensor.relative, static_cast<long long>(d.worst), d.worst_a, d.worst_b);
+  std::snprintf(text, sizeof(text),
+                "largest difference %.3g (%.2g of the largest value) at #%lld: %.9g, ONNX Runtime has %.9g", d.max_abs,
+                tensor.relative, static_cast<long long>(d.worst), d.worst_a, d.worst_b);
   return text;
 }
 
 std::string Text(const AlignedLayer& layer) {
   std::string nodes;
   for (const std::string& node : layer.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-  return PrintableLine("layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ", " + layer.kernel +
-                       ", node " + nodes + ") tensor '" + layer.tensor.name + "' " + Text(layer.tensor));
+  return PrintableLine("layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ", " +
+                       layer.kernel + ", node " + nodes + ") tensor '" + layer.tensor.name + "' " + Text(layer.tensor));
 }
 
 void Print(const AlignedDevice& device, bool all) {
@@ -35,10 +36,11 @@ void Print(const AlignedDevice& device, bool all) {
     if (all) std::printf("  %s %s\n", layer.tensor.equal ? "equal  " : "DIFFERS", Text(layer).c_str());
   }
   if (device.layers.empty() && device.unpaired == 0) return;
-  std::printf("  layer by layer: %zu tensors compared, %d have no tensor of their name in ONNX Runtime\n", device.layers.size(),
-              device.unpaired);
+  std::printf("  layer by layer: %zu tensors compared, %d have no tensor of their name in ONNX Runtime\n",
+              device.layers.size(), device.unpaired);
   if (device.first_different < 0) return;
-  std::printf("  the first operator that differs: %s\n", Text(device.layers[static_cast<size_t>(device.first_different)]).c_str());
+  std::printf("  the first operator that differs: %s\n",
+              Text(device.layers[static_cast<size_t>(device.first_different)]).c_str());
 }
 
 }  // namespace
@@ -50,7 +52,8 @@ void AlignArguments::AddTo(CommandLine* c) {
             "every layer");
   c->Add("--device", &devices, "devices to align beside NAIVE: X86,OPENCL or ALL");
   c->Add("--align-inputs", &num_inputs, "how many generated inputs are tried (seeds --seed, --seed + 1, ...)");
-  c->Add("--align-tolerance", &tolerance, "largest difference that counts as equal, as a part of the tensor's largest value");
+  c->Add("--align-tolerance", &tolerance,
+         "largest difference that counts as equal, as a part of the tensor's largest value");
   input.AddTo(c);
   for (const char* of_alignment : {"--device", "--align-inputs", "--align-tolerance", "--input", "--input-range",
                                    "--bias", "--scale", "--channel-order"}) {
@@ -61,7 +64,8 @@ void AlignArguments::AddTo(CommandLine* c) {
 
 Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, const std::string& proto, uint64_t seed,
                           const ConstantOptions& constants) {
-  if (o.num_inputs < 1) return Status::InvalidArgument("--align-inputs: expected 1 or more, found " + std::to_string(o.num_inputs));
+  if (o.num_inputs < 1)
+    return Status::InvalidArgument("--align-inputs: expected 1 or more, found " + std::to_string(o.num_inputs));
   std::vector<std::string> devices = {"NAIVE"};
   PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> more, ParseDevices(o.devices));
   for (const std::string& device : more) {
@@ -83,11 +87,14 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
     PLUMB_ASSIGN_OR_RETURN(const AlignReport report, Align(original, graph, devices, inputs.values, options, golden));
     for (const std::string& line : inputs.lines) std::printf("align   input %s\n", PrintableLine(line).c_str());
     for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", PrintableLine(line).c_str());
-    if (k == 0) std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", report.original.c_str(), o.tolerance);
+    if (k == 0)
+      std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", report.original.c_str(),
+                  o.tolerance);
     for (const AlignedDevice& device : report.devices) Print(device, options.every_layer);
     equal = equal && report.equal;
   }
-  std::printf("%s: %s in ONNX Runtime and %s with its tnnmodel on %s\n", equal ? "proved equal" : "NOT equal", original.c_str(), proto.c_str(), path.c_str());
+  std::printf("%s: %s in ONNX Runtime and %s with its tnnmodel on %s\n", equal ? "proved equal" : "NOT equal",
+              original.c_str(), proto.c_str(), path.c_str());
   return equal ? kExitOk : kExitMisaligned;
 }
 

@@ -25,8 +25,8 @@ struct AlignArguments {
 
 // Returns kExitOk or kExitMisaligned after printing the report; a Status when nothing could be compared.
 // `constants`: those that the conversion had.
-Result<int> AlignAndPrint(const AlignArguments& arguments, const std::string& original, const std::string& proto, uint64_t seed,
-                          const ConstantOptions& constants);
+Result<int> AlignAndPrint(const AlignArguments& arguments, const std::string& original, const std::string& proto,
+                          uint64_t seed, const ConstantOptions& constants);
 
 }  // namespace plumb
 

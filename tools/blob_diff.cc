@@ -33,7 +33,8 @@ struct Options {
 };
 
 void Declare(Options* o, CommandLine* c) {
-  c->Positional("A", &o->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file", true);
+  c->Positional("A", &o->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file",
+                true);
   c->Positional("B", &o->b, "the same; the side that counts as right", true);
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
@@ -41,14 +42,16 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--rtol", &o->rtol, "relative tolerance (default: 1e-3; allclose: 1e-5)");
   c->Flag("--strict", &o->strict, "blobs without a pair are a difference");
   c->Add("--names", &o->names, "CSV of two columns: name in A, name in B");
-  c->Flag("--pair-by-order", &o->pair_by_order, "pair what no name pairs by its place in the order; the pairs are printed");
+  c->Flag("--pair-by-order", &o->pair_by_order,
+          "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--dtype", &o->dtype, "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
   c->Add("--shape", &o->shape, "of raw and plain text files: 1,3,224,224");
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
   o->output.AddTo(c, "only the last sentence", "");
-  c->Flag("--all", &o->all,
-          "every pair, and every blob without one; otherwise what is not aligned, the five that differ most, five blobs");
+  c->Flag(
+      "--all", &o->all,
+      "every pair, and every blob without one; otherwise what is not aligned, the five that differ most, five blobs");
 }
 
 Result<std::optional<double>> Tolerance(const std::string& option, const std::string& text) {
@@ -121,7 +124,8 @@ Result<DiffReport> Diff(const Options& o) {
   PLUMB_ASSIGN_OR_RETURN(DiffOptions options, ReadOptions(o));
   std::unique_ptr<Progress> progress;
   options.progress = [&](size_t done, size_t total) {
-    if (progress == nullptr) progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), o.output.quiet);
+    if (progress == nullptr)
+      progress = std::make_unique<Progress>("compare", static_cast<int64_t>(total), o.output.quiet);
     progress->Step(static_cast<int64_t>(done), "");
   };
   return DiffDumps(o.a, o.b, options);

@@ -1,15 +1,15 @@
-// Proving a conversion: the original model in ONNX Runtime and the converted one on our devices, on the same inputs; output by
-// output, and where one differs layer by layer, up to the first operator that differs.
+// Proving a conversion: the original model in ONNX Runtime and the converted one on our devices, on the same inputs;
+// output by output, and where one differs layer by layer, up to the first operator that differs.
 //
 // Example:
 //   PLUMB_ASSIGN_OR_RETURN(plumb::Graph loaded, plumb::LoadModel("net.tnnproto"));
 //   const auto graph = std::make_shared<const plumb::Graph>(std::move(loaded));
-//   PLUMB_ASSIGN_OR_RETURN(const plumb::Golden golden, plumb::ReadGolden("golden"));  // Align makes it and does the rest, too
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::Golden golden, plumb::ReadGolden("golden"));
 //   PLUMB_ASSIGN_OR_RETURN(const auto x86, plumb::AlignDevice(graph, "X86", {{"input", image}}, golden));
-//   if (x86.first_different >= 0) std::puts(x86.layers[static_cast<size_t>(x86.first_different)].name.c_str());
+//   if (!x86.equal) std::printf("it differs, first at place %d of its layers\n", x86.first_different);
 //
-// Equal is what differs by at most a share (AlignOptions::tolerance) of the tensor's largest value: this knows no rounding
-// error to be expected, as a check does (plumb/check.h), and finds other weights, layouts and operators.
+// Equal is what differs by at most a share (AlignOptions::tolerance) of the tensor's largest value: this knows no
+// rounding error to be expected, as a check does (plumb/check.h), and finds other weights, layouts and operators.
 // Threading: free functions; each call prepares its own networks.
 #ifndef PLUMB_ALIGN_H_
 #define PLUMB_ALIGN_H_
@@ -51,9 +51,10 @@ struct AlignedDevice {
   std::string device;
   bool equal = true;  // all outputs, and all layers that were compared
   std::vector<AlignedTensor> outputs;
-  std::vector<AlignedLayer> layers;  // in execution order, unfused; none where the outputs are equal, unless every_layer
-  int unpaired = 0;                  // tensors of layers that have no tensor of their name in the original
-  int first_different = -1;          // position in layers
+  // In execution order, unfused; none where the outputs are equal, unless every_layer.
+  std::vector<AlignedLayer> layers;
+  int unpaired = 0;          // tensors of layers that have no tensor of their name in the original
+  int first_different = -1;  // position in layers
 };
 
 // Runs the graph on the device (NAIVE runs what it has no kernel for). `inputs`: one per network input.

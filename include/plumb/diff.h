@@ -1,5 +1,5 @@
-// Comparing two dumps, or any two sets of tensors, blob by blob. Nothing is known of a model here, and so no bound: a rule
-// with tolerances decides. Devices and other runtimes are judged by bound (plumb/check.h, plumb/session.h).
+// Comparing two dumps, or any two sets of tensors, blob by blob. Nothing is known of a model here, and so no bound: a
+// rule with tolerances decides. Devices and other runtimes are judged by bound (plumb/check.h, plumb/session.h).
 //
 // Example:
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::DiffReport report, plumb::DiffDumps("their_dump", "golden"));
@@ -22,8 +22,8 @@
 
 namespace plumb {
 
-// Under every rule NaN and infinities must agree in position, class and sign. Integers are compared in a wider type; the
-// default rule wants them equal.
+// Under every rule NaN and infinities must agree in position, class and sign. Integers are compared in a wider type;
+// the default rule wants them equal.
 struct ComparisonRule {
   enum Kind {
     kDefault,   // |a - b| <= atol + rtol |b|; atol is by default 1e-5 of the largest |b|, rtol 1e-3
@@ -58,9 +58,10 @@ Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor&
 
 struct DiffOptions {
   ComparisonRule rule;
-  TensorHints hints;                         // of two tensor files that hold values only
-  std::map<std::string, std::string> names;  // name in A -> name in B (ReadNames); with it A and B are sets of named tensors
-  bool pair_by_order = false;                // pair what no name pairs by its place in the order; the pairs are notes
+  TensorHints hints;  // of two tensor files that hold values only
+  // Name in A -> name in B (ReadNames); with it A and B are sets of named tensors.
+  std::map<std::string, std::string> names;
+  bool pair_by_order = false;  // pair what no name pairs by its place in the order; the pairs are notes
   std::function<void(size_t done, size_t total)> progress;  // told after each pair; may be empty
 };
 
@@ -104,8 +105,9 @@ struct DiffReport {
   std::vector<const DiffPair*> DifferentInputs() const;
 };
 
-// `b` is the side that counts as right. Two dumps are paired place by place, two files and all else by the tensors' names.
-// NotFound: there is no such file or folder; otherwise the errors of opening and reading. A difference is no error.
+// `b` is the side that counts as right. Two dumps are paired place by place, two files and all else by the tensors'
+// names. NotFound: there is no such file or folder; otherwise the errors of opening and reading. A difference is no
+// error.
 Result<DiffReport> DiffDumps(const std::string& a, const std::string& b, const DiffOptions& options = DiffOptions());
 
 struct DiffStyle {

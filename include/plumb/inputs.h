@@ -31,8 +31,8 @@ struct InputOptions {
   // FILE (all inputs by their names, or the only input) or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, images.
   std::vector<std::string> files;
   ImageOptions image;  // of files that are images
-  // lo, hi of generated inputs (lo <= hi, finite), within what the graph needs (indices: the rows). Nothing: f32 uniform in
-  // [-1, 1), integers what the graph allows, else 0..1.
+  // lo, hi of generated inputs (lo <= hi, finite), within what the graph needs (indices: the rows). Nothing: f32
+  // uniform in [-1, 1), integers what the graph allows, else 0..1.
   std::optional<std::pair<double, double>> range;
   uint64_t seed = kDefaultSeed;  // of generated inputs: the same bits on every machine
   std::string name = "given";    // how errors and reports call `values` and `files`
@@ -44,13 +44,13 @@ struct NetworkInputs {
   bool generated = false;                // some of them
 };
 
-// The shapes of the tensors in these files, for inputs that the model leaves open (LoadOptions::open_shapes): by name, and ""
-// for a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.
+// The shapes of the tensors in these files, for inputs that the model leaves open (LoadOptions::open_shapes): by name,
+// and "" for a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.
 std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files);
 
-// Every network input exactly once. `blobs`: InferShapes of the graph. InvalidArgument, naming both sides: a file or value that
-// fits no input, an input that is not given while others are, another dtype or shape, a range that the graph cannot take.
-// NotSupported: an input of a dtype that is not generated. Reading files: as ReadTensors.
+// Every network input exactly once. `blobs`: InferShapes of the graph. InvalidArgument, naming both sides: a file or
+// value that fits no input, an input that is not given while others are, another dtype or shape, a range that the graph
+// cannot take. NotSupported: an input of a dtype that is not generated. Reading files: as ReadTensors.
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs);
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph);
 

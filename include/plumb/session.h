@@ -1,5 +1,6 @@
-// A session: one model, its inputs, and what is judged on them: devices of ours, another runtime's tensors (the subject), and
-// the framework that the model comes from (the golden). It is what model_check does, without its options and its printing.
+// A session: one model, its inputs, and what is judged on them: devices of ours, another runtime's tensors (the
+// subject), and the framework that the model comes from (the golden). It is what model_check does, without its options
+// and its printing.
 //
 // Example:
 //   plumb::SessionOptions options;
@@ -9,7 +10,9 @@
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport golden, session->JudgeGolden());    // is the conversion right?
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport theirs, session->JudgeSubject());   // is their runtime?
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport ours, session->CheckDevice("X86"));
-//   for (const auto* report : {&golden, &theirs, &ours}) std::puts(plumb::FormatSummary(session->Describe(), *report).c_str());
+//   for (const auto* run : {&golden, &theirs, &ours}) {
+//     std::puts(plumb::FormatSummary(session->Describe(), *run).c_str());
+//   }
 //
 // Errors name fields of these structures and values, each in one sentence.
 // Ownership: the session owns everything; what it returns by reference lives as long as it does.
@@ -33,27 +36,31 @@
 namespace plumb {
 
 struct SessionOptions {
-  LoadOptions load;    // the evaluator is ReferenceEvaluator() where none is set
+  LoadOptions load;  // the evaluator is ReferenceEvaluator() where none is set
   InputOptions inputs;
   TensorSource subject;
   TensorSource golden;
-  bool run_onnxruntime = false;  // makes the golden now, on the very inputs that are used (GoldenRun); the model is an .onnx
-  std::string python;            // GoldenOptions::python
-  PairingOptions pairing;        // of subject and golden
+  // Makes the golden now (GoldenRun), on the very inputs that are used; the model is an .onnx.
+  bool run_onnxruntime = false;
+  std::string python;      // GoldenOptions::python
+  PairingOptions pairing;  // of subject and golden
   std::optional<SubjectArithmetic> arithmetic;  // of the subject and the golden; nothing: found once for the whole set
-  // With a subject: devices will be checked, too, so that every network input is needed. Without: inputs that nobody has stay
-  // unknown, and the layers behind them are not tested.
+  // With a subject: devices will be checked, too, so that every network input is needed. Without: inputs that nobody
+  // has stay unknown, and the layers behind them are not tested.
   bool checks_devices = false;
 };
 
 class Session {
  public:
-  // Opens subject and golden, loads the model at the size that they ran at (unless LoadOptions::input_shapes says otherwise),
-  // pairs their tensors with its blobs, and takes the network inputs from InputOptions; else from the golden; else from the
-  // subject; else they are generated. Errors: those of loading and reading; InvalidArgument, naming both sides, for tensors of
-  // another model or size, for another value of a constant, for inputs that only some sources have.
-  static Result<std::unique_ptr<Session>> Open(const ModelFiles& model, const SessionOptions& options = SessionOptions());
-  static Result<std::unique_ptr<Session>> Open(const std::string& model, const SessionOptions& options = SessionOptions());
+  // Opens subject and golden, loads the model at the size that they ran at (unless LoadOptions::input_shapes says
+  // otherwise), pairs their tensors with its blobs, and takes the network inputs from InputOptions; else from the
+  // golden; else from the subject; else they are generated. Errors: those of loading and reading; InvalidArgument,
+  // naming both sides, for tensors of another model or size, for another value of a constant, for inputs that only some
+  // sources have.
+  static Result<std::unique_ptr<Session>> Open(const ModelFiles& model,
+                                               const SessionOptions& options = SessionOptions());
+  static Result<std::unique_ptr<Session>> Open(const std::string& model,
+                                               const SessionOptions& options = SessionOptions());
   ~Session();
 
   const std::shared_ptr<const Graph>& graph() const;
@@ -64,13 +71,15 @@ class Session {
   const BlobSource* subject() const;
   const BlobSource* golden() const;
 
-  // Each layer whose tensors are there, replayed by the reference on the subject's own inputs. RunReport::judged_as has layout
-  // and arithmetic, ::notes how they came to be known. REQUIRES: there is a subject (golden); else InvalidArgument.
+  // Each layer whose tensors are there, replayed by the reference on the subject's own inputs. RunReport::judged_as has
+  // layout and arithmetic, ::notes how they came to be known. REQUIRES: there is a subject (golden); else
+  // InvalidArgument.
   Result<RunReport> JudgeSubject(CheckOptions check = {});
-  // The same for the golden, which is the conversion's trial: where it is wrong, the model here is another than the original.
-  // Reports made after it say so of each layer (GoldenReport::conversion).
+  // The same for the golden, which is the conversion's trial: where it is wrong, the model here is another than the
+  // original. Reports made after it say so of each layer (GoldenReport::conversion).
   Result<RunReport> JudgeGolden(CheckOptions check = {});
-  // Prepares the model on the device (CreateNetwork), runs it on inputs() and judges every layer; with the golden beside it.
+  // Prepares the model on the device (CreateNetwork), runs it on inputs() and judges every layer; with the golden
+  // beside it.
   Result<RunReport> CheckDevice(const std::string& device, const NetworkOptions& network = {}, CheckOptions check = {});
   // For a caller who runs a Checker alone: fills GoldenReport::conversion of the report.
   void AddConversion(RunReport* report) const;

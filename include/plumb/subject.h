@@ -1,6 +1,6 @@
-// A subject: what another runtime, or a phone, computed for a model's blobs, in files of any kind or in memory; judged in place
-// of a device. How its tensors become the model's blobs is found, or said here. plumb/session.h judges it; doc/subjects.md says
-// how to get such tensors.
+// A subject: what another runtime, or a phone, computed for a model's blobs, in files of any kind or in memory; judged
+// in place of a device. How its tensors become the model's blobs is found, or said here. plumb/session.h judges it;
+// doc/subjects.md says how to get such tensors.
 //
 // Example:
 //   plumb::SessionOptions options;
@@ -37,7 +37,8 @@ struct PairingOptions {
   std::vector<TensorSpec> tensors;  // what a file of values only holds (.dat .bmrt .bin .raw), in its order
 };
 
-// "fp32", "fp32+winograd", "tf32", "fp16", "bf16", "fp32+f16-storage", "fp32+bf16-storage", "int8". InvalidArgument lists them.
+// "fp32", "fp32+winograd", "tf32", "fp16", "bf16", "fp32+f16-storage", "fp32+bf16-storage", "int8". InvalidArgument
+// lists them.
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
 const char* ArithmeticName(SubjectArithmetic arithmetic);
 

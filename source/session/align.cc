@@ -52,7 +52,8 @@ class LayerWatcher : public Observer {
   AlignedDevice* report_;
 };
 
-Result<std::unique_ptr<Network>> Prepare(const std::shared_ptr<const Graph>& graph, const std::string& device, bool unfuse) {
+Result<std::unique_ptr<Network>> Prepare(const std::shared_ptr<const Graph>& graph, const std::string& device,
+                                         bool unfuse) {
   NetworkOptions options;
   options.unfuse = unfuse;
   options.fallback = true;

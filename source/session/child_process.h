@@ -1,4 +1,5 @@
-// Runs another program and waits for it: started with its arguments one by one (posix_spawn), so that no shell reads them.
+// Runs another program and waits for it: started with its arguments one by one (posix_spawn), so that no shell reads
+// them.
 #ifndef PLUMB_SESSION_CHILD_PROCESS_H_
 #define PLUMB_SESSION_CHILD_PROCESS_H_
 

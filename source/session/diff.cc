@@ -95,8 +95,10 @@ std::set<std::string> InputsOf(const DumpReader& reader) {
   std::set<std::string> written, inputs;
   int first = INT_MAX;
   for (const DumpEntry& entry : reader.entries()) {
-    if (entry.place.output) written.insert(entry.place.blob);
-    else first = std::min(first, entry.place.layer_index);
+    if (entry.place.output)
+      written.insert(entry.place.blob);
+    else
+      first = std::min(first, entry.place.layer_index);
   }
   for (const AbsentBlob& absent : reader.manifest().absent) {
     if (absent.place.output) written.insert(absent.place.blob);
@@ -205,11 +207,14 @@ Status CompareSets(const DiffOptions& options, DiffReport* report) {
   std::vector<std::string> names_a, names_b;
   for (const StoredTensor& tensor : a.tensors()) names_a.push_back(tensor.name);
   for (const StoredTensor& tensor : b.tensors()) names_b.push_back(tensor.name);
-  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(names_a, names_b, {options.names, options.pair_by_order}));
-  for (const auto& [i, j] : pairing.by_order) report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing,
+                         PairNames(names_a, names_b, {options.names, options.pair_by_order}));
+  for (const auto& [i, j] : pairing.by_order)
+    report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
   // A plain set of tensors does not know; a dump knows what layers wrote.
   const auto knows = [](const TensorSet& set) {
-    return std::any_of(set.tensors().begin(), set.tensors().end(), [](const StoredTensor& tensor) { return !tensor.is_input; });
+    return std::any_of(set.tensors().begin(), set.tensors().end(),
+                       [](const StoredTensor& tensor) { return !tensor.is_input; });
   };
   const bool known = knows(a) || knows(b);
   for (const auto& [i, j] : pairing.pairs) {
@@ -258,7 +263,8 @@ const DiffPair* DiffReport::FirstWrong() const {
 std::vector<const DiffPair*> DiffReport::DifferentInputs() const {
   std::vector<const DiffPair*> inputs;
   for (const DiffPair& pair : pairs) {
-    const bool again = std::any_of(inputs.begin(), inputs.end(), [&](const DiffPair* p) { return p->blob == pair.blob; });
+    const bool again =
+        std::any_of(inputs.begin(), inputs.end(), [&](const DiffPair* p) { return p->blob == pair.blob; });
     if (pair.network_input && pair.verdict == Verdict::kWrong && !again) inputs.push_back(&pair);
   }
   return inputs;

@@ -46,9 +46,8 @@ std::string WorstOf(const DiffPair& pair) {
 // The numbers of one pair, as fields of the table and of the CSV.
 std::vector<Column> NumberColumns(std::string (*number)(double)) {
   const auto metric = [number](double DiffMetrics::*field) {
-    return [number, field](const DiffPair& p) {
-      return Compared(p) ? number(p.result.metrics.*field) : std::string("-");
-    };
+    return
+        [number, field](const DiffPair& p) { return Compared(p) ? number(p.result.metrics.*field) : std::string("-"); };
   };
   const auto side = [number](DiffSide DiffPair::*which, double DiffSide::*field) {
     return [=](const DiffPair& p) { return (p.*which).finite > 0 ? number(p.*which.*field) : std::string("-"); };
@@ -74,8 +73,8 @@ std::vector<Column> NumberColumns(std::string (*number)(double)) {
 }
 
 std::string SpecialsOf(const DiffPair& pair) {
-  return std::to_string(pair.a.nans) + "/" + std::to_string(pair.a.infinities) + " " +
-         std::to_string(pair.b.nans) + "/" + std::to_string(pair.b.infinities);
+  return std::to_string(pair.a.nans) + "/" + std::to_string(pair.a.infinities) + " " + std::to_string(pair.b.nans) +
+         "/" + std::to_string(pair.b.infinities);
 }
 
 std::vector<Column> TableColumns() {
@@ -201,17 +200,20 @@ std::string FormatDiffSummary(const DiffReport& report) {
   if (first == nullptr && report.verdict == Verdict::kAligned)
     return "All that was compared is aligned: " + counts + ".\n";
   if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
-  return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) + " (" + counts + ").\n";
+  return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) +
+         " (" + counts + ").\n";
 }
 
 std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
   const auto line = [&](const std::string& text) { return Wrapped(PrintableLine(text), style.width, 4) + "\n"; };
-  std::string text = InputSentence(report) + line("A: " + report.a) + line("B: " + report.b) +
-                     line("rule: " + report.rule.Describe() + "; integers must be equal unless the rule says otherwise");
+  std::string text =
+      InputSentence(report) + line("A: " + report.a) + line("B: " + report.b) +
+      line("rule: " + report.rule.Describe() + "; integers must be equal unless the rule says otherwise");
   for (const std::string& note : report.notes) text += line("note: " + note);
   const std::vector<Column> columns = TableColumns();
   std::vector<TextColumn> titles;
-  for (const Column& column : columns) titles.push_back({column.name, column.gives_way, false, std::string(column.name) == "blob"});
+  for (const Column& column : columns)
+    titles.push_back({column.name, column.gives_way, false, std::string(column.name) == "blob"});
   TextTable table(titles);
   size_t left_out = 0;
   const std::set<const DiffPair*> worst = WorstAligned(report);
@@ -223,7 +225,8 @@ std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
     std::vector<TextCell> cells;
     for (const Column& column : columns) cells.push_back({column.text(pair), ""});
     if (style.color) cells[0].color = ColorOf(pair.verdict);
-    table.Add(std::move(cells), pair.reason.empty() ? "" : "         " + Wrapped(PrintableLine(pair.reason), style.width, 9, 9) + "\n");
+    table.Add(std::move(cells),
+              pair.reason.empty() ? "" : "         " + Wrapped(PrintableLine(pair.reason), style.width, 9, 9) + "\n");
   }
   text += table.Format(style.width);
   if (left_out > 0) text += "...      " + std::to_string(left_out) + " more aligned (--all shows every pair)\n";
@@ -254,13 +257,12 @@ std::string FormatDiffCsv(const DiffReport& report) {
   for (const DiffPair& p : report.pairs) {
     const DiffMetrics& m = p.result.metrics;
     text += std::string(VerdictName(p.verdict)) + "," + (p.has_layer ? std::to_string(p.layer_index) : "") + "," +
-            CsvField(p.layer) + "," + (p.has_layer ? (p.output ? "out" : "in") : "") + "," +
-            std::to_string(p.slot) + "," + CsvField(p.blob) + "," + CsvField(p.a.shape.ToString()) + "," +
-            std::to_string(m.count) + "," + std::to_string(p.result.failing);
+            CsvField(p.layer) + "," + (p.has_layer ? (p.output ? "out" : "in") : "") + "," + std::to_string(p.slot) +
+            "," + CsvField(p.blob) + "," + CsvField(p.a.shape.ToString()) + "," + std::to_string(m.count) + "," +
+            std::to_string(p.result.failing);
     for (const Column& column : numbers) text += "," + column.text(p);
-    text += "," + std::to_string(p.a.nans) + "," + std::to_string(p.a.infinities) + "," +
-            std::to_string(p.b.nans) + "," + std::to_string(p.b.infinities) + "," +
-            std::to_string(m.worst) + "," + CsvField(p.reason) + "\n";
+    text += "," + std::to_string(p.a.nans) + "," + std::to_string(p.a.infinities) + "," + std::to_string(p.b.nans) +
+            "," + std::to_string(p.b.infinities) + "," + std::to_string(m.worst) + "," + CsvField(p.reason) + "\n";
   }
   return text;
 }

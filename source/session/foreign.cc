@@ -23,10 +23,10 @@ bool SameSize(const Shape& a, const Shape& b) { return SortedDims(a) == SortedDi
 // The names that are in the set; a name of the map that the set has not belongs to the other set.
 std::map<std::string, std::string> Restricted(const std::map<std::string, std::string>& names, const TensorSet& set) {
   std::map<std::string, std::string> restricted;
-  for (const auto& [model, theirs] : names) {
+  for (const auto& pair : names) {
     const bool there = std::any_of(set.tensors().begin(), set.tensors().end(),
-                                   [&](const StoredTensor& t) { return t.name == theirs; });
-    if (there) restricted[model] = theirs;
+                                   [&](const StoredTensor& t) { return t.name == pair.second; });
+    if (there) restricted.insert(pair);
   }
   return restricted;
 }
@@ -118,9 +118,11 @@ Status Foreign::CheckSameModel(const Graph& graph) const {
     if (fits) continue;
     std::vector<std::string> others;
     for (const size_t i : read.only_b) others.push_back(theirs[i]);
-    return Status::InvalidArgument("the " + side.what + " '" + side.set->path() + "': none of its tensors is this model's" +
-                                   (read.pairs.empty() ? "" : " but network inputs of another shape") + ": it has " + Some(others) + ", the model '" +
-                                   graph.source + "' has " + Some(ours) + "; if only the names differ, give PairingOptions::names or PairingOptions::by_order");
+    return Status::InvalidArgument(
+        "the " + side.what + " '" + side.set->path() + "': none of its tensors is this model's" +
+        (read.pairs.empty() ? "" : " but network inputs of another shape") + ": it has " + Some(others) +
+        ", the model '" + graph.source + "' has " + Some(ours) +
+        "; if only the names differ, give PairingOptions::names or PairingOptions::by_order");
   }
   return Status::Ok();
 }
@@ -181,7 +183,8 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
           PLUMB_ASSIGN_OR_RETURN(const Tensor theirs, tensor.load());
           if (SameValues(value, theirs)) continue;
           return Status::InvalidArgument("network input '" + name + "' has another value in the " + side.what + " '" +
-                                         side.set->path() + "' than LoadOptions::input_values gives it: run one of them again");
+                                         side.set->path() +
+                                         "' than LoadOptions::input_values gives it: run one of them again");
         }
       }
     }
@@ -191,12 +194,12 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
 
 Status Foreign::Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record) {
   if (golden_set_ != nullptr) {
-    PLUMB_ASSIGN_OR_RETURN(golden_,
-                           PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout, &record}));
+    PLUMB_ASSIGN_OR_RETURN(
+        golden_, PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout, &record}));
   }
   if (subject_set_ != nullptr) {
-    PLUMB_ASSIGN_OR_RETURN(
-        subject_, PairedBlobs::Create(*subject_set_, graph, blobs, {"subject", subject_names_, options_.layout, &record}));
+    PLUMB_ASSIGN_OR_RETURN(subject_, PairedBlobs::Create(*subject_set_, graph, blobs,
+                                                         {"subject", subject_names_, options_.layout, &record}));
   }
   return Status::Ok();
 }
@@ -210,7 +213,8 @@ Result<std::vector<Foreign::Source>> Foreign::SourcesOf(const GraphInput& input,
     PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
     if (!sources.empty() && sources[0].value.shape() != value.shape()) {
       return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() + " in the " +
-                                     side.what + ", but " + sources[0].value.shape().ToString() + " in " + sources[0].what +
+                                     side.what + ", but " + sources[0].value.shape().ToString() + " in " +
+                                     sources[0].what +
                                      ": run one of them again at the other's size; nothing is resized");
     }
     sources.push_back({side.what, std::move(value)});
@@ -228,25 +232,28 @@ Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* g
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Source> sources, SourcesOf(input, given, given_name));
     for (size_t i = 0; i < sources.size(); ++i) {
       for (size_t j = i + 1; j < sources.size(); ++j) {
-        matches->push_back(MatchInputs(input.name, sources[i].what, sources[i].value, sources[j].what, sources[j].value));
+        matches->push_back(
+            MatchInputs(input.name, sources[i].what, sources[i].value, sources[j].what, sources[j].value));
       }
     }
     all = all && !sources.empty();
     any = any || !sources.empty();
     if (given != nullptr || sources.empty()) continue;
     inputs.values[input.name] = sources[0].value;
-    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].value.shape().ToString() + ": the " +
-                           sources[0].what + "'s");
+    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].value.shape().ToString() +
+                           ": the " + sources[0].what + "'s");
   }
   if (all) return inputs;
   if (!any && needs_all) return generate();
   if (needs_all) {
-    return Status::InvalidArgument("neither InputOptions::files nor golden nor subject has every network input; give all of "
-                                   "them with InputOptions::files");
+    return Status::InvalidArgument(
+        "neither InputOptions::files nor golden nor subject has every network input; give all of "
+        "them with InputOptions::files");
   }
   for (const GraphInput& input : graph.inputs) {
     if (inputs.values.count(input.name) != 0) continue;
-    inputs.lines.push_back(input.name + ": not known; give the subject's with InputOptions::files " + input.name + "=FILE");
+    inputs.lines.push_back(input.name + ": not known; give the subject's with InputOptions::files " + input.name +
+                           "=FILE");
   }
   return inputs;
 }

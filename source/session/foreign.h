@@ -1,5 +1,5 @@
-// What a session takes from other runtimes: the subject (what is judged) and the golden (what is taken as right), their names,
-// shapes and layout, and the network inputs among what is given, golden and subject.
+// What a session takes from other runtimes: the subject (what is judged) and the golden (what is taken as right), their
+// names, shapes and layout, and the network inputs among what is given, golden and subject.
 #ifndef PLUMB_SESSION_FOREIGN_H_
 #define PLUMB_SESSION_FOREIGN_H_
 
@@ -36,8 +36,8 @@ class Foreign {
   Status CheckConstants(const std::map<std::string, Tensor>& constants) const;
   // Pairs the sets' tensors with the graph's blobs and reads each once.
   Status Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record);
-  // The network inputs: `given` when it is not null; else the golden's; else the subject's; else those of `generate` when all
-  // are needed. Fills the matches between all sources that were given.
+  // The network inputs: `given` when it is not null; else the golden's; else the subject's; else those of `generate`
+  // when all are needed. Fills the matches between all sources that were given.
   Result<NetworkInputs> Inputs(const Graph& graph, const NetworkInputs* given, const std::string& given_name,
                                const std::function<Result<NetworkInputs>()>& generate, bool needs_all,
                                std::vector<InputMatch>* matches) const;
@@ -59,7 +59,8 @@ class Foreign {
   Result<TensorSet> OpenSet(const TensorSource& source) const;
   std::vector<Side> Sides() const;
   Result<Shape> ShapeOf(const Side& side, const GraphInput& input, bool* found) const;
-  Result<std::vector<Source>> SourcesOf(const GraphInput& input, const NetworkInputs* given, const std::string& given_name) const;
+  Result<std::vector<Source>> SourcesOf(const GraphInput& input, const NetworkInputs* given,
+                                        const std::string& given_name) const;
 
   PairingOptions options_;
   bool expects_both_;

@@ -64,7 +64,8 @@ int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.
 Result<Judged> JudgeAsHalf(SubjectArithmetic computed, SubjectArithmetic stored, const std::string& what,
                            const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                            const SubjectOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(Judged narrow, JudgeAs(computed, "found: every value is " + what, graph, blobs, inputs, options));
+  PLUMB_ASSIGN_OR_RETURN(Judged narrow,
+                         JudgeAs(computed, "found: every value is " + what, graph, blobs, inputs, options));
   const int beyond = CountBeyond(narrow.report);
   if (beyond < 2) return narrow;
   PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(stored, "", graph, blobs, inputs, options));
@@ -80,15 +81,17 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
                             const SubjectOptions& options) {
   // bf16 values in f16's range are f16s, too.
   if (blobs.all_bf16()) {
-    return JudgeAsHalf(SubjectArithmetic::kBf16, SubjectArithmetic::kStoredBf16, "a bf16", graph, blobs, inputs, options);
+    return JudgeAsHalf(SubjectArithmetic::kBf16, SubjectArithmetic::kStoredBf16, "a bf16", graph, blobs, inputs,
+                       options);
   }
   if (blobs.all_f16()) {
-    return JudgeAsHalf(SubjectArithmetic::kFp16, SubjectArithmetic::kStoredF16, "an f16", graph, blobs, inputs, options);
+    return JudgeAsHalf(SubjectArithmetic::kFp16, SubjectArithmetic::kStoredF16, "an f16", graph, blobs, inputs,
+                       options);
   }
   SubjectOptions fp32 = options;
   fp32.check.find_winograd = true;
-  PLUMB_ASSIGN_OR_RETURN(Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph,
-                                               blobs, inputs, fp32));
+  PLUMB_ASSIGN_OR_RETURN(
+      Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph, blobs, inputs, fp32));
   const bool off = plain.report.Count(Verdict::kWrong) + plain.report.Count(Verdict::kGrey) > 0;
   if (off && blobs.maybe_int8()) {
     return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);

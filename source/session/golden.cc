@@ -18,8 +18,8 @@ std::string LastLine(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-// $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program lies in;
-// else what PATH finds.
+// $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program
+// lies in; else what PATH finds.
 std::string Python(const GoldenOptions& options) {
   if (!options.python.empty()) return options.python;
   const char* python = std::getenv("PLUMB_PYTHON");
@@ -36,10 +36,10 @@ std::string Python(const GoldenOptions& options) {
 Status CheckPython(const std::string& python) {
   const ChildResult there = RunChild({python, "-c", "import plumb_golden, onnx, onnxruntime"});
   if (there.exit_code == 0) return Status::Ok();
-  return Status::InvalidArgument("running ONNX Runtime needs plumb_golden, onnx and onnxruntime in " + python + " (" +
-                                 LastLine(there.output) +
-                                 "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python "
-                                 "that has them");
+  return Status::InvalidArgument(
+      "running ONNX Runtime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.output) +
+      "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python "
+      "that has them");
 }
 
 }  // namespace
@@ -52,8 +52,9 @@ GoldenRun::~GoldenRun() {
 Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                          const GoldenOptions& options) {
   if (model.size() < 5 || model.substr(model.size() - 5) != ".onnx") {
-    return Status::InvalidArgument("ONNX Runtime runs the original .onnx, and '" + model +
-                                   "' is none: name that one, or make the golden with plumb-golden and give its folder");
+    return Status::InvalidArgument(
+        "ONNX Runtime runs the original .onnx, and '" + model +
+        "' is none: name that one, or make the golden with plumb-golden and give its folder");
   }
   const std::string python = Python(options);
   PLUMB_RETURN_IF_ERROR(CheckPython(python));

@@ -42,7 +42,8 @@ class Collector {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadTensors(path, hints));
     std::string origin = path;
     if (IsImageFile(path)) {
-      PLUMB_ASSIGN_OR_RETURN(const std::string used, DescribeImageOptions(options_.image, tensors[0].tensor.shape()[1]));
+      PLUMB_ASSIGN_OR_RETURN(const std::string used,
+                             DescribeImageOptions(options_.image, tensors[0].tensor.shape()[1]));
       origin += ", " + used;
     }
     return AddTensors(tensors, name, path, origin);
@@ -57,14 +58,15 @@ class Collector {
 
  private:
   bool IsInput(const std::string& name) const {
-    return std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](const GraphInput& input) { return input.name == name; });
+    return std::any_of(graph_.inputs.begin(), graph_.inputs.end(),
+                       [&](const GraphInput& input) { return input.name == name; });
   }
 
   Status UnknownInput(const std::string& field, const std::string& name) const {
     std::vector<std::string> names;
     for (const GraphInput& input : graph_.inputs) names.push_back(input.name);
-    return Status::InvalidArgument(field + ": there is no network input '" + name + "', the network inputs are " + InputNames() +
-                                   DidYouMean(name, names));
+    return Status::InvalidArgument(field + ": there is no network input '" + name + "', the network inputs are " +
+                                   InputNames() + DidYouMean(name, names));
   }
 
   std::string InputNames() const {
@@ -101,7 +103,8 @@ class Collector {
     }
     if (tensor.shape() != info.shape) {
       return Status::InvalidArgument(wrong + "shape " + info.shape.ToString() + ", found " + tensor.shape().ToString() +
-                                     "; LoadOptions::input_shapes " + name + "=... prepares the network for another one");
+                                     "; LoadOptions::input_shapes " + name +
+                                     "=... prepares the network for another one");
     }
     if (!result.values.emplace(name, tensor).second) {
       return Status::InvalidArgument("network input '" + name + "' is given twice");
@@ -124,8 +127,8 @@ Result<std::optional<InputRange>> AskedRange(const InputOptions& options) {
   if (!options.range) return std::optional<InputRange>();
   const auto [lo, hi] = *options.range;
   if (lo <= hi && std::isfinite(lo) && std::isfinite(hi)) return std::optional<InputRange>(InputRange{lo, hi});
-  return Status::InvalidArgument("InputOptions::range: expected LO,HI with LO <= HI, found " + std::to_string(lo) + "," +
-                                 std::to_string(hi));
+  return Status::InvalidArgument("InputOptions::range: expected LO,HI with LO <= HI, found " + std::to_string(lo) +
+                                 "," + std::to_string(hi));
 }
 
 // InputOptions::range, within what the graph needs; else what the graph says.
@@ -133,7 +136,8 @@ Result<DrawnFrom> RangeFor(const GraphInput& input, const std::optional<InputRan
   if (found == nullptr) return DrawnFrom{asked, ""};
   if (!asked.has_value()) return DrawnFrom{found->range, found->why};
   if (!found->needed) return DrawnFrom{asked, ""};
-  const InputRange both = {std::max(asked->lo, found->range.lo), std::min(asked->hi, found->range.hi), found->range.whole};
+  const InputRange both = {std::max(asked->lo, found->range.lo), std::min(asked->hi, found->range.hi),
+                           found->range.whole};
   if (std::ceil(both.lo) <= std::floor(both.hi)) return DrawnFrom{both, found->why};
   char text[96];
   std::snprintf(text, sizeof(text), "%g..%g", found->range.lo, found->range.hi);
@@ -185,8 +189,10 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
     if (!options.files.empty() || !options.values.empty()) return NotGiven(options, input.name);
     const BlobInfo& info = blobs.at(input.name);
     const auto found = ranges.find(input.name);
-    PLUMB_ASSIGN_OR_RETURN(const DrawnFrom from, RangeFor(input, asked, found == ranges.end() ? nullptr : &found->second));
-    PLUMB_ASSIGN_OR_RETURN(result.values[input.name], RandomInput(input.name, info.dtype, info.shape, options.seed, from.range));
+    PLUMB_ASSIGN_OR_RETURN(const DrawnFrom from,
+                           RangeFor(input, asked, found == ranges.end() ? nullptr : &found->second));
+    PLUMB_ASSIGN_OR_RETURN(result.values[input.name],
+                           RandomInput(input.name, info.dtype, info.shape, options.seed, from.range));
     result.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " +
                            DescribeRandomInput(info.dtype, options.seed, from.range, from.why));
     result.generated = true;

@@ -39,7 +39,8 @@ struct Session::Impl {
 
 Status Session::Impl::CheckAsked() const {
   if (options.run_onnxruntime && options.golden.given()) {
-    return Status::InvalidArgument("SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
+    return Status::InvalidArgument(
+        "SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
   }
   return Status::Ok();
 }
@@ -91,7 +92,8 @@ Status Session::Impl::MakeGolden() {
   if (!HasInputs() && options.subject.given()) {
     std::vector<InputMatch> none;
     PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));
-    PLUMB_ASSIGN_OR_RETURN(used, foreign.Inputs(*graph, nullptr, "", [this] { return Prepare(); }, true, &none));
+    PLUMB_ASSIGN_OR_RETURN(used, foreign.Inputs(
+                                     *graph, nullptr, "", [this] { return Prepare(); }, true, &none));
   } else {
     PLUMB_ASSIGN_OR_RETURN(used, Prepare());
   }
@@ -111,8 +113,9 @@ Status Session::Impl::ReadInputs() {
     PLUMB_ASSIGN_OR_RETURN(given, Prepare());
   }
   const bool needs_all = !options.subject.given() || options.checks_devices;
-  PLUMB_ASSIGN_OR_RETURN(inputs, foreign.Inputs(*graph, HasInputs() ? &given : nullptr, options.inputs.name,
-                                                [this] { return Prepare(); }, needs_all, &matches));
+  PLUMB_ASSIGN_OR_RETURN(inputs, foreign.Inputs(
+                                     *graph, HasInputs() ? &given : nullptr, options.inputs.name,
+                                     [this] { return Prepare(); }, needs_all, &matches));
   if (!options.inputs.range || inputs.generated || options.run_onnxruntime) return Status::Ok();
   return Status::InvalidArgument(
       "InputOptions::range does nothing here: no network input is generated, golden or subject have them");
@@ -181,7 +184,8 @@ CheckSubject Session::Describe() const {
   checked.num_layers = static_cast<int>(graph.layers.size());
   checked.weights = graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
   if (graph.weights_generated) {
-    checked.weights = std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(impl_->options.load.seed);
+    checked.weights =
+        std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(impl_->options.load.seed);
   }
   checked.weights_generated = graph.weights_generated;
   checked.seed = impl_->options.load.seed;

@@ -25,7 +25,9 @@ class AlignTest : public ScratchFolder {
     EXPECT_TRUE(RunNetwork(network.get(), inputs_).ok());
     golden_ = ReadGolden(At("golden")).value();
   }
-  AlignedDevice OnNaive(const AlignOptions& options = {}) { return AlignDevice(graph_, "NAIVE", inputs_, golden_, options).value(); }
+  AlignedDevice OnNaive(const AlignOptions& options = {}) {
+    return AlignDevice(graph_, "NAIVE", inputs_, golden_, options).value();
+  }
 
   std::shared_ptr<const Graph> graph_;
   std::map<std::string, Tensor> inputs_;
@@ -51,7 +53,8 @@ TEST_F(AlignTest, TheFirstOperatorThatDiffersIsFound) {
   const Tensor& bn = golden_.tensors.at("bn2");
   double largest = 0;
   for (int64_t i = 0; i < bn.NumElements(); ++i) largest = std::max(largest, std::fabs(bn.ValueAt(i)));
-  golden_.tensors["bn2"] = Changed(bn, [&](float x, int64_t i) { return i == 5 ? x + static_cast<float>(0.01 * largest) : x; });
+  golden_.tensors["bn2"] =
+      Changed(bn, [&](float x, int64_t i) { return i == 5 ? x + static_cast<float>(0.01 * largest) : x; });
   EXPECT_TRUE(OnNaive().equal) << "the outputs agree";
   AlignOptions all;
   all.every_layer = true;

@@ -55,8 +55,10 @@ TEST_F(DiffTest, AFileThatIsNotThereIsNamedAndARuleThatReadsNoToleranceSaysSo) {
   options.rule.kind = ComparisonRule::kTnn;
   options.rule.atol = 1;
   const std::string message = DiffDumps(a, a, options).status().message();
-  EXPECT_EQ(message.rfind("ComparisonRule::atol does nothing with ComparisonRule::kind tnn, which is ", 0), 0u) << message;
-  EXPECT_TRUE(Has(ParseRule("best").status().message(), "ComparisonRule::kind: expected default, allclose, tnn or cosine"));
+  EXPECT_EQ(message.rfind("ComparisonRule::atol does nothing with ComparisonRule::kind tnn, which is ", 0), 0u)
+      << message;
+  EXPECT_TRUE(
+      Has(ParseRule("best").status().message(), "ComparisonRule::kind: expected default, allclose, tnn or cosine"));
 }
 
 TEST_F(DiffTest, SpecialValuesAndWideIntegersAreNotLost) {
@@ -100,7 +102,8 @@ TEST_F(DiffTest, OtherInputsAreToldFromOtherLayers) {
   const DiffReport other = DiffDumps(At("one"), Dump("two", 2)).value();
   ASSERT_EQ(other.DifferentInputs().size(), 1u);
   EXPECT_EQ(other.DifferentInputs()[0]->blob, "input");
-  EXPECT_EQ(FormatDiffSummary(other).rfind("The network inputs differ: 'input' by up to ", 0), 0u) << FormatDiffSummary(other);
+  EXPECT_EQ(FormatDiffSummary(other).rfind("The network inputs differ: 'input' by up to ", 0), 0u)
+      << FormatDiffSummary(other);
 }
 
 TEST_F(DiffTest, NamesAndOrderPairWhatIsCalledOtherwise) {

@@ -78,7 +78,8 @@ TEST(ChildProcess, LongOutputArrivesWhole) {
 TEST_F(GoldenTest, OnlyAnOnnxFileHasOne) {
   const auto run = GoldenRun::OnnxRuntime("net.tnnproto", {});
   EXPECT_EQ(run.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Has(run.status().message(), "runs the original .onnx, and 'net.tnnproto' is none")) << run.status().message();
+  EXPECT_TRUE(Has(run.status().message(), "runs the original .onnx, and 'net.tnnproto' is none"))
+      << run.status().message();
 }
 
 TEST_F(GoldenTest, AMissingPackageSaysHowToInstallIt) {
@@ -116,7 +117,8 @@ TEST_F(GoldenTest, TheRunGetsModelInputsAndConstantsAndItsFolderGoesWithIt) {
 }
 
 TEST_F(GoldenTest, WhatWentWrongIsTheLastLine) {
-  const auto run = GoldenRun::OnnxRuntime("net.onnx", {}, Python("echo a traceback; echo it has no such node >&2; exit 1\n"));
+  const auto run =
+      GoldenRun::OnnxRuntime("net.onnx", {}, Python("echo a traceback; echo it has no such node >&2; exit 1\n"));
   EXPECT_EQ(run.status().message(), "plumb_golden on 'net.onnx': it has no such node");
 }
 

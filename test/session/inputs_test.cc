@@ -12,7 +12,8 @@ const std::string kDigits = PLUMB_EXAMPLES "/digits/digits.tnnproto";
 
 // y = x + z, both [1,1,2,3].
 constexpr const char* kSum =
-    "\"1 3 1 4206624772 ,\"\n\"x 4 1 1 2 3 0 :z 4 1 1 2 3 0 ,\"\n\" x y z ,\"\n\"y ,\"\n\" 1 ,\"\n\"Add sum 2 1 x z y ,\"\n";
+    "\"1 3 1 4206624772 ,\"\n\"x 4 1 1 2 3 0 :z 4 1 1 2 3 0 ,\"\n\" x y z ,\"\n\"y ,\"\n\" 1 ,\"\n\"Add sum 2 1 x z y "
+    ",\"\n";
 
 class InputsTest : public ScratchFolder {
  protected:
@@ -41,7 +42,8 @@ TEST_F(InputsTest, GeneratedOnesAreTheSameEveryTimeAndSaySo) {
   EXPECT_EQ(0, std::memcmp(one.values.at("input").raw(), two.values.at("input").raw(), one.values.at("input").bytes()));
   options.range = {{2, 3}};
   const NetworkInputs ranged = PrepareInputs(options, graph).value();
-  for (int i = 0; i < 64; ++i) EXPECT_TRUE(ranged.values.at("input").ValueAt(i) >= 2 && ranged.values.at("input").ValueAt(i) < 3);
+  for (int i = 0; i < 64; ++i)
+    EXPECT_TRUE(ranged.values.at("input").ValueAt(i) >= 2 && ranged.values.at("input").ValueAt(i) < 3);
   options.range = {{3, 2}};
   EXPECT_TRUE(Has(Refused(options, graph), "InputOptions::range: expected LO,HI with LO <= HI"));
 }
@@ -67,15 +69,18 @@ TEST_F(InputsTest, ARefusalNamesBothSides) {
   options.values = {{"x", six_}};
   EXPECT_EQ(Refused(options, graph), "network input 'z' is not among InputOptions::values");
   options.values = {{"xx", six_}};
-  EXPECT_EQ(Refused(options, graph), "InputOptions::values: there is no network input 'xx', the network inputs are 'x', 'z'");
+  EXPECT_EQ(Refused(options, graph),
+            "InputOptions::values: there is no network input 'xx', the network inputs are 'x', 'z'");
   options.values = {{"x", Values({1, 2})}, {"z", six_}};
-  EXPECT_EQ(Refused(options, graph), "given: network input 'x' expects shape [1,1,2,3], found [2]; LoadOptions::input_shapes "
-                                     "x=... prepares the network for another one");
+  EXPECT_EQ(Refused(options, graph),
+            "given: network input 'x' expects shape [1,1,2,3], found [2]; LoadOptions::input_shapes "
+            "x=... prepares the network for another one");
   options.values = {{"x", six_.ConvertedTo(DType::kI32).value()}, {"z", six_}};
   EXPECT_EQ(Refused(options, graph), "given: network input 'x' expects f32, found i32");
   options.values.clear();
   options.files = {WriteNpz("other.npz", {{"q", six_}, {"r", six_}})};
-  EXPECT_TRUE(Has(Refused(options, graph), "holds no tensor for the network inputs 'x', 'z'; say which with InputOptions::files"));
+  EXPECT_TRUE(Has(Refused(options, graph),
+                  "holds no tensor for the network inputs 'x', 'z'; say which with InputOptions::files"));
   options.files = {WriteNpz("x.npz", {{"x", six_}})};
   EXPECT_EQ(Refused(options, graph), "network input 'z' is in none of the files given with InputOptions::files");
   options.values = {{"x", six_}};

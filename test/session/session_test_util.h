@@ -41,7 +41,8 @@ class ScratchFolder : public testing::Test {
     return At(name);
   }
 
-  const std::string folder_ = testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() +
+  const std::string folder_ = testing::TempDir() +
+                              testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() +
                               testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 

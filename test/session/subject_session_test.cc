@@ -1,5 +1,5 @@
-// What another runtime computed, judged by a program: pairing, layout, arithmetic, sizes and inputs are found; the guilty layer
-// is named. NAIVE's own blobs are the healthy subject; faults are planted into them.
+// What another runtime computed, judged by a program: pairing, layout, arithmetic, sizes and inputs are found; the
+// guilty layer is named. NAIVE's own blobs are the healthy subject; faults are planted into them.
 #include <cmath>
 
 #include "plumb/session.h"
@@ -63,7 +63,8 @@ Tensor ChannelsLast(const Tensor& tensor) {
 
 class SubjectSession : public ScratchFolder {
  protected:
-  Result<RunReport> Judge(const Blobs& blobs, SessionOptions options = SessionOptions(), CheckOptions check = CheckOptions()) {
+  Result<RunReport> Judge(const Blobs& blobs, SessionOptions options = SessionOptions(),
+                          CheckOptions check = CheckOptions()) {
     options.subject.tensors = Named(blobs);
     PLUMB_ASSIGN_OR_RETURN(session_, Session::Open(kFaults, options));
     return session_->JudgeSubject(check);
@@ -73,7 +74,8 @@ class SubjectSession : public ScratchFolder {
     const auto session = Session::Open(kFaults, options);
     EXPECT_FALSE(session.ok());
     const std::string message = session.status().message();
-    for (const char* word : {" --", " -i", "give it with -"}) EXPECT_EQ(message.find(word), std::string::npos) << message;
+    for (const char* word : {" --", " -i", "give it with -"})
+      EXPECT_EQ(message.find(word), std::string::npos) << message;
     return message;
   }
   static std::string Guilty(const RunReport& report) {
@@ -95,7 +97,8 @@ TEST_F(SubjectSession, HealthyIsAlignedAndSaysWhatItRestsOn) {
   EXPECT_TRUE(Has(Notes(report), "in memory, 24 tensors; 24 of the model's 24 blobs are there")) << Notes(report);
   EXPECT_TRUE(Has(Notes(report), "arithmetic fp32 (found: nothing speaks against it)")) << Notes(report);
   EXPECT_TRUE(report.reproduce.empty()) << "a program has no command line";
-  EXPECT_TRUE(Has(FormatSummary(session_->Describe(), report), "all aligned")) << FormatSummary(session_->Describe(), report);
+  EXPECT_TRUE(Has(FormatSummary(session_->Describe(), report), "all aligned"))
+      << FormatSummary(session_->Describe(), report);
   EXPECT_TRUE(Has(session_->Describe().inputs.at(0), "data f32 [1,3,40,40]: the subject's"));
 }
 
@@ -201,7 +204,8 @@ TEST_F(SubjectSession, TheSizeIsTheSubjectsUnlessItIsSaid) {
   said.subject.tensors = Named(all.blobs);
   said.load.input_shapes["data"] = {1, 3, 40, 40};
   const std::string refused = Refused(said);
-  EXPECT_TRUE(Has(refused, "'data' is [1,3,48,48] in the subject 'in memory', but [1,3,40,40] in LoadOptions::input_shapes"))
+  EXPECT_TRUE(
+      Has(refused, "'data' is [1,3,48,48] in the subject 'in memory', but [1,3,40,40] in LoadOptions::input_shapes"))
       << refused;
 }
 

@@ -53,7 +53,8 @@ void InputArguments::AddTo(CommandLine* c) {
          "input tensors: FILE or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, .png/.jpg; without it inputs are "
          "generated");
   c->Add("--input-range", &range,
-         "LO,HI of generated inputs; default: f32 uniform [-1,1), integers what the graph allows (indices: the rows), else 0..1");
+         "LO,HI of generated inputs; default: f32 uniform [-1,1), integers what the graph allows (indices: the rows), "
+         "else 0..1");
   c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
   c->Add("--scale", &scale, "images: then multiply by this");
   c->Add("--channel-order", &channel_order, "images: rgb or bgr");

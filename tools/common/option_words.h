@@ -1,4 +1,5 @@
-// The library's errors name its fields ("InputOptions::range: ..."); who calls a tool knows options ("--input-range: ...").
+// The library's errors name its fields ("InputOptions::range: ..."); who calls a tool knows options ("--input-range:
+// ...").
 #ifndef PLUMB_TOOLS_COMMON_OPTION_WORDS_H_
 #define PLUMB_TOOLS_COMMON_OPTION_WORDS_H_
 

@@ -55,7 +55,8 @@ std::string WithoutKernel(const Graph& graph, Device& device, const Status& stat
   if (types.empty()) return status.message();
   std::string text = "no kernel for ";
   for (const auto& [type, layers] : types) {
-    text += (text.back() == ' ' ? "" : ", ") + type + " (layer " + std::to_string(layers[0]->index) + " '" + layers[0]->name + "'";
+    text += (text.back() == ' ' ? "" : ", ") + type + " (layer " + std::to_string(layers[0]->index) + " '" +
+            layers[0]->name + "'";
     if (layers.size() > 1) text += " and " + std::to_string(layers.size() - 1) + " more";
     text += ")";
   }
@@ -173,7 +174,8 @@ void Run::JudgeOn(AskedDevice* asked) {
   }
   if (!network.ok()) return fail(network.status(), ExitCodeOf(network.status()));
   NotePrecision(network_options_, **network);
-  const Status checked = options_.files.outputs_only ? CheckOutputs(device, network->get()) : CheckDevice(device, network->get());
+  const Status checked =
+      options_.files.outputs_only ? CheckOutputs(device, network->get()) : CheckDevice(device, network->get());
   if (!checked.ok()) return fail(checked, ExitCodeOf(checked));
   asked->state = AskedDevice::State::kRan;
 }
@@ -203,7 +205,8 @@ Status Run::CheckDevice(const std::string& device, Network* network) {
 
 Status Run::CheckOutputs(const std::string& device, Network* network) {
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
-  auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_) : ReadReference(options_.files.reference, outputs);
+  auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_)
+                                                    : ReadReference(options_.files.reference, outputs);
   if (!reference.ok()) return reference.status();
   PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, *reference));
   return WriteOutputs(outputs, *reference);
@@ -250,7 +253,9 @@ void Run::Say(const std::string& text) const {
 void Run::Print(const RunReport& run) const {
   const OutputOptions& output = options_.output;
   if (output.quiet) return Say(PrintableLine(FormatSummary(result_.subject, run)) + "\n");
-  Say(FormatText(result_.subject, run, {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) + "\n");
+  Say(FormatText(result_.subject, run,
+                 {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) +
+      "\n");
 }
 
 Status Run::OpenSession() {
@@ -276,7 +281,8 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
 }
 
 Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {
-  const std::string what = device + " outputs against " + (options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
+  const std::string what =
+      device + " outputs against " + (options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
   std::printf("%s, rule %s\n", what.c_str(), rule_.Describe().c_str());
   PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOutputs(rule_, outputs, reference, options_.files.double_batch));
   result_.comparisons.push_back({what, pass ? Verdict::kAligned : Verdict::kWrong});
@@ -285,7 +291,8 @@ Status Run::CompareWith(const std::string& device, const NamedValues& outputs, c
 
 Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const {
   if (options_.files.output_folder.empty()) return Status::Ok();
-  for (const auto& [name, value] : reference) PLUMB_RETURN_IF_ERROR(WritePair(options_.files.output_folder, name, value, outputs.at(name)));
+  for (const auto& [name, value] : reference)
+    PLUMB_RETURN_IF_ERROR(WritePair(options_.files.output_folder, name, value, outputs.at(name)));
   return Status::Ok();
 }
 

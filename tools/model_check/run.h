@@ -25,7 +25,8 @@ class Run {
   Status Load();
   Status ParseAsked();
   void Judge();
-  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is wrong.
+  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is
+  // wrong.
   Status JudgeGolden();
   Status JudgeSubject();
   void JudgeOn(AskedDevice* asked);
