@@ -39,6 +39,7 @@ void AddValues(std::vector<OpCase>* cases) {
       Row("nearest_asymmetric_floor", Nearest("asymmetric", "floor") + kTail + "1.5").Out({1, 1, 2, 3, 3, 4}, 0),
       Row("nearest_prefer_ceil", Nearest("asymmetric", "round_prefer_ceil") + kTail + "2").Out({1, 2, 2, 3, 3, 4, 4, 4}, 0),
       Row("nearest_prefer_floor", Nearest("asymmetric", "round_prefer_floor") + kTail + "2").Out({1, 1, 2, 2, 3, 3, 4, 4}, 0),
+      OpCase("PlumbResize", "nearest_symmetric_tie", Nearest("half_pixel_symmetric", "round_prefer_ceil") + kTail + "0.6").In({6}, {1, 2, 3, 4, 5, 6}).Out({2, 4, 5}, 0),
       OpCase("PlumbResize", "two_dims", Linear("half_pixel") + kTail + "1;1;2;2").In({1, 1, 2, 2}, {1, 2, 3, 4}).Out({1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}),
       OpCase("PlumbResize", "named_axes", Linear("half_pixel") + " 2 3 -2 0 2;2").In({1, 1, 2, 2}, {1, 2, 3, 4}).OutShape({1, 1, 4, 4}),
       OpCase("PlumbResize", "not_larger", "nearest half_pixel floor -0.75 0 0 0 not_larger 2 2 3 2 7 8").In({1, 1, 2, 4}).OutShape({1, 1, 4, 8}),

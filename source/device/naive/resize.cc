@@ -37,10 +37,8 @@ double Coordinate(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
       return a.roi_begin * (in - 1) + (length == 1 ? part / 2 : o * part / (length - 1));
     }
     case ResizeCoordinates::kPytorchHalfPixel: return length == 1 ? -0.5 : (o + 0.5) / a.scale - 0.5;
-    case ResizeCoordinates::kHalfPixelSymmetric: {
-      const double adjustment = static_cast<double>(a.out) / length;
-      return in / 2 * (1 - adjustment) + (o + 0.5) / a.scale - 0.5;
-    }
+    case ResizeCoordinates::kHalfPixelSymmetric:  // from both centres: what is a tie is one, whatever the scale rounds to
+      return (in - 1) / 2 + (o + 0.5 - static_cast<double>(a.out) / 2) / a.scale;
     default: return (o + 0.5) / a.scale - 0.5;
   }
 }

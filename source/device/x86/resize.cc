@@ -29,7 +29,7 @@ double PositionOf(const ResizeShape& s, const ResizeAxis& a, int64_t o) {
   switch (s.coordinates) {
     case ResizeCoordinates::kHalfPixel: return half;
     case ResizeCoordinates::kHalfPixelSymmetric:
-      return half + static_cast<double>(a.in) * 0.5 * (1 - static_cast<double>(a.out) / wanted);
+      return last * 0.5 + (at + 0.5 - static_cast<double>(a.out) * 0.5) / a.scale;
     case ResizeCoordinates::kPytorchHalfPixel: return wanted == 1 ? -0.5 : half;
     case ResizeCoordinates::kAsymmetric: return at / a.scale;
     case ResizeCoordinates::kAlignCorners: return wanted == 1 ? 0 : at * last / (wanted - 1);

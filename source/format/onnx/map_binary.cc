@@ -38,12 +38,15 @@ Status Map(NodeContext& c, OpKind kind) {
 }
 
 Result<Value> Fold(NodeContext& c, OpKind kind) {
-  Value y = c.In(0);
+  const bool ordered = kind != OpKind::kAdd;
+  const auto input = [&](size_t i) { return ordered ? c.Ordered(c.In(i)) : Result<Value>(c.In(i)); };
+  PLUMB_ASSIGN_OR_RETURN(Value y, input(0));
   for (size_t i = 1; i < c.NumInputs(); ++i) {
-    PLUMB_ASSIGN_OR_RETURN(y, Apply(c, kind, y, c.In(i)));
+    PLUMB_ASSIGN_OR_RETURN(const Value next, input(i));
+    PLUMB_ASSIGN_OR_RETURN(y, Apply(c, kind, y, next));
     y.type = c.In(0).type;
   }
-  return y;
+  return ordered ? c.Ordered(y) : Result<Value>(y);
 }
 
 Status MapMany(NodeContext& c, OpKind kind) {

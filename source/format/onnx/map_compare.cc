@@ -6,6 +6,18 @@ namespace {
 
 Status Map(NodeContext& c, OpKind kind) { return c.EmitOutput(kind, nullptr, {c.In(0), c.In(1)}); }
 
+Result<Value> Compare(NodeContext& c, OpKind kind) {
+  PLUMB_ASSIGN_OR_RETURN(const Value a, c.Ordered(c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value b, c.Ordered(c.In(1)));
+  return c.Emit(kind, nullptr, {a, b});
+}
+
+Status MapOrder(NodeContext& c, OpKind kind) {
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Compare(c, kind));
+  c.Set(0, y, kTypeBool);
+  return Status::Ok();
+}
+
 Result<Value> Not(NodeContext& c, const Value& x) { return c.Emit(OpKind::kNot, nullptr, {x}); }
 Result<Value> Both(NodeContext& c, const Value& a, const Value& b) { return c.Emit(OpKind::kAnd, nullptr, {a, b}); }
 
@@ -17,7 +29,7 @@ Result<Value> Either(NodeContext& c, const Value& a, const Value& b) {
 }
 
 Status OrEqual(NodeContext& c, OpKind kind) {
-  PLUMB_ASSIGN_OR_RETURN(const Value strict, c.Emit(kind, nullptr, {c.In(0), c.In(1)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value strict, Compare(c, kind));
   PLUMB_ASSIGN_OR_RETURN(const Value equal, c.Emit(OpKind::kEqual, nullptr, {c.In(0), c.In(1)}));
   PLUMB_ASSIGN_OR_RETURN(const Value y, Either(c, strict, equal));
   c.Set(0, y, kTypeBool);
@@ -27,8 +39,8 @@ Status OrEqual(NodeContext& c, OpKind kind) {
 }  // namespace
 
 Status MapEqual(NodeContext& c) { return Map(c, OpKind::kEqual); }
-Status MapGreater(NodeContext& c) { return Map(c, OpKind::kGreater); }
-Status MapLess(NodeContext& c) { return Map(c, OpKind::kLess); }
+Status MapGreater(NodeContext& c) { return MapOrder(c, OpKind::kGreater); }
+Status MapLess(NodeContext& c) { return MapOrder(c, OpKind::kLess); }
 Status MapAnd(NodeContext& c) { return Map(c, OpKind::kAnd); }
 Status MapNot(NodeContext& c) { return c.EmitOutput(OpKind::kNot, nullptr, {c.In(0)}); }
 Status MapGreaterOrEqual(NodeContext& c) { return OrEqual(c, OpKind::kGreater); }

@@ -1,8 +1,9 @@
-// Operators that are a comparison and a choice: Trilu, Hardmax, OneHot, IsNaN, IsInf; and BitShift, a product.
+// Operators that are a comparison and a choice: Trilu, Hardmax, OneHot, IsNaN, IsInf, BitShift.
 #include <cmath>
 
 #include "format/onnx/node_context.h"
 #include "op/arg_max.h"
+#include "op/bitwise.h"
 #include "op/trilu.h"
 
 namespace plumb::onnx {
@@ -122,18 +123,29 @@ Status MapIsInf(NodeContext& c) {
   return c.EmitOutput(OpKind::kEqual, nullptr, {x, c.ConstFloat(infinity, c.DTypeOf(0))});
 }
 
-// x 2^n, wrapped around, or x / 2^n rounded down. A uint64 beyond 2^63 is not shifted right exactly.
+// PlumbBitShift fills with zeros, and shifts all bits out where the distance is outside the width. The bits of a negative
+// signed value are turned before a right shift and after it: the vacated ones are copies of the sign, -1 when all are.
 Status MapBitShift(NodeContext& c) {
-  PLUMB_ASSIGN_OR_RETURN(const Value two, Scalar(c, 2, DType::kI64));
-  PLUMB_ASSIGN_OR_RETURN(const Value power, c.Emit(OpKind::kPlumbPow, nullptr, {two, c.In(1)}));
-  const bool left = c.Text("direction", "") == "LEFT";
-  Value x = c.In(0);
-  if (!left) {  // rounds down, which Div does not for the negative values of a signed type
-    PLUMB_ASSIGN_OR_RETURN(const Value rest, c.Binary(OpKind::kPlumbMod, x, power));
-    PLUMB_ASSIGN_OR_RETURN(x, c.Binary(OpKind::kSub, x, rest));
+  const std::string direction = c.Text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") return Status::CorruptModel("direction must be LEFT or RIGHT, found '" + direction + "'");
+  auto param = std::make_shared<BitShiftParam>();
+  param->left = direction == "LEFT";
+  const int type = c.In(0).type;
+  const bool is_signed = type == kTypeInt8 || type == kTypeInt16 || type == kTypeInt32 || type == kTypeInt64;
+  Value x = c.In(0), turn;
+  if (is_signed && !param->left) {
+    PLUMB_ASSIGN_OR_RETURN(const Value zero, Scalar(c, 0, c.DTypeOf(0)));
+    PLUMB_ASSIGN_OR_RETURN(const Value ones, Scalar(c, -1, c.DTypeOf(0)));
+    PLUMB_ASSIGN_OR_RETURN(const Value negative, c.Emit(OpKind::kLess, nullptr, {x, zero}));
+    PLUMB_ASSIGN_OR_RETURN(turn, c.Select(negative, ones, zero));
+    PLUMB_ASSIGN_OR_RETURN(x, c.Emit(OpKind::kPlumbBitwiseXor, nullptr, {x, turn}));
   }
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(left ? OpKind::kMul : OpKind::kDiv, x, power));
-  c.Set(0, y);
+  PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kPlumbBitShift, param, {x, c.In(1)}));
+  if (turn.present()) {
+    PLUMB_ASSIGN_OR_RETURN(y, c.Emit(OpKind::kPlumbBitwiseXor, nullptr, {y, turn}));
+  }
+  PLUMB_ASSIGN_OR_RETURN(y, c.Wrap(y, type));
+  c.Set(0, y, type);
   return Status::Ok();
 }
 

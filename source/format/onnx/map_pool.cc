@@ -13,7 +13,7 @@
 namespace plumb::onnx {
 namespace {
 
-std::shared_ptr<PoolingParam> Plain(const WindowAttributes& w, int type, bool ceil_mode) {
+std::shared_ptr<OpParam> Plain(const WindowAttributes& w, int type, bool ceil_mode) {
   auto p = std::make_shared<PoolingParam>();
   p->pool_type = type;
   p->kernel_h = w.kernel[0];
@@ -88,6 +88,35 @@ Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, 
     }
     PLUMB_ASSIGN_OR_RETURN(const Value part, c.Emit(OpKind::kStridedSliceV2, slice, {whole}));
     PLUMB_ASSIGN_OR_RETURN(y, tap == 0 ? Result<Value>(part) : c.Emit(kind, nullptr, {y, part}));
+  }
+  return y;
+}
+
+// ceil_mode: ONNX drops a last window that would begin in the end pad, TNN's 2-D pools keep it. Rounding down drops it, too;
+// where another axis must be rounded up, the output is cut to `keep`.
+struct Rounding {
+  bool up = false;
+  std::vector<int64_t> keep;  // sizes
+};
+
+Rounding RoundingOf(const Shape& in, const WindowAttributes& w, bool ceil_mode) {
+  Rounding rounding;
+  for (size_t i = 0; ceil_mode && i < w.kernel.size(); ++i) {
+    const int64_t dim = in[static_cast<int>(i) + 2], extent = int64_t{w.dilation[i]} * (w.kernel[i] - 1) + 1;
+    const int64_t room = dim + w.begin[i] + w.end[i] - extent, stride = w.stride[i];
+    const int64_t last = (room + stride - 1) / stride;
+    const bool drop = room >= 0 && last * stride >= dim + w.begin[i];
+    rounding.keep.push_back(drop ? last : last + 1);
+    rounding.up = rounding.up || rounding.keep.back() > room / stride + 1;
+  }
+  return rounding;
+}
+
+Result<Value> CutTo(NodeContext& c, Value y, const std::vector<int64_t>& keep) {
+  for (size_t i = 0; i < keep.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    if (c.ShapeOf(y)[axis] <= keep[i]) continue;
+    PLUMB_ASSIGN_OR_RETURN(y, c.Cut(y, axis, 0, keep[i]));
   }
   return y;
 }
@@ -168,12 +197,14 @@ Status MapMaxPool(NodeContext& c) {
       return y[0];
     }
     if (w.dilated() || w.kernel.size() == 3) return ByTaps(c, in, w, ceil_mode, OpKind::kMaximum, -INFINITY);
+    const Rounding rounding = RoundingOf(c.ShapeOf(in), w, ceil_mode);
     if (!w.symmetric()) {
       PLUMB_ASSIGN_OR_RETURN(in, PadSpatial(c, in, w, -INFINITY));
       w.begin.assign(2, 0);
       w.end.assign(2, 0);
     }
-    return c.Emit(OpKind::kPooling, Plain(w, kPoolMax, ceil_mode), {in});
+    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPooling, Plain(w, kPoolMax, rounding.up), {in}));
+    return CutTo(c, y, rounding.keep);
   });
 }
 
@@ -192,8 +223,11 @@ Status MapAveragePool(NodeContext& c) {
       return c.Emit(OpKind::kPlumbPoolND, p, {in});
     }
     if (include_pad && Padded(w)) c.Warn("AL06", "counts its padding (count_include_pad)");
-    if (w.symmetric() && (!include_pad || (!Padded(w) && !ceil_mode))) return c.Emit(OpKind::kPooling, Plain(w, kPoolAverage, ceil_mode), {in});
-    return c.Emit(OpKind::kPlumbAveragePool, Counted(w, ceil_mode, include_pad), {in});
+    const Rounding rounding = RoundingOf(c.ShapeOf(in), w, ceil_mode);
+    const bool plain = w.symmetric() && (!include_pad || (!Padded(w) && !rounding.up));
+    const OpKind kind = plain ? OpKind::kPooling : OpKind::kPlumbAveragePool;
+    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(kind, plain ? Plain(w, kPoolAverage, rounding.up) : Counted(w, rounding.up, include_pad), {in}));
+    return CutTo(c, y, rounding.keep);
   });
 }
 

@@ -7,18 +7,32 @@
 namespace plumb::onnx {
 namespace {
 
+// Whether the reduction of one element is that element.
+bool IsIdentityOfOne(OpKind kind) {
+  return kind != OpKind::kReduceL1 && kind != OpKind::kReduceL2 && kind != OpKind::kReduceSumSquare &&
+         kind != OpKind::kReduceLogSum;
+}
+
 Status Map(NodeContext& c, OpKind kind) {
   auto param = std::make_shared<ReduceParam>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.IntsOf(1, "axes"));
   PLUMB_ASSIGN_OR_RETURN(param->axes, Narrow(axes));
   param->keep_dims = c.Int("keepdims", 1) != 0;
+  const bool extreme = kind == OpKind::kReduceMax || kind == OpKind::kReduceMin;
+  PLUMB_ASSIGN_OR_RETURN(Value x, extreme ? c.Ordered(c.In(0)) : Result<Value>(c.In(0)));
   if (axes.empty() && c.Int("noop_with_empty_axes", 0) != 0) {
-    c.Set(0, c.In(0));
-    return Status::Ok();
+    if (IsIdentityOfOne(kind)) {
+      c.Set(0, c.In(0));
+      return Status::Ok();
+    }
+    param->axes = {c.Rank(0)};  // of each element alone: its absolute value, square or logarithm
+    param->keep_dims = false;
+    PLUMB_ASSIGN_OR_RETURN(x, c.Unsqueeze(x, c.Rank(0)));
   }
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(kind, param, {c.In(0)}));
-  PLUMB_ASSIGN_OR_RETURN(const Value wrapped, c.Wrap(y, c.In(0).type));
-  c.Set(0, wrapped);
+  PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(kind, param, {x}));
+  y.type = c.In(0).type;
+  PLUMB_ASSIGN_OR_RETURN(y, extreme ? c.Ordered(y) : c.Wrap(y, y.type));
+  c.Set(0, y);
   return Status::Ok();
 }
 
@@ -28,7 +42,8 @@ Status MapArg(NodeContext& c, int mode) {
   PLUMB_ASSIGN_OR_RETURN(param->axis, NormalizeAxis(static_cast<int>(c.Int("axis", 0)), c.Rank(0)));
   param->keep_dims = c.Int("keepdims", 1) != 0;
   param->select_last_index = c.Int("select_last_index", 0) != 0;
-  PLUMB_ASSIGN_OR_RETURN(const Value index, c.Emit(OpKind::kArgMaxOrMin, param, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value x, c.Ordered(c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value index, c.Emit(OpKind::kArgMaxOrMin, param, {x}));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.CastTo(index, DType::kI64));
   c.Set(0, y, kTypeInt64);
   return Status::Ok();

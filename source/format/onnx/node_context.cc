@@ -1,6 +1,7 @@
 #include "format/onnx/node_context.h"
 
 #include <climits>
+#include <limits>
 
 #include "op/binary.h"
 #include "op/cast.h"
@@ -208,6 +209,15 @@ Result<Value> NodeContext::Wrap(const Value& value, int type) {
   PLUMB_ASSIGN_OR_RETURN(Value wide, CastTo(wrapped, DType::kI64));
   wide.type = type;
   return wide;
+}
+
+Result<Value> NodeContext::Ordered(const Value& value) {
+  if (value.type != kTypeUint64) return value;
+  PLUMB_ASSIGN_OR_RETURN(const Tensor first_bit, IntTensor({std::numeric_limits<int64_t>::min()}));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scalar, first_bit.Reshaped(Shape{}));
+  PLUMB_ASSIGN_OR_RETURN(Value turned, Emit(OpKind::kPlumbBitwiseXor, nullptr, {value, Const(scalar)}));
+  turned.type = value.type;
+  return turned;
 }
 
 Result<Value> NodeContext::Binary(OpKind kind, const Value& a, const Value& b) {

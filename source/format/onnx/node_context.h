@@ -83,6 +83,8 @@ class NodeContext {
   Result<Value> CastTo(const Value& value, DType dtype);
   // Wraps carried integers around to the range of a narrow type.
   Result<Value> Wrap(const Value& value, int type);
+  // Where only the order counts: a uint64, carried as i64, with its first bit turned (twice gives the value again).
+  Result<Value> Ordered(const Value& value);
   Result<Value> Binary(OpKind kind, const Value& a, const Value& b);
   // Elements [begin, end) along an axis, the dim of 1 dropped when `squeeze`.
   Result<Value> Cut(const Value& value, int axis, int64_t begin, int64_t end, bool squeeze = false);

@@ -152,6 +152,7 @@ Result<Header> ParseHeader(std::string_view bytes, const std::string& path) {
 struct Element {
   DType dtype;
   bool swapped;  // stored big endian
+  bool is_u64 = false;
 };
 
 Result<Element> ParseDescr(const std::string& descr, const std::string& path, std::optional<DType> expected) {
@@ -163,8 +164,9 @@ Result<Element> ParseDescr(const std::string& descr, const std::string& path, st
     const bool as_bf16 = row.dtype == DType::kU16 && expected == DType::kBF16;
     return Element{as_bf16 ? DType::kBF16 : row.dtype, order == '>' && DTypeSize(row.dtype) > 1};
   }
+  if (code == "u8") return Element{DType::kI64, order == '>', true};
   return Status::NotSupported("npy file '" + path + "': dtype '" + descr +
-                              "' is not supported; expected f2 f4 f8, i1 i2 i4 i8, u1 u2 u4, b1 or V2 (bf16)");
+                              "' is not supported; expected f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1 or V2 (bf16)");
 }
 
 void SwapBytes(uint8_t* data, size_t count, size_t size) {
@@ -220,6 +222,12 @@ Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::op
   if (need > 0) std::memcpy(tensor.raw(), bytes.data() + header.data_offset, need);
   uint8_t* const data = static_cast<uint8_t*>(tensor.raw());
   if (element.swapped) SwapBytes(data, static_cast<size_t>(tensor.NumElements()), DTypeSize(element.dtype));
+  for (int64_t i = 0; element.is_u64 && i < tensor.NumElements(); ++i) {
+    if (tensor.data<int64_t>()[i] >= 0) continue;
+    return Status::NotSupported("npy file '" + path + "': element " + std::to_string(i) + " is " +
+                                std::to_string(tensor.data<uint64_t>()[i]) +
+                                "; unsigned 64-bit integers are carried as i64 and must be below 2^63");
+  }
   if (element.dtype == DType::kBool) {  // any other bit pattern in a C++ bool is undefined
     for (uint64_t i = 0; i < need; ++i) data[i] = data[i] != 0 ? 1 : 0;
   }
