@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "check/activated.h"
 #include "check/int8.h"
+#include "op/permute.h"
 
 namespace plumb {
 namespace {
@@ -87,6 +89,19 @@ Shape ChannelsLast(const Shape& shape) {
   return Shape(std::move(dims));
 }
 
+// Whether it goes from channels first to channels last, or back.
+bool TurnsLayout(const Layer& layer) {
+  if (layer.kind != OpKind::kPermute) return false;
+  const std::vector<int>& orders = ParamOf<PermuteParam>(layer).orders;
+  std::vector<int> plain = orders;
+  std::sort(plain.begin(), plain.end());
+  if (plain.size() < 4 || plain == orders) return false;
+  std::vector<int> to_last = plain, to_first = plain;
+  std::rotate(to_last.begin() + 1, to_last.begin() + 2, to_last.end());
+  std::rotate(to_first.begin() + 1, to_first.end() - 1, to_first.end());
+  return orders == to_last || orders == to_first;
+}
+
 bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
   const float* x = tensor.data<float>();
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
@@ -114,7 +129,7 @@ Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Gr
                                                          const SurveyOptions& options) {
   std::unique_ptr<PairedBlobs> paired(new PairedBlobs(std::move(set)));
   PLUMB_RETURN_IF_ERROR(paired->Pair(graph, blobs, options));
-  PLUMB_RETURN_IF_ERROR(paired->Survey(graph, options));
+  PLUMB_RETURN_IF_ERROR(paired->Survey(graph, blobs, options));
   return paired;
 }
 
@@ -175,11 +190,14 @@ Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t
 }
 
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
-Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
+Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
   int first = 0, last = 0, large = 0, on_grid = 0;
   int64_t telling = 0;
   constexpr int64_t kTelling = 16;
   std::vector<std::string> flat;
+  mixed_ = std::any_of(graph.layers.begin(), graph.layers.end(), TurnsLayout);
+  const std::map<std::string, Activation> activations = SoleActivations(graph);
+  std::map<std::string, std::string> activated;
   all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
@@ -197,6 +215,11 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
     const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                    [&name = blob](const GraphInput& g) { return g.name == name; });
     if (input || info.dtype != DType::kF32) continue;
+    const auto activation = activations.find(blob);
+    if (activation != activations.end() && paired_.count(activation->second.output) == 0 &&
+        IsActivated(value, activation->second)) {
+      activated[blob] = activation->second.output;
+    }
     if (value.NumElements() >= kManyValues) {
       const Grid grid = FindGrid(value);
       ++large;
@@ -217,13 +240,33 @@ Status PairedBlobs::Survey(const Graph& graph, const SurveyOptions& options) {
       options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
   if (options.layout.empty() && std::min(first, last) > 0)
-    how += ", " + std::to_string(std::min(first, last)) + " say otherwise";
+    how += ", " + std::to_string(std::min(first, last)) + " say otherwise" + (mixed_ ? ", as the model has both" : "");
+  GiveToActivations(activated, blobs);
   if (!flat.empty()) {
     notes_.push_back(std::to_string(flat.size()) + (flat.size() == 1 ? " flat array is" : " flat arrays are") +
                      " taken in the shape that the model says: " + Listed(flat));
   }
   notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
   return Status::Ok();
+}
+
+// Tensors that hold what the activation behind their layer gives are that activation's.
+void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs) {
+  for (const auto& [blob, output] : activated) {
+    paired_[output] = paired_.at(blob);
+    expected_[output] = blobs.at(output);
+    paired_.erase(blob);
+    expected_.erase(blob);
+  }
+  if (activated.empty()) return;
+  notes_.push_back(std::to_string(activated.size()) + " of its tensors hold the result of the ReLU or Clip behind the " +
+                   "layer whose name they bear (fused), and are judged as that: '" + activated.begin()->first + "' ...");
+}
+
+bool PairedBlobs::IsChannelsLast(const Shape& stored, const Shape& expected) const {
+  if (stored.rank() < 4) return false;
+  const bool as_is = stored == expected, turned = ChannelsFirst(stored) == expected;
+  return mixed_ && as_is != turned ? turned : nhwc_;
 }
 
 Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
@@ -235,7 +278,7 @@ Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
     if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
     PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));
   }
-  if (nhwc_ && value.shape().rank() >= 4) {
+  if (IsChannelsLast(value.shape(), info.shape)) {
     PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
   }
   if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape))

@@ -1,6 +1,6 @@
 // Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which
 // memory layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because
-// one transposed tensor is precisely a fault.
+// one transposed tensor is precisely a fault; only a model that changes the layout itself has tensors of both.
 #ifndef PLUMB_CHECK_SURVEY_H_
 #define PLUMB_CHECK_SURVEY_H_
 
@@ -48,16 +48,19 @@ class PairedBlobs : public BlobSource {
   bool maybe_int8() const { return maybe_int8_; }
 
  private:
+  bool IsChannelsLast(const Shape& stored, const Shape& expected) const;
+  void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
   Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
-  Status Survey(const Graph& graph, const SurveyOptions& options);
+  Status Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
 
   TensorSet set_;
   std::map<std::string, size_t> paired_;      // blob -> tensor of the set
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
   std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
+  bool mixed_ = false;  // the model itself goes from one layout to the other
   bool all_f16_ = false, all_bf16_ = false, maybe_int8_ = false;
   std::vector<std::string> notes_;
 };

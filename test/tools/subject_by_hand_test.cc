@@ -71,5 +71,56 @@ TEST_F(ByHand, ManifestOfFourFields) {
   EXPECT_NE(run.out.find("entry 1 of 'files' ('0.raw') lacks 'blob', 'shape' and 'dtype'"), std::string::npos) << run.out;
 }
 
+// [n,c,h,w] in the order of NHWC, what is negative made 0 where `activated`.
+Tensor ChannelsLast(const Tensor& x, bool activated) {
+  const Shape s = x.shape();
+  Tensor y = Tensor::Create(DType::kF32, {s[0], s[2], s[3], s[1]}).value();
+  const int64_t pixels = s[2] * s[3];
+  for (int64_t i = 0; i < x.NumElements(); ++i) {
+    const int64_t n = i / (s[1] * pixels), c = i / pixels % s[1], p = i % pixels;
+    const float value = x.data<float>()[i];
+    y.data<float>()[(n * pixels + p) * s[1] + c] = activated && value < 0 ? 0 : value;
+  }
+  return y;
+}
+
+// As tf2onnx writes the .onnx of a .tflite: the input stays in NHWC and is turned by a layer of the model, and the result of
+// Convolution+ReLU bears the convolution's name. With `fault` one value of it is another.
+CommandResult CheckConverted(const std::string& folder, float fault) {
+  const std::string model = folder + "/net.tnnproto";
+  WriteText(model,
+            "\"1 5 1 4206624772 ,\"\n\"input 4 1 6 5 3 0 ,\"\n\" conv input last relu turned ,\"\n\"last ,\"\n\" 4 ,\"\n"
+            "\"Permute turned 1 1 input turned 4 0 3 1 2 ,\"\n"
+            "\"Convolution conv 1 1 turned conv 1 3 8 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n"
+            "\"ReLU relu 1 1 conv relu ,\"\n"
+            "\"Convolution last 1 1 relu last 1 8 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
+  const auto run = RunTool("model_run", "-m " + model + " -d NAIVE",
+                           "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  std::filesystem::create_directories(folder + "/hand");
+  const TensorSet set = TensorSet::Open(folder + "/d").value();
+  for (const StoredTensor& stored : set.tensors()) {
+    if (stored.name == "relu" || stored.name == "turned") continue;
+    Tensor value = stored.load().value();
+    if (stored.name != "input") value = ChannelsLast(value, stored.name == "conv");
+    if (stored.name == "conv") value.data<float>()[17] += fault;
+    EXPECT_TRUE(WriteTensors(folder + "/hand/" + stored.name + ".npy", {{"", value}}).ok());
+  }
+  return RunTool("model_check", "-m " + model + " --subject " + folder + "/hand -v");
+}
+
+TEST(ConvertedSubject, LayoutsOfBothKindsAndNamesOfFusedLayers) {
+  const auto right = CheckConverted(TestFolder("subject_converted"), 0);
+  EXPECT_EQ(right.exit_code, 0) << right.out;
+  EXPECT_NE(right.out.find("0 wrong, 0 not tested of 2 steps"), std::string::npos) << right.out;
+  EXPECT_NE(right.out.find("say otherwise, as the model has both"), std::string::npos) << right.out;
+  EXPECT_NE(right.out.find("1 of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear"),
+            std::string::npos)
+      << right.out;
+  const auto wrong = CheckConverted(TestFolder("subject_converted"), 0.01f);
+  EXPECT_EQ(wrong.exit_code, 1) << wrong.out;
+  EXPECT_NE(wrong.out.find("wrong at 'relu'"), std::string::npos) << wrong.out;
+}
+
 }  // namespace
 }  // namespace plumb
