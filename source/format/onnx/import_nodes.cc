@@ -27,10 +27,21 @@ void AddCaptured(const GraphIr& graph, std::set<std::string>* names) {
   for (const ValueInfoIr& output : graph.outputs) names->insert(output.name);
 }
 
-// Attributes that no mapper reads because inference does not depend on them, or the weights' shapes say the same.
-bool ChangesNothing(const std::string& op, const std::string& attribute) {
-  static const std::set<std::string> kAnywhere = {"kernel_shape", "hidden_size", "momentum", "seed", "is_test"};
-  if (kAnywhere.count(attribute) != 0) return true;
+// Attributes that no mapper reads because inference does not depend on them, the weights' shapes say the same, or the value
+// is what is computed anyway; and those that mappers read only where they matter (allowzero: where a dim is 0).
+bool ChangesNothing(const std::string& op, const std::string& attribute, const AttributeIr& value) {
+  static const std::set<std::string> kAnywhere = {"kernel_shape", "hidden_size", "momentum", "seed", "is_test", "consumed_inputs",
+                                              "noop_with_empty_axes"};
+  static const std::set<std::pair<std::string, std::string>> kWhereTheyMatter = {
+      {"Reshape", "allowzero"}, {"Resize", "cubic_coeff_a"}, {"Resize", "exclude_outside"}, {"Resize", "extrapolation_value"},
+      {"Resize", "nearest_mode"}, {"Resize", "antialias"}, {"Split", "num_outputs"}, {"MaxPool", "storage_order"},
+      {"Cast", "saturate"}, {"CastLike", "saturate"}, {"QuantizeLinear", "saturate"},  // of 8-bit floats, which are refused
+      {"Cast", "round_mode"}, {"CastLike", "round_mode"}, {"DequantizeLinear", "axis"}, {"QuantizeLinear", "axis"}};
+  if (kAnywhere.count(attribute) != 0 || kWhereTheyMatter.count({op, attribute}) != 0) return true;
+  constexpr int64_t kFloat = 1;  // ONNX's number of f32, in which everything is computed
+  if (attribute == "stash_type" || attribute == "softmax_precision") return value.i == kFloat;
+  if (attribute == "precision") return value.i == 0 || value.i == kFloat;
+  if (attribute == "spatial") return value.i == 1;
   if (op.rfind("Random", 0) == 0) return true;  // what is drawn comes from outside
   return (op == "TopK" && attribute == "sorted") || (op == "Dropout" && attribute == "ratio");
 }
@@ -212,7 +223,7 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
     notes_.push_back("warning " + id + ": " + Frame(node, *scope) + " " + text);
   }
   for (const std::string& name : status.ok() ? context.UnreadAttributes() : std::vector<std::string>()) {
-    if (ChangesNothing(node.op_type, name)) continue;
+    if (ChangesNothing(node.op_type, name, node.attributes.at(name))) continue;
     notes_.push_back("warning AL12: " + Frame(node, *scope) + " has the attribute '" + name +
                      "', which the import does not know: computed as if it were not there");
   }

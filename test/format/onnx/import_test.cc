@@ -162,6 +162,29 @@ TEST(OnnxImportTest, HazardousWeightsAreCounted) {
   EXPECT_EQ(WeightHazards(*graph), expected);
 }
 
+// Exporters write attributes that change nothing: torch's allowzero where no dim is 0, defaults, what only 8-bit floats need.
+TEST(OnnxImportTest, AnAttributeThatChangesNothingIsNotSaid) {
+  constexpr int kFloat = 1, kHalf = 10;
+  for (const int stash : {kFloat, kHalf}) {
+    OnnxModel m;
+    m.Input("x", {2, 3}).Output("y");
+    m.Floats("scale", {6}, {1, 1, 1, 1, 1, 1});
+    m.Ints("shape", {1}, {6});
+    m.Ints("axes", {1}, {0});
+    OnnxModel::SetInt(&m.Node("Reshape", {"x", "shape"}, {"r"}, "flat"), "allowzero", 1);
+    OnnxModel::SetInt(&m.Node("LayerNormalization", {"r", "scale"}, {"n"}, "norm"), "stash_type", stash);
+    auto& sum = m.Node("ReduceSum", {"n", "axes"}, {"s"}, "sum");
+    OnnxModel::SetInt(&sum, "noop_with_empty_axes", 1);
+    auto& cast = m.Node("Cast", {"s"}, {"y"}, "cast");
+    OnnxModel::SetInt(&cast, "to", kFloat);
+    OnnxModel::SetInt(&cast, "saturate", 1);
+    const auto graph = m.Import();
+    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+    EXPECT_EQ(Notes(*graph, "warning AL12"), stash == kHalf);
+    EXPECT_EQ(Notes(*graph, "warning AL12: node 'norm' (LayerNormalization, opset 17) has the attribute 'stash_type'"), stash == kHalf);
+  }
+}
+
 TEST(OnnxImportTest, AnAttributeThatNobodyReadsIsSaid) {
   OnnxModel m;
   m.Input("x", {2}).Output("y");
