@@ -118,10 +118,24 @@ class Net(nn.Module):
     def forward(self, x):
         return F.softmax(self.fc(self.layer1(F.relu(self.stem(x))).mean((2, 3))), 1)
 model, inputs = Net().eval(), torch.rand(1, 3, 33, 33) * 2 - 1
+for norm in (m for m in model.modules() if isinstance(m, nn.BatchNorm2d)):
+    nn.init.normal_(norm.running_mean), nn.init.uniform_(norm.running_var, 0.3, 2), nn.init.uniform_(norm.weight, 0.5, 2)
 if __name__ == "__main__":
     torch.onnx.export(model, inputs, "net.onnx", opset_version=13, input_names=["input"], do_constant_folding=False,
                       training=torch.onnx.TrainingMode.PRESERVE)
+    torch.onnx.export(model, inputs, "folded.onnx", opset_version=13, input_names=["image"])  # BatchNorm inside Conv
 """
+
+
+def check_folded(golden, environment, work, bin_folder):
+    """The default export: the folded convolutions' names are those of the BatchNorms' results, the input has the export's name."""
+    run([*golden, work / "net.py", "--onnx", work / "folded.onnx", "-o", work / "folded", "--json", work / "folded.json"], env=environment)
+    told = json.loads((work / "folded.json").read_text())
+    assert "image" in told["tensors"] and any(note.startswith("2 BatchNorms are folded") for note in told["notes"]), told
+    print(run([f"{bin_folder}/model_check", "-m", work / "folded.onnx", "--subject", work / "folded", "--json", work / "report.json"]))
+    layers = json.loads((work / "report.json").read_text())["runs"][0]["layers"]
+    folded = [one for one in layers if one["verdict"] == "aligned" and "conv1" in one["name"]]
+    assert all(one["verdict"] != "wrong" for one in layers) and len(folded) == 2, layers
 
 
 def run(command, **arguments):
@@ -150,6 +164,7 @@ def main():
         (work / "net.py").write_text(TORCH_SCRIPT)
         run([sys.executable, "net.py"], cwd=work)
         run([*golden, work / "net.py", "--onnx", work / "net.onnx", "-o", work / "dump"], env=environment)
+        check_folded(golden, environment, work, options.bin)
     else:
         build(work / "net.onnx")
         run([*golden, work / "net.onnx", "-i", work / "net.npy", "-o", work / "dump"], env=environment)

@@ -2,9 +2,11 @@
 
 A script defines `model` (an nn.Module) and `inputs` (a tensor, a tuple, or a dict by argument name). Every ATen call is
 recorded under the path of the module that makes it: 'layer1.0.conv1/convolution', a second one there
-'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module, tensors get their ONNX names
-where a module's calls and nodes of one kind are equally many; what finds no node keeps its path and a note says so.
+'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module (either exporter), tensors get
+their ONNX names where a module's calls and nodes of one kind are equally many; what finds no node keeps its path and a note
+says so. Where the exporter folded a BatchNorm into the convolution before it, the ONNX name is the BatchNorm's result.
 """
+import ast
 import collections
 import pathlib
 import runpy
@@ -67,11 +69,18 @@ def refuse_training(model):
         raise UsageError(f"these modules are in training mode: {shown}; call model.eval(), or say --train-mode if that is meant")
 
 
+class Call:
+    """One ATen call: its tensors are copies; `reads` are the calls that made its inputs, `weight` is a convolution's."""
+
+    def __init__(self, path, kind, tensors, reads, weight):
+        self.path, self.kind, self.tensors, self.reads, self.weight = path, kind, tensors, reads, weight
+
+
 class Recorder:
-    """Calls in order: (module path, ATen operator, [tensors])."""
+    """Calls in order."""
 
     def __init__(self, torch, mode_class, model):
-        self.calls, self.paths = [], []
+        self.calls, self.paths, self.makers, self.alive = [], [], {}, []
         recorder = self
 
         class Mode(mode_class):
@@ -80,9 +89,8 @@ class Recorder:
                 kind = str(function).split(".")[1] if "." in str(function) else str(function)
                 results = result if isinstance(result, (tuple, list)) else [result]
                 tensors = [r for r in results if isinstance(r, torch.Tensor) and r.numel() > 0]
-                if tensors and not kind.startswith(NO_VALUES):  # clones: later calls may work in place
-                    recorder.calls.append((recorder.paths[-1] if recorder.paths else "", kind,
-                                           [t.detach().to("cpu", copy=True) for t in tensors]))
+                if tensors and not kind.startswith(NO_VALUES):
+                    recorder.add(kind, [a for a in args if isinstance(a, torch.Tensor)], tensors)
                 return result
 
         self.mode, self.handles = Mode(), []
@@ -90,40 +98,91 @@ class Recorder:
             self.handles.append(module.register_forward_pre_hook(lambda m, i, path=path: self.paths.append(path)))
             self.handles.append(module.register_forward_hook(lambda m, i, o: (self.paths.pop(), None)[1]))
 
+    def add(self, kind, arguments, results):
+        weight = arguments[1].detach().cpu().numpy() if kind == "convolution" else None
+        copies = [t.detach().to("cpu", copy=True) for t in results]  # later calls may work in place
+        reads = [self.makers[id(a)] for a in arguments if id(a) in self.makers]
+        self.makers.update((id(t), len(self.calls)) for t in results)
+        self.alive.extend(results)  # a freed tensor's id would name another one
+        self.calls.append(Call(self.paths[-1] if self.paths else "", kind, copies, reads, weight))
+
     def close(self):
         for handle in self.handles:
             handle.remove()
+        self.alive.clear()
 
 
-def module_path(node_name):
-    """'/layer1/layer1.0/conv1/Conv' -> 'layer1.0.conv1': a part that begins with the path so far stands for all of it."""
+def module_path(node):
+    """Of the dynamo exporter's metadata, "['', 'layer1', 'layer1.conv1', 'conv2d']" -> 'layer1.conv1'; else of the node's name,
+    '/layer1/layer1.0/conv1/Conv' -> 'layer1.0.conv1': a part that begins with the path so far stands for all of it."""
+    for entry in getattr(node, "metadata_props", []):
+        if entry.key == "pkg.torch.onnx.name_scopes":
+            return (["", *ast.literal_eval(entry.value)])[-2]
     path = ""
-    for part in node_name.strip("/").split("/")[:-1]:
+    for part in node.name.strip("/").split("/")[:-1]:
         path = part if not path or part.startswith(path + ".") else f"{path}.{part}"
     return path
 
 
-def onnx_names(calls, onnx_path, notes):
+class Export:
+    """What the .onnx says: its inputs, its nodes by module and kind, its weights."""
+
+    def __init__(self, path):
+        try:
+            import onnx
+            from onnx import numpy_helper
+        except ImportError as error:
+            raise UsageError(f"--onnx needs the package onnx ({error}); pip install onnx") from error
+        graph = onnx.load(str(path)).graph
+        self.weights = {t.name: t for t in graph.initializer}
+        self.read = numpy_helper.to_array
+        self.inputs = [i.name for i in graph.input if i.name not in self.weights]
+        self.nodes = collections.defaultdict(list)
+        for node in graph.node:
+            self.nodes[(module_path(node), node.op_type)].append(node)
+
+    def weight(self, node):
+        return self.read(self.weights[node.input[1]]) if len(node.input) > 1 and node.input[1] in self.weights else None
+
+    def input_names(self, given, notes):
+        """{name in the script: name in the .onnx}, by position where they differ."""
+        if len(self.inputs) != len(given):
+            notes.append(f"the module has {len(given)} inputs, the .onnx {len(self.inputs)}: they keep their own names")
+            return {name: name for name in given}
+        return {name: name for name in given} if set(self.inputs) == set(given) else dict(zip(given, self.inputs))
+
+
+def folded_into(calls, number):
+    """The BatchNorm that alone reads what this call made, or None."""
+    readers = [n for n, call in enumerate(calls) if number in call.reads]
+    return readers[0] if len(readers) == 1 and "batch_norm" in calls[readers[0]].kind else None
+
+
+def onnx_names(calls, export, notes):
     """{call number: ONNX tensor name} by module and kind, in order."""
-    try:
-        from onnx import load
-    except ImportError as error:
-        raise UsageError(f"--onnx needs the package onnx ({error}); pip install onnx") from error
-    nodes = collections.defaultdict(list)
-    for node in load(str(onnx_path), load_external_data=False).graph.node:
-        nodes[(module_path(node.name), node.op_type)].append(node.output[0])
     groups = collections.defaultdict(list)
-    for number, (path, kind, _) in enumerate(calls):
-        types = [t for t in ONNX_TYPES.get(kind, ()) if (path, t) in nodes]
+    for number, call in enumerate(calls):
+        types = [t for t in ONNX_TYPES.get(call.kind, ()) if (call.path, t) in export.nodes]
         if types:
-            groups[(path, types[0])].append(number)
-    names = {}
+            groups[(call.path, types[0])].append(number)
+    names, folded = {}, 0
     for key, numbers in groups.items():
-        if len(numbers) == len(nodes[key]):
-            names.update(zip(numbers, nodes[key]))
-        else:
-            notes.append(f"module '{key[0]}' makes {len(numbers)} calls that are {key[1]}, the .onnx has {len(nodes[key])}: "
+        nodes = export.nodes[key]
+        if len(numbers) != len(nodes):
+            notes.append(f"module '{key[0]}' makes {len(numbers)} calls that are {key[1]}, the .onnx has {len(nodes)}: "
                          "they keep their own names")
+            continue
+        for number, node in zip(numbers, nodes):
+            stored = export.weight(node)
+            if calls[number].weight is not None and stored is not None and not np.array_equal(calls[number].weight, stored):
+                number = folded_into(calls, number)
+                folded += number is not None
+                if number is None:
+                    notes.append(f"'{node.output[0]}' has other weights in the .onnx than in the module: it keeps its own name")
+                    continue
+            names[number] = node.output[0]
+    if folded:
+        notes.append(f"{folded} BatchNorms are folded into the .onnx's convolutions: their results bear those names")
     return names
 
 
@@ -134,8 +193,12 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     module, given, by_name = load_script(torch, model)
     if not train_mode:
         refuse_training(module)
-    files = network_inputs.from_files(input_files, list(given), specs)
-    given.update({name: torch.from_numpy(np.ascontiguousarray(array)).to(given[name].dtype) for name, array in files.items()})
+    notes = []
+    export = Export(onnx) if onnx else None
+    shown = export.input_names(given, notes) if export else {name: name for name in given}
+    own = {name: key for key, name in shown.items()}
+    files = network_inputs.from_files(input_files, list(own), specs)
+    given.update({own[name]: torch.from_numpy(np.ascontiguousarray(array)).to(given[own[name]].dtype) for name, array in files.items()})
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
                  source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)
@@ -145,17 +208,18 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             module(**given) if by_name else module(*given.values())
     finally:
         recorder.close()
-    write(out, given, recorder.calls, onnx)
+    out.notes.extend(notes)
+    for name, tensor in given.items():
+        out.add(shown[name], tensor.detach().cpu().numpy(), is_input=True)
+    write(out, recorder.calls, onnx_names(recorder.calls, export, out.notes) if export else {})
     out.finish()
     return out
 
 
-def write(out, given, calls, onnx):
-    for name, tensor in given.items():
-        out.add(name, tensor.detach().cpu().numpy(), is_input=True)
-    names = onnx_names(calls, onnx, out.notes) if onnx else {}
+def write(out, calls, names):
     used = collections.Counter()
-    for number, (path, kind, tensors) in enumerate(calls):
+    for number, call in enumerate(calls):
+        path, kind, tensors = call.path, call.kind, call.tensors
         plain = f"{path}/{kind}" if path else kind
         used[plain] += 1
         own = plain if used[plain] == 1 else f"{plain}_{used[plain] - 1}"

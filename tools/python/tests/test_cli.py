@@ -2,6 +2,7 @@
 
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the comparison with the tools, the package onnx for what reads .onnx files.
 """
+import collections
 import contextlib
 import io
 import json
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
@@ -23,7 +25,7 @@ except Exception:  # not there, or of another protobuf
     onnx = None
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from plumb_golden import draw, inputs, mnn_subject  # noqa: E402
+from plumb_golden import draw, inputs, mnn_subject, torch_golden  # noqa: E402
 from plumb_golden.cli import main  # noqa: E402
 from plumb_golden.folder import Folder, UsageError  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
@@ -212,6 +214,44 @@ class EnvironmentTest(InFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"\nGoing on without plumb-golden, which --golden onnxruntime needs: .*\(build/venv.log\)\nwent on\n$")
         self.assertEqual(sorted((self.path / "tools").rglob("*")), before)
+
+
+class TorchTest(unittest.TestCase):
+    """The names of an export, without PyTorch."""
+
+    def node(self, kind, output, name="", scopes=None):
+        metadata = [types.SimpleNamespace(key="pkg.torch.onnx.name_scopes", value=repr(scopes))] if scopes else []
+        return types.SimpleNamespace(op_type=kind, name=name, input=["x", "w"], output=[output], metadata_props=metadata)
+
+    def names(self, calls, nodes, weight, notes):
+        export = types.SimpleNamespace(nodes=collections.defaultdict(list), weight=lambda node: weight)
+        for node in nodes:
+            export.nodes[(torch_golden.module_path(node), node.op_type)].append(node)
+        return torch_golden.onnx_names(calls, export, notes)
+
+    def test_paths_of_both_exporters(self):
+        self.assertEqual(torch_golden.module_path(self.node("Conv", "y", "/layer1/layer1.0/conv1/Conv")), "layer1.0.conv1")
+        scopes = ["", "layer1", "layer1.0", "layer1.0.conv1", "conv2d"]
+        self.assertEqual(torch_golden.module_path(self.node("Conv", "y", "node_conv2d_1", scopes)), "layer1.0.conv1")
+        self.assertEqual(torch_golden.module_path(self.node("Add", "y", "node_add", ["", "add"])), "")
+
+    def test_a_folded_batch_norm_bears_the_name_of_its_convolution(self):
+        weight = np.ones((1, 1, 1, 1))
+        calls = [torch_golden.Call("conv", "convolution", [], [], weight), torch_golden.Call("bn", "native_batch_norm", [], [0], None)]
+        nodes, notes = [self.node("Conv", "y", "/conv/Conv")], []
+        self.assertEqual(self.names(calls, nodes, weight, notes), {0: "y"})
+        self.assertEqual(notes, [])
+        self.assertEqual(self.names(calls, nodes, weight * 2, notes), {1: "y"})
+        self.assertEqual(notes, ["1 BatchNorms are folded into the .onnx's convolutions: their results bear those names"])
+        self.assertEqual(self.names(calls[:1], nodes, weight * 2, notes), {})
+        self.assertIn("'y' has other weights in the .onnx", notes[-1])
+
+    def test_inputs_are_named_as_in_the_export(self):
+        export = torch_golden.Export.__new__(torch_golden.Export)
+        export.inputs, notes = ["image", "mask"], []
+        self.assertEqual(export.input_names({"input_0": 1, "input_1": 2}, notes), {"input_0": "image", "input_1": "mask"})
+        self.assertEqual(export.input_names({"mask": 1, "image": 2}, notes), {"mask": "mask", "image": "image"})
+        self.assertEqual((export.input_names({"input": 1}, notes), len(notes)), ({"input": "input"}, 1))
 
 
 class MnnTest(unittest.TestCase):
