@@ -3,12 +3,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/cpu.h"
-#include "base/threads.h"
 #include "common/model_options.h"
 #include "common/outputs.h"
-#include "device/device.h"
 #include "plumb/plumb.h"
+#include "plumb/runtime.h"
 
 namespace plumb {
 namespace {
@@ -19,24 +17,28 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 done, 2 bad usage.)";
 
 std::string Precisions(const DeviceInfo& info) {
-  const auto device = OpenDevice(info.name);
-  if (!device.ok()) return "";
+  const auto precisions = DevicePrecisions(info.name);
+  if (!precisions.ok()) return "";
   std::string text = "HIGH (f32)";
-  if ((*device)->EffectivePrecision(Precision::kNormal) == Precision::kNormal) text += ", NORMAL (f16 storage)";
-  if ((*device)->EffectivePrecision(Precision::kLow) == Precision::kLow) text += ", LOW (f16)";
+  for (const Precision precision : *precisions) {
+    if (precision == Precision::kNormal) text += ", NORMAL (f16 storage)";
+    if (precision == Precision::kLow) text += ", LOW (f16)";
+  }
   return text;
 }
 
 int Main(int argc, char** argv) {
   std::string json_path, wanted;
   bool quiet = false;
-  CommandLine command_line("device_info", "Lists the devices that Plumb knows, those present on this machine first-hand.", kExamples);
+  CommandLine command_line("device_info",
+                           "Lists the devices that Plumb knows, those present on this machine first-hand.", kExamples);
   command_line.Add("--device", &wanted, "these only; default: all, present or not");
   command_line.Add("--json", &json_path, "write the same as JSON");
   command_line.Flag("--quiet", &quiet, "one line per device");
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const Status isa = CheckIsaEnvironment();
-  if (!isa.ok()) return Fail(isa);
+  const Status ready = SetRuntime({});  // a PLUMB_MAX_CPU_ISA that is none
+  if (!ready.ok()) return Fail(ready);
+  const RuntimeInfo runtime = GetRuntime();
   std::vector<std::string> devices;
   if (!wanted.empty()) {
     auto parsed = ParseDevices(wanted);
@@ -44,9 +46,15 @@ int Main(int argc, char** argv) {
     devices = std::move(parsed).value();
   }
   if (!quiet)
-    std::printf("Plumb %s on %d CPUs, ISA %s (the CPU has %s)\n", Version(), NumCpus(), IsaName(), IsaName(CpuIsa()));
-  nlohmann::ordered_json json{{"format", "plumb-device-info"}, {"version", 1}, {"plumb", Version()}, {"cpus", NumCpus()},
-                              {"isa", IsaName()}, {"cpu_isa", IsaName(CpuIsa())}, {"devices", nlohmann::ordered_json::array()}};
+    std::printf("Plumb %s on %d CPUs, ISA %s (the CPU has %s)\n", Version(), runtime.num_cpus, runtime.isa.c_str(),
+                runtime.cpu_isa.c_str());
+  nlohmann::ordered_json json{{"format", "plumb-device-info"},
+                              {"version", 1},
+                              {"plumb", Version()},
+                              {"cpus", runtime.num_cpus},
+                              {"isa", runtime.isa},
+                              {"cpu_isa", runtime.cpu_isa},
+                              {"devices", nlohmann::ordered_json::array()}};
   for (const DeviceInfo& info : ListDevices()) {
     if (!devices.empty() && std::find(devices.begin(), devices.end(), info.name) == devices.end()) continue;
     const std::string precisions = info.present ? Precisions(info) : "";
@@ -55,7 +63,11 @@ int Main(int argc, char** argv) {
     for (size_t i = 0; i < info.adapters.size() && !quiet; ++i) {
       std::printf("%-16s --device-index %zu: %s\n", "", i, info.adapters[i].c_str());
     }
-    json["devices"].push_back({{"name", info.name}, {"present", info.present}, {"description", info.description}, {"precisions", precisions}, {"adapters", info.adapters}});
+    json["devices"].push_back({{"name", info.name},
+                               {"present", info.present},
+                               {"description", info.description},
+                               {"precisions", precisions},
+                               {"adapters", info.adapters}});
   }
   if (json_path.empty()) return kExitOk;
   const Status written = WriteOutput(json_path, json.dump(1) + "\n");

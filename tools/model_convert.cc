@@ -12,7 +12,6 @@
 #include "common/model_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
-#include "format/hazards.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
 

@@ -7,7 +7,6 @@
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
-#include "device/device.h"
 #include "graph/input_ranges.h"
 #include "op/print_params.h"
 #include "plumb/plumb.h"

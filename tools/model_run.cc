@@ -9,18 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/cpu.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "base/threads.h"
 #include "common/dumping.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
-#include "device/device.h"
 #include "plumb/plumb.h"
+#include "plumb/runtime.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {
@@ -256,8 +254,8 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
   json["inputs"] = inputs.lines;
   json["device"] = {{"name", network.device_name()},
                     {"description", network.device_description()},
-                    {"isa", IsaName()},
-                    {"threads", NumThreads()}};
+                    {"isa", GetRuntime().isa},
+                    {"threads", GetRuntime().num_threads}};
   json["outputs"] = nlohmann::ordered_json::array();
   for (const std::string& name : graph.outputs) {
     const auto value = network.GetOutput(name);
@@ -278,7 +276,7 @@ void PrintHead(const Options& o, const Network& network, const NetworkInputs& in
   for (const std::string& line : inputs.lines) std::printf("input   %s\n", PrintableLine(line).c_str());
   for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
   std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n",
-              o.device.c_str(), network.device_description().c_str(), IsaName(), NumThreads(), prepared,
+              o.device.c_str(), network.device_description().c_str(), GetRuntime().isa.c_str(), GetRuntime().num_threads, prepared,
               static_cast<double>(network.arena_bytes()) / 1e6, static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 

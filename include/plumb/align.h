@@ -74,6 +74,10 @@ Result<AlignReport> Align(const std::string& original, const std::shared_ptr<con
                           const std::vector<std::string>& devices, const std::map<std::string, Tensor>& inputs,
                           const AlignOptions& options = {}, const GoldenOptions& golden = {});
 
+// Values in the weights and constants that other runtimes are known to compute otherwise (doc/alignment.md): one
+// sentence per hazard and tensor, beginning with its id: "AL09: layer 3 'conv' (Convolution): weight ...".
+std::vector<std::string> WeightHazards(const Graph& graph);
+
 }  // namespace plumb
 
 #endif  // PLUMB_ALIGN_H_

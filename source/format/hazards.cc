@@ -1,4 +1,4 @@
-#include "format/hazards.h"
+#include "plumb/align.h"
 
 #include <climits>
 #include <cmath>

@@ -9,6 +9,7 @@
 #include <plumb/inputs.h>
 #include <plumb/plumb.h>
 #include <plumb/report.h>
+#include <plumb/runtime.h>
 #include <plumb/session.h>
 #include <plumb/subject.h>
 #include <plumb/support.h>

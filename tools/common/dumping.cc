@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "base/printable.h"
-#include "device/device.h"
 #include "plumb/dump.h"
 
 namespace plumb {
@@ -20,7 +19,6 @@ std::string FolderOf(std::string folder, const std::string& device) {
 Result<std::unique_ptr<Network>> DumpLog::CreateNetwork(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
                                                         const NetworkOptions& options, bool own_folder) {
   PLUMB_ASSIGN_OR_RETURN(DumpOptions dump, DumpOptionsFromEnvironment());
-  if (own_folder) dump.folder = FolderOf(dump.folder, device->name());
   dump.written = [written = written_](const std::string& folder, size_t files, size_t bytes) {
     Written& sum = (*written)[folder];
     sum.files += files;
@@ -29,6 +27,7 @@ Result<std::unique_ptr<Network>> DumpLog::CreateNetwork(std::shared_ptr<const Gr
   NetworkOptions effective = options;
   effective.unfuse = options.unfuse || dump.unfuse;
   PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::move(graph), std::move(device), std::move(effective)));
+  if (own_folder) dump.folder = FolderOf(dump.folder, network->device_name());
   PLUMB_RETURN_IF_ERROR(AddDump(network.get(), dump));
   return network;
 }

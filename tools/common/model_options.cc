@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "base/cpu.h"
 #include "base/printable.h"
-#include "base/threads.h"
 #include "base/words.h"
 #include "common/compile_progress.h"
 #include "common/vocabulary.h"
-#include "device/device.h"
 #include "plumb/plumb.h"
+#include "plumb/runtime.h"
 
 namespace plumb {
 namespace {
@@ -148,15 +146,9 @@ void RunOptions::AddTo(CommandLine* c) {
 
 Result<NetworkOptions> RunOptions::Apply() const {
   NetworkOptions options;
-  if (threads < 0) return Status::InvalidArgument("--threads: expected 0 or more, found " + std::to_string(threads));
-  if (max_isa.empty()) {
-    PLUMB_RETURN_IF_ERROR(CheckIsaEnvironment());
-  } else {
-    PLUMB_RETURN_IF_ERROR(SetMaxIsa(max_isa).AddContext("--max-isa"));
-  }
+  PLUMB_RETURN_IF_ERROR(SetRuntime({threads, max_isa}));
   if (device_index < 0) return Status::InvalidArgument("--device-index: expected 0 or more, found " + std::to_string(device_index));
   PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
-  SetNumThreads(threads);
   options.num_threads = threads;
   options.fallback = fallback;
   ShowCompiling();

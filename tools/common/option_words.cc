@@ -19,6 +19,8 @@ constexpr FieldWord kFieldWords[] = {
     {"PairingOptions::layout", "--layout"},
     {"PairingOptions::names", "--names"},
     {"PairingOptions::tensors", "--tensors"},
+    {"RuntimeOptions::max_isa", "--max-isa"},
+    {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},
     {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
 };

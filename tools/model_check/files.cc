@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "check/report_util.h"
 #include "common/outputs.h"
-#include "device/device.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"
 

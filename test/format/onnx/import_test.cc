@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "format/hazards.h"
 #include "format/onnx/onnx_model.h"
+#include "plumb/align.h"
 
 namespace plumb {
 namespace {
