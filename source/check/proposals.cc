@@ -131,6 +131,10 @@ void OtherRounding(const Context& c, Proposals* p) {
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
 }
 
+void SaturatingPairs(const Context& c, Proposals* p) {
+  Computed<SaturatingMatMulInteger>(c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
+}
+
 void OtherAxis(const Context& c, Proposals* proposals) {
   const auto own = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
   for (int axis = 0; own.ok() && axis < c.input.rank(); ++axis) {
@@ -310,6 +314,7 @@ constexpr ProposalRow kRows[] = {
     {OpKind::kPad, OtherPadding<PadParam>},
     {OpKind::kPadV2, OtherPadding<PadV2Param>},
     {OpKind::kPlumbQuantizeLinear, OtherRounding},
+    {OpKind::kPlumbMatMulInteger, SaturatingPairs},
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 // What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict
 // stays. Sums of products: alternatives_product_test.cc.
+#include <algorithm>
 #include <cmath>
 
 #include "check/alternatives_util.h"
+#include "op/matmul_integer.h"
 #include "op/activation.h"
 #include "op/lrn.h"
 #include "op/norm.h"
@@ -282,6 +284,35 @@ TEST(Alternatives, RoundingRulesAreNamed) {
     away.data<int64_t>()[i] = static_cast<int64_t>(std::round(x.data<float>()[i] / 0.25f));
   }
   ExpectNamed(Judge(graph, x, away), "computed with rounding half away from zero; the graph says half to even");
+}
+
+// u8 times i8 on x86 without VNNI; both have a zero point.
+TEST(Alternatives, ProductsThatSaturateInPairsAreNamed) {
+  constexpr int64_t kRows = 4, kTerms = 33, kColumns = 3, kZero = 7;
+  Graph graph = GraphOf({LayerOf<MatMulIntegerParam>(OpKind::kPlumbMatMulInteger,
+                                                     [](MatMulIntegerParam* p) { p->has_a_zero_point = true; }, {"x", "w", "zero"})},
+                        {kRows, kTerms});
+  graph.inputs[0].dtype = DType::kI64;
+  Tensor x = Tensor::Create(DType::kI64, {kRows, kTerms}).value(), w = Tensor::Create(DType::kI64, {kTerms, kColumns}).value();
+  Tensor zero = Tensor::Create(DType::kI64, Shape{}).value(), y = Tensor::Create(DType::kI32, {kRows, kColumns}).value();
+  zero.data<int64_t>()[0] = kZero;
+  for (int64_t i = 0; i < x.NumElements(); ++i) x.data<int64_t>()[i] = i * 53 % 256;
+  for (int64_t i = 0; i < w.NumElements(); ++i) w.data<int64_t>()[i] = i * 29 % 255 - 127;
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    int64_t sum = 0;
+    for (int64_t k = 0; k < kTerms; k += 2) {
+      int64_t pair = 0;
+      for (int64_t j = k; j < std::min(k + 2, kTerms); ++j) {
+        const int64_t b = w.data<int64_t>()[j * kColumns + i % kColumns];
+        pair += x.data<int64_t>()[i / kColumns * kTerms + j] * b;
+        sum -= kZero * b;
+      }
+      sum += std::clamp<int64_t>(pair, -32768, 32767);
+    }
+    y.data<int32_t>()[i] = static_cast<int32_t>(sum);
+  }
+  graph.constants = {{"w", w}, {"zero", zero}};
+  ExpectNamed(Judge(graph, x, y), "computed with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI); the graph says exact sums");
 }
 
 TEST(Alternatives, OneOfThemIsNamedInTheGraphOfSeveral) {

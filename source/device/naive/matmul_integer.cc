@@ -1,7 +1,10 @@
 // PlumbMatMulInteger (op/matmul_integer.h): exact.
 #include "op/matmul_integer.h"
 
+#include <algorithm>
+
 #include "device/naive/elementwise.h"
+#include "device/naive/variants.h"
 #include "op/matmul.h"
 
 namespace plumb {
@@ -12,6 +15,34 @@ Result<Tensor> Wide(const NaiveArgs& args, size_t i, bool present) {
   return args.inputs[i]->ConvertedTo(DType::kI64);
 }
 
+// Exactly, modulo 2^32.
+uint64_t Sum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
+  uint64_t sum = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    sum += (static_cast<uint64_t>(a[k]) - static_cast<uint64_t>(za)) * (static_cast<uint64_t>(b[k * b_step]) - static_cast<uint64_t>(zb));
+  }
+  return sum;
+}
+
+// As x86 without VNNI multiplies u8 by i8 (vpmaddubsw): two products are added in 16 bits, which saturate. Zero points follow
+// from the operands' own sums.
+uint64_t SaturatingSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
+  int64_t sum = 0, of_a = 0, of_b = 0;
+  for (int64_t k = 0; k < count; k += 2) {
+    int64_t pair = a[k] * b[k * b_step];
+    of_a += a[k], of_b += b[k * b_step];
+    if (k + 1 < count) {
+      pair += a[k + 1] * b[(k + 1) * b_step];
+      of_a += a[k + 1], of_b += b[(k + 1) * b_step];
+    }
+    sum += std::clamp<int64_t>(pair, INT16_MIN, INT16_MAX);
+  }
+  return static_cast<uint64_t>(sum - zb * of_a - za * of_b + count * za * zb);
+}
+
+using SumFunction = uint64_t (*)(const int64_t*, const int64_t*, int64_t, int64_t, int64_t, int64_t);
+
+template <SumFunction kSum>
 Status Run(const NaiveArgs& args) {
   const auto& p = ParamOf<MatMulIntegerParam>(args.layer);
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape s, ResolveMatMul(args.inputs[0]->shape(), args.inputs[1]->shape()));
@@ -28,12 +59,7 @@ Status Run(const NaiveArgs& args) {
       for (int64_t at = begin; at < end; ++at) {
         const int64_t row = at / s.n, column = at % s.n;
         const int64_t za = a_zero.data<int64_t>()[row * row_step], zb = b_zero.data<int64_t>()[column * column_step];
-        uint64_t sum = 0;
-        for (int64_t k = 0; k < s.k; ++k) {
-          sum += (static_cast<uint64_t>(first[row * s.k + k]) - static_cast<uint64_t>(za)) *
-                 (static_cast<uint64_t>(second[k * s.n + column]) - static_cast<uint64_t>(zb));
-        }
-        y[at] = static_cast<int32_t>(static_cast<uint32_t>(sum));
+        y[at] = static_cast<int32_t>(static_cast<uint32_t>(kSum(first + row * s.k, second + column, s.n, s.k, za, zb)));
       }
     });
   }
@@ -42,6 +68,7 @@ Status Run(const NaiveArgs& args) {
 
 }  // namespace
 
-NaiveOp NaivePlumbMatMulInteger() { return {Run, RunExact<Run>}; }
+NaiveOp NaivePlumbMatMulInteger() { return {Run<Sum>, RunExact<Run<Sum>>}; }
+NaiveOp SaturatingMatMulInteger() { return {Run<SaturatingSum>, RunExact<Run<SaturatingSum>>}; }
 
 }  // namespace plumb

@@ -42,6 +42,8 @@ NaiveOp QuantizeHalfAway();
 NaiveOp QuantizeHalfUp();
 NaiveOp QuantizeDown();
 NaiveOp QuantizeTowardsZero();
+// matmul_integer.cc: u8 times i8 in pairs that saturate at 16 bits (vpmaddubsw, x86 without VNNI).
+NaiveOp SaturatingMatMulInteger();
 // variants.cc: sums of products whose operands are rounded to 11 bits (tf32) or bf16 first.
 NaiveOp Tf32Operands();
 NaiveOp Bf16Operands();
