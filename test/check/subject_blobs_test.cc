@@ -2,6 +2,7 @@
 // through.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "check/input_match.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
+#include "op/quantize_linear.h"
 #include "op/reduce.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
@@ -218,6 +220,34 @@ TEST(SubjectBlobs, AnOverflowIsSaidAndWhere) {
   EXPECT_NE(report.layers[0].cause.find("; 1 value is infinite or NaN for it"), std::string::npos) << report.layers[0].cause;
   EXPECT_NE(report.layers[1].cause.find("overflow: the values of 'square' (Mul) reach 1.6e+41"), std::string::npos) << report.layers[1].cause;
   EXPECT_NE(report.layers[1].cause.find("; 4 values are infinite"), std::string::npos) << report.layers[1].cause;
+}
+
+// By the reciprocal of the scale, as most runtimes quantise: some values next to a tie fall on the other side.
+TEST(SubjectBlobs, AQuantisationNextToATieMayFallOnEitherSide) {
+  constexpr int64_t kCount = 4096, kNearTies = 8;
+  const float scale = 0.013f;
+  auto i8 = std::make_shared<QuantizeLinearParam>();
+  i8->dtype = "i8";
+  std::vector<Layer> layers = {MakeLayer(OpKind::kPlumbQuantizeLinear, "q", {"x", "scale"}, {"y"})};
+  layers[0].param = i8;
+  Graph graph = Numbered(std::move(layers), {1, kCount}, {"y"});
+  graph.constants["scale"] = Tensor::Create(DType::kF32, Shape{}).value();
+  graph.constants["scale"].data<float>()[0] = scale;
+  Tensor x = Tensor::Create(DType::kF32, {1, kCount}).value(), y = Tensor::Create(DType::kI64, {1, kCount}).value();
+  int64_t flipped = 0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    x.data<float>()[i] = i < kNearTies ? (static_cast<float>(i * 5) + 0.5f) * scale : static_cast<float>(i * 37 % 3001 - 1500) * 1e-3f;
+    const float q = std::nearbyint(x.data<float>()[i] * (1 / scale));
+    flipped += q != std::nearbyint(x.data<float>()[i] / scale);
+    y.data<int64_t>()[i] = static_cast<int64_t>(std::clamp(q, -128.0f, 127.0f));
+  }
+  ASSERT_GT(flipped, 0);
+  RunReport report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kAligned) << report.layers[0].reason;
+  EXPECT_EQ(report.layers[0].reason, std::to_string(flipped) + " values lie on the other side of a rounding tie");
+  for (int64_t i = 0; i < kCount; i += 100) y.data<int64_t>()[i] -= 1;
+  report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kWrong);
 }
 
 TEST(InputMatch, ANaNIsNoFactor) {
