@@ -109,8 +109,9 @@ std::vector<double> Doubles(const Tensor& tensor) {
   return values;
 }
 
-// The node as it stands: what neither Upsample nor the axes one by one can say.
-Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes, const std::string& coordinates) {
+// The node as it stands.
+Result<std::shared_ptr<ResizeParam>> WholeParam(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes,
+                                                const std::string& coordinates) {
   auto p = std::make_shared<ResizeParam>();
   p->mode = c.Text("mode", "nearest");
   p->coordinates = coordinates;
@@ -129,7 +130,13 @@ Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::v
     for (int64_t i = 0; i < roi.NumElements(); ++i) numbers.push_back(static_cast<float>(roi.ValueAt(i)));
     p->roi = FormatFloats(numbers);
   }
-  return c.EmitOutput(OpKind::kPlumbResize, p, {c.In(0)});
+  return p;
+}
+
+// What neither Upsample nor the axes one by one can say.
+Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes, const std::string& coordinates) {
+  PLUMB_ASSIGN_OR_RETURN(const auto param, WholeParam(c, scales, sizes, coordinates));
+  return c.EmitOutput(OpKind::kPlumbResize, param, {c.In(0)});
 }
 
 }  // namespace
@@ -163,7 +170,14 @@ Status MapResize(NodeContext& c) {
   rule.rounding = c.Text("nearest_mode", old ? "floor" : "round_prefer_floor");
   rule.cubic_a = static_cast<double>(c.Float("cubic_coeff_a", -0.75f));
   rule.exclude_outside = c.Int("exclude_outside", 0) != 0;
-  return Emit(c, wanted, rule);
+  const size_t before = c.builder().NumLayers();
+  PLUMB_RETURN_IF_ERROR(Emit(c, wanted, rule));
+  // Products with exact weights know nothing of how positions are rounded, which decides how far another kernel may be off.
+  if (!old && rule.mode != "nearest" && c.builder().NumLayers() > before + 1) {
+    PLUMB_ASSIGN_OR_RETURN(const auto param, WholeParam(c, scales, sizes, coordinates));
+    c.Whole({OpKind::kPlumbResize, param, {c.In(0)}, {}, 1}, {c.outputs()[0]});
+  }
+  return Status::Ok();
 }
 
 Status MapUpsample(NodeContext& c) {

@@ -83,6 +83,54 @@ TEST(WholeNode, StaysSeveralLayersWhereTheSubjectHasThem) {
   EXPECT_EQ(JudgeSubject(*graph, record, *subject, inputs)->layers.size(), graph->layers.size());
 }
 
+// Neighbours of a mean that cancel, summed in eight lanes: each lane grows to 2e6, where the sum stays below 1e4.
+TEST(WholeNode, AMeanInLanesIsAlignedThoughNeighboursCancel) {
+  constexpr int64_t kCount = 1536;
+  OnnxModel m;
+  m.Input("x", {2, kCount}).Output("y");
+  OnnxModel::SetInts(&m.Node("ReduceMean", {"x"}, {"y"}, "mean"), "axes", {1});
+  const Tensor x = Floats({2, kCount}, [](int64_t i) { return (i % 2 == 0 ? 1e4f : -1e4f) + Noise(i); });
+  const Tensor y = Floats({2, 1}, [&](int64_t row) {
+    float lanes[8] = {};
+    for (int64_t i = 0; i < kCount; ++i) lanes[i % 8] += x.data<float>()[row * kCount + i];
+    for (int width = 4; width > 0; width /= 2) {
+      for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+    }
+    return lanes[0] / static_cast<float>(kCount);
+  });
+  EXPECT_EQ(Judged(m, {{"x", x}, {"y", y}}).verdict, Verdict::kAligned);
+  const Tensor off = Floats({2, 1}, [&](int64_t row) { return y.data<float>()[row] + 0.1f; });
+  EXPECT_EQ(Judged(m, {{"x", x}, {"y", off}}).verdict, Verdict::kWrong);
+}
+
+// Linear along one axis, positions in f32 as kernels have them: as far off as a Resize may be, but not as the products with
+// exact weights that it is imported as.
+TEST(WholeNode, AResizeOfRoundedPositionsIsAligned) {
+  constexpr int64_t kIn = 161, kOut = 370;
+  const float scale = 2.3f;
+  OnnxModel m(13);
+  m.Input("x", {1, 1, 1, kIn}).Output("y");
+  m.Floats("scales", {4}, {1, 1, 1, scale});
+  ::onnx::NodeProto& node = m.Node("Resize", {"x", "", "scales"}, {"y"}, "resize");
+  auto* mode = node.add_attribute();
+  mode->set_name("mode");
+  mode->set_type(::onnx::AttributeProto::STRING);
+  mode->set_s("linear");
+  const Tensor x = Floats({1, 1, 1, kIn}, [](int64_t i) { return i % 7 == 0 ? 1e4f * Noise(i) : 0; });
+  const auto resized = [&](float shift) {
+    return Floats({1, 1, 1, kOut}, [&](int64_t o) {
+      const float at = std::max(0.0f, (static_cast<float>(o) + 0.5f + shift) / scale - 0.5f);
+      const auto left = std::min(static_cast<int64_t>(at), kIn - 1), right = std::min(left + 1, kIn - 1);
+      const float part = at - static_cast<float>(left);
+      return x.data<float>()[left] * (1 - part) + x.data<float>()[right] * part;
+    });
+  };
+  const LayerReport layer = Judged(m, {{"x", x}, {"y", resized(0)}});
+  EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.reason;
+  EXPECT_EQ(layer.step.type, "PlumbResize");
+  EXPECT_EQ(Judged(m, {{"x", x}, {"y", resized(0.01f)}}).verdict, Verdict::kWrong);
+}
+
 constexpr int64_t kSize = 6, kTop = 3;
 
 OnnxModel TopK(bool sorted) {
