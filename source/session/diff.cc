@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "check/metrics.h"
+#include "check/signature_order.h"
 #include "dump/pairing.h"
 #include "dump/reader.h"
 #include "dump/statistics.h"
@@ -48,6 +50,21 @@ void Describe(const Tensor& tensor, DiffSide* side) {
   side->mean = values.mean;
 }
 
+// In which order of A's axes B's memory holds A's values: NHWC for NCHW; "" when in none.
+std::string OrderOf(const Tensor& a, const Tensor& b) {
+  const auto x = b.ConvertedTo(DType::kF64), y = a.ConvertedTo(DType::kF64);
+  if (!x.ok() || !y.ok() || a.NumElements() != b.NumElements()) return "";
+  WrongOutput output{a.shape(), {}, {}};
+  for (int64_t i = 0; i < a.NumElements(); ++i) {
+    output.x.push_back(x->data<double>()[i]);
+    output.y.push_back(y->data<double>()[i]);
+    output.largest = std::max(output.largest, std::fabs(output.y.back()));
+    output.error = std::max(output.error, std::fabs(output.x.back() - output.y.back()));
+    if (!std::isfinite(output.x.back()) || !std::isfinite(output.y.back())) return "";
+  }
+  return DescribeAxes(output);
+}
+
 void Judge(const ComparisonRule& rule, Tensor a, Tensor b, DiffPair* pair) {
   Describe(a, &pair->a);
   Describe(b, &pair->b);
@@ -68,7 +85,10 @@ void Judge(const ComparisonRule& rule, Tensor a, Tensor b, DiffPair* pair) {
     return;
   }
   pair->verdict = pair->result.pass ? Verdict::kAligned : Verdict::kWrong;
-  if (pair->result.pass && a.shape() != b.shape()) pair->reason = "shapes differ: " + b.shape().ToString() + " in B";
+  if (a.shape() == b.shape()) return;
+  const std::string shapes = "shapes differ: " + a.shape().ToString() + " in A, " + b.shape().ToString() + " in B";
+  const std::string order = pair->result.pass ? "" : OrderOf(a, b);
+  pair->reason = pair->result.pass ? shapes : shapes + ", " + (order.empty() ? "compared in memory's order" : order) + "; " + pair->reason;
 }
 
 void NoteIncomplete(const DumpReader& reader, DiffReport* report) {

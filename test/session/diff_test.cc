@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "format/tensor/npy.h"
 #include "session/session_test_util.h"
 
 namespace plumb {
@@ -78,6 +79,25 @@ TEST_F(DiffTest, SpecialValuesAndWideIntegersAreNotLost) {
   const DiffReport integers = diff(big, next);
   EXPECT_EQ(integers.verdict, Verdict::kWrong);
   EXPECT_EQ(integers.pairs.at(0).sum_diff, -1);
+}
+
+TEST_F(DiffTest, AnotherShapeIsSaidAndTheOrderOfTheAxes) {
+  Tensor first = Tensor::Create(DType::kF32, {1, 3, 2, 2}).value(), last = Tensor::Create(DType::kF32, {1, 2, 2, 3}).value();
+  for (int i = 0; i < 12; ++i) {
+    first.data<float>()[i] = static_cast<float>(i * i + 1);
+    last.data<float>()[i % 4 * 3 + i / 4] = first.data<float>()[i];
+  }
+  ASSERT_TRUE(WriteNpy(At("a.npy"), first).ok());
+  ASSERT_TRUE(WriteNpy(At("b.npy"), last).ok());
+  const DiffReport turned = DiffDumps(At("a.npy"), At("b.npy")).value();
+  EXPECT_EQ(turned.verdict, Verdict::kWrong);
+  EXPECT_EQ(turned.pairs[0].reason,
+            "shapes differ: [1,3,2,2] in A, [1,2,2,3] in B, the values are right in NHWC order; 10 of 12 values differ");
+  last.data<float>()[0] = 77;
+  ASSERT_TRUE(WriteNpy(At("b.npy"), last).ok());
+  const DiffReport other = DiffDumps(At("a.npy"), At("b.npy")).value();
+  EXPECT_EQ(other.pairs[0].reason,
+            "shapes differ: [1,3,2,2] in A, [1,2,2,3] in B, compared in memory's order; 11 of 12 values differ");
 }
 
 TEST_F(DiffTest, DumpsArePairedPlaceByPlace) {
