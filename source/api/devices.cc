@@ -118,7 +118,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
     if (name != row.name) continue;
     if (row.create == nullptr) return Status::NotFound("device " + name + " is " + row.absent);
     if (row.adapters == nullptr && index != 0) {
-      return Status::InvalidArgument("there is one device " + name + ", and --device-index is " + std::to_string(index));
+      return Status::InvalidArgument("there is one device " + name + ", and NetworkOptions::device_index is " + std::to_string(index));
     }
     PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Create(row, index));
     return std::shared_ptr<Device>(std::move(device));

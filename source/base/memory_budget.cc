@@ -52,7 +52,7 @@ Status NoMemory(uint64_t bytes, const std::string& what) {
                                " bytes (ulimit -v, or the machine is full)");
   }
   return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " + std::to_string(MemoryInUse()) +
-                             " in use of the " + std::to_string(MemoryBudget()) + " that --max-memory allows");
+                             " in use of the " + std::to_string(MemoryBudget()) + " that SetMaxMemory allows");
 }
 
 Status CheckMemory(uint64_t bytes, const std::string& what) {

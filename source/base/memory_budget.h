@@ -29,7 +29,7 @@ void GiveMemory(uint64_t bytes);
 
 // OutOfMemory when a piece of that size can never or not now be had. `what`: "a blob [1,3] f32".
 Status CheckMemory(uint64_t bytes, const std::string& what);
-// "no memory for WHAT: 12345 bytes, with 100 in use of the 17179869184 that --max-memory allows".
+// "no memory for WHAT: 12345 bytes, with 100 in use of the 17179869184 that SetMaxMemory allows".
 Status NoMemory(uint64_t bytes, const std::string& what);
 
 // The last resort at the library's doors: what the standard library throws when it cannot allocate becomes a Status. `f`

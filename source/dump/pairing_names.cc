@@ -18,8 +18,8 @@ class Pairer {
     for (const auto& [name_a, name_b] : names) {
       const auto i = std::find(a_.begin(), a_.end(), name_a);
       const auto j = std::find(b_.begin(), b_.end(), name_b);
-      if (i == a_.end()) return Status::InvalidArgument("--names: there is no tensor '" + name_a + "' (first column)");
-      if (j == b_.end()) return Status::InvalidArgument("--names: there is no tensor '" + name_b + "' (second column)");
+      if (i == a_.end()) return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_a + "' (first column)");
+      if (j == b_.end()) return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_b + "' (second column)");
       Take(static_cast<size_t>(i - a_.begin()), static_cast<size_t>(j - b_.begin()));
     }
     return Status::Ok();
@@ -131,12 +131,12 @@ Result<std::map<std::string, std::string>> ReadNames(const std::string& path) {
     const bool read = NextField(line, &position, &first) && position != std::string::npos &&
                       NextField(line, &position, &second) && position == std::string::npos;
     if (!read || first.empty() || second.empty()) {
-      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) +
+      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) +
                                      ": expected two names, NAME IN THE MODEL," + "NAME IN THE SUBJECT, found '" +
                                      line.substr(0, 200) + "'");
     }
     if (!names.emplace(first, second).second) {
-      return Status::InvalidArgument("--names: '" + path + "' line " + std::to_string(number) + ": '" + first +
+      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) + ": '" + first +
                                      "' was named before");
     }
   }

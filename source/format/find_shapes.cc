@@ -234,7 +234,7 @@ Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes
     separator = ", ";
   }
   if (found.smallest.empty()) {
-    text += "; give each a shape (--shape NAME=1,3,224,224)";
+    text += "; give each a shape (LoadOptions::input_shapes NAME=1,3,224,224)";
     if (!found.refusal.ok()) return found.refusal.AddContext(text + "; of the usual ones none runs");
     return Status::InvalidArgument(text);
   }

@@ -197,7 +197,7 @@ Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
   if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
   if (!options.input_values.empty()) {
     return Status::InvalidArgument("model '" + files.structure +
-                                   "': --constant is for .onnx models, and this is none; convert the .onnx with it");
+                                   "': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it");
   }
   return LoadTnn(files, options);
 }

@@ -166,7 +166,7 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
   if (count == 0) return Status::Ok();
   return Status::NotSupported("device " + std::string(plan->device->name()) + " lacks a kernel for " + std::to_string(count) +
                               (count == 1 ? " layer" : " layers") + " of model '" + plan->graph->source +
-                              "' (--fallback lets NAIVE run them):" + missing);
+                              "' (NetworkOptions::fallback lets NAIVE run them):" + missing);
 }
 
 }  // namespace plumb

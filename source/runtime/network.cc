@@ -83,7 +83,7 @@ Status CheckWork(const Graph& graph, const BlobTable& blobs) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.3g", total);
     return Status::NotSupported("model '" + graph.source + "': up to " + LayerFrame(layer) + " it takes " + text +
-                                " operations, more than the limit of 1e14; give it smaller shapes (--shape)");
+                                " operations, more than the limit of 1e14; give it smaller shapes (LoadOptions::input_shapes)");
   }
   return Status::Ok();
 }

@@ -15,6 +15,8 @@ constexpr FieldWord kFieldWords[] = {
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},
     {"LoadOptions::input_values", "--constant"},
+    {"NetworkOptions::device_index", "--device-index"},
+    {"NetworkOptions::fallback", "--fallback"},
     {"PairingOptions::by_order", "--pair-by-order"},
     {"PairingOptions::layout", "--layout"},
     {"PairingOptions::names", "--names"},
@@ -23,6 +25,7 @@ constexpr FieldWord kFieldWords[] = {
     {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},
     {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
+    {"SetMaxMemory", "--max-memory"},
 };
 
 }  // namespace

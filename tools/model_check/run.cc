@@ -169,7 +169,7 @@ void Run::JudgeOn(AskedDevice* asked) {
   auto network = dump_log_.CreateNetwork(graph_, *opened, options, result_.devices.size() > 1);
   if (!network.ok() && network.status().code() == StatusCode::kNotSupported && !asked->by_name) {
     asked->state = AskedDevice::State::kSkipped;
-    asked->error = WithoutKernel(*graph_, **opened, network.status());
+    asked->error = InOptionWords(WithoutKernel(*graph_, **opened, network.status()));
     return Say(device + ": skipped: " + asked->error + "\n" + (options_.output.quiet ? "" : "\n"));
   }
   if (!network.ok()) return fail(network.status(), ExitCodeOf(network.status()));

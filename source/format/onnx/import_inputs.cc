@@ -14,7 +14,7 @@ std::string DimsText(const ValueInfoIr& input) {
 }
 
 std::string ShapeHint(const ValueInfoIr& input) {
-  std::string text = "--shape " + input.name + "=";
+  std::string text = "LoadOptions::input_shapes " + input.name + "=";
   for (size_t i = 0; i < input.dims.size(); ++i) {
     text += (i == 0 ? "" : ",") + (input.dims[i] < 0 ? std::string("1") : std::to_string(input.dims[i]));
   }

@@ -176,7 +176,7 @@ TEST(OnnxConstantTest, WhatDoesNotFitIsRefused) {
                 {"network input 's'", "a constant of shape [2] is expected, found [3]"});
   ExpectRefusal(m.Import(Bind("open", Ints({1, 1}, {2}))).status(),
                 {"network input 'open'",
-                 "a constant of shape [N,N] is expected, found [2]; say its shape with --shape open=1,1"});
+                 "a constant of shape [N,N] is expected, found [2]; say its shape with LoadOptions::input_shapes open=1,1"});
   OnnxModel narrow;
   narrow.Input("x", {1}, 2).Output("y");
   narrow.Node("Identity", {"x"}, {"y"});
