@@ -18,8 +18,8 @@ struct Activation {
 // Blobs that nothing but one such layer reads -> that layer.
 std::map<std::string, Activation> SoleActivations(const Graph& graph);
 
-// Whether the values are a result: inside the range and, so that they tell, some on its edge. A tensor that the activation
-// leaves as it is may be taken for its result, whatever it was.
+// Whether the values are a result: inside the range and, so that they tell, some on its edge. A tensor that the
+// activation leaves as it is may be taken for its result, whatever it was.
 bool IsActivated(const Tensor& value, const Activation& activation);
 
 }  // namespace plumb

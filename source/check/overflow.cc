@@ -34,6 +34,24 @@ int64_t CountLost(const ReplayedStep& step) {
   return lost;
 }
 
+// "" unless all infinities that only the reference has are f32's largest value at the device, of the same sign.
+std::string DescribeHeld(const ReplayedStep& step) {
+  int64_t held = 0;
+  for (size_t o = 0; o < step.device.size(); ++o) {
+    const Tensor &device = step.device[o], &reference = step.replay.values[o];
+    if (device.dtype() != DType::kF32 || device.NumElements() != reference.NumElements()) continue;
+    for (int64_t i = 0; i < device.NumElements(); ++i) {
+      const float found = device.data<float>()[i], right = static_cast<float>(reference.ValueAt(i));
+      if (!std::isinf(right) || !std::isfinite(found)) continue;
+      if (found != (right > 0 ? FLT_MAX : -FLT_MAX)) return "";
+      ++held;
+    }
+  }
+  if (held == 0) return "";
+  return "clamped to f32's range: " + std::to_string(held) + (held == 1 ? " value is" : " values are") +
+         " held at its largest, 3.4e+38, where the layer gives infinity";
+}
+
 bool SumsSquares(OpKind kind) {
   switch (kind) {
     case OpKind::kReduceL2: case OpKind::kReduceSumSquare: case OpKind::kNormalize: case OpKind::kLRN:
@@ -132,7 +150,7 @@ class Inside {
 
 std::string DescribeOverflow(const ReplayedStep& step) {
   const int64_t lost = CountLost(step);
-  if (lost == 0) return "";
+  if (lost == 0) return DescribeHeld(step);
   const Inside inside(step);
   for (size_t m = 0; m < step.group.members.size(); ++m) {
     const Layer& layer = *step.group.members[m];

@@ -11,7 +11,8 @@
 namespace plumb {
 
 // "overflow: the squares that 'norm' (ReduceL2) sums reach 8e+40, beyond f32's 3.4e+38; 12 values are infinite or NaN for it",
-// or "": nothing is, or no intermediate value of the step is that large.
+// or the other way round, "clamped to f32's range: ...": finite where the layer gives infinity (LiteRT's Add and Mul). ""
+// when nothing is, or no intermediate value of the step is that large.
 std::string DescribeOverflow(const ReplayedStep& step);
 
 }  // namespace plumb

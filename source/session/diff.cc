@@ -87,8 +87,12 @@ void Judge(const ComparisonRule& rule, Tensor a, Tensor b, DiffPair* pair) {
   pair->verdict = pair->result.pass ? Verdict::kAligned : Verdict::kWrong;
   if (a.shape() == b.shape()) return;
   const std::string shapes = "shapes differ: " + a.shape().ToString() + " in A, " + b.shape().ToString() + " in B";
-  const std::string order = pair->result.pass ? "" : OrderOf(a, b);
-  pair->reason = pair->result.pass ? shapes : shapes + ", " + (order.empty() ? "compared in memory's order" : order) + "; " + pair->reason;
+  if (pair->result.pass) {
+    pair->reason = shapes;
+    return;
+  }
+  const std::string order = OrderOf(a, b);
+  pair->reason = shapes + ", " + (order.empty() ? "compared in memory's order" : order) + "; " + pair->reason;
 }
 
 void NoteIncomplete(const DumpReader& reader, DiffReport* report) {

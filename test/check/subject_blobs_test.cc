@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <set>
 
@@ -220,6 +221,28 @@ TEST(SubjectBlobs, AnOverflowIsSaidAndWhere) {
   EXPECT_NE(report.layers[0].cause.find("; 1 value is infinite or NaN for it"), std::string::npos) << report.layers[0].cause;
   EXPECT_NE(report.layers[1].cause.find("overflow: the values of 'square' (Mul) reach 1.6e+41"), std::string::npos) << report.layers[1].cause;
   EXPECT_NE(report.layers[1].cause.find("; 4 values are infinite"), std::string::npos) << report.layers[1].cause;
+}
+
+// As LiteRT's Add does without an activation: it clamps to the range of f32.
+TEST(SubjectBlobs, InfinitiesThatAreHeldAtTheLargestValueAreSaid) {
+  const Graph graph = Numbered({MakeLayer(OpKind::kAdd, "sum", {"x", "x"}, {"y"})}, {1, 64}, {"y"});
+  Tensor x = Tensor::Create(DType::kF32, {1, 64}).value(), y = x.Clone().value();
+  for (int i = 0; i < 64; ++i) {
+    x.data<float>()[i] = static_cast<float>(i - 20) * 0.37f;
+    y.data<float>()[i] = 2 * x.data<float>()[i];
+  }
+  x.data<float>()[3] = -INFINITY;
+  x.data<float>()[9] = 2e38f;
+  y.data<float>()[3] = -FLT_MAX;
+  y.data<float>()[9] = FLT_MAX;
+  RunReport report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kWrong);
+  EXPECT_EQ(report.layers[0].cause,
+            "clamped to f32's range: 2 values are held at its largest, 3.4e+38, where the layer gives infinity");
+  y.data<float>()[3] = FLT_MAX;  // of the other sign
+  report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value();
+  EXPECT_EQ(report.layers[0].verdict, Verdict::kWrong);
+  EXPECT_EQ(report.layers[0].cause.find("clamped"), std::string::npos) << report.layers[0].cause;
 }
 
 // By the reciprocal of the scale, as most runtimes quantise: some values next to a tie fall on the other side.
