@@ -115,13 +115,14 @@ class Constants {
   }
 
  private:
-  // Whether the subject's tensor of that name has other bits than the constant.
+  // Whether the subject's tensor of that name has other bits than the constant. In another shape it is the runtime's own
+  // (weights that were turned, say), and nothing to judge.
   bool Differs(const std::string& name, const std::string& constant) const {
     if (!subject_.Has(name)) return false;
     const Tensor& ours = folded_.constants.at(constant);
     const auto theirs = subject_.Load(name);
-    return theirs.ok() && theirs->dtype() == ours.dtype() &&
-           (theirs->shape() != ours.shape() || std::memcmp(theirs->raw(), ours.raw(), ours.bytes()) != 0);
+    return theirs.ok() && theirs->dtype() == ours.dtype() && theirs->shape() == ours.shape() &&
+           std::memcmp(theirs->raw(), ours.raw(), ours.bytes()) != 0;
   }
 
   // Puts these layers back, `deep`: with those before them whose outputs the subject has not. False: shapes would not be known.

@@ -210,7 +210,7 @@ struct JudgedConstants {
 };
 
 // What a runtime computes whose constant `name` is `factor` times ours.
-JudgedConstants WithConstantTimes(const std::string& name, float factor) {
+JudgedConstants WithConstantTimes(const std::string& name, float factor, const Shape& shape = {}) {
   ImportRecord record;
   LoadOptions load;
   load.record = &record;
@@ -224,6 +224,7 @@ JudgedConstants WithConstantTimes(const std::string& name, float factor) {
   auto subject = NaiveSubject(*theirs, inputs, {"s", "y"});
   EXPECT_TRUE(subject.ok()) << subject.status().ToString();
   for (const char* other : {"e", "w"}) subject->blobs[other] = other == name ? constant : record.folded.constants.at(other);
+  if (shape.rank() > 0) subject->blobs[name] = constant.Reshaped(shape).value();
   const auto run = JudgeSubject(*graph, record, *subject, inputs);
   EXPECT_TRUE(run.ok()) << run.status().ToString();
   return {*run};
@@ -241,6 +242,9 @@ TEST(WholeNode, AFaultInAConstantIsItsNodesAndNotItsReaders) {
   const JudgedConstants weight = WithConstantTimes("w", 1.01f);
   EXPECT_EQ(weight.Of("dequantise") + ", " + weight.Of("scaled") + ", " + weight.Of("conv"), "wrong, aligned, aligned");
   EXPECT_EQ(weight.run.layers[static_cast<size_t>(weight.run.first_wrong)].step.index, -1);
+  const JudgedConstants turned = WithConstantTimes("w", 1, {2, 3, 3, 3});
+  EXPECT_EQ(turned.run.verdict, Verdict::kAligned) << "a weight in the runtime's own layout";
+  EXPECT_EQ(turned.run.layers.size(), 2u);
 }
 
 }  // namespace
