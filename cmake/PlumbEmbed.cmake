@@ -1,33 +1,31 @@
 # plumb_embed(target NAMESPACE name FILES file...): puts files (kernel sources, SPIR-V; paths relative to the current source
-# folder, or absolute ones that a custom command makes) into the target as byte arrays, at build time, without Python. A file is
+# folder, or absolute ones that a custom command makes) into the target as byte arrays, by the assembler's .incbin. A file is
 # found by its bare name:
 #   #include "base/embed.h"
 #   namespace plumb::opencl { extern const EmbeddedFile kEmbedded[]; extern const size_t kNumEmbedded; }
 # A changed file is embedded again; nothing generated is written into the source tree. Each array ends in a zero byte that the
 # size does not count, so text is a C string; arrays are aligned for SPIR-V's words.
-set(PLUMB_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed_file.cmake)
-
 function(plumb_embed target)
   cmake_parse_arguments(ARG "" "NAMESPACE" "FILES" ${ARGN})
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/embedded)
-  set(table "// Written by plumb_embed().\n#include \"base/embed.h\"\n\nnamespace ${ARG_NAMESPACE} {\n\n")
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/embedded.cc)
+  set(declared "")
   set(rows "")
   foreach(file IN LISTS ARG_FILES)
     get_filename_component(name ${file} NAME)
     get_filename_component(path ${file} ABSOLUTE)
-    string(MAKE_C_IDENTIFIER ${name} id)
-    add_custom_command(OUTPUT ${folder}/${name}.cc
-      COMMAND ${CMAKE_COMMAND} -DINPUT=${path} -DOUTPUT=${folder}/${name}.cc -DNAMESPACE=${ARG_NAMESPACE} -DID=${id}
-        -P ${PLUMB_EMBED_SCRIPT}
-      DEPENDS ${path} ${PLUMB_EMBED_SCRIPT} COMMENT "Embedding ${name}" VERBATIM)
-    target_sources(${target} PRIVATE ${folder}/${name}.cc)
-    set_source_files_properties(${folder}/${name}.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # nothing but numbers
-    string(APPEND table "extern const unsigned char kBytes_${id}[];\nextern const size_t kSize_${id};\n")
-    string(APPEND rows "    {\"${name}\", kBytes_${id}, &kSize_${id}},\n")
+    string(MAKE_C_IDENTIFIER ${target}_${name} id)
+    set_property(SOURCE ${table} APPEND PROPERTY OBJECT_DEPENDS ${path})
+    string(APPEND declared "asm(\".section .rodata\\n.balign 16\\n.hidden ${id}\\n.global ${id}\\n${id}:\\n.incbin \\\"${path}\\\"\\n\"\n"
+      "    \".hidden ${id}_end\\n.global ${id}_end\\n${id}_end:\\n.byte 0\\n.text\");\n"
+      "extern \"C\" const unsigned char ${id}[], ${id}_end[];\n")
+    string(APPEND rows "    {\"${name}\", ${id}, ${id}_end},\n")
   endforeach()
   list(LENGTH ARG_FILES count)
-  string(APPEND table "\nextern const EmbeddedFile kEmbedded[] = {\n${rows}};\nextern const size_t kNumEmbedded = ${count};\n\n"
-    "}  // namespace ${ARG_NAMESPACE}\n")
-  file(CONFIGURE OUTPUT ${folder}/table.cc CONTENT "${table}" @ONLY)  # rewritten only when it changes
-  target_sources(${target} PRIVATE ${folder}/table.cc)
+  file(CONFIGURE OUTPUT ${table} @ONLY CONTENT "// Written by plumb_embed().\n#include \"base/embed.h\"\n\n${declared}
+namespace ${ARG_NAMESPACE} {
+extern const EmbeddedFile kEmbedded[] = {\n${rows}};
+extern const size_t kNumEmbedded = ${count};
+}  // namespace ${ARG_NAMESPACE}\n")  # rewritten only when it changes
+  set_source_files_properties(${table} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE ${table})
 endfunction()

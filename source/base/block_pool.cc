@@ -40,7 +40,7 @@ struct Block {
 size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 // Fresh memory. Blocks that span a huge page begin on one, so that the kernel may back them with few large pages.
-Block Map(size_t size) {
+Block MapBlock(size_t size) {
   const size_t extra = size >= kHugePage ? kHugePage : 0;
   void* mapped = ::mmap(nullptr, size + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return {};
@@ -55,10 +55,10 @@ Block Map(size_t size) {
   return {begin + before, size};
 }
 
-class Pool {
+class BlockPool {
  public:
-  static Pool& Get() {
-    static Pool* pool = Make();
+  static BlockPool& Get() {
+    static BlockPool* pool = Make();
     return *pool;
   }
 
@@ -77,7 +77,7 @@ class Pool {
       }
       Release(std::max(kMaxKept * 3 / 4, kept_bytes_ - std::min(kept_bytes_, size)));
     }
-    return Map(size);
+    return MapBlock(size);
   }
 
   void Give(Block block) {
@@ -94,8 +94,8 @@ class Pool {
 
  private:
   // Never destroyed: static tensors may outlive it. Its mutex is free in a forked child, whoever held it.
-  static Pool* Make() {
-    static Pool* const pool = new Pool();
+  static BlockPool* Make() {
+    static BlockPool* const pool = new BlockPool();
     pthread_atfork([] { pool->mutex_.lock(); }, [] { pool->mutex_.unlock(); }, [] { pool->mutex_.unlock(); });
     return pool;
   }
@@ -120,10 +120,10 @@ std::shared_ptr<void> AllocateBlock(size_t bytes) {
   // More than the machine has would be granted on credit and end in the out-of-memory killer.
   if (bytes > SIZE_MAX - 2 * kHugePage || !TakeMemory(bytes)) return nullptr;
   if (kPool && bytes >= kMinPooled) {
-    const Block block = Pool::Get().Take(RoundUp(bytes, kPage));
+    const Block block = BlockPool::Get().Take(RoundUp(bytes, kPage));
     if (block.memory != nullptr) {
       return {block.memory, [block, bytes](void*) {
-                Pool::Get().Give(block);
+                BlockPool::Get().Give(block);
                 GiveMemory(bytes);
               }};
     }
@@ -137,6 +137,6 @@ std::shared_ptr<void> AllocateBlock(size_t bytes) {
   return nullptr;
 }
 
-size_t KeptBlockBytes() { return Pool::Get().kept_bytes(); }
+size_t KeptBlockBytes() { return BlockPool::Get().kept_bytes(); }
 
 }  // namespace plumb

@@ -10,9 +10,10 @@ namespace plumb {
 struct EmbeddedFile {
   const char* name;  // without folders
   const unsigned char* data;
-  const size_t* bytes;
+  const unsigned char* end;
 
-  std::string_view text() const { return {reinterpret_cast<const char*>(data), *bytes}; }
+  size_t bytes() const { return static_cast<size_t>(end - data); }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data), bytes()}; }
 };
 
 }  // namespace plumb

@@ -98,7 +98,7 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
   return Status::OutOfMemory("no memory to read '" + path + "' (" + std::to_string(capacity) + " bytes)");
 }
 
-Result<FileBytes> Map(int fd, const std::string& path, size_t size) {
+Result<FileBytes> MapFile(int fd, const std::string& path, size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) return Status::IoError("cannot map '" + path + "': " + ErrnoText(errno));
   ::madvise(memory, size, MADV_SEQUENTIAL);
@@ -126,7 +126,7 @@ Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
   }
   const uint64_t size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
   if (size > max_bytes) return TooLarge(path, max_bytes);
-  if (size >= kMapFrom) return Map(file.get(), path, static_cast<size_t>(size));
+  if (size >= kMapFrom) return MapFile(file.get(), path, static_cast<size_t>(size));
   return ReadToEnd(file.get(), path, static_cast<size_t>(size), max_bytes);
 }
 

@@ -39,10 +39,10 @@ int CgroupCpus() {  // cgroup v2: "max 100000" or "200000 100000"
 
 thread_local bool inside_loop = false;
 
-class Pool {
+class ThreadPool {
  public:
-  static Pool& Get() {
-    static const bool watches_forks = pthread_atfork(nullptr, nullptr, [] { Current() = new Pool(); }) == 0;
+  static ThreadPool& Get() {
+    static const bool watches_forks = pthread_atfork(nullptr, nullptr, [] { Current() = new ThreadPool(); }) == 0;
     (void)watches_forks;
     return *Current();
   }
@@ -73,8 +73,8 @@ class Pool {
 
  private:
   // Never destroyed: worker threads may outlive static destructors. A forked child has none of them and gets a new pool.
-  static Pool*& Current() {
-    static Pool* pool = new Pool();
+  static ThreadPool*& Current() {
+    static ThreadPool* pool = new ThreadPool();
     return pool;
   }
 
@@ -160,7 +160,7 @@ int NumThreads() {
 
 void ParallelRegion(int num_tasks, FunctionRef<void(int, int)> body) {
   const int n = inside_loop ? 1 : std::min(num_tasks, NumThreads());
-  if (n > 1 && Pool::Get().Run(n, body)) return;
+  if (n > 1 && ThreadPool::Get().Run(n, body)) return;
   if (num_tasks > 0) body(0, 1);
 }
 

@@ -59,9 +59,9 @@ bool SameShapes(const ReplayedStep& step, const Layer& layer) {
   return true;
 }
 
-class Finder {
+class AlternativeFinder {
  public:
-  explicit Finder(const ReplayedStep& step) : step_(step), misfit_(Misfit(step, step.replay.values)) {}
+  explicit AlternativeFinder(const ReplayedStep& step) : step_(step), misfit_(Misfit(step, step.replay.values)) {}
 
   std::vector<Alternative> Functions() {
     AddFunctions();
@@ -185,10 +185,10 @@ std::vector<Alternative> FindAlternatives(const ReplayedStep& step) {
   for (const Tensor& output : step.device) {
     if (output.NumElements() == 0) return {};
   }
-  return Finder(step).Find();
+  return AlternativeFinder(step).Find();
 }
 
-std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return Finder(step).Functions(); }
+std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return AlternativeFinder(step).Functions(); }
 
 ReplayExtra Alternative::Extra() const {
   ReplayExtra extra;

@@ -12,7 +12,7 @@ struct Row {
   SubjectArithmetic arithmetic;
   const char* name;
 };
-constexpr Row kRows[] = {{SubjectArithmetic::kFp32, "fp32"},
+constexpr Row kArithmeticRows[] = {{SubjectArithmetic::kFp32, "fp32"},
                          {SubjectArithmetic::kWinograd, "fp32+winograd"},
                          {SubjectArithmetic::kTf32, "tf32"},
                          {SubjectArithmetic::kFp16, "fp16"},
@@ -32,7 +32,7 @@ bool MayBe3x3(const Layer& layer) {
 
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
   std::vector<std::string> names;
-  for (const Row& row : kRows) {
+  for (const Row& row : kArithmeticRows) {
     if (name == row.name) return row.arithmetic;
     names.emplace_back(row.name);
   }
@@ -40,7 +40,7 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
 }
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) {
-  for (const Row& row : kRows) {
+  for (const Row& row : kArithmeticRows) {
     if (row.arithmetic == arithmetic) return row.name;
   }
   return "fp32";

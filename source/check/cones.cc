@@ -7,9 +7,9 @@
 namespace plumb {
 namespace {
 
-class Finder {
+class ConeFinder {
  public:
-  Finder(const Graph& graph, const BlobTable& blobs, const std::function<bool(const std::string&)>& known)
+  ConeFinder(const Graph& graph, const BlobTable& blobs, const std::function<bool(const std::string&)>& known)
       : graph_(graph), blobs_(blobs), known_(known) {
     for (size_t i = 0; i < graph.layers.size(); ++i) {
       if (!Runs(graph.layers[i])) continue;
@@ -144,7 +144,7 @@ class Finder {
 
 std::vector<Cone> FindCones(const Graph& graph, const BlobTable& blobs,
                             const std::function<bool(const std::string&)>& known) {
-  return Finder(graph, blobs, known).Find();
+  return ConeFinder(graph, blobs, known).Find();
 }
 
 }  // namespace plumb

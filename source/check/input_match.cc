@@ -64,14 +64,14 @@ Values Turned(const Values& x, const Extents& e, bool to_last) {
   return y;
 }
 
-struct Fit {
+struct InputFit {
   double residual = INFINITY;
   std::string text;  // "a 0.00392, 0.00392, 0.00392, b 0, 0, 0"
 };
 
 // b = slope * a + offset per channel, least squares.
-Fit FitChannels(const Values& a, const Values& b, const Extents& e) {
-  Fit fit{0, ""};
+InputFit FitChannels(const Values& a, const Values& b, const Extents& e) {
+  InputFit fit{0, ""};
   std::string slopes, offsets;
   for (size_t c = 0; c < e.channels; ++c) {
     double count = 0, sa = 0, sb = 0, saa = 0, sab = 0;
@@ -121,7 +121,7 @@ std::string Explain(const Values& a, const Values& b, const Shape& shape) {
     if (Distance(arranged.values, b) <= exact) return arranged.text;
   }
   for (const Arrangement& arranged : arrangements) {
-    const Fit fit = FitChannels(arranged.values, b, e);
+    const InputFit fit = FitChannels(arranged.values, b, e);
     if (fit.residual > fitted) continue;
     const std::string scaled = "a * x + b per channel (another mean or scale), " + fit.text;
     return *arranged.text == '\0' ? scaled : std::string(arranged.text) + ", then " + scaled;

@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;  // elements
+constexpr int64_t kInspectPiece = 1 << 14;  // elements
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15ull;
 
 // Multiply-mix over 8-byte words in four lanes.
@@ -67,9 +67,9 @@ struct Piece {
 // Calls one(piece number, first element, end) for every piece, and joins what it returns.
 template <class F>
 Piece Sweep(int64_t count, F one) {
-  std::vector<Piece> pieces(static_cast<size_t>((count + kPiece - 1) / kPiece));
+  std::vector<Piece> pieces(static_cast<size_t>((count + kInspectPiece - 1) / kInspectPiece));
   ParallelFor(static_cast<int64_t>(pieces.size()), 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) pieces[static_cast<size_t>(p)] = one(p * kPiece, std::min(count, (p + 1) * kPiece));
+    for (int64_t p = first; p < last; ++p) pieces[static_cast<size_t>(p)] = one(p * kInspectPiece, std::min(count, (p + 1) * kInspectPiece));
   });
   Piece whole;
   for (const Piece& piece : pieces) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/text.h"
 #include "base/threads.h"
 #include "check/lanes.h"
 
@@ -182,12 +183,6 @@ void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
   }
 }
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
-
 void Decide(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
   const bool slope_test = input.slope_test;
   Channel all;
@@ -208,7 +203,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     double b, z;
     if (slope_test && report->reason.empty() && SlopeWrong(c, input.on_grid, &b, &z) &&
         SlopeStands(input, static_cast<int64_t>(i), 1, &z)) {
-      Raise(Verdict::kWrong, "channel " + std::to_string(i) + " is off by the factor 1 + " + Number(b), report);
+      Raise(Verdict::kWrong, "channel " + std::to_string(i) + " is off by the factor 1 + " + Number(b, 3), report);
     }
   }
   report->excess = all.excess;
@@ -216,7 +211,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   report->smallest_fault = all.yy > 0 ? kWrongRms / Rms(all.yy, all.count) : 0;
   if (slope_test && SlopeWrong(all, input.on_grid, &report->slope, &report->slope_z) &&
       SlopeStands(input, 0, static_cast<int64_t>(channels.size()), &report->slope_z)) {
-    Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope), report);
+    Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope, 3), report);
   }
   if (!input.inputs_finite && all.lost_nan > 0) {
     all.misclassified -= all.lost_nan;
@@ -238,7 +233,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   }
   const double bound = all.yy > 0 ? 8 / Rms(all.yy, all.count) : 0;
   if (report->verdict == Verdict::kAligned && bound > kWeakBound) {
-    report->reason = "weakly tested: the bound is " + Number(100 * bound) + " % of the values";
+    report->reason = "weakly tested: the bound is " + Number(100 * bound, 3) + " % of the values";
   }
 }
 

@@ -16,7 +16,7 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;  // three pieces of f64 stay in L2
+constexpr int64_t kMetricsPiece = 1 << 14;  // three pieces of f64 stay in L2
 constexpr int64_t kBlock = 512;
 constexpr double kMinNormal = 0x1p-126;
 
@@ -226,12 +226,12 @@ DiffMetrics Finish(const Sums* pieces, size_t num_pieces, int64_t count) {
 // Calls one(piece, begin, end) for each piece of [0, count).
 template <class F>
 void ForEachPiece(int64_t count, F one) {
-  ParallelFor((count + kPiece - 1) / kPiece, 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) one(static_cast<size_t>(p), p * kPiece, std::min(count, (p + 1) * kPiece));
+  ParallelFor((count + kMetricsPiece - 1) / kMetricsPiece, 1, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) one(static_cast<size_t>(p), p * kMetricsPiece, std::min(count, (p + 1) * kMetricsPiece));
   });
 }
 
-size_t NumPieces(int64_t count) { return static_cast<size_t>((count + kPiece - 1) / kPiece); }
+size_t NumPieces(int64_t count) { return static_cast<size_t>((count + kMetricsPiece - 1) / kMetricsPiece); }
 
 template <class A, class B>
 DiffMetrics Compare(const A* a, const B* b, int64_t count) {

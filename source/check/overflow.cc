@@ -60,7 +60,7 @@ bool SumsSquares(OpKind kind) {
   }
 }
 
-bool Sums(OpKind kind) {
+bool IsSum(OpKind kind) {
   switch (kind) {
     case OpKind::kReduceSum: case OpKind::kReduceMean: case OpKind::kReduceL1: case OpKind::kPlumbCumSum:
     case OpKind::kPooling: case OpKind::kPlumbAveragePool: case OpKind::kPlumbPoolND: case OpKind::kReduceLogSum: return true;
@@ -86,7 +86,7 @@ double SumsInside(const Layer& layer, const std::vector<Tensor>& inputs, double 
     return x * x * terms;
   }
   *what = "the terms that it sums";
-  if (Sums(layer.kind)) return x * terms;
+  if (IsSum(layer.kind)) return x * terms;
   if (!IsProduct(layer)) return 0;
   *what = "the products that it sums";
   const Tensor* weight = layer.Resource("weight");

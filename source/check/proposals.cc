@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 
+#include "base/text.h"
 #include "check/proposals_util.h"
 #include "device/naive/variants.h"
 #include "op/activation.h"
@@ -19,13 +20,7 @@
 namespace plumb {
 namespace {
 
-using Context = ProposalContext;
-
-std::string Number(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*g", digits, value);
-  return text;
-}
+using ProposalContext = ProposalContext;
 
 // The value in [low, high] with the least misfit: half decades first, then golden sections of the best one.
 double Search(double low, double high, const std::function<double(double)>& misfit) {
@@ -51,7 +46,7 @@ double Search(double low, double high, const std::function<double(double)>& misf
 }
 
 // A parameter of another value, found by search; few digits are proposed first.
-void OtherValue(const Context& c, const std::string& name, double own, double low, double high,
+void OtherValue(const ProposalContext& c, const std::string& name, double own, double low, double high,
                 const std::function<Layer(double)>& with, Proposals* proposals) {
   constexpr double kBetter = 0.1;
   if (!c.cheap) return;
@@ -67,7 +62,7 @@ void OtherValue(const Context& c, const std::string& name, double own, double lo
 }
 
 template <class P, float P::*kField>
-void OtherField(const Context& c, const char* name, double low, double high, Proposals* proposals) {
+void OtherField(const ProposalContext& c, const char* name, double low, double high, Proposals* proposals) {
   const auto with = [&](double value) {
     return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
   };
@@ -75,18 +70,18 @@ void OtherField(const Context& c, const char* name, double low, double high, Pro
 }
 
 template <class P, float P::*kField>
-void Epsilon(const Context& c, Proposals* proposals) {
+void Epsilon(const ProposalContext& c, Proposals* proposals) {
   OtherField<P, kField>(c, "epsilon", 1e-12, 1, proposals);
 }
-void Slope(const Context& c, Proposals* p) {
+void Slope(const ProposalContext& c, Proposals* p) {
   OtherField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
 }
-void EluAlpha(const Context& c, Proposals* p) { OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
-void LrnAlpha(const Context& c, Proposals* p) { OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
-void LrnBeta(const Context& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
+void EluAlpha(const ProposalContext& c, Proposals* p) { OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
+void LrnAlpha(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
+void LrnBeta(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
 
 // A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
-void SharedSlope(const Context& c, Proposals* proposals) {
+void SharedSlope(const ProposalContext& c, Proposals* proposals) {
   const Tensor* slope = c.layer.Resource("slope");
   if (slope == nullptr || slope->NumElements() != 1) return;
   const auto with = [&](double value) {
@@ -100,30 +95,30 @@ void SharedSlope(const Context& c, Proposals* proposals) {
   OtherValue(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
 }
 
-void OnePass(const Context& c, Proposals* p) {
+void OnePass(const ProposalContext& c, Proposals* p) {
   Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
 }
-void Unbiased(const Context& c, Proposals* p) {
+void Unbiased(const ProposalContext& c, Proposals* p) {
   Computed<UnbiasedNorm>(c, "as a norm whose variance is divided by n - 1", "n", p);
 }
-void Sliding(const Context& c, Proposals* p) {
+void Sliding(const ProposalContext& c, Proposals* p) {
   Computed<SlidingLrn>(c, "as LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
                        p);
 }
-void Unshifted(const Context& c, Proposals* p) {
+void Unshifted(const ProposalContext& c, Proposals* p) {
   Computed<UnshiftedSoftmax>(c, "as exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
 }
-void LogOf(const Context& c, Proposals* p) {
+void LogOf(const ProposalContext& c, Proposals* p) {
   Computed<LogOfSoftmax>(c, "as log(softmax(x))", "x - max - log sum exp(x - max)", p);
   Computed<LogOfClippedSoftmax>(c, "as log(softmax(x)) cut off at -87.3", "x - max - log sum exp(x - max)", p);
 }
-void UnshiftedSum(const Context& c, Proposals* p) {
+void UnshiftedSum(const ProposalContext& c, Proposals* p) {
   Computed<UnshiftedLogSumExp>(c, "as log sum exp(x) without the shift by the maximum", "with it", p);
 }
-void ByLog(const Context& c, Proposals* p) {
+void ByLog(const ProposalContext& c, Proposals* p) {
   Computed<PowerByLog>(c, "as exp2(exponent log2 base), NaN for a negative base", "a power of it", p);
 }
-void OtherRounding(const Context& c, Proposals* p) {
+void OtherRounding(const ProposalContext& c, Proposals* p) {
   const char* says = "half to even";
   Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
   Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
@@ -131,11 +126,11 @@ void OtherRounding(const Context& c, Proposals* p) {
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
 }
 
-void SaturatingPairs(const Context& c, Proposals* p) {
+void SaturatingPairs(const ProposalContext& c, Proposals* p) {
   Computed<SaturatingMatMulInteger>(c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
 }
 
-void OtherAxis(const Context& c, Proposals* proposals) {
+void OtherAxis(const ProposalContext& c, Proposals* proposals) {
   const auto own = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
   for (int axis = 0; own.ok() && axis < c.input.rank(); ++axis) {
     if (axis == *own) continue;
@@ -148,7 +143,7 @@ void OtherAxis(const Context& c, Proposals* proposals) {
 }
 
 // Softmax with the logarithm, LogSoftmax without.
-void OtherLog(const Context& c, Proposals* proposals) {
+void OtherLog(const ProposalContext& c, Proposals* proposals) {
   const bool log = c.layer.kind == OpKind::kLogSoftmax;
   Layer altered = c.layer;
   altered.kind = log ? OpKind::kSoftmax : OpKind::kLogSoftmax;
@@ -157,7 +152,7 @@ void OtherLog(const Context& c, Proposals* proposals) {
 
 // Another operator of the same parameters.
 template <OpKind... kOthers>
-void OtherKind(const Context& c, Proposals* proposals) {
+void OtherKind(const ProposalContext& c, Proposals* proposals) {
   for (const OpKind other : {kOthers...}) {
     if (other == c.layer.kind) continue;
     Layer altered = c.layer;
@@ -167,7 +162,7 @@ void OtherKind(const Context& c, Proposals* proposals) {
 }
 
 template <class P>
-void OtherPadding(const Context& c, Proposals* proposals) {
+void OtherPadding(const ProposalContext& c, Proposals* proposals) {
   static const char* const kNames[] = {"a constant", "reflection", "the edge"};
   const int own = ParamOf<P>(c.layer).type;
   for (const int type : {kPadConst, kPadReflect, kPadEdge}) {
@@ -206,11 +201,11 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
                           SampledResize(), ""});
 }
 
-void ResizeRules(const Context& c, Proposals* proposals) {
+void ResizeRules(const ProposalContext& c, Proposals* proposals) {
   OtherCoordinates(c.layer, Rule(ParamOf<ResizeParam>(c.layer)), proposals);
 }
 
-void UpsampleRules(const Context& c, Proposals* proposals) {
+void UpsampleRules(const ProposalContext& c, Proposals* proposals) {
   const auto& p = ParamOf<UpsampleParam>(c.layer);
   if (c.layer.inputs.size() != 1 || c.input.rank() != 4) return;
   const auto shape = ResolveUpsample(c.layer, {{DType::kF32, c.input, {}}});
@@ -229,7 +224,7 @@ void UpsampleRules(const Context& c, Proposals* proposals) {
 }
 
 // Average pooling with the padding counted, or not.
-void CountPadding(const Context& c, Proposals* proposals) {
+void CountPadding(const ProposalContext& c, Proposals* proposals) {
   const auto shape = ResolvePooling(c.layer, c.input);
   if (!shape.ok() || !shape->average || shape->adaptive) return;
   const WindowAxis &h = shape->window.h, &w = shape->window.w;
@@ -249,7 +244,7 @@ void CountPadding(const Context& c, Proposals* proposals) {
 }
 
 // Maximum and average exchanged.
-void OtherPooling(const Context& c, Proposals* proposals) {
+void OtherPooling(const ProposalContext& c, Proposals* proposals) {
   const bool max = ParamOf<PoolingParam>(c.layer).pool_type == kPoolMax;
   proposals->push_back(
       {max ? "as average pooling" : "as max pooling",
@@ -265,7 +260,7 @@ constexpr auto OtherReduction =
     OtherKind<OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceL1,
               OpKind::kReduceL2, OpKind::kReduceSumSquare>;
 
-constexpr ProposalRow kRows[] = {
+constexpr ProposalRow kProposalsRows[] = {
     {OpKind::kPlumbResize, ResizeRules},
     {OpKind::kUpsample, UpsampleRules},
     {OpKind::kPooling, CountPadding},
@@ -321,7 +316,7 @@ constexpr ProposalRow kRows[] = {
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   Proposals proposals;
-  for (const ProposalRow& row : kRows) {
+  for (const ProposalRow& row : kProposalsRows) {
     if (row.kind == context.layer.kind) row.propose(context, &proposals);
   }
   ProposeForProducts(context, &proposals);

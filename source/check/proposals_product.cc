@@ -9,9 +9,9 @@
 namespace plumb {
 namespace {
 
-using Context = ProposalContext;
+using ProductContext = ProposalContext;
 
-void WithWeight(const Context& c, const char* computed, const char* says, Result<Tensor> weight, Proposals* proposals) {
+void WithWeight(const ProductContext& c, const char* computed, const char* says, Result<Tensor> weight, Proposals* proposals) {
   if (!weight.ok()) return;
   Layer layer = c.layer;
   layer.resources["weight"] = std::move(weight).value();
@@ -19,7 +19,7 @@ void WithWeight(const Context& c, const char* computed, const char* says, Result
 }
 
 // Weights and operands of fewer bits.
-void NarrowWeights(const Context& c, Proposals* proposals) {
+void NarrowWeights(const ProductContext& c, Proposals* proposals) {
   const Tensor* weight = c.layer.Resource("weight");
   if (weight != nullptr) {
     WithWeight(c, "with weights rounded to f16", "f32", RoundedTo(DType::kF16, *weight), proposals);
@@ -29,13 +29,13 @@ void NarrowWeights(const Context& c, Proposals* proposals) {
     WithWeight(c, "with weights rounded to int8 per tensor", "f32", WeightAsInt8(c.layer, *weight, false), proposals);
   }
 }
-void NarrowOperands(const Context& c, Proposals* p) {
+void NarrowOperands(const ProductContext& c, Proposals* p) {
   Computed<Tf32Operands>(c, "with operands rounded to tf32", "f32", p);
   Computed<F16Operands>(c, "with operands rounded to f16", "f32", p);
   Computed<Bf16Operands>(c, "with operands rounded to bf16", "f32", p);
 }
 
-void NoBias(const Context& c, Proposals* proposals) {
+void NoBias(const ProductContext& c, Proposals* proposals) {
   const Tensor* bias = c.layer.Resource("bias");
   if (bias == nullptr) return;
   auto zeros = Tensor::Zeros(bias->dtype(), bias->shape());
@@ -57,7 +57,7 @@ Result<Tensor> Rearranged(const Tensor& weight, int64_t height, int64_t width, F
   return result;
 }
 
-void OtherKernel(const Context& c, Proposals* proposals) {
+void OtherKernel(const ProductContext& c, Proposals* proposals) {
   const Tensor* weight = c.layer.Resource("weight");
   const auto shape = c.layer.kind == OpKind::kDeconvolution ? ResolveDeconvolution(c.layer, c.input)
                                                             : ResolveConvolution(c.layer, c.input);
@@ -82,7 +82,7 @@ void OtherKernel(const Context& c, Proposals* proposals) {
 }
 
 // Pads (p, p) as (p - 1, p + 1) or the reverse; dilation forgotten.
-void ShiftedPads(const Context& c, Proposals* proposals) {
+void ShiftedPads(const ProductContext& c, Proposals* proposals) {
   const auto shape = ResolveConvolution(c.layer, c.input);
   if (!shape.ok() || c.input.rank() != 4) return;
   const char* says = "otherwise";
@@ -102,7 +102,7 @@ void ShiftedPads(const Context& c, Proposals* proposals) {
   proposals->push_back({"without dilation", "with it", std::move(undilated), {}, ""});
 }
 
-void NoActivation(const Context& c, Proposals* proposals) {
+void NoActivation(const ProductContext& c, Proposals* proposals) {
   if (ParamOf<ConvolutionParam>(c.layer).activation == kActivationNone) return;
   proposals->push_back({"without the activation",
                         "with it",
@@ -111,7 +111,7 @@ void NoActivation(const Context& c, Proposals* proposals) {
                         ""});
 }
 
-constexpr ProposalRow kRows[] = {
+constexpr ProposalRow kProposalsProductRows[] = {
     {OpKind::kConvolution, NoBias},          {OpKind::kConvolution, NoActivation},
     {OpKind::kConvolution, OtherKernel},     {OpKind::kConvolution, ShiftedPads},
     {OpKind::kConvolution, NarrowWeights},   {OpKind::kConvolution, NarrowOperands},
@@ -126,7 +126,7 @@ constexpr ProposalRow kRows[] = {
 }  // namespace
 
 void ProposeForProducts(const ProposalContext& context, Proposals* proposals) {
-  for (const ProposalRow& row : kRows) {
+  for (const ProposalRow& row : kProposalsProductRows) {
     if (row.kind == context.layer.kind) row.propose(context, proposals);
   }
 }

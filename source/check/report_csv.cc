@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "check/report_util.h"
+#include "base/text.h"
 
 namespace plumb {
 namespace {
@@ -13,19 +14,13 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string Num(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.9g", value);
-  return text;
-}
-
 std::string Diff(const DiffMetrics& m, const Shape& shape) {
-  return Num(m.max_abs) + "," + Num(m.max_rel) + "," + Num(m.cosine) + "," + Num(m.snr_db) + "," +
+  return Number(m.max_abs, 9) + "," + Number(m.max_rel, 9) + "," + Number(m.cosine, 9) + "," + Number(m.snr_db, 9) + "," +
          Quoted(m.worst < 0 ? "" : Coordinates(m.worst, shape));
 }
 
 std::string Golden(const GoldenReport& golden) {
-  return golden.compared ? VerdictName(golden.conversion) + std::string(",") + Num(golden.naive.max_abs) + "," + Num(golden.device.max_abs) : ",,";
+  return golden.compared ? VerdictName(golden.conversion) + std::string(",") + Number(golden.naive.max_abs, 9) + "," + Number(golden.device.max_abs, 9) : ",,";
 }
 
 }  // namespace
@@ -44,10 +39,10 @@ std::string FormatCsv(const std::vector<RunReport>& runs) {
       }
       for (const OutputReport& o : layer.outputs) {
         csv += head + Quoted(o.blob) + "," + DTypeName(o.dtype) + "," + Quoted(o.shape.ToString()) + "," + VerdictName(o.verdict) +
-               "," + Quoted(o.reason) + "," + Num(o.excess) + "," + Num(o.rms_excess) + "," + Num(o.channel_excess) + "," +
+               "," + Quoted(o.reason) + "," + Number(o.excess, 9) + "," + Number(o.rms_excess, 9) + "," + Number(o.channel_excess, 9) + "," +
                Diff(o.introduced, o.shape) + "," + Diff(o.inherited, o.shape) + "," + std::to_string(o.introduced.nan_a) + "," +
                std::to_string(o.introduced.inf_a) + "," + std::to_string(o.introduced.nan_b) + "," +
-               std::to_string(o.introduced.inf_b) + "," + Num(layer.device_seconds) + "," + Golden(o.golden) + "\n";
+               std::to_string(o.introduced.inf_b) + "," + Number(layer.device_seconds, 9) + "," + Golden(o.golden) + "\n";
       }
     }
   }

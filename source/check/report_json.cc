@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json Num(double value) {
+Json JsonNumber(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
@@ -19,16 +19,16 @@ Json Num(double value) {
 Json ToJson(const DiffMetrics& m, const Shape& shape) {
   Json json;
   json["count"] = m.count;
-  json["max_abs"] = Num(m.max_abs);
-  json["max_rel"] = Num(m.max_rel);
-  json["cosine"] = Num(m.cosine);
-  json["snr_db"] = Num(m.snr_db);
-  json["max_ulp"] = Num(m.max_ulp);
+  json["max_abs"] = JsonNumber(m.max_abs);
+  json["max_rel"] = JsonNumber(m.max_rel);
+  json["cosine"] = JsonNumber(m.cosine);
+  json["snr_db"] = JsonNumber(m.snr_db);
+  json["max_ulp"] = JsonNumber(m.max_ulp);
   json["nan"] = {m.nan_a, m.nan_b};
   json["inf"] = {m.inf_a, m.inf_b};
   json["worst"] = nullptr;
   if (m.worst >= 0) {
-    json["worst"] = {{"index", m.worst}, {"at", Coordinates(m.worst, shape)}, {"value", Num(m.worst_a)}, {"expected", Num(m.worst_b)}};
+    json["worst"] = {{"index", m.worst}, {"at", Coordinates(m.worst, shape)}, {"value", JsonNumber(m.worst_a)}, {"expected", JsonNumber(m.worst_b)}};
   }
   return json;
 }
@@ -42,12 +42,12 @@ Json ToJson(const OutputReport& o, bool with_golden) {
   json["layout"] = o.layout;
   json["verdict"] = VerdictName(o.verdict);
   json["reason"] = o.reason;
-  json["E"] = Num(o.excess);
-  json["R"] = Num(o.rms_excess);
-  json["R_channel"] = Num(o.channel_excess);
-  json["slope"] = Num(o.slope);
-  json["slope_z"] = Num(o.slope_z);
-  json["smallest_fault"] = Num(o.smallest_fault);
+  json["E"] = JsonNumber(o.excess);
+  json["R"] = JsonNumber(o.rms_excess);
+  json["R_channel"] = JsonNumber(o.channel_excess);
+  json["slope"] = JsonNumber(o.slope);
+  json["slope_z"] = JsonNumber(o.slope_z);
+  json["smallest_fault"] = JsonNumber(o.smallest_fault);
   json["bound_level"] = o.level;
   json["introduced"] = ToJson(o.introduced, o.shape);
   json["inherited"] = ToJson(o.inherited, o.shape);
@@ -105,13 +105,13 @@ Json ToJson(const LayerReport& layer, bool with_golden) {
 
 Json Top(const Tensor& tensor) {
   Json top = Json::array();
-  for (int64_t i : TopIndices(tensor, 5)) top.push_back({{"index", i}, {"value", Num(tensor.ValueAt(i))}});
+  for (int64_t i : TopIndices(tensor, 5)) top.push_back({{"index", i}, {"value", JsonNumber(tensor.ValueAt(i))}});
   return top;
 }
 
 Json Extent(const Tensor& tensor) {
   const Range range = RangeOf(tensor);
-  return {{"min", Num(range.min)}, {"max", Num(range.max)}, {"mean", Num(range.mean)}};
+  return {{"min", JsonNumber(range.min)}, {"max", JsonNumber(range.max)}, {"mean", JsonNumber(range.mean)}};
 }
 
 Json ToJson(const OutputSummary& output) {
@@ -174,7 +174,7 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["outputs"] = Json::array();
   for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
   json["outputs_agree"] = nullptr;
-  if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = Num(agreement->relative);
+  if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = JsonNumber(agreement->relative);
   json["layers"] = Json::array();
   for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer, run.has_golden));
   return json;

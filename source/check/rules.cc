@@ -3,18 +3,13 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.h"
 #include "base/words.h"
 #include "check/metrics.h"
 #include "plumb/diff.h"
 
 namespace plumb {
 namespace {
-
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", value);
-  return text;
-}
 
 bool SameNonFinite(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
 
@@ -64,7 +59,7 @@ void JudgeCosine(ComparisonResult* result, int64_t count) {
   if (finite && m.cosine >= 0.999) return;
   result->failing = count;
   result->first = std::max<int64_t>(m.worst, 0);
-  result->reason = finite ? "cosine " + Number(m.cosine) + " < 0.999" : "NaN or infinite values";
+  result->reason = finite ? "cosine " + Number(m.cosine, 6) + " < 0.999" : "NaN or infinite values";
 }
 
 }  // namespace
@@ -73,10 +68,10 @@ std::string ComparisonRule::Describe() const {
   switch (kind) {
     case kTnn: return "TNN's: |a-b|/(|a|+|b|) <= 0.005 or |a-b| <= 0.001";
     case kCosine: return "cosine >= 0.999";
-    case kAllClose: return "|a-b| <= " + Number(atol.value_or(1e-8)) + " + " + Number(rtol.value_or(1e-5)) + " |b|";
+    case kAllClose: return "|a-b| <= " + Number(atol.value_or(1e-8), 6) + " + " + Number(rtol.value_or(1e-5), 6) + " |b|";
     case kDefault: break;
   }
-  return "|a-b| <= " + (atol.has_value() ? Number(*atol) : std::string("1e-05 of the blob's largest |b|")) + " + " + Number(rtol.value_or(1e-3)) + " |b|";
+  return "|a-b| <= " + (atol.has_value() ? Number(*atol, 6) : std::string("1e-05 of the blob's largest |b|")) + " + " + Number(rtol.value_or(1e-3), 6) + " |b|";
 }
 
 Status ComparisonRule::CheckTolerances() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/text.h"
 #include "check/signature_order.h"
 
 namespace plumb {
@@ -15,18 +16,12 @@ constexpr int64_t kMaxElements = 1 << 22;  // some 100 MB of float64 at a time
 constexpr double kNothing = 1e-3;          // of the largest error: what differs by less does not differ
 constexpr double kExplained = 0.02;        // of the largest error may be left of one that a factor or offset explains
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.7g", value);
-  return text;
-}
-
 std::string Constant(const WrongOutput& p) {
   const double first = p.x.front();
   if (std::any_of(p.x.begin(), p.x.end(), [&](double v) { return v != first; })) return "";
   if (first == 0) return "every value is zero";
   const auto [low, high] = std::minmax_element(p.y.begin(), p.y.end());
-  return *low != *high ? "every value is " + Number(first) : "";
+  return *low != *high ? "every value is " + Number(first, 7) : "";
 }
 
 std::string Border(const WrongOutput& p) {
@@ -42,7 +37,7 @@ std::string Border(const WrongOutput& p) {
 }
 
 // x = a y + b over the elements that `at` gives; how far the worst is from that.
-struct Fit {
+struct SignatureFit {
   double xy = 0, yy = 0, x = 0, y = 0, count = 0;
   void Add(double device, double reference) {
     xy += device * reference, yy += reference * reference, x += device, y += reference, ++count;
@@ -58,21 +53,21 @@ struct Fit {
 };
 
 std::string Factor(const WrongOutput& p) {
-  Fit fit;
+  SignatureFit fit;
   for (size_t i = 0; i < p.x.size(); ++i) fit.Add(p.x[i], p.y[i]);
   double rest = 0;
   for (size_t i = 0; i < p.x.size(); ++i) rest = std::max(rest, std::fabs(p.x[i] - fit.factor() * p.y[i]));
   if (p.x.size() < 4 || rest > kExplained * p.error) return "";
-  return "every value is off by the factor " + Number(fit.factor());
+  return "every value is off by the factor " + Number(fit.factor(), 7);
 }
 
 std::string Offset(const WrongOutput& p) {
-  Fit fit;
+  SignatureFit fit;
   for (size_t i = 0; i < p.x.size(); ++i) fit.Add(p.x[i], p.y[i]);
   double rest = 0;
   for (size_t i = 0; i < p.x.size(); ++i) rest = std::max(rest, std::fabs(p.x[i] - p.y[i] - fit.offset()));
   if (p.x.size() < 4 || rest > kExplained * p.error) return "";
-  return "every value is off by " + Number(fit.offset());
+  return "every value is off by " + Number(fit.offset(), 7);
 }
 
 // A factor, an offset or both of its own for each channel: bias, scale, zero point, folded batch normalisation.
@@ -80,8 +75,8 @@ std::string PerChannel(const WrongOutput& p) {
   if (p.shape.rank() < 2 || p.shape[1] < 2) return "";
   const auto channels = static_cast<size_t>(p.shape[1]), pixels = static_cast<size_t>(p.shape.CountFrom(2));
   if (p.x.size() < 4 * channels) return "";
-  std::vector<Fit> fits(channels);
-  const auto of = [&](size_t i) -> Fit& { return fits[i / pixels % channels]; };
+  std::vector<SignatureFit> fits(channels);
+  const auto of = [&](size_t i) -> SignatureFit& { return fits[i / pixels % channels]; };
   for (size_t i = 0; i < p.x.size(); ++i) of(i).Add(p.x[i], p.y[i]);
   double of_factors = 0, of_offsets = 0, of_both = 0;
   for (size_t i = 0; i < p.x.size(); ++i) {
@@ -94,12 +89,12 @@ std::string PerChannel(const WrongOutput& p) {
     return of_both <= kExplained * p.error ? "each channel is off by its own factor and offset" : "";
   }
   double low = INFINITY, high = -INFINITY;
-  for (const Fit& fit : fits) {
+  for (const SignatureFit& fit : fits) {
     low = std::min(low, factors ? fit.factor() : fit.offset());
     high = std::max(high, factors ? fit.factor() : fit.offset());
   }
-  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low) +
-         " to " + Number(high);
+  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low, 7) +
+         " to " + Number(high, 7);
 }
 
 // Only what is left over of blocks of 4, 8 or 16 channels, rows or columns, or at the end of the memory.

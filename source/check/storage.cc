@@ -20,7 +20,7 @@ Format FormatOf(DType storage) {
 }
 
 // f64 -> f32 first: the double rounding is far below the tolerance, and exact values (tau = 0) are f32 already.
-double Rounded(DType storage, double value) {
+double AsStored(DType storage, double value) {
   const auto narrow = static_cast<float>(value);
   return static_cast<double>(storage == DType::kF16 ? HalfToFloat(FloatToHalf(narrow))
                                                     : BFloat16ToFloat(FloatToBFloat16(narrow)));
@@ -33,7 +33,7 @@ Result<Tensor> RoundedTo(DType storage, const Tensor& tensor) {
   const auto each = [&](auto* data) {
     ParallelFor(rounded.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        data[i] = static_cast<std::decay_t<decltype(*data)>>(Rounded(storage, static_cast<double>(data[i])));
+        data[i] = static_cast<std::decay_t<decltype(*data)>>(AsStored(storage, static_cast<double>(data[i])));
     });
   };
   if (rounded.dtype() == DType::kF32) each(rounded.data<float>());
@@ -52,7 +52,7 @@ Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Ten
     for (int64_t i = begin; i < end; ++i) {
       const double size = std::fabs(y[i]), slack = bound[i];
       if (slack == 0 || size - slack >= format.overflow) {
-        y[i] = Rounded(storage, y[i]);
+        y[i] = AsStored(storage, y[i]);
         continue;
       }
       if (size + slack >= format.overflow && std::isinf(x[i]) && std::signbit(x[i]) == std::signbit(y[i])) {
@@ -74,7 +74,7 @@ Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool rounded) {
   bool any = false;
   for (int64_t i = 0; i < blob.NumElements(); ++i) {
     const double x = blob.data<double>()[i];
-    if (!std::isfinite(x) || (Rounded(storage, x) == x) != rounded) continue;
+    if (!std::isfinite(x) || (AsStored(storage, x) == x) != rounded) continue;
     tau.data<double>()[i] = kEightSigma * format.unit * std::max(std::fabs(x), format.min_normal);
     any = true;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "dump/checksum.h"
 #include "format/tensor/npy.h"
 #include "format/tensor/values_text.h"
@@ -18,10 +19,6 @@ constexpr int64_t kTextPiece = int64_t{1} << 14;  // values
 constexpr size_t kFlushFrom = size_t{128} << 10;
 
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 34;
-
-bool EndsWith(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
 
 // Compresses or not, adds up the checksum, writes.
 class Sink {

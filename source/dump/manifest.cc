@@ -29,14 +29,14 @@ std::string ToHex(const std::string& text) {
 }
 
 // A name is a JSON string, or {"hex": "..."} when its bytes are no UTF-8.
-Json Name(const std::string& name) {
+Json NameManifest(const std::string& name) {
   if (IsUtf8(name)) return name;
   return Json{{"hex", ToHex(name)}};
 }
 
 Json Names(const std::vector<std::string>& names) {
   Json list = Json::array();
-  for (const std::string& name : names) list.push_back(Name(name));
+  for (const std::string& name : names) list.push_back(NameManifest(name));
   return list;
 }
 
@@ -59,11 +59,11 @@ Json StatisticsJson(const Statistics& s) {
 
 void AddPlace(const BlobPlace& place, Json* json) {
   (*json)["layer_index"] = place.layer_index;
-  (*json)["layer"] = Name(place.layer);
+  (*json)["layer"] = NameManifest(place.layer);
   (*json)["type"] = place.type;
   (*json)["direction"] = place.output ? "out" : "in";
   (*json)["slot"] = place.slot;
-  (*json)["blob"] = Name(place.blob);
+  (*json)["blob"] = NameManifest(place.blob);
 }
 
 Json FileJson(const DumpedBlob& blob) {
@@ -98,7 +98,7 @@ Json AbsentJson(const AbsentBlob& blob) {
   if (blob.fused_into < 0) {
     json["fused_into"] = nullptr;
   } else {
-    json["fused_into"] = {{"index", blob.fused_into}, {"layer", Name(blob.fused_into_name)}};
+    json["fused_into"] = {{"index", blob.fused_into}, {"layer", NameManifest(blob.fused_into_name)}};
   }
   json["reason"] = blob.reason;
   return json;
@@ -108,7 +108,7 @@ Json ManifestJson(const Manifest& m) {
   Json json{{"format", kManifestFormat}, {"version", kManifestVersion}, {"tool", m.tool}, {"created", m.created}};
   json["complete"] = m.complete;
   json["errors"] = Names(m.errors);
-  json["model"] = {{"source", Name(m.model)}, {"weights_generated", m.weights_generated}};
+  json["model"] = {{"source", NameManifest(m.model)}, {"weights_generated", m.weights_generated}};
   json["model"]["weight_seed"] = m.weights_generated ? Json(m.weight_seed) : Json(nullptr);
   json["device"] = {{"name", m.device},
                     {"description", m.device_description},
@@ -119,7 +119,7 @@ Json ManifestJson(const Manifest& m) {
   json["forwards_note"] = m.forwards_note;
   json["options"] = {{"inputs", m.inputs},       {"outputs", m.outputs},
                      {"format", m.format},       {"compress", m.compress},
-                     {"layers", Name(m.layers)}, {"types", Name(m.types)},
+                     {"layers", NameManifest(m.layers)}, {"types", NameManifest(m.types)},
                      {"forwards", m.forwards},   {"statistics_only", m.statistics_only},
                      {"unfuse", m.unfuse}};
   json["io_files"] = Names(m.io_files);
@@ -157,7 +157,7 @@ Status WriteManifest(const std::string& path, const Manifest& manifest) {
 Status WriteIoDescription(const std::string& path, const std::string& data_file, const std::vector<IoTensor>& tensors) {
   Json json{{"data", data_file}, {"tensors", Json::array()}};
   for (const IoTensor& tensor : tensors) {
-    json["tensors"].push_back({{"name", Name(tensor.name)},
+    json["tensors"].push_back({{"name", NameManifest(tensor.name)},
                                {"offset", tensor.offset},
                                {"shape", tensor.shape.dims()},
                                {"dtype", DTypeName(tensor.dtype)}});

@@ -20,7 +20,7 @@ constexpr const char* kSmallest =
     "(doc/dump_format.md)";
 
 // A name: a string, or {"hex": "..."} when its bytes are no UTF-8.
-struct Name {
+struct ManifestName {
   std::string* text;
 };
 
@@ -60,7 +60,7 @@ bool Read(const Json& json, double* value) {
   return json.is_number();
 }
 
-bool Read(const Json& json, Name name) {
+bool Read(const Json& json, ManifestName name) {
   if (json.is_string()) return Read(json, name.text);
   const auto hex = json.is_object() ? json.find("hex") : json.end();
   std::string digits;
@@ -80,7 +80,7 @@ bool Read(const Json& json, std::vector<std::string>* names) {
   if (!json.is_array()) return false;
   for (const Json& item : json) {
     names->emplace_back();
-    if (!Read(item, Name{&names->back()})) return false;
+    if (!Read(item, ManifestName{&names->back()})) return false;
   }
   return true;
 }
@@ -175,7 +175,7 @@ class Reader {
       m_.model = model->get<std::string>();
     } else if (model != nullptr) {
       const Fields fields(*model, "'model'", &problems_);
-      fields.Take("source", Name{&m_.model}, "a string");
+      fields.Take("source", ManifestName{&m_.model}, "a string");
       fields.Take("weights_generated", &m_.weights_generated, "true or false");
       fields.Take("weight_seed", &m_.weight_seed, "an integer");
     }
@@ -194,10 +194,10 @@ class Reader {
 
   void ReadPlace(const Fields& fields, BlobPlace* place) {
     fields.Take("layer_index", &place->layer_index, "an integer from 0");
-    fields.Take("layer", Name{&place->layer}, "a string");
+    fields.Take("layer", ManifestName{&place->layer}, "a string");
     fields.Take("type", &place->type, "a string");
     fields.Take("slot", &place->slot, "an integer from 0");
-    fields.Take("blob", Name{&place->blob}, "a string");
+    fields.Take("blob", ManifestName{&place->blob}, "a string");
   }
 
   // True when it is there.
@@ -285,7 +285,7 @@ class Reader {
     if (const Json* group = fields.Find("fused_into")) {
       const Fields into(*group, "'fused_into'", &problems_);
       into.Take("index", &blob.fused_into, "an integer from 0");
-      into.Take("layer", Name{&blob.fused_into_name}, "a string");
+      into.Take("layer", ManifestName{&blob.fused_into_name}, "a string");
     }
     fields.Take("reason", &blob.reason, "a string");
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "dump/file_name.h"
 #include "dump/folder.h"
 #include "dump/reader.h"
@@ -17,10 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxUnpacked = uint64_t{1} << 36;  // of all members of an .npz together
-
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 bool EndsWithAny(const std::string& text, std::initializer_list<const char*> ends) {
   return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return EndsWith(text, end); });

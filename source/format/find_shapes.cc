@@ -31,7 +31,7 @@ const Sizes& SizesOf(Kind kind) {
   return kSizes[kind];
 }
 
-std::string Lower(std::string text) {
+std::string LowerFindShapes(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
@@ -43,7 +43,7 @@ bool Contains(const std::string& text, std::initializer_list<const char*> words)
 bool IsColour(int64_t channels) { return channels == 1 || channels == 3 || channels == 4; }
 
 Kind KindByName(const std::string& name) {
-  const std::string lower = Lower(name);
+  const std::string lower = LowerFindShapes(name);
   if (lower == "h" || lower == "w" || Contains(lower, {"height", "width"})) return kSide;
   if (Contains(lower, {"sample", "audio", "wave"})) return kSamples;
   if (lower == "c" || Contains(lower, {"channel"})) return kChannels;
@@ -63,7 +63,7 @@ Kind KindOf(const DeclaredInput& input, size_t i) {
     return i == 2 && dims[3] >= 0 && !IsColour(dims[1]) ? kLength : kSide;
   }
   if (dims.size() == 5) return i == 1 ? kChannels : kSide;
-  const std::string text = Lower(input.name);
+  const std::string text = LowerFindShapes(input.name);
   const bool sound = Contains(text, {"audio", "wave", "pcm", "speech"});
   return sound && IsFloat(input.dtype) && dims.size() <= 2 ? kSamples : kLength;
 }
@@ -184,7 +184,7 @@ class Search {
 
 // Values of scalar inputs that the import must know: sampling rates, counts, switches.
 std::vector<int64_t> ValuesOf(const std::string& name) {
-  const std::string lower = Lower(name);
+  const std::string lower = LowerFindShapes(name);
   if (lower == "sr" || Contains(lower, {"rate"})) return {16000, 8000, 48000};
   return {1, 0, 16, 16000};
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory_budget.h"
+#include "base/text.h"
 #include "format/onnx/import.h"
 #include "format/open_dims.h"
 #include "format/tnn/model.h"
@@ -20,10 +21,6 @@ namespace plumb {
 namespace {
 
 constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;  // 10,000 layers take 2 MiB; a layer in memory 30 times its text
-
-bool EndsWith(const std::string& text, const std::string& suffix) {
-  return text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-}
 
 bool Exists(const std::string& path) {
   struct stat info;

@@ -11,7 +11,7 @@ namespace {
 InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) { return range.has_value() ? *range : DefaultInputRange(dtype); }
 
 template <class T, class F>
-void Fill(const PhiloxStream& stream, Tensor* tensor, F value) {
+void FillRandomInputs(const PhiloxStream& stream, Tensor* tensor, F value) {
   T* dst = tensor->data<T>();
   const int64_t count = tensor->NumElements();
   for (int64_t i = 0; i < count; i += 4) {
@@ -38,14 +38,14 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
   };
   switch (dtype) {
     case DType::kF32:
-      if (range.whole) Fill<float>(stream, &tensor, integer);
-      else Fill<float>(stream, &tensor, real);
+      if (range.whole) FillRandomInputs<float>(stream, &tensor, integer);
+      else FillRandomInputs<float>(stream, &tensor, real);
       break;
-    case DType::kI8: Fill<int8_t>(stream, &tensor, integer); break;
-    case DType::kU8: Fill<uint8_t>(stream, &tensor, integer); break;
-    case DType::kI32: Fill<int32_t>(stream, &tensor, integer); break;
-    case DType::kI64: Fill<int64_t>(stream, &tensor, integer); break;
-    case DType::kBool: Fill<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
+    case DType::kI8: FillRandomInputs<int8_t>(stream, &tensor, integer); break;
+    case DType::kU8: FillRandomInputs<uint8_t>(stream, &tensor, integer); break;
+    case DType::kI32: FillRandomInputs<int32_t>(stream, &tensor, integer); break;
+    case DType::kI64: FillRandomInputs<int64_t>(stream, &tensor, integer); break;
+    case DType::kBool: FillRandomInputs<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
     default:
       return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) + ", which is not generated: give it with InputOptions::files");
   }

@@ -23,7 +23,7 @@ inline float OddInteger(uint32_t bits) {
 
 // dst[i] = center + scale * odd integer. Where center is not 0 the scale is a power of two, so that the product is
 // exact and a fused multiply-add gives the same bits.
-void Fill(const PhiloxStream& stream, int64_t count, float center, float scale, float* dst) {
+void FillRandomWeights(const PhiloxStream& stream, int64_t count, float center, float scale, float* dst) {
   ParallelFor((count + 3) / 4, kGrainBlocks, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const PhiloxCounter bits = stream.Block(static_cast<uint64_t>(block));
@@ -53,7 +53,7 @@ Result<Tensor> Draw(const ResourceSpec& spec, const PhiloxStream& stream, double
     case ResourceSpec::kSlope: center = 0.25f, scale = 0x1p-26f; break;  // 0 .. 1/2
     case ResourceSpec::kZeroPoint: break;
   }
-  Fill(stream, tensor.NumElements(), center, scale, tensor.data<float>());
+  FillRandomWeights(stream, tensor.NumElements(), center, scale, tensor.data<float>());
   return tensor;
 }
 
@@ -76,7 +76,7 @@ Result<std::vector<Missing>> FindMissing(const BlobTable& blobs, Graph* graph) {
 }
 
 // A description can ask for any amount of weights with a few digits; half of the memory is a mistake or an attack.
-Status CheckSize(const Graph& graph, const std::vector<Missing>& all) {
+Status CheckSizeRandomWeights(const Graph& graph, const std::vector<Missing>& all) {
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   double bytes = 0;
   for (const Missing& missing : all) {
@@ -101,7 +101,7 @@ const char* WeightGeneratorVersion() { return "philox4x32-10 v1"; }
 
 Status GenerateWeights(const BlobTable& blobs, uint64_t seed, Graph* graph) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Missing> all, FindMissing(blobs, graph));
-  PLUMB_RETURN_IF_ERROR(CheckSize(*graph, all));
+  PLUMB_RETURN_IF_ERROR(CheckSizeRandomWeights(*graph, all));
   MeanSquares mean_squares;
   int num_quantized = 0;
   for (const Missing& missing : all) {

@@ -21,7 +21,7 @@ Status InferHardSwish(ShapeContext& context) {
 }
 
 template <class P>
-OpDef Define(Status (*infer)(ShapeContext&) = InferFloatSameAsInput) {
+OpDef DefineActivation(Status (*infer)(ShapeContext&) = InferFloatSameAsInput) {
   OpDef op;
   op.make_param = MakeParam<P>;
   op.infer = infer;
@@ -30,15 +30,15 @@ OpDef Define(Status (*infer)(ShapeContext&) = InferFloatSameAsInput) {
 
 }  // namespace
 
-OpDef DefineLeakyRelu() { return Define<LeakyReluParam>(); }
-OpDef DefineElu() { return Define<EluParam>(); }
-OpDef DefineSelu() { return Define<SeluParam>(); }
-OpDef DefineHardSigmoid() { return Define<HardParam>(); }
-OpDef DefineHardSwish() { return Define<HardParam>(InferHardSwish); }
-OpDef DefineClip() { return Define<ClipParam>(InferClip); }
-OpDef DefinePower() { return Define<PowerParam>(); }
-OpDef DefinePlumbCelu() { return Define<CeluParam>(); }
-OpDef DefinePlumbThresholdedRelu() { return Define<ThresholdedReluParam>(); }
-OpDef DefinePlumbShrink() { return Define<ShrinkParam>(); }
+OpDef DefineLeakyRelu() { return DefineActivation<LeakyReluParam>(); }
+OpDef DefineElu() { return DefineActivation<EluParam>(); }
+OpDef DefineSelu() { return DefineActivation<SeluParam>(); }
+OpDef DefineHardSigmoid() { return DefineActivation<HardParam>(); }
+OpDef DefineHardSwish() { return DefineActivation<HardParam>(InferHardSwish); }
+OpDef DefineClip() { return DefineActivation<ClipParam>(InferClip); }
+OpDef DefinePower() { return DefineActivation<PowerParam>(); }
+OpDef DefinePlumbCelu() { return DefineActivation<CeluParam>(); }
+OpDef DefinePlumbThresholdedRelu() { return DefineActivation<ThresholdedReluParam>(); }
+OpDef DefinePlumbShrink() { return DefineActivation<ShrinkParam>(); }
 
 }  // namespace plumb

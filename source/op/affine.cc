@@ -20,7 +20,7 @@ Result<Range> Coefficients(const Layer& layer, const Shape& input) {
   return Range{input.Count(axis, end), input.CountFrom(end)};
 }
 
-Status Infer(ShapeContext& context) {
+Status InferAffine(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(Coefficients(context.layer, context.shape(0)).status());
   return InferFloatSameAsInput(context);
 }
@@ -39,7 +39,7 @@ void AddSpec(const Layer& layer, const char* slot, int64_t count, ResourceSpec::
   specs->push_back({slot, {one ? 1 : count}, fill, 1, required});
 }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status SpecsAffine(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   PLUMB_ASSIGN_OR_RETURN(const Range range, Coefficients(layer, inputs[0].shape));
   if (layer.kind != OpKind::kBiasAdd) {
     AddSpec(layer, "scale", range.count, ResourceSpec::kNearOne, true, specs);
@@ -66,16 +66,16 @@ void ScaleResources(ResourceVisitor& v, const Layer& layer) {
 
 void BiasResources(ResourceVisitor& v, const Layer& layer) { v.Raw("bias"); }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsAffine(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return 2.0 * static_cast<double>(outputs[0].shape.NumElements());
 }
 
-OpDef Define(void (*resources)(ResourceVisitor&, const Layer&)) {
+OpDef DefineAffine(void (*resources)(ResourceVisitor&, const Layer&)) {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferAffine;
   op.visit_resources = resources;
-  op.resource_specs = Specs;
-  op.flops = Flops;
+  op.resource_specs = SpecsAffine;
+  op.flops = FlopsAffine;
   return op;
 }
 
@@ -95,11 +95,11 @@ Result<AffineShape> ResolveAffine(const Layer& layer, const Shape& input) {
   return shape;
 }
 
-OpDef DefineBatchNormCxx() { return Define(BatchNormResources); }
-OpDef DefineBiasAdd() { return Define(BiasResources); }
+OpDef DefineBatchNormCxx() { return DefineAffine(BatchNormResources); }
+OpDef DefineBiasAdd() { return DefineAffine(BiasResources); }
 
 OpDef DefineScale() {
-  OpDef op = Define(ScaleResources);
+  OpDef op = DefineAffine(ScaleResources);
   op.make_param = MakeParam<ScaleParam>;
   return op;
 }

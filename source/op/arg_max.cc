@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferArgMax(ShapeContext& context) {
   const auto& p = ParamOf<ArgMaxParam>(context.layer);
   const Shape& in = context.shape(0);
   const DType dtype = context.inputs[0].dtype;
@@ -29,7 +29,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefineArgMaxOrMin() {
   OpDef op;
   op.make_param = MakeParam<ArgMaxParam>;
-  op.infer = Infer;
+  op.infer = InferArgMax;
   return op;
 }
 

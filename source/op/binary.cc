@@ -5,7 +5,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferBinary(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (!IsFloat(dtype) && dtype != DType::kI32 && dtype != DType::kI64) {
     return Status::InvalidArgument(std::string("expects float, i32 or i64 operands, found ") + DTypeName(dtype));
@@ -35,12 +35,12 @@ Status Infer(ShapeContext& context) {
   return Status::Ok();
 }
 
-void Resources(ResourceVisitor& v, const Layer& layer) {
+void ResourcesBinary(ResourceVisitor& v, const Layer& layer) {
   if (layer.inputs.size() < 2) v.Raw("element");
 }
 
 template <ResourceSpec::Fill fill>
-Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status SpecsBinary(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   if (inputs.size() == 2) return Status::Ok();
   const Tensor* element = layer.Resource("element");
   if (element != nullptr) {  // any broadcastable constant is right
@@ -52,12 +52,12 @@ Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vecto
 }
 
 template <ResourceSpec::Fill fill>
-OpDef Define() {
+OpDef DefineBinary() {
   OpDef op;
   op.make_param = MakeParam<BinaryParam>;
-  op.infer = Infer;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs<fill>;
+  op.infer = InferBinary;
+  op.visit_resources = ResourcesBinary;
+  op.resource_specs = SpecsBinary<fill>;
   return op;
 }
 
@@ -90,19 +90,19 @@ Result<Shape> ConstantOperandShape(const Tensor& element, const Shape& input) {
                                  input.ToString());
 }
 
-OpDef DefineAdd() { return Define<ResourceSpec::kSmall>(); }
-OpDef DefineSub() { return Define<ResourceSpec::kSmall>(); }
-OpDef DefineMul() { return Define<ResourceSpec::kNearOne>(); }
-OpDef DefineDiv() { return Define<ResourceSpec::kNearOne>(); }
-OpDef DefineMaximum() { return Define<ResourceSpec::kSmall>(); }
-OpDef DefineMinimum() { return Define<ResourceSpec::kSmall>(); }
-OpDef DefineSquaredDifference() { return Define<ResourceSpec::kSmall>(); }
+OpDef DefineAdd() { return DefineBinary<ResourceSpec::kSmall>(); }
+OpDef DefineSub() { return DefineBinary<ResourceSpec::kSmall>(); }
+OpDef DefineMul() { return DefineBinary<ResourceSpec::kNearOne>(); }
+OpDef DefineDiv() { return DefineBinary<ResourceSpec::kNearOne>(); }
+OpDef DefineMaximum() { return DefineBinary<ResourceSpec::kSmall>(); }
+OpDef DefineMinimum() { return DefineBinary<ResourceSpec::kSmall>(); }
+OpDef DefineSquaredDifference() { return DefineBinary<ResourceSpec::kSmall>(); }
 
 namespace {
 
 OpDef DefineOwn() {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferBinary;
   return op;
 }
 

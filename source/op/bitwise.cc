@@ -21,12 +21,12 @@ Status InferPair(ShapeContext& context) {
   return Status::Ok();
 }
 
-Status InferNot(ShapeContext& context) {
+Status InferNotBitwise(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(CheckDType(context.inputs[0].dtype, true));
   return InferSameAsInput(context);
 }
 
-OpDef Define(Status (*infer)(ShapeContext&)) {
+OpDef DefineBitwise(Status (*infer)(ShapeContext&)) {
   OpDef op;
   op.infer = infer;
   return op;
@@ -34,12 +34,12 @@ OpDef Define(Status (*infer)(ShapeContext&)) {
 
 }  // namespace
 
-OpDef DefinePlumbBitwiseAnd() { return Define(InferPair); }
-OpDef DefinePlumbBitwiseOr() { return Define(InferPair); }
-OpDef DefinePlumbBitwiseXor() { return Define(InferPair); }
-OpDef DefinePlumbBitwiseNot() { return Define(InferNot); }
+OpDef DefinePlumbBitwiseAnd() { return DefineBitwise(InferPair); }
+OpDef DefinePlumbBitwiseOr() { return DefineBitwise(InferPair); }
+OpDef DefinePlumbBitwiseXor() { return DefineBitwise(InferPair); }
+OpDef DefinePlumbBitwiseNot() { return DefineBitwise(InferNotBitwise); }
 OpDef DefinePlumbBitShift() {
-  OpDef op = Define(InferPair);
+  OpDef op = DefineBitwise(InferPair);
   op.make_param = MakeParam<BitShiftParam>;
   return op;
 }

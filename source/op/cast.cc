@@ -8,7 +8,7 @@ namespace {
 constexpr DType kTnnDataTypes[] = {DType::kF32,  DType::kF16, DType::kI8, DType::kI32,
                                    DType::kBF16, DType::kI64, DType::kU32};
 
-Status Infer(ShapeContext& context) {
+Status InferCast(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const DType to, CastTarget(context.layer));
   context.SetAll(to, context.shape(0));
   if (HasHostValue(context.inputs[0]) && !IsFloat(to)) {
@@ -18,10 +18,10 @@ Status Infer(ShapeContext& context) {
 }
 
 template <class Param>
-OpDef Define() {
+OpDef DefineOfCast() {
   OpDef op;
   op.make_param = MakeParam<Param>;
-  op.infer = Infer;
+  op.infer = InferCast;
   return op;
 }
 
@@ -40,7 +40,7 @@ Result<DType> CastTarget(const Layer& layer) {
                                  "' is no dtype; f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64 and bool are");
 }
 
-OpDef DefineCast() { return Define<CastParam>(); }
-OpDef DefinePlumbCast() { return Define<PlumbCastParam>(); }
+OpDef DefineCast() { return DefineOfCast<CastParam>(); }
+OpDef DefinePlumbCast() { return DefineOfCast<PlumbCastParam>(); }
 
 }  // namespace plumb

@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferClassify(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   context.SetAll(DType::kBool, context.shape(0));
   return Status::Ok();
@@ -13,14 +13,14 @@ Status Infer(ShapeContext& context) {
 
 OpDef DefinePlumbIsNaN() {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferClassify;
   return op;
 }
 
 OpDef DefinePlumbIsInf() {
   OpDef op;
   op.make_param = MakeParam<IsInfParam>;
-  op.infer = Infer;
+  op.infer = InferClassify;
   return op;
 }
 

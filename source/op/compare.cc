@@ -20,7 +20,7 @@ bool Holds(OpKind kind, int64_t a, int64_t b) {
   }
 }
 
-Result<Tensor> Evaluate(OpKind kind, const CompareOperands& o) {
+Result<Tensor> EvaluateCompare(OpKind kind, const CompareOperands& o) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor a, ApplyMap(BroadcastMap(o.a.shape, o.out), o.a.value));
   PLUMB_ASSIGN_OR_RETURN(const Tensor b, ApplyMap(BroadcastMap(o.b.shape, o.out), o.b.value));
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide_a, a.ConvertedTo(DType::kI64));
@@ -32,7 +32,7 @@ Result<Tensor> Evaluate(OpKind kind, const CompareOperands& o) {
   return y;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferCompare(ShapeContext& context) {
   if (context.inputs.size() == 1 && context.layer.Resource("element") == nullptr) {  // not drawn yet: per channel
     context.SetAll(DType::kBool, context.shape(0));
     return Status::Ok();
@@ -40,12 +40,12 @@ Status Infer(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, ResolveCompare(context.layer, context.inputs));
   context.SetAll(DType::kBool, o.out);
   if (HasHostValue(o.a) && HasHostValue(o.b) && o.out.NumElements() <= kMaxHostValues) {
-    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(context.layer.kind, o));
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateCompare(context.layer.kind, o));
   }
   return Status::Ok();
 }
 
-Status InferNot(ShapeContext& context) {
+Status InferNotCompare(ShapeContext& context) {
   if (IsFloat(context.inputs[0].dtype)) {
     return Status::InvalidArgument(std::string("expects bool or integers, found ") +
                                    DTypeName(context.inputs[0].dtype));
@@ -59,11 +59,11 @@ Status InferNot(ShapeContext& context) {
   return Status::Ok();
 }
 
-void Resources(ResourceVisitor& v, const Layer& layer) {
+void ResourcesCompare(ResourceVisitor& v, const Layer& layer) {
   if (layer.inputs.size() < 2) v.Raw("element");
 }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status SpecsCompare(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   if (inputs.size() == 2) return Status::Ok();
   const Tensor* element = layer.Resource("element");
   if (element == nullptr) {
@@ -74,12 +74,12 @@ Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vecto
   return ConstantOperandShape(*element, inputs[0].shape).status();
 }
 
-OpDef Define() {
+OpDef DefineCompare() {
   OpDef op;
   op.make_param = MakeParam<BinaryParam>;
-  op.infer = Infer;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs;
+  op.infer = InferCompare;
+  op.visit_resources = ResourcesCompare;
+  op.resource_specs = SpecsCompare;
   return op;
 }
 
@@ -115,7 +115,7 @@ namespace {
 
 OpDef DefineTwoBlobs() {  // no parameters, no constant of its own: Equal as TNN has it, and ours
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferCompare;
   return op;
 }
 
@@ -126,12 +126,12 @@ OpDef DefinePlumbGreaterOrEqual() { return DefineTwoBlobs(); }
 OpDef DefinePlumbLessOrEqual() { return DefineTwoBlobs(); }
 OpDef DefinePlumbOr() { return DefineTwoBlobs(); }
 OpDef DefinePlumbXor() { return DefineTwoBlobs(); }
-OpDef DefineGreater() { return Define(); }
-OpDef DefineLess() { return Define(); }
-OpDef DefineAnd() { return Define(); }
+OpDef DefineGreater() { return DefineCompare(); }
+OpDef DefineLess() { return DefineCompare(); }
+OpDef DefineAnd() { return DefineCompare(); }
 OpDef DefineNot() {
   OpDef op;
-  op.infer = InferNot;
+  op.infer = InferNotCompare;
   return op;
 }
 

@@ -21,7 +21,7 @@ Result<Tensor> Join(const std::vector<BlobInfo>& inputs, const Shape& out, int a
   return joined;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferConcat(ShapeContext& context) {
   Shape out = context.shape(0);
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(context.layer).axis, out.rank()));
   for (size_t i = 1; i < context.inputs.size(); ++i) {
@@ -49,7 +49,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefineConcat() {
   OpDef op;
   op.make_param = MakeParam<ConcatParam>;
-  op.infer = Infer;
+  op.infer = InferConcat;
   op.moves_data_only = true;
   return op;
 }

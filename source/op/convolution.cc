@@ -83,7 +83,7 @@ double ConvolutionFlops(const Layer& layer, const std::vector<BlobInfo>& inputs,
 }
 
 template <class P>
-OpDef Define() {
+OpDef DefineOfConvolution() {
   OpDef op;
   op.make_param = MakeParam<P>;
   op.infer = InferConvolution;
@@ -128,7 +128,7 @@ Result<ConvolutionShape> ResolveConvolution(const Layer& layer, const Shape& inp
   return shape;
 }
 
-OpDef DefineConvolution() { return Define<ConvolutionParam>(); }
-OpDef DefineConvolution1D() { return Define<Convolution1DParam>(); }
+OpDef DefineConvolution() { return DefineOfConvolution<ConvolutionParam>(); }
+OpDef DefineConvolution1D() { return DefineOfConvolution<Convolution1DParam>(); }
 
 }  // namespace plumb

@@ -21,7 +21,7 @@ void Sum(const CumSumParam& p, int axis, const Tensor& x, Tensor* y) {
   }
 }
 
-Status Infer(ShapeContext& context) {
+Status InferCumSum(ShapeContext& context) {
   const BlobInfo& in = context.inputs[0];
   const bool whole = in.dtype == DType::kI32 || in.dtype == DType::kI64;
   if (!whole && !IsFloat(in.dtype)) {
@@ -65,7 +65,7 @@ Result<int> CumSumAxis(const Layer& layer, const std::vector<BlobInfo>& inputs) 
 OpDef DefinePlumbCumSum() {
   OpDef op;
   op.make_param = MakeParam<CumSumParam>;
-  op.infer = Infer;
+  op.infer = InferCumSum;
   return op;
 }
 

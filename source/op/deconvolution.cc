@@ -34,13 +34,13 @@ Status ResolveAxis(int pad_type, WindowAxis* axis) {
                                  std::to_string(full));
 }
 
-Status Infer(ShapeContext& context) {
+Status InferDeconvolution(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveDeconvolution(context.layer, context.shape(0)));
   context.SetAll(context.inputs[0].dtype, {shape.batch, shape.out_channels, shape.window.h.out, shape.window.w.out});
   return Status::Ok();
 }
 
-void VisitResources(ResourceVisitor& v, const Layer&) {
+void VisitResourcesDeconvolution(ResourceVisitor& v, const Layer&) {
   v.Name();
   const bool bias = v.Flag("bias");
   v.Raw("weight");
@@ -48,7 +48,7 @@ void VisitResources(ResourceVisitor& v, const Layer&) {
   v.QuantTail("weight");
 }
 
-Status Resources(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status ResourcesDeconvolution(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveDeconvolution(layer, inputs[0].shape));
   const WindowAxis& h = shape.window.h;
   const WindowAxis& w = shape.window.w;
@@ -60,7 +60,7 @@ Status Resources(const Layer& layer, const std::vector<BlobInfo>& inputs, std::v
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
+double FlopsDeconvolution(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
   const auto shape = ResolveDeconvolution(layer, inputs[0].shape);
   if (!shape.ok()) return 0;
   return 2.0 * static_cast<double>(inputs[0].shape.NumElements()) *
@@ -90,10 +90,10 @@ Result<ConvolutionShape> ResolveDeconvolution(const Layer& layer, const Shape& i
 OpDef DefineDeconvolution() {
   OpDef op;
   op.make_param = MakeParam<ConvolutionParam>;
-  op.infer = Infer;
-  op.visit_resources = VisitResources;
-  op.resource_specs = Resources;
-  op.flops = Flops;
+  op.infer = InferDeconvolution;
+  op.visit_resources = VisitResourcesDeconvolution;
+  op.resource_specs = ResourcesDeconvolution;
+  op.flops = FlopsDeconvolution;
   return op;
 }
 

@@ -4,7 +4,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferDet(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   const Shape& in = context.shape(0);
   const int rank = in.rank();
@@ -19,7 +19,7 @@ Status Infer(ShapeContext& context) {
 
 OpDef DefinePlumbDet() {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferDet;
   return op;
 }
 

@@ -69,7 +69,7 @@ std::string ImplicitOutput(const std::vector<std::string>& operands) {
   return ellipsis + letters;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferEinsum(ShapeContext& context) {
   std::vector<Shape> shapes;
   const DType dtype = context.inputs[0].dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64) {
@@ -87,7 +87,7 @@ Status Infer(ShapeContext& context) {
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsEinsum(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   std::vector<Shape> shapes;
   for (const BlobInfo& in : inputs) shapes.push_back(in.shape);
   const auto plan = PlanEinsum(layer, shapes);
@@ -162,8 +162,8 @@ Result<EinsumPlan> PlanEinsum(const Layer& layer, const std::vector<Shape>& oper
 OpDef DefineEinsum() {
   OpDef op;
   op.make_param = MakeParam<EinsumParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferEinsum;
+  op.flops = FlopsEinsum;
   return op;
 }
 

@@ -5,7 +5,7 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+Result<StridedMap> MapExpand(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const std::vector<int>& tokens = ParamOf<ExpandParam>(layer).shape;
   std::vector<int64_t> wanted(tokens.begin(), tokens.end());
   if (inputs.size() == 2) {
@@ -21,6 +21,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefineExpand() { return DefineByMap(MakeParam<ExpandParam>, Map); }
+OpDef DefineExpand() { return DefineByMap(MakeParam<ExpandParam>, MapExpand); }
 
 }  // namespace plumb

@@ -28,9 +28,9 @@ Status InferConstant(ShapeContext& context) {
   return Status::Ok();
 }
 
-void Resources(ResourceVisitor& v, const Layer&) { v.Raw("value"); }
+void ResourcesFill(ResourceVisitor& v, const Layer&) { v.Raw("value"); }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>&, std::vector<ResourceSpec>* specs) {
+Status SpecsFill(const Layer& layer, const std::vector<BlobInfo>&, std::vector<ResourceSpec>* specs) {
   specs->push_back({"value", {1}, ResourceSpec::kSmall});
   return Status::Ok();
 }
@@ -76,8 +76,8 @@ Result<int64_t> RangeCount(const Tensor& start, const Tensor& limit, const Tenso
 OpDef DefineConstantOfShape() {
   OpDef op;
   op.infer = InferConstant;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs;
+  op.visit_resources = ResourcesFill;
+  op.resource_specs = SpecsFill;
   return op;
 }
 

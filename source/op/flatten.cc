@@ -5,7 +5,7 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+Result<StridedMap> MapFlatten(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const Shape& in = inputs[0].shape;
   const int axis = ParamOf<FlattenParam>(layer).axis;
   if (axis < 0 || axis > in.rank()) {
@@ -17,6 +17,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefineFlatten() { return DefineByMap(MakeParam<FlattenParam>, Map); }
+OpDef DefineFlatten() { return DefineByMap(MakeParam<FlattenParam>, MapFlatten); }
 
 }  // namespace plumb

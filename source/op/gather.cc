@@ -80,7 +80,7 @@ Status ResolveVectors(const Layer& layer, GatherShape* g) {
   return Status::Ok();
 }
 
-Result<Tensor> Evaluate(const GatherShape& g) {
+Result<Tensor> EvaluateGather(const GatherShape& g) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, KnownInts(g.indices, "the indices"));
   PLUMB_ASSIGN_OR_RETURN(Tensor out, Tensor::Create(g.data.dtype, g.out));
   const size_t size = DTypeSize(g.data.dtype);
@@ -93,23 +93,23 @@ Result<Tensor> Evaluate(const GatherShape& g) {
   return out;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferGather(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const GatherShape g, ResolveGather(context.layer, context.inputs));
   context.SetAll(g.data.dtype, g.out);
   const bool known = HasHostValue(g.data) && HasHostValue(g.indices) && g.out.NumElements() <= kMaxHostValues;
   if (known) {
-    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(g));
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateGather(g));
   }
   return Status::Ok();
 }
 
-void Resources(ResourceVisitor& v, const Layer& layer) {
+void ResourcesGather(ResourceVisitor& v, const Layer& layer) {
   if (v.Flag("data")) v.Raw("data");
   if (v.Flag("indices")) v.Raw("indices");
   v.QuantTail("data");
 }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>&, std::vector<ResourceSpec>* specs) {
+Status SpecsGather(const Layer& layer, const std::vector<BlobInfo>&, std::vector<ResourceSpec>* specs) {
   const auto& p = ParamOf<GatherParam>(layer);
   for (const auto& [slot, wanted] :
        {std::pair{"data", p.data_in_resource}, std::pair{"indices", p.indices_in_resource}}) {
@@ -163,9 +163,9 @@ Result<int64_t> SliceStart(const GatherShape& g, const int64_t* indices, int64_t
 OpDef DefineGather() {
   OpDef op;
   op.make_param = MakeParam<GatherParam>;
-  op.infer = Infer;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs;
+  op.infer = InferGather;
+  op.visit_resources = ResourcesGather;
+  op.resource_specs = SpecsGather;
   op.moves_data_only = true;
   return op;
 }
@@ -173,7 +173,7 @@ OpDef DefineGather() {
 OpDef DefineGatherND() {
   OpDef op;
   op.make_param = MakeParam<GatherNDParam>;
-  op.infer = Infer;
+  op.infer = InferGather;
   op.moves_data_only = true;
   return op;
 }

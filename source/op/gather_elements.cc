@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Result<Tensor> Evaluate(const BlobInfo& data, const BlobInfo& indices, int axis) {
+Result<Tensor> EvaluateGatherElements(const BlobInfo& data, const BlobInfo& indices, int axis) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from, ElementsAlong(data.shape, axis, indices.value));
   PLUMB_ASSIGN_OR_RETURN(Tensor out, Tensor::Create(data.dtype, indices.shape));
   const size_t size = DTypeSize(data.dtype);
@@ -18,14 +18,14 @@ Result<Tensor> Evaluate(const BlobInfo& data, const BlobInfo& indices, int axis)
   return out;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferGatherElements(ShapeContext& context) {
   const BlobInfo &data = context.inputs[0], &indices = context.inputs[1];
   PLUMB_ASSIGN_OR_RETURN(const int axis,
                          NormalizeAxis(ParamOf<GatherElementsParam>(context.layer).axis, data.shape.rank()));
   PLUMB_RETURN_IF_ERROR(CheckElementIndices(data.shape, indices, axis));
   context.SetAll(data.dtype, indices.shape);
   if (HasHostValue(data) && HasHostValue(indices)) {
-    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(data, indices, axis));
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateGatherElements(data, indices, axis));
   }
   return Status::Ok();
 }
@@ -68,7 +68,7 @@ Result<std::vector<int64_t>> ElementsAlong(const Shape& data, int axis, const Te
 OpDef DefinePlumbGatherElements() {
   OpDef op;
   op.make_param = MakeParam<GatherElementsParam>;
-  op.infer = Infer;
+  op.infer = InferGatherElements;
   op.moves_data_only = true;
   return op;
 }

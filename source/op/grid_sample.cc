@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferGridSample(ShapeContext& context) {
   const auto& p = ParamOf<GridSampleParam>(context.layer);
   const Shape &x = context.shape(0), &grid = context.shape(1);
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
@@ -33,7 +33,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefineGridSample() {
   OpDef op;
   op.make_param = MakeParam<GridSampleParam>;
-  op.infer = Infer;
+  op.infer = InferGridSample;
   return op;
 }
 

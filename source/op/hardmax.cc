@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferHardmax(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(NormalizeAxis(ParamOf<HardmaxParam>(context.layer).axis, context.shape(0).rank()).status());
   return InferFloatSameAsInput(context);
 }
@@ -13,7 +13,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefinePlumbHardmax() {
   OpDef op;
   op.make_param = MakeParam<HardmaxParam>;
-  op.infer = Infer;
+  op.infer = InferHardmax;
   return op;
 }
 

@@ -4,12 +4,12 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer&, const std::vector<BlobInfo>& inputs, int) { return SameOrder(inputs[0].shape); }
+Result<StridedMap> MapIdentity(const Layer&, const std::vector<BlobInfo>& inputs, int) { return SameOrder(inputs[0].shape); }
 
 }  // namespace
 
-OpDef DefineDropout() { return DefineByMap(MakeParam<NoParam>, Map); }
-OpDef DefineIdentity() { return DefineByMap(MakeParam<NoParam>, Map); }
-OpDef DefineSplit() { return DefineByMap(MakeParam<NoParam>, Map); }
+OpDef DefineDropout() { return DefineByMap(MakeParam<NoParam>, MapIdentity); }
+OpDef DefineIdentity() { return DefineByMap(MakeParam<NoParam>, MapIdentity); }
+OpDef DefineSplit() { return DefineByMap(MakeParam<NoParam>, MapIdentity); }
 
 }  // namespace plumb

@@ -10,7 +10,7 @@ Result<int> Axis(const Layer& layer, const Shape& input) {
 }
 
 // TNN keeps the rank: [n, c, h, w] with axis 1 gives [n, num_output, 1, 1].
-Status Infer(ShapeContext& context) {
+Status InferInnerProduct(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, Axis(context.layer, context.shape(0)));
   Shape out = context.shape(0);
   out[axis] = ParamOf<InnerProductParam>(context.layer).num_output;
@@ -19,14 +19,14 @@ Status Infer(ShapeContext& context) {
   return Status::Ok();
 }
 
-void Resources(ResourceVisitor& v, const Layer&) {
+void ResourcesInnerProduct(ResourceVisitor& v, const Layer&) {
   v.Name();
   v.Raw("weight");
   v.Raw("bias");  // always present, empty when there is none
   v.QuantTail("weight");
 }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status SpecsInnerProduct(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   const auto& p = ParamOf<InnerProductParam>(layer);
   PLUMB_ASSIGN_OR_RETURN(const int axis, Axis(layer, inputs[0].shape));
   const int64_t k = inputs[0].shape.CountFrom(axis);
@@ -35,7 +35,7 @@ Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vecto
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
+double FlopsInnerProduct(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
   return 2.0 * ParamOf<InnerProductParam>(layer).num_output * static_cast<double>(inputs[0].shape.NumElements());
 }
 
@@ -44,10 +44,10 @@ double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std:
 OpDef DefineInnerProduct() {
   OpDef op;
   op.make_param = MakeParam<InnerProductParam>;
-  op.infer = Infer;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs;
-  op.flops = Flops;
+  op.infer = InferInnerProduct;
+  op.visit_resources = ResourcesInnerProduct;
+  op.resource_specs = SpecsInnerProduct;
+  op.flops = FlopsInnerProduct;
   return op;
 }
 

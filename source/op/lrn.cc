@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferLrn(ShapeContext& context) {
   const int size = ParamOf<LrnParam>(context.layer).size;
   if (size <= 0) return Status::InvalidArgument("size " + std::to_string(size) + " is not positive");
   if (context.shape(0).rank() < 2) {
@@ -12,7 +12,7 @@ Status Infer(ShapeContext& context) {
   return InferFloatSameAsInput(context);
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsLrn(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return static_cast<double>(outputs[0].shape.NumElements()) * (2.0 * ParamOf<LrnParam>(layer).size + 3);
 }
 
@@ -21,8 +21,8 @@ double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std:
 OpDef DefineLRN() {
   OpDef op;
   op.make_param = MakeParam<LrnParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferLrn;
+  op.flops = FlopsLrn;
   return op;
 }
 

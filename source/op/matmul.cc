@@ -33,22 +33,22 @@ Result<MatMulShape> Resolve(const Layer& layer, const std::vector<BlobInfo>& inp
   return ResolveMatMul(operands.first, operands.second);
 }
 
-Status Infer(ShapeContext& context) {
+Status InferMatmul(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, Resolve(context.layer, context.inputs));
   context.SetAll(context.inputs[0].dtype, shape.output);
   return Status::Ok();
 }
 
-void VisitResources(ResourceVisitor& v, const Layer&) { v.Raw("weight"); }
+void VisitResourcesMatmul(ResourceVisitor& v, const Layer&) { v.Raw("weight"); }
 
-Status Resources(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status ResourcesMatmul(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   if (inputs.size() != 1) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, Resolve(layer, inputs));
   specs->push_back({"weight", layer.Resource("weight")->shape(), ResourceSpec::kHe, shape.k});
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsMatmul(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   const auto shape = Resolve(layer, inputs);
   return shape.ok() ? 2.0 * static_cast<double>(outputs[0].shape.NumElements()) * static_cast<double>(shape->k) : 0;
 }
@@ -105,10 +105,10 @@ Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
 OpDef DefineMatMul() {
   OpDef op;
   op.make_param = MakeParam<MatMulParam>;
-  op.infer = Infer;
-  op.visit_resources = VisitResources;
-  op.resource_specs = Resources;
-  op.flops = Flops;
+  op.infer = InferMatmul;
+  op.visit_resources = VisitResourcesMatmul;
+  op.resource_specs = ResourcesMatmul;
+  op.flops = FlopsMatmul;
   return op;
 }
 

@@ -5,7 +5,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferMatmulInteger(ShapeContext& context) {
   const auto& p = ParamOf<MatMulIntegerParam>(context.layer);
   const size_t expected = 2 + (p.has_a_zero_point ? 1u : 0u) + (p.has_b_zero_point ? 1u : 0u);
   if (context.inputs.size() != expected) {
@@ -29,7 +29,7 @@ Status Infer(ShapeContext& context) {
   return Status::Ok();
 }
 
-double Flops(const Layer&, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsMatmulInteger(const Layer&, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   const auto shape = ResolveMatMul(inputs[0].shape, inputs[1].shape);
   return shape.ok() ? 2 * static_cast<double>(shape->k) * static_cast<double>(outputs[0].shape.NumElements()) : 0;
 }
@@ -39,8 +39,8 @@ double Flops(const Layer&, const std::vector<BlobInfo>& inputs, const std::vecto
 OpDef DefinePlumbMatMulInteger() {
   OpDef op;
   op.make_param = MakeParam<MatMulIntegerParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferMatmulInteger;
+  op.flops = FlopsMatmulInteger;
   return op;
 }
 

@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferNorm(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const NormShape shape, ResolveNorm(context.layer, context.shape(0)));
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     const BlobInfo& coefficients = context.inputs[i];
@@ -34,16 +34,16 @@ Status InstanceSpecs(const Layer& layer, const std::vector<BlobInfo>& inputs, st
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsNorm(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return 6.0 * static_cast<double>(outputs[0].shape.NumElements());
 }
 
 template <class P>
-OpDef Define() {
+OpDef DefineNorm() {
   OpDef op;
   op.make_param = MakeParam<P>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferNorm;
+  op.flops = FlopsNorm;
   return op;
 }
 
@@ -92,11 +92,11 @@ Result<NormShape> ResolveNorm(const Layer& layer, const Shape& input) {
   return shape;
 }
 
-OpDef DefineGroupNorm() { return Define<GroupNormParam>(); }
-OpDef DefineLayerNorm() { return Define<LayerNormParam>(); }
+OpDef DefineGroupNorm() { return DefineNorm<GroupNormParam>(); }
+OpDef DefineLayerNorm() { return DefineNorm<LayerNormParam>(); }
 
 OpDef DefineInstBatchNormCxx() {
-  OpDef op = Define<InstBatchNormParam>();
+  OpDef op = DefineNorm<InstBatchNormParam>();
   op.visit_resources = InstanceResources;
   op.resource_specs = InstanceSpecs;
   return op;

@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferNormalize(ShapeContext& context) {
   const auto& p = ParamOf<NormalizeParam>(context.layer);
   PLUMB_RETURN_IF_ERROR(NormalizeAxis(p.axis, context.shape(0).rank()).status());
   if (p.p != 1 && p.p != 2 && p.p != INT_MAX && p.p != INT_MIN) {
@@ -12,7 +12,7 @@ Status Infer(ShapeContext& context) {
   return InferFloatSameAsInput(context);
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsNormalize(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return 3.0 * static_cast<double>(outputs[0].shape.NumElements());
 }
 
@@ -21,8 +21,8 @@ double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std:
 OpDef DefineNormalize() {
   OpDef op;
   op.make_param = MakeParam<NormalizeParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferNormalize;
+  op.flops = FlopsNormalize;
   return op;
 }
 

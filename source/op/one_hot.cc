@@ -18,7 +18,7 @@ Result<int64_t> DepthOf(const Layer& layer, const std::vector<BlobInfo>& inputs)
   return Status::InvalidArgument("the depth must be one number, found " + depth.shape.ToString());
 }
 
-Result<Tensor> Evaluate(const OneHotShape& s, const Tensor& indices, const Tensor& values) {
+Result<Tensor> EvaluateOneHot(const OneHotShape& s, const Tensor& indices, const Tensor& values) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, indices.ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(s.dtype, s.out));
   const size_t size = DTypeSize(s.dtype);
@@ -32,13 +32,13 @@ Result<Tensor> Evaluate(const OneHotShape& s, const Tensor& indices, const Tenso
   return y;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferOneHot(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const OneHotShape s, ResolveOneHot(context.layer, context.inputs));
   context.SetAll(s.dtype, s.out);
   if (context.layer.kind == OpKind::kOneHot || !HasHostValue(context.inputs[0]) || !HasHostValue(context.inputs[2]))
     return Status::Ok();
   if (s.out.NumElements() > kMaxHostValues) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(s, context.inputs[0].value, context.inputs[2].value));
+  PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateOneHot(s, context.inputs[0].value, context.inputs[2].value));
   return Status::Ok();
 }
 
@@ -68,14 +68,14 @@ Result<OneHotShape> ResolveOneHot(const Layer& layer, const std::vector<BlobInfo
 OpDef DefineOneHot() {
   OpDef op;
   op.make_param = MakeParam<OneHotParam>;
-  op.infer = Infer;
+  op.infer = InferOneHot;
   return op;
 }
 
 OpDef DefinePlumbOneHot() {
   OpDef op;
   op.make_param = MakeParam<PlumbOneHotParam>;
-  op.infer = Infer;
+  op.infer = InferOneHot;
   return op;
 }
 

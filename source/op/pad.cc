@@ -74,17 +74,17 @@ Status CheckMode(const PadShape& pad, const Shape& in) {
   return Status::Ok();
 }
 
-Status Infer(ShapeContext& context) {
+Status InferPad(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const PadShape pad, ResolvePad(context.layer, context.inputs));
   context.SetAll(context.inputs[0].dtype, pad.out);
   return Status::Ok();
 }
 
 template <class Param>
-OpDef Define() {
+OpDef DefineOfPad() {
   OpDef op;
   op.make_param = MakeParam<Param>;
-  op.infer = Infer;
+  op.infer = InferPad;
   op.moves_data_only = true;
   return op;
 }
@@ -118,7 +118,7 @@ Result<PadShape> ResolvePad(const Layer& layer, const std::vector<BlobInfo>& inp
   return pad;
 }
 
-OpDef DefinePad() { return Define<PadParam>(); }
-OpDef DefinePadV2() { return Define<PadV2Param>(); }
+OpDef DefinePad() { return DefineOfPad<PadParam>(); }
+OpDef DefinePadV2() { return DefineOfPad<PadV2Param>(); }
 
 }  // namespace plumb

@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+Result<StridedMap> MapPermute(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const Shape& in = inputs[0].shape;
   std::vector<int> order = ParamOf<PermuteParam>(layer).orders;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -29,6 +29,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefinePermute() { return DefineByMap(MakeParam<PermuteParam>, Map); }
+OpDef DefinePermute() { return DefineByMap(MakeParam<PermuteParam>, MapPermute); }
 
 }  // namespace plumb

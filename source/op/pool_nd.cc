@@ -59,7 +59,7 @@ Status InferUnpool(ShapeContext& context) {
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>&, const std::vector<BlobInfo>& outputs) {
+double FlopsPoolNd(const Layer& layer, const std::vector<BlobInfo>&, const std::vector<BlobInfo>& outputs) {
   const WindowParam& p =
       layer.kind == OpKind::kPlumbMaxPool ? ParamOf<MaxPoolParam>(layer).window : ParamOf<PoolNDParam>(layer).window;
   double window = 1;
@@ -119,7 +119,7 @@ OpDef DefinePlumbMaxPool() {
   OpDef op;
   op.make_param = MakeParam<MaxPoolParam>;
   op.infer = InferMax;
-  op.flops = Flops;
+  op.flops = FlopsPoolNd;
   return op;
 }
 
@@ -127,7 +127,7 @@ OpDef DefinePlumbPoolND() {
   OpDef op;
   op.make_param = MakeParam<PoolNDParam>;
   op.infer = InferPool;
-  op.flops = Flops;
+  op.flops = FlopsPoolNd;
   return op;
 }
 

@@ -3,12 +3,12 @@
 namespace plumb {
 namespace {
 
-void Resources(ResourceVisitor& v, const Layer& layer) {
+void ResourcesPrelu(ResourceVisitor& v, const Layer& layer) {
   v.Name();
   v.Raw("slope");
 }
 
-Status Specs(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status SpecsPrelu(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
   const Tensor* slope = layer.Resource("slope");
   const bool shared = slope != nullptr ? slope->NumElements() == 1 : ParamOf<PReLUParam>(layer).channel_shared == 1;
   specs->push_back({"slope", {shared ? 1 : inputs[0].shape.DimOrOne(1)}, ResourceSpec::kSlope});
@@ -21,8 +21,8 @@ OpDef DefinePReLU() {
   OpDef op;
   op.make_param = MakeParam<PReLUParam>;
   op.infer = InferFloatSameAsInput;
-  op.visit_resources = Resources;
-  op.resource_specs = Specs;
+  op.visit_resources = ResourcesPrelu;
+  op.resource_specs = SpecsPrelu;
   return op;
 }
 

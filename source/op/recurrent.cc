@@ -149,7 +149,7 @@ Status CheckShapes(const std::vector<BlobInfo>& inputs, const RecurrentShape& s)
   return Status::Ok();
 }
 
-Status Infer(ShapeContext& context) {
+Status InferRecurrent(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const RecurrentShape s, ResolveRecurrent(context.layer, context.inputs));
   const DType dtype = context.inputs[0].dtype;
   const Shape state = s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
@@ -159,18 +159,18 @@ Status Infer(ShapeContext& context) {
   return context.outputs[0].shape.Validate();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
+double FlopsRecurrent(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>&) {
   const auto s = ResolveRecurrent(layer, inputs);
   if (!s.ok()) return 0;
   return 2 * static_cast<double>(s->directions * s->time * s->batch) * static_cast<double>(s->gates * s->hidden) *
          static_cast<double>(s->size + s->hidden);
 }
 
-OpDef Define() {
+OpDef DefineRecurrent() {
   OpDef op;
   op.make_param = MakeParam<RecurrentParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferRecurrent;
+  op.flops = FlopsRecurrent;
   return op;
 }
 
@@ -279,9 +279,9 @@ Result<std::vector<int64_t>> SequenceLengths(const RecurrentShape& s, const Tens
   return steps;
 }
 
-OpDef DefinePlumbLSTM() { return Define(); }
-OpDef DefinePlumbGRU() { return Define(); }
-OpDef DefinePlumbRNN() { return Define(); }
-OpDef DefinePlumbDynamicQuantizeLSTM() { return Define(); }
+OpDef DefinePlumbLSTM() { return DefineRecurrent(); }
+OpDef DefinePlumbGRU() { return DefineRecurrent(); }
+OpDef DefinePlumbRNN() { return DefineRecurrent(); }
+OpDef DefinePlumbDynamicQuantizeLSTM() { return DefineRecurrent(); }
 
 }  // namespace plumb

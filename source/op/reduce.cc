@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status InferShape(ShapeContext& context) {
+Status InferShapeReduce(ShapeContext& context) {
   const auto& p = ParamOf<ReduceParam>(context.layer);
   const Shape& in = context.shape(0);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(p, in.rank()));
@@ -21,23 +21,23 @@ Status InferShape(ShapeContext& context) {
 
 Status InferFloat(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
-  return InferShape(context);
+  return InferShapeReduce(context);
 }
 
-Status InferNumber(ShapeContext& context) {
+Status InferNumberReduce(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
-  return dtype == DType::kI32 || dtype == DType::kI64 ? InferShape(context) : InferFloat(context);
+  return dtype == DType::kI32 || dtype == DType::kI64 ? InferShapeReduce(context) : InferFloat(context);
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
+double FlopsReduce(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return static_cast<double>(inputs[0].shape.NumElements());
 }
 
-OpDef Define(Status (*infer)(ShapeContext&)) {
+OpDef DefineOfReduce(Status (*infer)(ShapeContext&)) {
   OpDef op;
   op.make_param = MakeParam<ReduceParam>;
   op.infer = infer;
-  op.flops = Flops;
+  op.flops = FlopsReduce;
   return op;
 }
 
@@ -52,15 +52,15 @@ Result<std::vector<bool>> ReducedDims(const ReduceParam& param, int rank) {
   return reduced;
 }
 
-OpDef DefineReduceSum() { return Define(InferNumber); }
-OpDef DefineReduceMean() { return Define(InferFloat); }
-OpDef DefineReduceMax() { return Define(InferNumber); }
-OpDef DefineReduceMin() { return Define(InferNumber); }
-OpDef DefineReduceProd() { return Define(InferNumber); }
-OpDef DefineReduceL1() { return Define(InferNumber); }
-OpDef DefineReduceL2() { return Define(InferFloat); }
-OpDef DefineReduceSumSquare() { return Define(InferNumber); }
-OpDef DefineReduceLogSum() { return Define(InferFloat); }
-OpDef DefineReduceLogSumExp() { return Define(InferFloat); }
+OpDef DefineReduceSum() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceMean() { return DefineOfReduce(InferFloat); }
+OpDef DefineReduceMax() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceMin() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceProd() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceL1() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceL2() { return DefineOfReduce(InferFloat); }
+OpDef DefineReduceSumSquare() { return DefineOfReduce(InferNumberReduce); }
+OpDef DefineReduceLogSum() { return DefineOfReduce(InferFloat); }
+OpDef DefineReduceLogSumExp() { return DefineOfReduce(InferFloat); }
 
 }  // namespace plumb

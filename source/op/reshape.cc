@@ -13,7 +13,7 @@ Result<std::vector<int64_t>> WantedDims(const ShapeContext& context) {
   return std::vector<int64_t>(value.data<int64_t>(), value.data<int64_t>() + value.NumElements());
 }
 
-Status Infer(ShapeContext& context) {
+Status InferReshape(ShapeContext& context) {
   const auto& p = ParamOf<ReshapeParam>(context.layer);
   const Shape& input = context.shape(0);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted, WantedDims(context));
@@ -53,7 +53,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefineReshape() {
   OpDef op;
   op.make_param = MakeParam<ReshapeParam>;
-  op.infer = Infer;
+  op.infer = InferReshape;
   op.moves_data_only = true;
   return op;
 }

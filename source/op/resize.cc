@@ -111,7 +111,7 @@ bool Changes(const ResizeShape& s, const ResizeAxis& axis) {
   return crops || axis.scale != 1;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferResize(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const ResizeShape s, ResolveResize(context.layer, context.shape(0)));
   const DType dtype = context.inputs[0].dtype;
   if (s.mode != ResizeMode::kNearest) PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
@@ -204,7 +204,7 @@ Result<ResizeShape> ResolveResize(const Layer& layer, const Shape& in) {
 OpDef DefinePlumbResize() {
   OpDef op;
   op.make_param = MakeParam<ResizeParam>;
-  op.infer = Infer;
+  op.infer = InferResize;
   return op;
 }
 

@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferReverseSequence(ShapeContext& context) {
   const auto& p = ParamOf<ReverseSequenceParam>(context.layer);
   const Shape& data = context.shape(0);
   PLUMB_ASSIGN_OR_RETURN(const int batch, NormalizeAxis(p.batch_axis, data.rank()));
@@ -44,7 +44,7 @@ Result<std::vector<int64_t>> ReversedElements(const Layer& layer, const Shape& d
 OpDef DefinePlumbReverseSequence() {
   OpDef op;
   op.make_param = MakeParam<ReverseSequenceParam>;
-  op.infer = Infer;
+  op.infer = InferReverseSequence;
   op.moves_data_only = true;
   return op;
 }

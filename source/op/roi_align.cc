@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferRoiAlign(ShapeContext& context) {
   const RoiAlignParam p = RoiParamOf(context.layer).base;
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   const Shape &x = context.shape(0), &rois = context.shape(1);
@@ -24,10 +24,10 @@ Status Infer(ShapeContext& context) {
 }
 
 template <class P>
-OpDef Define() {
+OpDef DefineOfRoiAlign() {
   OpDef op;
   op.make_param = MakeParam<P>;
-  op.infer = Infer;
+  op.infer = InferRoiAlign;
   return op;
 }
 
@@ -41,7 +41,7 @@ PlumbRoiAlignParam RoiParamOf(const Layer& layer) {
   return p;
 }
 
-OpDef DefineRoiAlign() { return Define<RoiAlignParam>(); }
-OpDef DefinePlumbRoiAlign() { return Define<PlumbRoiAlignParam>(); }
+OpDef DefineRoiAlign() { return DefineOfRoiAlign<RoiAlignParam>(); }
+OpDef DefinePlumbRoiAlign() { return DefineOfRoiAlign<PlumbRoiAlignParam>(); }
 
 }  // namespace plumb

@@ -72,7 +72,7 @@ T Combined(Reduction reduction, T old, T update) {
   }
 }
 
-Result<Tensor> Evaluate(const ScatterShape& s, const std::vector<BlobInfo>& inputs) {
+Result<Tensor> EvaluateScatter(const ScatterShape& s, const std::vector<BlobInfo>& inputs) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, ScatterTargets(s, inputs[0].shape, inputs[1].value));
   PLUMB_ASSIGN_OR_RETURN(Tensor out, inputs[0].value.Clone());
   const Tensor& updates = inputs[2].value;
@@ -89,23 +89,23 @@ Result<Tensor> Evaluate(const ScatterShape& s, const std::vector<BlobInfo>& inpu
   return out;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferScatter(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const ScatterShape s, ResolveScatter(context.layer, context.inputs));
   const DType dtype = context.inputs[0].dtype;
   context.SetAll(dtype, context.shape(0));
   bool known = dtype == DType::kI32 || dtype == DType::kI64;
   for (const BlobInfo& in : context.inputs) known = known && HasHostValue(in);
   if (known) {
-    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(s, context.inputs));
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateScatter(s, context.inputs));
   }
   return Status::Ok();
 }
 
 template <class P>
-OpDef Define() {
+OpDef DefineOfScatter() {
   OpDef op;
   op.make_param = MakeParam<P>;
-  op.infer = Infer;
+  op.infer = InferScatter;
   return op;
 }
 
@@ -145,13 +145,13 @@ Result<std::vector<int64_t>> ScatterTargets(const ScatterShape& s, const Shape& 
   return targets;
 }
 
-OpDef DefineScatterElements() { return Define<ScatterElementsParam>(); }
-OpDef DefinePlumbScatterElements() { return Define<PlumbScatterElementsParam>(); }
+OpDef DefineScatterElements() { return DefineOfScatter<ScatterElementsParam>(); }
+OpDef DefinePlumbScatterElements() { return DefineOfScatter<PlumbScatterElementsParam>(); }
 OpDef DefineScatterND() {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferScatter;
   return op;
 }
-OpDef DefinePlumbScatterND() { return Define<PlumbScatterNDParam>(); }
+OpDef DefinePlumbScatterND() { return DefineOfScatter<PlumbScatterNDParam>(); }
 
 }  // namespace plumb

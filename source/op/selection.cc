@@ -214,7 +214,7 @@ Status InferCompress(ShapeContext& context) {
   return Status::Ok();
 }
 
-OpDef Define(std::shared_ptr<OpParam> (*make_param)(), Status (*infer)(ShapeContext&)) {
+OpDef DefineSelection(std::shared_ptr<OpParam> (*make_param)(), Status (*infer)(ShapeContext&)) {
   OpDef op;
   op.make_param = make_param;
   op.infer = infer;
@@ -256,13 +256,13 @@ Result<CompressShape> ResolveCompress(const Layer& layer, const std::vector<Blob
   return s;
 }
 
-OpDef DefinePlumbNonZero() { return Define(MakeParam<NoParam>, InferSelection); }
+OpDef DefinePlumbNonZero() { return DefineSelection(MakeParam<NoParam>, InferSelection); }
 OpDef DefinePlumbCompress() {
-  OpDef op = Define(MakeParam<CompressParam>, InferCompress);
+  OpDef op = DefineSelection(MakeParam<CompressParam>, InferCompress);
   op.moves_data_only = true;
   return op;
 }
-OpDef DefinePlumbUnique() { return Define(MakeParam<UniqueParam>, InferSelection); }
-OpDef DefinePlumbNonMaxSuppression() { return Define(MakeParam<NonMaxSuppressionParam>, InferSelection); }
+OpDef DefinePlumbUnique() { return DefineSelection(MakeParam<UniqueParam>, InferSelection); }
+OpDef DefinePlumbNonMaxSuppression() { return DefineSelection(MakeParam<NonMaxSuppressionParam>, InferSelection); }
 
 }  // namespace plumb

@@ -16,10 +16,10 @@ Status SetKnown(const std::vector<int64_t>& values, ShapeContext* context) {
   return Status::Ok();
 }
 
-Status InferShape(ShapeContext& context) { return SetKnown(context.shape(0).dims(), &context); }
+Status InferShapeShape(ShapeContext& context) { return SetKnown(context.shape(0).dims(), &context); }
 Status InferSize(ShapeContext& context) { return SetKnown({context.shape(0).NumElements()}, &context); }
 
-OpDef Define(Status (*infer)(ShapeContext&)) {
+OpDef DefineOfShape(Status (*infer)(ShapeContext&)) {
   OpDef op;
   op.infer = infer;
   return op;
@@ -27,7 +27,7 @@ OpDef Define(Status (*infer)(ShapeContext&)) {
 
 }  // namespace
 
-OpDef DefineShape() { return Define(InferShape); }
-OpDef DefineSize() { return Define(InferSize); }
+OpDef DefineShape() { return DefineOfShape(InferShapeShape); }
+OpDef DefineSize() { return DefineOfShape(InferSize); }
 
 }  // namespace plumb

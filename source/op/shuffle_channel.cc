@@ -5,7 +5,7 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+Result<StridedMap> MapShuffleChannel(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const int64_t group = ParamOf<ShuffleChannelParam>(layer).group;
   const Shape& in = inputs[0].shape;
   if (in.rank() < 2 || group < 1 || in[1] % group != 0) {
@@ -17,6 +17,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefineShuffleChannel() { return DefineByMap(MakeParam<ShuffleChannelParam>, Map); }
+OpDef DefineShuffleChannel() { return DefineByMap(MakeParam<ShuffleChannelParam>, MapShuffleChannel); }
 
 }  // namespace plumb

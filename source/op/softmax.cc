@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status Infer(ShapeContext& context) {
+Status InferSoftmax(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(NormalizeAxis(ParamOf<SoftmaxParam>(context.layer).axis, context.shape(0).rank()).status());
   return InferFloatSameAsInput(context);
 }
@@ -13,7 +13,7 @@ Status Infer(ShapeContext& context) {
 OpDef DefineSoftmax() {
   OpDef op;
   op.make_param = MakeParam<SoftmaxParam>;
-  op.infer = Infer;
+  op.infer = InferSoftmax;
   return op;
 }
 

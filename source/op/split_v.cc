@@ -32,7 +32,7 @@ Result<std::vector<int64_t>> Pieces(const SplitVParam& param, int64_t dim, size_
   return pieces;
 }
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int output) {
+Result<StridedMap> MapSplitV(const Layer& layer, const std::vector<BlobInfo>& inputs, int output) {
   const auto& param = ParamOf<SplitVParam>(layer);
   const Shape& in = inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, in.rank()));
@@ -49,6 +49,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefineSplitV() { return DefineByMap(MakeParam<SplitVParam>, Map); }
+OpDef DefineSplitV() { return DefineByMap(MakeParam<SplitVParam>, MapSplitV); }
 
 }  // namespace plumb

@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
+Result<StridedMap> MapTile(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const std::vector<int>& tokens = ParamOf<TileParam>(layer).repeats;
   std::vector<int64_t> repeats(tokens.begin(), tokens.end());
   if (inputs.size() == 2) {
@@ -37,6 +37,6 @@ Result<StridedMap> Map(const Layer& layer, const std::vector<BlobInfo>& inputs, 
 
 }  // namespace
 
-OpDef DefineTile() { return DefineByMap(MakeParam<TileParam>, Map); }
+OpDef DefineTile() { return DefineByMap(MakeParam<TileParam>, MapTile); }
 
 }  // namespace plumb

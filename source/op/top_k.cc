@@ -17,7 +17,7 @@ Result<int64_t> KOf(const Layer& layer, const std::vector<BlobInfo>& inputs) {
 }
 
 // Of known integers.
-Status Evaluate(const TopKShape& s, const Tensor& x, BlobInfo* values, BlobInfo* indices) {
+Status EvaluateTopK(const TopKShape& s, const Tensor& x, BlobInfo* values, BlobInfo* indices) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, x.ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(Tensor best, Tensor::Create(DType::kI64, s.out));
   PLUMB_ASSIGN_OR_RETURN(Tensor where, Tensor::Create(DType::kI64, s.out));
@@ -39,7 +39,7 @@ Status Evaluate(const TopKShape& s, const Tensor& x, BlobInfo* values, BlobInfo*
   return Status::Ok();
 }
 
-Status Infer(ShapeContext& context) {
+Status InferTopK(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64) {
     return Status::NotSupported(std::string("expects f32, f64, i32 or i64, found ") + DTypeName(dtype));
@@ -48,14 +48,14 @@ Status Infer(ShapeContext& context) {
   context.SetAll(dtype, s.out);
   context.outputs[1].dtype = context.layer.kind == OpKind::kTopK ? DType::kI32 : DType::kI64;
   if (!HasHostValue(context.inputs[0])) return Status::Ok();
-  return Evaluate(s, context.inputs[0].value, &context.outputs[0], &context.outputs[1]);
+  return EvaluateTopK(s, context.inputs[0].value, &context.outputs[0], &context.outputs[1]);
 }
 
 template <class P>
-OpDef Define() {
+OpDef DefineOfTopK() {
   OpDef op;
   op.make_param = MakeParam<P>;
-  op.infer = Infer;
+  op.infer = InferTopK;
   return op;
 }
 
@@ -81,7 +81,7 @@ Result<TopKShape> ResolveTopK(const Layer& layer, const std::vector<BlobInfo>& i
   return s;
 }
 
-OpDef DefineTopK() { return Define<TopKParam>(); }
-OpDef DefinePlumbTopK() { return Define<PlumbTopKParam>(); }
+OpDef DefineTopK() { return DefineOfTopK<TopKParam>(); }
+OpDef DefinePlumbTopK() { return DefineOfTopK<PlumbTopKParam>(); }
 
 }  // namespace plumb

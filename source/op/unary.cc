@@ -6,12 +6,12 @@
 namespace plumb {
 namespace {
 
-Status InferNumber(ShapeContext& context) {
+Status InferNumberUnary(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   return dtype == DType::kI32 || dtype == DType::kI64 ? InferSameAsInput(context) : InferFloatSameAsInput(context);
 }
 
-OpDef Define(Status (*infer)(ShapeContext&)) {
+OpDef DefineUnary(Status (*infer)(ShapeContext&)) {
   OpDef op;
   op.infer = infer;
   return op;
@@ -20,8 +20,8 @@ OpDef Define(Status (*infer)(ShapeContext&)) {
 }  // namespace
 
 #define PLUMB_UNARY(name, infer) \
-  OpDef Define##name() { return Define(infer); }
-PLUMB_UNARY(ReLU, InferNumber)
+  OpDef DefineUnary##name() { return DefineUnary(infer); }
+PLUMB_UNARY(ReLU, InferNumberUnary)
 PLUMB_UNARY(ReLU6, InferFloatSameAsInput)
 PLUMB_UNARY(Sigmoid, InferFloatSameAsInput)
 PLUMB_UNARY(LogSigmoid, InferFloatSameAsInput)
@@ -36,11 +36,11 @@ PLUMB_UNARY(Log, InferFloatSameAsInput)
 PLUMB_UNARY(Sqrt, InferFloatSameAsInput)
 PLUMB_UNARY(Rsqrt, InferFloatSameAsInput)
 PLUMB_UNARY(Reciprocal, InferFloatSameAsInput)
-PLUMB_UNARY(Abs, InferNumber)
-PLUMB_UNARY(Neg, InferNumber)
+PLUMB_UNARY(Abs, InferNumberUnary)
+PLUMB_UNARY(Neg, InferNumberUnary)
 PLUMB_UNARY(Floor, InferFloatSameAsInput)
 PLUMB_UNARY(Ceil, InferFloatSameAsInput)
-PLUMB_UNARY(Sign, InferNumber)
+PLUMB_UNARY(Sign, InferNumberUnary)
 PLUMB_UNARY(Sin, InferFloatSameAsInput)
 PLUMB_UNARY(Cos, InferFloatSameAsInput)
 PLUMB_UNARY(Tan, InferFloatSameAsInput)

@@ -52,7 +52,7 @@ Result<Size> OutputSize(const UpsampleParam& p, const std::vector<BlobInfo>& inp
   return Scaled(in, p.scale_h, p.scale_w);
 }
 
-Status Infer(ShapeContext& context) {
+Status InferUpsample(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(context.layer, context.inputs));
   const DType dtype = context.inputs[0].dtype;
   if (s.mode != kUpsampleNearest && !IsFloat(dtype)) {
@@ -63,7 +63,7 @@ Status Infer(ShapeContext& context) {
   return Status::Ok();
 }
 
-double Flops(const Layer& layer, const std::vector<BlobInfo>&, const std::vector<BlobInfo>& outputs) {
+double FlopsUpsample(const Layer& layer, const std::vector<BlobInfo>&, const std::vector<BlobInfo>& outputs) {
   const int mode = ParamOf<UpsampleParam>(layer).mode;
   const double taps = mode == kUpsampleNearest ? 0 : mode == kUpsampleLinear ? 4 : 16;
   return 2 * taps * static_cast<double>(outputs[0].shape.NumElements());
@@ -96,8 +96,8 @@ Result<UpsampleShape> ResolveUpsample(const Layer& layer, const std::vector<Blob
 OpDef DefineUpsample() {
   OpDef op;
   op.make_param = MakeParam<UpsampleParam>;
-  op.infer = Infer;
-  op.flops = Flops;
+  op.infer = InferUpsample;
+  op.flops = FlopsUpsample;
   return op;
 }
 

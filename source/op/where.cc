@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Result<Tensor> Evaluate(const std::vector<BlobInfo>& inputs, const Shape& out) {
+Result<Tensor> EvaluateWhere(const std::vector<BlobInfo>& inputs, const Shape& out) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor x, ApplyMap(BroadcastMap(inputs[0].shape, out), inputs[0].value));
   PLUMB_ASSIGN_OR_RETURN(Tensor y, ApplyMap(BroadcastMap(inputs[1].shape, out), inputs[1].value));
   PLUMB_ASSIGN_OR_RETURN(const Tensor condition, ApplyMap(BroadcastMap(inputs[2].shape, out), inputs[2].value));
@@ -21,7 +21,7 @@ Result<Tensor> Evaluate(const std::vector<BlobInfo>& inputs, const Shape& out) {
   return y;
 }
 
-Status Infer(ShapeContext& context) {
+Status InferWhere(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (context.inputs[1].dtype != dtype || IsFloat(context.inputs[2].dtype)) {
     return Status::InvalidArgument(
@@ -34,7 +34,7 @@ Status Infer(ShapeContext& context) {
   bool known = out.NumElements() <= kMaxHostValues;
   for (const BlobInfo& in : context.inputs) known = known && HasHostValue(in);
   if (known) {
-    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, Evaluate(context.inputs, out));
+    PLUMB_ASSIGN_OR_RETURN(context.outputs[0].value, EvaluateWhere(context.inputs, out));
   }
   return Status::Ok();
 }
@@ -43,7 +43,7 @@ Status Infer(ShapeContext& context) {
 
 OpDef DefineWhere() {
   OpDef op;
-  op.infer = Infer;
+  op.infer = InferWhere;
   op.moves_data_only = true;
   return op;
 }

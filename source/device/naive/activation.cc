@@ -106,13 +106,13 @@ struct ShrinkRow {
 };
 
 template <class Row>
-Status Run(const NaiveArgs& args) {
+Status RunActivation(const NaiveArgs& args) {
   const auto& p = ParamOf<typename Row::Param>(args.layer);
   return RunUnary(args, [&](double x) { return Row::Y(p, x); });
 }
 
 template <class Row>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundActivation(const NaiveArgs& args, const BoundArgs& bound) {
   const auto& p = ParamOf<typename Row::Param>(args.layer);
   return RunUnaryWithBound(
       args, bound, [&](double x) { return Row::Y(p, x); },
@@ -141,12 +141,12 @@ Status RunClip(const NaiveArgs& args) {
   switch (args.inputs[0]->dtype()) {
     case DType::kI32: return RunWholeClip<int32_t>(args);
     case DType::kI64: return RunWholeClip<int64_t>(args);
-    default: return Run<ClipRow>(args);
+    default: return RunActivation<ClipRow>(args);
   }
 }
 
 Status BoundClip(const NaiveArgs& args, const BoundArgs& bound) {
-  if (IsFloat(args.inputs[0]->dtype())) return Bound<ClipRow>(args, bound);
+  if (IsFloat(args.inputs[0]->dtype())) return BoundActivation<ClipRow>(args, bound);
   SetExact(bound);
   return RunClip(args);
 }
@@ -160,7 +160,7 @@ void ForEachGated(const NaiveArgs& args, F f) {
 }
 
 Status RunHardSwish(const NaiveArgs& args) {
-  if (args.inputs.size() == 1) return Run<HardSwishRow>(args);
+  if (args.inputs.size() == 1) return RunActivation<HardSwishRow>(args);
   const auto& p = ParamOf<HardParam>(args.layer);
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
@@ -175,7 +175,7 @@ Status RunHardSwish(const NaiveArgs& args) {
 }
 
 Status BoundHardSwish(const NaiveArgs& args, const BoundArgs& bound) {
-  if (args.inputs.size() == 1) return Bound<HardSwishRow>(args, bound);
+  if (args.inputs.size() == 1) return BoundActivation<HardSwishRow>(args, bound);
   PLUMB_RETURN_IF_ERROR(RunHardSwish(args));
   const auto& p = ParamOf<HardParam>(args.layer);
   const double* x = args.inputs[0]->data<double>();
@@ -200,15 +200,15 @@ Status BoundHardSwish(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveLeakyRelu() { return ElementWise(Run<LeakyReluRow>, Bound<LeakyReluRow>); }
-NaiveOp NaiveElu() { return ElementWise(Run<EluRow>, Bound<EluRow>); }
-NaiveOp NaiveSelu() { return ElementWise(Run<SeluRow>, Bound<SeluRow>); }
-NaiveOp NaiveHardSigmoid() { return ElementWise(Run<HardSigmoidRow>, Bound<HardSigmoidRow>); }
+NaiveOp NaiveLeakyRelu() { return ElementWise(RunActivation<LeakyReluRow>, BoundActivation<LeakyReluRow>); }
+NaiveOp NaiveElu() { return ElementWise(RunActivation<EluRow>, BoundActivation<EluRow>); }
+NaiveOp NaiveSelu() { return ElementWise(RunActivation<SeluRow>, BoundActivation<SeluRow>); }
+NaiveOp NaiveHardSigmoid() { return ElementWise(RunActivation<HardSigmoidRow>, BoundActivation<HardSigmoidRow>); }
 NaiveOp NaiveHardSwish() { return {RunHardSwish, BoundHardSwish}; }
 NaiveOp NaiveClip() { return ElementWise(RunClip, BoundClip); }
-NaiveOp NaivePlumbCelu() { return ElementWise(Run<CeluRow>, Bound<CeluRow>); }
-NaiveOp NaivePlumbThresholdedRelu() { return ElementWise(Run<ThresholdedReluRow>, Bound<ThresholdedReluRow>); }
-NaiveOp NaivePlumbShrink() { return ElementWise(Run<ShrinkRow>, Bound<ShrinkRow>); }
-NaiveOp NaivePower() { return ElementWise(Run<PowerRow>, Bound<PowerRow>); }
+NaiveOp NaivePlumbCelu() { return ElementWise(RunActivation<CeluRow>, BoundActivation<CeluRow>); }
+NaiveOp NaivePlumbThresholdedRelu() { return ElementWise(RunActivation<ThresholdedReluRow>, BoundActivation<ThresholdedReluRow>); }
+NaiveOp NaivePlumbShrink() { return ElementWise(RunActivation<ShrinkRow>, BoundActivation<ShrinkRow>); }
+NaiveOp NaivePower() { return ElementWise(RunActivation<PowerRow>, BoundActivation<PowerRow>); }
 
 }  // namespace plumb

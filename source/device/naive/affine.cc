@@ -9,12 +9,12 @@
 namespace plumb {
 namespace {
 
-struct Coefficients {
+struct AffineCoefficients {
   AffineShape shape;
   Tensor scale, bias, terms;
 
-  static Result<Coefficients> Of(const NaiveArgs& args) {
-    Coefficients c;
+  static Result<AffineCoefficients> Of(const NaiveArgs& args) {
+    AffineCoefficients c;
     PLUMB_ASSIGN_OR_RETURN(c.shape, ResolveAffine(args.layer, args.inputs[0]->shape()));
     if (c.shape.scale != nullptr) {
       PLUMB_ASSIGN_OR_RETURN(c.scale, c.shape.scale->ConvertedTo(DType::kF32));
@@ -44,8 +44,8 @@ struct Coefficients {
   }
 };
 
-Status Run(const NaiveArgs& args) {
-  PLUMB_ASSIGN_OR_RETURN(const Coefficients coefficients, Coefficients::Of(args));
+Status RunAffine(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const AffineCoefficients coefficients, AffineCoefficients::Of(args));
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
@@ -57,9 +57,9 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
-  PLUMB_ASSIGN_OR_RETURN(const Coefficients coefficients, Coefficients::Of(args));
+Status BoundAffine(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunAffine(args));
+  PLUMB_ASSIGN_OR_RETURN(const AffineCoefficients coefficients, AffineCoefficients::Of(args));
   const bool addition = args.layer.kind == OpKind::kBiasAdd;
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
@@ -67,7 +67,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   double* tau = bound.tau[0]->data<double>();
   const double u = bound.arithmetic.u;
   coefficients.ForEachRun(args.inputs[0]->NumElements(), [&](int64_t begin, int64_t end, double scale, double bias) {
-    const double terms = Coefficients::At(coefficients.terms, begin / coefficients.shape.inner % coefficients.shape.count, 0);
+    const double terms = AffineCoefficients::At(coefficients.terms, begin / coefficients.shape.inner % coefficients.shape.count, 0);
     const double fixed = std::max(std::fabs(bias), terms);
     for (int64_t i = begin; i < end; ++i) {
       const double own = addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), fixed);
@@ -80,8 +80,8 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveBatchNormCxx() { return {Run, Bound}; }
-NaiveOp NaiveScale() { return {Run, Bound}; }
-NaiveOp NaiveBiasAdd() { return {Run, Bound}; }
+NaiveOp NaiveBatchNormCxx() { return {RunAffine, BoundAffine}; }
+NaiveOp NaiveScale() { return {RunAffine, BoundAffine}; }
+NaiveOp NaiveBiasAdd() { return {RunAffine, BoundAffine}; }
 
 }  // namespace plumb

@@ -34,7 +34,7 @@ Status RunAs(const NaiveArgs& args, const Rows& rows) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunArgMax(const NaiveArgs& args) {
   const Shape& shape = args.inputs[0]->shape();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ArgMaxParam>(args.layer).axis, shape.rank()));
   const Rows rows = Rows::Over(shape, axis, axis + 1);
@@ -80,8 +80,8 @@ Status BoundAs(const NaiveArgs& args, const BoundArgs& bound, const Rows& rows) 
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundArgMax(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunArgMax(args));
   const Shape& shape = args.inputs[0]->shape();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ArgMaxParam>(args.layer).axis, shape.rank()));
   const Rows rows = Rows::Over(shape, axis, axis + 1);
@@ -95,7 +95,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 }  // namespace
 
 NaiveOp NaiveArgMaxOrMin() {
-  NaiveOp op{Run, Bound};
+  NaiveOp op{RunArgMax, BoundArgMax};
   op.picks = true;
   return op;
 }

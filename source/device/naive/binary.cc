@@ -45,7 +45,7 @@ Status Resolve(const NaiveArgs& args, const BoundArgs* bound, Operands* o) {
 }
 
 template <class T, class F>
-void Apply(const Operands& o, Tensor* out, F f) {
+void ApplyBinary(const Operands& o, Tensor* out, F f) {
   const T* a = o.a->data<T>();
   const T* b = o.b->data<T>();
   T* y = out->data<T>();
@@ -110,16 +110,16 @@ T WholePower(T base, T exponent) {
 #undef PLUMB_NAIVE_BINARY
 
 template <class Row>
-Status Run(const NaiveArgs& args) {
+Status RunBinary(const NaiveArgs& args) {
   Operands o;
   PLUMB_RETURN_IF_ERROR(Resolve(args, nullptr, &o));
   Tensor* out = args.outputs[0];
   const auto real = [](auto a, auto b) { return Row::Y(static_cast<double>(a), static_cast<double>(b)); };
   switch (out->dtype()) {
-    case DType::kF32: Apply<float>(o, out, real); break;
-    case DType::kF64: Apply<double>(o, out, real); break;
-    case DType::kI32: Apply<int32_t>(o, out, Row::template Whole<int32_t>); break;
-    case DType::kI64: Apply<int64_t>(o, out, Row::template Whole<int64_t>); break;
+    case DType::kF32: ApplyBinary<float>(o, out, real); break;
+    case DType::kF64: ApplyBinary<double>(o, out, real); break;
+    case DType::kI32: ApplyBinary<int32_t>(o, out, Row::template Whole<int32_t>); break;
+    case DType::kI64: ApplyBinary<int64_t>(o, out, Row::template Whole<int64_t>); break;
     default: return Status::NotSupported(std::string("no reference for ") + DTypeName(out->dtype()) + " operands");
   }
   return Status::Ok();
@@ -150,10 +150,10 @@ struct Piece {
 };
 
 template <class Row>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundBinary(const NaiveArgs& args, const BoundArgs& bound) {
   if (!IsFloat(args.outputs[0]->dtype())) {
     SetExact(bound);
-    return Run<Row>(args);
+    return RunBinary<Row>(args);
   }
   Operands o;
   PLUMB_RETURN_IF_ERROR(Resolve(args, &bound, &o));
@@ -175,7 +175,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 }  // namespace
 
 #define PLUMB_NAIVE_BINARY(name, value, tau, whole) \
-  NaiveOp Naive##name() { return ElementWise(Run<name##Row>, Bound<name##Row>); }
+  NaiveOp Naive##name() { return ElementWise(RunBinary<name##Row>, BoundBinary<name##Row>); }
 #include "device/naive/binary.def"
 #undef PLUMB_NAIVE_BINARY
 

@@ -8,7 +8,7 @@ namespace plumb {
 namespace {
 
 template <class U>
-U Combine(OpKind kind, bool left, U a, U b) {
+U CombineBitwise(OpKind kind, bool left, U a, U b) {
   switch (kind) {
     case OpKind::kPlumbBitwiseAnd: return static_cast<U>(a & b);
     case OpKind::kPlumbBitwiseOr: return static_cast<U>(a | b);
@@ -20,7 +20,7 @@ U Combine(OpKind kind, bool left, U a, U b) {
 }
 
 template <class U>
-Status Apply(const NaiveArgs& args) {
+Status ApplyBitwise(const NaiveArgs& args) {
   const OpKind kind = args.layer.kind;
   const bool left = kind == OpKind::kPlumbBitShift && ParamOf<BitShiftParam>(args.layer).left;
   const auto* a = static_cast<const U*>(args.inputs[0]->raw());
@@ -28,20 +28,20 @@ Status Apply(const NaiveArgs& args) {
   auto* y = static_cast<U*>(args.outputs[0]->raw());
   const Broadcast walk(args.inputs[0]->shape(), args.inputs[1]->shape(), args.outputs[0]->shape());
   ParallelFor(args.outputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
-    walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) { y[i] = Combine<U>(kind, left, a[ia], b[ib]); });
+    walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) { y[i] = CombineBitwise<U>(kind, left, a[ia], b[ib]); });
   });
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunBitwise(const NaiveArgs& args) {
   switch (args.inputs[0]->dtype()) {
-    case DType::kBool: return Apply<uint8_t>(args);
-    case DType::kI32: return Apply<uint32_t>(args);
-    default: return Apply<uint64_t>(args);
+    case DType::kBool: return ApplyBitwise<uint8_t>(args);
+    case DType::kI32: return ApplyBitwise<uint32_t>(args);
+    default: return ApplyBitwise<uint64_t>(args);
   }
 }
 
-Status RunNot(const NaiveArgs& args) {
+Status RunNotBitwise(const NaiveArgs& args) {
   const Tensor& in = *args.inputs[0];
   const bool truth = in.dtype() == DType::kBool;
   const auto* x = static_cast<const uint8_t*>(in.raw());
@@ -51,7 +51,7 @@ Status RunNot(const NaiveArgs& args) {
 }
 
 template <Status (*run)(const NaiveArgs&)>
-NaiveOp Op() {
+NaiveOp OpBitwise() {
   NaiveOp op;
   op.run = run;
   op.run_with_bound = [](const NaiveArgs& args, const BoundArgs& bound) {
@@ -63,10 +63,10 @@ NaiveOp Op() {
 
 }  // namespace
 
-NaiveOp NaivePlumbBitwiseAnd() { return Op<Run>(); }
-NaiveOp NaivePlumbBitwiseOr() { return Op<Run>(); }
-NaiveOp NaivePlumbBitwiseXor() { return Op<Run>(); }
-NaiveOp NaivePlumbBitwiseNot() { return Op<RunNot>(); }
-NaiveOp NaivePlumbBitShift() { return Op<Run>(); }
+NaiveOp NaivePlumbBitwiseAnd() { return OpBitwise<RunBitwise>(); }
+NaiveOp NaivePlumbBitwiseOr() { return OpBitwise<RunBitwise>(); }
+NaiveOp NaivePlumbBitwiseXor() { return OpBitwise<RunBitwise>(); }
+NaiveOp NaivePlumbBitwiseNot() { return OpBitwise<RunNotBitwise>(); }
+NaiveOp NaivePlumbBitShift() { return OpBitwise<RunBitwise>(); }
 
 }  // namespace plumb

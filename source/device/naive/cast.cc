@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunCast(const NaiveArgs& args) {
   const Tensor& in = *args.inputs[0];
   Tensor* out = args.outputs[0];
   PLUMB_ASSIGN_OR_RETURN(const DType to, CastTarget(args.layer));
@@ -42,8 +42,8 @@ Status AddInputTau(const NaiveArgs& args, const double* tau_x, double* tau) {
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundCast(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunCast(args));
   PLUMB_ASSIGN_OR_RETURN(const DType to, CastTarget(args.layer));
   const bool rounds = to == DType::kF32 && !IsFloat(args.inputs[0]->dtype());
   double* tau = bound.tau[0]->data<double>();
@@ -54,15 +54,15 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   return InputTau(bound, 0) == nullptr ? Status::Ok() : AddInputTau(args, InputTau(bound, 0), tau);
 }
 
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
+NaiveOp OpCast() {
+  NaiveOp op{RunCast, BoundCast};
   op.takes_uncertain_integers = true;
   return op;
 }
 
 }  // namespace
 
-NaiveOp NaiveCast() { return Op(); }
-NaiveOp NaivePlumbCast() { return Op(); }
+NaiveOp NaiveCast() { return OpCast(); }
+NaiveOp NaivePlumbCast() { return OpCast(); }
 
 }  // namespace plumb

@@ -25,7 +25,7 @@ Status RunInf(const NaiveArgs& args) {
 }
 
 template <Status (*run)(const NaiveArgs&)>
-NaiveOp Op() {
+NaiveOp OpClassify() {
   NaiveOp op;
   op.run = run;
   op.run_with_bound = [](const NaiveArgs& args, const BoundArgs& bound) {
@@ -38,7 +38,7 @@ NaiveOp Op() {
 
 }  // namespace
 
-NaiveOp NaivePlumbIsNaN() { return Op<RunNaN>(); }
-NaiveOp NaivePlumbIsInf() { return Op<RunInf>(); }
+NaiveOp NaivePlumbIsNaN() { return OpClassify<RunNaN>(); }
+NaiveOp NaivePlumbIsInf() { return OpClassify<RunInf>(); }
 
 }  // namespace plumb

@@ -38,7 +38,7 @@ Status Compare(OpKind kind, const CompareOperands& o, Tensor* out) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunCompare(const NaiveArgs& args) {
   std::vector<BlobInfo> infos;
   for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, ResolveCompare(args.layer, infos));
@@ -64,9 +64,9 @@ bool MayTurn(OpKind kind, double a, double ta, double b, double tb) {
   return false;
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundCompare(const NaiveArgs& args, const BoundArgs& bound) {
   SetExact(bound);
-  PLUMB_RETURN_IF_ERROR(Run(args));
+  PLUMB_RETURN_IF_ERROR(RunCompare(args));
   const double *tau_a = InputTau(bound, 0), *tau_b = args.inputs.size() > 1 ? InputTau(bound, 1) : nullptr;
   if (tau_a == nullptr && tau_b == nullptr) return Status::Ok();
   if (args.inputs.size() != 2) return Status::NotSupported("errors cannot be followed through " + args.layer.type);
@@ -95,7 +95,7 @@ Status BoundNot(const NaiveArgs& args, const BoundArgs& bound) {
 }
 
 template <Status (*run)(const NaiveArgs&), Status (*run_with_bound)(const NaiveArgs&, const BoundArgs&)>
-NaiveOp Op() {
+NaiveOp OpCompare() {
   NaiveOp op{run, run_with_bound};
   op.takes_uncertain_integers = true;
   return op;
@@ -103,14 +103,14 @@ NaiveOp Op() {
 
 }  // namespace
 
-NaiveOp NaiveEqual() { return Op<Run, Bound>(); }
-NaiveOp NaiveGreater() { return Op<Run, Bound>(); }
-NaiveOp NaiveLess() { return Op<Run, Bound>(); }
-NaiveOp NaiveAnd() { return Op<Run, Bound>(); }
-NaiveOp NaivePlumbGreaterOrEqual() { return Op<Run, Bound>(); }
-NaiveOp NaivePlumbLessOrEqual() { return Op<Run, Bound>(); }
-NaiveOp NaivePlumbOr() { return Op<Run, Bound>(); }
-NaiveOp NaivePlumbXor() { return Op<Run, Bound>(); }
-NaiveOp NaiveNot() { return Op<RunNot, BoundNot>(); }
+NaiveOp NaiveEqual() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaiveGreater() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaiveLess() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaiveAnd() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaivePlumbGreaterOrEqual() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaivePlumbLessOrEqual() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaivePlumbOr() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaivePlumbXor() { return OpCompare<RunCompare, BoundCompare>(); }
+NaiveOp NaiveNot() { return OpCompare<RunNot, BoundNot>(); }
 
 }  // namespace plumb

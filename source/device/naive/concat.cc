@@ -8,7 +8,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunConcat(const NaiveArgs& args) {
   Tensor* out = args.outputs[0];
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(args.layer).axis, out->shape().rank()));
   const int64_t outer = out->shape().Count(0, axis);
@@ -23,10 +23,10 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundConcat(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunConcat, args, bound); }
 
 }  // namespace
 
-NaiveOp NaiveConcat() { return {Run, Bound}; }
+NaiveOp NaiveConcat() { return {RunConcat, BoundConcat}; }
 
 }  // namespace plumb

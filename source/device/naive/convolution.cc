@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-naive::SumAxis AxisOf(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+naive::SumAxis AxisOfConvolution(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
 
 // RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may do, then
 // the layer's own activation.
@@ -41,13 +41,13 @@ Status RunAsWinograd(const naive::SumGeometry& geometry, naive::SumOperands oper
   return Status::Ok();
 }
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeConvolution(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(args.layer, args.inputs[0]->shape()));
   naive::SumGeometry geometry;
   geometry.groups = shape.group;
   geometry.in_channels = shape.in_channels;
   geometry.out_channels = shape.out_channels;
-  geometry.axis = {naive::SumAxis(), AxisOf(shape.window.h), AxisOf(shape.window.w)};
+  geometry.axis = {naive::SumAxis(), AxisOfConvolution(shape.window.h), AxisOfConvolution(shape.window.w)};
   naive::SumOperands operands;
   operands.weight = args.layer.Resource("weight")->data<float>();
   operands.activate = naive::ActivationRow(shape.activation);
@@ -59,12 +59,12 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   return naive::RunBatch(geometry, operands, shape.batch, args, bound);
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunConvolution(const NaiveArgs& args) { return ComputeConvolution(args, nullptr); }
+Status BoundConvolution(const NaiveArgs& args, const BoundArgs& bound) { return ComputeConvolution(args, &bound); }
 
 }  // namespace
 
-NaiveOp NaiveConvolution() { return {Run, Bound, naive::kMaxSumLevel}; }
-NaiveOp NaiveConvolution1D() { return {Run, Bound, naive::kMaxSumLevel}; }
+NaiveOp NaiveConvolution() { return {RunConvolution, BoundConvolution, naive::kMaxSumLevel}; }
+NaiveOp NaiveConvolution1D() { return {RunConvolution, BoundConvolution, naive::kMaxSumLevel}; }
 
 }  // namespace plumb

@@ -30,7 +30,7 @@ struct Prefix {
 
 // f(element index) in the order of summation, row by row; done() after each row.
 template <class F, class Done>
-Status ForEachRow(const NaiveArgs& args, F f, Done done) {
+Status ForEachRowCumSum(const NaiveArgs& args, F f, Done done) {
   const bool reverse = ParamOf<CumSumParam>(args.layer).reverse;
   PLUMB_ASSIGN_OR_RETURN(const int axis, CumSumAxis(args.layer, InfosOf(args)));
   const Shape& shape = args.inputs[0]->shape();
@@ -43,7 +43,7 @@ Status ForEachRow(const NaiveArgs& args, F f, Done done) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunCumSum(const NaiveArgs& args) {
   const bool exclusive = ParamOf<CumSumParam>(args.layer).exclusive;
   return WithNumber(args.inputs[0]->dtype(), [&](auto number) {
     using T = decltype(number);
@@ -56,12 +56,12 @@ Status Run(const NaiveArgs& args) {
       sum += static_cast<Sum>(x[i]);
       y[i] = static_cast<T>(exclusive ? before : sum);
     };
-    return ForEachRow(args, step, [&] { sum = 0; });
+    return ForEachRowCumSum(args, step, [&] { sum = 0; });
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundCumSum(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunCumSum(args));
   SetExact(bound);
   if (!IsFloat(args.inputs[0]->dtype())) return Status::Ok();
   const bool exclusive = ParamOf<CumSumParam>(args.layer).exclusive;
@@ -74,11 +74,11 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
     prefix.Add(x[i], tau_x == nullptr ? 0 : tau_x[i]);
     if (!exclusive) tau[i] = prefix.Tau(bound.arithmetic);
   };
-  return ForEachRow(args, step, [&] { prefix = {}; });
+  return ForEachRowCumSum(args, step, [&] { prefix = {}; });
 }
 
 }  // namespace
 
-NaiveOp NaivePlumbCumSum() { return {Run, Bound}; }
+NaiveOp NaivePlumbCumSum() { return {RunCumSum, BoundCumSum}; }
 
 }  // namespace plumb

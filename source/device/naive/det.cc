@@ -39,7 +39,7 @@ double RowLengths(const std::vector<double>& m, int64_t n) {
   return product;
 }
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeDet(const NaiveArgs& args, const BoundArgs* bound) {
   const Shape& in = args.inputs[0]->shape();
   const int64_t n = in[in.rank() - 1];
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
@@ -57,13 +57,13 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   });
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunDet(const NaiveArgs& args) { return ComputeDet(args, nullptr); }
+Status BoundDet(const NaiveArgs& args, const BoundArgs& bound) { return ComputeDet(args, &bound); }
 
 }  // namespace
 
 NaiveOp NaivePlumbDet() {
-  NaiveOp op{Run, Bound};
+  NaiveOp op{RunDet, BoundDet};
   op.propagates = false;
   return op;
 }

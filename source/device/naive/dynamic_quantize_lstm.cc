@@ -45,8 +45,8 @@ Result<Weights> TakeWeights(const NaiveArgs& args, const RecurrentShape& s, bool
 }
 
 // Vectors of one scale, quantised.
-struct Quantized {
-  explicit Quantized(const std::vector<float>& x) : by(x.data(), static_cast<int64_t>(x.size())) {
+struct QuantizedGate {
+  explicit QuantizedGate(const std::vector<float>& x) : by(x.data(), static_cast<int64_t>(x.size())) {
     for (const float value : x) q.push_back(by.Of(value));
   }
   DynamicQuantization by;
@@ -66,7 +66,7 @@ class Lstm {
     const RecurrentShape& s = cells_.shape();
     std::vector<float> values;
     for (int64_t i = 0; i < s.time * s.batch * s.size; ++i) values.push_back(static_cast<float>(cells_.At(0, i).v));
-    const Quantized x(values);
+    const QuantizedGate x(values);
     for (int64_t d = 0; d < s.directions; ++d) {
       std::vector<RecurrentCells::State> states;
       for (int64_t b = 0; b < s.batch; ++b) states.push_back(cells_.Initial(d, b));
@@ -76,7 +76,7 @@ class Lstm {
   }
 
  private:
-  void Step(int64_t d, int64_t i, const Quantized& x, std::vector<RecurrentCells::State>* states) const {
+  void Step(int64_t d, int64_t i, const QuantizedGate& x, std::vector<RecurrentCells::State>* states) const {
     const RecurrentShape& s = cells_.shape();
     std::vector<float> values;
     double largest = 0;  // variance
@@ -86,7 +86,7 @@ class Lstm {
         largest = std::max(largest, h.var);
       }
     }
-    const Quantized h(values);
+    const QuantizedGate h(values);
     for (int64_t b = 0; b < s.batch; ++b) {
       RecurrentCells::State& state = (*states)[static_cast<size_t>(b)];
       std::vector<double> variances;
@@ -150,7 +150,7 @@ class Lstm {
   Weights w_, r_;
 };
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeDynamicQuantizeLstm(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_RETURN_IF_ERROR(CheckStorage(args));
   Lstm lstm;
   PLUMB_RETURN_IF_ERROR(lstm.Init(args, bound));
@@ -158,13 +158,13 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunDynamicQuantizeLstm(const NaiveArgs& args) { return ComputeDynamicQuantizeLstm(args, nullptr); }
+Status BoundDynamicQuantizeLstm(const NaiveArgs& args, const BoundArgs& bound) { return ComputeDynamicQuantizeLstm(args, &bound); }
 
 }  // namespace
 
 NaiveOp NaivePlumbDynamicQuantizeLSTM() {
-  NaiveOp op{Run, Bound};
+  NaiveOp op{RunDynamicQuantizeLstm, BoundDynamicQuantizeLstm};
   op.propagates = false;
   op.feeds_back = true;
   return op;

@@ -62,7 +62,7 @@ Result<EinsumPlan> PlanOf(const NaiveArgs& args) {
 
 int64_t Grain(const EinsumPlan& plan) { return std::max<int64_t>(1, kElementGrain / (plan.terms + 1)); }
 
-Status Run(const NaiveArgs& args) {
+Status RunEinsum(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const EinsumPlan plan, PlanOf(args));
   return WithNumber(args.outputs[0]->dtype(), [&](auto number) {
     using T = decltype(number);
@@ -82,7 +82,7 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-double TauOf(const EinsumPlan& plan, const NaiveArgs& args, const BoundArgs& bound, int64_t y) {
+double TauOfEinsum(const EinsumPlan& plan, const NaiveArgs& args, const BoundArgs& bound, int64_t y) {
   SerialSum sum(plan.terms);
   double magnitudes = 0, squares = 0, inherited = 0;
   const size_t n = args.inputs.size();
@@ -111,19 +111,19 @@ double TauOf(const EinsumPlan& plan, const NaiveArgs& args, const BoundArgs& bou
   return std::sqrt(64 * sigma2 + 144 * sum.d2() + inherited) + kEta * (static_cast<double>(plan.terms) + magnitudes);
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundEinsum(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunEinsum(args));
   SetExact(bound);
   if (!IsFloat(args.outputs[0]->dtype())) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const EinsumPlan plan, PlanOf(args));
   ParallelFor(plan.out.NumElements(), Grain(plan), [&](int64_t begin, int64_t end) {
-    for (int64_t y = begin; y < end; ++y) bound.tau[0]->data<double>()[y] = TauOf(plan, args, bound, y);
+    for (int64_t y = begin; y < end; ++y) bound.tau[0]->data<double>()[y] = TauOfEinsum(plan, args, bound, y);
   });
   return Status::Ok();
 }
 
 }  // namespace
 
-NaiveOp NaiveEinsum() { return {Run, Bound}; }
+NaiveOp NaiveEinsum() { return {RunEinsum, BoundEinsum}; }
 
 }  // namespace plumb

@@ -9,10 +9,10 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;
+constexpr int64_t kGatherGrain = 1 << 14;
 
 // Copies with the data as it is in `g` (a resource is f32 where the storage is f64).
-Status Copy(const GatherShape& g, Tensor* out) {
+Status CopyGather(const GatherShape& g, Tensor* out) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor indices, g.indices.value.ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor data, g.data.value.ConvertedTo(out->dtype()));
   std::vector<int64_t> starts;
@@ -22,7 +22,7 @@ Status Copy(const GatherShape& g, Tensor* out) {
   }
   const size_t size = DTypeSize(out->dtype());
   const size_t bytes = static_cast<size_t>(g.slice) * size;
-  ParallelFor(static_cast<int64_t>(starts.size()), kGrain / (g.slice + 1) + 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(static_cast<int64_t>(starts.size()), kGatherGrain / (g.slice + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       std::memcpy(static_cast<char*>(out->raw()) + static_cast<size_t>(s) * bytes,
                   static_cast<const char*>(data.raw()) + static_cast<size_t>(starts[static_cast<size_t>(s)]) * size,
@@ -32,33 +32,33 @@ Status Copy(const GatherShape& g, Tensor* out) {
   return Status::Ok();
 }
 
-Result<GatherShape> ShapeOf(const NaiveArgs& args) {
+Result<GatherShape> ShapeOfGather(const NaiveArgs& args) {
   std::vector<BlobInfo> infos;
   for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
   return ResolveGather(args.layer, infos);
 }
 
-Status Run(const NaiveArgs& args) {
-  PLUMB_ASSIGN_OR_RETURN(const GatherShape g, ShapeOf(args));
-  return Copy(g, args.outputs[0]);
+Status RunGather(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const GatherShape g, ShapeOfGather(args));
+  return CopyGather(g, args.outputs[0]);
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundGather(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunGather(args));
   Tensor* tau = bound.tau[0];
   const bool data_is_input = args.layer.kind == OpKind::kGatherND || !ParamOf<GatherParam>(args.layer).data_in_resource;
   if (!data_is_input || InputTau(bound, 0) == nullptr) {
     std::memset(tau->raw(), 0, tau->bytes());
     return Status::Ok();
   }
-  PLUMB_ASSIGN_OR_RETURN(GatherShape g, ShapeOf(args));
+  PLUMB_ASSIGN_OR_RETURN(GatherShape g, ShapeOfGather(args));
   g.data.value = *bound.input_tau[0];
-  return Copy(g, tau);
+  return CopyGather(g, tau);
 }
 
 }  // namespace
 
-NaiveOp NaiveGather() { return {Run, Bound}; }
-NaiveOp NaiveGatherND() { return {Run, Bound}; }
+NaiveOp NaiveGather() { return {RunGather, BoundGather}; }
+NaiveOp NaiveGatherND() { return {RunGather, BoundGather}; }
 
 }  // namespace plumb

@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunGatherElements(const NaiveArgs& args) {
   const Tensor& data = *args.inputs[0];
   PLUMB_ASSIGN_OR_RETURN(const int axis,
                          NormalizeAxis(ParamOf<GatherElementsParam>(args.layer).axis, data.shape().rank()));
@@ -21,10 +21,10 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundGatherElements(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunGatherElements, args, bound); }
 
 }  // namespace
 
-NaiveOp NaivePlumbGatherElements() { return {Run, Bound}; }
+NaiveOp NaivePlumbGatherElements() { return {RunGatherElements, BoundGatherElements}; }
 
 }  // namespace plumb

@@ -12,7 +12,7 @@ namespace plumb {
 namespace {
 
 // Along one dim: up to four elements (-1: outside, 0) with their weights.
-struct Taps {
+struct GridSampleTaps {
   int count = 0;
   int64_t index[4] = {0, 0, 0, 0};
   double weight[4] = {0, 0, 0, 0};
@@ -30,19 +30,19 @@ double Reflected(double x, double low, double high) {
   return (x < low) == even ? low + rest : high - rest;
 }
 
-class Axis {
+class GridSampleAxis {
  public:
-  Axis(const GridSampleParam& p, int64_t size) : p_(p), size_(size) {
+  GridSampleAxis(const GridSampleParam& p, int64_t size) : p_(p), size_(size) {
     const auto length = static_cast<double>(size);
     low_ = p.align_corners ? 0 : -0.5;
     high_ = p.align_corners ? length - 1 : length - 0.5;
   }
 
-  Taps At(double position) const {
+  GridSampleTaps At(double position) const {
     const auto length = static_cast<double>(size_);
     double x = p_.align_corners ? (position + 1) / 2 * (length - 1) : ((position + 1) * length - 1) / 2;
     if (!(std::fabs(x) < 0x1p40)) x = -0x1p40;
-    Taps t;
+    GridSampleTaps t;
     t.coordinate = x;
     if (p_.mode == 1) {
       const double slack = 0x1p-21 * (std::fabs(x) + 1);
@@ -94,7 +94,7 @@ struct Sum {
 
 // All products of taps of dims d ...; `at` is the element so far, -1 once a tap lies outside.
 template <class T>
-void AddTaps(const std::vector<Taps>& taps, const Shape& x, const T* data, const double* tau, size_t d, int64_t at,
+void AddTaps(const std::vector<GridSampleTaps>& taps, const Shape& x, const T* data, const double* tau, size_t d, int64_t at,
              double weight, Sum* sum) {
   if (d == taps.size()) {
     const double value = at < 0 ? 0 : static_cast<double>(data[at]);
@@ -113,9 +113,9 @@ void AddTaps(const std::vector<Taps>& taps, const Shape& x, const T* data, const
 
 // Nearest: the range over the elements that rounding may hit.
 template <class T>
-Sum Alternatives(std::vector<Taps> taps, const Shape& x, const T* data) {
+Sum Alternatives(std::vector<GridSampleTaps> taps, const Shape& x, const T* data) {
   Sum sum;
-  for (Taps& t : taps) {
+  for (GridSampleTaps& t : taps) {
     t.count = 2;
     t.index[1] = t.other;
   }
@@ -123,18 +123,18 @@ Sum Alternatives(std::vector<Taps> taps, const Shape& x, const T* data) {
   return sum;
 }
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeGridSample(const NaiveArgs& args, const BoundArgs* bound) {
   const auto& p = ParamOf<GridSampleParam>(args.layer);
   const Shape &x = args.inputs[0]->shape(), &out = args.outputs[0]->shape();
   const auto spatial = static_cast<size_t>(x.rank() - 2);
-  std::vector<Axis> axes;
+  std::vector<GridSampleAxis> axes;
   for (size_t d = 0; d < spatial; ++d) axes.emplace_back(p, x[static_cast<int>(d) + 2]);
   const int64_t positions = out.CountFrom(2), plane = x.CountFrom(2);
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* grid = args.inputs[1]->data<T>();
     ParallelFor(out[0] * positions, kElementGrain / 16, [&](int64_t begin, int64_t end) {
-      std::vector<Taps> taps(spatial);
+      std::vector<GridSampleTaps> taps(spatial);
       for (int64_t r = begin; r < end; ++r) {
         double coordinate = 0;
         for (size_t d = 0; d < spatial; ++d) {
@@ -167,13 +167,13 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   });
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunGridSample(const NaiveArgs& args) { return ComputeGridSample(args, nullptr); }
+Status BoundGridSample(const NaiveArgs& args, const BoundArgs& bound) { return ComputeGridSample(args, &bound); }
 
 }  // namespace
 
 NaiveOp NaiveGridSample() {
-  NaiveOp op{Run, Bound};
+  NaiveOp op{RunGridSample, BoundGridSample};
   op.propagates = false;
   return op;
 }

@@ -8,7 +8,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunHardmax(const NaiveArgs& args) {
   const Shape& shape = args.inputs[0]->shape();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<HardmaxParam>(args.layer).axis, shape.rank()));
   const int64_t size = shape[axis], inner = shape.CountFrom(axis + 1);
@@ -32,6 +32,6 @@ Status Run(const NaiveArgs& args) {
 
 }  // namespace
 
-NaiveOp NaivePlumbHardmax() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbHardmax() { return ExactStep<RunHardmax>(); }
 
 }  // namespace plumb

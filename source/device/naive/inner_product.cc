@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeInnerProduct(const NaiveArgs& args, const BoundArgs* bound) {
   const auto& p = ParamOf<InnerProductParam>(args.layer);
   const Shape& shape = args.inputs[0]->shape();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, shape.rank()));
@@ -20,11 +20,11 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   return naive::RunBatch(geometry, operands, shape.Count(0, axis), args, bound);
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunInnerProduct(const NaiveArgs& args) { return ComputeInnerProduct(args, nullptr); }
+Status BoundInnerProduct(const NaiveArgs& args, const BoundArgs& bound) { return ComputeInnerProduct(args, &bound); }
 
 }  // namespace
 
-NaiveOp NaiveInnerProduct() { return {Run, Bound, naive::kMaxSumLevel}; }
+NaiveOp NaiveInnerProduct() { return {RunInnerProduct, BoundInnerProduct, naive::kMaxSumLevel}; }
 
 }  // namespace plumb

@@ -22,7 +22,7 @@ double Base(const LrnParam& p, const Rows& rows, const T* x, int64_t c) {
   return static_cast<double>(p.bias) + static_cast<double>(p.alpha) / p.size * sum;
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunLrn(const NaiveArgs& args) {
   const auto& p = ParamOf<LrnParam>(args.layer);
   const Rows rows = Rows::Over(args.inputs[0]->shape(), 1, 2);
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
@@ -40,9 +40,9 @@ Status Run(const NaiveArgs& args) {
 }
 
 template <bool kSliding>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundLrn(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr) return Status::NotSupported("LRN is not judged inside a fused group");
-  PLUMB_RETURN_IF_ERROR(Run(args));
+  PLUMB_RETURN_IF_ERROR(RunLrn(args));
   const auto& p = ParamOf<LrnParam>(args.layer);
   const Rows rows = Rows::Over(args.inputs[0]->shape(), 1, 2);
   const double* x = args.inputs[0]->data<double>();
@@ -66,7 +66,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveLRN() { return {Run, Bound<false>, 0, false, true}; }
-NaiveOp SlidingLrn() { return {Run, Bound<true>, 0, false, true}; }
+NaiveOp NaiveLRN() { return {RunLrn, BoundLrn<false>, 0, false, true}; }
+NaiveOp SlidingLrn() { return {RunLrn, BoundLrn<true>, 0, false, true}; }
 
 }  // namespace plumb

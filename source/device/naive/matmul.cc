@@ -13,7 +13,7 @@ struct Operand {
   const double* tau;  // null: exact
 };
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeMatmul(const NaiveArgs& args, const BoundArgs* bound) {
   std::vector<Shape> shapes;
   for (const Tensor* input : args.inputs) shapes.push_back(input->shape());
   PLUMB_ASSIGN_OR_RETURN(const MatMulOperands operands, OperandsOfMatMul(args.layer, shapes));
@@ -55,11 +55,11 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunMatmul(const NaiveArgs& args) { return ComputeMatmul(args, nullptr); }
+Status BoundMatmul(const NaiveArgs& args, const BoundArgs& bound) { return ComputeMatmul(args, &bound); }
 
 }  // namespace
 
-NaiveOp NaiveMatMul() { return {Run, Bound, naive::kMaxSumLevel}; }
+NaiveOp NaiveMatMul() { return {RunMatmul, BoundMatmul, naive::kMaxSumLevel}; }
 
 }  // namespace plumb

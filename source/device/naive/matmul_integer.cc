@@ -16,7 +16,7 @@ Result<Tensor> Wide(const NaiveArgs& args, size_t i, bool present) {
 }
 
 // Exactly, modulo 2^32.
-uint64_t Sum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
+uint64_t ProductSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
   uint64_t sum = 0;
   for (int64_t k = 0; k < count; ++k) {
     sum += (static_cast<uint64_t>(a[k]) - static_cast<uint64_t>(za)) * (static_cast<uint64_t>(b[k * b_step]) - static_cast<uint64_t>(zb));
@@ -68,7 +68,7 @@ Status Run(const NaiveArgs& args) {
 
 }  // namespace
 
-NaiveOp NaivePlumbMatMulInteger() { return {Run<Sum>, RunExact<Run<Sum>>}; }
+NaiveOp NaivePlumbMatMulInteger() { return {Run<ProductSum>, RunExact<Run<ProductSum>>}; }
 NaiveOp SaturatingMatMulInteger() { return {Run<SaturatingSum>, RunExact<Run<SaturatingSum>>}; }
 
 }  // namespace plumb

@@ -12,7 +12,7 @@ namespace plumb {
 namespace {
 
 // gamma and beta as doubles; empty ones count as 1 and 0.
-struct Coefficients {
+struct NormCoefficients {
   std::vector<double> gamma, beta;
 
   static Result<std::vector<double>> Values(const Tensor* tensor, const char* what, int64_t count) {
@@ -25,10 +25,10 @@ struct Coefficients {
     for (size_t i = 0; i < values.size(); ++i) values[i] = tensor->ValueAt(static_cast<int64_t>(i));
     return values;
   }
-  static Result<Coefficients> Of(const NaiveArgs& args, const NormShape& shape) {
+  static Result<NormCoefficients> Of(const NaiveArgs& args, const NormShape& shape) {
     const bool resources = args.layer.kind == OpKind::kInstBatchNormCxx;
     const auto blob = [&](size_t i) { return args.inputs.size() > i ? args.inputs[i] : nullptr; };
-    Coefficients c;
+    NormCoefficients c;
     PLUMB_ASSIGN_OR_RETURN(c.gamma,
                            Values(resources ? args.layer.Resource("scale") : blob(1), "scale", shape.gammas()));
     PLUMB_ASSIGN_OR_RETURN(c.beta, Values(resources ? args.layer.Resource("bias") : blob(2), "bias", shape.gammas()));
@@ -55,7 +55,7 @@ Moments MomentsOf(const T* x, int64_t n) {
 
 // f(row, first element, number of the row's first gamma)
 template <class F>
-void ForEachRow(const NormShape& s, F f) {
+void ForEachRowNorm(const NormShape& s, F f) {
   if (s.n == 0) return;
   ParallelFor(s.rows, std::max<int64_t>(1, kElementGrain / s.n), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) f(row * s.n, row % s.groups * s.per_row);
@@ -63,14 +63,14 @@ void ForEachRow(const NormShape& s, F f) {
 }
 
 template <Variance kVariance>
-Status Run(const NaiveArgs& args) {
+Status RunNorm(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const NormShape s, ResolveNorm(args.layer, args.inputs[0]->shape()));
-  PLUMB_ASSIGN_OR_RETURN(const Coefficients c, Coefficients::Of(args, s));
+  PLUMB_ASSIGN_OR_RETURN(const NormCoefficients c, NormCoefficients::Of(args, s));
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
     T* y = args.outputs[0]->data<T>();
-    ForEachRow(s, [&](int64_t at, int64_t first) {
+    ForEachRowNorm(s, [&](int64_t at, int64_t first) {
       const Moments m = MomentsOf<kVariance>(x + at, s.n);
       const double inverse = 1 / std::sqrt(m.variance + s.eps);
       for (int64_t i = 0; i < s.n; ++i) {
@@ -83,7 +83,7 @@ Status Run(const NaiveArgs& args) {
 }
 
 template <Variance kVariance>
-void BoundRow(const NormShape& s, const Coefficients& c, int64_t first, const double* x, const double* y,
+void BoundRowNorm(const NormShape& s, const NormCoefficients& c, int64_t first, const double* x, const double* y,
               const Arithmetic& arithmetic, double* tau) {
   const double u = arithmetic.u;
   const Moments m = MomentsOf<kVariance>(x, s.n);
@@ -111,32 +111,32 @@ void BoundRow(const NormShape& s, const Coefficients& c, int64_t first, const do
 }
 
 template <Variance kVariance>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundNorm(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr)
     return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
-  PLUMB_RETURN_IF_ERROR(Run<kVariance>(args));
+  PLUMB_RETURN_IF_ERROR(RunNorm<kVariance>(args));
   PLUMB_ASSIGN_OR_RETURN(const NormShape s, ResolveNorm(args.layer, args.inputs[0]->shape()));
-  PLUMB_ASSIGN_OR_RETURN(const Coefficients c, Coefficients::Of(args, s));
+  PLUMB_ASSIGN_OR_RETURN(const NormCoefficients c, NormCoefficients::Of(args, s));
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  ForEachRow(s, [&](int64_t at, int64_t first) {
-    BoundRow<kVariance>(s, c, first, x + at, y + at, bound.arithmetic, tau + at);
+  ForEachRowNorm(s, [&](int64_t at, int64_t first) {
+    BoundRowNorm<kVariance>(s, c, first, x + at, y + at, bound.arithmetic, tau + at);
   });
   return Status::Ok();
 }
 
 template <Variance kVariance>
-NaiveOp Make() {
-  return {Run<kVariance>, Bound<kVariance>, 0, false, true};
+NaiveOp MakeNorm() {
+  return {RunNorm<kVariance>, BoundNorm<kVariance>, 0, false, true};
 }
 
 }  // namespace
 
-NaiveOp NaiveInstBatchNormCxx() { return Make<Variance::kTwoPass>(); }
-NaiveOp NaiveGroupNorm() { return Make<Variance::kTwoPass>(); }
-NaiveOp NaiveLayerNorm() { return Make<Variance::kTwoPass>(); }
-NaiveOp OnePassNorm() { return Make<Variance::kOnePass>(); }
-NaiveOp UnbiasedNorm() { return Make<Variance::kUnbiased>(); }
+NaiveOp NaiveInstBatchNormCxx() { return MakeNorm<Variance::kTwoPass>(); }
+NaiveOp NaiveGroupNorm() { return MakeNorm<Variance::kTwoPass>(); }
+NaiveOp NaiveLayerNorm() { return MakeNorm<Variance::kTwoPass>(); }
+NaiveOp OnePassNorm() { return MakeNorm<Variance::kOnePass>(); }
+NaiveOp UnbiasedNorm() { return MakeNorm<Variance::kUnbiased>(); }
 
 }  // namespace plumb

@@ -39,7 +39,7 @@ Norm NormOf(const NormalizeParam& p, const Rows& rows, const T* x, double u) {
   return {norm, error2 / (4 * value * value), std::min(std::sqrt(lost), lost / (2 * norm)) / norm};
 }
 
-Rows RowsOf(const NormalizeParam& p, const Shape& shape) {
+Rows RowsOfNormalize(const NormalizeParam& p, const Shape& shape) {
   const int axis = p.axis < 0 ? p.axis + shape.rank() : p.axis;
   return Rows::Over(shape, axis, p.across_spatial != 0 ? shape.rank() : axis + 1);
 }
@@ -48,7 +48,7 @@ Rows RowsOf(const NormalizeParam& p, const Shape& shape) {
 template <class T, class F>
 void ForEachElement(const NaiveArgs& args, const T* x, double u, F f) {
   const auto& p = ParamOf<NormalizeParam>(args.layer);
-  const Rows rows = RowsOf(p, args.inputs[0]->shape());
+  const Rows rows = RowsOfNormalize(p, args.inputs[0]->shape());
   const double epsilon = static_cast<double>(p.epsilon);
   rows.ForEach([&](int64_t, int64_t at) {
     Norm norm = NormOf(p, rows, x + at, u);
@@ -57,7 +57,7 @@ void ForEachElement(const NaiveArgs& args, const T* x, double u, F f) {
   });
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunNormalize(const NaiveArgs& args) {
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
@@ -68,9 +68,9 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundNormalize(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr) return Status::NotSupported("Normalize is not judged inside a fused group");
-  PLUMB_RETURN_IF_ERROR(Run(args));
+  PLUMB_RETURN_IF_ERROR(RunNormalize(args));
   const double u = bound.arithmetic.u;
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
@@ -83,6 +83,6 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveNormalize() { return {Run, Bound, 0, false, true}; }
+NaiveOp NaiveNormalize() { return {RunNormalize, BoundNormalize, 0, false, true}; }
 
 }  // namespace plumb

@@ -18,7 +18,7 @@ Result<Tensor> ValuesOf(const NaiveArgs& args) {
   return values.ConvertedTo(args.outputs[0]->dtype());
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunOneHot(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const OneHotShape s, ResolveOneHot(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor indices, args.inputs[0]->ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor values, ValuesOf(args));
@@ -39,7 +39,7 @@ Status Run(const NaiveArgs& args) {
 
 }  // namespace
 
-NaiveOp NaiveOneHot() { return ExactStep<Run>(); }
-NaiveOp NaivePlumbOneHot() { return ExactStep<Run>(); }
+NaiveOp NaiveOneHot() { return ExactStep<RunOneHot>(); }
+NaiveOp NaivePlumbOneHot() { return ExactStep<RunOneHot>(); }
 
 }  // namespace plumb

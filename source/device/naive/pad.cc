@@ -7,10 +7,10 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;
+constexpr int64_t kPadGrain = 1 << 14;
 
 // The input position of every output position of one dim; -1: filled.
-std::vector<int64_t> Sources(PadMode mode, int64_t begin, int64_t in, int64_t out) {
+std::vector<int64_t> SourcesPad(PadMode mode, int64_t begin, int64_t in, int64_t out) {
   std::vector<int64_t> sources;
   for (int64_t o = 0; o < out; ++o) {
     int64_t i = o - begin;
@@ -22,7 +22,7 @@ std::vector<int64_t> Sources(PadMode mode, int64_t begin, int64_t in, int64_t ou
 }
 
 template <class T>
-void Copy(const std::vector<std::vector<int64_t>>& sources, const Shape& in_shape, const T* in, T fill, int64_t begin,
+void CopyPad(const std::vector<std::vector<int64_t>>& sources, const Shape& in_shape, const T* in, T fill, int64_t begin,
           int64_t end, T* out) {
   const int rank = in_shape.rank();
   for (int64_t i = begin; i < end; ++i) {
@@ -39,14 +39,14 @@ void Copy(const std::vector<std::vector<int64_t>>& sources, const Shape& in_shap
 }
 
 template <class T>
-Status CopyAll(const PadShape& pad, const Tensor& in, const Tensor& fill, Tensor* out) {
+Status CopyAllPad(const PadShape& pad, const Tensor& in, const Tensor& fill, Tensor* out) {
   std::vector<std::vector<int64_t>> sources;
   for (int d = 0; d < pad.out.rank(); ++d) {
-    sources.push_back(Sources(pad.mode, pad.begins[static_cast<size_t>(d)], in.shape()[d], pad.out[d]));
+    sources.push_back(SourcesPad(pad.mode, pad.begins[static_cast<size_t>(d)], in.shape()[d], pad.out[d]));
   }
   const T value = *static_cast<const T*>(fill.raw());
-  ParallelFor(out->NumElements(), kGrain, [&](int64_t begin, int64_t end) {
-    Copy(sources, in.shape(), static_cast<const T*>(in.raw()), value, begin, end, static_cast<T*>(out->raw()));
+  ParallelFor(out->NumElements(), kPadGrain, [&](int64_t begin, int64_t end) {
+    CopyPad(sources, in.shape(), static_cast<const T*>(in.raw()), value, begin, end, static_cast<T*>(out->raw()));
   });
   return Status::Ok();
 }
@@ -60,24 +60,24 @@ Status Pad(const NaiveArgs& args, bool fill_with_zero) {
   *value.data<float>() = fill_with_zero ? 0 : pad.value;
   PLUMB_ASSIGN_OR_RETURN(const Tensor fill, value.ConvertedTo(in.dtype()));
   switch (DTypeSize(in.dtype())) {
-    case 1: return CopyAll<uint8_t>(pad, in, fill, args.outputs[0]);
-    case 2: return CopyAll<uint16_t>(pad, in, fill, args.outputs[0]);
-    case 4: return CopyAll<uint32_t>(pad, in, fill, args.outputs[0]);
-    default: return CopyAll<uint64_t>(pad, in, fill, args.outputs[0]);
+    case 1: return CopyAllPad<uint8_t>(pad, in, fill, args.outputs[0]);
+    case 2: return CopyAllPad<uint16_t>(pad, in, fill, args.outputs[0]);
+    case 4: return CopyAllPad<uint32_t>(pad, in, fill, args.outputs[0]);
+    default: return CopyAllPad<uint64_t>(pad, in, fill, args.outputs[0]);
   }
 }
 
-Status Run(const NaiveArgs& args) { return Pad(args, false); }
+Status RunPad(const NaiveArgs& args) { return Pad(args, false); }
 Status RunTau(const NaiveArgs& args) { return Pad(args, true); }  // what is filled in is exact
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundPad(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(RunMovedWithBound(RunTau, args, bound));
-  return Run(args);
+  return RunPad(args);
 }
 
 }  // namespace
 
-NaiveOp NaivePad() { return {Run, Bound}; }
-NaiveOp NaivePadV2() { return {Run, Bound}; }
+NaiveOp NaivePad() { return {RunPad, BoundPad}; }
+NaiveOp NaivePadV2() { return {RunPad, BoundPad}; }
 
 }  // namespace plumb

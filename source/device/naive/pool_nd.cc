@@ -16,12 +16,12 @@ namespace {
 
 // One output's window: the elements inside the input, as offsets within its channel, and how many positions of the
 // padded input it covers.
-struct Window {
+struct PoolNdWindow {
   std::vector<int64_t> elements;
   int64_t padded = 1;
 };
 
-void FillWindow(const PoolShape& s, int64_t output, Window* window) {
+void FillWindow(const PoolShape& s, int64_t output, PoolNdWindow* window) {
   window->elements.assign(1, 0);
   window->padded = 1;
   for (size_t d = 0; d < s.axes.size(); ++d) {
@@ -46,7 +46,7 @@ template <class F>
 void ForEachWindow(const PoolShape& s, F f) {
   const int64_t plane = s.out.CountFrom(2);
   ParallelFor(s.out.NumElements(), kElementGrain / 16, [&](int64_t begin, int64_t end) {
-    Window window;
+    PoolNdWindow window;
     for (int64_t i = begin; i < end; ++i) {
       FillWindow(s, i % plane, &window);
       f(i, i / plane * s.in.CountFrom(2), window);
@@ -65,7 +65,7 @@ int64_t ColumnMajor(const PoolShape& s, int64_t element) {
 }
 
 template <class T>
-bool Above(T v, T best) {
+bool AbovePoolNd(T v, T best) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(v)) return !std::isnan(best);
   }
@@ -78,10 +78,10 @@ Status RunMax(const NaiveArgs& args) {
   return WithNumber(args.inputs[0]->dtype(), [&](auto number) {
     using T = decltype(number);
     const T* x = args.inputs[0]->data<T>();
-    ForEachWindow(s, [&](int64_t i, int64_t channel, const Window& window) {
+    ForEachWindow(s, [&](int64_t i, int64_t channel, const PoolNdWindow& window) {
       int64_t best = window.elements.empty() ? 0 : window.elements[0];
       for (const int64_t at : window.elements) {
-        if (Above(x[channel + at], x[channel + best])) best = at;
+        if (AbovePoolNd(x[channel + at], x[channel + best])) best = at;
       }
       args.outputs[0]->data<T>()[i] = x[channel + best];
       args.outputs[1]->data<int64_t>()[i] = channel + (p.column_major ? ColumnMajor(s, best) : best);
@@ -90,7 +90,7 @@ Status RunMax(const NaiveArgs& args) {
   });
 }
 
-double PoolOf(const PoolNDParam& p, const Window& window, const double* terms) {
+double PoolOf(const PoolNDParam& p, const PoolNdWindow& window, const double* terms) {
   double sum = 0;
   if (p.mode == "lp") {
     for (size_t k = 0; k < window.elements.size(); ++k) sum += std::pow(std::fabs(terms[k]), p.p);
@@ -101,7 +101,7 @@ double PoolOf(const PoolNDParam& p, const Window& window, const double* terms) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-double TauOf(const PoolNDParam& p, const Window& window, const double* terms, const double* tau_x, double y,
+double TauOfPoolNd(const PoolNDParam& p, const PoolNdWindow& window, const double* terms, const double* tau_x, double y,
              const Arithmetic& arithmetic) {
   const auto n = static_cast<int64_t>(window.elements.size());
   if (n == 0) return 0;
@@ -128,13 +128,13 @@ double TauOf(const PoolNDParam& p, const Window& window, const double* terms, co
          4 * kEta;
 }
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputePoolNd(const NaiveArgs& args, const BoundArgs* bound) {
   const auto& p = ParamOf<PoolNDParam>(args.layer);
   PLUMB_ASSIGN_OR_RETURN(const PoolShape s, ResolvePool(p.window, args.inputs[0]->shape()));
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
-    ForEachWindow(s, [&](int64_t i, int64_t channel, const Window& window) {
+    ForEachWindow(s, [&](int64_t i, int64_t channel, const PoolNdWindow& window) {
       std::vector<double> terms;
       for (const int64_t at : window.elements) terms.push_back(static_cast<double>(x[channel + at]));
       const double y = PoolOf(p, window, terms.data());
@@ -142,14 +142,14 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
       if (bound == nullptr) return;
       const double* tau_x = InputTau(*bound, 0);
       bound->tau[0]->data<double>()[i] =
-          TauOf(p, window, terms.data(), tau_x == nullptr ? nullptr : tau_x + channel, y, bound->arithmetic);
+          TauOfPoolNd(p, window, terms.data(), tau_x == nullptr ? nullptr : tau_x + channel, y, bound->arithmetic);
     });
     return Status::Ok();
   });
 }
 
-Status RunPool(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status BoundPool(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunPool(const NaiveArgs& args) { return ComputePoolNd(args, nullptr); }
+Status BoundPool(const NaiveArgs& args, const BoundArgs& bound) { return ComputePoolNd(args, &bound); }
 
 Status RunUnpool(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const UnpoolShape s, ResolveUnpool(args.layer, InfosOf(args)));

@@ -32,7 +32,7 @@ Range WindowOf(const WindowAxis& a, bool adaptive, int64_t o) {
 }
 
 // One output's window on one channel of the input.
-struct Window {
+struct PoolingWindow {
   Range h, w;
   int64_t row_size;
   double divisor;
@@ -47,7 +47,7 @@ struct Window {
 };
 
 template <class T>
-double MaxOf(const Window& window, const T* x) {
+double MaxOfPooling(const PoolingWindow& window, const T* x) {
   double max = -INFINITY;
   window.ForEach([&](int64_t i) {
     const double v = static_cast<double>(x[i]);
@@ -57,20 +57,20 @@ double MaxOf(const Window& window, const T* x) {
 }
 
 template <class T>
-double AverageOf(const Window& window, const T* x) {
+double AverageOf(const PoolingWindow& window, const T* x) {
   double sum = 0;
   window.ForEach([&](int64_t i) { sum += static_cast<double>(x[i]); });
   return window.divisor == 0 ? 0 : sum / window.divisor;
 }
 
-double MaxTau(const Window& window, const double* tau_x) {
+double MaxTau(const PoolingWindow& window, const double* tau_x) {
   double tau = 0;
   if (tau_x != nullptr) window.ForEach([&](int64_t i) { tau = std::max(tau, tau_x[i]); });
   return tau;
 }
 
 // The largest of |serial fp32 - float64| over the block ends, in the result's unit.
-double Drift2(const Window& window, const double* x) {
+double Drift2(const PoolingWindow& window, const double* x) {
   SerialSum plain(window.terms());
   SerialSum scaled(window.terms());
   const float inverse = 1 / static_cast<float>(window.divisor);
@@ -82,7 +82,7 @@ double Drift2(const Window& window, const double* x) {
   return std::isfinite(d2) ? d2 : 0;  // fp32 overflowed: no rounding to bound
 }
 
-double AverageTau(const Window& window, const double* x, const double* tau_x, double y, const BoundArgs& bound) {
+double AverageTau(const PoolingWindow& window, const double* x, const double* tau_x, double y, const BoundArgs& bound) {
   if (window.divisor == 0) return 0;
   const int64_t block = std::max<int64_t>(1, (window.terms() + 15) / 16);
   double sum = 0, squares = 0, inherited = 0;
@@ -104,13 +104,13 @@ double AverageTau(const Window& window, const double* x, const double* tau_x, do
 
 // Calls f(window, first element of the input channel, output element) for every output.
 template <class F>
-void ForEachOutput(const PoolingShape& s, F f) {
+void ForEachOutputPooling(const PoolingShape& s, F f) {
   const WindowAxis& h = s.window.h;
   const WindowAxis& w = s.window.w;
   ParallelFor(s.batch * s.channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       for (int64_t p = 0; p < h.out * w.out; ++p) {
-        Window window{WindowOf(h, s.adaptive, p / w.out), WindowOf(w, s.adaptive, p % w.out), w.in, 0};
+        PoolingWindow window{WindowOf(h, s.adaptive, p / w.out), WindowOf(w, s.adaptive, p % w.out), w.in, 0};
         window.divisor = static_cast<double>(s.count_include_pad ? window.h.window * window.w.window : window.terms());
         f(window, c * h.in * w.in, c * h.out * w.out + p);
       }
@@ -118,27 +118,27 @@ void ForEachOutput(const PoolingShape& s, F f) {
   });
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunPooling(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape s, ResolvePooling(args.layer, args.inputs[0]->shape()));
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
     T* y = args.outputs[0]->data<T>();
-    ForEachOutput(s, [&](const Window& window, int64_t in, int64_t out) {
-      y[out] = static_cast<T>(s.average ? AverageOf(window, x + in) : MaxOf(window, x + in));
+    ForEachOutputPooling(s, [&](const PoolingWindow& window, int64_t in, int64_t out) {
+      y[out] = static_cast<T>(s.average ? AverageOf(window, x + in) : MaxOfPooling(window, x + in));
     });
     return Status::Ok();
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundPooling(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape s, ResolvePooling(args.layer, args.inputs[0]->shape()));
-  PLUMB_RETURN_IF_ERROR(Run(args));
+  PLUMB_RETURN_IF_ERROR(RunPooling(args));
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   const double* tau_x = InputTau(bound, 0);
   double* tau = bound.tau[0]->data<double>();
-  ForEachOutput(s, [&](const Window& window, int64_t in, int64_t out) {
+  ForEachOutputPooling(s, [&](const PoolingWindow& window, int64_t in, int64_t out) {
     const double* own_tau_x = tau_x == nullptr ? nullptr : tau_x + in;
     tau[out] = s.average ? AverageTau(window, x + in, own_tau_x, y[out], bound) : MaxTau(window, own_tau_x);
   });
@@ -147,7 +147,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePooling() { return {Run, Bound, 1}; }
-NaiveOp NaivePlumbAveragePool() { return {Run, Bound, 1}; }
+NaiveOp NaivePooling() { return {RunPooling, BoundPooling, 1}; }
+NaiveOp NaivePlumbAveragePool() { return {RunPooling, BoundPooling, 1}; }
 
 }  // namespace plumb

@@ -31,7 +31,7 @@ Status ForEachRun(const NaiveArgs& args, F f) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunPrelu(const NaiveArgs& args) {
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
@@ -42,8 +42,8 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundPrelu(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunPrelu(args));
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   const double* tau_x = InputTau(bound, 0);
@@ -59,6 +59,6 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePReLU() { return {Run, Bound}; }
+NaiveOp NaivePReLU() { return {RunPrelu, BoundPrelu}; }
 
 }  // namespace plumb

@@ -87,7 +87,7 @@ class Cells : public RecurrentCells {
   bool linear_before_reset_ = false;
 };
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeRecurrent(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_RETURN_IF_ERROR(CheckStorage(args));
   Cells cells(args.layer);
   PLUMB_RETURN_IF_ERROR(cells.Init(args, bound));
@@ -106,13 +106,13 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunRecurrent(const NaiveArgs& args) { return ComputeRecurrent(args, nullptr); }
+Status BoundRecurrent(const NaiveArgs& args, const BoundArgs& bound) { return ComputeRecurrent(args, &bound); }
 
 }  // namespace
 
 NaiveOp NaivePlumbLSTM() {
-  NaiveOp op{Run, Bound};
+  NaiveOp op{RunRecurrent, BoundRecurrent};
   op.feeds_back = true;
   return op;
 }

@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-double Apply(const GateFunction& f, double x) {
+double ApplyRecurrentCells(const GateFunction& f, double x) {
   const auto alpha = static_cast<double>(f.alpha), beta = static_cast<double>(f.beta);
   switch (f.kind) {
     case GateFunction::kRelu: return x < 0 ? 0 : x;
@@ -79,7 +79,7 @@ Real RecurrentCells::Times(Real a, Real b) const {
 
 Real RecurrentCells::Activate(int64_t d, int which, Real z) const {
   const GateFunction& f = s_.functions[d][which];
-  const auto cut = [&](double x) { return Apply(f, std::isnan(x) ? x : std::min(std::max(x, -clip_), clip_)); };
+  const auto cut = [&](double x) { return ApplyRecurrentCells(f, std::isnan(x) ? x : std::min(std::max(x, -clip_), clip_)); };
   const double y = cut(z.v);
   if (!with_bound()) return {y, 0};
   // 1 sigma, too: where 8 of them leave the function's range, an eighth of the range is less than z's error makes of

@@ -189,7 +189,7 @@ Status RunWhole(const ReduceTerms& terms, const NaiveArgs& args) {
 }
 
 template <class Op>
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeReduce(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_ASSIGN_OR_RETURN(const ReduceTerms terms, ReduceTerms::Of(args.layer, args.inputs[0]->shape()));
   const DType dtype = args.inputs[0]->dtype();
   if (bound != nullptr && !IsFloat(dtype)) SetExact(*bound);
@@ -202,34 +202,34 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
 }
 
 template <class Op>
-Status Run(const NaiveArgs& args) {
-  return Compute<Op>(args, nullptr);
+Status RunReduce(const NaiveArgs& args) {
+  return ComputeReduce<Op>(args, nullptr);
 }
 
 template <class Op>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundReduce(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr)
     return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
-  return Compute<Op>(args, &bound);
+  return ComputeReduce<Op>(args, &bound);
 }
 
 template <class Op>
-NaiveOp Make() {
-  return {Run<Op>, Bound<Op>, 0, false, true};
+NaiveOp MakeReduce() {
+  return {RunReduce<Op>, BoundReduce<Op>, 0, false, true};
 }
 
 }  // namespace
 
-NaiveOp NaiveReduceSum() { return Make<SumOp>(); }
-NaiveOp NaiveReduceMean() { return Make<MeanOp>(); }
-NaiveOp NaiveReduceMax() { return Make<ExtremeOp<true>>(); }
-NaiveOp NaiveReduceMin() { return Make<ExtremeOp<false>>(); }
-NaiveOp NaiveReduceProd() { return Make<ProdOp>(); }
-NaiveOp NaiveReduceL1() { return Make<L1Op>(); }
-NaiveOp NaiveReduceL2() { return Make<L2Op>(); }
-NaiveOp NaiveReduceSumSquare() { return Make<SumSquareOp>(); }
-NaiveOp NaiveReduceLogSum() { return Make<LogSumOp>(); }
-NaiveOp NaiveReduceLogSumExp() { return Make<LogSumExpOp>(); }
-NaiveOp UnshiftedLogSumExp() { return Make<UnshiftedLogSumExpOp>(); }
+NaiveOp NaiveReduceSum() { return MakeReduce<SumOp>(); }
+NaiveOp NaiveReduceMean() { return MakeReduce<MeanOp>(); }
+NaiveOp NaiveReduceMax() { return MakeReduce<ExtremeOp<true>>(); }
+NaiveOp NaiveReduceMin() { return MakeReduce<ExtremeOp<false>>(); }
+NaiveOp NaiveReduceProd() { return MakeReduce<ProdOp>(); }
+NaiveOp NaiveReduceL1() { return MakeReduce<L1Op>(); }
+NaiveOp NaiveReduceL2() { return MakeReduce<L2Op>(); }
+NaiveOp NaiveReduceSumSquare() { return MakeReduce<SumSquareOp>(); }
+NaiveOp NaiveReduceLogSum() { return MakeReduce<LogSumOp>(); }
+NaiveOp NaiveReduceLogSumExp() { return MakeReduce<LogSumExpOp>(); }
+NaiveOp UnshiftedLogSumExp() { return MakeReduce<UnshiftedLogSumExpOp>(); }
 
 }  // namespace plumb

@@ -18,7 +18,7 @@ int64_t FromNhwc(int64_t i, const Shape& shape) {
   return (n * channels + c) * spatial + p;
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunReshape(const NaiveArgs& args) {
   const Tensor& in = *args.inputs[0];
   Tensor* out = args.outputs[0];
   if (ParamOf<ReshapeParam>(args.layer).reshape_type == 0) {
@@ -35,10 +35,10 @@ Status Run(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundReshape(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunReshape, args, bound); }
 
 }  // namespace
 
-NaiveOp NaiveReshape() { return {Run, Bound}; }
+NaiveOp NaiveReshape() { return {RunReshape, BoundReshape}; }
 
 }  // namespace plumb

@@ -18,7 +18,7 @@ namespace {
 constexpr double kSamplerWeight = 0x1p-6;  // 8 sigma of two axes' weights rounded to 8 bits (variants.h)
 
 // What one output position of an axis reads.
-struct Taps {
+struct ResizeTaps {
   std::vector<int64_t> index;
   std::vector<double> weight;
   double coordinate = 0;
@@ -26,7 +26,7 @@ struct Taps {
   int64_t other = 0;     // nearest: the element that rounding may hit instead
 };
 
-double Coordinate(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
+double CoordinateResize(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
   const auto o = static_cast<double>(position), in = static_cast<double>(a.in);
   const double length = a.scale * in;
   switch (s.coordinates) {
@@ -59,9 +59,9 @@ double Weight(const ResizeShape& s, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-Taps TapsAt(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
-  Taps t;
-  const double x = std::clamp(Coordinate(s, a, position), -0x1p40, 0x1p40);
+ResizeTaps TapsAt(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
+  ResizeTaps t;
+  const double x = std::clamp(CoordinateResize(s, a, position), -0x1p40, 0x1p40);
   t.coordinate = x;
   t.outside = s.coordinates == ResizeCoordinates::kCropAndResize && (x < 0 || x > static_cast<double>(a.in - 1));
   if (t.outside) {
@@ -97,14 +97,14 @@ Taps TapsAt(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
 enum class Walk { kSum, kSumOfSquares, kLow, kHigh };
 
 // One axis of a dense block [outer][in][inner] -> [outer][out][inner].
-std::vector<double> WalkAxis(const std::vector<double>& x, const std::vector<Taps>& taps, int64_t in, int64_t inner,
+std::vector<double> WalkAxis(const std::vector<double>& x, const std::vector<ResizeTaps>& taps, int64_t in, int64_t inner,
                              Walk walk, bool nearest) {
   const int64_t out = static_cast<int64_t>(taps.size());
   const int64_t outer = static_cast<int64_t>(x.size()) / std::max<int64_t>(1, in * inner);
   std::vector<double> y(static_cast<size_t>(outer * out * inner));
   ParallelFor(outer * out, std::max<int64_t>(1, kElementGrain / (inner + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const Taps& t = taps[static_cast<size_t>(r % out)];
+      const ResizeTaps& t = taps[static_cast<size_t>(r % out)];
       const double* from = x.data() + r / out * in * inner;
       double* to = y.data() + r * inner;
       for (int64_t k = 0; k < inner; ++k) {
@@ -128,7 +128,7 @@ class Resizer {
  public:
   Resizer(const ResizeShape& s) : s_(s) {  // NOLINT(google-explicit-constructor)
     for (const ResizeAxis& axis : s.axes) {
-      std::vector<Taps>& taps = taps_.emplace_back();
+      std::vector<ResizeTaps>& taps = taps_.emplace_back();
       for (int64_t o = 0; axis.resized && o < axis.out; ++o) taps.push_back(TapsAt(s, axis, o));
     }
   }
@@ -152,7 +152,7 @@ class Resizer {
       for (size_t d = 0; d < s_.axes.size(); ++d) {
         if (!s_.axes[d].resized) continue;
         const int64_t at = i / s_.out.CountFrom(static_cast<int>(d) + 1) % s_.axes[d].out;
-        const Taps& t = taps_[d][static_cast<size_t>(at)];
+        const ResizeTaps& t = taps_[d][static_cast<size_t>(at)];
         coordinate = std::max(coordinate, std::fabs(t.coordinate));
         outside = outside || t.outside;
       }
@@ -175,7 +175,7 @@ class Resizer {
 
  private:
   const ResizeShape& s_;
-  std::vector<std::vector<Taps>> taps_;
+  std::vector<std::vector<ResizeTaps>> taps_;
 };
 
 Result<std::vector<double>> Values(const Tensor& tensor) {
@@ -183,7 +183,7 @@ Result<std::vector<double>> Values(const Tensor& tensor) {
   return std::vector<double>(wide.data<double>(), wide.data<double>() + wide.NumElements());
 }
 
-Status Pick(const ResizeShape& s, const NaiveArgs& args) {
+Status PickResize(const ResizeShape& s, const NaiveArgs& args) {
   const std::vector<int64_t> from = Resizer(s).Elements();
   return WithBits(args.inputs[0]->dtype(), [&](auto bits) {
     using T = decltype(bits);
@@ -194,10 +194,10 @@ Status Pick(const ResizeShape& s, const NaiveArgs& args) {
   });
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunResize(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const ResizeShape s, ResolveResize(args.layer, args.inputs[0]->shape()));
   const bool crops = s.coordinates == ResizeCoordinates::kCropAndResize;
-  if (s.mode == ResizeMode::kNearest && !crops) return Pick(s, args);
+  if (s.mode == ResizeMode::kNearest && !crops) return PickResize(s, args);
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     PLUMB_ASSIGN_OR_RETURN(std::vector<double> x, Values(*args.inputs[0]));
@@ -214,8 +214,8 @@ Status Run(const NaiveArgs& args) {
 }
 
 template <bool kSampled>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundResize(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunResize(args));
   SetExact(bound);
   if (!IsFloat(args.inputs[0]->dtype())) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const ResizeShape s, ResolveResize(args.layer, args.inputs[0]->shape()));
@@ -248,7 +248,7 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePlumbResize() { return {Run, Bound<false>}; }
-NaiveOp SampledResize() { return {Run, Bound<true>}; }
+NaiveOp NaivePlumbResize() { return {RunResize, BoundResize<false>}; }
+NaiveOp SampledResize() { return {RunResize, BoundResize<true>}; }
 
 }  // namespace plumb

@@ -7,7 +7,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunReverseSequence(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from,
                          ReversedElements(args.layer, args.inputs[0]->shape(), *args.inputs[1]));
   return WithBits(args.inputs[0]->dtype(), [&](auto bits) {
@@ -19,10 +19,10 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundReverseSequence(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunReverseSequence, args, bound); }
 
 }  // namespace
 
-NaiveOp NaivePlumbReverseSequence() { return {Run, Bound}; }
+NaiveOp NaivePlumbReverseSequence() { return {RunReverseSequence, BoundReverseSequence}; }
 
 }  // namespace plumb

@@ -12,14 +12,14 @@
 namespace plumb {
 namespace {
 
-struct Axis {
+struct RoiAlignAxis {
   double start = 0, bin = 0;
   int64_t points = 1;  // per bin
 };
 
-Axis AxisOf(const PlumbRoiAlignParam& p, double begin, double end, int bins) {
+RoiAlignAxis AxisOfRoiAlign(const PlumbRoiAlignParam& p, double begin, double end, int bins) {
   const double scale = static_cast<double>(p.base.spatial_scale), offset = p.half_pixel ? 0.5 : 0;
-  Axis a;
+  RoiAlignAxis a;
   a.start = begin * scale - offset;
   double length = end * scale - offset - a.start;
   if (!p.half_pixel) length = std::max(length, 1.0);
@@ -54,7 +54,7 @@ struct Bin {
 
 // One bin of one channel.
 template <class T>
-Bin BinOf(const PlumbRoiAlignParam& p, const Axis axes[2], int64_t row, int64_t column, const Shape& x, const T* data,
+Bin BinOf(const PlumbRoiAlignParam& p, const RoiAlignAxis axes[2], int64_t row, int64_t column, const Shape& x, const T* data,
           const double* tau_x, const Arithmetic& arithmetic) {
   const int64_t points = axes[0].points * axes[1].points;
   SerialSum sum(points);
@@ -94,7 +94,7 @@ Bin BinOf(const PlumbRoiAlignParam& p, const Axis axes[2], int64_t row, int64_t 
   return bin;
 }
 
-Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
+Status ComputeRoiAlign(const NaiveArgs& args, const BoundArgs* bound) {
   const PlumbRoiAlignParam p = RoiParamOf(args.layer);
   const Shape &x = args.inputs[0]->shape(), &out = args.outputs[0]->shape();
   const double* tau_x = bound == nullptr ? nullptr : InputTau(*bound, 0);
@@ -108,8 +108,8 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
         return Status::InvalidArgument("batch index " + std::to_string(image) + " of region " + std::to_string(r) +
                                        " is outside " + x.ToString());
       }
-      const Axis axes[2] = {AxisOf(p, static_cast<double>(roi[1]), static_cast<double>(roi[3]), p.base.out_h),
-                            AxisOf(p, static_cast<double>(roi[0]), static_cast<double>(roi[2]), p.base.out_w)};
+      const RoiAlignAxis axes[2] = {AxisOfRoiAlign(p, static_cast<double>(roi[1]), static_cast<double>(roi[3]), p.base.out_h),
+                            AxisOfRoiAlign(p, static_cast<double>(roi[0]), static_cast<double>(roi[2]), p.base.out_w)};
       for (int64_t i = 0; i < out.CountFrom(1); ++i) {
         const int64_t channel = (image * x[1] + i / out.CountFrom(2)) * x.CountFrom(2);
         const int64_t row = i / out[3] % out[2], column = i % out[3];
@@ -123,18 +123,18 @@ Status Compute(const NaiveArgs& args, const BoundArgs* bound) {
   });
 }
 
-Status Run(const NaiveArgs& args) { return Compute(args, nullptr); }
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return Compute(args, &bound); }
+Status RunRoiAlign(const NaiveArgs& args) { return ComputeRoiAlign(args, nullptr); }
+Status BoundRoiAlign(const NaiveArgs& args, const BoundArgs& bound) { return ComputeRoiAlign(args, &bound); }
 
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
+NaiveOp OpRoiAlign() {
+  NaiveOp op{RunRoiAlign, BoundRoiAlign};
   op.propagates = false;
   return op;
 }
 
 }  // namespace
 
-NaiveOp NaiveRoiAlign() { return Op(); }
-NaiveOp NaivePlumbRoiAlign() { return Op(); }
+NaiveOp NaiveRoiAlign() { return OpRoiAlign(); }
+NaiveOp NaivePlumbRoiAlign() { return OpRoiAlign(); }
 
 }  // namespace plumb

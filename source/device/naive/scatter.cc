@@ -18,7 +18,7 @@ struct Cell {
   double y = 0, tau2 = 0, squares = 0;
 };
 
-void Combine(Reduction reduction, double update, double tau, Cell* cell) {
+void CombineScatter(Reduction reduction, double update, double tau, Cell* cell) {
   const double old = cell->y;
   switch (reduction) {
     case Reduction::kAdd: *cell = {old + update, cell->tau2 + tau * tau, cell->squares}; break;
@@ -37,7 +37,7 @@ void Combine(Reduction reduction, double update, double tau, Cell* cell) {
 }
 
 template <class T>
-T Wrapped(Reduction reduction, T old, T update) {
+T Updated(Reduction reduction, T old, T update) {
   using U = std::make_unsigned_t<T>;
   if (reduction == Reduction::kAdd) return static_cast<T>(static_cast<U>(old) + static_cast<U>(update));
   if (reduction == Reduction::kMul) return static_cast<T>(static_cast<U>(old) * static_cast<U>(update));
@@ -76,7 +76,7 @@ Status ReduceWhole(const NaiveArgs& args) {
   T* y = args.outputs[0]->data<T>();
   const T* updates = args.inputs[2]->data<T>();
   return ForEachUpdate(args, &reduction,
-                       [&](int64_t to, int64_t from) { y[to] = Wrapped(reduction, y[to], updates[from]); });
+                       [&](int64_t to, int64_t from) { y[to] = Updated(reduction, y[to], updates[from]); });
 }
 
 template <class T>
@@ -92,7 +92,7 @@ Status ReduceReal(const NaiveArgs& args, const BoundArgs* bound) {
   }
   Reduction reduction{};
   PLUMB_RETURN_IF_ERROR(ForEachUpdate(args, &reduction, [&](int64_t to, int64_t from) {
-    Combine(reduction, static_cast<double>(updates[from]), update_tau == nullptr ? 0 : update_tau[from],
+    CombineScatter(reduction, static_cast<double>(updates[from]), update_tau == nullptr ? 0 : update_tau[from],
             &cells[static_cast<size_t>(to)]);
   }));
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -110,7 +110,7 @@ Result<bool> Assigns(const NaiveArgs& args) {
   return s.reduction == Reduction::kNone;
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunScatter(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const bool assigns, Assigns(args));
   if (assigns) return Assign(args);
   switch (args.inputs[0]->dtype()) {
@@ -121,19 +121,19 @@ Status Run(const NaiveArgs& args) {
   }
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundScatter(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_ASSIGN_OR_RETURN(const bool assigns, Assigns(args));
   if (!assigns && IsFloat(args.inputs[0]->dtype())) return ReduceReal<double>(args, &bound);
   if (assigns && IsFloat(args.inputs[0]->dtype())) return RunMovedWithBound(Assign, args, bound);
   SetExact(bound);
-  return Run(args);
+  return RunScatter(args);
 }
 
 }  // namespace
 
-NaiveOp NaiveScatterElements() { return {Run, Bound}; }
-NaiveOp NaivePlumbScatterElements() { return {Run, Bound}; }
-NaiveOp NaiveScatterND() { return {Run, Bound}; }
-NaiveOp NaivePlumbScatterND() { return {Run, Bound}; }
+NaiveOp NaiveScatterElements() { return {RunScatter, BoundScatter}; }
+NaiveOp NaivePlumbScatterElements() { return {RunScatter, BoundScatter}; }
+NaiveOp NaiveScatterND() { return {RunScatter, BoundScatter}; }
+NaiveOp NaivePlumbScatterND() { return {RunScatter, BoundScatter}; }
 
 }  // namespace plumb

@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunSelection(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Select(args.layer, InfosOf(args)));
   for (size_t i = 0; i < outputs.size() && i < args.outputs.size(); ++i) {
     if (outputs[i].shape() != args.outputs[i]->shape()) {
@@ -41,9 +41,9 @@ Status BoundCompress(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaivePlumbNonZero() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbNonZero() { return ExactStep<RunSelection>(); }
 NaiveOp NaivePlumbCompress() { return {RunCompress, BoundCompress}; }
-NaiveOp NaivePlumbUnique() { return ExactStep<Run>(); }
-NaiveOp NaivePlumbNonMaxSuppression() { return ExactStep<Run>(); }
+NaiveOp NaivePlumbUnique() { return ExactStep<RunSelection>(); }
+NaiveOp NaivePlumbNonMaxSuppression() { return ExactStep<RunSelection>(); }
 
 }  // namespace plumb

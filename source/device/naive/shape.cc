@@ -19,14 +19,14 @@ Status RunSize(const NaiveArgs& args) {
 
 // Whatever the input's tau, its shape is exact.
 template <Status (*run)(const NaiveArgs&)>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundShape(const NaiveArgs& args, const BoundArgs& bound) {
   std::memset(bound.tau[0]->raw(), 0, bound.tau[0]->bytes());
   return run(args);
 }
 
 }  // namespace
 
-NaiveOp NaiveShape() { return {RunShape, Bound<RunShape>}; }
-NaiveOp NaiveSize() { return {RunSize, Bound<RunSize>}; }
+NaiveOp NaiveShape() { return {RunShape, BoundShape<RunShape>}; }
+NaiveOp NaiveSize() { return {RunSize, BoundShape<RunSize>}; }
 
 }  // namespace plumb

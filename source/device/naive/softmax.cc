@@ -12,14 +12,14 @@
 namespace plumb {
 namespace {
 
-Result<Rows> RowsOf(const NaiveArgs& args) {
+Result<Rows> RowsOfSoftmax(const NaiveArgs& args) {
   const Shape& shape = args.inputs[0]->shape();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<SoftmaxParam>(args.layer).axis, shape.rank()));
   return Rows::Over(shape, axis, axis + 1);
 }
 
 template <class T>
-double MaxOf(const Rows& rows, const T* x) {
+double MaxOfSoftmax(const Rows& rows, const T* x) {
   double max = -INFINITY;
   for (int64_t i = 0; i < rows.n; ++i) {
     const double v = static_cast<double>(x[i * rows.inner]);
@@ -31,7 +31,7 @@ double MaxOf(const Rows& rows, const T* x) {
 
 template <bool kLog, class T>
 void RunRow(const Rows& rows, const T* x, T* y) {
-  const double max = MaxOf(rows, x);
+  const double max = MaxOfSoftmax(rows, x);
   double sum = 0;
   for (int64_t i = 0; i < rows.n; ++i) sum += std::exp(static_cast<double>(x[i * rows.inner]) - max);
   const double log_sum = std::log(sum);
@@ -42,8 +42,8 @@ void RunRow(const Rows& rows, const T* x, T* y) {
 }
 
 template <bool kLog>
-Status Run(const NaiveArgs& args) {
-  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+Status RunSoftmax(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOfSoftmax(args));
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const T* x = args.inputs[0]->data<T>();
@@ -54,8 +54,8 @@ Status Run(const NaiveArgs& args) {
 }
 
 template <bool kLog>
-void BoundRow(const Rows& rows, const double* x, const double* y, const Arithmetic& arithmetic, double* tau) {
-  const double max = MaxOf(rows, x), u = arithmetic.u;
+void BoundRowSoftmax(const Rows& rows, const double* x, const double* y, const Arithmetic& arithmetic, double* tau) {
+  const double max = MaxOfSoftmax(rows, x), u = arithmetic.u;
   SerialSum sum(rows.n);
   double mean_distance = 0;
   for (int64_t i = 0; i < rows.n; ++i) {
@@ -76,15 +76,15 @@ void BoundRow(const Rows& rows, const double* x, const double* y, const Arithmet
 }
 
 template <bool kLog>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundSoftmax(const NaiveArgs& args, const BoundArgs& bound) {
   if (InputTau(bound, 0) != nullptr)
     return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
-  PLUMB_RETURN_IF_ERROR(Run<kLog>(args));
-  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+  PLUMB_RETURN_IF_ERROR(RunSoftmax<kLog>(args));
+  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOfSoftmax(args));
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  rows.ForEach([&](int64_t, int64_t at) { BoundRow<kLog>(rows, x + at, y + at, bound.arithmetic, tau + at); });
+  rows.ForEach([&](int64_t, int64_t at) { BoundRowSoftmax<kLog>(rows, x + at, y + at, bound.arithmetic, tau + at); });
   return Status::Ok();
 }
 
@@ -92,8 +92,8 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 // true operator: for kernels without the shift (variants.h).
 template <class Row, class More>
 Status BoundVariant(const NaiveArgs& args, const BoundArgs& bound, bool log, Row row, More more) {
-  PLUMB_RETURN_IF_ERROR(log ? Bound<true>(args, bound) : Bound<false>(args, bound));
-  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+  PLUMB_RETURN_IF_ERROR(log ? BoundSoftmax<true>(args, bound) : BoundSoftmax<false>(args, bound));
+  PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOfSoftmax(args));
   const double* x = args.inputs[0]->data<double>();
   double *y = args.outputs[0]->data<double>(), *tau = bound.tau[0]->data<double>();
   rows.ForEach([&](int64_t, int64_t at) {
@@ -134,9 +134,9 @@ struct LogOf {
 };
 
 template <class Variant, bool kLog>
-NaiveOp Make() {
+NaiveOp MakeSoftmax() {
   return {[](const NaiveArgs& args) {
-            PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOf(args));
+            PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOfSoftmax(args));
             if (args.inputs[0]->dtype() != DType::kF64) return Status::NotSupported("variants are replays in f64");
             const double* x = args.inputs[0]->data<double>();
             double* y = args.outputs[0]->data<double>();
@@ -151,10 +151,10 @@ NaiveOp Make() {
 
 }  // namespace
 
-NaiveOp UnshiftedSoftmax() { return Make<Unshifted, false>(); }
-NaiveOp LogOfSoftmax() { return Make<LogOf<false>, true>(); }
-NaiveOp LogOfClippedSoftmax() { return Make<LogOf<true>, true>(); }
-NaiveOp NaiveSoftmax() { return {Run<false>, Bound<false>, 0, false, true}; }
-NaiveOp NaiveLogSoftmax() { return {Run<true>, Bound<true>, 0, false, true}; }
+NaiveOp UnshiftedSoftmax() { return MakeSoftmax<Unshifted, false>(); }
+NaiveOp LogOfSoftmax() { return MakeSoftmax<LogOf<false>, true>(); }
+NaiveOp LogOfClippedSoftmax() { return MakeSoftmax<LogOf<true>, true>(); }
+NaiveOp NaiveSoftmax() { return {RunSoftmax<false>, BoundSoftmax<false>, 0, false, true}; }
+NaiveOp NaiveLogSoftmax() { return {RunSoftmax<true>, BoundSoftmax<true>, 0, false, true}; }
 
 }  // namespace plumb

@@ -6,11 +6,11 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements per thread that are worth a thread
+constexpr int64_t kStridedGrain = 1 << 14;  // elements per thread that are worth a thread
 
 // Elements [begin, end) of the walk.
 template <class T>
-void Copy(const StridedMap& map, const T* in, T* out, int64_t begin, int64_t end) {
+void CopyStrided(const StridedMap& map, const T* in, T* out, int64_t begin, int64_t end) {
   const int64_t row = map.dims.back();
   const int64_t step = map.strides.back();
   for (int64_t i = begin; i < end;) {
@@ -22,14 +22,14 @@ void Copy(const StridedMap& map, const T* in, T* out, int64_t begin, int64_t end
 }
 
 template <class T>
-Status CopyAll(const StridedMap& map, const Tensor& in, Tensor* out) {
-  ParallelFor(out->NumElements(), kGrain, [&](int64_t begin, int64_t end) {
-    Copy(map, static_cast<const T*>(in.raw()), static_cast<T*>(out->raw()), begin, end);
+Status CopyAllStrided(const StridedMap& map, const Tensor& in, Tensor* out) {
+  ParallelFor(out->NumElements(), kStridedGrain, [&](int64_t begin, int64_t end) {
+    CopyStrided(map, static_cast<const T*>(in.raw()), static_cast<T*>(out->raw()), begin, end);
   });
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunStrided(const NaiveArgs& args) {
   std::vector<BlobInfo> infos;
   for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
   const Tensor& in = *args.inputs[0];
@@ -38,19 +38,19 @@ Status Run(const NaiveArgs& args) {
     map.Simplify();
     Tensor* out = args.outputs[i];
     switch (DTypeSize(in.dtype())) {  // moved as unsigned integers: float loads may quieten a signalling NaN
-      case 1: PLUMB_RETURN_IF_ERROR(CopyAll<uint8_t>(map, in, out)); break;
-      case 2: PLUMB_RETURN_IF_ERROR(CopyAll<uint16_t>(map, in, out)); break;
-      case 4: PLUMB_RETURN_IF_ERROR(CopyAll<uint32_t>(map, in, out)); break;
-      default: PLUMB_RETURN_IF_ERROR(CopyAll<uint64_t>(map, in, out)); break;
+      case 1: PLUMB_RETURN_IF_ERROR(CopyAllStrided<uint8_t>(map, in, out)); break;
+      case 2: PLUMB_RETURN_IF_ERROR(CopyAllStrided<uint16_t>(map, in, out)); break;
+      case 4: PLUMB_RETURN_IF_ERROR(CopyAllStrided<uint32_t>(map, in, out)); break;
+      default: PLUMB_RETURN_IF_ERROR(CopyAllStrided<uint64_t>(map, in, out)); break;
     }
   }
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundStrided(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunStrided, args, bound); }
 
 }  // namespace
 
-NaiveOp StridedOp() { return {Run, Bound}; }
+NaiveOp StridedOp() { return {RunStrided, BoundStrided}; }
 
 }  // namespace plumb

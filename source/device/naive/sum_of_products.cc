@@ -26,7 +26,7 @@ void RunPass(const SumKernels& kernels, const SumPass& pass) {
 
 // Sources of the images that `wants` says; null for the others.
 template <class Wants>
-std::vector<ConstReals> Sources(const std::vector<SumWork>& work, Wants wants) {
+std::vector<ConstReals> SourcesSumOfProducts(const std::vector<SumWork>& work, Wants wants) {
   std::vector<ConstReals> sources;
   for (const SumWork& w : work) sources.push_back(wants(w));
   return sources;
@@ -42,11 +42,11 @@ void AddInputUncertainty(const SumKernels& kernels, const std::vector<SumWork>& 
   pass.sink = SumSink::kVariance;
   pass.square = true;
   pass.weight = pass.operands->weight;
-  pass.sources = Sources(work, InputTauIfBounded);
+  pass.sources = SourcesSumOfProducts(work, InputTauIfBounded);
   RunPass(kernels, pass);
   if (pass.operands->weight_tau == nullptr) return;
   pass.weight = pass.operands->weight_tau;
-  pass.sources = Sources(work, InputIfBounded);
+  pass.sources = SourcesSumOfProducts(work, InputIfBounded);
   RunPass(kernels, pass);
 }
 
@@ -80,7 +80,7 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   pass.bound = bound;
   pass.weight = operands.weight;
   if (bounded && uncertain) AddInputUncertainty(kernels, work, pass);
-  if (bias_last || both_orders || drift) pass.sources = Sources(work, InputIfBounded);
+  if (bias_last || both_orders || drift) pass.sources = SourcesSumOfProducts(work, InputIfBounded);
   if (drift) {
     pass.sink = SumSink::kDrift;
     RunPass(kernels, pass);
@@ -93,7 +93,7 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   }
   pass.sink = SumSink::kValues;
   pass.order = TermOrder::kChannelFirst;
-  pass.sources = Sources(work, [](const SumWork& w) { return w.image.input; });
+  pass.sources = SourcesSumOfProducts(work, [](const SumWork& w) { return w.image.input; });
   RunPass(kernels, pass);
 }
 

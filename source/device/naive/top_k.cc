@@ -48,7 +48,7 @@ void Sort(const TopKShape& s, const NaiveArgs& args) {
   });
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunTopK(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(args.layer, InfosOf(args)));
   return WithNumber(args.inputs[0]->dtype(), [&](auto number) {
     Sort<decltype(number)>(s, args);
@@ -122,8 +122,8 @@ void BoundRow(const Row& row, const int64_t* ours, const int64_t* theirs, const 
   }
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundTopK(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunTopK(args));
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor x, args.inputs[0]->ConvertedTo(DType::kF64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor y, args.outputs[0]->ConvertedTo(DType::kF64));
@@ -148,15 +148,15 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
   return Status::Ok();
 }
 
-NaiveOp Op() {
-  NaiveOp op{Run, Bound};
+NaiveOp OpTopK() {
+  NaiveOp op{RunTopK, BoundTopK};
   op.picks = true;
   return op;
 }
 
 }  // namespace
 
-NaiveOp NaiveTopK() { return Op(); }
-NaiveOp NaivePlumbTopK() { return Op(); }
+NaiveOp NaiveTopK() { return OpTopK(); }
+NaiveOp NaivePlumbTopK() { return OpTopK(); }
 
 }  // namespace plumb

@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-Status Run(const NaiveArgs& args) {
+Status RunTrilu(const NaiveArgs& args) {
   const auto& p = ParamOf<TriluParam>(args.layer);
   const int64_t k = args.inputs.size() == 2 ? *args.inputs[1]->data<int64_t>() : p.k;
   const Shape& shape = args.inputs[0]->shape();
@@ -25,7 +25,7 @@ Status Run(const NaiveArgs& args) {
   });
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundTrilu(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunTrilu, args, bound); }
 
 Status RunEye(const NaiveArgs& args) {
   Tensor* out = args.outputs[0];
@@ -44,7 +44,7 @@ Status RunEye(const NaiveArgs& args) {
 
 }  // namespace
 
-NaiveOp NaivePlumbTrilu() { return {Run, Bound}; }
+NaiveOp NaivePlumbTrilu() { return {RunTrilu, BoundTrilu}; }
 NaiveOp NaivePlumbEyeLike() { return {RunEye, RunExact<RunEye>}; }
 
 }  // namespace plumb

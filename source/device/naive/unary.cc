@@ -37,12 +37,12 @@ T Negated(T x) {
 #undef PLUMB_NAIVE_UNARY_INT
 
 template <class Row>
-Status Run(const NaiveArgs& args) {
+Status RunOfUnary(const NaiveArgs& args) {
   return RunUnary(args, [](double x) { return Row::Y(x); });
 }
 
 template <class Row>
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
+Status BoundUnary(const NaiveArgs& args, const BoundArgs& bound) {
   return RunUnaryWithBound(
       args, bound, [](double x) { return Row::Y(x); }, [](double x, double y, double u) { return Row::Tau(x, y, u); });
 }
@@ -62,13 +62,13 @@ Status RunNumber(const NaiveArgs& args) {
   switch (args.inputs[0]->dtype()) {
     case DType::kI32: return RunInt<IntRow, int32_t>(args);
     case DType::kI64: return RunInt<IntRow, int64_t>(args);
-    default: return Run<Row>(args);
+    default: return RunOfUnary<Row>(args);
   }
 }
 
 template <class Row, class IntRow>
 Status BoundNumber(const NaiveArgs& args, const BoundArgs& bound) {
-  if (IsFloat(args.inputs[0]->dtype())) return Bound<Row>(args, bound);
+  if (IsFloat(args.inputs[0]->dtype())) return BoundUnary<Row>(args, bound);
   SetExact(bound);
   return RunNumber<Row, IntRow>(args);
 }
@@ -76,7 +76,7 @@ Status BoundNumber(const NaiveArgs& args, const BoundArgs& bound) {
 }  // namespace
 
 #define PLUMB_NAIVE_UNARY(name, value, tau) \
-  NaiveOp Naive##name() { return ElementWise(Run<name##Row>, Bound<name##Row>); }
+  NaiveOp Naive##name() { return ElementWise(RunOfUnary<name##Row>, BoundUnary<name##Row>); }
 #define PLUMB_NAIVE_UNARY_INT(name, value, tau, whole) \
   NaiveOp Naive##name() { return ElementWise(RunNumber<name##Row, name##Int>, BoundNumber<name##Row, name##Int>); }
 #include "device/naive/unary.def"

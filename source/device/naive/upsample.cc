@@ -13,7 +13,7 @@
 namespace plumb {
 namespace {
 
-struct Taps {
+struct UpsampleTaps {
   int count = 1;
   int64_t index[4] = {0, 0, 0, 0};
   double weight[4] = {1, 0, 0, 0};
@@ -22,13 +22,13 @@ struct Taps {
 };
 
 // Where output position o lies in the input, before it is cut to it.
-double Coordinate(bool align_corners, int64_t o, int64_t in, int64_t out) {
+double CoordinateUpsample(bool align_corners, int64_t o, int64_t in, int64_t out) {
   if (align_corners) return out == 1 ? 0 : static_cast<double>(o * (in - 1)) / static_cast<double>(out - 1);
   return out == 1 ? -0.5 : static_cast<double>((2 * o + 1) * in) / static_cast<double>(2 * out) - 0.5;
 }
 
-Taps Nearest(int64_t o, int64_t in, int64_t out) {
-  Taps t;
+UpsampleTaps Nearest(int64_t o, int64_t in, int64_t out) {
+  UpsampleTaps t;
   t.index[0] = o * in / out;
   t.other = t.index[0];
   const double step = static_cast<float>(in) / static_cast<float>(out);
@@ -37,8 +37,8 @@ Taps Nearest(int64_t o, int64_t in, int64_t out) {
   return t;
 }
 
-Taps Linear(double coordinate, int64_t in) {
-  Taps t;
+UpsampleTaps Linear(double coordinate, int64_t in) {
+  UpsampleTaps t;
   t.coordinate = std::clamp(coordinate, 0.0, static_cast<double>(in - 1));
   t.index[0] = static_cast<int64_t>(t.coordinate);
   t.index[1] = std::min(t.index[0] + 1, in - 1);
@@ -48,13 +48,13 @@ Taps Linear(double coordinate, int64_t in) {
   return t;
 }
 
-Taps Cubic(double coordinate, int64_t in) {
+UpsampleTaps Cubic(double coordinate, int64_t in) {
   constexpr double kA = -0.75;
   const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };         // |d| <= 1
   const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };  // 1 < |d| < 2
   const double base = std::floor(coordinate);
   const double x = coordinate - base;
-  Taps t;
+  UpsampleTaps t;
   t.coordinate = coordinate;
   t.count = 4;
   const double weights[4] = {far(1 + x), near(x), near(1 - x), far(2 - x)};
@@ -65,11 +65,11 @@ Taps Cubic(double coordinate, int64_t in) {
   return t;
 }
 
-std::vector<Taps> AxisTaps(const UpsampleShape& s, int axis) {
+std::vector<UpsampleTaps> AxisTaps(const UpsampleShape& s, int axis) {
   const int64_t in = s.in[axis], out = s.out[axis];
-  std::vector<Taps> taps;
+  std::vector<UpsampleTaps> taps;
   for (int64_t o = 0; o < out; ++o) {
-    const double coordinate = Coordinate(s.align_corners, o, in, out);
+    const double coordinate = CoordinateUpsample(s.align_corners, o, in, out);
     taps.push_back(s.mode == kUpsampleNearest  ? Nearest(o, in, out)
                    : s.mode == kUpsampleLinear ? Linear(coordinate, in)
                                                : Cubic(coordinate, in));
@@ -79,8 +79,8 @@ std::vector<Taps> AxisTaps(const UpsampleShape& s, int axis) {
 
 // f(plane, output element within it, taps of its row, of its column) over all of the output, on all threads.
 template <class F>
-void ForEachOutput(const UpsampleShape& s, F f) {
-  const std::vector<Taps> rows = AxisTaps(s, 2), columns = AxisTaps(s, 3);
+void ForEachOutputUpsample(const UpsampleShape& s, F f) {
+  const std::vector<UpsampleTaps> rows = AxisTaps(s, 2), columns = AxisTaps(s, 3);
   const int64_t planes = s.out.Count(0, 2);
   ParallelFor(planes * s.out[2], std::max<int64_t>(1, kElementGrain / s.out[3]), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -93,7 +93,7 @@ void ForEachOutput(const UpsampleShape& s, F f) {
 }
 
 template <class T>
-double Interpolate(const T* x, int64_t width, const Taps& row, const Taps& column) {
+double Interpolate(const T* x, int64_t width, const UpsampleTaps& row, const UpsampleTaps& column) {
   double sum = 0;
   for (int i = 0; i < row.count; ++i) {
     double part = 0;
@@ -105,37 +105,37 @@ double Interpolate(const T* x, int64_t width, const Taps& row, const Taps& colum
   return sum;
 }
 
-Result<UpsampleShape> ShapeOf(const NaiveArgs& args) {
+Result<UpsampleShape> ShapeOfUpsample(const NaiveArgs& args) {
   std::vector<BlobInfo> infos;
   for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
   return ResolveUpsample(args.layer, infos);
 }
 
 template <class T>
-Status Pick(const UpsampleShape& s, const NaiveArgs& args) {
+Status PickUpsample(const UpsampleShape& s, const NaiveArgs& args) {
   const T* x = static_cast<const T*>(args.inputs[0]->raw());
   T* y = static_cast<T*>(args.outputs[0]->raw());
   const int64_t in_plane = s.in.CountFrom(2), out_plane = s.out.CountFrom(2);
-  ForEachOutput(s, [&](int64_t plane, int64_t at, const Taps& row, const Taps& column) {
+  ForEachOutputUpsample(s, [&](int64_t plane, int64_t at, const UpsampleTaps& row, const UpsampleTaps& column) {
     y[plane * out_plane + at] = x[plane * in_plane + row.index[0] * s.in[3] + column.index[0]];
   });
   return Status::Ok();
 }
 
-Status Run(const NaiveArgs& args) {
-  PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ShapeOf(args));
+Status RunUpsample(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ShapeOfUpsample(args));
   if (s.mode == kUpsampleNearest) {
     switch (DTypeSize(args.inputs[0]->dtype())) {
-      case 1: return Pick<uint8_t>(s, args);
-      case 2: return Pick<uint16_t>(s, args);
-      case 4: return Pick<uint32_t>(s, args);
-      default: return Pick<uint64_t>(s, args);
+      case 1: return PickUpsample<uint8_t>(s, args);
+      case 2: return PickUpsample<uint16_t>(s, args);
+      case 4: return PickUpsample<uint32_t>(s, args);
+      default: return PickUpsample<uint64_t>(s, args);
     }
   }
   return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
     using T = decltype(storage);
     const int64_t in_plane = s.in.CountFrom(2), out_plane = s.out.CountFrom(2);
-    ForEachOutput(s, [&](int64_t plane, int64_t at, const Taps& row, const Taps& column) {
+    ForEachOutputUpsample(s, [&](int64_t plane, int64_t at, const UpsampleTaps& row, const UpsampleTaps& column) {
       const T* x = args.inputs[0]->data<T>() + plane * in_plane;
       args.outputs[0]->data<T>()[plane * out_plane + at] = static_cast<T>(Interpolate(x, s.in[3], row, column));
     });
@@ -144,7 +144,7 @@ Status Run(const NaiveArgs& args) {
 }
 
 // How far the other element of a tie is from the one taken.
-double TieTau(const double* x, int64_t width, const Taps& row, const Taps& column) {
+double TieTau(const double* x, int64_t width, const UpsampleTaps& row, const UpsampleTaps& column) {
   const double y = x[row.index[0] * width + column.index[0]];
   double tau = 0;
   for (const int64_t h : {row.index[0], row.other}) {
@@ -156,7 +156,7 @@ double TieTau(const double* x, int64_t width, const Taps& row, const Taps& colum
   return tau;
 }
 
-double InterpolationTau(const UpsampleShape& s, double u, const double* x, const Taps& row, const Taps& column) {
+double InterpolationTau(const UpsampleShape& s, double u, const double* x, const UpsampleTaps& row, const UpsampleTaps& column) {
   double low = INFINITY, high = -INFINITY;
   for (int i = 0; i < row.count; ++i) {
     for (int j = 0; j < column.count; ++j) {
@@ -171,7 +171,7 @@ double InterpolationTau(const UpsampleShape& s, double u, const double* x, const
 }
 
 // The taus of the taps, weighted, in quadrature.
-double PropagatedTau(const double* tau, int64_t width, const Taps& row, const Taps& column) {
+double PropagatedTau(const double* tau, int64_t width, const UpsampleTaps& row, const UpsampleTaps& column) {
   double sum = 0;
   for (int i = 0; i < row.count; ++i) {
     for (int j = 0; j < column.count; ++j) {
@@ -182,17 +182,17 @@ double PropagatedTau(const double* tau, int64_t width, const Taps& row, const Ta
   return std::sqrt(sum);
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(Run(args));
+Status BoundUpsample(const NaiveArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunUpsample(args));
   Tensor* out_tau = bound.tau[0];
   if (!IsFloat(args.inputs[0]->dtype())) {
     std::fill_n(out_tau->data<double>(), out_tau->NumElements(), 0.0);
     return Status::Ok();
   }
-  PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ShapeOf(args));
+  PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ShapeOfUpsample(args));
   const double* tau_x = InputTau(bound, 0);
   const int64_t in_plane = s.in.CountFrom(2), out_plane = s.out.CountFrom(2);
-  ForEachOutput(s, [&](int64_t plane, int64_t at, const Taps& row, const Taps& column) {
+  ForEachOutputUpsample(s, [&](int64_t plane, int64_t at, const UpsampleTaps& row, const UpsampleTaps& column) {
     const double* x = args.inputs[0]->data<double>() + plane * in_plane;
     double& tau = out_tau->data<double>()[plane * out_plane + at];
     tau = s.mode == kUpsampleNearest ? TieTau(x, s.in[3], row, column)
@@ -204,6 +204,6 @@ Status Bound(const NaiveArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-NaiveOp NaiveUpsample() { return {Run, Bound}; }
+NaiveOp NaiveUpsample() { return {RunUpsample, BoundUpsample}; }
 
 }  // namespace plumb

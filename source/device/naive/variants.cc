@@ -10,8 +10,8 @@
 namespace plumb {
 namespace {
 
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
-double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double PlainLogistic(double x) { return 1 / (1 + std::exp(-x)); }
+double PlainSoftplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double ErfGelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
 double TanhGelu(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
 double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); }

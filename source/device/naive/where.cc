@@ -6,7 +6,7 @@ namespace plumb {
 namespace {
 
 template <class T>
-void Pick(const NaiveArgs& args, const bool* truth) {
+void PickWhere(const NaiveArgs& args, const bool* truth) {
   const auto* x = static_cast<const T*>(args.inputs[0]->raw());
   const auto* y = static_cast<const T*>(args.inputs[1]->raw());
   Tensor* out = args.outputs[0];
@@ -23,21 +23,21 @@ void Pick(const NaiveArgs& args, const bool* truth) {
   });
 }
 
-Status Run(const NaiveArgs& args) {
+Status RunWhere(const NaiveArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor truth, args.inputs[2]->ConvertedTo(DType::kBool));
   switch (DTypeSize(args.outputs[0]->dtype())) {
-    case 1: Pick<uint8_t>(args, truth.data<bool>()); break;
-    case 2: Pick<uint16_t>(args, truth.data<bool>()); break;
-    case 4: Pick<uint32_t>(args, truth.data<bool>()); break;
-    default: Pick<uint64_t>(args, truth.data<bool>()); break;
+    case 1: PickWhere<uint8_t>(args, truth.data<bool>()); break;
+    case 2: PickWhere<uint16_t>(args, truth.data<bool>()); break;
+    case 4: PickWhere<uint32_t>(args, truth.data<bool>()); break;
+    default: PickWhere<uint64_t>(args, truth.data<bool>()); break;
   }
   return Status::Ok();
 }
 
-Status Bound(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(Run, args, bound); }
+Status BoundWhere(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunWhere, args, bound); }
 
 }  // namespace
 
-NaiveOp NaiveWhere() { return {Run, Bound}; }
+NaiveOp NaiveWhere() { return {RunWhere, BoundWhere}; }
 
 }  // namespace plumb

@@ -13,12 +13,12 @@ namespace plumb::opencl {
 namespace {
 
 // Pairs of binary.cl.
-struct Pairs {
+struct BinaryPairs {
   int rank;
   int dims[kMaxRank], a[kMaxRank], b[kMaxRank];
 };
 
-Walk WalkOf(const KernelSpec& spec, const BinaryOperands& operands, bool blocked) {
+Walk WalkOfBinary(const KernelSpec& spec, const BinaryOperands& operands, bool blocked) {
   const int64_t block = blocked ? kBlock : 1;
   return Walk::Broadcast(MemoryDims(spec.outputs[0].shape, block),
                          {MemoryDims(operands.shape[0], block), MemoryDims(operands.shape[1], block)});
@@ -36,12 +36,12 @@ class BinaryKernel : public ClKernel {
     }
     if (IsGate(spec) && spec.inputs.size() != 2) return Status::NotSupported("takes two inputs");
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    return WalkOf(spec, operands, false).Check();
+    return WalkOfBinary(spec, operands, false).Check();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    blocked_ = StaysBlocked(arriving, operands) && WalkOf(spec, operands, true).Check().ok();
+    blocked_ = StaysBlocked(arriving, operands) && WalkOfBinary(spec, operands, true).Check().ok();
     const LayoutPtr layout = StoredLayout(spec, spec.inputs[0].dtype, blocked_);
     choice->inputs.assign(arriving.size(), layout);
     choice->outputs = {layout};
@@ -55,7 +55,7 @@ class BinaryKernel : public ClKernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    const Walk walk = WalkOf(spec, operands, blocked_);
+    const Walk walk = WalkOfBinary(spec, operands, blocked_);
     count_ = walk.count();
     pairs_.rank = walk.rank();
     walk.PutDims(pairs_.dims);
@@ -96,7 +96,7 @@ class BinaryKernel : public ClKernel {
   int constant_ = -1;
   int64_t count_ = 0;
   float alpha_ = 0, beta_ = 0;
-  Pairs pairs_{};
+  BinaryPairs pairs_{};
   DeviceTensor element_;
   Launcher launcher_;
   TailZero tail_;

@@ -9,7 +9,7 @@ namespace plumb::opencl {
 namespace {
 
 // Pairs of compare.cl.
-struct Pairs {
+struct ComparePairs {
   int rank;
   int dims[kMaxRank], a[kMaxRank], b[kMaxRank];
 };
@@ -25,7 +25,7 @@ Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   return CompareOperands{spec.inputs[0], spec.inputs[0], spec.inputs[0].shape};
 }
 
-Walk WalkOf(const CompareOperands& o) { return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()}); }
+Walk WalkOfCompare(const CompareOperands& o) { return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()}); }
 
 class CompareKernel : public ClKernel {
  public:
@@ -36,12 +36,12 @@ class CompareKernel : public ClKernel {
       return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
     }
     PLUMB_RETURN_IF_ERROR(RequireF64(spec.device, o.a.dtype));
-    return WalkOf(o).Check();
+    return WalkOfCompare(o).Check();
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
-    const Walk walk = WalkOf(o);
+    const Walk walk = WalkOfCompare(o);
     count_ = walk.count();
     pairs_.rank = walk.rank();
     walk.PutDims(pairs_.dims);
@@ -69,7 +69,7 @@ class CompareKernel : public ClKernel {
  private:
   int64_t count_ = 0;
   int op_ = 0, dtype_ = 0;
-  Pairs pairs_{};
+  ComparePairs pairs_{};
   bool element_first_ = false;
   DeviceTensor element_;
   Launcher launcher_;
@@ -83,11 +83,11 @@ class WhereKernel : public ClKernel {
     if (dtype != DType::kBool && dtype != DType::kI32 && dtype != DType::kI64) {
       return Status::NotSupported(std::string("needs a condition of bool, i32 or i64, got ") + DTypeName(dtype));
     }
-    return WalkOf(spec).Check();
+    return WalkOfCompare(spec).Check();
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
-    const Walk walk = WalkOf(spec);
+    const Walk walk = WalkOfCompare(spec);
     count_ = walk.count();
     choice_.rank = walk.rank();
     walk.PutDims(choice_.dims);
@@ -104,7 +104,7 @@ class WhereKernel : public ClKernel {
   }
 
  private:
-  static Walk WalkOf(const KernelSpec& spec) {
+  static Walk WalkOfCompare(const KernelSpec& spec) {
     return Walk::Broadcast(spec.outputs[0].shape.dims(),
                            {spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()});
   }

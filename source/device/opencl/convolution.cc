@@ -11,14 +11,14 @@ namespace {
 constexpr int64_t kTile = 7;       // TILE of convolution_cpu.cl
 constexpr int64_t kGpuPixels = 128;  // PIXELS of convolution_gpu.cl
 constexpr int64_t kGpuRows = 4;    // ROWS of convolution_gpu.cl
-constexpr int64_t kPair = 2 * kBlock;
+constexpr int64_t kConvolutionPair = 2 * kBlock;
 
 bool IsDepthwise(const ConvolutionShape& s) { return s.group > 1 && s.group == s.in_channels && s.group == s.out_channels; }
 
 Status SupportsShape(const ConvolutionShape& s, bool depthwise) {
   if (depthwise != IsDepthwise(s)) return Status::NotSupported(depthwise ? "is not depthwise" : "is depthwise");
   if (depthwise || s.group == 1) return Status::Ok();
-  if (s.in_per_group() % kBlock == 0 && s.out_per_group() % kPair == 0) return Status::Ok();
+  if (s.in_per_group() % kBlock == 0 && s.out_per_group() % kConvolutionPair == 0) return Status::Ok();
   return Status::NotSupported("needs groups of whole channel blocks (8 in, 16 out), got " + std::to_string(s.in_per_group()) + " and " +
                               std::to_string(s.out_per_group()));
 }
@@ -71,7 +71,7 @@ class ConvolutionKernel : public ClKernel {
     const ConvolutionShape& s = group.shape;
     const float* weight = folded.weight.template data<float>();
     cpu_ = Launcher::CpuShapes(spec.device);
-    const int64_t unit = depthwise ? kBlock : kPair;
+    const int64_t unit = depthwise ? kBlock : kConvolutionPair;
     PLUMB_ASSIGN_OR_RETURN(weight_, UploadArray(spec.device, depthwise ? PackChannels(s, weight) : PackUnits(s, unit, weight)));
     conv_ = ConvArg(s);
     if (s.kernel_size() == 1 && s.window.h.stride == 1 && s.window.w.stride == 1 && s.window.h.in == s.window.h.out &&

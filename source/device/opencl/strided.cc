@@ -44,7 +44,7 @@ Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
   return map;
 }
 
-Walk WalkOf(const StridedMap& map) {
+Walk WalkOfStrided(const StridedMap& map) {
   Walk walk;
   walk.dims = map.dims;
   walk.strides = {map.strides, DenseStrides(Shape(map.dims))};
@@ -58,7 +58,7 @@ class StridedKernel : public ClKernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     for (size_t i = 0; i < spec.outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
-      PLUMB_RETURN_IF_ERROR(WalkOf(map).Check());
+      PLUMB_RETURN_IF_ERROR(WalkOfStrided(map).Check());
     }
     return Status::Ok();
   }
@@ -83,7 +83,7 @@ class StridedKernel : public ClKernel {
     bool walks = false;
     for (size_t i = 0; i < spec.outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
-      copies_.push_back(Copy::Of(WalkOf(map)));
+      copies_.push_back(Copy::Of(WalkOfStrided(map)));
       copies_.back().x_first = map.offset;
       contiguous_.push_back(map.Contiguous());
       walks = walks || !map.Contiguous();

@@ -15,7 +15,7 @@ namespace {
 constexpr int kM = 4;                                  // outputs per side of a tile
 constexpr int64_t kPositions = (kM + 2) * (kM + 2);    // POSITIONS of winograd.cl
 constexpr int64_t kTiles = 6;                          // TILES of winograd.cl
-constexpr int64_t kPair = 2 * kBlock;
+constexpr int64_t kWinogradPair = 2 * kBlock;
 constexpr int64_t kMaxWorkspace = int64_t{64} << 20;   // bytes
 
 struct Sizes {
@@ -25,7 +25,7 @@ struct Sizes {
     const int64_t tiles = s.batch * ((s.window.h.out + kM - 1) / kM) * ((s.window.w.out + kM - 1) / kM);
     units = (tiles + kTiles - 1) / kTiles;
     blocks = (s.in_channels + kBlock - 1) / kBlock;
-    pairs = (s.out_channels + kPair - 1) / kPair;
+    pairs = (s.out_channels + kWinogradPair - 1) / kWinogradPair;
   }
   int64_t workspace() const { return units * kPositions * blocks * kTiles * kBlock; }
 };
@@ -33,14 +33,14 @@ struct Sizes {
 // [pair][position][input block][8][16]; zeros where there is no channel.
 std::vector<float> PackWeights(const ConvolutionShape& s, const float* weight) {
   const Sizes sizes(s);
-  std::vector<float> packed(static_cast<size_t>(sizes.pairs * kPositions * sizes.blocks * kBlock * kPair), 0.0f);
+  std::vector<float> packed(static_cast<size_t>(sizes.pairs * kPositions * sizes.blocks * kBlock * kWinogradPair), 0.0f);
   ParallelFor(s.out_channels, 1, [&](int64_t begin, int64_t end) {
     double u[kPositions];
     for (int64_t o = begin; o < end; ++o) {
       for (int64_t c = 0; c < s.in_channels; ++c) {
         TransformWinogradKernel(kM, weight + (o * s.in_channels + c) * 9, u);
-        float* to = packed.data() + (o / kPair * kPositions * sizes.blocks * kBlock + c) * kPair + o % kPair;
-        for (int64_t p = 0; p < kPositions; ++p) to[p * sizes.blocks * kBlock * kPair] = static_cast<float>(u[p]);
+        float* to = packed.data() + (o / kWinogradPair * kPositions * sizes.blocks * kBlock + c) * kWinogradPair + o % kWinogradPair;
+        for (int64_t p = 0; p < kPositions; ++p) to[p * sizes.blocks * kBlock * kWinogradPair] = static_cast<float>(u[p]);
       }
     }
   });
@@ -95,7 +95,7 @@ class WinogradKernel : public ClKernel {
     transformed_ = spec.workspace;
     PLUMB_ASSIGN_OR_RETURN(to_tiles_, Load(spec, "winograd.cl", "winograd_input"));
     PLUMB_ASSIGN_OR_RETURN(from_tiles_, Load(spec, "winograd.cl", "winograd_output"));
-    return tail_.Prepare(spec, group, folded, sizes_.pairs * kPair, outputs[0]);
+    return tail_.Prepare(spec, group, folded, sizes_.pairs * kWinogradPair, outputs[0]);
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {

@@ -7,7 +7,7 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsAffine(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   return ResolveAffine(spec.layer(), spec.inputs[0].shape).status();
@@ -23,7 +23,7 @@ Result<std::vector<float>> Expand(const Tensor* tensor, int64_t count, float abs
 }
 
 // Per channel, or one for all: then the coefficients of NC4HW4 follow from those of the channels.
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsAffine(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_RETURN_IF_ERROR(PlainInPlace(spec, arriving, choice));
   const Shape& shape = spec.inputs[0].shape;
   bool per_channel = spec.layer().kind == OpKind::kPReLU;
@@ -58,7 +58,7 @@ Status Launch(Builder* b, bool prelu, std::vector<float> scale, std::vector<floa
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildAffine(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const AffineShape shape, ResolveAffine(b->layer(), b->inputs[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const auto scale, Expand(shape.scale, shape.count, 1));
   PLUMB_ASSIGN_OR_RETURN(const auto bias, Expand(shape.bias, shape.count, 0));
@@ -84,7 +84,7 @@ Status BuildPrelu(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_affine = {Supports, Build, Layouts};
-const KernelFunctions kernel_prelu = {SupportsPrelu, BuildPrelu, Layouts};
+const KernelFunctions kernel_affine = {SupportsAffine, BuildAffine, LayoutsAffine};
+const KernelFunctions kernel_prelu = {SupportsPrelu, BuildPrelu, LayoutsAffine};
 
 }  // namespace plumb::vulkan

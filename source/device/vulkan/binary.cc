@@ -11,13 +11,13 @@
 namespace plumb::vulkan {
 namespace {
 
-constexpr size_t kMaxRank = 8;
+constexpr size_t kBinaryMaxRank = 8;
 
 // In the order of the shader's cases.
-const char* const kOps[] = {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference", "PlumbPow", "HardSwish"};
+const char* const kBinaryOps[] = {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference", "PlumbPow", "HardSwish"};
 
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
-bool StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
+bool StaysChannel4Binary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
   if (std::none_of(arriving.begin(), arriving.end(), IsChannel4)) return false;
   if (o.constant >= 0 && spec.precision != Precision::kHigh) return false;  // the constant is not to be rounded
   const Shape &a = o.shape[0], &b = o.shape[1];
@@ -25,24 +25,24 @@ bool StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arrivin
   return o.has_single_constant() || a[1] == b[1];
 }
 
-Result<Walk> WalkOf(const KernelSpec& spec, const BinaryOperands& o, bool channel4 = false) {
+Result<Walk> WalkOfBinary(const KernelSpec& spec, const BinaryOperands& o, bool channel4 = false) {
   const auto memory = [block = channel4 ? 4 : 1](const Shape& shape) { return Shape(MemoryDims(shape, block)); };
   Walk walk = BroadcastWalk({memory(o.shape[0]), memory(o.shape[1])}, memory(spec.outputs[0].shape));
-  if (walk.rank() > kMaxRank) return Status::NotSupported("broadcasts over more than 8 dims");
+  if (walk.rank() > kBinaryMaxRank) return Status::NotSupported("broadcasts over more than 8 dims");
   return walk;
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsBinary(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
   PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-  return WalkOf(spec, operands).status();
+  return WalkOfBinary(spec, operands).status();
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsBinary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_RETURN_IF_ERROR(PlainInPlace(spec, arriving, choice));
   PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-  if (!StaysChannel4(spec, arriving, operands)) return Status::Ok();
+  if (!StaysChannel4Binary(spec, arriving, operands)) return Status::Ok();
   choice->inputs.assign(arriving.size(), Channel4Layout(spec));
   choice->outputs = {Channel4Layout(spec)};
   return Status::Ok();
@@ -58,13 +58,13 @@ Result<Argument> ConstantOperand(Builder* b, const BinaryOperands& operands, boo
   return b->Constant(packed.data(), packed.size() * sizeof(float));
 }
 
-Status Build(Builder* b) {
+Status BuildBinary(Builder* b) {
   const bool channel4 = IsChannel4(b->outputs[0].layout);
   PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(b->spec));
-  PLUMB_ASSIGN_OR_RETURN(const Walk walk, WalkOf(b->spec, operands, channel4));
+  PLUMB_ASSIGN_OR_RETURN(const Walk walk, WalkOfBinary(b->spec, operands, channel4));
   const DType dtype = b->inputs[0].dtype;
   uint32_t op = 0;
-  while (b->layer().type != kOps[op]) ++op;
+  while (b->layer().type != kBinaryOps[op]) ++op;
   LaunchSpec launch;
   launch.shader = "binary" + DTypeSuffix(dtype) + HalfSuffix(b->outputs[0].layout);
   launch.constants = {op, static_cast<uint32_t>(walk.rank()), channel4 ? 1u : 0u};
@@ -78,7 +78,7 @@ Status Build(Builder* b) {
   const bool gate = b->layer().kind == OpKind::kHardSwish;
   const HardParam hard = gate ? ParamOf<HardParam>(b->layer()) : HardParam();
   launch.push.Int(count).Float(hard.alpha).Float(hard.beta).Int(map.channels).Int(map.pixels);
-  launch.push.Ints(walk.dims, kMaxRank).Ints(walk.strides[0], kMaxRank).Ints(walk.strides[1], kMaxRank);
+  launch.push.Ints(walk.dims, kBinaryMaxRank).Ints(walk.strides[0], kBinaryMaxRank).Ints(walk.strides[1], kBinaryMaxRank);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
@@ -87,12 +87,12 @@ Status Build(Builder* b) {
 Status SupportsGate(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   if (spec.inputs.size() != 2) return Status::NotSupported("takes two inputs");
-  return Supports(spec);
+  return SupportsBinary(spec);
 }
 
 }  // namespace
 
-const KernelFunctions kernel_binary = {Supports, Build, Layouts};
-const KernelFunctions kernel_gate = {SupportsGate, Build, Layouts};
+const KernelFunctions kernel_binary = {SupportsBinary, BuildBinary, LayoutsBinary};
+const KernelFunctions kernel_gate = {SupportsGate, BuildBinary, LayoutsBinary};
 
 }  // namespace plumb::vulkan

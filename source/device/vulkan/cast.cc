@@ -15,7 +15,7 @@ uint32_t CodeOf(DType dtype) {
   return code;
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsCast(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(CastTarget(spec.layer()).status());
   for (const DType dtype : {spec.inputs[0].dtype, spec.outputs[0].dtype, DType::kI64, DType::kF64, DType::kI16, DType::kI8}) {
@@ -24,14 +24,14 @@ Status Supports(const KernelSpec& spec) {
   return Status::Ok();
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsCast(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs = {PlainLayout()};
   choice->outputs = {PlainLayout()};
   if (spec.inputs[0].dtype == spec.outputs[0].dtype) choice->shares.push_back({ShareWish::kView, 0, 0, 0});
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildCast(Builder* b) {
   const DeviceTensor &in = b->inputs[0], &out = b->outputs[0];
   if (in.dtype == out.dtype && SameMemory(in, out)) return Status::Ok();
   const int64_t count = out.shape.NumElements();
@@ -51,6 +51,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_cast = {Supports, Build, Layouts};
+const KernelFunctions kernel_cast = {SupportsCast, BuildCast, LayoutsCast};
 
 }  // namespace plumb::vulkan

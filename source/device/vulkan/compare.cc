@@ -8,10 +8,10 @@
 namespace plumb::vulkan {
 namespace {
 
-constexpr size_t kMaxRank = 8;
+constexpr size_t kCompareMaxRank = 8;
 
 // In the order of the shader's cases.
-const OpKind kOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
+const OpKind kCompareOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
                         OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
 
 Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
@@ -19,24 +19,24 @@ Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   return CompareOperands{spec.inputs[0], spec.inputs[0], spec.inputs[0].shape};
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsCompare(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, DType::kBool));
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
   if (o.a.dtype == DType::kF16 || o.a.dtype == DType::kBF16) {
     return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
   }
-  if (BroadcastWalk({o.a.shape, o.b.shape}, o.out).rank() > kMaxRank) {
+  if (BroadcastWalk({o.a.shape, o.b.shape}, o.out).rank() > kCompareMaxRank) {
     return Status::NotSupported("broadcasts over more than 8 dims");
   }
   return RequireDType(spec, o.a.dtype);
 }
 
-Status Build(Builder* b) {
+Status BuildCompare(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(b->spec));
   const Walk walk = BroadcastWalk({o.a.shape, o.b.shape}, o.out);
   uint32_t op = 0;
-  while (b->layer().kind != kOps[op]) ++op;
+  while (b->layer().kind != kCompareOps[op]) ++op;
   LaunchSpec launch;
   launch.shader = "compare" + DTypeSuffix(o.a.dtype);
   launch.constants = {op, static_cast<uint32_t>(walk.rank())};
@@ -46,7 +46,7 @@ Status Build(Builder* b) {
     PLUMB_ASSIGN_OR_RETURN(launch.arguments[first ? 1 : 2], b->Constant(first ? o.a.value : o.b.value));
   }
   const int64_t count = b->outputs[0].shape.NumElements();
-  launch.push.Int(count).Ints(walk.dims, kMaxRank).Ints(walk.strides[0], kMaxRank).Ints(walk.strides[1], kMaxRank);
+  launch.push.Int(count).Ints(walk.dims, kCompareMaxRank).Ints(walk.strides[0], kCompareMaxRank).Ints(walk.strides[1], kCompareMaxRank);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
@@ -54,6 +54,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_compare = {Supports, Build};
+const KernelFunctions kernel_compare = {SupportsCompare, BuildCompare};
 
 }  // namespace plumb::vulkan

@@ -32,14 +32,14 @@ Result<Parts> PartsOf(const KernelSpec& spec, bool channel4 = false) {
   return parts;
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsConcat(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, spec.outputs[0].dtype));
   return PartsOf(spec).status();
 }
 
 // All but the last input end with a whole quad, and some input arrives in NC4HW4.
-Result<bool> StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving) {
+Result<bool> StaysChannel4Concat(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving) {
   const int rank = spec.outputs[0].shape.rank();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<ConcatParam>(spec.layer()).axis, rank));
   bool stays = axis == 1 && rank >= 3 && std::any_of(arriving.begin(), arriving.end(), IsChannel4);
@@ -47,8 +47,8 @@ Result<bool> StaysChannel4(const KernelSpec& spec, const std::vector<LayoutPtr>&
   return stays;
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
-  PLUMB_ASSIGN_OR_RETURN(const bool channel4, StaysChannel4(spec, arriving));
+Status LayoutsConcat(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+  PLUMB_ASSIGN_OR_RETURN(const bool channel4, StaysChannel4Concat(spec, arriving));
   choice->inputs.assign(arriving.size(), channel4 ? Channel4Layout(spec) : PlainLayout());
   choice->outputs = {choice->inputs[0]};
   PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec, channel4));
@@ -59,7 +59,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildConcat(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(b->spec, IsChannel4(b->outputs[0].layout)));
   const DType dtype = IsHalf(b->outputs[0].layout) ? DType::kF16 : b->outputs[0].dtype;  // only its size counts
   for (size_t i = 0; i < b->inputs.size(); ++i) {
@@ -74,6 +74,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_concat = {Supports, Build, Layouts};
+const KernelFunctions kernel_concat = {SupportsConcat, BuildConcat, LayoutsConcat};
 
 }  // namespace plumb::vulkan

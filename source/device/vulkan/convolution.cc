@@ -29,20 +29,20 @@ Result<Folded> FoldedWeights(const Layer& layer, const ConvolutionShape& shape, 
 
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsConvolution(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
   return RequireLoopRounds(spec, NestedRounds(1, shape.kernel_size(), 1));
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsConvolution(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), PlainLayout());
   choice->outputs = {PlainLayout()};
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildConvolution(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(b->spec.group.members, *b->spec.blobs));
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(b->layer(), b->inputs[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const Folded folded, FoldedWeights(b->layer(), shape, group.affine));
@@ -66,6 +66,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_convolution_plain = {Supports, Build, Layouts};
+const KernelFunctions kernel_convolution_plain = {SupportsConvolution, BuildConvolution, LayoutsConvolution};
 
 }  // namespace plumb::vulkan

@@ -7,7 +7,7 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsConvolutionTexel(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireShape(spec, KernelShape::kCpu));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
@@ -26,7 +26,7 @@ uint32_t HasPadding(const ConvolutionShape& shape) {
 
 int64_t PixelsPerItem(const ConvolutionShape& shape) { return shape.window.h.out * shape.window.w.out == 1 ? 1 : 8; }
 
-Status Build(Builder* b) {
+Status BuildConvolutionTexel(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(b->layer(), b->inputs[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const ProductArguments arguments, LayerArguments(b, shape, KernelShape::kCpu));
   b->launches.push_back(TexelConvolution(shape, arguments));
@@ -57,6 +57,6 @@ LaunchSpec TexelConvolution(const ConvolutionShape& shape, const ProductArgument
   return launch;
 }
 
-const KernelFunctions kernel_convolution_texel = {Supports, Build, Channel4Products};
+const KernelFunctions kernel_convolution_texel = {SupportsConvolutionTexel, BuildConvolutionTexel, Channel4Products};
 
 }  // namespace plumb::vulkan

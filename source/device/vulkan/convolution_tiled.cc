@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kTilePixels = 64, kTileChannels = 32;
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsConvolutionTiled(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireShape(spec, KernelShape::kGpu));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
@@ -19,7 +19,7 @@ Status Supports(const KernelSpec& spec) {
   return RequireWholeBlocks(shape);
 }
 
-Status Build(Builder* b) {
+Status BuildConvolutionTiled(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(b->layer(), b->inputs[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const ProductArguments arguments, LayerArguments(b, shape, KernelShape::kGpu));
   b->launches.push_back(TiledConvolution(shape, arguments));
@@ -47,6 +47,6 @@ LaunchSpec TiledConvolution(const ConvolutionShape& shape, const ProductArgument
   return launch;
 }
 
-const KernelFunctions kernel_convolution_tiled = {Supports, Build, Channel4Products};
+const KernelFunctions kernel_convolution_tiled = {SupportsConvolutionTiled, BuildConvolutionTiled, Channel4Products};
 
 }  // namespace plumb::vulkan

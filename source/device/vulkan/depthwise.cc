@@ -10,7 +10,7 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsDepthwise(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
@@ -21,7 +21,7 @@ Status Supports(const KernelSpec& spec) {
 }
 
 Status SupportsStrip(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(Supports(spec));
+  PLUMB_RETURN_IF_ERROR(SupportsDepthwise(spec));
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
   return RequireStrip(spec, shape.window.w);
 }
@@ -46,7 +46,7 @@ Status AddWeights(Builder* b, const ConvolutionShape& shape, const ChannelAffine
 }
 
 template <bool strip>
-Status Build(Builder* b) {
+Status BuildDepthwise(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(b->spec.group.members, *b->spec.blobs));
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(b->layer(), b->inputs[0].shape));
   const int64_t channels = shape.out_channels, quads = (channels + 3) / 4;
@@ -79,7 +79,7 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_depthwise_strip = {SupportsStrip, Build<true>, Channel4Products};
-const KernelFunctions kernel_depthwise = {Supports, Build<false>, Channel4Products};
+const KernelFunctions kernel_depthwise_strip = {SupportsStrip, BuildDepthwise<true>, Channel4Products};
+const KernelFunctions kernel_depthwise = {SupportsDepthwise, BuildDepthwise<false>, Channel4Products};
 
 }  // namespace plumb::vulkan

@@ -6,12 +6,12 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsOfFill(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(SupportsFill(spec));
   return RequireDType(spec, spec.outputs[0].dtype);
 }
 
-Status Build(Builder* b) {
+Status BuildFill(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor made, MakeFill(b->spec));
   PLUMB_ASSIGN_OR_RETURN(const Argument constant, b->Constant(made));
   b->launches.push_back(CopyAllSpec(made.dtype(), Argument::Output(0), constant, made.NumElements()));
@@ -20,6 +20,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_fill = {Supports, Build};
+const KernelFunctions kernel_fill = {SupportsOfFill, BuildFill};
 
 }  // namespace plumb::vulkan

@@ -43,7 +43,7 @@ Result<MatMulShape> ShapeOf(const KernelSpec& spec) {
   return ResolveMatMul(operands.first, operands.second);
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsMatmul(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   return ShapeOf(spec).status();
@@ -79,7 +79,7 @@ LaunchSpec TexelProduct(int64_t matrices, int64_t m, int64_t n, int64_t k, bool 
 
 Status SupportsTexel(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireShape(spec, KernelShape::kCpu));
-  PLUMB_RETURN_IF_ERROR(Supports(spec));
+  PLUMB_RETURN_IF_ERROR(SupportsMatmul(spec));
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(spec));
   return RequireQuads(shape.k, shape.n);
 }
@@ -107,7 +107,7 @@ Status BuildTexel(Builder* b) {
 }
 
 template <bool tiled>
-Status Build(Builder* b) {
+Status BuildMatmul(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(b->spec));
   LaunchSpec launch = Product(tiled, static_cast<int64_t>(shape.first_matrix.size()), shape.m, shape.n, shape.k, {});
   launch.constants = {0, 0, 0};
@@ -121,7 +121,7 @@ Status SupportsInnerProduct(const KernelSpec& spec) {
   return ReadGroup(spec.group.members, *spec.blobs).status();
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsMatmul(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), PlainLayout());
   if (SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = nullptr;
   choice->outputs = {PlainLayout()};
@@ -195,7 +195,7 @@ Status RequireTiles(const KernelSpec& spec, int64_t rows, int64_t k) {
 }
 
 Status SupportsTiled(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(Supports(spec));
+  PLUMB_RETURN_IF_ERROR(SupportsMatmul(spec));
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ShapeOf(spec));
   return RequireTiles(spec, shape.m, shape.k);
 }
@@ -209,11 +209,11 @@ Status SupportsInnerProductTiled(const KernelSpec& spec) {
 
 }  // namespace
 
-const KernelFunctions kernel_matmul_tiled = {SupportsTiled, Build<true>};
-const KernelFunctions kernel_inner_product_tiled = {SupportsInnerProductTiled, BuildInnerProduct<true>, Layouts};
+const KernelFunctions kernel_matmul_tiled = {SupportsTiled, BuildMatmul<true>};
+const KernelFunctions kernel_inner_product_tiled = {SupportsInnerProductTiled, BuildInnerProduct<true>, LayoutsMatmul};
 const KernelFunctions kernel_matmul_texel = {SupportsTexel, BuildTexel};
-const KernelFunctions kernel_inner_product_texel = {SupportsInnerProductTexel, BuildInnerProductTexel, Layouts};
-const KernelFunctions kernel_matmul = {Supports, Build<false>};
-const KernelFunctions kernel_inner_product = {SupportsInnerProduct, BuildInnerProduct<false>, Layouts};
+const KernelFunctions kernel_inner_product_texel = {SupportsInnerProductTexel, BuildInnerProductTexel, LayoutsMatmul};
+const KernelFunctions kernel_matmul = {SupportsMatmul, BuildMatmul<false>};
+const KernelFunctions kernel_inner_product = {SupportsInnerProduct, BuildInnerProduct<false>, LayoutsMatmul};
 
 }  // namespace plumb::vulkan

@@ -6,16 +6,16 @@
 namespace plumb::vulkan {
 namespace {
 
-constexpr size_t kMaxRank = 9;
+constexpr size_t kPadMaxRank = 9;
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsPad(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, spec.inputs[0].dtype));
-  if (spec.inputs[0].shape.rank() > static_cast<int>(kMaxRank)) return Status::NotSupported("takes at most 9 dims");
+  if (spec.inputs[0].shape.rank() > static_cast<int>(kPadMaxRank)) return Status::NotSupported("takes at most 9 dims");
   return ResolvePad(spec.layer(), spec.inputs).status();
 }
 
-Status Build(Builder* b) {
+Status BuildPad(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const PadShape pad, ResolvePad(b->layer(), b->spec.inputs));
   PLUMB_ASSIGN_OR_RETURN(Tensor value, Tensor::Create(DType::kF32, {}));
   *value.data<float>() = pad.value;
@@ -25,8 +25,8 @@ Status Build(Builder* b) {
   launch.shader = "pad" + SizeSuffix(b->inputs[0].dtype);
   launch.constants = {static_cast<uint32_t>(pad.mode), static_cast<uint32_t>(pad.out.rank())};
   launch.arguments = {Argument::Output(0), Argument::Input(0), constant};
-  launch.push.Int(pad.out.NumElements()).Ints(b->inputs[0].shape.dims(), kMaxRank).Ints(pad.out.dims(), kMaxRank);
-  launch.push.Ints(pad.begins, kMaxRank);
+  launch.push.Int(pad.out.NumElements()).Ints(b->inputs[0].shape.dims(), kPadMaxRank).Ints(pad.out.dims(), kPadMaxRank);
+  launch.push.Ints(pad.begins, kPadMaxRank);
   launch.Over(pad.out.NumElements());
   b->launches.push_back(std::move(launch));
   return Status::Ok();
@@ -34,6 +34,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_pad = {Supports, Build};
+const KernelFunctions kernel_pad = {SupportsPad, BuildPad};
 
 }  // namespace plumb::vulkan

@@ -15,7 +15,7 @@ constexpr char kCacheKind[] = "vulkan";
 
 uint64_t HashOfShaders() {
   uint64_t hash = kHashStart;
-  for (size_t i = 0; i < kNumEmbedded; ++i) hash = Hash(kEmbedded[i].data, *kEmbedded[i].bytes, hash);
+  for (size_t i = 0; i < kNumEmbedded; ++i) hash = Hash(kEmbedded[i].data, kEmbedded[i].bytes(), hash);
   return hash;
 }
 
@@ -109,7 +109,7 @@ Status Pipelines::Create(const Key& key, Pipeline* pipeline) {
   PLUMB_RETURN_IF_ERROR(CreateLayout(texels, pipeline));
   const Api& api = context_->api();
   VkShaderModuleCreateInfo code{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
-  code.codeSize = *file->bytes;
+  code.codeSize = file->bytes();
   code.pCode = reinterpret_cast<const uint32_t*>(file->data);
   VkShaderModule module = VK_NULL_HANDLE;
   PLUMB_VK_RETURN_IF_ERROR(api, CreateShaderModule, context_->device(), &code, nullptr, &module);

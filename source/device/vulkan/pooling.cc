@@ -22,14 +22,14 @@ bool InTwoSteps(const KernelSpec& spec, const PoolingShape& shape) {
   return NestedRounds(Extent(shape, shape.window.h), Extent(shape, shape.window.w)) > MaxLoopRounds(spec);
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsPooling(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(spec.layer(), spec.inputs[0].shape));
   return RequireLoopRounds(spec, 2 * std::max(Extent(shape, shape.window.h), Extent(shape, shape.window.w)));
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsPooling(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(spec.layer(), spec.inputs[0].shape));
   const bool two_steps = InTwoSteps(spec, shape);
   choice->inputs = two_steps ? std::vector<LayoutPtr>{PlainLayout()} : arriving;
@@ -90,7 +90,7 @@ void BuildTwoSteps(const PoolingShape& shape, Builder* b) {
   b->detail = "rows, then columns";
 }
 
-Status Build(Builder* b) {
+Status BuildPooling(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(b->layer(), b->inputs[0].shape));
   if (InTwoSteps(b->spec, shape)) {
     BuildTwoSteps(shape, b);
@@ -108,6 +108,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_pooling = {Supports, Build, Layouts};
+const KernelFunctions kernel_pooling = {SupportsPooling, BuildPooling, LayoutsPooling};
 
 }  // namespace plumb::vulkan

@@ -8,10 +8,10 @@
 namespace plumb::vulkan {
 namespace {
 
-constexpr size_t kMaxRank = 9;
+constexpr size_t kReduceMaxRank = 9;
 
 // In the order of the shader's numbers.
-const OpKind kOps[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,
+const OpKind kReduceOps[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,
                        OpKind::kReduceProd, OpKind::kReduceL1,  OpKind::kReduceL2,        OpKind::kReduceSumSquare,
                        OpKind::kReduceLogSum, OpKind::kReduceLogSumExp};
 
@@ -32,7 +32,7 @@ Result<Dims> DimsOf(const KernelSpec& spec) {
   }
   Simplify(&dims.kept);
   Simplify(&dims.reduced);
-  if (dims.kept.rank() + dims.reduced.rank() > kMaxRank) return Status::NotSupported("walks more than 9 dims");
+  if (dims.kept.rank() + dims.reduced.rank() > kReduceMaxRank) return Status::NotSupported("walks more than 9 dims");
   return dims;
 }
 
@@ -53,23 +53,23 @@ Status RequireDims(const KernelSpec& spec) {
   return RequireRow(spec, TermsOf(dims), RoundsOf(spec, dims));
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsReduce(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   return RequireDims(spec);
 }
 
-Status SupportsWhole(const KernelSpec& spec) {
+Status SupportsWholeReduce(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
   return RequireDims(spec);
 }
 
-Status Build(Builder* b) {
+Status BuildReduce(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(Dims dims, DimsOf(b->spec));
   const auto kept = static_cast<uint32_t>(dims.kept.rank()), reduced = static_cast<uint32_t>(dims.reduced.rank());
   uint32_t op = 0;
-  while (b->layer().kind != kOps[op]) ++op;
+  while (b->layer().kind != kReduceOps[op]) ++op;
   LaunchSpec launch;
   launch.shader = "reduce" + DTypeSuffix(b->inputs[0].dtype);
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
@@ -81,14 +81,14 @@ Status Build(Builder* b) {
   dims.kept.dims.insert(dims.kept.dims.end(), dims.reduced.dims.begin(), dims.reduced.dims.end());
   auto& strides = dims.kept.strides[0];
   strides.insert(strides.end(), dims.reduced.strides[0].begin(), dims.reduced.strides[0].end());
-  launch.push.Ints(dims.kept.dims, kMaxRank).Ints(strides, kMaxRank);
+  launch.push.Ints(dims.kept.dims, kReduceMaxRank).Ints(strides, kReduceMaxRank);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
 }
 
 }  // namespace
 
-const KernelFunctions kernel_reduce = {Supports, Build};
-const KernelFunctions kernel_reduce_int = {SupportsWhole, Build};
+const KernelFunctions kernel_reduce = {SupportsReduce, BuildReduce};
+const KernelFunctions kernel_reduce_int = {SupportsWholeReduce, BuildReduce};
 
 }  // namespace plumb::vulkan

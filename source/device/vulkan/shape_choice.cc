@@ -8,7 +8,7 @@
 namespace plumb::vulkan {
 namespace {
 
-std::string Wanted() {
+std::string WantedShapeChoice() {
   const char* text = std::getenv("PLUMB_VULKAN_SHAPES");
   return text == nullptr ? "" : text;
 }
@@ -16,13 +16,13 @@ std::string Wanted() {
 }  // namespace
 
 Status CheckShapeEnvironment() {
-  const std::string wanted = Wanted();
+  const std::string wanted = WantedShapeChoice();
   if (wanted.empty() || wanted == "cpu" || wanted == "gpu") return Status::Ok();
   return Status::InvalidArgument("PLUMB_VULKAN_SHAPES is cpu or gpu, found '" + wanted + "'");
 }
 
 bool WantsCpuShapes(const KernelSpec& spec) {
-  const std::string wanted = Wanted();
+  const std::string wanted = WantedShapeChoice();
   return wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
 }
 

@@ -24,7 +24,7 @@ bool MayBeView(const KernelSpec& spec, const StridedMap& map) {
   return map.Contiguous() && OffsetOf(spec, map) % kBufferAlign == 0;
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsStrided(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
@@ -34,7 +34,7 @@ Status Supports(const KernelSpec& spec) {
   return Status::Ok();
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsStrided(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
   if (!SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = PlainLayout();
   choice->outputs.assign(spec.outputs.size(), PlainLayout());
@@ -45,7 +45,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildStrided(Builder* b) {
   for (size_t i = 0; i < b->outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(b->spec, i));
     if (b->outputs[i].shape.NumElements() == 0) continue;
@@ -59,6 +59,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_strided = {Supports, Build, Layouts};
+const KernelFunctions kernel_strided = {SupportsStrided, BuildStrided, LayoutsStrided};
 
 }  // namespace plumb::vulkan

@@ -10,7 +10,7 @@ namespace plumb::vulkan {
 namespace {
 
 // In the order of the shader's cases.
-const char* const kOps[] = {"ReLU",       "ReLU6",      "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU",
+const char* const kUnaryOps[] = {"ReLU",       "ReLU6",      "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU",
                             "Erf",        "Softplus",   "Softsign", "Exp",       "Log",   "Sqrt", "Rsqrt",
                             "Reciprocal", "Abs",        "Neg",     "Floor",      "Ceil",  "Sign", "Sin",
                             "Cos",        "Tan",        "Asin",    "Acos",       "Atan",  "LeakyRelu", "Elu",
@@ -45,26 +45,26 @@ void PushParams(const Layer& layer, Words* push) {
   }
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsUnary(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   if (spec.inputs.size() != 1) return Status::NotSupported("takes one input, found " + std::to_string(spec.inputs.size()));
   return Status::Ok();
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsUnary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs = arriving;
   choice->outputs = arriving;
   choice->shares = {{ShareWish::kOverwrite, 0, 0}};
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildUnary(Builder* b) {
   const DeviceTensor& out = b->outputs[0];
   const MapShape map = MapOf(out.shape);
   LaunchSpec launch;
   launch.shader = std::string("unary") + HalfSuffix(out.layout);
-  launch.constants = {static_cast<uint32_t>(IndexOf(kOps, b->layer().type)), IsChannel4(out.layout) ? 1u : 0u};
+  launch.constants = {static_cast<uint32_t>(IndexOf(kUnaryOps, b->layer().type)), IsChannel4(out.layout) ? 1u : 0u};
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
   const auto count = static_cast<int64_t>(out.bytes() / ElementBytes(out));
   launch.push.Int(count).Int(map.channels).Int(map.pixels);
@@ -74,7 +74,7 @@ Status Build(Builder* b) {
   return Status::Ok();
 }
 
-Status SupportsWhole(const KernelSpec& spec) {
+Status SupportsWholeUnary(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, DType::kI64));  // the limits of Clip
   if (spec.inputs[0].dtype != DType::kF32) return RequireNumber(spec);
@@ -111,7 +111,7 @@ Status BuildWhole(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_unary = {Supports, Build, Layouts};
-const KernelFunctions kernel_unary_int = {SupportsWhole, BuildWhole, PlainInPlace};
+const KernelFunctions kernel_unary = {SupportsUnary, BuildUnary, LayoutsUnary};
+const KernelFunctions kernel_unary_int = {SupportsWholeUnary, BuildWhole, PlainInPlace};
 
 }  // namespace plumb::vulkan

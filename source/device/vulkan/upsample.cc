@@ -6,7 +6,7 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsUpsample(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(spec.layer(), spec.inputs));
   const DType dtype = spec.inputs[0].dtype;
@@ -22,7 +22,7 @@ Status Supports(const KernelSpec& spec) {
   return RequireDType(spec, dtype);
 }
 
-Status Build(Builder* b) {
+Status BuildUpsample(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(b->layer(), b->spec.inputs));
   LaunchSpec launch;
   const bool nearest = s.mode == kUpsampleNearest;
@@ -38,6 +38,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_upsample = {Supports, Build};
+const KernelFunctions kernel_upsample = {SupportsUpsample, BuildUpsample};
 
 }  // namespace plumb::vulkan

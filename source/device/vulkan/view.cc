@@ -6,7 +6,7 @@
 namespace plumb::vulkan {
 namespace {
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsView(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   if (ParamOf<ReshapeParam>(spec.layer()).reshape_type != 0) {
     return Status::NotSupported("reads its elements in NHWC order (reshape_type 1)");
@@ -14,7 +14,7 @@ Status Supports(const KernelSpec& spec) {
   return RequireDType(spec, spec.inputs[0].dtype);
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsView(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   choice->inputs.assign(arriving.size(), nullptr);
   if (!SameBytes(spec.inputs[0].shape, arriving[0])) choice->inputs[0] = PlainLayout();
   choice->outputs = {PlainLayout()};
@@ -22,7 +22,7 @@ Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, L
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
+Status BuildView(Builder* b) {
   if (SameMemory(b->inputs[0], b->outputs[0])) return Status::Ok();
   const DeviceTensor& out = b->outputs[0];
   b->launches.push_back(CopyAllSpec(out.dtype, Argument::Output(0), Argument::Input(0), out.shape.NumElements()));
@@ -31,6 +31,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_view = {Supports, Build, Layouts};
+const KernelFunctions kernel_view = {SupportsView, BuildView, LayoutsView};
 
 }  // namespace plumb::vulkan

@@ -5,13 +5,13 @@
 namespace plumb::vulkan {
 namespace {
 
-constexpr size_t kMaxRank = 7;
+constexpr size_t kWhereMaxRank = 7;
 
-Walk WalkOf(const KernelSpec& spec) {
+Walk WalkOfWhere(const KernelSpec& spec) {
   return BroadcastWalk({spec.inputs[0].shape, spec.inputs[1].shape, spec.inputs[2].shape}, spec.outputs[0].shape);
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsWhere(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   const DType condition = spec.inputs[2].dtype;
   if (condition != DType::kBool && condition != DType::kI32 && condition != DType::kI64) {
@@ -19,19 +19,19 @@ Status Supports(const KernelSpec& spec) {
   }
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, condition));
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, spec.outputs[0].dtype));
-  if (WalkOf(spec).rank() > kMaxRank) return Status::NotSupported("broadcasts over more than 7 dims");
+  if (WalkOfWhere(spec).rank() > kWhereMaxRank) return Status::NotSupported("broadcasts over more than 7 dims");
   return Status::Ok();
 }
 
-Status Build(Builder* b) {
-  const Walk walk = WalkOf(b->spec);
+Status BuildWhere(Builder* b) {
+  const Walk walk = WalkOfWhere(b->spec);
   LaunchSpec launch;
   launch.shader = "where" + SizeSuffix(b->outputs[0].dtype) + SizeSuffix(b->inputs[2].dtype);
   launch.constants = {static_cast<uint32_t>(walk.rank())};
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(1), Argument::Input(2)};
   const int64_t count = b->outputs[0].shape.NumElements();
-  launch.push.Int(count).Ints(walk.dims, kMaxRank);
-  for (const auto& strides : walk.strides) launch.push.Ints(strides, kMaxRank);
+  launch.push.Int(count).Ints(walk.dims, kWhereMaxRank);
+  for (const auto& strides : walk.strides) launch.push.Ints(strides, kWhereMaxRank);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();
@@ -39,6 +39,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_where = {Supports, Build};
+const KernelFunctions kernel_where = {SupportsWhere, BuildWhere};
 
 }  // namespace plumb::vulkan

@@ -42,7 +42,7 @@ Result<Plan> PlanOf(const KernelSpec& spec) {
   return plan;
 }
 
-Status Supports(const KernelSpec& spec) {
+Status SupportsWinograd(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const Plan plan, PlanOf(spec));
@@ -55,7 +55,7 @@ Status Supports(const KernelSpec& spec) {
                               " (maxStorageBufferRange, maxTexelBufferElements)");
 }
 
-Status Layouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
+Status LayoutsWinograd(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
   PLUMB_ASSIGN_OR_RETURN(const Plan plan, PlanOf(spec));
   choice->workspace = static_cast<int64_t>((Aligned(plan.input_bytes()) + plan.product_bytes()) / sizeof(float));
   return Channel4Products(spec, arriving, choice);
@@ -163,7 +163,7 @@ class WinogradBuilder {
   Argument input_, product_;
 };
 
-Status Build(Builder* b) {
+Status BuildWinograd(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(b->spec.group.members, *b->spec.blobs));
   PLUMB_ASSIGN_OR_RETURN(Plan plan, PlanOf(b->spec));
   return WinogradBuilder(b, std::move(plan), group).Build();
@@ -171,6 +171,6 @@ Status Build(Builder* b) {
 
 }  // namespace
 
-const KernelFunctions kernel_winograd = {Supports, Build, Layouts};
+const KernelFunctions kernel_winograd = {SupportsWinograd, BuildWinograd, LayoutsWinograd};
 
 }  // namespace plumb::vulkan

@@ -9,7 +9,7 @@
 namespace plumb::vulkan {
 namespace {
 
-std::string Wanted() {
+std::string WantedWinogradChoice() {
   const char* text = std::getenv("PLUMB_VULKAN_WINOGRAD");
   return text == nullptr ? "" : text;
 }
@@ -61,14 +61,14 @@ double WinogradCost(const ConvolutionShape& shape, int64_t m, const Costs& costs
 }  // namespace
 
 Status CheckWinogradEnvironment() {
-  const std::string wanted = Wanted();
+  const std::string wanted = WantedWinogradChoice();
   if (wanted.empty() || wanted == "off" || wanted == "2" || wanted == "4") return Status::Ok();
   return Status::InvalidArgument("PLUMB_VULKAN_WINOGRAD is off, 2 or 4, found '" + wanted + "'");
 }
 
 Result<int64_t> ChooseWinogradTile(const KernelSpec& spec, const ConvolutionShape& shape) {
   PLUMB_RETURN_IF_ERROR(RequireThreeByThree(shape));
-  const std::string wanted = Wanted();
+  const std::string wanted = WantedWinogradChoice();
   if (wanted == "off") return Status::NotSupported("is switched off by PLUMB_VULKAN_WINOGRAD=off");
   if (!wanted.empty()) return wanted == "2" ? 2 : 4;
   const Costs& costs = WantsCpuShapes(spec) ? kCpuCosts : kGpuCosts;

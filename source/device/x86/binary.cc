@@ -15,22 +15,22 @@ namespace {
 
 using simd::BinaryOp;
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kBinaryGrain = 16384;  // elements that are worth a second thread
 
-struct NamedOp {
+struct NamedBinary {
   const char* type;
   BinaryOp op;
 };
 
-const NamedOp kNamed[] = {
+const NamedBinary kBinaryNamed[] = {
     {"Add", BinaryOp::kAdd},         {"Sub", BinaryOp::kSub},
     {"Mul", BinaryOp::kMul},         {"Div", BinaryOp::kDiv},
     {"Maximum", BinaryOp::kMaximum}, {"Minimum", BinaryOp::kMinimum},
     {"PlumbPow", BinaryOp::kPow},    {"SquaredDifference", BinaryOp::kSquaredDifference},
 };
 
-const NamedOp* Find(const Layer& layer) {
-  for (const NamedOp& named : kNamed) {
+const NamedBinary* Find(const Layer& layer) {
+  for (const NamedBinary& named : kBinaryNamed) {
     if (layer.type == named.type) return &named;
   }
   return nullptr;
@@ -111,13 +111,13 @@ class BinaryKernel : public Kernel {
     size_t next = 0;
     for (int i = 0; i < 2; ++i) operand[i] = i == constant_ ? element_.data<T>() : inputs[next++].template host<T>();
     T* dst = output.host<T>();
-    ParallelFor(plan_.size(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(plan_.size(), kBinaryGrain, [&](int64_t begin, int64_t end) {
       simd::Binary(op_->op, plan_, operand[0], operand[1], dst, begin, end);
     });
   }
 
   bool blocked_ = false;
-  const NamedOp* op_ = nullptr;
+  const NamedBinary* op_ = nullptr;
   simd::BroadcastPlan plan_;
   int constant_ = -1;
   Tensor element_;

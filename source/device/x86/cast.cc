@@ -13,7 +13,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kCastGrain = 16384;
 
 class CastKernel : public Kernel {
  public:
@@ -34,7 +34,7 @@ class CastKernel : public Kernel {
     const DeviceTensor& out = outputs[0];
     if (in.host<char>() == out.host<char>()) return Status::Ok();  // the view was granted
     const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
-    ParallelFor(in.shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(in.shape.NumElements(), kCastGrain, [&](int64_t begin, int64_t end) {
       const char* src = in.host<char>() + static_cast<size_t>(begin) * in_size;
       char* dst = out.host<char>() + static_cast<size_t>(begin) * out_size;
       const auto count = static_cast<size_t>(end - begin);

@@ -14,9 +14,9 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kChannelAffineGrain = 16384;  // elements that are worth a second thread
 
-Result<simd::Clamp> ClampOf(const Epilogue& epilogue) {
+Result<simd::Clamp> ClampOfChannelAffine(const Epilogue& epilogue) {
   simd::Clamp clamp;
   switch (epilogue.kind) {
     case Epilogue::Kind::kNone: return clamp;
@@ -36,7 +36,7 @@ class ChannelAffineKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     if (group.affine.empty()) return Status::NotSupported("the operand is not a constant per channel");
-    return ClampOf(group.epilogue).status();
+    return ClampOfChannelAffine(group.epilogue).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -49,7 +49,7 @@ class ChannelAffineKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
                  const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOf(group.epilogue));
+    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfChannelAffine(group.epilogue));
     block_ = IsBlocked(outputs[0].layout) ? ChannelBlock() : 1;
     // The tail lanes of the last block get scale 0 and shift 0, so that they stay zero (0 lies in every fused clamp).
     const size_t lanes = static_cast<size_t>(MapOf(outputs[0].shape).Blocks(block_) * block_);
@@ -65,7 +65,7 @@ class ChannelAffineKernel : public Kernel {
     const int64_t planes = map.Blocks(block_), plane = map.pixels * block_;
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
-    ParallelFor(map.batch * planes, kGrain / std::max<int64_t>(1, plane), [&](int64_t begin, int64_t end) {
+    ParallelFor(map.batch * planes, kChannelAffineGrain / std::max<int64_t>(1, plane), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % planes * block_;
         simd::ChannelAffinePlane(block_, src + i * plane, map.pixels, &scale_[static_cast<size_t>(first)],
@@ -89,7 +89,7 @@ class AddSameKernel : public Kernel {
     if (group.head != nullptr || group.addend_member != 0) {
       return Status::NotSupported("adds two blobs of one shape, neither of them constant");
     }
-    return ClampOf(group.epilogue).status();
+    return ClampOfChannelAffine(group.epilogue).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -102,14 +102,14 @@ class AddSameKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOf(group.epilogue));
+    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfChannelAffine(group.epilogue));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float *a = inputs[0].host<float>(), *b = inputs[1].host<float>();
     float* dst = outputs[0].host<float>();
-    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kChannelAffineGrain, [&](int64_t begin, int64_t end) {
       simd::AddClamp(a + begin, b + begin, clamp_, dst + begin, static_cast<size_t>(end - begin));
     });
     return Status::Ok();

@@ -8,7 +8,7 @@
 namespace plumb::x86 {
 namespace {
 
-using Rows = BroadcastRows<2>;
+using CompareRows = BroadcastRows<2>;
 
 struct Equal {
   template <class T>
@@ -66,29 +66,29 @@ struct Not {
 };
 
 template <class T, class F>
-void CompareRows(const Rows& rows, const void* a_data, const void* b_data, bool* y) {
+void CompareEach(const CompareRows& rows, const void* a_data, const void* b_data, bool* y) {
   const T* a = static_cast<const T*>(a_data);
   const T* b = static_cast<const T*>(b_data);
-  rows.ForEach([&](int64_t at, const Rows::Offsets& from, const Rows::Offsets& step, int64_t count) {
+  rows.ForEach([&](int64_t at, const CompareRows::Offsets& from, const CompareRows::Offsets& step, int64_t count) {
     for (int64_t i = 0; i < count; ++i) y[at + i] = F()(a[from[0] + i * step[0]], b[from[1] + i * step[1]]);
   });
 }
 
-using Function = void (*)(const Rows&, const void*, const void*, bool*);
+using Function = void (*)(const CompareRows&, const void*, const void*, bool*);
 
 template <class F>
 Function ForDType(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return CompareRows<float, F>;
-    case DType::kF64: return CompareRows<double, F>;
-    case DType::kI8: return CompareRows<int8_t, F>;
-    case DType::kU8: return CompareRows<uint8_t, F>;
-    case DType::kBool: return CompareRows<bool, F>;
-    case DType::kI16: return CompareRows<int16_t, F>;
-    case DType::kU16: return CompareRows<uint16_t, F>;
-    case DType::kI32: return CompareRows<int32_t, F>;
-    case DType::kU32: return CompareRows<uint32_t, F>;
-    case DType::kI64: return CompareRows<int64_t, F>;
+    case DType::kF32: return CompareEach<float, F>;
+    case DType::kF64: return CompareEach<double, F>;
+    case DType::kI8: return CompareEach<int8_t, F>;
+    case DType::kU8: return CompareEach<uint8_t, F>;
+    case DType::kBool: return CompareEach<bool, F>;
+    case DType::kI16: return CompareEach<int16_t, F>;
+    case DType::kU16: return CompareEach<uint16_t, F>;
+    case DType::kI32: return CompareEach<int32_t, F>;
+    case DType::kU32: return CompareEach<uint32_t, F>;
+    case DType::kI64: return CompareEach<int64_t, F>;
     default: return nullptr;
   }
 }
@@ -124,7 +124,7 @@ class CompareKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
     function_ = FunctionOf(spec.layer().kind, o.a.dtype);
-    rows_ = Rows({o.a.shape, o.b.shape}, o.out);
+    rows_ = CompareRows({o.a.shape, o.b.shape}, o.out);
     if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
     element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;
     element_ = element_first_ ? o.a.value : o.b.value;
@@ -141,7 +141,7 @@ class CompareKernel : public Kernel {
 
  private:
   Function function_ = nullptr;
-  Rows rows_;
+  CompareRows rows_;
   Tensor element_;
   bool element_first_ = false;
 };

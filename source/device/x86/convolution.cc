@@ -23,7 +23,7 @@ Result<ConvolutionShape> Resolve(const Layer& layer, const Shape& input) {
   return IsDeconvolution(layer) ? ResolveDeconvolution(layer, input) : ResolveConvolution(layer, input);
 }
 
-ConvParams ParamsOf(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue, Format format) {
+ConvParams ParamsOfConvolution(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue, Format format) {
   ConvParams p;
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   p.groups = shape.group, p.in_channels = shape.in_channels, p.out_channels = shape.out_channels;
@@ -76,7 +76,7 @@ class ConvolutionKernel : public Kernel {
     const WeightStrides strides = StridesOf(spec.layer(), shape);
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, strides, group.affine));
     const float* bias = folded.bias.empty() ? nullptr : folded.bias.template data<float>();
-    auto conv = SlicedConvolution::Create(shape.batch, ParamsOf(spec.layer(), shape, group.epilogue, format),
+    auto conv = SlicedConvolution::Create(shape.batch, ParamsOfConvolution(spec.layer(), shape, group.epilogue, format),
                                           folded.weight.template data<float>(), strides, bias);
     if (!conv.ok()) return conv.status();
     conv_ = std::move(conv).value();
@@ -98,7 +98,7 @@ class ConvolutionKernel : public Kernel {
   static Result<ConvParams> Params(const KernelSpec& spec) {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, Resolve(spec.layer(), spec.inputs[0].shape));
-    return ParamsOf(spec.layer(), shape, group.epilogue, format);
+    return ParamsOfConvolution(spec.layer(), shape, group.epilogue, format);
   }
 
   // oneDNN adds to what dst holds; nothing to do where the runtime let dst be the addend.
@@ -116,12 +116,12 @@ class ConvolutionKernel : public Kernel {
   int64_t src_image_ = 0, dst_image_ = 0;
 };
 
-using Blocked = ConvolutionKernel<Format::kBlocked>;
+using ConvolutionBlocked = ConvolutionKernel<Format::kBlocked>;
 using Plain = ConvolutionKernel<Format::kPlain>;
 
 }  // namespace
 
-const KernelFunctions kernel_convolution_blocked = {Blocked::Supports, MakeKernel<Blocked>};
+const KernelFunctions kernel_convolution_blocked = {ConvolutionBlocked::Supports, MakeKernel<ConvolutionBlocked>};
 const KernelFunctions kernel_convolution_plain = {Plain::Supports, MakeKernel<Plain>};
 
 }  // namespace plumb::x86

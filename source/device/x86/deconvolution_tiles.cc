@@ -15,7 +15,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kDeconvolutionTilesGrain = 16384;  // elements that are worth a second thread
 
 struct Tiles {
   FusedGroup group;
@@ -98,7 +98,7 @@ class DeconvolutionTilesKernel : public Kernel {
   void LaySideBySide(int64_t dst_image, float* dst) const {
     const WindowAxis &h = tiles_.shape.window.h, &w = tiles_.shape.window.w;
     const int64_t block = ChannelBlock(), blocks = tiles_.padded / block, rows = tiles_.shape.batch * blocks * h.out;
-    ParallelFor(rows, kGrain / (w.out * block) + 1, [&](int64_t begin, int64_t end) {
+    ParallelFor(rows, kDeconvolutionTilesGrain / (w.out * block) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t y = r % h.out, b = r / h.out % blocks, n = r / h.out / blocks;
         float* to = dst + n * dst_image + (b * h.out + y) * w.out * block;

@@ -17,11 +17,11 @@ namespace plumb::x86 {
 namespace {
 
 constexpr int64_t kLargeMap = 28 * 28;  // output pixels from which on the kernel is ahead with AVX-512
-constexpr int64_t kGrain = 16384;       // elements that are worth a second thread
+constexpr int64_t kDepthwiseGrain = 16384;       // elements that are worth a second thread
 
-simd::DepthwiseAxis AxisOf(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+simd::DepthwiseAxis AxisOfDepthwise(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
 
-Result<simd::Clamp> ClampOf(const Epilogue& epilogue) {
+Result<simd::Clamp> ClampOfDepthwise(const Epilogue& epilogue) {
   simd::Clamp clamp;
   switch (epilogue.kind) {
     case Epilogue::Kind::kNone: return clamp;
@@ -39,7 +39,7 @@ class DepthwiseKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     if (group.addend_member >= 0) return Status::NotSupported("an addition is not fused");
-    PLUMB_RETURN_IF_ERROR(ClampOf(group.epilogue).status());
+    PLUMB_RETURN_IF_ERROR(ClampOfDepthwise(group.epilogue).status());
     PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
     if (shape.group != shape.in_channels || shape.group != shape.out_channels || shape.group == 1) {
       return Status::NotSupported("takes one channel per group");
@@ -59,12 +59,12 @@ class DepthwiseKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOf(group.epilogue));
+    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfDepthwise(group.epilogue));
     PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
     const int64_t taps = shape.kernel_size();
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, {taps, taps, taps}, group.affine));
-    h_ = AxisOf(shape.window.h);
-    w_ = AxisOf(shape.window.w);
+    h_ = AxisOfDepthwise(shape.window.h);
+    w_ = AxisOfDepthwise(shape.window.w);
     const MapShape map{1, shape.group, taps};
     const int64_t lanes = map.Blocks(ChannelBlock()) * ChannelBlock();
     weights_.resize(static_cast<size_t>(lanes * taps));
@@ -84,7 +84,7 @@ class DepthwiseKernel : public Kernel {
     // Rows of all planes are numbered through: threads keep to planes where there are many, and share one where there
     // are few.
     ParallelFor(
-        map.batch * blocks * rows, std::max<int64_t>(1, kGrain / (row * taps)), [&](int64_t begin, int64_t end) {
+        map.batch * blocks * rows, std::max<int64_t>(1, kDepthwiseGrain / (row * taps)), [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end;) {
             const int64_t plane = i / rows, first = i % rows, last = std::min(rows, first + end - i);
             const int64_t lane = plane % blocks * block;

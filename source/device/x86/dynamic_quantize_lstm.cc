@@ -11,7 +11,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 18;  // products that are worth a second thread
+constexpr int64_t kDynamicQuantizeLstmGrain = 1 << 18;  // products that are worth a second thread
 
 // W or R as i8: [direction][pair of columns][row][2], padded by zeros. What a gate's row lacks to (w - zero) is
 // `shift`.
@@ -117,7 +117,7 @@ class DynamicQuantizeLstmKernel : public Kernel {
     int32_t total = 0;
     for (int64_t k = 0; k < w.length; ++k) total += x[k];
     const int8_t* values = w.values.data() + d * w.pairs * w.rows * 2;
-    ParallelFor(w.rows, std::max<int64_t>(64, kGrain / (w.length + 1)), [&](int64_t begin, int64_t end) {
+    ParallelFor(w.rows, std::max<int64_t>(64, kDynamicQuantizeLstmGrain / (w.length + 1)), [&](int64_t begin, int64_t end) {
       int32_t* sums = sums_.data();
       for (int64_t r = begin; r < end; ++r) sums[r] = w.shifts[static_cast<size_t>(d * w.rows + r)] * total;
       simd::GemvAddInt8(x, w.pairs, values + 2 * begin, w.rows, end - begin, sums + begin);

@@ -21,14 +21,14 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements that are worth a second thread
+constexpr int64_t kElementsGrain = 1 << 14;  // elements that are worth a second thread
 
-Tensor ViewOf(const DeviceTensor& t) { return Tensor::View(t.dtype, t.shape, t.host<char>(), t.buffer); }
+Tensor ViewOfElements(const DeviceTensor& t) { return Tensor::View(t.dtype, t.shape, t.host<char>(), t.buffer); }
 
 // `spec.inputs` with the values of this Forward.
 std::vector<BlobInfo> WithValues(const std::vector<DeviceTensor>& inputs) {
   std::vector<BlobInfo> infos;
-  for (const DeviceTensor& in : inputs) infos.push_back({in.dtype, in.shape, ViewOf(in)});
+  for (const DeviceTensor& in : inputs) infos.push_back({in.dtype, in.shape, ViewOfElements(in)});
   return infos;
 }
 
@@ -62,7 +62,7 @@ Status Pick(const std::vector<int64_t>& from, const DeviceTensor& in, const Devi
     using T = decltype(bits);
     const T* x = in.host<T>();
     T* y = out.host<T>();
-    ParallelFor(static_cast<int64_t>(from.size()), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(static_cast<int64_t>(from.size()), kElementsGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) y[i] = x[from[static_cast<size_t>(i)]];
     });
     return Status::Ok();
@@ -71,12 +71,12 @@ Status Pick(const std::vector<int64_t>& from, const DeviceTensor& in, const Devi
 
 Status GatherElements(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<GatherElementsParam>(layer).axis, in[0].shape.rank()));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from, ElementsAlong(in[0].shape, axis, ViewOf(in[1])));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from, ElementsAlong(in[0].shape, axis, ViewOfElements(in[1])));
   return Pick(from, in[0], out[0]);
 }
 
 Status Reverse(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from, ReversedElements(layer, in[0].shape, ViewOf(in[1])));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> from, ReversedElements(layer, in[0].shape, ViewOfElements(in[1])));
   return Pick(from, in[0], out[0]);
 }
 
@@ -114,7 +114,7 @@ Status Triangle(const Layer& layer, const std::vector<DeviceTensor>& in, const s
 
 Status OneHot(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   PLUMB_ASSIGN_OR_RETURN(const OneHotShape s, ResolveOneHot(layer, WithValues(in)));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor indices, ViewOf(in[0]).ConvertedTo(DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor indices, ViewOfElements(in[0]).ConvertedTo(DType::kI64));
   float own[2] = {0, 1};
   if (layer.kind == OpKind::kOneHot) {
     own[0] = ParamOf<OneHotParam>(layer).off_value;
@@ -135,7 +135,7 @@ Status OneHot(const Layer& layer, const std::vector<DeviceTensor>& in, const std
 }
 
 template <class T>
-T Combine(Reduction reduction, T old, T update) {
+T CombineElements(Reduction reduction, T old, T update) {
   if constexpr (std::is_floating_point_v<T>) {
     if (reduction == Reduction::kAdd) return old + update;
     if (reduction == Reduction::kMul) return old * update;
@@ -151,7 +151,7 @@ T Combine(Reduction reduction, T old, T update) {
 
 Status Scatter(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   PLUMB_ASSIGN_OR_RETURN(const ScatterShape s, ResolveScatter(layer, WithValues(in)));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, ScatterTargets(s, in[0].shape, ViewOf(in[1])));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, ScatterTargets(s, in[0].shape, ViewOfElements(in[1])));
   if (out[0].host<char>() != in[0].host<char>()) std::memcpy(out[0].host<char>(), in[0].host<char>(), in[0].bytes());
   if (s.reduction == Reduction::kNone) {
     const size_t bytes = static_cast<size_t>(s.slice) * DTypeSize(in[0].dtype), size = DTypeSize(in[0].dtype);
@@ -165,7 +165,7 @@ Status Scatter(const Layer& layer, const std::vector<DeviceTensor>& in, const st
     const T* updates = in[2].host<T>();
     for (const int64_t target : targets) {
       T* y = out[0].host<T>() + target;
-      for (int64_t k = 0; k < s.slice; ++k) y[k] = Combine(s.reduction, y[k], *updates++);
+      for (int64_t k = 0; k < s.slice; ++k) y[k] = CombineElements(s.reduction, y[k], *updates++);
     }
     return Status::Ok();
   });
@@ -225,7 +225,7 @@ Status TopK(const Layer& layer, const std::vector<DeviceTensor>& in, const std::
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(layer, WithValues(in)));
   return WithNumber(in[0].dtype, [&](auto number) {
     using T = decltype(number);
-    ParallelFor(s.outer * s.inner, std::max<int64_t>(1, kGrain / (s.size + 1)), [&](int64_t begin, int64_t end) {
+    ParallelFor(s.outer * s.inner, std::max<int64_t>(1, kElementsGrain / (s.size + 1)), [&](int64_t begin, int64_t end) {
       std::vector<std::pair<T, int64_t>> row(static_cast<size_t>(s.size));
       for (int64_t r = begin; r < end; ++r) {
         const T* x = in[0].host<T>() + r / s.inner * s.size * s.inner + r % s.inner;

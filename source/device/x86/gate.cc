@@ -11,7 +11,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kGateGrain = 16384;  // elements that are worth a second thread
 
 class GateKernel : public Kernel {
  public:
@@ -36,11 +36,11 @@ class GateKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float *x0 = inputs[0].host<float>(), *x1 = inputs[1].host<float>();
     float* dst = outputs[0].host<float>();
-    ParallelFor(static_cast<int64_t>(gate_.size()), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(static_cast<int64_t>(gate_.size()), kGateGrain, [&](int64_t begin, int64_t end) {
       simd::Unary(simd::UnaryOp::kHardSigmoid, params_, x1 + begin, &gate_[static_cast<size_t>(begin)],
                   static_cast<size_t>(end - begin));
     });
-    ParallelFor(plan_.size(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(plan_.size(), kGateGrain, [&](int64_t begin, int64_t end) {
       simd::Binary(simd::BinaryOp::kMul, plan_, x0, gate_.data(), dst, begin, end);
     });
     return Status::Ok();

@@ -11,7 +11,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 16;  // bytes that are worth a second thread
+constexpr int64_t kGatherGrain = 1 << 16;  // bytes that are worth a second thread
 
 class GatherKernel : public Kernel {
  public:
@@ -38,7 +38,7 @@ class GatherKernel : public Kernel {
     const char* data = data_input_ ? inputs[0].host<char>() : static_cast<const char*>(g_.data.value.raw());
     char* out = outputs[0].host<char>();
     const size_t size = DTypeSize(g_.data.dtype), bytes = static_cast<size_t>(g_.slice) * size;
-    const auto grain = std::max<int64_t>(1, kGrain / static_cast<int64_t>(bytes + 1));
+    const auto grain = std::max<int64_t>(1, kGatherGrain / static_cast<int64_t>(bytes + 1));
     ParallelFor(static_cast<int64_t>(starts_.size()), grain, [&](int64_t begin, int64_t end) {
       for (auto s = static_cast<size_t>(begin); s < static_cast<size_t>(end); ++s) {
         std::memcpy(out + s * bytes, data + static_cast<size_t>(starts_[s]) * size, bytes);

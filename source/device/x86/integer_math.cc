@@ -15,14 +15,14 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // operations that are worth a second thread
+constexpr int64_t kIntegerMathGrain = 16384;  // operations that are worth a second thread
 
-Tensor ViewOf(const DeviceTensor& t) { return Tensor::View(t.dtype, t.shape, t.host<char>(), t.buffer); }
+Tensor ViewOfIntegerMath(const DeviceTensor& t) { return Tensor::View(t.dtype, t.shape, t.host<char>(), t.buffer); }
 
 // i64 values of an integer tensor, kept between Forwards.
 void ReadWhole(const DeviceTensor& t, std::vector<int64_t>* values) {
   values->resize(static_cast<size_t>(t.shape.NumElements()));
-  const Tensor view = ViewOf(t);
+  const Tensor view = ViewOfIntegerMath(t);
   for (size_t i = 0; i < values->size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     (*values)[i] = t.dtype == DType::kI64 ? t.host<int64_t>()[at] : static_cast<int64_t>(view.ValueAt(at));
@@ -50,7 +50,7 @@ class QuantizeKernel : public Kernel {
     const bool widen = !quantize_ && inputs[0].dtype != DType::kI64;
     if (widen) ReadWhole(inputs[0], &whole_);
     const float* scales = inputs[1].host<float>();
-    ParallelFor(outputs[0].shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(outputs[0].shape.NumElements(), kIntegerMathGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin, count = 0; i < end; i += count) {
         const int64_t at = s_.ScaleOf(i), zero_point = zero_points_[static_cast<size_t>(at)];
         count = std::min(s_.RunFrom(i), end - i);
@@ -103,7 +103,7 @@ class MatMulIntegerKernel : public Kernel {
     if (!b_ready_) ReadLessZero(inputs[1], has_b_ ? &inputs.back() : nullptr, 1, s_.n, &b_);
     b_ready_ = b_constant_;
     const auto matrices = static_cast<int64_t>(s_.first_matrix.size());
-    ParallelFor(matrices * s_.m, std::max<int64_t>(1, kGrain / (s_.k * s_.n + 1)), [&](int64_t begin, int64_t end) {
+    ParallelFor(matrices * s_.m, std::max<int64_t>(1, kIntegerMathGrain / (s_.k * s_.n + 1)), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) MultiplyRow(r, outputs[0].host<int32_t>() + r * s_.n);
     });
     return Status::Ok();
@@ -159,7 +159,7 @@ class EinsumKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     return WithNumber(outputs[0].dtype, [&](auto number) {
       using T = decltype(number);
-      ParallelFor(plan_.out.NumElements(), std::max<int64_t>(1, kGrain / (plan_.terms + 1)),
+      ParallelFor(plan_.out.NumElements(), std::max<int64_t>(1, kIntegerMathGrain / (plan_.terms + 1)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) outputs[0].host<T>()[i] = SumAt<T>(inputs, i);
                   });

@@ -12,7 +12,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kPadGrain = 16384;
 
 // Where each position of one dim comes from; -1: filled.
 struct PadAxis {
@@ -111,7 +111,7 @@ class PadKernel : public Kernel {
     const int64_t row = static_cast<int64_t>(last.from.size()) * unit_;
     int64_t rows = 1;
     for (size_t d = 0; d + 1 < axes_.size(); ++d) rows *= static_cast<int64_t>(axes_[d].from.size());
-    ParallelFor(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
+    ParallelFor(rows, std::max<int64_t>(1, kPadGrain / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t from = SourceRow(r);
         if (from < 0) {

@@ -13,7 +13,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1024;  // windows that are worth a second thread
+constexpr int64_t kPoolNdGrain = 1024;  // windows that are worth a second thread
 
 const WindowParam& WindowOf(const Layer& layer) {
   return layer.kind == OpKind::kPlumbMaxPool ? ParamOf<MaxPoolParam>(layer).window : ParamOf<PoolNDParam>(layer).window;
@@ -74,7 +74,7 @@ class PoolKernel : public Kernel {
   void ForEachOutput(F f) const {
     const int64_t plane = axis_[0].out * axis_[1].out * axis_[2].out,
                   in_plane = axis_[0].in * axis_[1].in * axis_[2].in;
-    ParallelFor(channels_ * plane, kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(channels_ * plane, kPoolNdGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t w = i % axis_[2].out, h = i / axis_[2].out % axis_[1].out,
                       d = i % plane / axis_[2].out / axis_[1].out;

@@ -12,7 +12,7 @@
 namespace plumb::x86 {
 namespace {
 
-simd::PoolAxis AxisOf(const WindowAxis& axis, bool adaptive) {
+simd::PoolAxis AxisOfPooling(const WindowAxis& axis, bool adaptive) {
   return {axis.in, axis.out, axis.kernel, axis.stride, axis.pad_begin, axis.pad_end, adaptive};
 }
 
@@ -33,8 +33,8 @@ class PoolingKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
                  const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(spec.layer(), spec.inputs[0].shape));
-    params_.h = AxisOf(shape.window.h, shape.adaptive);
-    params_.w = AxisOf(shape.window.w, shape.adaptive);
+    params_.h = AxisOfPooling(shape.window.h, shape.adaptive);
+    params_.w = AxisOfPooling(shape.window.w, shape.adaptive);
     params_.average = shape.average;
     params_.count_include_pad = shape.count_include_pad;
     block_ = IsBlocked(inputs[0].layout) ? ChannelBlock() : 1;

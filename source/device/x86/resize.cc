@@ -13,7 +13,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kResizeGrain = 16384;  // elements that are worth a second thread
 
 // Taps of output o: entries [first[o], first[o + 1]) of index and weight.
 struct Table {
@@ -144,7 +144,7 @@ class ResizeKernel : public Kernel {
   };
 
   static void Walk(const Pass& p, const float* src, float* dst) {
-    ParallelFor(p.outer * p.out, std::max<int64_t>(1, kGrain / (p.inner + 1)), [&](int64_t begin, int64_t end) {
+    ParallelFor(p.outer * p.out, std::max<int64_t>(1, kResizeGrain / (p.inner + 1)), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const float* from = src + r / p.out * p.in * p.inner;
         float* to = dst + r * p.inner;
@@ -177,7 +177,7 @@ class ResizeKernel : public Kernel {
       using T = decltype(bits);
       const T* x = in.host<T>();
       T* y = out.host<T>();
-      ParallelFor(static_cast<int64_t>(elements_.size()), kGrain, [&](int64_t begin, int64_t end) {
+      ParallelFor(static_cast<int64_t>(elements_.size()), kResizeGrain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) y[i] = x[elements_[static_cast<size_t>(i)]];
       });
       return Status::Ok();

@@ -14,7 +14,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1024;  // positions that are worth a second thread
+constexpr int64_t kSampleGrain = 1024;  // positions that are worth a second thread
 
 template <Status (*run)(const Layer&, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&), bool moves>
 class SampleKernel : public Kernel {
@@ -117,7 +117,7 @@ Status RunGridSample(const Layer& layer, const std::vector<DeviceTensor>& in, co
     sides.push_back({size, -edge, static_cast<double>(size - 1) + edge});
   }
   const int64_t channels = in[0].shape[1], plane = in[0].shape.CountFrom(2), positions = out[0].shape.CountFrom(2);
-  ParallelFor(in[0].shape[0] * positions, kGrain, [&](int64_t begin, int64_t end) {
+  ParallelFor(in[0].shape[0] * positions, kSampleGrain, [&](int64_t begin, int64_t end) {
     std::vector<Neighbours> dims(sides.size());
     for (int64_t r = begin; r < end; ++r) {
       const float* grid = in[1].host<float>() + r * spatial;

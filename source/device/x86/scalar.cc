@@ -12,7 +12,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 4096;  // elements that are worth a second thread
+constexpr int64_t kScalarGrain = 4096;  // elements that are worth a second thread
 
 double Mish(double x) {
   const double e = std::exp(-std::fabs(x));  // tanh(log(1 + e^x)) = (s^2 - 1) / (s^2 + 1), s = 1 + e^x
@@ -43,7 +43,7 @@ UnaryFunction UnaryOf(OpKind kind) {
   }
 }
 
-UnaryParams ParamsOf(const Layer& layer) {
+UnaryParams ParamsOfScalar(const Layer& layer) {
   if (layer.kind == OpKind::kPlumbCelu) return {static_cast<double>(ParamOf<CeluParam>(layer).alpha), 0};
   if (layer.kind == OpKind::kPlumbThresholdedRelu)
     return {static_cast<double>(ParamOf<ThresholdedReluParam>(layer).alpha), 0};
@@ -60,13 +60,13 @@ class ScalarUnaryKernel : public Kernel {
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     function_ = UnaryOf(spec.layer().kind);
-    params_ = ParamsOf(spec.layer());
+    params_ = ParamsOfScalar(spec.layer());
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float* x = inputs[0].host<float>();
     float* y = outputs[0].host<float>();
-    ParallelFor(outputs[0].shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(outputs[0].shape.NumElements(), kScalarGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) y[i] = static_cast<float>(function_(params_, static_cast<double>(x[i])));
     });
     return Status::Ok();
@@ -126,12 +126,12 @@ T Shifted(T a, T b, bool left) {
   return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(left ? bits << by : bits >> by);
 }
 
-using Rows = BroadcastRows<2>;
+using ScalarRows = BroadcastRows<2>;
 
 template <class T>
-bool Combine(OpKind kind, const Rows& rows, bool left, const T* a, const T* b, T* y) {
+bool CombineScalar(OpKind kind, const ScalarRows& rows, bool left, const T* a, const T* b, T* y) {
   const auto apply = [&](auto f) {
-    rows.ForEach([&](int64_t at, const Rows::Offsets& from, const Rows::Offsets& step, int64_t count) {
+    rows.ForEach([&](int64_t at, const ScalarRows::Offsets& from, const ScalarRows::Offsets& step, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
         y[at + i] = static_cast<T>(f(a[from[0] + i * step[0]], b[from[1] + i * step[1]]));
       }
@@ -171,7 +171,7 @@ class ScalarBinaryKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     kind_ = spec.layer().kind;
     left_ = kind_ == OpKind::kPlumbBitShift && ParamOf<BitShiftParam>(spec.layer()).left;
-    rows_ = Rows({spec.inputs.front().shape, spec.inputs.back().shape}, spec.outputs[0].shape);
+    rows_ = ScalarRows({spec.inputs.front().shape, spec.inputs.back().shape}, spec.outputs[0].shape);
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
@@ -187,13 +187,13 @@ class ScalarBinaryKernel : public Kernel {
   template <class T>
   Status RunAs(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) {
     const bool done =
-        Combine<T>(kind_, rows_, left_, inputs.front().host<T>(), inputs.back().host<T>(), outputs[0].host<T>());
+        CombineScalar<T>(kind_, rows_, left_, inputs.front().host<T>(), inputs.back().host<T>(), outputs[0].host<T>());
     return done ? Status::Ok() : Status::Internal("no loop for this operator and dtype");
   }
 
   OpKind kind_{};
   bool left_ = false;
-  Rows rows_;
+  ScalarRows rows_;
 };
 
 }  // namespace

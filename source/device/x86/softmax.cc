@@ -10,7 +10,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kColumns = 64;  // positions behind the axis that one task takes: contiguous loads, and enough tasks
+constexpr int64_t kSoftmaxColumns = 64;  // positions behind the axis that one task takes: contiguous loads, and enough tasks
 
 class SoftmaxKernel : public Kernel {
  public:
@@ -32,12 +32,12 @@ class SoftmaxKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
-    const int64_t tiles = (inner_ + kColumns - 1) / kColumns, slice = n_ * inner_;
-    const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n_ * std::min(inner_, kColumns)));
+    const int64_t tiles = (inner_ + kSoftmaxColumns - 1) / kSoftmaxColumns, slice = n_ * inner_;
+    const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n_ * std::min(inner_, kSoftmaxColumns)));
     ParallelFor(outer_ * tiles, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % tiles * kColumns, at = i / tiles * slice;
-        simd::Softmax(log_, src + at, n_, inner_, first, std::min(inner_, first + kColumns), dst + at);
+        const int64_t first = i % tiles * kSoftmaxColumns, at = i / tiles * slice;
+        simd::Softmax(log_, src + at, n_, inner_, first, std::min(inner_, first + kSoftmaxColumns), dst + at);
       }
     });
     return Status::Ok();

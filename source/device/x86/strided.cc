@@ -14,8 +14,8 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements that are worth a second thread
-constexpr int64_t kColumns = 64;     // of one transposed piece
+constexpr int64_t kStridedGrain = 1 << 14;  // elements that are worth a second thread
+constexpr int64_t kStridedColumns = 64;     // of one transposed piece
 
 Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
   PLUMB_ASSIGN_OR_RETURN(StridedMap map,
@@ -56,7 +56,7 @@ template <class T>
 void CopyRows(const CopyPlan& plan, const T* src, T* dst) {
   const StridedMap& map = plan.map;
   const int64_t row = map.dims.back(), rows = row == 0 ? 0 : map.out.NumElements() / row;
-  ParallelFor(rows, kGrain / std::max<int64_t>(1, row), [&](int64_t begin, int64_t end) {
+  ParallelFor(rows, kStridedGrain / std::max<int64_t>(1, row), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       int64_t at = map.offset, rest = r;
       for (size_t d = map.dims.size() - 1; d-- > 0; rest /= map.dims[d]) at += rest % map.dims[d] * map.strides[d];
@@ -65,15 +65,15 @@ void CopyRows(const CopyPlan& plan, const T* src, T* dst) {
   });
 }
 
-// Pieces of kColumns along the contiguous dim, transposed one by one.
+// Pieces of kStridedColumns along the contiguous dim, transposed one by one.
 void CopyTransposed(const CopyPlan& plan, const float* src, float* dst) {
   const StridedMap& map = plan.map;
   const size_t t = static_cast<size_t>(plan.transposed), last = map.dims.size() - 1;
-  const int64_t pieces = (map.dims[t] + kColumns - 1) / kColumns, row = map.dims[last];
+  const int64_t pieces = (map.dims[t] + kStridedColumns - 1) / kStridedColumns, row = map.dims[last];
   const int64_t tasks = map.out.NumElements() / (map.dims[t] * row) * pieces;
-  ParallelFor(tasks, kGrain / std::max<int64_t>(1, kColumns * row), [&](int64_t begin, int64_t end) {
+  ParallelFor(tasks, kStridedGrain / std::max<int64_t>(1, kStridedColumns * row), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % pieces * kColumns;
+      const int64_t first = i % pieces * kStridedColumns;
       int64_t from = map.offset + first, to = first * plan.dst_strides[t], rest = i / pieces;
       for (size_t d = last; d-- > 0;) {
         if (d == t) continue;
@@ -81,7 +81,7 @@ void CopyTransposed(const CopyPlan& plan, const float* src, float* dst) {
         to += rest % map.dims[d] * plan.dst_strides[d];
         rest /= map.dims[d];
       }
-      simd::Transpose(src + from, map.strides[last], row, std::min(kColumns, map.dims[t] - first), dst + to,
+      simd::Transpose(src + from, map.strides[last], row, std::min(kStridedColumns, map.dims[t] - first), dst + to,
                       plan.dst_strides[t]);
     }
   });

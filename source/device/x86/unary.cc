@@ -13,7 +13,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements that are worth a second thread
+constexpr int64_t kUnaryGrain = 16384;  // elements that are worth a second thread
 
 using simd::UnaryOp;
 
@@ -22,13 +22,13 @@ struct Choice {
   simd::UnaryParams params;
 };
 
-struct NamedOp {
+struct NamedUnary {
   const char* type;
   UnaryOp op;
 };
 
 // Operators without parameters.
-const NamedOp kNamed[] = {
+const NamedUnary kUnaryNamed[] = {
     {"ReLU", UnaryOp::kRelu},         {"ReLU6", UnaryOp::kRelu6},
     {"Sigmoid", UnaryOp::kSigmoid},   {"LogSigmoid", UnaryOp::kLogSigmoid},
     {"Swish", UnaryOp::kSwish},       {"Tanh", UnaryOp::kTanh},
@@ -45,7 +45,7 @@ const NamedOp kNamed[] = {
 };
 
 Result<Choice> ChoiceOf(const Layer& layer) {
-  for (const NamedOp& named : kNamed) {
+  for (const NamedUnary& named : kUnaryNamed) {
     if (layer.type == named.type) return Choice{named.op, {}};
   }
   if (layer.type == "LeakyRelu") return Choice{UnaryOp::kLeakyRelu, {ParamOf<LeakyReluParam>(layer).slope}};
@@ -94,7 +94,7 @@ class UnaryKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
-    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kUnaryGrain, [&](int64_t begin, int64_t end) {
       simd::Unary(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
     });
     if (!keeps_zero_) ZeroTailLanes(outputs[0]);
@@ -160,7 +160,7 @@ class UnaryIntKernel : public Kernel {
   Status Map(const DeviceTensor& input, const DeviceTensor& output, F f) {
     const T* src = input.host<T>();
     T* dst = output.host<T>();
-    ParallelFor(output.shape.NumElements(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(output.shape.NumElements(), kUnaryGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) dst[i] = f(src[i]);
     });
     return Status::Ok();

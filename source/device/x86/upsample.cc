@@ -13,7 +13,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kUpsampleGrain = 16384;
 
 // The taps of all outputs of one axis, tap by tap.
 struct TapTable {
@@ -110,7 +110,7 @@ class UpsampleKernel : public Kernel {
   template <class F>
   void ForRows(F f) const {
     const int64_t rows = shape_.out[2], row = shape_.out[3] * block_;
-    ParallelFor(planes_ * rows, std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+    ParallelFor(planes_ * rows, std::max<int64_t>(1, kUpsampleGrain / row), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         const int64_t first = i % rows, last = std::min(rows, first + end - i);
         f(i / rows, first, last);

@@ -5,15 +5,15 @@
 namespace plumb::x86 {
 namespace {
 
-using Rows = BroadcastRows<3>;
+using WhereRows = BroadcastRows<3>;
 
 template <class T, class C>
-void PickRows(const Rows& rows, const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+void PickRows(const WhereRows& rows, const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
   const T* x = inputs[0].host<T>();
   const T* y = inputs[1].host<T>();
   const C* condition = inputs[2].host<C>();
   T* out = output.host<T>();
-  rows.ForEach([&](int64_t at, const Rows::Offsets& from, const Rows::Offsets& step, int64_t count) {
+  rows.ForEach([&](int64_t at, const WhereRows::Offsets& from, const WhereRows::Offsets& step, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       const bool first = condition[from[2] + i * step[2]] != C(0);
       out[at + i] = first ? x[from[0] + i * step[0]] : y[from[1] + i * step[1]];
@@ -22,7 +22,7 @@ void PickRows(const Rows& rows, const std::vector<DeviceTensor>& inputs, const D
 }
 
 template <class C>
-void PickBySize(const Rows& rows, const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+void PickBySize(const WhereRows& rows, const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
   switch (DTypeSize(output.dtype)) {
     case 1: return PickRows<uint8_t, C>(rows, inputs, output);
     case 2: return PickRows<uint16_t, C>(rows, inputs, output);
@@ -42,7 +42,7 @@ class WhereKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
                  const std::vector<DeviceTensor>& outputs) override {
-    rows_ = Rows({inputs[0].shape, inputs[1].shape, inputs[2].shape}, outputs[0].shape);
+    rows_ = WhereRows({inputs[0].shape, inputs[1].shape, inputs[2].shape}, outputs[0].shape);
     return Status::Ok();
   }
 
@@ -56,7 +56,7 @@ class WhereKernel : public Kernel {
   }
 
  private:
-  Rows rows_;
+  WhereRows rows_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace plumb::onnx {
 namespace {
 
 constexpr int64_t kMaxSteps = 100000;
-constexpr int kMaxDepth = 32;
+constexpr int kControlMaxDepth = 32;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::v
   scope.opsets = outer.opsets;
   scope.function_attributes = outer.function_attributes;
   scope.depth = outer.depth + 1;
-  if (scope.depth > kMaxDepth) return Status::NotSupported("graphs lie more than 32 deep in each other");
+  if (scope.depth > kControlMaxDepth) return Status::NotSupported("graphs lie more than 32 deep in each other");
   if (graph.inputs.size() != inputs.size()) {
     return Status::CorruptModel("graph '" + graph.name + "' takes " + std::to_string(graph.inputs.size()) +
                                 " inputs, found " + std::to_string(inputs.size()));

@@ -31,7 +31,7 @@ Result<Value> Apply(NodeContext& c, OpKind kind, const Value& a, const Value& b)
   return c.Binary(kind, a, b);
 }
 
-Status Map(NodeContext& c, OpKind kind) {
+Status MapBinary(NodeContext& c, OpKind kind) {
   PLUMB_ASSIGN_OR_RETURN(const Value y, Apply(c, kind, c.In(0), c.In(1)));
   c.Set(0, y);
   return Status::Ok();
@@ -57,10 +57,10 @@ Status MapMany(NodeContext& c, OpKind kind) {
 
 }  // namespace
 
-Status MapAdd(NodeContext& c) { return Map(c, OpKind::kAdd); }
-Status MapSub(NodeContext& c) { return Map(c, OpKind::kSub); }
-Status MapMul(NodeContext& c) { return Map(c, OpKind::kMul); }
-Status MapDiv(NodeContext& c) { return Map(c, OpKind::kDiv); }
+Status MapAdd(NodeContext& c) { return MapBinary(c, OpKind::kAdd); }
+Status MapSub(NodeContext& c) { return MapBinary(c, OpKind::kSub); }
+Status MapMul(NodeContext& c) { return MapBinary(c, OpKind::kMul); }
+Status MapDiv(NodeContext& c) { return MapBinary(c, OpKind::kDiv); }
 Status MapMax(NodeContext& c) { return MapMany(c, OpKind::kMaximum); }
 Status MapMin(NodeContext& c) { return MapMany(c, OpKind::kMinimum); }
 Status MapSum(NodeContext& c) { return MapMany(c, OpKind::kAdd); }
@@ -76,7 +76,7 @@ Status MapMean(NodeContext& c) {
 // The base's type is the result's; an exponent of another type is converted: to f64 where one of them is not a float.
 Status MapPow(NodeContext& c) {
   const DType base = c.DTypeOf(0), exponent = c.DTypeOf(1);
-  if (base == exponent) return Map(c, OpKind::kPlumbPow);
+  if (base == exponent) return MapBinary(c, OpKind::kPlumbPow);
   const DType common = IsFloat(base) ? base : IsFloat(exponent) ? DType::kF64 : DType::kI64;
   PLUMB_ASSIGN_OR_RETURN(const Value a, c.CastTo(c.In(0), common));
   PLUMB_ASSIGN_OR_RETURN(const Value b, c.CastTo(c.In(1), common));

@@ -5,7 +5,7 @@
 namespace plumb::onnx {
 namespace {
 
-Status Both(NodeContext& c, OpKind kind) {
+Status BothBitwise(NodeContext& c, OpKind kind) {
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(kind, c.In(0), c.In(1)));
   c.Set(0, y);
   return Status::Ok();
@@ -13,9 +13,9 @@ Status Both(NodeContext& c, OpKind kind) {
 
 }  // namespace
 
-Status MapBitwiseAnd(NodeContext& c) { return Both(c, OpKind::kPlumbBitwiseAnd); }
-Status MapBitwiseOr(NodeContext& c) { return Both(c, OpKind::kPlumbBitwiseOr); }
-Status MapBitwiseXor(NodeContext& c) { return Both(c, OpKind::kPlumbBitwiseXor); }
+Status MapBitwiseAnd(NodeContext& c) { return BothBitwise(c, OpKind::kPlumbBitwiseAnd); }
+Status MapBitwiseOr(NodeContext& c) { return BothBitwise(c, OpKind::kPlumbBitwiseOr); }
+Status MapBitwiseXor(NodeContext& c) { return BothBitwise(c, OpKind::kPlumbBitwiseXor); }
 
 Status MapBitwiseNot(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kPlumbBitwiseNot, nullptr, {c.In(0)}));

@@ -99,7 +99,7 @@ std::vector<int64_t> DimsOf(NodeContext& c, const Term& t, const std::string& la
   return dims;
 }
 
-int64_t Product(const std::vector<int64_t>& dims) {
+int64_t ProductEinsum(const std::vector<int64_t>& dims) {
   int64_t product = 1;
   for (const int64_t dim : dims) product *= dim;
   return product;
@@ -119,8 +119,8 @@ Result<Term> Contract(NodeContext& c, const Term& a, const Term& b, const std::s
   if (outer != DimsOf(c, b, batch) || inner != DimsOf(c, b, summed)) return Status::NotSupported("operands whose shared dims differ: " + c.ShapeOf(a.value).ToString() + " and " + c.ShapeOf(b.value).ToString());
   PLUMB_ASSIGN_OR_RETURN(Value x, Ordered(c, a, batch + left + summed));
   PLUMB_ASSIGN_OR_RETURN(Value y, Ordered(c, b, batch + summed + right));
-  PLUMB_ASSIGN_OR_RETURN(x, c.Reshape(x, {Product(outer), Product(rows), Product(inner)}));
-  PLUMB_ASSIGN_OR_RETURN(y, c.Reshape(y, {Product(outer), Product(inner), Product(columns)}));
+  PLUMB_ASSIGN_OR_RETURN(x, c.Reshape(x, {ProductEinsum(outer), ProductEinsum(rows), ProductEinsum(inner)}));
+  PLUMB_ASSIGN_OR_RETURN(y, c.Reshape(y, {ProductEinsum(outer), ProductEinsum(inner), ProductEinsum(columns)}));
   PLUMB_ASSIGN_OR_RETURN(const Value product, c.Emit(OpKind::kMatMul, nullptr, {x, y}));
   std::vector<int64_t> dims = outer;
   dims.insert(dims.end(), rows.begin(), rows.end());

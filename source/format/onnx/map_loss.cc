@@ -33,7 +33,7 @@ Result<Targets> TakeTargets(NodeContext& c) {
 }
 
 // One weight per target, 0 where it is ignored; absent when all are 1.
-Result<Value> WeightsOf(NodeContext& c, const Targets& t, DType dtype) {
+Result<Value> WeightsOfLoss(NodeContext& c, const Targets& t, DType dtype) {
   Value weights;
   if (c.Has(2)) {
     auto param = std::make_shared<GatherParam>();
@@ -59,7 +59,7 @@ Status SetLoss(NodeContext& c, const Value& log_probability) {
   PLUMB_ASSIGN_OR_RETURN(const Value picked, c.TakeElements(log_probability, column, 1));
   PLUMB_ASSIGN_OR_RETURN(const Value flat, c.Reshape(picked, c.ShapeOf(t.index).dims()));
   PLUMB_ASSIGN_OR_RETURN(Value loss, c.Emit(OpKind::kNeg, nullptr, {flat}));
-  PLUMB_ASSIGN_OR_RETURN(const Value weights, WeightsOf(c, t, dtype));
+  PLUMB_ASSIGN_OR_RETURN(const Value weights, WeightsOfLoss(c, t, dtype));
   if (weights.present()) {
     PLUMB_ASSIGN_OR_RETURN(loss, c.Binary(OpKind::kMul, loss, weights));
   }

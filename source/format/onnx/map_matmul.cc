@@ -16,7 +16,7 @@ Result<Tensor> Transposed(const Tensor& m) {
   return t;
 }
 
-Result<Value> Product(NodeContext& c, const Value& a, const Value& b) {
+Result<Value> ProductMatmul(NodeContext& c, const Value& a, const Value& b) {
   for (int position = 0; position < 2; ++position) {
     const Value& constant = position == 0 ? a : b;
     const Value& other = position == 0 ? b : a;
@@ -62,7 +62,7 @@ Result<bool> TryInnerProduct(NodeContext& c) {
 
 Status MapMatMul(NodeContext& c) {
   if (!IsFloat(c.DTypeOf(0)) || c.DTypeOf(0) != c.DTypeOf(1)) return Status::NotSupported("integer operands");
-  PLUMB_ASSIGN_OR_RETURN(const Value y, Product(c, c.In(0), c.In(1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, ProductMatmul(c, c.In(0), c.In(1)));
   c.Set(0, y);
   return Status::Ok();
 }
@@ -83,7 +83,7 @@ Status MapGemm(NodeContext& c) {
   if (trans_b) {
     PLUMB_ASSIGN_OR_RETURN(right, c.Transpose(right, {1, 0}));
   }
-  PLUMB_ASSIGN_OR_RETURN(Value y, Product(c, left, right));
+  PLUMB_ASSIGN_OR_RETURN(Value y, ProductMatmul(c, left, right));
   const DType dtype = c.DTypeOf(0);
   if (c.Float("alpha", 1) != 1) {
     PLUMB_ASSIGN_OR_RETURN(y, c.Binary(OpKind::kMul, y, c.ConstFloat(c.Float("alpha", 1), dtype)));

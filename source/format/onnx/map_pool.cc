@@ -164,7 +164,7 @@ Status Global(NodeContext& c, int type, OpKind reduce) {
   return c.EmitOutput(reduce, p, {c.In(0)});
 }
 
-int64_t Taps(const WindowAttributes& w) {
+int64_t TapsPool(const WindowAttributes& w) {
   int64_t taps = 1;
   for (const int k : w.kernel) taps = std::min<int64_t>(taps * k, kMaxTaps + 1);
   return taps;
@@ -190,7 +190,7 @@ Status MapMaxPool(NodeContext& c) {
   const bool ceil_mode = c.Int("ceil_mode", 0) != 0;
   if (c.Wants(1)) return WithIndices(c, ceil_mode);
   return Run(c, [&](Value in, WindowAttributes w) -> Result<Value> {
-    if ((w.dilated() || w.kernel.size() == 3) && Taps(w) > kMaxTaps) {
+    if ((w.dilated() || w.kernel.size() == 3) && TapsPool(w) > kMaxTaps) {
       auto p = std::make_shared<MaxPoolParam>();
       p->window = InDims(w, ceil_mode);
       PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> y, c.EmitMany({OpKind::kPlumbMaxPool, p, {in}, {}, 2}));

@@ -35,7 +35,7 @@ Result<std::string> Activations(NodeContext& c) {
   return text;
 }
 
-Status Map(NodeContext& c, OpKind kind) {
+Status MapRecurrent(NodeContext& c, OpKind kind) {
   if (c.Rank(2) != 3) return Status::CorruptModel("R must have 3 dims, found " + c.ShapeOf(2).ToString());
   const bool quantized = kind == OpKind::kPlumbDynamicQuantizeLSTM;  // R lies transposed
   auto param = std::make_shared<RecurrentParam>();
@@ -67,9 +67,9 @@ Status Map(NodeContext& c, OpKind kind) {
 
 }  // namespace
 
-Status MapLSTM(NodeContext& c) { return Map(c, OpKind::kPlumbLSTM); }
-Status MapGRU(NodeContext& c) { return Map(c, OpKind::kPlumbGRU); }
-Status MapRNN(NodeContext& c) { return Map(c, OpKind::kPlumbRNN); }
-Status MapDynamicQuantizeLSTM(NodeContext& c) { return Map(c, OpKind::kPlumbDynamicQuantizeLSTM); }
+Status MapLSTM(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbLSTM); }
+Status MapGRU(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbGRU); }
+Status MapRNN(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbRNN); }
+Status MapDynamicQuantizeLSTM(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbDynamicQuantizeLSTM); }
 
 }  // namespace plumb::onnx

@@ -13,7 +13,7 @@ bool IsIdentityOfOne(OpKind kind) {
          kind != OpKind::kReduceLogSum;
 }
 
-Status Map(NodeContext& c, OpKind kind) {
+Status MapReduce(NodeContext& c, OpKind kind) {
   auto param = std::make_shared<ReduceParam>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.IntsOf(1, "axes"));
   PLUMB_ASSIGN_OR_RETURN(param->axes, Narrow(axes));
@@ -52,7 +52,7 @@ Status MapArg(NodeContext& c, int mode) {
 }  // namespace
 
 #define PLUMB_ONNX_REDUCE(name) \
-  Status Map##name(NodeContext& c) { return Map(c, OpKind::k##name); }
+  Status Map##name(NodeContext& c) { return MapReduce(c, OpKind::k##name); }
 PLUMB_ONNX_REDUCE(ReduceSum)
 PLUMB_ONNX_REDUCE(ReduceMean)
 PLUMB_ONNX_REDUCE(ReduceMax)

@@ -4,7 +4,7 @@
 namespace plumb::onnx {
 namespace {
 
-Status Map(NodeContext& c, OpKind kind) {
+Status MapUnary(NodeContext& c, OpKind kind) {
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(kind, nullptr, {c.In(0)}));
   PLUMB_ASSIGN_OR_RETURN(const Value wrapped, c.Wrap(y, c.In(0).type));
   c.Set(0, wrapped);
@@ -14,7 +14,7 @@ Status Map(NodeContext& c, OpKind kind) {
 }  // namespace
 
 #define PLUMB_ONNX_UNARY(onnx, kind) \
-  Status Map##onnx(NodeContext& c) { return Map(c, OpKind::k##kind); }
+  Status MapUnary##onnx(NodeContext& c) { return MapUnary(c, OpKind::k##kind); }
 PLUMB_ONNX_UNARY(Relu, ReLU)
 PLUMB_ONNX_UNARY(Sigmoid, Sigmoid)
 PLUMB_ONNX_UNARY(Tanh, Tanh)

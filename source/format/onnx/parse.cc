@@ -9,7 +9,7 @@
 namespace plumb::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of graphs inside graphs
+constexpr int kParseMaxDepth = 64;  // of graphs inside graphs
 
 class Reader {
  public:
@@ -45,8 +45,8 @@ class Reader {
   }
 
   Status ReadGraph(::onnx::GraphProto* proto, int depth, GraphIr* graph) {
-    if (depth > kMaxDepth)
-      return Status::CorruptModel("graphs lie more than " + std::to_string(kMaxDepth) + " deep in each other");
+    if (depth > kParseMaxDepth)
+      return Status::CorruptModel("graphs lie more than " + std::to_string(kParseMaxDepth) + " deep in each other");
     graph->name = proto->name();
     for (auto& tensor : *proto->mutable_initializer()) {
       const std::string name = tensor.name();

@@ -51,7 +51,7 @@ Result<Value> NearestAxis(NodeContext& c, const Value& x, int d, const Axis& axi
 }
 
 // The weights of the taps floor(x) + first ...
-std::vector<double> Taps(const ResizeRule& rule, double fraction) {
+std::vector<double> TapsResizeAxis(const ResizeRule& rule, double fraction) {
   if (rule.mode == "linear") return {1 - fraction, fraction};
   const double a = rule.cubic_a;
   const auto near = [a](double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; };
@@ -60,7 +60,7 @@ std::vector<double> Taps(const ResizeRule& rule, double fraction) {
 }
 
 // [out, in]
-Result<Tensor> WeightsOf(NodeContext& c, const Axis& axis, const ResizeRule& rule) {
+Result<Tensor> WeightsOfResizeAxis(NodeContext& c, const Axis& axis, const ResizeRule& rule) {
   const Shape shape{axis.out, axis.in};
   PLUMB_RETURN_IF_ERROR(c.builder().Reserve(DType::kF64, shape));
   PLUMB_ASSIGN_OR_RETURN(Tensor weights, Tensor::Zeros(DType::kF64, shape));
@@ -68,7 +68,7 @@ Result<Tensor> WeightsOf(NodeContext& c, const Axis& axis, const ResizeRule& rul
   for (int64_t o = 0; o < axis.out; ++o) {
     PLUMB_ASSIGN_OR_RETURN(const double position, PositionOf(rule, axis, o));
     const double floor = std::floor(position);
-    const std::vector<double> taps = Taps(rule, position - floor);
+    const std::vector<double> taps = TapsResizeAxis(rule, position - floor);
     double* row = weights.data<double>() + o * axis.in;
     double sum = 0;
     for (size_t k = 0; k < taps.size(); ++k) {
@@ -86,7 +86,7 @@ Result<Tensor> WeightsOf(NodeContext& c, const Axis& axis, const ResizeRule& rul
 Result<Value> WeightedAxis(NodeContext& c, const Value& x, int d, const Axis& axis, const ResizeRule& rule) {
   const Shape in = c.ShapeOf(x);
   if (in.NumElements() == 0) return Status::NotSupported("an empty input");
-  PLUMB_ASSIGN_OR_RETURN(const Tensor weights, WeightsOf(c, axis, rule));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor weights, WeightsOfResizeAxis(c, axis, rule));
   PLUMB_ASSIGN_OR_RETURN(const Value flat, c.Reshape(x, {in.Count(0, d), axis.in, in.CountFrom(d + 1)}));
   PLUMB_ASSIGN_OR_RETURN(const Value product, c.Emit(OpKind::kMatMul, nullptr, {c.Const(weights), flat}));
   std::vector<int64_t> dims = in.dims();

@@ -12,13 +12,13 @@ namespace plumb {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr size_t kMaxRank = 32;  // numpy's own limit
+constexpr size_t kNpyMaxRank = 32;  // numpy's own limit
 
 struct DTypeRow {
   DType dtype;
   const char* code;  // kind and size
 };
-constexpr DTypeRow kDTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"}, {DType::kF64, "f8"},  {DType::kI8, "i1"},
+constexpr DTypeRow kNpyDTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"}, {DType::kF64, "f8"},  {DType::kI8, "i1"},
                                 {DType::kU8, "u1"},  {DType::kI16, "i2"}, {DType::kU16, "u2"},  {DType::kI32, "i4"},
                                 {DType::kU32, "u4"}, {DType::kI64, "i8"}, {DType::kBool, "b1"}, {DType::kBF16, "V2"}};
 
@@ -107,7 +107,7 @@ class HeaderParser {
       if (result.ec != std::errc() || dim < 0) return Error("expected a dim of the shape, a whole number");
       position_ += static_cast<size_t>(result.ptr - begin);
       header->shape.dims().push_back(dim);
-      if (header->shape.dims().size() > kMaxRank) return Error("the shape has more than 32 dims");
+      if (header->shape.dims().size() > kNpyMaxRank) return Error("the shape has more than 32 dims");
       if (!Accept(',') && Peek() != ')') return Error("expected ',' or ')' in the shape");
     }
     return Status::Ok();
@@ -159,7 +159,7 @@ Result<Element> ParseDescr(const std::string& descr, const std::string& path, st
   const char order = descr.empty() ? '\0' : descr[0];
   const bool has_order = order == '<' || order == '>' || order == '=' || order == '|';
   const std::string code = has_order ? descr.substr(1) : descr;
-  for (const DTypeRow& row : kDTypes) {
+  for (const DTypeRow& row : kNpyDTypes) {
     if (code != row.code) continue;
     const bool as_bf16 = row.dtype == DType::kU16 && expected == DType::kBF16;
     return Element{as_bf16 ? DType::kBF16 : row.dtype, order == '>' && DTypeSize(row.dtype) > 1};
@@ -236,7 +236,7 @@ Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::op
 
 std::string NpyHeader(DType dtype, const Shape& shape) {
   const char* code = "u2";  // bf16
-  for (const DTypeRow& row : kDTypes) {
+  for (const DTypeRow& row : kNpyDTypes) {
     if (row.dtype == dtype && dtype != DType::kBF16) code = row.code;
   }
   std::string text =

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory_budget.h"
+#include "base/text.h"
 #include "format/tensor/image.h"
 #include "format/tensor/npy.h"
 #include "format/tensor/npz.h"
@@ -21,13 +22,6 @@ constexpr uint64_t kMaxRatio = 1100;
 constexpr uint64_t kAlwaysAllowed = uint64_t{256} << 20;
 
 enum class Format { kText, kNpy, kNpz, kRaw, kImage, kUnknown };
-
-bool EndsWith(std::string_view text, std::string_view suffix) {
-  if (text.size() < suffix.size()) return false;
-  text.remove_prefix(text.size() - suffix.size());
-  return std::equal(text.begin(), text.end(), suffix.begin(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
 
 Format FormatOf(std::string_view path) {
   struct Row {

@@ -10,9 +10,9 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kMaxRank = 32;
-constexpr DType kDTypes[] = {DType::kF32, DType::kF16, DType::kI8, DType::kI32, DType::kBF16, DType::kI64, DType::kU32};
-constexpr int64_t kNumDTypes = static_cast<int64_t>(sizeof(kDTypes) / sizeof(kDTypes[0]));
+constexpr int64_t kTnnTextMaxRank = 32;
+constexpr DType kTnnTextDTypes[] = {DType::kF32, DType::kF16, DType::kI8, DType::kI32, DType::kBF16, DType::kI64, DType::kU32};
+constexpr int64_t kNumDTypes = static_cast<int64_t>(sizeof(kTnnTextDTypes) / sizeof(kTnnTextDTypes[0]));
 
 std::optional<int64_t> ParseCount(std::string_view token) {
   int64_t value = 0;
@@ -44,7 +44,7 @@ Result<NamedTensor> ReadTensor(TextScanner* scanner) {
   named.name = std::string(scanner->Next());
   if (named.name.empty()) return scanner->Error("the file ends where a tensor's name is expected");
   const std::string of = " of tensor " + TextScanner::Quote(named.name);
-  PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kMaxRank));
+  PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kTnnTextMaxRank));
   Shape shape;
   for (int64_t i = 0; i < rank; ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, "dim " + std::to_string(i) + of, INT32_MAX));
@@ -57,8 +57,8 @@ Result<NamedTensor> ReadTensor(TextScanner* scanner) {
     return scanner->Error("tensor " + TextScanner::Quote(named.name) + " has the shape " + shape.ToString() +
                           ", but the rest of the file has room for at most " + std::to_string(most) + " values");
   }
-  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(kDTypes[dtype], shape));
-  const Status read = scanner->ReadValues(kDTypes[dtype], shape.NumElements(), named.tensor.raw());
+  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(kTnnTextDTypes[dtype], shape));
+  const Status read = scanner->ReadValues(kTnnTextDTypes[dtype], shape.NumElements(), named.tensor.raw());
   if (!read.ok()) return Status(read.code(), read.message() + ", in tensor " + TextScanner::Quote(named.name));
   return named;
 }
@@ -66,7 +66,7 @@ Result<NamedTensor> ReadTensor(TextScanner* scanner) {
 Result<int> DTypeNumber(const NamedTensor& named) {
   if (named.tensor.dtype() == DType::kBool) return 2;
   for (int i = 0; i < kNumDTypes; ++i) {
-    if (kDTypes[i] == named.tensor.dtype()) return i;
+    if (kTnnTextDTypes[i] == named.tensor.dtype()) return i;
   }
   return Status::InvalidArgument("tensor '" + named.name + "': TNN's text form has no dtype " +
                                  DTypeName(named.tensor.dtype()) + "; write .npz or .npy, or convert the tensor first");

@@ -9,7 +9,7 @@
 namespace plumb::tnn {
 namespace {
 
-constexpr int32_t kMaxRank = 16;
+constexpr int32_t kByteReaderMaxRank = 16;
 constexpr int64_t kCopyGrain = 1 << 18;  // bytes; the first touch of both pages is what takes time
 constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are handed back once copied
 
@@ -71,8 +71,8 @@ Result<bool> ByteReader::Bool32(const char* field) {
 Result<Shape> ByteReader::Dims(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t rank, I32(field));
-  if (rank < 0 || rank > kMaxRank) {
-    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kMaxRank) + ", found " +
+  if (rank < 0 || rank > kByteReaderMaxRank) {
+    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kByteReaderMaxRank) + ", found " +
                               std::to_string(rank));
   }
   Shape shape;

@@ -12,7 +12,7 @@
 namespace plumb::tnn {
 namespace {
 
-constexpr int64_t kMaxRank = 16;  // TNN's own limit is lower; a guard against a count that is garbage
+constexpr int64_t kProtoReaderMaxRank = 16;  // TNN's own limit is lower; a guard against a count that is garbage
 
 // One comma-separated piece and the line where it begins.
 struct Piece {
@@ -129,8 +129,8 @@ class Parser {
 
   // name d0 d1 ...
   static Status ParseInputV1(const std::vector<std::string_view>& tokens, GraphInput* input) {
-    if (tokens.size() > static_cast<size_t>(kMaxRank) + 1) {
-      return Status::CorruptModel("expected at most " + std::to_string(kMaxRank) + " dims, found " + std::to_string(tokens.size() - 1));
+    if (tokens.size() > static_cast<size_t>(kProtoReaderMaxRank) + 1) {
+      return Status::CorruptModel("expected at most " + std::to_string(kProtoReaderMaxRank) + " dims, found " + std::to_string(tokens.size() - 1));
     }
     if (tokens.size() < 2) return Status::CorruptModel("expected at least one dim behind the name, found none");
     return ParseDims(tokens, 1, tokens.size(), input);
@@ -139,7 +139,7 @@ class Parser {
   // name rank d0 ... dtype
   static Status ParseInputV2(const std::vector<std::string_view>& tokens, GraphInput* input) {
     if (tokens.size() < 3) return Status::CorruptModel("expected rank, dims and dtype behind the name");
-    PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ParseInteger(tokens[1], 0, kMaxRank));
+    PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ParseInteger(tokens[1], 0, kProtoReaderMaxRank));
     if (tokens.size() != static_cast<size_t>(rank) + 3) {
       return Status::CorruptModel("expected " + std::to_string(rank) + " dims and a dtype behind the rank, found " +
                                   std::to_string(tokens.size() - 2) + " fields");
