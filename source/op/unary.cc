@@ -20,7 +20,7 @@ OpDef DefineUnary(Status (*infer)(ShapeContext&)) {
 }  // namespace
 
 #define PLUMB_UNARY(name, infer) \
-  OpDef DefineUnary##name() { return DefineUnary(infer); }
+  OpDef Define##name() { return DefineUnary(infer); }
 PLUMB_UNARY(ReLU, InferNumberUnary)
 PLUMB_UNARY(ReLU6, InferFloatSameAsInput)
 PLUMB_UNARY(Sigmoid, InferFloatSameAsInput)

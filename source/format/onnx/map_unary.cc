@@ -14,7 +14,7 @@ Status MapUnary(NodeContext& c, OpKind kind) {
 }  // namespace
 
 #define PLUMB_ONNX_UNARY(onnx, kind) \
-  Status MapUnary##onnx(NodeContext& c) { return MapUnary(c, OpKind::k##kind); }
+  Status Map##onnx(NodeContext& c) { return MapUnary(c, OpKind::k##kind); }
 PLUMB_ONNX_UNARY(Relu, ReLU)
 PLUMB_ONNX_UNARY(Sigmoid, Sigmoid)
 PLUMB_ONNX_UNARY(Tanh, Tanh)
