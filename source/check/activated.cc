@@ -9,7 +9,7 @@ namespace plumb {
 namespace {
 
 // REQUIRES: a ReLU, ReLU6 or Clip.
-Activation ActivationOf(const Layer& layer) {
+ActivationRange ActivationOf(const Layer& layer) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (layer.kind != OpKind::kClip) return {layer.outputs[0], 0, layer.kind == OpKind::kReLU6 ? 6 : kInfinity};
   const auto& clip = ParamOf<ClipParam>(layer);
@@ -18,14 +18,14 @@ Activation ActivationOf(const Layer& layer) {
 
 }  // namespace
 
-std::map<std::string, Activation> SoleActivations(const Graph& graph) {
+std::map<std::string, ActivationRange> SoleActivations(const Graph& graph) {
   std::map<std::string, int> readers;
   for (const std::string& output : graph.outputs) ++readers[output];
   for (const Layer& layer : graph.layers) {
     for (const std::string& blob : layer.inputs) ++readers[blob];
   }
   for (const GraphInput& input : graph.inputs) ++readers[input.name];  // no layer's result
-  std::map<std::string, Activation> found;
+  std::map<std::string, ActivationRange> found;
   for (const Layer& layer : graph.layers) {
     const bool clips = layer.kind == OpKind::kReLU || layer.kind == OpKind::kReLU6 || layer.kind == OpKind::kClip;
     if (clips && readers.at(layer.inputs[0]) == 1) found[layer.inputs[0]] = ActivationOf(layer);
@@ -33,7 +33,7 @@ std::map<std::string, Activation> SoleActivations(const Graph& graph) {
   return found;
 }
 
-bool IsActivated(const Tensor& value, const Activation& activation) {
+bool IsActivated(const Tensor& value, const ActivationRange& activation) {
   if (value.dtype() != DType::kF32) return false;
   const float* x = value.data<float>();
   bool on_edge = false;

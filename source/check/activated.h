@@ -10,17 +10,17 @@
 
 namespace plumb {
 
-struct Activation {
+struct ActivationRange {
   std::string output;
   double low = 0, high = 0;
 };
 
 // Blobs that nothing but one such layer reads -> that layer.
-std::map<std::string, Activation> SoleActivations(const Graph& graph);
+std::map<std::string, ActivationRange> SoleActivations(const Graph& graph);
 
 // Whether the values are a result: inside the range and, so that they tell, some on its edge. A tensor that the
 // activation leaves as it is may be taken for its result, whatever it was.
-bool IsActivated(const Tensor& value, const Activation& activation);
+bool IsActivated(const Tensor& value, const ActivationRange& activation);
 
 }  // namespace plumb
 

@@ -196,7 +196,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   constexpr int64_t kTelling = 16;
   std::vector<std::string> flat;
   mixed_ = std::any_of(graph.layers.begin(), graph.layers.end(), TurnsLayout);
-  const std::map<std::string, Activation> activations = SoleActivations(graph);
+  const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
   all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
