@@ -16,7 +16,7 @@ extern const size_t kNumEmbedded;
 namespace {
 
 // f32 division and square root are correctly rounded where the driver can, subnormals are kept; FMA is allowed.
-constexpr char kOptions[] = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
+constexpr char kOptions[] = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -w";  // PoCL counts warnings on the screen
 constexpr size_t kLogBytes = 2000;
 constexpr char kCacheKind[] = "opencl";
 
