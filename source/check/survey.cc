@@ -7,7 +7,7 @@
 #include "base/half.h"
 #include "check/activated.h"
 #include "check/int8.h"
-#include "op/permute.h"
+#include "check/layouts.h"
 
 namespace plumb {
 namespace {
@@ -87,19 +87,6 @@ Shape ChannelsLast(const Shape& shape) {
   std::vector<int64_t> dims = shape.dims();
   std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return Shape(std::move(dims));
-}
-
-// Whether it goes from channels first to channels last, or back.
-bool TurnsLayout(const Layer& layer) {
-  if (layer.kind != OpKind::kPermute) return false;
-  const std::vector<int>& orders = ParamOf<PermuteParam>(layer).orders;
-  std::vector<int> plain = orders;
-  std::sort(plain.begin(), plain.end());
-  if (plain.size() < 4 || plain == orders) return false;
-  std::vector<int> to_last = plain, to_first = plain;
-  std::rotate(to_last.begin() + 1, to_last.begin() + 2, to_last.end());
-  std::rotate(to_first.begin() + 1, to_first.end() - 1, to_first.end());
-  return orders == to_last || orders == to_first;
 }
 
 bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
@@ -195,7 +182,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   int64_t telling = 0;
   constexpr int64_t kTelling = 16;
   std::vector<std::string> flat;
-  mixed_ = std::any_of(graph.layers.begin(), graph.layers.end(), TurnsLayout);
+  std::map<std::string, bool> channels_first;  // of blobs whose shape tells
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
   all_f16_ = all_bf16_ = true;
@@ -211,6 +198,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
       const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
       first += as_is && !turned;
       last += turned && !as_is;
+      if (as_is != turned) channels_first[blob] = turned;
     }
     const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                    [&name = blob](const GraphInput& g) { return g.name == name; });
@@ -233,6 +221,8 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   all_bf16_ = all_bf16_ && telling >= kTelling;
   maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
+  const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
+  if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
   for (const std::string& blob : constants_) {  // whose layout may be any
     if (nhwc_) paired_.erase(blob);
   }
@@ -240,7 +230,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
       options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
   if (options.layout.empty() && std::min(first, last) > 0)
-    how += ", " + std::to_string(std::min(first, last)) + " say otherwise" + (mixed_ ? ", as the model has both" : "");
+    how += ", " + std::to_string(std::min(first, last)) + " say otherwise" + (mixed ? ", as the model has both" : "");
   GiveToActivations(activated, blobs);
   if (!flat.empty()) {
     notes_.push_back(std::to_string(flat.size()) + (flat.size() == 1 ? " flat array is" : " flat arrays are") +
@@ -264,10 +254,10 @@ void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& ac
                    "and are judged as that: '" + activated.begin()->first + "' ...");
 }
 
-bool PairedBlobs::IsChannelsLast(const Shape& stored, const Shape& expected) const {
+bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) const {
   if (stored.rank() < 4) return false;
-  const bool as_is = stored == expected, turned = ChannelsFirst(stored) == expected;
-  return mixed_ && as_is != turned ? turned : nhwc_;
+  const auto it = channels_first_.find(blob);
+  return it != channels_first_.end() ? it->second : nhwc_ && channels_first_.empty();
 }
 
 Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
@@ -279,7 +269,7 @@ Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
     if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
     PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));
   }
-  if (IsChannelsLast(value.shape(), info.shape)) {
+  if (IsChannelsLast(blob, value.shape())) {
     PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
   }
   if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape))

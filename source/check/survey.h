@@ -48,7 +48,7 @@ class PairedBlobs : public BlobSource {
   bool maybe_int8() const { return maybe_int8_; }
 
  private:
-  bool IsChannelsLast(const Shape& stored, const Shape& expected) const;
+  bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
@@ -60,7 +60,7 @@ class PairedBlobs : public BlobSource {
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
   std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
-  bool mixed_ = false;  // the model itself goes from one layout to the other
+  std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other
   bool all_f16_ = false, all_bf16_ = false, maybe_int8_ = false;
   std::vector<std::string> notes_;
 };

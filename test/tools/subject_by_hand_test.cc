@@ -86,14 +86,15 @@ Tensor ChannelsLast(const Tensor& x, bool activated) {
 
 // As tf2onnx writes the .onnx of a .tflite: the input stays in NHWC and is turned by a layer of the model, and the result of
 // Convolution+ReLU bears the convolution's name. With `fault` one value of it is another.
-CommandResult CheckConverted(const std::string& folder, float fault) {
+CommandResult CheckConverted(const std::string& folder, const std::string& input, const std::string& channels,
+                             float fault) {
   const std::string model = folder + "/net.tnnproto";
   WriteText(model,
-            "\"1 5 1 4206624772 ,\"\n\"input 4 1 6 5 3 0 ,\"\n\" conv input last relu turned ,\"\n\"last ,\"\n\" 4 ,\"\n"
+            "\"1 5 1 4206624772 ,\"\n\"input 4 " + input + " 0 ,\"\n\" conv input last relu turned ,\"\n\"last ,\"\n\" 4 ,\"\n"
             "\"Permute turned 1 1 input turned 4 0 3 1 2 ,\"\n"
-            "\"Convolution conv 1 1 turned conv 1 3 8 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n"
+            "\"Convolution conv 1 1 turned conv 1 " + channels + " 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n"
             "\"ReLU relu 1 1 conv relu ,\"\n"
-            "\"Convolution last 1 1 relu last 1 8 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
+            "\"Convolution last 1 1 relu last 1 " + channels.substr(2) + " 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
   const auto run = RunTool("model_run", "-m " + model + " -d NAIVE",
                            "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
   EXPECT_EQ(run.exit_code, 0) << run.out;
@@ -110,14 +111,18 @@ CommandResult CheckConverted(const std::string& folder, float fault) {
 }
 
 TEST(ConvertedSubject, LayoutsOfBothKindsAndNamesOfFusedLayers) {
-  const auto right = CheckConverted(TestFolder("subject_converted"), 0);
+  const auto right = CheckConverted(TestFolder("subject_converted"), "1 6 5 3", "3 8", 0);
   EXPECT_EQ(right.exit_code, 0) << right.out;
   EXPECT_NE(right.out.find("0 wrong, 0 not tested of 2 steps"), std::string::npos) << right.out;
   EXPECT_NE(right.out.find("say otherwise, as the model has both"), std::string::npos) << right.out;
   EXPECT_NE(right.out.find("1 of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear"),
             std::string::npos)
       << right.out;
-  const auto wrong = CheckConverted(TestFolder("subject_converted"), 0.01f);
+  // Cubes, whose shape tells nothing, in the layout of what they follow from: all but 'last'.
+  const auto cubes = CheckConverted(TestFolder("subject_converted"), "1 6 6 6", "6 6", 0);
+  EXPECT_EQ(cubes.exit_code, 0) << cubes.out;
+  EXPECT_NE(cubes.out.find("0 wrong, 0 not tested of 2 steps"), std::string::npos) << cubes.out;
+  const auto wrong = CheckConverted(TestFolder("subject_converted"), "1 6 5 3", "3 8", 0.01f);
   EXPECT_EQ(wrong.exit_code, 1) << wrong.out;
   EXPECT_NE(wrong.out.find("wrong at 'relu'"), std::string::npos) << wrong.out;
 }
