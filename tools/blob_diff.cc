@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/words.h"
 #include "common/cli.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
@@ -44,7 +43,8 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--names", &o->names, "CSV of two columns: name in A, name in B");
   c->Flag("--pair-by-order", &o->pair_by_order,
           "pair what no name pairs by its place in the order; the pairs are printed");
-  c->Add("--dtype", &o->dtype, "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
+  c->OneOf("--dtype", &o->dtype, {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bool"},
+           "of raw and plain text files: f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 bool");
   c->Add("--shape", &o->shape, "of raw and plain text files: 1,3,224,224");
   c->Add("--json", &o->json, "write the report as JSON");
   c->Add("--csv", &o->csv, "write one row per pair as CSV");
@@ -93,12 +93,7 @@ Result<DiffOptions> ReadOptions(const Options& o) {
   if (!o.names.empty()) {
     PLUMB_ASSIGN_OR_RETURN(options.names, ReadNames(o.names));
   }
-  if (!o.dtype.empty()) {
-    options.hints.dtype = ParseDType(o.dtype);
-    if (!options.hints.dtype)
-      return Status::InvalidArgument(UnknownWord(
-          "--dtype", o.dtype, {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bool"}));
-  }
+  if (!o.dtype.empty()) options.hints.dtype = ParseDType(o.dtype);
   if (!o.shape.empty()) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<double> dims, ParseNumbers("--shape", o.shape));
     Shape shape;

@@ -7,7 +7,6 @@
 
 #include "align.h"
 #include "base/printable.h"
-#include "base/words.h"
 #include "common/cli.h"
 #include "common/model_options.h"
 #include "common/outputs.h"
@@ -67,8 +66,7 @@ Status CheckOptions(Options* o) {
     return Status::InvalidArgument(o->output.empty() ? "where to? give it with -o PREFIX"
                                                      : "-o and --output-dir both say where to; give one");
   }
-  if (o->format == "v1" || o->format == "v2") return FindPrefix(o);
-  return Status::InvalidArgument(UnknownWord("--format", o->format, {"v1", "v2"}));
+  return FindPrefix(o);
 }
 
 void Declare(CommandLine* line, Options* options) {
@@ -77,7 +75,7 @@ void Declare(CommandLine* line, Options* options) {
   line->Add("--output", &options->output,
             "PREFIX: writes PREFIX.tnnproto and PREFIX.tnnmodel; or one of these two names; or a folder");
   line->Add("--output-dir", &options->folder, "a folder; the files are called as the model is");
-  line->Add("--format", &options->format, "magic of the tnnmodel: v1 or v2");
+  line->OneOf("--format", &options->format, {"v1", "v2"}, "magic of the tnnmodel: v1 or v2");
   options->align.AddTo(line);
   line->Group("Report");
   line->Flag("--quiet", &options->quiet, "only the last line");

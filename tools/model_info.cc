@@ -7,8 +7,7 @@
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
-#include "graph/input_ranges.h"
-#include "op/print_params.h"
+#include "plumb/inputs.h"
 #include "plumb/plumb.h"
 #include "plumb/support.h"
 
@@ -36,7 +35,7 @@ struct Info {
   std::shared_ptr<const Graph> graph;
   std::map<std::string, std::string> declared;  // of inputs that the file leaves open: "[N,3,?,?]"
   bool open = false;                            // some shape depends on dims that nobody gave
-  std::map<std::string, FoundRange> ranges;     // of inputs that are generated
+  std::map<std::string, GeneratedRange> ranges;     // of inputs that are generated
   std::vector<std::string> devices;
   std::vector<Row> rows;
 };
@@ -44,18 +43,13 @@ struct Info {
 Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   Row row;
   row.layer = &layer;
-  std::vector<BlobInfo> inputs, outputs;
-  for (const std::string& name : layer.inputs) inputs.push_back(blobs.at(name));
   for (const std::string& name : layer.outputs) {
-    outputs.push_back(blobs.at(name));
-    row.outputs.push_back(outputs.back().shape);
-    row.shapes += (row.shapes.empty() ? "" : " ") + outputs.back().shape.ToString();
-    row.output_bytes += outputs.back().shape.NumElements() * static_cast<int64_t>(DTypeSize(outputs.back().dtype));
-    row.flops += static_cast<double>(outputs.back().shape.NumElements());
+    const BlobInfo& output = blobs.at(name);
+    row.outputs.push_back(output.shape);
+    row.shapes += (row.shapes.empty() ? "" : " ") + output.shape.ToString();
+    row.output_bytes += output.shape.NumElements() * static_cast<int64_t>(DTypeSize(output.dtype));
   }
-  const OpDef& op = GetOp(layer.kind);
-  if (op.flops != nullptr) row.flops = op.flops(layer, inputs, outputs);
-  if (op.moves_data_only) row.flops = 0;
+  row.flops = CountOperations(layer, blobs);
   for (const auto& [slot, tensor] : layer.resources) row.weight_bytes += static_cast<int64_t>(tensor.bytes());
   for (const auto& [name, value] : ListParams(layer)) row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
   return row;
@@ -104,7 +98,7 @@ Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>
   PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load({}, OpenDims::kUsual));
   PLUMB_ASSIGN_OR_RETURN(info.declared, OpenInputs(options.Files()));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
-  info.ranges = FindInputRanges(*info.graph, blobs);
+  info.ranges = GeneratedRanges(*info.graph, blobs);
   for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(layer, blobs));
   if (!info.declared.empty()) PLUMB_RETURN_IF_ERROR(MarkOpen(options, &info));
   for (const std::string& device : devices) {
@@ -186,9 +180,9 @@ std::string ToJson(const Info& info) {
     json["inputs"].push_back({{"name", input.name}, {"dtype", DTypeName(input.dtype)}, {"shape", input.shape.dims()}});
     const auto declared = info.declared.find(input.name);
     if (declared != info.declared.end()) json["inputs"].back()["declared"] = declared->second;
-    const auto found = info.ranges.find(input.name);
-    const InputRange range = found == info.ranges.end() ? DefaultInputRange(input.dtype) : found->second.range;
-    json["inputs"].back()["range"] = {{"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"needed", found != info.ranges.end() && found->second.needed}, {"why", found == info.ranges.end() ? "" : found->second.why}};
+    const GeneratedRange& range = info.ranges.at(input.name);
+    json["inputs"].back()["range"] = {
+        {"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"needed", range.needed}, {"why", range.why}};
   }
   json["outputs"] = info.graph->outputs;
   json["layers"] = nlohmann::ordered_json::array();

@@ -48,6 +48,16 @@ struct NetworkInputs {
 // and "" for a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.
 std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files);
 
+// What a network input is drawn from where nobody gives it: what the graph takes (indices: the rows), else a default.
+struct GeneratedRange {
+  double lo = 0, hi = 0;
+  bool whole = false;   // whole numbers lo .. hi; otherwise uniform in [lo, hi)
+  bool needed = false;  // another value would make a layer fail
+  std::string why;      // "rows of 'embedding' (Gather)"; "": the default
+};
+// By network input.
+std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const BlobTable& blobs);
+
 // Every network input exactly once. `blobs`: InferShapes of the graph. InvalidArgument, naming both sides: a file or
 // value that fits no input, an input that is not given while others are, another dtype or shape, a range that the graph
 // cannot take. NotSupported: an input of a dtype that is not generated. Reading files: as ReadTensors.

@@ -1,8 +1,9 @@
-// Which of a model's layers a device can run, and with which kernel.
+// Which of a model's layers a device can run, and with which kernel; and what their parameters are.
 #ifndef PLUMB_SUPPORT_H_
 #define PLUMB_SUPPORT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plumb/graph.h"
@@ -30,6 +31,11 @@ struct LackingKernel {
 std::vector<LackingKernel> LackingKernels(const Graph& graph, const BlobTable& blobs, Device& device);
 // "X86 has no kernel for 3 of 120 layers: 00007 'mul' (PlumbMod): no kernel for this operator; ... and 1 more".
 std::string DescribeLacking(const std::string& device, const Graph& graph, const std::vector<LackingKernel>& lacking);
+
+// A layer's parameters as (name, value as text), in the order that the tnnproto has them: ("kernel_h", "3"), ...
+std::vector<std::pair<std::string, std::string>> ListParams(const Layer& layer);
+// Additions, multiplications and the like that the layer takes; 0 where it only moves data.
+double CountOperations(const Layer& layer, const BlobTable& blobs);
 
 }  // namespace plumb
 

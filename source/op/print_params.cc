@@ -1,6 +1,8 @@
-#include "op/print_params.h"
-
+// A layer's parameters as names and values, and what it costs (plumb/support.h).
 #include <charconv>
+
+#include "op/op.h"
+#include "plumb/support.h"
 
 namespace plumb {
 namespace {
@@ -36,6 +38,18 @@ std::vector<std::pair<std::string, std::string>> ListParams(const Layer& layer) 
   Lister lister;
   layer.param->Visit(lister);
   return std::move(lister.fields);
+}
+
+double CountOperations(const Layer& layer, const BlobTable& blobs) {
+  const OpDef& op = GetOp(layer.kind);
+  if (op.moves_data_only) return 0;
+  std::vector<BlobInfo> inputs, outputs;
+  for (const std::string& name : layer.inputs) inputs.push_back(blobs.at(name));
+  for (const std::string& name : layer.outputs) outputs.push_back(blobs.at(name));
+  if (op.flops != nullptr) return op.flops(layer, inputs, outputs);
+  double elements = 0;
+  for (const BlobInfo& output : outputs) elements += static_cast<double>(output.shape.NumElements());
+  return elements;
 }
 
 }  // namespace plumb

@@ -177,6 +177,17 @@ std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files
   return shapes;
 }
 
+std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const BlobTable& blobs) {
+  const auto found = FindInputRanges(graph, blobs);
+  std::map<std::string, GeneratedRange> ranges;
+  for (const GraphInput& input : graph.inputs) {
+    const auto it = found.find(input.name);
+    const FoundRange range = it == found.end() ? FoundRange{DefaultInputRange(input.dtype), false, ""} : it->second;
+    ranges[input.name] = {range.range.lo, range.range.hi, range.range.whole, range.needed, range.why};
+  }
+  return ranges;
+}
+
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(const auto asked, AskedRange(options));
   Collector collector(options, graph, blobs);

@@ -48,6 +48,15 @@ TEST_F(InputsTest, GeneratedOnesAreTheSameEveryTimeAndSaySo) {
   EXPECT_TRUE(Has(Refused(options, graph), "InputOptions::range: expected LO,HI with LO <= HI"));
 }
 
+TEST_F(InputsTest, WhatIsDrawnFromIsKnownBefore) {
+  const Graph graph = Sum();
+  const auto ranges = GeneratedRanges(graph, InferShapes(graph).value());
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges.at("x").lo, -1);
+  EXPECT_EQ(ranges.at("x").hi, 1);
+  EXPECT_FALSE(ranges.at("x").needed || ranges.at("x").whole);
+}
+
 TEST_F(InputsTest, FilesAndValuesMayBeMixed) {
   InputOptions options;
   options.values["z"] = six_.ConvertedTo(DType::kF64).value();

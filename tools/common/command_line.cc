@@ -113,6 +113,16 @@ void CommandLine::Flag(const std::string& name, bool* value, const std::string& 
   };
 }
 
+void CommandLine::OneOf(const std::string& name, std::string* value, const std::vector<std::string>& words,
+                        const std::string& help) {
+  Impl::Option* option = impl_->Declare(name, help);
+  option->set = [=](const std::vector<std::string>& values) {
+    *value = values.back();
+    if (std::find(words.begin(), words.end(), *value) != words.end()) return Status::Ok();
+    return Status::InvalidArgument(UnknownWord(option->Name(), *value, words));
+  };
+}
+
 void CommandLine::Choice(const std::string& name, std::string* value, const std::vector<std::string>& choices,
                          const std::string& help) {
   Impl::Option* option = impl_->Declare(name, help);

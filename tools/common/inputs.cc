@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/words.h"
 
 namespace plumb {
 namespace {
@@ -29,9 +28,6 @@ Result<InputOptions> InputArguments::Read(uint64_t seed) const {
   PLUMB_ASSIGN_OR_RETURN(const auto multiply, ParseNumbers("-s", scale));
   for (double value : subtract) options.image.bias.push_back(static_cast<float>(value));
   for (double value : multiply) options.image.scale.push_back(static_cast<float>(value));
-  if (channel_order != "rgb" && channel_order != "bgr") {
-    return Status::InvalidArgument(UnknownWord("--channel-order", channel_order, {"rgb", "bgr"}));
-  }
   options.image.order = channel_order == "rgb" ? ChannelOrder::kRgb : ChannelOrder::kBgr;
   return options;
 }
@@ -57,7 +53,7 @@ void InputArguments::AddTo(CommandLine* c) {
          "else 0..1");
   c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
   c->Add("--scale", &scale, "images: then multiply by this");
-  c->Add("--channel-order", &channel_order, "images: rgb or bgr");
+  c->OneOf("--channel-order", &channel_order, {"rgb", "bgr"}, "images: rgb or bgr");
   c->NotWith("--input-range", {"--input"}, "no input is generated");
   c->Check([=] { return CheckImageOptions(*c); });
 }

@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "base/printable.h"
-#include "base/words.h"
 
 namespace plumb {
 namespace {
@@ -24,13 +23,9 @@ bool IsSet(const char* variable) {
 
 void OutputOptions::AddTo(CommandLine* c, const std::string& quiet_help, const std::string& verbose_help) {
   c->Group("Report");
-  c->Add("--color", &color, "auto (on a terminal, unless NO_COLOR is set), always or never");
+  c->OneOf("--color", &color, {"auto", "always", "never"}, "auto (on a terminal, unless NO_COLOR is set), always or never");
   if (!verbose_help.empty()) c->Flag("--verbose", &verbose, verbose_help);
   if (!quiet_help.empty()) c->Flag("--quiet", &quiet, quiet_help);
-  c->Check([this] {
-    if (color == "auto" || color == "always" || color == "never") return Status::Ok();
-    return Status::InvalidArgument(UnknownWord("--color", color, {"auto", "always", "never"}));
-  });
 }
 
 bool OutputOptions::Colored() const {
