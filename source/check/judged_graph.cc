@@ -115,8 +115,8 @@ class Constants {
   }
 
  private:
-  // Whether the subject's tensor of that name has other bits than the constant. In another shape it is the runtime's own
-  // (weights that were turned, say), and nothing to judge.
+  // Whether the subject's tensor of that name has other bits than the constant. In another shape it is the runtime's
+  // own (weights that were turned, say), and nothing to judge.
   bool Differs(const std::string& name, const std::string& constant) const {
     if (!subject_.Has(name)) return false;
     const Tensor& ours = folded_.constants.at(constant);
@@ -125,7 +125,8 @@ class Constants {
            std::memcmp(theirs->raw(), ours.raw(), ours.bytes()) != 0;
   }
 
-  // Puts these layers back, `deep`: with those before them whose outputs the subject has not. False: shapes would not be known.
+  // Puts these layers back, `deep`: with those before them whose outputs the subject has not. False: shapes would not
+  // be known.
   bool Try(const std::vector<size_t>& roots, bool deep) {
     const std::set<size_t> before = needed_;
     for (const size_t root : roots) Need(root, deep);
@@ -172,7 +173,8 @@ class Constants {
       for (const std::string& blob : folded_.layers[i].outputs) {
         if (weight->raw() != folded_.constants.at(blob).raw() || !subject_.Has(blob)) continue;
         const auto theirs = subject_.Load(blob);
-        if (!theirs.ok() || theirs->NumElements() != weight->NumElements() || theirs->dtype() != weight->dtype()) continue;
+        if (!theirs.ok() || theirs->NumElements() != weight->NumElements() || theirs->dtype() != weight->dtype())
+          continue;
         const auto shaped = theirs->Reshaped(weight->shape());
         if (shaped.ok()) *weight = *shaped;
         return;
@@ -191,7 +193,8 @@ class Constants {
 }  // namespace
 
 MemberInfo MemberOf(const Layer& layer) {
-  return {layer.index, layer.name, layer.type, layer.nodes.empty() ? std::vector<std::string>{layer.name} : layer.nodes};
+  return {layer.index, layer.name, layer.type,
+          layer.nodes.empty() ? std::vector<std::string>{layer.name} : layer.nodes};
 }
 
 JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject) {

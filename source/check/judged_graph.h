@@ -1,7 +1,7 @@
-// The graph that foreign tensors are judged by: nodes that were imported as several layers are one operator again where one
-// says what they are (ImportRecord::wholes), because another runtime's kernel need not round in the order of those layers; and
-// constants that nodes compute (ImportRecord::folded) are computed by layers where the subject has another value than ours: a
-// fault there is its node's, and not its reader's.
+// The graph that foreign tensors are judged by: nodes that were imported as several layers are one operator again where
+// one says what they are (ImportRecord::wholes), because another runtime's kernel need not round in the order of those
+// layers; and constants that nodes compute (ImportRecord::folded) are computed by layers where the subject has another
+// value than ours: a fault there is its node's, and not its reader's.
 #ifndef PLUMB_CHECK_JUDGED_GRAPH_H_
 #define PLUMB_CHECK_JUDGED_GRAPH_H_
 
@@ -23,8 +23,8 @@ struct JudgedGraph {
 // A layer as a report lists it.
 MemberInfo MemberOf(const Layer& layer);
 
-// A node stays several layers where the subject has a blob between them: then each is judged on its own. A weight that is such a
-// constant is the subject's.
+// A node stays several layers where the subject has a blob between them: then each is judged on its own. A weight that
+// is such a constant is the subject's.
 JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject);
 
 }  // namespace plumb

@@ -11,7 +11,8 @@ namespace {
 
 // What errors cannot be followed to may still be the same bits, which leaves no doubt about integers.
 bool SameIntegers(const Tensor& a, const Tensor& b) {
-  return !IsFloat(a.dtype()) && a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+  return !IsFloat(a.dtype()) && a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 }  // namespace

@@ -54,16 +54,27 @@ std::string DescribeHeld(const ReplayedStep& step) {
 
 bool SumsSquares(OpKind kind) {
   switch (kind) {
-    case OpKind::kReduceL2: case OpKind::kReduceSumSquare: case OpKind::kNormalize: case OpKind::kLRN:
-    case OpKind::kLayerNorm: case OpKind::kGroupNorm: case OpKind::kInstBatchNormCxx: return true;
+    case OpKind::kReduceL2:
+    case OpKind::kReduceSumSquare:
+    case OpKind::kNormalize:
+    case OpKind::kLRN:
+    case OpKind::kLayerNorm:
+    case OpKind::kGroupNorm:
+    case OpKind::kInstBatchNormCxx: return true;
     default: return false;
   }
 }
 
 bool IsSum(OpKind kind) {
   switch (kind) {
-    case OpKind::kReduceSum: case OpKind::kReduceMean: case OpKind::kReduceL1: case OpKind::kPlumbCumSum:
-    case OpKind::kPooling: case OpKind::kPlumbAveragePool: case OpKind::kPlumbPoolND: case OpKind::kReduceLogSum: return true;
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceL1:
+    case OpKind::kPlumbCumSum:
+    case OpKind::kPooling:
+    case OpKind::kPlumbAveragePool:
+    case OpKind::kPlumbPoolND:
+    case OpKind::kReduceLogSum: return true;
     default: return false;
   }
 }
@@ -72,7 +83,9 @@ bool IsSum(OpKind kind) {
 double TermsOf(const Layer& layer, const Tensor& x, double outputs) {
   if (layer.kind == OpKind::kPlumbCumSum) return static_cast<double>(x.NumElements());
   const Tensor* weight = layer.Resource("weight");
-  if (weight != nullptr && IsProduct(layer)) return static_cast<double>(weight->NumElements()) / std::max<double>(1, static_cast<double>(weight->shape().DimOrOne(0)));
+  if (weight != nullptr && IsProduct(layer))
+    return static_cast<double>(weight->NumElements()) /
+           std::max<double>(1, static_cast<double>(weight->shape().DimOrOne(0)));
   if (IsProduct(layer)) return static_cast<double>(x.shape().rank() == 0 ? 1 : x.shape()[x.shape().rank() - 1]);
   return std::max(1.0, static_cast<double>(x.NumElements()) / std::max(1.0, outputs));
 }

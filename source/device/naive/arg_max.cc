@@ -1,6 +1,6 @@
-// ArgMaxOrMin: indices are exact, for the replay sees the device's own inputs. Of elements that are equal, or may be within
-// their own uncertainty, the device may have chosen any: tau is how far its choice lies from ours (NaiveOp::picks), or,
-// where that is not known, the farthest such element.
+// ArgMaxOrMin: indices are exact, for the replay sees the device's own inputs. Of elements that are equal, or may be
+// within their own uncertainty, the device may have chosen any: tau is how far its choice lies from ours
+// (NaiveOp::picks), or, where that is not known, the farthest such element.
 #include "op/arg_max.h"
 
 #include "device/naive/rows.h"

@@ -49,12 +49,16 @@ Status RunCompare(const NaiveArgs& args) {
 // Whether another result is possible with operands that are off by no more than ta and tb.
 bool MayTurn(OpKind kind, double a, double ta, double b, double tb) {
   switch (kind) {
-    case OpKind::kEqual: case OpKind::kGreater: case OpKind::kLess:
-    case OpKind::kPlumbGreaterOrEqual: case OpKind::kPlumbLessOrEqual:
-      return ta + tb > 0 && !(std::fabs(a - b) > ta + tb);
+    case OpKind::kEqual:
+    case OpKind::kGreater:
+    case OpKind::kLess:
+    case OpKind::kPlumbGreaterOrEqual:
+    case OpKind::kPlumbLessOrEqual: return ta + tb > 0 && !(std::fabs(a - b) > ta + tb);
     default: break;
   }
-  const auto others = [](double x, double tau) { return tau > 0 && !(std::fabs(x) > tau) ? std::vector<double>{0, 1} : std::vector<double>{x}; };
+  const auto others = [](double x, double tau) {
+    return tau > 0 && !(std::fabs(x) > tau) ? std::vector<double>{0, 1} : std::vector<double>{x};
+  };
   const bool now = Holds(kind, a, b);
   for (const double x : others(a, ta)) {
     for (const double y : others(b, tb)) {
@@ -90,7 +94,8 @@ Status RunNot(const NaiveArgs& args) {
 Status BoundNot(const NaiveArgs& args, const BoundArgs& bound) {
   SetExact(bound);
   PLUMB_RETURN_IF_ERROR(RunNot(args));
-  if (const double* tau = InputTau(bound, 0)) std::copy_n(tau, bound.tau[0]->NumElements(), bound.tau[0]->data<double>());
+  if (const double* tau = InputTau(bound, 0))
+    std::copy_n(tau, bound.tau[0]->NumElements(), bound.tau[0]->data<double>());
   return Status::Ok();
 }
 

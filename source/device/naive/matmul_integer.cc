@@ -19,13 +19,14 @@ Result<Tensor> Wide(const NaiveArgs& args, size_t i, bool present) {
 uint64_t ProductSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
   uint64_t sum = 0;
   for (int64_t k = 0; k < count; ++k) {
-    sum += (static_cast<uint64_t>(a[k]) - static_cast<uint64_t>(za)) * (static_cast<uint64_t>(b[k * b_step]) - static_cast<uint64_t>(zb));
+    sum += (static_cast<uint64_t>(a[k]) - static_cast<uint64_t>(za)) *
+           (static_cast<uint64_t>(b[k * b_step]) - static_cast<uint64_t>(zb));
   }
   return sum;
 }
 
-// As x86 without VNNI multiplies u8 by i8 (vpmaddubsw): two products are added in 16 bits, which saturate. Zero points follow
-// from the operands' own sums.
+// As x86 without VNNI multiplies u8 by i8 (vpmaddubsw): two products are added in 16 bits, which saturate. Zero points
+// follow from the operands' own sums.
 uint64_t SaturatingSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
   int64_t sum = 0, of_a = 0, of_b = 0;
   for (int64_t k = 0; k < count; k += 2) {

@@ -1,6 +1,6 @@
-// TopK, PlumbTopK (op/top_k.h): a stable sort of every row. Values and indices are exact but for the device's own choice
-// among equal elements (NaiveOp::picks) and, unsorted, for its order. Uncertain inputs: an order statistic is off by no
-// more than the largest tau of its row, and whatever lies within that of it may stand there.
+// TopK, PlumbTopK (op/top_k.h): a stable sort of every row. Values and indices are exact but for the device's own
+// choice among equal elements (NaiveOp::picks) and, unsorted, for its order. Uncertain inputs: an order statistic is
+// off by no more than the largest tau of its row, and whatever lies within that of it may stand there.
 #include "op/top_k.h"
 
 #include <algorithm>
@@ -91,9 +91,10 @@ struct Row {
   }
 };
 
-// How far the device's choice, or without one the farthest that fits, lies from ours; and what that is in values. `values`:
-// what the device wrote for its choice, or null.
-void BoundRow(const Row& row, const int64_t* ours, const int64_t* theirs, const double* values, double* tau_y, double* tau_i) {
+// How far the device's choice, or without one the farthest that fits, lies from ours; and what that is in values.
+// `values`: what the device wrote for its choice, or null.
+void BoundRow(const Row& row, const int64_t* ours, const int64_t* theirs, const double* values, double* tau_y,
+              double* tau_i) {
   const TopKShape& s = row.s;
   constexpr double kFree = 64;  // a value of another place is no error of its own
   const double off = row.LargestTau();
@@ -140,10 +141,11 @@ Status BoundTopK(const NaiveArgs& args, const BoundArgs& bound) {
   for (int64_t r = 0; r < s.outer * s.inner; ++r) {
     const int64_t in = r / s.inner * s.size * s.inner + r % s.inner, out = r / s.inner * s.k * s.inner + r % s.inner;
     const double* tau_x = InputTau(bound, 0);
-    const Row row{s, x.data<double>() + in, tau_x == nullptr ? nullptr : tau_x + in, y.data<double>() + out, IsSorted(args.layer)};
+    const Row row{s, x.data<double>() + in, tau_x == nullptr ? nullptr : tau_x + in, y.data<double>() + out,
+                  IsSorted(args.layer)};
     BoundRow(row, ours.data<int64_t>() + out, device == nullptr ? nullptr : theirs.data<int64_t>() + out,
-             written == nullptr ? nullptr : values.data<double>() + out,
-             bound.tau[0]->data<double>() + out, bound.tau[1]->data<double>() + out);
+             written == nullptr ? nullptr : values.data<double>() + out, bound.tau[0]->data<double>() + out,
+             bound.tau[1]->data<double>() + out);
   }
   return Status::Ok();
 }

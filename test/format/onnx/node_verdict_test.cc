@@ -1,5 +1,5 @@
-// Every operator that can stand in an ONNX node is judged as that node, whatever it was imported as: NAIVE's own dump under the
-// ONNX names is aligned, and a gross fault in any tensor that a node writes makes that node wrong.
+// Every operator that can stand in an ONNX node is judged as that node, whatever it was imported as: NAIVE's own dump
+// under the ONNX names is aligned, and a gross fault in any tensor that a node writes makes that node wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,8 +42,8 @@ bool AnyFinite(const Tensor& tensor) {
 struct NodeCase {
   std::string name;
   int opset;
-  // Adds initialisers and the node, which reads "a", "b" (f32 [2,3,8]), "i", "j" (i64 of the same) or "p", "q" (bool) and
-  // writes "y".
+  // Adds initialisers and the node, which reads "a", "b" (f32 [2,3,8]), "i", "j" (i64 of the same) or "p", "q" (bool)
+  // and writes "y".
   std::function<::onnx::NodeProto*(OnnxModel&)> add;
   int type = 1;  // of "y", as ONNX numbers them
 };
@@ -84,17 +84,22 @@ std::vector<NodeCase> Cases() {
       {"GreaterOrEqual", 16, Of("GreaterOrEqual", {"a", "b"}), kBool},
       {"LessOrEqual", 16, Of("LessOrEqual", {"a", "b"}), kBool},
       {"LessOrEqualOfIntegers", 16, Of("LessOrEqual", {"i", "j"}), kBool},
-      {"IsNaN", 13, [](OnnxModel& m) {
+      {"IsNaN", 13,
+       [](OnnxModel& m) {
          m.Node("Log", {"a"}, {"nan"});  // of the negative ones
          return Plain(m, "IsNaN", {"nan"});
-       }, kBool},
-      {"IsInf", 13, [](OnnxModel& m) {
+       },
+       kBool},
+      {"IsInf", 13,
+       [](OnnxModel& m) {
          m.Floats("zero", {}, {0});
          m.Node("Relu", {"a"}, {"some_zeros"});
          m.Node("Div", {"b", "some_zeros"}, {"inf"});
          return Plain(m, "IsInf", {"inf"});
-       }, kBool},
-      {"BitShift", 13, [](OnnxModel& m) {
+       },
+       kBool},
+      {"BitShift", 13,
+       [](OnnxModel& m) {
          m.Node("Abs", {"i"}, {"positive"});
          OnnxModel::SetInt(&m.Node("Cast", {"positive"}, {"u32"}), "to", 12);
          OnnxModel::SetInt(&m.Node("Cast", {"two"}, {"u32_two"}), "to", 12);
@@ -105,29 +110,45 @@ std::vector<NodeCase> Cases() {
          direction->set_type(::onnx::AttributeProto::STRING);
          direction->set_s("RIGHT");
          return node;
-       }, kU32},
-      {"ClipOfIntegers", 13, [](OnnxModel& m) {
+       },
+       kU32},
+      {"ClipOfIntegers", 13,
+       [](OnnxModel& m) {
          m.Ints("low", {}, {-3});
          m.Ints("high", {}, {4});
          return Plain(m, "Clip", {"i", "low", "high"});
-       }, kI64},
-      {"CumSum", 13, [=](OnnxModel& m) { axis(m); return Plain(m, "CumSum", {"a", "axis"}); }},
-      {"CumSumOfIntegers", 13, [=](OnnxModel& m) { axis(m); return Plain(m, "CumSum", {"i", "axis"}); }, kI64},
+       },
+       kI64},
+      {"CumSum", 13,
+       [=](OnnxModel& m) {
+         axis(m);
+         return Plain(m, "CumSum", {"a", "axis"});
+       }},
+      {"CumSumOfIntegers", 13,
+       [=](OnnxModel& m) {
+         axis(m);
+         return Plain(m, "CumSum", {"i", "axis"});
+       },
+       kI64},
       {"CastToU8", 13, to(kU8), kU8},
       {"CastToI8", 13, to(kI8), kI8},
       {"CastToU32", 13, to(kU32), kU32},
-      {"DynamicQuantizeLinear", 13, [](OnnxModel& m) {
+      {"DynamicQuantizeLinear", 13,
+       [](OnnxModel& m) {
          return &m.Node("DynamicQuantizeLinear", {"a"}, {"y", "y_scale", "y_zero"}, "the_node");
-       }, kU8},
+       },
+       kU8},
       {"Hardmax", 13, Of("Hardmax", {"a"})},
-      {"OneHot", 13, [](OnnxModel& m) {
+      {"OneHot", 13,
+       [](OnnxModel& m) {
          m.Ints("depth", {}, {9});
          m.Floats("values", {2}, {-1, 2});
          return Plain(m, "OneHot", {"i", "depth", "values"});
        }},
       {"Mod", 13, Of("Mod", {"i", "j"}), kI64},
       {"Trilu", 14, Of("Trilu", {"a"})},
-      {"Einsum", 13, [](OnnxModel& m) {
+      {"Einsum", 13,
+       [](OnnxModel& m) {
          ::onnx::NodeProto* node = Plain(m, "Einsum", {"a", "b"});
          auto* equation = node->add_attribute();
          equation->set_name("equation");
@@ -136,7 +157,8 @@ std::vector<NodeCase> Cases() {
          return node;
        }},
       {"Mean", 13, Of("Mean", {"a", "b", "a"})},
-      {"LayerNormalization", 17, [](OnnxModel& m) {
+      {"LayerNormalization", 17,
+       [](OnnxModel& m) {
          m.Floats("gain", {8}, {1, 2, 3, 1, 2, 3, 1, 2});
          return Plain(m, "LayerNormalization", {"a", "gain"});
        }},
@@ -189,7 +211,10 @@ TEST(NodeVerdict, BetweenNeighboursAFaultIsTheNodesAndHealthIsAligned) {
     load.record = &record;
     const auto graph = m.Import(load);
     ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-    const Values inputs = {{"x", Noise(DType::kF32, 1)}, {"z", Noise(DType::kF32, 2)}, {"n", Noise(DType::kI64, 3)}, {"k_", Noise(DType::kI64, 4)}};
+    const Values inputs = {{"x", Noise(DType::kF32, 1)},
+                           {"z", Noise(DType::kF32, 2)},
+                           {"n", Noise(DType::kI64, 3)},
+                           {"k_", Noise(DType::kI64, 4)}};
     auto subject = NaiveSubject(*graph, inputs, Tensors(&m));
     ASSERT_TRUE(subject.ok()) << subject.status().ToString();
     const auto healthy = JudgeSubject(*graph, record, *subject, inputs);

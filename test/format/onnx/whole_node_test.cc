@@ -1,5 +1,5 @@
-// Nodes that were imported as several layers although one operator says what they are: another runtime's own order of a sum and
-// its own choice among equal elements are no faults; a fault is.
+// Nodes that were imported as several layers although one operator says what they are: another runtime's own order of a
+// sum and its own choice among equal elements are no faults; a fault is.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,8 +103,8 @@ TEST(WholeNode, AMeanInLanesIsAlignedThoughNeighboursCancel) {
   EXPECT_EQ(Judged(m, {{"x", x}, {"y", off}}).verdict, Verdict::kWrong);
 }
 
-// Linear along one axis, positions in f32 as kernels have them: as far off as a Resize may be, but not as the products with
-// exact weights that it is imported as.
+// Linear along one axis, positions in f32 as kernels have them: as far off as a Resize may be, but not as the products
+// with exact weights that it is imported as.
 TEST(WholeNode, AResizeOfRoundedPositionsIsAligned) {
   constexpr int64_t kIn = 161, kOut = 370;
   const float scale = 2.3f;
@@ -157,7 +157,8 @@ TEST(WholeNode, OfEqualElementsAnyIsTheTop) {
   EXPECT_EQ(first.verdict, Verdict::kAligned) << first.reason;
   const LayerReport other = Judged(TopK(true), Chosen({3, 1, 4}));
   EXPECT_EQ(other.verdict, Verdict::kAligned) << other.reason;
-  EXPECT_NE(other.outputs[1].reason.find("3 indices name another element of the same value"), std::string::npos) << other.outputs[1].reason;
+  EXPECT_NE(other.outputs[1].reason.find("3 indices name another element of the same value"), std::string::npos)
+      << other.outputs[1].reason;
   EXPECT_EQ(Judged(TopK(true), Chosen({1, 1, 2})).verdict, Verdict::kWrong) << "one element twice";
   EXPECT_EQ(Judged(TopK(true), Chosen({5, 0, 2})).verdict, Verdict::kWrong) << "the smallest";
   EXPECT_EQ(Judged(TopK(true), Chosen({2, 1, 3})).verdict, Verdict::kWrong) << "out of order";
@@ -175,7 +176,8 @@ TEST(WholeNode, UnsortedTopKMayHaveAnyOrder) {
   EXPECT_EQ(Judged(TopK(false), other).verdict, Verdict::kWrong);
 }
 
-// x * exp(c) and a convolution whose weights are dequantised; `given`: tensors that are initialisers in place of the nodes.
+// x * exp(c) and a convolution whose weights are dequantised; `given`: tensors that are initialisers in place of the
+// nodes.
 OnnxModel WithConstants(const Values& given = {}) {
   OnnxModel m;
   m.Input("x", {1, 2, 5, 5}).Output("y");
@@ -223,7 +225,8 @@ JudgedConstants WithConstantTimes(const std::string& name, float factor, const S
   EXPECT_TRUE(theirs.ok()) << theirs.status().ToString();
   auto subject = NaiveSubject(*theirs, inputs, {"s", "y"});
   EXPECT_TRUE(subject.ok()) << subject.status().ToString();
-  for (const char* other : {"e", "w"}) subject->blobs[other] = other == name ? constant : record.folded.constants.at(other);
+  for (const char* other : {"e", "w"})
+    subject->blobs[other] = other == name ? constant : record.folded.constants.at(other);
   if (shape.rank() > 0) subject->blobs[name] = constant.Reshaped(shape).value();
   const auto run = JudgeSubject(*graph, record, *subject, inputs);
   EXPECT_TRUE(run.ok()) << run.status().ToString();
