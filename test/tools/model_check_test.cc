@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tools/command.h"
 
@@ -291,6 +292,15 @@ TEST(Tools, HelpTeachesAndVersionIsSaid) {
     EXPECT_TRUE(Has(help.out, "Examples:")) << tool;
     EXPECT_TRUE(Has(help.out, "Exit codes:")) << tool;
     EXPECT_EQ(RunTool(tool, "--version").out.find(std::string(tool) + " "), 0u) << tool;
+  }
+}
+
+TEST(Tools, HelpFitsAnOldTerminal) {
+  for (const char* tool : {"model_check", "model_run", "model_convert", "model_info", "blob_diff", "device_info"}) {
+    std::istringstream lines(RunTool(tool, "--help", "COLUMNS=80").out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << tool << ": " << line;
+    EXPECT_GT(count, 10) << tool;
   }
 }
 

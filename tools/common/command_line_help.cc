@@ -10,19 +10,36 @@ namespace {
 
 constexpr size_t kColumn = 34, kMaxWidth = 120;
 
-std::string Wrapped(std::string line, const std::string& text) {
+// `line`, then the words of `text`; what does not fit goes on below at `column`.
+std::string Wrapped(std::string line, const std::string& text, size_t column = kColumn) {
   const size_t width = std::clamp<size_t>(static_cast<size_t>(OutputWidth()), 2 * kColumn, kMaxWidth);
   std::string out;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
-    if (line.size() > kColumn && line.size() + word.size() + 1 > width) {
+    if (line.size() > column && line.size() + word.size() + 1 > width) {
       out += line + "\n";
       line.clear();
     }
-    if (line.size() < kColumn) line.resize(kColumn, ' ');
-    line += (line.back() == ' ' ? "" : " ") + word;
+    if (line.size() < column) line.resize(column, ' ');
+    line += (line.empty() || line.back() == ' ' ? "" : " ") + word;
   }
   return out + line + "\n";
+}
+
+// Lines of prose and examples. Of an example that is too wide the explanation goes below the command.
+std::string Fitted(const std::string& text) {
+  std::string out, line;
+  for (std::istringstream lines(text); std::getline(lines, line);) {
+    const size_t lead = std::min(line.find_first_not_of(' '), line.size()), gap = line.find("  ", lead);
+    if (line.size() <= static_cast<size_t>(OutputWidth())) {
+      out += line + "\n";
+    } else if (gap == std::string::npos) {
+      out += Wrapped("", line, lead);
+    } else {
+      out += line.substr(0, gap) + "\n" + Wrapped("", line.substr(gap), lead + 4);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -43,7 +60,7 @@ std::string CommandLine::Impl::Help() const {
     usage += place.required ? " " + place.name : " [" + place.name + "]";
     text += Wrapped("  " + place.name, place.help);
   }
-  text = description + "\n" + usage + "\n" + text;
+  text = Fitted(description) + usage + "\n" + text;
   std::vector<std::string> groups;
   for (const auto& option : options) {
     if (std::find(groups.begin(), groups.end(), option->group) == groups.end()) groups.push_back(option->group);
@@ -54,7 +71,7 @@ std::string CommandLine::Impl::Help() const {
       if (option->group == title) text += HelpOf(*option);
     }
   }
-  return text + "\n" + examples + (examples.empty() || examples.back() == '\n' ? "" : "\n");
+  return text + "\n" + Fitted(examples);
 }
 
 }  // namespace plumb
