@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/half.h"
 #include "device/naive/elementwise.h"
 #include "device/naive/steps.h"
 
@@ -23,15 +24,23 @@ Status RunCast(const NaiveArgs& args) {
   return Status::Ok();
 }
 
+double RoundedTo(double x, DType to) {
+  const auto narrow = static_cast<float>(x);
+  return to == DType::kF16 ? HalfToFloat(FloatToHalf(narrow)) : BFloat16ToFloat(FloatToBFloat16(narrow));
+}
+
 // Casts are monotonic, but for integers that wrap around.
-Status AddInputTau(const NaiveArgs& args, const double* tau_x, double* tau) {
+Status AddInputTau(const NaiveArgs& args, DType target, const double* tau_x, double* tau) {
   const DType to = args.outputs[0]->dtype();
   const bool steps = !IsFloat(args.inputs[0]->dtype());
   PLUMB_ASSIGN_OR_RETURN(const Tensor in, args.inputs[0]->ConvertedTo(DType::kF64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor out, args.outputs[0]->ConvertedTo(DType::kF64));
   for (int64_t i = 0; i < in.NumElements(); ++i) {
     const double x = in.data<double>()[i], y = out.data<double>()[i], t = tau_x[i];
-    if (IsFloat(to)) {
+    if (target == DType::kF16 || target == DType::kBF16) {
+      const double moved = (steps ? kStepsToTau : 1) * t;
+      tau[i] = std::max(std::fabs(RoundedTo(x - moved, target) - y), std::fabs(RoundedTo(x + moved, target) - y));
+    } else if (IsFloat(to)) {
       tau[i] = Quadrature(tau[i], (steps ? kStepsToTau : 1) * t);
     } else if (to == DType::kBool) {
       tau[i] = t > 0 && std::fabs(x) <= t ? 1 : 0;
@@ -51,7 +60,7 @@ Status BoundCast(const NaiveArgs& args, const BoundArgs& bound) {
     const double y = rounds ? std::fabs(args.outputs[0]->data<double>()[i]) : 0;
     tau[i] = y <= 0x1p24 ? 0 : 8 * bound.arithmetic.u_out * y;
   }
-  return InputTau(bound, 0) == nullptr ? Status::Ok() : AddInputTau(args, InputTau(bound, 0), tau);
+  return InputTau(bound, 0) == nullptr ? Status::Ok() : AddInputTau(args, to, InputTau(bound, 0), tau);
 }
 
 NaiveOp OpCast() {

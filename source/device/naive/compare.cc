@@ -38,10 +38,14 @@ Status Compare(OpKind kind, const CompareOperands& o, Tensor* out) {
   return Status::Ok();
 }
 
-Status RunCompare(const NaiveArgs& args) {
+Result<CompareOperands> OperandsOf(const NaiveArgs& args) {
   std::vector<BlobInfo> infos;
   for (const Tensor* in : args.inputs) infos.push_back({in->dtype(), in->shape(), *in});
-  PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, ResolveCompare(args.layer, infos));
+  return ResolveCompare(args.layer, infos);
+}
+
+Status RunCompare(const NaiveArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(args));
   if (o.a.dtype == DType::kI64) return Compare<int64_t>(args.layer.kind, o, args.outputs[0]);
   return Compare<double>(args.layer.kind, o, args.outputs[0]);
 }
@@ -73,9 +77,10 @@ Status BoundCompare(const NaiveArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(RunCompare(args));
   const double *tau_a = InputTau(bound, 0), *tau_b = args.inputs.size() > 1 ? InputTau(bound, 1) : nullptr;
   if (tau_a == nullptr && tau_b == nullptr) return Status::Ok();
-  if (args.inputs.size() != 2) return Status::NotSupported("errors cannot be followed through " + args.layer.type);
-  PLUMB_ASSIGN_OR_RETURN(const Tensor a, args.inputs[0]->ConvertedTo(DType::kF64));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor b, args.inputs[1]->ConvertedTo(DType::kF64));
+  PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(args));
+  if (args.inputs.size() == 1 && ParamOf<BinaryParam>(args.layer).weight_input_index == 0) std::swap(tau_a, tau_b);
+  PLUMB_ASSIGN_OR_RETURN(const Tensor a, o.a.value.ConvertedTo(DType::kF64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor b, o.b.value.ConvertedTo(DType::kF64));
   double* tau = bound.tau[0]->data<double>();
   Broadcast(a.shape(), b.shape(), args.outputs[0]->shape())
       .ForEach(0, args.outputs[0]->NumElements(), [&](int64_t i, int64_t ia, int64_t ib) {
