@@ -9,6 +9,7 @@
 #include "check/judged_graph.h"
 #include "check/lockstep.h"
 #include "check/storage.h"
+#include "graph/resources.h"
 
 namespace plumb {
 namespace {
@@ -228,6 +229,10 @@ Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const
 
 Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
                                     const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  // A subject of another size, or in another layout than declared, may not fit the weights, and kernels trust them.
+  Graph checked = graph;
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(checked, options.input_shapes));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/false, &checked));
   SubjectOptions every = options;
   every.check.layers.clear();
   const auto check = [&]() -> Result<RunReport> {
