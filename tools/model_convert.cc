@@ -105,7 +105,8 @@ void ReportWhatWasRead(const Graph& graph) {
     std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", PrintableLine(note).c_str());
   constexpr size_t kShown = 20;
   const std::vector<std::string> hazards = WeightHazards(graph);
-  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) std::printf("warning %s\n", PrintableLine(hazards[i]).c_str());
+  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i)
+    std::printf("warning %s\n", PrintableLine(hazards[i]).c_str());
   if (hazards.size() > kShown) std::printf("and %zu more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
 }
 
@@ -143,8 +144,9 @@ Result<int> Convert(const Options& options) {
   std::string align = "not asked for";
   int exit_code = kExitOk;
   if (!options.align.mode.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(exit_code, AlignAndPrint(options.align, options.model.Files().structure,
-                                            options.prefix + ".tnnproto", options.model.seed, options.model.constants));
+    PLUMB_ASSIGN_OR_RETURN(exit_code,
+                           AlignAndPrint(options.align, options.model.Files().structure, options.prefix + ".tnnproto",
+                                         options.model.seed, options.model.constants));
     align = exit_code == kExitOk ? "equal" : "differs";
   }
   if (!options.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options.json, ToJson(*graph, options, align)));

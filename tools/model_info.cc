@@ -33,9 +33,9 @@ struct Row {
 
 struct Info {
   std::shared_ptr<const Graph> graph;
-  std::map<std::string, std::string> declared;  // of inputs that the file leaves open: "[N,3,?,?]"
-  bool open = false;                            // some shape depends on dims that nobody gave
-  std::map<std::string, GeneratedRange> ranges;     // of inputs that are generated
+  std::map<std::string, std::string> declared;   // of inputs that the file leaves open: "[N,3,?,?]"
+  bool open = false;                             // some shape depends on dims that nobody gave
+  std::map<std::string, GeneratedRange> ranges;  // of inputs that are generated
   std::vector<std::string> devices;
   std::vector<Row> rows;
 };
@@ -51,7 +51,8 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   }
   row.flops = CountOperations(layer, blobs);
   for (const auto& [slot, tensor] : layer.resources) row.weight_bytes += static_cast<int64_t>(tensor.bytes());
-  for (const auto& [name, value] : ListParams(layer)) row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
+  for (const auto& [name, value] : ListParams(layer))
+    row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
   return row;
 }
 
@@ -136,10 +137,18 @@ std::string Number(const char* format, double value) {
 void PrintTable(const Info& info, bool full) {
   constexpr size_t kMaxName = 40, kIndent = 7;
   const size_t width = static_cast<size_t>(OutputWidth());
-  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 4}, {"output", 5}, {"MFLOP", 0, true}, {"weights KB", 2, true},
-                   {"output KB", 1, true}, {"devices"}});
+  TextTable table({{"index"},
+                   {"layer", 0, false, true},
+                   {"type", 4},
+                   {"output", 5},
+                   {"MFLOP", 0, true},
+                   {"weights KB", 2, true},
+                   {"output KB", 1, true},
+                   {"devices"}});
   for (const Row& row : info.rows) {
-    const std::string below = full && !row.params.empty() ? "       " + Wrapped(PrintableLine(row.params), width, kIndent, kIndent) + "\n" : "";
+    const std::string below = full && !row.params.empty()
+                                  ? "       " + Wrapped(PrintableLine(row.params), width, kIndent, kIndent) + "\n"
+                                  : "";
     table.Add({{Number("%05.0f", row.layer->index)},
                {CutFront(row.layer->name, kMaxName)},
                {TypeOf(*row.layer)},
@@ -163,11 +172,12 @@ void PrintTotal(const Info& info) {
     outputs += row.output_bytes;
   }
   if (info.open) {
-    std::printf("total  %zu layers  weights %.2f MB; give the open shapes (--shape) for the cost\n", info.rows.size(), static_cast<double>(weights) / 1e6);
+    std::printf("total  %zu layers  weights %.2f MB; give the open shapes (--shape) for the cost\n", info.rows.size(),
+                static_cast<double>(weights) / 1e6);
     return;
   }
-  std::printf("total  %zu layers  %.3f GFLOP (a multiply-add is 2)  weights %.2f MB  outputs of all layers %.2f MB\n", info.rows.size(), flops / 1e9,
-              static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
+  std::printf("total  %zu layers  %.3f GFLOP (a multiply-add is 2)  weights %.2f MB  outputs of all layers %.2f MB\n",
+              info.rows.size(), flops / 1e9, static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
 }
 
 std::string ToJson(const Info& info) {
@@ -209,7 +219,8 @@ void PrintHead(const ModelOptions& options, const Info& info) {
   for (const GraphInput& input : info.graph->inputs) {
     const auto declared = info.declared.find(input.name);
     const std::string open = declared == info.declared.end() ? "" : declared->second + ", here ";
-    std::printf("input   %s %s %s%s\n", Printable(input.name).c_str(), DTypeName(input.dtype), open.c_str(), input.shape.ToString().c_str());
+    std::printf("input   %s %s %s%s\n", Printable(input.name).c_str(), DTypeName(input.dtype), open.c_str(),
+                input.shape.ToString().c_str());
   }
   for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
   std::string devices;
@@ -222,7 +233,8 @@ int Main(int argc, char** argv) {
   ModelOptions options;
   std::string json, wanted;
   bool full = false;
-  CommandLine command_line("model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
+  CommandLine command_line(
+      "model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
   options.AddTo(&command_line);
   OutputOptions output;
   output.AddTo(&command_line, "only the last line", "also the notes of loading, on stderr");

@@ -108,12 +108,14 @@ Status BindToCpus(const std::string& list) {
 
 // TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
 Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
-  if (o.network_type != "NAIVE") return Status::NotSupported("-nt " + o.network_type + ": Plumb has the default network only");
+  if (o.network_type != "NAIVE")
+    return Status::NotSupported("-nt " + o.network_type + ": Plumb has the default network only");
   if (o.input_type < 0) return Status::Ok();
   for (const GraphInput& input : graph.inputs) {
     const int own = input.dtype == DType::kI32 ? 3 : input.dtype == DType::kI8 ? 4 : 0;
     if (o.input_type != own) {
-      return Status::InvalidArgument("-it " + std::to_string(o.input_type) + ": network input '" + input.name + "' is " + DTypeName(input.dtype) +
+      return Status::InvalidArgument("-it " + std::to_string(o.input_type) + ": network input '" + input.name +
+                                     "' is " + DTypeName(input.dtype) +
                                      (o.input_type == 1 || o.input_type == 2 ? "; give the image with -i" : ""));
     }
   }
@@ -137,8 +139,9 @@ class Profiler : public Observer {
       const double median = Median(&row.second);
       std::string types;
       for (const MemberInfo& member : row.first->members) types += (types.empty() ? "" : "+") + member.type;
-      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, Printable(row.first->name).c_str(), Printable(types).c_str(), median, 100 * median / total,
-                  row.first->kernel.c_str(), row.first->detail.c_str());
+      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, Printable(row.first->name).c_str(),
+                  Printable(types).c_str(), median, 100 * median / total, row.first->kernel.c_str(),
+                  row.first->detail.c_str());
     }
     std::printf("sum of medians %.3f ms\n", total);
   }
@@ -165,7 +168,8 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
       values.data<double>()[i] = std::strtod(at, &end);
       if (end == at) {
         return Status::InvalidArgument("file '" + path + "': network input '" + input.name + "' needs " +
-                                       std::to_string(values.NumElements()) + " numbers, number " + std::to_string(i + 1) + " is missing");
+                                       std::to_string(values.NumElements()) + " numbers, number " +
+                                       std::to_string(i + 1) + " is missing");
       }
       at = end;
     }
@@ -175,14 +179,16 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
   return inputs;
 }
 
-// TNNTest's form: "<n>", then "<name> mat_type: <32|33> dims: <rank> <d0> ..." per output, then all values; %.6f or integers.
+// TNNTest's form: "<n>", then "<name> mat_type: <32|33> dims: <rank> <d0> ..." per output, then all values; %.6f or
+// integers.
 std::string TnnTestText(const std::vector<NamedTensor>& outputs, bool values_only) {
   std::string text;
   char line[64];
   if (!values_only) {
     text = std::to_string(outputs.size()) + "\n";
     for (const NamedTensor& output : outputs) {
-      text += output.name + " mat_type: " + (IsFloat(output.tensor.dtype()) ? "32" : "33") + " dims: " + std::to_string(output.tensor.shape().rank());
+      text += output.name + " mat_type: " + (IsFloat(output.tensor.dtype()) ? "32" : "33") +
+              " dims: " + std::to_string(output.tensor.shape().rank());
       for (int64_t dim : output.tensor.shape().dims()) text += " " + std::to_string(dim);
       text += "\n";
     }
@@ -276,12 +282,14 @@ void PrintHead(const Options& o, const Network& network, const NetworkInputs& in
   for (const std::string& line : inputs.lines) std::printf("input   %s\n", PrintableLine(line).c_str());
   for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
   std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n",
-              o.device.c_str(), network.device_description().c_str(), GetRuntime().isa.c_str(), GetRuntime().num_threads, prepared,
-              static_cast<double>(network.arena_bytes()) / 1e6, static_cast<double>(network.unplanned_bytes()) / 1e6);
+              o.device.c_str(), network.device_description().c_str(), GetRuntime().isa.c_str(),
+              GetRuntime().num_threads, prepared, static_cast<double>(network.arena_bytes()) / 1e6,
+              static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 
 Status Execute(const Options& o) {
-  if (o.iterations < 1) return Status::InvalidArgument("--ic: expected 1 or more, found " + std::to_string(o.iterations));
+  if (o.iterations < 1)
+    return Status::InvalidArgument("--ic: expected 1 or more, found " + std::to_string(o.iterations));
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
@@ -323,7 +331,8 @@ Status Execute(const Options& o) {
   if (o.profile) profiler.Print();
   std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
-  if (graph->weights_generated) std::printf("with generated weights: the outputs are not those of the trained network\n");
+  if (graph->weights_generated)
+    std::printf("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));
 }
 
@@ -334,7 +343,8 @@ int Main(int argc, char** argv) {
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   const auto devices = ParseDevices(options.device);
   if (!devices.ok()) return Fail(devices.status());
-  if (devices->size() != 1) return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));
+  if (devices->size() != 1)
+    return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));
   options.device = devices->front();
   const Status index = CheckDeviceIndex(options.run, *devices);
   if (!index.ok()) return Fail(index);

@@ -1,9 +1,9 @@
 // The checker: runs a network on a device in lockstep with the float64 reference and judges every layer.
 //
-// Each step (layer or fused group) is replayed by the reference on the device's own inputs. What the device then differs by
-// is the error that this step INTRODUCED; it is judged against the rounding error to be expected of this operator on these
-// values (doc/check.md, "The rule"). What the step INHERITED is the replay minus the reference's own run from the network
-// input; the two add up to the total.
+// Each step (layer or fused group) is replayed by the reference on the device's own inputs. What the device then
+// differs by is the error that this step INTRODUCED; it is judged against the rounding error to be expected of this
+// operator on these values (doc/check.md, "The rule"). What the step INHERITED is the replay minus the reference's own
+// run from the network input; the two add up to the total.
 //
 // Example:
 //   PLUMB_ASSIGN_OR_RETURN(plumb::Graph graph, plumb::LoadModel("net.tnnproto"));
@@ -36,22 +36,22 @@ const char* VerdictName(Verdict verdict);
 struct DiffMetrics {
   int64_t count = 0;
   double max_abs = 0;
-  double max_rel = 0;   // |a - b| / |b| where b != 0
-  double cosine = 1;    // 1 when both are zero
-  double snr_db = 0;    // 10 log10(sum b^2 / sum (a-b)^2); infinite when equal
-  double max_ulp = 0;   // in units in the last place of b in f32
-  int64_t worst = -1;   // element of max_abs; -1: all equal
+  double max_rel = 0;  // |a - b| / |b| where b != 0
+  double cosine = 1;   // 1 when both are zero
+  double snr_db = 0;   // 10 log10(sum b^2 / sum (a-b)^2); infinite when equal
+  double max_ulp = 0;  // in units in the last place of b in f32
+  int64_t worst = -1;  // element of max_abs; -1: all equal
   double worst_a = 0, worst_b = 0;
   int64_t nan_a = 0, inf_a = 0, nan_b = 0, inf_b = 0;
 };
 
 // The golden's tensor of a blob beside NAIVE's own run and the device: where conversion and kernel part.
 struct GoldenReport {
-  bool compared = false;    // false: the golden has not this blob, or in another shape (reason)
+  bool compared = false;  // false: the golden has not this blob, or in another shape (reason)
   std::string reason;
   Verdict conversion = Verdict::kNotTested;  // the step's layers as the golden computed them, judged like a device
-  DiffMetrics naive;   // NAIVE's own run - golden
-  DiffMetrics device;  // device - golden
+  DiffMetrics naive;                         // NAIVE's own run - golden
+  DiffMetrics device;                        // device - golden
 };
 
 // How one output blob of a step was judged.
@@ -62,18 +62,18 @@ struct OutputReport {
   Shape shape;
   std::string layout;
   Verdict verdict = Verdict::kNotTested;
-  std::string reason;          // why not tested, or what is wrong beyond the numbers
-  double excess = 0;           // E = max |introduced| / tau
-  double rms_excess = 0;       // R = rms(8 introduced / tau)
-  double channel_excess = 0;   // the largest R of one channel with at least 64 values
-  double slope = 0;            // b of the slope test; 0 where it does not apply
+  std::string reason;         // why not tested, or what is wrong beyond the numbers
+  double excess = 0;          // E = max |introduced| / tau
+  double rms_excess = 0;      // R = rms(8 introduced / tau)
+  double channel_excess = 0;  // the largest R of one channel with at least 64 values
+  double slope = 0;           // b of the slope test; 0 where it does not apply
   double slope_z = 0;
-  double smallest_fault = 0;   // the smallest relative gain error that this check could have seen
-  int level = 0;               // of the bound that was needed
-  DiffMetrics introduced;      // device - replay
-  DiffMetrics inherited;       // replay - reference's own run
-  DiffMetrics total;           // device - reference's own run
-  GoldenReport golden;         // when there is a golden
+  double smallest_fault = 0;  // the smallest relative gain error that this check could have seen
+  int level = 0;              // of the bound that was needed
+  DiffMetrics introduced;     // device - replay
+  DiffMetrics inherited;      // replay - reference's own run
+  DiffMetrics total;          // device - reference's own run
+  GoldenReport golden;        // when there is a golden
 };
 
 struct LayerReport {
@@ -99,19 +99,20 @@ struct OutputSummary {
 struct Coverage {
   int steps = 0, all_steps = 0;
   int64_t values = 0;
-  int outputs = 0, all_outputs = 0;   // network outputs that a step computes
-  std::string first_missing_output;   // of those that were not compared
+  int outputs = 0, all_outputs = 0;  // network outputs that a step computes
+  std::string first_missing_output;  // of those that were not compared
 };
 
 struct RunReport {
   std::string device;
   std::string device_description;
-  std::string precision;                  // that the network ran with: "HIGH"; empty: not a device of ours
-  Verdict verdict = Verdict::kNotTested;  // the worst; kNotTested where too little was compared (CheckOptions::min_tested)
-  std::string why_not_tested;             // "2 of 126 steps were compared, fewer than 50 %"; empty otherwise
+  std::string precision;  // that the network ran with: "HIGH"; empty: not a device of ours
+  Verdict verdict =
+      Verdict::kNotTested;     // the worst; kNotTested where too little was compared (CheckOptions::min_tested)
+  std::string why_not_tested;  // "2 of 126 steps were compared, fewer than 50 %"; empty otherwise
   Coverage coverage;
-  std::vector<LayerReport> layers;        // in execution order
-  int first_wrong = -1;                   // position in layers, or -1
+  std::vector<LayerReport> layers;  // in execution order
+  int first_wrong = -1;             // position in layers, or -1
   std::vector<OutputSummary> outputs;
   int Count(Verdict verdict) const;
   bool only_named_layers = false;  // CheckOptions::layers was given: the coverage is of those alone
@@ -135,17 +136,19 @@ enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
-  // Of kFp32: convolutions beyond it are judged as Winograd's algorithm, too, and the run as kWinograd when they say so.
+  // Of kFp32: convolutions beyond it are judged as Winograd's algorithm, too, and the run as kWinograd when they say
+  // so.
   bool find_winograd = false;
-  // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output must be
-  // compared, too, unless it is 0.
+  // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output
+  // must be compared, too, unless it is 0.
   double min_tested = 0.5;
   // Names or indexes of layers: only the steps that hold one of them are judged, on their own device inputs; nothing is
   // inherited then. InvalidArgument for one that no step holds. Empty: every step.
   std::vector<std::string> layers;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
-  // Of a subject whose model is an ONNX file: what LoadOptions::record was filled with; outlives the check. Without it a node
-  // that was imported as several layers is judged as these, and constants that the model computes are not judged.
+  // Of a subject whose model is an ONNX file: what LoadOptions::record was filled with; outlives the check. Without it
+  // a node that was imported as several layers is judged as these, and constants that the model computes are not
+  // judged.
   const ImportRecord* record = nullptr;
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.
@@ -157,7 +160,8 @@ class Checker {
   explicit Checker(CheckOptions options = {});
   ~Checker();
 
-  // Observes the network's next Forward. `inputs` are what SetInput was given. The network must outlive Finish. Once only.
+  // Observes the network's next Forward. `inputs` are what SetInput was given. The network must outlive Finish. Once
+  // only.
   Status Attach(Network* network, const std::map<std::string, Tensor>& inputs);
   // InvalidArgument unless one Forward ran after Attach. What kept a layer from being judged is in its report.
   Result<RunReport> Finish();
@@ -183,12 +187,12 @@ struct SubjectOptions {
   CheckOptions check;
 };
 
-// Judges a subject, which stands where a device stands: every layer whose output it has is replayed by the reference on the
-// subject's own inputs. Layers between two of its tensors (fused away) are one step with a chained bound. `inputs` are the
-// network inputs that the reference's own run starts from and that stand in for inputs which the subject lacks; without one of
-// them nothing is inherited. What the subject lacks altogether is "not tested".
-Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
-                                    const SubjectOptions& options);
+// Judges a subject, which stands where a device stands: every layer whose output it has is replayed by the reference on
+// the subject's own inputs. Layers between two of its tensors (fused away) are one step with a chained bound. `inputs`
+// are the network inputs that the reference's own run starts from and that stand in for inputs which the subject lacks;
+// without one of them nothing is inherited. What the subject lacks altogether is "not tested".
+Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
+                                    const std::map<std::string, Tensor>& inputs, const SubjectOptions& options);
 
 }  // namespace plumb
 

@@ -1,6 +1,6 @@
-// What a device does before it can compute for the first time: its driver compiles kernels, which may take half a minute. The
-// library says nothing by itself; a program that wants to tell its user sets a listener.
-// Threading: the listener is called on the thread that compiles, one call at a time, and must not set another.
+// What a device does before it can compute for the first time: its driver compiles kernels, which may take half a
+// minute. The library says nothing by itself; a program that wants to tell its user sets a listener. Threading: the
+// listener is called on the thread that compiles, one call at a time, and must not set another.
 #ifndef PLUMB_COMPILING_H_
 #define PLUMB_COMPILING_H_
 

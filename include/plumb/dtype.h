@@ -54,8 +54,8 @@ template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::kI64
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
 // clang-format on
 
-// Whether elements of that dtype may be read as T: the dtype's own type, or the unsigned integer of its size for the bits
-// alone (the only way to read f16 and bf16).
+// Whether elements of that dtype may be read as T: the dtype's own type, or the unsigned integer of its size for the
+// bits alone (the only way to read f16 and bf16).
 template <class T>
 constexpr bool IsElement(DType dtype) {
   if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {

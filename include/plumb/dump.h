@@ -39,13 +39,15 @@ struct DumpOptions {
   std::string
       layers;         // DUMP_BLOB_LAYERS: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges; "": all
   std::string types;  // DUMP_BLOB_TYPES: "Convolution,Pooling", TNN's aliases too; "": all
-  std::string forwards;  // DUMP_BLOB_FORWARDS: "0,5-9", "all", by number; "": the first after AddDump, which is mostly Forward 0
+  std::string forwards;  // DUMP_BLOB_FORWARDS: "0,5-9", "all", by number; "": the first after AddDump, which is mostly
+                         // Forward 0
   size_t max_queued_bytes =
       size_t{64} << 20;  // copies of blobs that wait to be written; a single larger blob still passes
   int num_threads = 0;   // that format and write; 0: as many as the network computes with, at most 4
   // Takes what a user should read ("the dump goes to plumb_dump-2, because ..."); null: one line on standard error.
   std::function<void(const std::string&)> note;
-  // Told at the end of each Forward that was dumped: the network's folder, and the files and bytes written by this Forward.
+  // Told at the end of each Forward that was dumped: the network's folder, and the files and bytes written by this
+  // Forward.
   std::function<void(const std::string& folder, size_t files, size_t bytes)> written;
 
   // Whether there is anything to write.

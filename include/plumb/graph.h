@@ -2,9 +2,9 @@
 //
 // Layers stand in execution order; a layer's index is its zero-based place among the layer lines of the tnnproto that
 // model_convert would write, and never changes (fusing does not renumber). Blobs are named values: a network input, a
-// layer's output, or a constant. Weights that a layer owns (filter, bias, slope ...) are its resources; constants that are
-// ordinary blobs (folded subgraphs, Reshape shapes ...) are Graph::constants.
-// Ownership: a Graph owns everything; Tensors share memory when copied. Threading: immutable once loaded, then shareable.
+// layer's output, or a constant. Weights that a layer owns (filter, bias, slope ...) are its resources; constants that
+// are ordinary blobs (folded subgraphs, Reshape shapes ...) are Graph::constants. Ownership: a Graph owns everything;
+// Tensors share memory when copied. Threading: immutable once loaded, then shareable.
 #ifndef PLUMB_GRAPH_H_
 #define PLUMB_GRAPH_H_
 
@@ -22,7 +22,7 @@
 
 namespace plumb {
 
-struct OpParam;         // source/op/op.h: the parameters of one operator
+struct OpParam;           // source/op/op.h: the parameters of one operator
 enum class OpKind : int;  // source/op/op_kind.h: one value per row of op_list.def
 
 struct Layer {
@@ -30,9 +30,9 @@ struct Layer {
   std::string type;  // the canonical tnnproto string: "Convolution"
   std::string name;
   int index = 0;
-  std::vector<std::string> inputs;   // blob names
-  std::vector<std::string> outputs;  // blob names
-  std::shared_ptr<OpParam> param;    // never null after loading; treated as immutable
+  std::vector<std::string> inputs;          // blob names
+  std::vector<std::string> outputs;         // blob names
+  std::shared_ptr<OpParam> param;           // never null after loading; treated as immutable
   std::map<std::string, Tensor> resources;  // by slot: "weight", "bias", "scale", "slope", ...
   std::vector<std::string> nodes;           // names of the source model's nodes; empty: the layer's own name
   bool quantized = false;                   // TNN's Quantized / DynamicRangeQuantized prefixes
@@ -59,7 +59,7 @@ struct BlobScale {
 };
 
 struct Graph {
-  std::string source;  // the file it came from, for messages
+  std::string source;          // the file it came from, for messages
   std::string weights_source;  // the file that the weights came from; empty: none was read
   std::vector<GraphInput> inputs;
   std::vector<std::string> outputs;
@@ -86,8 +86,9 @@ struct BlobInfo {
 
 using BlobTable = std::map<std::string, BlobInfo>;
 
-// Checks the graph (every input defined before it is read, no blob written twice, arity, outputs that exist) and derives
-// every blob's dtype and shape. `input_shapes` overrides the declared ones by name; an unknown name is an error.
+// Checks the graph (every input defined before it is read, no blob written twice, arity, outputs that exist) and
+// derives every blob's dtype and shape. `input_shapes` overrides the declared ones by name; an unknown name is an
+// error.
 Result<BlobTable> InferShapes(const Graph& graph, const std::map<std::string, Shape>& input_shapes = {});
 
 }  // namespace plumb

@@ -1,12 +1,12 @@
 // Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
 //
-// An ONNX file (x.onnx, with its external data beside it) is imported: its operators become ours, shapes are made fixed,
-// constants are folded; what cannot be expressed is named, all of it at once (doc/formats.md).
-// The native format is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone
-// takes the x.tnnmodel beside it when there is one; otherwise the weights are drawn by a seeded generator
-// (Graph::weights_generated, Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist.
-// Errors name file, line or byte offset, layer and field. What the reader accepted but a user should know is in
-// Graph::notes. Threading: free functions without shared state.
+// An ONNX file (x.onnx, with its external data beside it) is imported: its operators become ours, shapes are made
+// fixed, constants are folded; what cannot be expressed is named, all of it at once (doc/formats.md). The native format
+// is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone takes the x.tnnmodel
+// beside it when there is one; otherwise the weights are drawn by a seeded generator (Graph::weights_generated,
+// Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist. Errors name file, line or
+// byte offset, layer and field. What the reader accepted but a user should know is in Graph::notes. Threading: free
+// functions without shared state.
 #ifndef PLUMB_MODEL_H_
 #define PLUMB_MODEL_H_
 
@@ -31,26 +31,26 @@ struct ModelFiles {
 constexpr uint64_t kDefaultSeed = 1;
 
 // Computes a layer on the host; importers fold constants with it. Outputs are allocated. plumb.h: ReferenceEvaluator.
-using Evaluator =
-    std::function<Status(const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs)>;
+using Evaluator = std::function<Status(const Layer& layer, const std::vector<const Tensor*>& inputs,
+                                       const std::vector<Tensor*>& outputs)>;
 
-// What becomes of network inputs whose dims the file leaves open and no option gives. A batch (named so, or the first of
-// several dims) is 1, with a note, in any case.
+// What becomes of network inputs whose dims the file leaves open and no option gives. A batch (named so, or the first
+// of several dims) is 1, with a note, in any case.
 enum class OpenDims {
   kRefuse,    // InvalidArgument, which names shapes that run (found by trying: this takes up to ten seconds)
   kSmallest,  // small shapes that run, with a note
   kUsual      // usual shapes that run, with a note
 };
 
-// What importing an ONNX file did away with and a judge of another runtime's tensors needs (CheckOptions::record). Layers
-// beside the graph's own; `constants`: what they read that the graph's layers do not make.
+// What importing an ONNX file did away with and a judge of another runtime's tensors needs (CheckOptions::record).
+// Layers beside the graph's own; `constants`: what they read that the graph's layers do not make.
 struct ImportRecord {
   struct Part {
     std::vector<Layer> layers;
     std::map<std::string, Tensor> constants;
   };
-  // Nodes that became several layers although one operator says what they are: another runtime's kernel need not add up in
-  // the order of those layers. Between the same blobs; index and name are those of the node's last layer.
+  // Nodes that became several layers although one operator says what they are: another runtime's kernel need not add up
+  // in the order of those layers. Between the same blobs; index and name are those of the node's last layer.
   Part wholes;
   // Layers whose floats were known while loading; index -1. `constants` holds their outputs, too.
   Part folded;
@@ -61,15 +61,16 @@ struct LoadOptions {
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
-  // Shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored. The name ""
-  // stands for the only input.
+  // Shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored. The
+  // name "" stands for the only input.
   std::map<std::string, Shape> open_shapes;
   OpenDims open_dims = OpenDims::kRefuse;
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
-  Evaluator evaluator;  // ONNX only: folds constant floats; without it they stay layers
+  Evaluator evaluator;             // ONNX only: folds constant floats; without it they stay layers
   ImportRecord* record = nullptr;  // ONNX only: filled when given; holds all constants that were folded in memory
-  uint64_t max_bytes = 0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
+  uint64_t max_bytes =
+      0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };
 
 // NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at

@@ -10,9 +10,9 @@
 // Inputs and outputs are dense host tensors in logical order. A new input shape needs a new network.
 // Ownership: the network keeps its graph and device alive; an observer that was added as a plain pointer belongs to the
 // caller, who takes it back with RemoveObserver before it ends.
-// Threading: a network serves one thread at a time; several networks may run at once, each on its own thread. They share
-// the process's thread pool: while one computes a loop on it, the loops of the others run on their own threads alone, and
-// the last num_threads that was set counts for all.
+// Threading: a network serves one thread at a time; several networks may run at once, each on its own thread. They
+// share the process's thread pool: while one computes a loop on it, the loops of the others run on their own threads
+// alone, and the last num_threads that was set counts for all.
 #ifndef PLUMB_NETWORK_H_
 #define PLUMB_NETWORK_H_
 
@@ -35,7 +35,8 @@ struct NetworkOptions {
   std::map<std::string, Shape> input_shapes;  // by input name; others as the model declares them
   int num_threads = 0;                        // 0: all CPUs
   bool unfuse = false;                        // one kernel per layer (DUMP_BLOB_UNFUSE=1)
-  bool fallback = false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
+  bool fallback =
+      false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
   // Kernels asked before the device's own list (tests plant faults with it), or null.
   std::shared_ptr<const std::vector<KernelRow>> kernels_in_front;
   Precision precision = Precision::kHigh;
@@ -74,8 +75,8 @@ class Network {
 
   // Copies the tensor in. InvalidArgument for an unknown name, another dtype or another shape.
   Status SetInput(const std::string& name, const Tensor& value);
-  // Runs all layers. InvalidArgument names the inputs that were never set. Device errors stop it; observer errors (a full
-  // disk) are returned after all layers ran.
+  // Runs all layers. InvalidArgument names the inputs that were never set. Device errors stop it; observer errors (a
+  // full disk) are returned after all layers ran.
   Status Forward();
   // The same on another thread; nothing else may be called until Wait.
   ForwardHandle ForwardAsync();
@@ -86,8 +87,8 @@ class Network {
   // Of the last Forward. Copies out. InvalidArgument when none was run, or when the last one stopped at an error.
   Result<Tensor> GetOutput(const std::string& name) const;
 
-  // Observers are called in the order in which they were added. In a build with PLUMB_BLOB_HOOKS=OFF a network that has one
-  // refuses to run (NotSupported).
+  // Observers are called in the order in which they were added. In a build with PLUMB_BLOB_HOOKS=OFF a network that has
+  // one refuses to run (NotSupported).
   void AddObserver(Observer* observer);
   void AddObserver(std::shared_ptr<Observer> observer);  // kept alive by the network
   // It is not called again. One that was never added is no error. Not from inside of an observer.

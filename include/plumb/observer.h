@@ -1,10 +1,10 @@
 // Observer: what a network calls around each layer's Forward. Dump, statistics, checking and calibration are observers.
 //
-// Watching changes no bit of the result (design decision 4). Before a Forward every observer is asked once per step whether
-// it Wants it; steps that nobody wants keep their fast path. A step is a layer, or a fused group that carries the index and
-// name of its last member. Errors that an observer returns do not stop the Forward: the outputs stay valid and the first
-// error is what Forward (or Wait) returns.
-// Threading: called on the thread that runs Forward, one call at a time.
+// Watching changes no bit of the result (design decision 4). Before a Forward every observer is asked once per step
+// whether it Wants it; steps that nobody wants keep their fast path. A step is a layer, or a fused group that carries
+// the index and name of its last member. Errors that an observer returns do not stop the Forward: the outputs stay
+// valid and the first error is what Forward (or Wait) returns. Threading: called on the thread that runs Forward, one
+// call at a time.
 #ifndef PLUMB_OBSERVER_H_
 #define PLUMB_OBSERVER_H_
 
@@ -21,7 +21,8 @@ namespace plumb {
 
 struct LayerGroup;  // source/device/kernel.h
 
-// A blob that crosses a step's border. An input belongs to the member that reads it, an output to the one that writes it.
+// A blob that crosses a step's border. An input belongs to the member that reads it, an output to the one that writes
+// it.
 struct PortInfo {
   int layer_index = 0;
   std::string layer_name;
@@ -29,8 +30,8 @@ struct PortInfo {
   std::string blob;
   DType dtype = DType::kF32;
   Shape shape;
-  std::string layout;     // the device's name for it
-  bool constant = false;  // part of the model
+  std::string layout;          // the device's name for it
+  bool constant = false;       // part of the model
   DType stored = DType::kF32;  // in what the device stores the elements: f16 for f32 blobs of NORMAL precision
 };
 
@@ -45,11 +46,11 @@ struct StepInfo {
   int index = 0;  // of the last member
   std::string name;
   std::string type;
-  std::vector<MemberInfo> members;  // one, or several when fused
-  std::string device;               // "X86"; "NAIVE" when this step fell back
-  std::string kernel;               // "x86/convolution_onednn"
-  std::string detail;               // what the kernel says of itself
-  WinogradForm winograd;            // how it says that it computed a 3x3 convolution
+  std::vector<MemberInfo> members;    // one, or several when fused
+  std::string device;                 // "X86"; "NAIVE" when this step fell back
+  std::string kernel;                 // "x86/convolution_onednn"
+  std::string detail;                 // what the kernel says of itself
+  WinogradForm winograd;              // how it says that it computed a 3x3 convolution
   std::vector<std::string> refusals;  // kernels that were asked first, with their reasons
   bool fallback = false;
   std::vector<PortInfo> inputs;

@@ -1,7 +1,7 @@
 // The front door of the library: devices by name, and networks that honour the environment.
 //
-// Devices are named as on the command line: NAIVE, X86, ARM, OPENCL, VULKAN. A device that is not built in or not present is
-// a Status with one clear sentence, never a crash.
+// Devices are named as on the command line: NAIVE, X86, ARM, OPENCL, VULKAN. A device that is not built in or not
+// present is a Status with one clear sentence, never a crash.
 #ifndef PLUMB_PLUMB_H_
 #define PLUMB_PLUMB_H_
 
@@ -25,7 +25,7 @@ const char* Version();
 struct DeviceInfo {
   std::string name;
   bool present = false;
-  std::string description;  // present: CPU, driver, versions; absent: why, and how to install it
+  std::string description;            // present: CPU, driver, versions; absent: why, and how to install it
   std::vector<std::string> adapters;  // of OPENCL and VULKAN: every GPU or driver, as device_index counts them
 };
 
@@ -49,8 +49,8 @@ inline Result<std::unique_ptr<Network>> CreateNetwork(Graph graph, const std::st
 }
 
 // How much memory blobs, weights, tensors and unpacked files of this process may take; what would take more fails with
-// OutOfMemory before it is allocated. 0: the default, 3/4 of the machine or of the limit that its control group or ulimit
-// -v sets. Threading: any thread, for what is allocated from then on.
+// OutOfMemory before it is allocated. 0: the default, 3/4 of the machine or of the limit that its control group or
+// ulimit -v sets. Threading: any thread, for what is allocated from then on.
 void SetMaxMemory(uint64_t bytes);
 uint64_t MaxMemory();
 

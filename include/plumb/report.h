@@ -22,21 +22,21 @@ struct InputMatch {
 
 // What was checked, for the report's head and for the command that reproduces it.
 struct CheckSubject {
-  std::string model;       // as given
-  int num_layers = 0;      // of the model
-  std::string weights;     // "squeezenet.tnnmodel" or "generated: philox v1, seed 1"
+  std::string model;    // as given
+  int num_layers = 0;   // of the model
+  std::string weights;  // "squeezenet.tnnmodel" or "generated: philox v1, seed 1"
   bool weights_generated = false;
   uint64_t seed = 1;
-  std::vector<std::string> inputs;  // one line each: "data f32 [1,3,227,227]: generated, ..."
+  std::vector<std::string> inputs;        // one line each: "data f32 [1,3,227,227]: generated, ..."
   std::vector<InputMatch> input_matches;  // when several sources gave the input
-  std::string tool_version;         // "Plumb 1.2.3"
-  std::string precision = "HIGH";   // asked for; a run has the one that its device ran with
-  double min_tested = 0.5;          // CheckOptions::min_tested
-  std::vector<std::string> notes;   // of loading
+  std::string tool_version;               // "Plumb 1.2.3"
+  std::string precision = "HIGH";         // asked for; a run has the one that its device ran with
+  double min_tested = 0.5;                // CheckOptions::min_tested
+  std::vector<std::string> notes;         // of loading
   int num_threads = 1;
-  std::string isa;         // "AVX512"; what --max-isa left
+  std::string isa;  // "AVX512"; what --max-isa left
   std::string rule = "doc/check.md, The rule (measured)";
-  std::string reproduce;   // command line up to the device: "model_check -m x.tnnproto --seed 3"
+  std::string reproduce;  // command line up to the device: "model_check -m x.tnnproto --seed 3"
 };
 
 // A device that was asked for, by its name or as one of ALL.
@@ -82,15 +82,15 @@ std::string FormatLastLine(const Conclusion& conclusion, bool color);
 
 struct ReportStyle {
   bool color = false;
-  bool full = false;   // every number of every layer, not only of those that are not aligned; implies all
-  bool all = false;    // every step: otherwise those that are not aligned, and the five that come nearest to their bounds
+  bool full = false;  // every number of every layer, not only of those that are not aligned; implies all
+  bool all = false;  // every step: otherwise those that are not aligned, and the five that come nearest to their bounds
   size_t width = 100;  // columns give way and sentences are wrapped to keep it
 };
 
 // The whole report of one device: head, table, outputs, last sentence.
 std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style);
-// The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned; for a golden,
-// whether it computes the same model.
+// The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned; for a
+// golden, whether it computes the same model.
 std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
 // "input differs: max ...", what explains it, or "" when the inputs agree or only one source gave them.
 std::string FormatInputs(const CheckSubject& subject);

@@ -42,8 +42,8 @@ struct SessionOptions {
   TensorSource golden;
   // Makes the golden now (GoldenRun), on the very inputs that are used; the model is an .onnx.
   bool run_onnxruntime = false;
-  std::string python;      // GoldenOptions::python
-  PairingOptions pairing;  // of subject and golden
+  std::string python;                           // GoldenOptions::python
+  PairingOptions pairing;                       // of subject and golden
   std::optional<SubjectArithmetic> arithmetic;  // of the subject and the golden; nothing: found once for the whole set
   // With a subject: devices will be checked, too, so that every network input is needed. Without: inputs that nobody
   // has stay unknown, and the layers behind them are not tested.

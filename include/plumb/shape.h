@@ -1,5 +1,6 @@
 // Shape: the dims of a tensor in logical order (N, C, then spatial), whatever its memory layout.
-// Rank 0 is a scalar with one element; a dim may be 0 (an empty tensor); a dim is never negative once a graph is prepared.
+// Rank 0 is a scalar with one element; a dim may be 0 (an empty tensor); a dim is never negative once a graph is
+// prepared.
 #ifndef PLUMB_SHAPE_H_
 #define PLUMB_SHAPE_H_
 

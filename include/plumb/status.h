@@ -51,9 +51,7 @@ class [[nodiscard]] Status {
   const std::string& message() const { return message_; }
 
   // Returns this status with "frame: " in front of its message; an OK status stays OK.
-  Status AddContext(const std::string& frame) const {
-    return ok() ? Status() : Status(code_, frame + ": " + message_);
-  }
+  Status AddContext(const std::string& frame) const { return ok() ? Status() : Status(code_, frame + ": " + message_); }
   // "CorruptModel: model 'x.tnnproto': ..." or "OK".
   std::string ToString() const;
 
@@ -65,8 +63,8 @@ class [[nodiscard]] Status {
 // Prints why and ends the program (abort): a value was taken out of a Result that has none.
 [[noreturn]] void DieWithoutValue(const Status& status);
 
-// A T, or the Status that says why there is none. A program that asks for the value without looking at ok() ends there, in
-// release builds too, with that Status on standard error.
+// A T, or the Status that says why there is none. A program that asks for the value without looking at ok() ends there,
+// in release builds too, with that Status on standard error.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -102,15 +100,14 @@ class [[nodiscard]] Result {
 #define PLUMB_CONCAT(a, b) PLUMB_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when the expression's Status is not OK.
-#define PLUMB_RETURN_IF_ERROR(expr)                       \
-  do {                                                    \
-    ::plumb::Status plumb_status_ = (expr);               \
-    if (!plumb_status_.ok()) return plumb_status_;        \
+#define PLUMB_RETURN_IF_ERROR(expr)                \
+  do {                                             \
+    ::plumb::Status plumb_status_ = (expr);        \
+    if (!plumb_status_.ok()) return plumb_status_; \
   } while (0)
 
 // PLUMB_ASSIGN_OR_RETURN(auto graph, LoadModel(path)); declares or assigns `lhs`, or returns the Status.
-#define PLUMB_ASSIGN_OR_RETURN(lhs, expr) \
-  PLUMB_ASSIGN_OR_RETURN_IMPL(PLUMB_CONCAT(plumb_result_, __LINE__), lhs, expr)
+#define PLUMB_ASSIGN_OR_RETURN(lhs, expr) PLUMB_ASSIGN_OR_RETURN_IMPL(PLUMB_CONCAT(plumb_result_, __LINE__), lhs, expr)
 #define PLUMB_ASSIGN_OR_RETURN_IMPL(result, lhs, expr) \
   auto result = (expr);                                \
   if (!result.ok()) return result.status();            \

@@ -26,8 +26,8 @@ struct LackingKernel {
   std::string reason;  // "no kernel for this operator", or what the kernels said that were asked
 };
 
-// The layers for which this device has no kernel, each taken alone. When CreateNetwork refused with NotSupported, a list that
-// is not empty says that this was the reason, and not a failure; empty: the device can run every layer.
+// The layers for which this device has no kernel, each taken alone. When CreateNetwork refused with NotSupported, a
+// list that is not empty says that this was the reason, and not a failure; empty: the device can run every layer.
 std::vector<LackingKernel> LackingKernels(const Graph& graph, const BlobTable& blobs, Device& device);
 // "X86 has no kernel for 3 of 120 layers: 00007 'mul' (PlumbMod): no kernel for this operator; ... and 1 more".
 std::string DescribeLacking(const std::string& device, const Graph& graph, const std::vector<LackingKernel>& lacking);

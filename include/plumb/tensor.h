@@ -37,8 +37,8 @@ class Tensor {
 
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
-  // REQUIRES: IsElement<T>(dtype()): float for f32, int64_t for i64, uint16_t for the bits of f16 and bf16. Any other T ends
-  // the program with a message. Null for a tensor that is empty().
+  // REQUIRES: IsElement<T>(dtype()): float for f32, int64_t for i64, uint16_t for the bits of f16 and bf16. Any other T
+  // ends the program with a message. Null for a tensor that is empty().
   template <class T>
   T* data() {
     CheckElement<T>();
@@ -53,8 +53,8 @@ class Tensor {
   Result<Tensor> Clone() const;
   // The same memory under another shape of as many elements.
   Result<Tensor> Reshaped(Shape shape) const;
-  // A new tensor of the other dtype: floats round to nearest even, integers wrap, float to integer truncates and saturates
-  // (NaN gives 0), anything to bool is != 0. The same dtype shares memory.
+  // A new tensor of the other dtype: floats round to nearest even, integers wrap, float to integer truncates and
+  // saturates (NaN gives 0), anything to bool is != 0. The same dtype shares memory.
   Result<Tensor> ConvertedTo(DType dtype) const;
   // Element `index` as a double (int64 beyond 2^53 rounds).
   double ValueAt(int64_t index) const;

@@ -73,9 +73,9 @@ struct TensorSpec {
 // Tensors one after the other; the file's size must be exactly their sum.
 Result<std::vector<NamedTensor>> ReadRawTensors(const std::string& path, const std::vector<TensorSpec>& specs);
 
-// Which tensor of one side is which of another, where names differ: a CSV file of two columns, name in the model (or in A),
-// name in the subject (or in B). Empty lines and lines that begin with '#' are passed over; a name that holds a comma or a
-// quote stands in quotes. InvalidArgument names the line.
+// Which tensor of one side is which of another, where names differ: a CSV file of two columns, name in the model (or in
+// A), name in the subject (or in B). Empty lines and lines that begin with '#' are passed over; a name that holds a
+// comma or a quote stands in quotes. InvalidArgument names the line.
 Result<std::map<std::string, std::string>> ReadNames(const std::string& path);
 
 }  // namespace plumb

@@ -1,6 +1,6 @@
 // WinogradForm: how a kernel says that it computed a 3x3 convolution by Winograd's algorithm (Lavin and Gray,
-// arXiv:1509.09308), which rounds more than direct sums do. The checker judges such a layer by the bound of exactly this
-// form (doc/check.md, "The rule").
+// arXiv:1509.09308), which rounds more than direct sums do. The checker judges such a layer by the bound of exactly
+// this form (doc/check.md, "The rule").
 #ifndef PLUMB_WINOGRAD_H_
 #define PLUMB_WINOGRAD_H_
 

@@ -43,23 +43,26 @@ const Row kRows[] = {
 #ifdef PLUMB_DEVICE_X86
     {"X86", CreateX86, "", nullptr},
 #else
-    {"X86", nullptr, "not built in: configure with -DPLUMB_DEVICE_X86=ON on an x86-64 machine with libdnnl-dev", nullptr},
+    {"X86", nullptr, "not built in: configure with -DPLUMB_DEVICE_X86=ON on an x86-64 machine with libdnnl-dev",
+     nullptr},
 #endif
     {"ARM", nullptr, kLater, nullptr},
 #ifdef PLUMB_DEVICE_OPENCL
     {"OPENCL", CreateOpenclDevice, "", OpenclAdapters},
 #else
-    {"OPENCL", nullptr, "not built in: configure with -DPLUMB_DEVICE_OPENCL=ON and opencl-c-headers installed", nullptr},
+    {"OPENCL", nullptr, "not built in: configure with -DPLUMB_DEVICE_OPENCL=ON and opencl-c-headers installed",
+     nullptr},
 #endif
 #ifdef PLUMB_DEVICE_VULKAN
     {"VULKAN", CreateVulkanDevice, "", ListVulkanAdapters},
 #else
-    {"VULKAN", nullptr, "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON", nullptr},
+    {"VULKAN", nullptr,
+     "not built in: install libvulkan-dev and glslang-tools and configure with -DPLUMB_DEVICE_VULKAN=ON", nullptr},
 #endif
 };
 
-// Opens the row's device. What a driver began before a fork does not work in the child, where its threads are missing: said,
-// instead of hanging there.
+// Opens the row's device. What a driver began before a fork does not work in the child, where its threads are missing:
+// said, instead of hanging there.
 Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
   static std::mutex* mutex = new std::mutex;
   static auto* opened = new std::map<std::string, pid_t>;  // the process that opened it first
@@ -67,7 +70,8 @@ Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
     const std::lock_guard<std::mutex> lock(*mutex);
     const auto it = opened->find(row.name);
     if (it != opened->end() && it->second != getpid()) {
-      return Status::NotSupported("device " + std::string(row.name) + " was opened before this process was forked, and its " +
+      return Status::NotSupported("device " + std::string(row.name) +
+                                  " was opened before this process was forked, and its " +
                                   "driver does not work in the child: open it only after the fork");
     }
   }
@@ -118,7 +122,8 @@ Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
     if (name != row.name) continue;
     if (row.create == nullptr) return Status::NotFound("device " + name + " is " + row.absent);
     if (row.adapters == nullptr && index != 0) {
-      return Status::InvalidArgument("there is one device " + name + ", and NetworkOptions::device_index is " + std::to_string(index));
+      return Status::InvalidArgument("there is one device " + name + ", and NetworkOptions::device_index is " +
+                                     std::to_string(index));
     }
     PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Create(row, index));
     return std::shared_ptr<Device>(std::move(device));

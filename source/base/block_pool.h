@@ -1,9 +1,9 @@
-// Memory of tensors. Large blocks are recycled, because fresh memory is dear: the kernel clears it page by page when it is
-// first touched, which costs more than most element-wise layers spend on computing. A checked resnet50 asks for 0.9 GB in
-// tensors that live for one layer; recycled, it touches 0.1 GB.
+// Memory of tensors. Large blocks are recycled, because fresh memory is dear: the kernel clears it page by page when it
+// is first touched, which costs more than most element-wise layers spend on computing. A checked resnet50 asks for 0.9
+// GB in tensors that live for one layer; recycled, it touches 0.1 GB.
 //
-// What is kept for reuse is bounded (kMaxKept of block_pool.cc). Under AddressSanitizer nothing is kept, so that it sees
-// every use after free. Threading: any thread.
+// What is kept for reuse is bounded (kMaxKept of block_pool.cc). Under AddressSanitizer nothing is kept, so that it
+// sees every use after free. Threading: any thread.
 #ifndef PLUMB_BASE_BLOCK_POOL_H_
 #define PLUMB_BASE_BLOCK_POOL_H_
 
@@ -12,7 +12,8 @@
 
 namespace plumb {
 
-// At least `bytes` of uninitialised memory, aligned to 64 bytes, returned when the last owner lets go. Null: out of memory.
+// At least `bytes` of uninitialised memory, aligned to 64 bytes, returned when the last owner lets go. Null: out of
+// memory.
 std::shared_ptr<void> AllocateBlock(size_t bytes);
 
 // Bytes that are kept for reuse at the moment; for tests.

@@ -1,5 +1,5 @@
-// The exit codes of every tool (design.md): 0 aligned or done, 1 misaligned or nothing compared, 2 bad usage or input, 3 device
-// not available, 4 internal or device failure.
+// The exit codes of every tool (design.md): 0 aligned or done, 1 misaligned or nothing compared, 2 bad usage or input,
+// 3 device not available, 4 internal or device failure.
 #ifndef PLUMB_BASE_EXIT_CODE_H_
 #define PLUMB_BASE_EXIT_CODE_H_
 

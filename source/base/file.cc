@@ -53,7 +53,8 @@ Status ReadFailed(const std::string& path, int error) {
   return Status::IoError("cannot read '" + path + "': " + ErrnoText(error));
 }
 
-// The caller named it: what cannot be opened is the wrong name (exit code 2), unless the system itself is out of something.
+// The caller named it: what cannot be opened is the wrong name (exit code 2), unless the system itself is out of
+// something.
 Status OpenFailed(const std::string& path, int error) {
   const std::string message = "cannot open '" + path + "': " + ErrnoText(error);
   if (error == ENOENT || error == ENOTDIR) return Status::NotFound(message);
@@ -61,8 +62,8 @@ Status OpenFailed(const std::string& path, int error) {
   return system ? Status::IoError(message) : Status::InvalidArgument(message);
 }
 
-// Waits until a pipe has something, or its end. It was opened without blocking, so that one that nobody writes to cannot
-// hold the program up.
+// Waits until a pipe has something, or its end. It was opened without blocking, so that one that nobody writes to
+// cannot hold the program up.
 Status AwaitPipe(int fd, const std::string& path) {
   pollfd waiting{fd, POLLIN, 0};
   const int ready = ::poll(&waiting, 1, kPipeSilence);

@@ -40,8 +40,9 @@ class FileBytes {
   bool mapped_ = false;
 };
 
-// The file's bytes. NotFound, InvalidArgument (it cannot be opened, is a folder or device, or more than max_bytes) or IoError.
-// Small files and pipes are read, files of 1 MiB and more are mapped. A pipe is read as long as something comes out of it.
+// The file's bytes. NotFound, InvalidArgument (it cannot be opened, is a folder or device, or more than max_bytes) or
+// IoError. Small files and pipes are read, files of 1 MiB and more are mapped. A pipe is read as long as something
+// comes out of it.
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
 
 // A file under construction: `<path>.part` until Commit renames it to `path`; removed when it is never committed. A

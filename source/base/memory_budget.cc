@@ -19,7 +19,8 @@ uint64_t DefaultBudget() {
   uint64_t group = 0;
   if (file >> group && group > 0) machine = std::min(machine, group);
   rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) machine = std::min<uint64_t>(machine, space.rlim_cur);
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    machine = std::min<uint64_t>(machine, space.rlim_cur);
   return machine / 4 * 3;
 }
 
@@ -51,8 +52,9 @@ Status NoMemory(uint64_t bytes, const std::string& what) {
     return Status::OutOfMemory("no memory for " + what + ": the system refuses " + std::to_string(bytes) +
                                " bytes (ulimit -v, or the machine is full)");
   }
-  return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " + std::to_string(MemoryInUse()) +
-                             " in use of the " + std::to_string(MemoryBudget()) + " that SetMaxMemory allows");
+  return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " +
+                             std::to_string(MemoryInUse()) + " in use of the " + std::to_string(MemoryBudget()) +
+                             " that SetMaxMemory allows");
 }
 
 Status CheckMemory(uint64_t bytes, const std::string& what) {

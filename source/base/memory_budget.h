@@ -1,8 +1,9 @@
 // How much memory this process may take for what files and options ask of it: blobs, weights, tensors, unpacked files.
 //
-// One number for the process, asked before anything of that kind is allocated, so that a shape of 2^40 elements, an archive
-// that unpacks to a thousand times its size or a pipe without an end fails with a sentence instead of filling the machine.
-// Counted are the blocks that live (block_pool.h); bookkeeping around them is not. Threading: all functions, any thread.
+// One number for the process, asked before anything of that kind is allocated, so that a shape of 2^40 elements, an
+// archive that unpacks to a thousand times its size or a pipe without an end fails with a sentence instead of filling
+// the machine. Counted are the blocks that live (block_pool.h); bookkeeping around them is not. Threading: all
+// functions, any thread.
 #ifndef PLUMB_BASE_MEMORY_BUDGET_H_
 #define PLUMB_BASE_MEMORY_BUDGET_H_
 
@@ -32,8 +33,8 @@ Status CheckMemory(uint64_t bytes, const std::string& what);
 // "no memory for WHAT: 12345 bytes, with 100 in use of the 17179869184 that SetMaxMemory allows".
 Status NoMemory(uint64_t bytes, const std::string& what);
 
-// The last resort at the library's doors: what the standard library throws when it cannot allocate becomes a Status. `f`
-// returns a Status or a Result.
+// The last resort at the library's doors: what the standard library throws when it cannot allocate becomes a Status.
+// `f` returns a Status or a Result.
 template <class F>
 auto CatchNoMemory(const std::string& what, F&& f) -> decltype(f()) {
   try {

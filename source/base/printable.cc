@@ -32,7 +32,8 @@ Character Decode(std::string_view text, size_t at) {
 
 bool MustEscape(uint32_t code) {
   const auto in = [code](uint32_t low, uint32_t high) { return code >= low && code <= high; };
-  return in(0, 0x1F) || in(0x7F, 0x9F) || code == 0xAD || code == 0x61C || code == 0x180E ||  // soft hyphen, Arabic mark
+  return in(0, 0x1F) || in(0x7F, 0x9F) || code == 0xAD || code == 0x61C ||
+         code == 0x180E ||                                                  // soft hyphen, Arabic mark
          in(0x200B, 0x200F) || in(0x2028, 0x202E) || in(0x2060, 0x206F) ||  // nothing shown, separators, direction
          code == 0xFEFF || in(0xFFF9, 0xFFFB) || in(0xE0000, 0xE0FFF);      // byte order mark, annotations, tags
 }
@@ -44,7 +45,8 @@ std::string Take(std::string_view text, size_t* at) {
   *at += c.bytes;
   if (c.valid && !MustEscape(c.code)) return raw;
   char escaped[16];
-  std::snprintf(escaped, sizeof(escaped), c.valid && c.code >= 0x80 ? "\\u{%X}" : "\\x%02X", static_cast<unsigned>(c.code));
+  std::snprintf(escaped, sizeof(escaped), c.valid && c.code >= 0x80 ? "\\u{%X}" : "\\x%02X",
+                static_cast<unsigned>(c.code));
   return escaped;
 }
 
@@ -83,7 +85,8 @@ std::string PrintableMessage(std::string_view text) {
   size_t start = 0;
   std::string shown;
   for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\'') inside = inside ? false : OpensQuote(text, at) && text.find('\'', at + 1) != std::string_view::npos;
+    if (text[at] == '\'')
+      inside = inside ? false : OpensQuote(text, at) && text.find('\'', at + 1) != std::string_view::npos;
     if (inside || text[at] != '\n' || text.substr(at + 1, 2) != "  ") continue;
     shown += PrintableLine(text.substr(start, at - start)) + "\n";
     start = at + 1;

@@ -16,8 +16,12 @@ namespace plumb {
 namespace {
 
 // f16 and bf16 as element types of their own, so that one template converts everything.
-struct Half { uint16_t bits; };
-struct BFloat16 { uint16_t bits; };
+struct Half {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
 
 template <class F>
 void WithType(DType dtype, F&& f) {
@@ -38,7 +42,9 @@ void WithType(DType dtype, F&& f) {
 }
 
 template <class T>
-auto Load(T value) { return value; }
+auto Load(T value) {
+  return value;
+}
 inline float Load(Half value) { return HalfToFloat(value.bits); }
 inline float Load(BFloat16 value) { return BFloat16ToFloat(value.bits); }
 
@@ -54,7 +60,9 @@ inline float RoundToOdd(double value) {
 inline float ToFloatForHalf(double value) { return RoundToOdd(value); }
 inline float ToFloatForHalf(float value) { return value; }
 template <class T>
-float ToFloatForHalf(T value) { return RoundToOdd(static_cast<double>(value)); }
+float ToFloatForHalf(T value) {
+  return RoundToOdd(static_cast<double>(value));
+}
 
 template <class To, class From>
 To Store(From value) {
@@ -146,7 +154,8 @@ Result<Tensor> Tensor::ConvertedTo(DType dtype) const {
 
 double Tensor::ValueAt(int64_t index) const {
   double value = 0;
-  WithType(dtype_, [&](auto type) { value = static_cast<double>(Load(static_cast<const decltype(type)*>(raw())[index])); });
+  WithType(dtype_,
+           [&](auto type) { value = static_cast<double>(Load(static_cast<const decltype(type)*>(raw())[index])); });
   return value;
 }
 

@@ -12,8 +12,8 @@ namespace plumb {
 size_t TextWidth(std::string_view text);
 // The text's end behind "..." where it is wider: the end of a path or a name tells more than its beginning.
 std::string CutFront(const std::string& text, size_t width);
-// Broken at spaces (first at double ones) where it is wider; each line but the first begins with `indent` spaces. The first
-// stands behind `used` columns. A word that is wider than the width stays whole.
+// Broken at spaces (first at double ones) where it is wider; each line but the first begins with `indent` spaces. The
+// first stands behind `used` columns. A word that is wider than the width stays whole.
 std::string Wrapped(const std::string& text, size_t width, size_t indent, size_t used = 0);
 
 struct TextColumn {

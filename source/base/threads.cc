@@ -65,14 +65,18 @@ class ThreadPool {
     Call(0, n);
     inside_loop = false;
     for (int spins = 0; pending_.load(std::memory_order_acquire) > 0; ++spins) {
-      if (spins < 4000) Pause(); else std::this_thread::yield();
+      if (spins < 4000)
+        Pause();
+      else
+        std::this_thread::yield();
     }
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
     return true;
   }
 
  private:
-  // Never destroyed: worker threads may outlive static destructors. A forked child has none of them and gets a new pool.
+  // Never destroyed: worker threads may outlive static destructors. A forked child has none of them and gets a new
+  // pool.
   static ThreadPool*& Current() {
     static ThreadPool* pool = new ThreadPool();
     return pool;

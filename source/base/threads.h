@@ -1,8 +1,9 @@
 // The one thread pool of the process (design decision 8).
 //
-// Every parallel loop of Plumb runs here, whatever the device; oneDNN runs single-threaded inside it. Workers spin 100 us
-// after a loop, then sleep; a loop of one thread costs nothing. Nested calls run serially on the calling worker.
-// Threading: ParallelFor may be called from several threads; the second caller runs its loop serially while the pool is busy.
+// Every parallel loop of Plumb runs here, whatever the device; oneDNN runs single-threaded inside it. Workers spin 100
+// us after a loop, then sleep; a loop of one thread costs nothing. Nested calls run serially on the calling worker.
+// Threading: ParallelFor may be called from several threads; the second caller runs its loop serially while the pool is
+// busy.
 #ifndef PLUMB_BASE_THREADS_H_
 #define PLUMB_BASE_THREADS_H_
 
@@ -19,8 +20,7 @@ class FunctionRef<R(Args...)> {
  public:
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, FunctionRef>>>
   FunctionRef(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is
-      : object_(const_cast<void*>(static_cast<const void*>(&f))),
-        call_([](void* object, Args... args) -> R {
+      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(args...);
         }) {}
   R operator()(Args... args) const { return call_(object_, args...); }

@@ -13,13 +13,13 @@ struct Row {
   const char* name;
 };
 constexpr Row kArithmeticRows[] = {{SubjectArithmetic::kFp32, "fp32"},
-                         {SubjectArithmetic::kWinograd, "fp32+winograd"},
-                         {SubjectArithmetic::kTf32, "tf32"},
-                         {SubjectArithmetic::kFp16, "fp16"},
-                         {SubjectArithmetic::kBf16, "bf16"},
-                         {SubjectArithmetic::kStoredF16, "fp32+f16-storage"},
-                         {SubjectArithmetic::kStoredBf16, "fp32+bf16-storage"},
-                         {SubjectArithmetic::kInt8, "int8"}};
+                                   {SubjectArithmetic::kWinograd, "fp32+winograd"},
+                                   {SubjectArithmetic::kTf32, "tf32"},
+                                   {SubjectArithmetic::kFp16, "fp16"},
+                                   {SubjectArithmetic::kBf16, "bf16"},
+                                   {SubjectArithmetic::kStoredF16, "fp32+f16-storage"},
+                                   {SubjectArithmetic::kStoredBf16, "fp32+bf16-storage"},
+                                   {SubjectArithmetic::kInt8, "int8"}};
 
 bool MayBe3x3(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
@@ -54,8 +54,10 @@ const char* Int8WeightsName(Int8Weights weights) {
 
 DType StorageOf(SubjectArithmetic arithmetic) {
   switch (arithmetic) {
-    case SubjectArithmetic::kFp16: case SubjectArithmetic::kStoredF16: return DType::kF16;
-    case SubjectArithmetic::kBf16: case SubjectArithmetic::kStoredBf16: return DType::kBF16;
+    case SubjectArithmetic::kFp16:
+    case SubjectArithmetic::kStoredF16: return DType::kF16;
+    case SubjectArithmetic::kBf16:
+    case SubjectArithmetic::kStoredBf16: return DType::kBF16;
     case SubjectArithmetic::kInt8: return DType::kI8;
     default: return DType::kF32;
   }

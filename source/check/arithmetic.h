@@ -41,7 +41,9 @@ struct WinogradEvidence {
   int beyond = 0;     // steps of any kind that are beyond fp32, wrong or grey
   int explained = 0;  // of these: not beyond Winograd's algorithm
   // The algorithm, not some faulty layers: most of what is beyond fp32, and three layers or most of those that may be.
-  bool found() const { return explained >= 2 && 2 * explained > beyond && (explained >= 3 || 2 * explained > possible); }
+  bool found() const {
+    return explained >= 2 && 2 * explained > beyond && (explained >= 3 || 2 * explained > possible);
+  }
 };
 
 }  // namespace plumb

@@ -46,7 +46,8 @@ Checker::~Checker() = default;
 
 Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& inputs) {
   if (impl_->network != nullptr || impl_->ran) {
-    return Status::InvalidArgument("Checker::Attach was called before: a Checker judges one Forward, make one for each");
+    return Status::InvalidArgument(
+        "Checker::Attach was called before: a Checker judges one Forward, make one for each");
   }
   Lockstep::Scene scene;
   scene.device = network->device_name();

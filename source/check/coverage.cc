@@ -79,19 +79,21 @@ Status CheckLayerNames(const std::vector<std::string>& names, const std::vector<
     const auto holds = [&](const StepInfo* step) { return HoldsLayer(*step, name); };
     if (std::any_of(steps.begin(), steps.end(), holds)) continue;
     return Status::InvalidArgument("no layer '" + name + "' to judge: neither a name nor an index (0 to " +
-                                   std::to_string(steps.empty() ? 0 : steps.back()->index) + "); model_info lists them");
+                                   std::to_string(steps.empty() ? 0 : steps.back()->index) +
+                                   "); model_info lists them");
   }
   return Status::Ok();
 }
 
-Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<std::string>& network_outputs, double min_tested,
-                       RunReport* report) {
+Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<std::string>& network_outputs,
+                       double min_tested, RunReport* report) {
   if (names.empty()) return Status::Ok();
   std::vector<const StepInfo*> steps;
   for (const LayerReport& layer : report->layers) steps.push_back(&layer.step);
   PLUMB_RETURN_IF_ERROR(CheckLayerNames(names, steps));
   const auto dropped = [&](const LayerReport& layer) {
-    return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return HoldsLayer(layer.step, name); });
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& name) { return HoldsLayer(layer.step, name); });
   };
   report->layers.erase(std::remove_if(report->layers.begin(), report->layers.end(), dropped), report->layers.end());
   report->only_named_layers = true;
@@ -100,8 +102,8 @@ Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<
 }
 
 std::string CoverageText(const Coverage& c) {
-  return std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps, " + std::to_string(c.values) + " values, " +
-         std::to_string(c.outputs) + " of " + std::to_string(c.all_outputs) + " outputs";
+  return std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps, " + std::to_string(c.values) +
+         " values, " + std::to_string(c.outputs) + " of " + std::to_string(c.all_outputs) + " outputs";
 }
 
 }  // namespace plumb

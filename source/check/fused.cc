@@ -103,11 +103,13 @@ LayerGroup FusedGroups::GroupOf(const std::map<int, int>& members, const LayerGr
     const int m = static_cast<int>(group.members.size());
     group.members.push_back(&layer);
     for (size_t slot = 0; slot < layer.inputs.size(); ++slot) {
-      if (inside.count(layer.inputs[slot]) == 0) group.inputs.push_back({m, static_cast<int>(slot), layer.inputs[slot]});
+      if (inside.count(layer.inputs[slot]) == 0)
+        group.inputs.push_back({m, static_cast<int>(slot), layer.inputs[slot]});
     }
     for (size_t slot = 0; slot < layer.outputs.size(); ++slot) {
       inside.insert(layer.outputs[slot]);
-      if (layer.outputs[slot] == step.outputs[0].blob) group.outputs = {{m, static_cast<int>(slot), layer.outputs[slot]}};
+      if (layer.outputs[slot] == step.outputs[0].blob)
+        group.outputs = {{m, static_cast<int>(slot), layer.outputs[slot]}};
     }
   }
   return group;

@@ -20,8 +20,8 @@ class FusedGroups {
   FusedGroups(const Graph& graph, const BlobTable& blobs);
 
   // Groups that end in the only output of `step` and are at least as large: the layers behind each blob through which
-  // everything passes, the smallest first, norms before these; then those up to n layers back. No further than to a sum of
-  // products. The step itself may be one, when it has several layers: it may compute one function by another form.
+  // everything passes, the smallest first, norms before these; then those up to n layers back. No further than to a sum
+  // of products. The step itself may be one, when it has several layers: it may compute one function by another form.
   std::vector<LayerGroup> Around(const LayerGroup& step) const;
 
  private:
@@ -35,8 +35,8 @@ class FusedGroups {
 };
 
 // The bound of a group that computes one function of one variable (GELU, SiLU, HardSwish, Mish ...), as good kernels of
-// that function keep it: in place of replay.tau. The function's name, or "" when it is none or does not fit the replayed
-// values.
+// that function keep it: in place of replay.tau. The function's name, or "" when it is none or does not fit the
+// replayed values.
 Result<std::string> BoundOfFunction(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                     const Arithmetic& arithmetic, ReplayResult* replay);
 

@@ -151,8 +151,9 @@ InputMatch MatchInputs(const std::string& input, const std::string& name_a, cons
   if (lost + gained == 0) {
     match.explanation = Explain(x, y, a.shape());
   } else {
-    match.explanation = std::to_string(std::max(lost, gained)) + (std::max(lost, gained) == 1 ? " value is" : " values are") +
-                        " NaN or infinite in " + (lost >= gained ? name_b : name_a) + " only";
+    match.explanation = std::to_string(std::max(lost, gained)) +
+                        (std::max(lost, gained) == 1 ? " value is" : " values are") + " NaN or infinite in " +
+                        (lost >= gained ? name_b : name_a) + " only";
   }
   return match;
 }

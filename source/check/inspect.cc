@@ -43,8 +43,8 @@ PLUMB_LANES_INLINE bool WidenLanes(const float* src, int64_t count, double* dst)
   return lanes::SumOf(lane) == 0;
 }
 
-#define PLUMB_INSPECT_SET(set, attribute, width) \
-  namespace set {                                \
+#define PLUMB_INSPECT_SET(set, attribute, width)                                                                    \
+  namespace set {                                                                                                   \
   attribute bool Widen(const float* src, int64_t count, double* dst) { return WidenLanes<width>(src, count, dst); } \
   }
 PLUMB_FOR_EACH_ISA(PLUMB_INSPECT_SET)
@@ -69,7 +69,8 @@ template <class F>
 Piece Sweep(int64_t count, F one) {
   std::vector<Piece> pieces(static_cast<size_t>((count + kInspectPiece - 1) / kInspectPiece));
   ParallelFor(static_cast<int64_t>(pieces.size()), 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) pieces[static_cast<size_t>(p)] = one(p * kInspectPiece, std::min(count, (p + 1) * kInspectPiece));
+    for (int64_t p = first; p < last; ++p)
+      pieces[static_cast<size_t>(p)] = one(p * kInspectPiece, std::min(count, (p + 1) * kInspectPiece));
   });
   Piece whole;
   for (const Piece& piece : pieces) {
@@ -88,7 +89,11 @@ uint64_t HashRun(const Tensor& tensor, int64_t begin, int64_t end) {
 }  // namespace
 
 uint64_t Fingerprint(const Tensor& tensor) {
-  return Sweep(tensor.NumElements(), [&](int64_t begin, int64_t end) { return Piece{HashRun(tensor, begin, end), true}; }).hash;
+  return Sweep(tensor.NumElements(),
+               [&](int64_t begin, int64_t end) {
+                 return Piece{HashRun(tensor, begin, end), true};
+               })
+      .hash;
 }
 
 Result<Inspected> Inspect(const Tensor& tensor) {

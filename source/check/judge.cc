@@ -15,33 +15,35 @@ constexpr double kWrongExcess = 4;
 constexpr double kWrongRms = 2;
 constexpr double kWrongChannelRms = 6;
 constexpr double kGreyExcess = 1;
-constexpr int64_t kChannelMin = 64;     // fewer values say nothing about one channel
-constexpr double kSlopeZ = 8;           // and |b| > kSlopeMin
+constexpr int64_t kChannelMin = 64;  // fewer values say nothing about one channel
+constexpr double kSlopeZ = 8;        // and |b| > kSlopeMin
 constexpr double kSlopeMin = 5e-6;
 // On int8's grid: what rounding to it does to values below half a step, where the rms is four steps or more.
 constexpr double kSlopeMinOnGrid = 0.025;
-// Quantised values next to a rounding tie may fall on either side: some 5e-5 of them do (tolerance of int8 layers). More
-// than this is another rounding rule or another scale. Behind several quantisations in one step many values are within
-// the bound of a tie, which is 8 sigma: one in twenty of these falls on the other side.
+// Quantised values next to a rounding tie may fall on either side: some 5e-5 of them do (tolerance of int8 layers).
+// More than this is another rounding rule or another scale. Behind several quantisations in one step many values are
+// within the bound of a tie, which is 8 sigma: one in twenty of these falls on the other side.
 constexpr double kFlipRate = 1e-3;
 constexpr double kFlips = 3;
 constexpr double kFlipsOfUncertain = 0.2;
-constexpr double kWeakBound = 0.01;     // of the values: what is below it is not seen
-constexpr double kMinTau = 1e-300;      // its inverse is finite
+constexpr double kWeakBound = 0.01;  // of the values: what is below it is not seen
+constexpr double kMinTau = 1e-300;   // its inverse is finite
 
 // What one channel contributes.
 struct Channel {
-  int64_t count = 0;        // finite values
+  int64_t count = 0;  // finite values
   double excess = 0;
-  double squares = 0;       // sum (e / tau)^2
-  double ey = 0, yy = 0;    // sum e y / tau^2, sum y^2 / tau^2: for the slope test, and what faults can be seen
+  double squares = 0;         // sum (e / tau)^2
+  double ey = 0, yy = 0;      // sum e y / tau^2, sum y^2 / tau^2: for the slope test, and what faults can be seen
   int64_t misclassified = 0;  // not finite, and not as the reference
   int64_t lost_nan = 0;       // of these: NaN in the replay only
   double min = INFINITY, max = -INFINITY;  // of the reference
 };
 
 // rms(8 x) from the sum of x^2.
-double Rms(double squares, int64_t count) { return count == 0 ? 0 : 8 * std::sqrt(squares / static_cast<double>(count)); }
+double Rms(double squares, int64_t count) {
+  return count == 0 ? 0 : 8 * std::sqrt(squares / static_cast<double>(count));
+}
 
 void AddElement(double device, double y, double tau, Channel* c) {
   const double rounded = static_cast<double>(static_cast<float>(y));
@@ -49,7 +51,8 @@ void AddElement(double device, double y, double tau, Channel* c) {
   c->max = std::max(c->max, y);
   if (!std::isfinite(device) || !std::isfinite(rounded)) {
     const bool same = (std::isnan(device) && std::isnan(rounded)) || device == rounded;
-    const bool edge = std::isfinite(y) && std::isinf(device) && std::fabs(y) + tau >= 0x1.fffffep127;  // rounds over the edge
+    const bool edge =
+        std::isfinite(y) && std::isinf(device) && std::fabs(y) + tau >= 0x1.fffffep127;  // rounds over the edge
     const bool spread = std::isinf(tau) && !std::isfinite(device);  // through a tile of Winograd's algorithm
     c->misclassified += !same && !edge && !spread;
     c->lost_nan += !same && !spread && std::isnan(rounded);
@@ -73,8 +76,8 @@ void AddElement(double device, double y, double tau, Channel* c) {
 struct ChannelLanes {
   double excess[lanes::kLanes] = {}, squares[lanes::kLanes] = {}, ey[lanes::kLanes] = {}, yy[lanes::kLanes] = {};
   double low[lanes::kLanes], high[lanes::kLanes];
-  double inexact = 0;   // largest |device - rounded reference| where tau is 0
-  double finite = 0;    // NaN when an element was not finite
+  double inexact = 0;  // largest |device - rounded reference| where tau is 0
+  double finite = 0;   // NaN when an element was not finite
   ChannelLanes() {
     std::fill_n(low, lanes::kLanes, INFINITY);
     std::fill_n(high, lanes::kLanes, -INFINITY);
@@ -116,11 +119,12 @@ PLUMB_LANES_INLINE void AddLanes(const float* device, const double* reference, c
   c->finite += lanes::SumOf(lane);
 }
 
-#define PLUMB_JUDGE_SET(set, attribute, width)                                                                          \
-  namespace set {                                                                                                       \
-  attribute void Add(const float* device, const double* reference, const double* tau, int64_t count, ChannelLanes* c) { \
-    AddLanes<width>(device, reference, tau, count, c);                                                                  \
-  }                                                                                                                     \
+#define PLUMB_JUDGE_SET(set, attribute, width)                                                       \
+  namespace set {                                                                                    \
+  attribute void Add(const float* device, const double* reference, const double* tau, int64_t count, \
+                     ChannelLanes* c) {                                                              \
+    AddLanes<width>(device, reference, tau, count, c);                                               \
+  }                                                                                                  \
   }
 PLUMB_FOR_EACH_ISA(PLUMB_JUDGE_SET)
 
@@ -151,8 +155,8 @@ bool SlopeWrong(const Channel& c, bool on_grid, double* b, double* z) {
   return *z > kSlopeZ && std::fabs(*b) > (on_grid ? kSlopeMinOnGrid : kSlopeMin);
 }
 
-// The share of the reference's values that are no repetitions, zeros apart. Where a constant field went into a convolution
-// one rounding error is repeated all over the map; the slope test counts it once.
+// The share of the reference's values that are no repetitions, zeros apart. Where a constant field went into a
+// convolution one rounding error is repeated all over the map; the slope test counts it once.
 double Distinct(const JudgeInput& input, int64_t channel, int64_t channels) {
   const Shape& shape = input.reference.shape();
   const int64_t plane = shape.rank() >= 2 ? shape.CountFrom(2) : shape.NumElements(), batch = shape.DimOrOne(0);
@@ -255,9 +259,9 @@ void JudgeIntegers(const JudgeInput& input, OutputReport* report) {
                                    kFlipsOfUncertain * static_cast<double>(uncertain)});
   const bool often = !input.picks && static_cast<double>(near_ties) > allowed;
   report->excess = report->rms_excess = differing > 0 || often ? INFINITY : 0;
-  report->verdict = differing > 0 || often ? Verdict::kWrong
+  report->verdict = differing > 0 || often                       ? Verdict::kWrong
                     : constant && input.device.NumElements() > 1 ? Verdict::kNotTested
-                                                                   : Verdict::kAligned;
+                                                                 : Verdict::kAligned;
   if (near_ties > 0) {
     report->reason = std::to_string(near_ties) + (input.picks ? " indices name another element of the same value"
                                                               : " values lie on the other side of a rounding tie");
@@ -269,7 +273,10 @@ void JudgeIntegers(const JudgeInput& input, OutputReport* report) {
 // The bounds are f32's: what is below them is not seen.
 void JudgeDoubles(const JudgeInput& input, OutputReport* report) {
   const auto single = input.device.ConvertedTo(DType::kF32);
-  if (single.ok()) return Judge({*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.on_grid, input.picks}, report);
+  if (single.ok())
+    return Judge(
+        {*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.on_grid, input.picks},
+        report);
   report->verdict = Verdict::kNotTested;
   report->reason = single.status().message();
 }
@@ -290,7 +297,8 @@ void Judge(const JudgeInput& input, OutputReport* report) {
     case DType::kI32: return JudgeIntegers<int32_t>(input, report);
     case DType::kI64: return JudgeIntegers<int64_t>(input, report);
     case DType::kI8: return JudgeIntegers<int8_t>(input, report);
-    case DType::kU8: case DType::kBool: return JudgeIntegers<uint8_t>(input, report);
+    case DType::kU8:
+    case DType::kBool: return JudgeIntegers<uint8_t>(input, report);
     default:
       report->verdict = Verdict::kNotTested;
       report->reason = std::string("no rule for ") + DTypeName(input.device.dtype()) + " blobs yet";
@@ -304,16 +312,17 @@ void Judge(const JudgeInput& input, OutputReport* report) {
   const float* device = input.device.data<float>();
   const double* reference = input.reference.data<double>();
   const double* tau = input.tau.data<double>();
-  ParallelFor(channels, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, batch * plane)), [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      Channel part;
-      for (int64_t n = 0; n < batch; ++n) {
-        const int64_t at = (n * channels + c) * plane;
-        AddRun(device + at, reference + at, tau + at, plane, &part);
-      }
-      parts[static_cast<size_t>(c)] = part;
-    }
-  });
+  ParallelFor(channels, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, batch * plane)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) {
+                  Channel part;
+                  for (int64_t n = 0; n < batch; ++n) {
+                    const int64_t at = (n * channels + c) * plane;
+                    AddRun(device + at, reference + at, tau + at, plane, &part);
+                  }
+                  parts[static_cast<size_t>(c)] = part;
+                }
+              });
   Decide(parts, input, report);
 }
 

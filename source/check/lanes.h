@@ -1,7 +1,7 @@
 // Eight doubles at a time, for loops that are compiled once per instruction set (see PLUMB_FOR_EACH_ISA).
 //
-// Every variant does the same operations in the same order on eight lanes and rounds after each (fused multiply-add only where
-// that changes nothing), so results do not depend on the machine. Included by .cc files of check/ only.
+// Every variant does the same operations in the same order on eight lanes and rounds after each (fused multiply-add
+// only where that changes nothing), so results do not depend on the machine. Included by .cc files of check/ only.
 #ifndef PLUMB_CHECK_LANES_H_
 #define PLUMB_CHECK_LANES_H_
 
@@ -73,7 +73,7 @@ struct Lanes {
     }
   }
   PLUMB_LANES_INLINE void Store(double* p) const {
-    PLUMB_EACH_REGISTER *reinterpret_cast<typename Register<kWidth>::Memory*>(p + r * kWidth) = v[r];
+    PLUMB_EACH_REGISTER* reinterpret_cast<typename Register<kWidth>::Memory*>(p + r * kWidth) = v[r];
   }
 };
 
@@ -97,7 +97,8 @@ PLUMB_LANES_INLINE Lanes<kWidth> operator/(Lanes<kWidth> a, const Lanes<kWidth>&
   PLUMB_EACH_REGISTER a.v[r] /= b.v[r];
   return a;
 }
-// sum + a * b where the products are exact, as those of two f32 values are: then fused multiply-add gives the same bits.
+// sum + a * b where the products are exact, as those of two f32 values are: then fused multiply-add gives the same
+// bits.
 template <int kWidth>
 PLUMB_LANES_INLINE Lanes<kWidth> AddExact(Lanes<kWidth> sum, const Lanes<kWidth>& a, const Lanes<kWidth>& b) {
   using V = typename Register<kWidth>::Type;
@@ -171,15 +172,16 @@ inline double MaxOf(const double* lane) {
 
 }  // namespace plumb::lanes
 
-// Compiles SET(name, attribute, doubles per register) for each instruction set, and PLUMB_BEST_ISA(f) picks name::f at run time.
+// Compiles SET(name, attribute, doubles per register) for each instruction set, and PLUMB_BEST_ISA(f) picks name::f at
+// run time.
 #if defined(__x86_64__)
-#define PLUMB_FOR_EACH_ISA(SET)                                  \
-  SET(baseline, , 2)                                             \
-  SET(avx2, __attribute__((target("arch=x86-64-v3"))), 4)        \
+#define PLUMB_FOR_EACH_ISA(SET)                           \
+  SET(baseline, , 2)                                      \
+  SET(avx2, __attribute__((target("arch=x86-64-v3"))), 4) \
   SET(avx512, __attribute__((target("arch=x86-64-v4"))), 8)
-#define PLUMB_BEST_ISA(...)                                                          \
-  (::plumb::EffectiveIsa() == ::plumb::Isa::kAvx512 ? avx512::__VA_ARGS__            \
-   : ::plumb::EffectiveIsa() == ::plumb::Isa::kAvx2 ? avx2::__VA_ARGS__              \
+#define PLUMB_BEST_ISA(...)                                               \
+  (::plumb::EffectiveIsa() == ::plumb::Isa::kAvx512 ? avx512::__VA_ARGS__ \
+   : ::plumb::EffectiveIsa() == ::plumb::Isa::kAvx2 ? avx2::__VA_ARGS__   \
                                                     : baseline::__VA_ARGS__)
 #else
 #define PLUMB_FOR_EACH_ISA(SET) SET(baseline, , 2)

@@ -23,7 +23,10 @@ Turn TurnOf(const Layer& layer) {
 
 bool IsSpatial(OpKind kind) {
   switch (kind) {
-    case OpKind::kConvolution: case OpKind::kDeconvolution: case OpKind::kPooling: case OpKind::kPlumbAveragePool: return true;
+    case OpKind::kConvolution:
+    case OpKind::kDeconvolution:
+    case OpKind::kPooling:
+    case OpKind::kPlumbAveragePool: return true;
     default: return false;
   }
 }

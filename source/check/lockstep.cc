@@ -20,15 +20,19 @@ namespace {
 
 bool IsHalf(DType stored) { return stored == DType::kF16 || stored == DType::kBF16; }
 
-bool IsConvolution(const Layer* layer) { return layer->kind == OpKind::kConvolution || layer->kind == OpKind::kConvolution1D; }
+bool IsConvolution(const Layer* layer) {
+  return layer->kind == OpKind::kConvolution || layer->kind == OpKind::kConvolution1D;
+}
 
 // The slope test was measured on convolutions only, one at a time.
 bool HasSlopeTest(const LayerGroup& group) {
-  return IsConvolution(group.members.front()) && std::count_if(group.members.begin(), group.members.end(), IsConvolution) == 1;
+  return IsConvolution(group.members.front()) &&
+         std::count_if(group.members.begin(), group.members.end(), IsConvolution) == 1;
 }
 
 bool Picks(const LayerGroup& group) {
-  return std::any_of(group.members.begin(), group.members.end(), [](const Layer* l) { return GetNaiveOp(l->kind).picks; });
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* l) { return GetNaiveOp(l->kind).picks; });
 }
 
 }  // namespace
@@ -56,8 +60,8 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   return SetOwnInputs(inputs);
 }
 
-// A blob that is stored as f32 here and as f16 there (a network input, a layer that fell back) is the same blob when its
-// rounded values agree.
+// A blob that is stored as f32 here and as f16 there (a network input, a layer that fell back) is the same blob when
+// its rounded values agree.
 Status Lockstep::NoteWritten(const std::string& blob, const Tensor& value) {
   written_[blob] = {Fingerprint(value), Fingerprint(value)};
   seen_.emplace(written_[blob].first, blob);
@@ -97,7 +101,8 @@ Status Lockstep::Before(const LayerEvent& event) {
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
     PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
     const auto it = written_.find(port.blob);
-    if (it != written_.end() && it->second.first != inspected.fingerprint && it->second.second != inspected.fingerprint) {
+    if (it != written_.end() && it->second.first != inspected.fingerprint &&
+        it->second.second != inspected.fingerprint) {
       changed_ = port.blob;
     }
     seen_.emplace(inspected.fingerprint, port.blob);
@@ -207,7 +212,8 @@ std::string Lockstep::EarlierTensor(const std::string& blob, const Tensor& value
   const auto earlier = seen_.find(written->second.first);
   if (earlier == seen_.end() || earlier->second == blob) return "";
   for (int64_t i = 1; i < value.NumElements(); ++i) {
-    if (value.ValueAt(i) != value.ValueAt(0)) return "it equals the earlier tensor '" + earlier->second + "' bit for bit";
+    if (value.ValueAt(i) != value.ValueAt(0))
+      return "it equals the earlier tensor '" + earlier->second + "' bit for bit";
   }
   return "";
 }
@@ -233,7 +239,8 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
     PLUMB_RETURN_IF_ERROR(NoteWritten(group.outputs[i].blob, output));
     device_.push_back(std::move(output));
   }
-  if (event.step().fallback) return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
+  if (event.step().fallback)
+    return Status::NotSupported("ran on " + event.step().device + ", the device has no kernel for it");
   const bool int8 = options_.arithmetic == SubjectArithmetic::kInt8;
   const std::string unbounded = int8 ? WhyUnbounded(group) : "";
   if (!unbounded.empty()) return JudgeValues(event.step(), unbounded, layer);
@@ -259,7 +266,8 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   }
   if (!changed_.empty()) {
     layer->verdict = Verdict::kWrong;
-    layer->reason = "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
+    layer->reason =
+        "blob '" + changed_ + "' changed between the layer that wrote it and this one: memory is shared wrongly";
   }
   return Status::Ok();
 }
@@ -283,8 +291,8 @@ Status Lockstep::JudgeBounded(const StepInfo& step, const Arithmetic& arithmetic
   return Status::Ok();
 }
 
-Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
-                            LayerReport* layer) {
+Status Lockstep::JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay,
+                              int level, LayerReport* layer) {
   layer->outputs.clear();
   layer->verdict = Verdict::kAligned;
   layer->reason.clear();

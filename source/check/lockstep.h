@@ -1,5 +1,5 @@
-// Lockstep: judges steps one after the other beside the float64 reference, whoever computed them: a network of ours (Checker)
-// or a foreign runtime whose tensors stand in files (subject.cc).
+// Lockstep: judges steps one after the other beside the float64 reference, whoever computed them: a network of ours
+// (Checker) or a foreign runtime whose tensors stand in files (subject.cc).
 //
 // What is common to both stands here: replay on the step's own inputs, bound levels, the reference's own run from the
 // network input, verdicts. Memory: live blobs only.
@@ -28,7 +28,8 @@ class Lockstep : public Observer {
     const Graph* graph = nullptr;
     const BlobTable* blobs = nullptr;
     std::vector<const StepInfo*> steps;  // all that will be shown, in order
-    std::function<Result<Tensor>(const std::string& name)> output;  // a network output; NotFound: left out of the report
+    std::function<Result<Tensor>(const std::string& name)>
+        output;  // a network output; NotFound: left out of the report
     std::function<Result<Tensor>(const std::string& blob)> earlier;  // any blob that was read or written; may be empty
   };
 
@@ -78,7 +79,7 @@ class Lockstep : public Observer {
   Status JudgeWithStorageNoise(const StepInfo& step, const Arithmetic& arithmetic, ReplayExtra extra,
                                LayerReport* layer);
   Status JudgeOutputs(const StepInfo& step, const std::vector<Tensor>& device, const ReplayResult& replay, int level,
-                    LayerReport* layer);
+                      LayerReport* layer);
   // Of an aligned step whose operator may be right relatively, too.
   Status NoteRelative(const StepInfo& step, const LayerReport& layer);
   // Of an int8 subject: float inputs that the step rounds itself, weights of unknown scale.
@@ -89,8 +90,8 @@ class Lockstep : public Observer {
   // Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepInfo& step, const std::string& why, LayerReport* layer);
   void CompareGolden(const Tensor& device, OutputReport* output) const;
-  // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing is
-  // inherited from here on.
+  // The reference's own values of the group's inputs; fewer when an earlier layer could not be replayed: then nothing
+  // is inherited from here on.
   std::vector<Tensor> OwnInputs(const LayerGroup& group) const;
   bool SameInputs(const std::vector<Tensor>& own_inputs) const;
   // The reference's own run from the network input.
@@ -104,14 +105,14 @@ class Lockstep : public Observer {
   bool done_ = false;
   RunReport report_;
   std::map<std::string, int> readers_;
-  std::map<std::string, Tensor> own_;         // the reference's own values of live blobs
+  std::map<std::string, Tensor> own_;  // the reference's own values of live blobs
   // Fingerprints of what was written, and of the same rounded where blobs are stored so.
   std::map<std::string, std::pair<uint64_t, uint64_t>> written_;
   std::map<uint64_t, std::string> seen_;  // which blob had these bits first
-  DType storage_ = DType::kF32;  // f16 or bf16 where some blob is stored so
-  std::vector<Tensor> inputs_;                // of the current step, widened
-  std::vector<Tensor> device_;                // outputs of the current step
-  ReplayResult replayed_;                     // what they should be
+  DType storage_ = DType::kF32;           // f16 or bf16 where some blob is stored so
+  std::vector<Tensor> inputs_;            // of the current step, widened
+  std::vector<Tensor> device_;            // outputs of the current step
+  ReplayResult replayed_;                 // what they should be
   bool inputs_finite_ = true;
   std::string changed_;
   int causes_sought_ = 0;

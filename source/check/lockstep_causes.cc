@@ -1,5 +1,5 @@
-// Lockstep's explanations of a step that is wrong or grey: a larger group that was computed as one (fused.h), or another
-// computation than the graph's (alternatives.h, accumulator.h).
+// Lockstep's explanations of a step that is wrong or grey: a larger group that was computed as one (fused.h), or
+// another computation than the graph's (alternatives.h, accumulator.h).
 #include <algorithm>
 #include <set>
 
@@ -62,7 +62,8 @@ Result<std::vector<Tensor>> Lockstep::InputsOf(const LayerGroup& group) const {
   return inputs;
 }
 
-// True: aligned under the bound of the function that the group is, or the chained one, and that bound still sees faults.
+// True: aligned under the bound of the function that the group is, or the chained one, and that bound still sees
+// faults.
 bool Lockstep::TryFused(const StepInfo& info, const LayerGroup& group, const LayerReport& own, LayerReport* tried,
                         std::string* name) {
   constexpr double kSharp = 1e-3, kBlunter = 4;  // relative; f16's own storage is above the former
@@ -89,7 +90,8 @@ bool Lockstep::TryFused(const StepInfo& info, const LayerGroup& group, const Lay
     if (!chained.ok()) return false;
     ReplayResult replay{chained->values, chained->tau};
     Result<std::string> function = std::string();
-    if (level == 0 && extra.input_tau.empty()) function = BoundOfFunction(group, *inputs, *scene_.blobs, arithmetic, &replay);
+    if (level == 0 && extra.input_tau.empty())
+      function = BoundOfFunction(group, *inputs, *scene_.blobs, arithmetic, &replay);
     if (function.ok() && !function->empty()) {
       *name = *function;
       if (aligned(replay, 0)) return true;
@@ -127,10 +129,10 @@ void Lockstep::NoteFused() {
   for (const auto& [name, count] : num_fused_)
     names += (names.empty() ? "" : ", ") + std::to_string(count) + " " + name;
   if (names.empty()) return;
-  report_.notes.push_back(
-      "computed fused: " + names +
-      "; each explains its last layer from the group's own inputs, which is grey: what is inside was not used, or another "
-      "form of the same function");
+  report_.notes.push_back("computed fused: " + names +
+                          "; each explains its last layer from the group's own inputs, which is grey: what is inside "
+                          "was not used, or another "
+                          "form of the same function");
 }
 
 std::string Lockstep::CausesAmong(const std::vector<Alternative>& found, const StepInfo& info,

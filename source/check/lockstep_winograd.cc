@@ -1,6 +1,6 @@
-// Winograd's algorithm as a foreign runtime's, found in one pass: a step that is beyond fp32 is judged by that bound while
-// its tensors are at hand, and what it is stands when the whole run is known. Causes, which take many replays, wait until
-// then.
+// Winograd's algorithm as a foreign runtime's, found in one pass: a step that is beyond fp32 is judged by that bound
+// while its tensors are at hand, and what it is stands when the whole run is known. Causes, which take many replays,
+// wait until then.
 #include "check/arithmetic.h"
 #include "check/lockstep.h"
 
@@ -43,14 +43,15 @@ Status Lockstep::ExplainPutOff(size_t position) {
     PLUMB_ASSIGN_OR_RETURN(Tensor output, scene_.earlier(port.blob));
     device_.push_back(std::move(output));
   }
-  PLUMB_ASSIGN_OR_RETURN(replayed_, ReplayWithBound(*info.group, inputs_, *scene_.blobs,
-                                                    ArithmeticFor(*info.group, options_.arithmetic),
-                                                    MaxBoundLevel(*info.group)));
+  PLUMB_ASSIGN_OR_RETURN(
+      replayed_, ReplayWithBound(*info.group, inputs_, *scene_.blobs, ArithmeticFor(*info.group, options_.arithmetic),
+                                 MaxBoundLevel(*info.group)));
   NameCause(info, &layer);
   if (layer.cause.empty()) {
     DescribeWrong(&layer);
-    layer.reason += std::string(layer.reason.empty() ? "" : "; ") +
-                    "Winograd's algorithm would explain it (--arithmetic fp32+winograd), but other layers do not speak for that";
+    layer.reason +=
+        std::string(layer.reason.empty() ? "" : "; ") +
+        "Winograd's algorithm would explain it (--arithmetic fp32+winograd), but other layers do not speak for that";
   }
   return HandOverWrong(layer);
 }

@@ -1,6 +1,6 @@
-// Tensors are compared in pieces of fixed size, on all threads; pieces are joined in order, so that no sum depends on the
-// thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest errors; a
-// block is looked at again only for the position of a new largest error, and when it holds NaN or infinities.
+// Tensors are compared in pieces of fixed size, on all threads; pieces are joined in order, so that no sum depends on
+// the thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest
+// errors; a block is looked at again only for the position of a new largest error, and when it holds NaN or infinities.
 #include "check/metrics.h"
 
 #include <algorithm>
@@ -88,12 +88,12 @@ PLUMB_LANES_INLINE void SumBlock(const A* a, const B* b, int64_t count, LaneSums
   peaks->max_rel = lanes::MaxOf(lane);
 }
 
-#define PLUMB_METRICS_SET(set, attribute, width)                                                                   \
-  namespace set {                                                                                                  \
-  template <class A, class B>                                                                                      \
-  attribute void Sum(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) {                        \
-    SumBlock<width>(a, b, count, sums, peaks);                                                                     \
-  }                                                                                                                \
+#define PLUMB_METRICS_SET(set, attribute, width)                                            \
+  namespace set {                                                                           \
+  template <class A, class B>                                                               \
+  attribute void Sum(const A* a, const B* b, int64_t count, LaneSums* sums, Peaks* peaks) { \
+    SumBlock<width>(a, b, count, sums, peaks);                                              \
+  }                                                                                         \
   }
 PLUMB_FOR_EACH_ISA(PLUMB_METRICS_SET)
 
@@ -122,7 +122,9 @@ template <class A, class B>
 double Difference(A a, B b) {
   return static_cast<double>(a) - static_cast<double>(b);
 }
-double Difference(int64_t a, int64_t b) { return static_cast<double>(static_cast<__int128>(a) - static_cast<__int128>(b)); }
+double Difference(int64_t a, int64_t b) {
+  return static_cast<double>(static_cast<__int128>(a) - static_cast<__int128>(b));
+}
 
 // Elements [begin, end), one by one.
 template <class A, class B>
@@ -159,7 +161,9 @@ template <class A, class B>
 void TakePeaks(const A* a, const B* b, int64_t begin, int64_t end, const Peaks& peaks, DiffMetrics* m) {
   if (peaks.max_abs > m->max_abs) {
     m->max_abs = peaks.max_abs;
-    for (m->worst = begin; std::fabs(static_cast<double>(a[m->worst]) - static_cast<double>(b[m->worst])) != peaks.max_abs;) ++m->worst;
+    for (m->worst = begin;
+         std::fabs(static_cast<double>(a[m->worst]) - static_cast<double>(b[m->worst])) != peaks.max_abs;)
+      ++m->worst;
     m->worst_a = static_cast<double>(a[m->worst]);
     m->worst_b = static_cast<double>(b[m->worst]);
   }
@@ -167,7 +171,9 @@ void TakePeaks(const A* a, const B* b, int64_t begin, int64_t end, const Peaks& 
   m->max_ulp = std::max(m->max_ulp, peaks.max_ulp);
 }
 
-void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, Sums* s) { AddElements(a, b, begin, end, s); }
+void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, Sums* s) {
+  AddElements(a, b, begin, end, s);
+}
 
 template <class A, class B>
 void AddPiece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
@@ -227,7 +233,8 @@ DiffMetrics Finish(const Sums* pieces, size_t num_pieces, int64_t count) {
 template <class F>
 void ForEachPiece(int64_t count, F one) {
   ParallelFor((count + kMetricsPiece - 1) / kMetricsPiece, 1, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; ++p) one(static_cast<size_t>(p), p * kMetricsPiece, std::min(count, (p + 1) * kMetricsPiece));
+    for (int64_t p = first; p < last; ++p)
+      one(static_cast<size_t>(p), p * kMetricsPiece, std::min(count, (p + 1) * kMetricsPiece));
   });
 }
 

@@ -9,8 +9,8 @@ namespace plumb {
 // REQUIRES: the same element count. Any dtypes; integers are compared exactly in a wider type (int64 by 128 bits).
 DiffMetrics CompareTensors(const Tensor& a, const Tensor& b);
 
-// "Relative", where a whole tensor is meant: the largest difference over the largest finite |b|. 0: none; infinite: b has
-// nothing but zeros. (DiffMetrics::max_rel is the largest of the elements' own.)
+// "Relative", where a whole tensor is meant: the largest difference over the largest finite |b|. 0: none; infinite: b
+// has nothing but zeros. (DiffMetrics::max_rel is the largest of the elements' own.)
 double RelativeDifference(const DiffMetrics& difference, const Tensor& b);
 // The largest finite magnitude; 0 where there is none.
 double LargestMagnitude(const Tensor& tensor);

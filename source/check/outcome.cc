@@ -155,7 +155,8 @@ Conclusion Conclude(const CheckResult& result) {
   if (parts.empty()) parts.push_back("nothing was compared");
   AddCoverage(result, &parts);
   const auto partial = [](const RunReport& run) { return run.only_named_layers; };
-  if (std::any_of(result.runs.begin(), result.runs.end(), partial)) parts.push_back("only the layers named were judged");
+  if (std::any_of(result.runs.begin(), result.runs.end(), partial))
+    parts.push_back("only the layers named were judged");
   if (result.subject.weights_generated) parts.push_back("weights generated");
   conclusion.line = WordOf(conclusion.verdict) + ": ";
   for (size_t i = 0; i < parts.size(); ++i) conclusion.line += (i == 0 ? "" : "; ") + parts[i];

@@ -76,8 +76,12 @@ void Epsilon(const ProposalContext& c, Proposals* proposals) {
 void Slope(const ProposalContext& c, Proposals* p) {
   OtherField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
 }
-void EluAlpha(const ProposalContext& c, Proposals* p) { OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p); }
-void LrnAlpha(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p); }
+void EluAlpha(const ProposalContext& c, Proposals* p) {
+  OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p);
+}
+void LrnAlpha(const ProposalContext& c, Proposals* p) {
+  OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
+}
 void LrnBeta(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
 
 // A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
@@ -127,7 +131,8 @@ void OtherRounding(const ProposalContext& c, Proposals* p) {
 }
 
 void SaturatingPairs(const ProposalContext& c, Proposals* p) {
-  Computed<SaturatingMatMulInteger>(c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
+  Computed<SaturatingMatMulInteger>(
+      c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
 }
 
 void OtherAxis(const ProposalContext& c, Proposals* proposals) {

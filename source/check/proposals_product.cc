@@ -11,7 +11,8 @@ namespace {
 
 using ProductContext = ProposalContext;
 
-void WithWeight(const ProductContext& c, const char* computed, const char* says, Result<Tensor> weight, Proposals* proposals) {
+void WithWeight(const ProductContext& c, const char* computed, const char* says, Result<Tensor> weight,
+                Proposals* proposals) {
   if (!weight.ok()) return;
   Layer layer = c.layer;
   layer.resources["weight"] = std::move(weight).value();

@@ -51,13 +51,15 @@ class Chain {
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
       uncertain = uncertain || tau != taus_.end();
       const bool moved = GetOp(layer.kind).moves_data_only && HoldsMoved(layer, static_cast<size_t>(slot));
-      uncertain_integers = uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
+      uncertain_integers =
+          uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
     }
     const std::string dying = op.in_place ? DyingInput(m) : "";
     for (const std::string& blob : layer.outputs) {
       const BlobInfo& info = blobs_.at(blob);
       if (dying.empty()) {
-        PLUMB_ASSIGN_OR_RETURN(values_[blob], Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+        PLUMB_ASSIGN_OR_RETURN(values_[blob],
+                               Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
       } else {
         values_[blob] = values_.at(dying);
       }
@@ -91,8 +93,8 @@ class Chain {
     return AddTried(op, args, input_tau, bound->tau);
   }
 
-  // An exact result is what a device has: the next member starts from it anew, as from a blob that was read. So groups of
-  // exact members (indices, comparisons, whole numbers, moved elements) replay exactly, however many they are.
+  // An exact result is what a device has: the next member starts from it anew, as from a blob that was read. So groups
+  // of exact members (indices, comparisons, whole numbers, moved elements) replay exactly, however many they are.
   void DropExact(const std::string& blob) {
     const Tensor& tau = taus_.at(blob);
     const double* values = tau.data<double>();
@@ -143,8 +145,13 @@ class Chain {
   // Replaces the value by what a scale or shift by constants makes of it; false for any other layer.
   bool Probe(const Layer& layer, Tensor* value) const {
     switch (layer.kind) {
-      case OpKind::kAdd: case OpKind::kSub: case OpKind::kMul: case OpKind::kDiv: break;
-      case OpKind::kScale: case OpKind::kBatchNormCxx: case OpKind::kBiasAdd: break;
+      case OpKind::kAdd:
+      case OpKind::kSub:
+      case OpKind::kMul:
+      case OpKind::kDiv: break;
+      case OpKind::kScale:
+      case OpKind::kBatchNormCxx:
+      case OpKind::kBiasAdd: break;
       default: return false;
     }
     NaiveArgs args{layer, {}, {}};
@@ -167,10 +174,11 @@ class Chain {
     return true;
   }
 
-  // How far the inputs' errors carry, found by trying: inputs moved by tau with random signs, the largest of kTries outputs'
-  // moves taken twice. For independent errors one try is tau_out times a normal deviate; that eight of them all stay below 0.4
-  // has a probability of 1e-4, and 0.8 tau_out is twice what healthy devices need.
-  static Status AddTried(const NaiveOp& op, const NaiveArgs& args, const std::vector<const Tensor*>& input_tau, const std::vector<Tensor*>& tau) {
+  // How far the inputs' errors carry, found by trying: inputs moved by tau with random signs, the largest of kTries
+  // outputs' moves taken twice. For independent errors one try is tau_out times a normal deviate; that eight of them
+  // all stay below 0.4 has a probability of 1e-4, and 0.8 tau_out is twice what healthy devices need.
+  static Status AddTried(const NaiveOp& op, const NaiveArgs& args, const std::vector<const Tensor*>& input_tau,
+                         const std::vector<Tensor*>& tau) {
     constexpr int kTries = 8;
     std::vector<Tensor> moved(args.outputs.size()), largest(args.outputs.size());
     NaiveArgs tried{args.layer, args.inputs, {}};
@@ -252,7 +260,7 @@ class Chain {
   const BlobTable& blobs_;
   const ReplayExtra& extra_;
   std::map<std::string, Tensor> values_;
-  std::map<std::string, Tensor> taus_;  // of what is uncertain
+  std::map<std::string, Tensor> taus_;    // of what is uncertain
   std::map<std::string, Tensor> device_;  // DeviceOutput's own
 };
 

@@ -30,12 +30,13 @@ struct ReplayExtra {
 Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                   const ReplayExtra& extra = {});
 
-// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member behind
-// which errors cannot be followed (ArgMax, Round, casts to integer).
+// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member
+// behind which errors cannot be followed (ArgMax, Round, casts to integer).
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
                                      const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
 
-// Whether a member computes outputs from earlier ones: then the replay with the device's is not the reference's own run.
+// Whether a member computes outputs from earlier ones: then the replay with the device's is not the reference's own
+// run.
 bool FeedsBack(const LayerGroup& group);
 
 // The highest level that widens any member's bound.

@@ -1,5 +1,5 @@
-// The report that a machine reads (schema: doc/check.md, test/data/check.schema.json). NaN and infinities, which JSON has
-// not, are the strings "nan", "inf", "-inf".
+// The report that a machine reads (schema: doc/check.md, test/data/check.schema.json). NaN and infinities, which JSON
+// has not, are the strings "nan", "inf", "-inf".
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,10 @@ Json ToJson(const DiffMetrics& m, const Shape& shape) {
   json["inf"] = {m.inf_a, m.inf_b};
   json["worst"] = nullptr;
   if (m.worst >= 0) {
-    json["worst"] = {{"index", m.worst}, {"at", Coordinates(m.worst, shape)}, {"value", JsonNumber(m.worst_a)}, {"expected", JsonNumber(m.worst_b)}};
+    json["worst"] = {{"index", m.worst},
+                     {"at", Coordinates(m.worst, shape)},
+                     {"value", JsonNumber(m.worst_a)},
+                     {"expected", JsonNumber(m.worst_b)}};
   }
   return json;
 }
@@ -53,7 +56,8 @@ Json ToJson(const OutputReport& o, bool with_golden) {
   json["inherited"] = ToJson(o.inherited, o.shape);
   json["total"] = ToJson(o.total, o.shape);
   if (with_golden) {
-    json["golden"] = {{"compared", o.golden.compared}, {"reason", o.golden.reason}, {"conversion", VerdictName(o.golden.conversion)}};
+    json["golden"] = {
+        {"compared", o.golden.compared}, {"reason", o.golden.reason}, {"conversion", VerdictName(o.golden.conversion)}};
     if (o.golden.compared) {
       json["golden"]["naive"] = ToJson(o.golden.naive, o.shape);
       json["golden"]["device"] = ToJson(o.golden.device, o.shape);
@@ -87,7 +91,8 @@ Json ToJson(const LayerReport& layer, bool with_golden) {
   json["name"] = layer.step.name;
   json["type"] = layer.step.type;
   json["members"] = Json::array();
-  for (const MemberInfo& m : layer.step.members) json["members"].push_back({{"index", m.index}, {"name", m.name}, {"type", m.type}});
+  for (const MemberInfo& m : layer.step.members)
+    json["members"].push_back({{"index", m.index}, {"name", m.name}, {"type", m.type}});
   json["nodes"] = NodesOf(layer.step);
   json["device"] = layer.step.device;
   json["kernel"] = layer.step.kernel;
@@ -165,8 +170,11 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
   json["wrong"] = run.Count(Verdict::kWrong);
   json["not_tested"] = run.Count(Verdict::kNotTested);
   json["compared_values"] = run.coverage.values;
-  json["coverage"] = {{"steps", run.coverage.steps}, {"all_steps", run.coverage.all_steps}, {"values", run.coverage.values},
-                      {"outputs", run.coverage.outputs}, {"all_outputs", run.coverage.all_outputs}};
+  json["coverage"] = {{"steps", run.coverage.steps},
+                      {"all_steps", run.coverage.all_steps},
+                      {"values", run.coverage.values},
+                      {"outputs", run.coverage.outputs},
+                      {"all_outputs", run.coverage.all_outputs}};
   json["only_named_layers"] = run.only_named_layers;
   json["not_tested_reason"] = run.why_not_tested;
   json["first_wrong"] = nullptr;
@@ -193,7 +201,8 @@ std::string FormatJson(const CheckResult& result) {
   json["exit_code"] = conclusion.exit_code;
   json["summary"] = conclusion.line;
   json["errors"] = Json::array();
-  for (const CheckError& error : result.errors) json["errors"].push_back({{"message", error.message}, {"exit_code", error.exit_code}});
+  for (const CheckError& error : result.errors)
+    json["errors"].push_back({{"message", error.message}, {"exit_code", error.exit_code}});
   json["model"] = subject.model;
   json["num_layers"] = subject.num_layers;
   json["weights"] = subject.weights;
@@ -210,7 +219,8 @@ std::string FormatJson(const CheckResult& result) {
   json["devices"] = Json::array();
   for (const AskedDevice& device : result.devices) json["devices"].push_back(ToJson(device));
   json["comparisons"] = Json::array();
-  for (const FileComparison& c : result.comparisons) json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
+  for (const FileComparison& c : result.comparisons)
+    json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
   json["runs"] = Json::array();
   for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(subject, run));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

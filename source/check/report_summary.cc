@@ -8,10 +8,12 @@ namespace plumb {
 namespace {
 
 std::string CountsText(const RunReport& run, const std::string& layers) {
-  return std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) + " grey, " +
-         std::to_string(run.Count(Verdict::kWrong)) + " wrong, " + std::to_string(run.Count(Verdict::kNotTested)) + " not tested of " +
-         std::to_string(run.layers.size()) + " steps" + layers + (run.only_named_layers ? ", only those named" : "") + "; " + std::to_string(run.coverage.values) + " values, " +
-         std::to_string(run.coverage.outputs) + " of " + std::to_string(run.coverage.all_outputs) + " outputs compared";
+  return std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
+         " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
+         std::to_string(run.Count(Verdict::kNotTested)) + " not tested of " + std::to_string(run.layers.size()) +
+         " steps" + layers + (run.only_named_layers ? ", only those named" : "") + "; " +
+         std::to_string(run.coverage.values) + " values, " + std::to_string(run.coverage.outputs) + " of " +
+         std::to_string(run.coverage.all_outputs) + " outputs compared";
 }
 
 // "outputs agree to 1.2e-07": what a wrong layer did to them.
@@ -37,7 +39,8 @@ std::string ConversionSummary(const RunReport& golden) {
   if (golden.first_wrong >= 0) {
     const LayerReport& guilty = golden.layers[static_cast<size_t>(golden.first_wrong)];
     return "conversion: WRONG: " + WhichLayer(guilty.step) +
-           ") is the first that the golden computed otherwise than the model here says: " + guilty.reason + AgreementText(golden) + "; " + all;
+           ") is the first that the golden computed otherwise than the model here says: " + guilty.reason +
+           AgreementText(golden) + "; " + all;
   }
   if (golden.verdict == Verdict::kNotTested) return "conversion: NOT TESTED: " + golden.why_not_tested + "; " + all;
   return "conversion: the golden computed every layer that was compared as the model here says; " + all;
@@ -51,10 +54,14 @@ std::string VerdictSentence(const CheckSubject& subject, const RunReport& run) {
   const std::string counts = CountsText(run, " (" + std::to_string(subject.num_layers) + " layers)");
   if (run.first_wrong >= 0) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
-    return who + ": WRONG: " + WhichLayer(guilty.step) + ", " + guilty.step.kernel + ") is the first guilty one: " + guilty.reason + AgreementText(run) + "; " + counts;
+    return who + ": WRONG: " + WhichLayer(guilty.step) + ", " + guilty.step.kernel +
+           ") is the first guilty one: " + guilty.reason + AgreementText(run) + "; " + counts;
   }
   if (run.verdict == Verdict::kNotTested) return who + ": NOT TESTED: " + run.why_not_tested + "; " + counts;
-  return who + ": " + (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ") + counts;
+  return who + ": " +
+         (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: "
+                                                                                  : "no layer is wrong: ") +
+         counts;
 }
 
 std::string ReproduceCommand(const CheckSubject& subject, const RunReport& run) {
@@ -68,7 +75,8 @@ std::string FormatInputs(const CheckSubject& subject) {
     char text[64];
     std::snprintf(text, sizeof(text), "max %.6g", match.difference.max_abs);
     return "input differs: " + std::string(text) + " in '" + match.input + "', " + match.a + " against " + match.b +
-           (match.explanation.empty() ? "" : ", explained by: " + match.explanation) + "; the layers are judged on the inputs that each side had";
+           (match.explanation.empty() ? "" : ", explained by: " + match.explanation) +
+           "; the layers are judged on the inputs that each side had";
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// The report that a person reads: a table with one row per step, the numbers of what is not aligned, outputs, one sentence.
+// The report that a person reads: a table with one row per step, the numbers of what is not aligned, outputs, one
+// sentence.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -77,11 +78,14 @@ Shown Choose(const RunReport& run, const ReportStyle& style) {
     if (layer.verdict == Verdict::kAligned && layer.Worst() != nullptr) aligned.push_back(&layer);
   }
   const auto worse = [](const LayerReport* a, const LayerReport* b) {
-    const auto key = [](const OutputReport& o) { return std::max(o.excess, o.rms_excess / 2); };  // as near to being wrong
+    const auto key = [](const OutputReport& o) {
+      return std::max(o.excess, o.rms_excess / 2);
+    };  // as near to being wrong
     return key(*a->Worst()) > key(*b->Worst());
   };
   std::stable_sort(aligned.begin(), aligned.end(), worse);
-  if (aligned.size() > kWorst + 1) aligned.resize(kWorst);  // a single one takes no more room than the line that counts it
+  if (aligned.size() > kWorst + 1)
+    aligned.resize(kWorst);  // a single one takes no more room than the line that counts it
   Shown shown;
   int not_tested = 0;
   for (const LayerReport& layer : run.layers) {
@@ -111,21 +115,24 @@ std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape
                 m.max_abs, m.max_rel, m.cosine, m.snr_db, m.max_ulp);
   std::string line = text;
   if (m.worst >= 0) {
-    std::snprintf(text, sizeof(text), "  worst at %s: %.9g, expected %.9g", Coordinates(m.worst, shape).c_str(), m.worst_a, m.worst_b);
+    std::snprintf(text, sizeof(text), "  worst at %s: %.9g, expected %.9g", Coordinates(m.worst, shape).c_str(),
+                  m.worst_a, m.worst_b);
     line += text;
   }
   if (m.nan_a + m.inf_a + m.nan_b + m.inf_b > 0) {
-    line += "  NaN/Inf " + std::to_string(m.nan_a) + "/" + std::to_string(m.inf_a) + ", expected " + std::to_string(m.nan_b) +
-            "/" + std::to_string(m.inf_b);
+    line += "  NaN/Inf " + std::to_string(m.nan_a) + "/" + std::to_string(m.inf_a) + ", expected " +
+            std::to_string(m.nan_b) + "/" + std::to_string(m.inf_b);
   }
   return Indented(line, 7, style);
 }
 
 std::string Details(const OutputReport& o, const ReportStyle& style) {
   char text[160];
-  std::snprintf(text, sizeof(text), "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d",
-                o.excess, o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
-  return Indented("blob '" + Printable(o.blob) + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout, 7, style) +
+  std::snprintf(text, sizeof(text),
+                "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d", o.excess,
+                o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
+  return Indented("blob '" + Printable(o.blob) + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout,
+                  7, style) +
          Indented(text, 7, style) + DiffLine("introduced", o.introduced, o.shape, style) +
          (o.inherited.count > 0 ? DiffLine("inherited", o.inherited, o.shape, style) : "");
 }
@@ -154,7 +161,16 @@ void AddRow(const LayerReport& layer, const ReportStyle& style, TextTable* table
 }
 
 std::string StepTable(const RunReport& run, const Shown& shown, const ReportStyle& style) {
-  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 2}, {"kernel", 1}, {"shape", 3}, {"introduced"}, {"inherited"}, {"E"}, {"R"}, {"verdict"}});
+  TextTable table({{"index"},
+                   {"layer", 0, false, true},
+                   {"type", 2},
+                   {"kernel", 1},
+                   {"shape", 3},
+                   {"introduced"},
+                   {"inherited"},
+                   {"E"},
+                   {"R"},
+                   {"verdict"}});
   for (const LayerReport* layer : shown.layers) AddRow(*layer, style, &table);
   return table.Format(style.width) + LeftOut(shown);
 }
@@ -171,12 +187,21 @@ std::string TopLine(const char* label, const Tensor& tensor, const std::vector<i
 
 // Three columns: a wrong conversion parts NAIVE from the golden, a wrong kernel parts the device from NAIVE.
 std::string GoldenTable(const Shown& shown, const ReportStyle& style) {
-  TextTable table({{"index"}, {"layer", 0, false, true}, {"type", 1}, {"NAIVE-golden"}, {"device-NAIVE"}, {"device-golden"}, {"conversion"}, {"kernel"}});
+  TextTable table({{"index"},
+                   {"layer", 0, false, true},
+                   {"type", 1},
+                   {"NAIVE-golden"},
+                   {"device-NAIVE"},
+                   {"device-golden"},
+                   {"conversion"},
+                   {"kernel"}});
   for (const LayerReport* layer : shown.layers) {
     for (const OutputReport& o : layer->outputs) {
       const auto number = [&](const DiffMetrics& m) { return TextCell{o.golden.compared ? Short(m.max_abs) : "-"}; };
       std::string below;
-      if (!o.golden.compared) below = o.golden.reason.empty() ? "the golden has no tensor '" + Printable(o.blob) + "'" : Printable(o.golden.reason);
+      if (!o.golden.compared)
+        below = o.golden.reason.empty() ? "the golden has no tensor '" + Printable(o.blob) + "'"
+                                        : Printable(o.golden.reason);
       table.Add({{IndexText(*layer)},
                  {CutFront(layer->step.name, kMaxName)},
                  {CutFront(TypesOf(layer->step), kMaxName)},
@@ -210,7 +235,8 @@ std::string ValuesLine(const char* label, const Tensor& tensor) {
 
 std::string OutputText(const RunReport& run, const OutputSummary& output, const ReportStyle& style) {
   constexpr int64_t kFewValues = 8;
-  std::string text = "output '" + Printable(output.name) + "' " + DTypeName(output.device.dtype()) + " " + output.device.shape().ToString() + "\n";
+  std::string text = "output '" + Printable(output.name) + "' " + DTypeName(output.device.dtype()) + " " +
+                     output.device.shape().ToString() + "\n";
   const bool scores = IsScoreVector(output.device.shape());
   const bool few = output.device.NumElements() <= kFewValues;
   const auto top = scores ? TopIndices(output.device, 5) : std::vector<int64_t>();
@@ -235,28 +261,39 @@ std::string MatchLine(const InputMatch& match) {
   if (match.equal) return pair + "equal";
   char text[160];
   const DiffMetrics& d = match.difference;
-  std::snprintf(text, sizeof(text), "max %.6g at %s (%.9g, %.9g)", d.max_abs, d.worst < 0 ? "-" : Coordinates(d.worst, match.shape).c_str(),
-                d.worst_a, d.worst_b);
-  return pair + "DIFFERS: " + text + (match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
-                                                                : "; explained by: " + match.explanation);
+  std::snprintf(text, sizeof(text), "max %.6g at %s (%.9g, %.9g)", d.max_abs,
+                d.worst < 0 ? "-" : Coordinates(d.worst, match.shape).c_str(), d.worst_a, d.worst_b);
+  return pair + "DIFFERS: " + text +
+         (match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
+                                    : "; explained by: " + match.explanation);
 }
 
 std::string Head(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
-  std::string text = HeadLine("model", subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights, style);
+  std::string text = HeadLine(
+      "model", subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights,
+      style);
   for (const std::string& input : subject.inputs) text += HeadLine("input", input, style);
   for (const InputMatch& match : subject.input_matches) text += HeadLine("input", MatchLine(match), style);
-  if (!subject.notes.empty()) text += HeadLine("notes", std::to_string(subject.notes.size()) + " of loading (-v shows them)", style);
+  if (!subject.notes.empty())
+    text += HeadLine("notes", std::to_string(subject.notes.size()) + " of loading (-v shows them)", style);
   if (run.reproduce.empty()) {
-    const std::string precision = run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
-    text += HeadLine("device", run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
-                                   std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") + precision, style);
+    const std::string precision =
+        run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
+    text += HeadLine("device",
+                     run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
+                         std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") +
+                         precision,
+                     style);
   } else {
     text += HeadLine(run.device, run.device_description, style);
   }
   for (const std::string& note : run.notes) text += HeadLine("", note, style);
   text += HeadLine("rule", subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
-  return text + HeadLine("legend", "introduced: what this step alone is off by (max abs), inherited: what the steps before it brought; "
-                                   "E: the largest introduced error in units of the rounding to be expected there, R: its rms", style);
+  return text +
+         HeadLine("legend",
+                  "introduced: what this step alone is off by (max abs), inherited: what the steps before it brought; "
+                  "E: the largest introduced error in units of the rounding to be expected there, R: its rms",
+                  style);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ std::vector<int64_t> TopIndices(const Tensor& tensor, int count);
 // The network output that differs most between the device and the reference's own run.
 struct Agreement {
   std::string output;
-  double relative = 0;  // the largest difference over the largest value of the reference; infinite where only one side is finite
+  double relative =
+      0;  // the largest difference over the largest value of the reference; infinite where only one side is finite
 };
 // Nothing where no output has a reference.
 std::optional<Agreement> WorstAgreement(const RunReport& run);

@@ -68,16 +68,19 @@ std::string ComparisonRule::Describe() const {
   switch (kind) {
     case kTnn: return "TNN's: |a-b|/(|a|+|b|) <= 0.005 or |a-b| <= 0.001";
     case kCosine: return "cosine >= 0.999";
-    case kAllClose: return "|a-b| <= " + Number(atol.value_or(1e-8), 6) + " + " + Number(rtol.value_or(1e-5), 6) + " |b|";
+    case kAllClose:
+      return "|a-b| <= " + Number(atol.value_or(1e-8), 6) + " + " + Number(rtol.value_or(1e-5), 6) + " |b|";
     case kDefault: break;
   }
-  return "|a-b| <= " + (atol.has_value() ? Number(*atol, 6) : std::string("1e-05 of the blob's largest |b|")) + " + " + Number(rtol.value_or(1e-3), 6) + " |b|";
+  return "|a-b| <= " + (atol.has_value() ? Number(*atol, 6) : std::string("1e-05 of the blob's largest |b|")) + " + " +
+         Number(rtol.value_or(1e-3), 6) + " |b|";
 }
 
 Status ComparisonRule::CheckTolerances() const {
   if ((kind == kDefault || kind == kAllClose) || (!atol.has_value() && !rtol.has_value())) return Status::Ok();
-  return Status::InvalidArgument(std::string(atol.has_value() ? "ComparisonRule::atol" : "ComparisonRule::rtol") + " does nothing with ComparisonRule::kind " +
-                                 (kind == kTnn ? "tnn" : "cosine") + ", which is " + Describe());
+  return Status::InvalidArgument(std::string(atol.has_value() ? "ComparisonRule::atol" : "ComparisonRule::rtol") +
+                                 " does nothing with ComparisonRule::kind " + (kind == kTnn ? "tnn" : "cosine") +
+                                 ", which is " + Describe());
 }
 
 Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
@@ -90,7 +93,8 @@ Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
 
 Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor& a, const Tensor& b) {
   if (a.NumElements() != b.NumElements()) {
-    return Status::Mismatch("shapes " + a.shape().ToString() + " and " + b.shape().ToString() + " have different element counts");
+    return Status::Mismatch("shapes " + a.shape().ToString() + " and " + b.shape().ToString() +
+                            " have different element counts");
   }
   ComparisonResult result;
   const int64_t count = a.NumElements();
@@ -110,7 +114,8 @@ Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor&
     CountElements(rule, wide_a.data<double>(), wide_b.data<double>(), count, &result);
   }
   result.pass = result.failing == 0;
-  if (!result.pass && result.reason.empty()) result.reason = std::to_string(result.failing) + " of " + std::to_string(count) + " values differ";
+  if (!result.pass && result.reason.empty())
+    result.reason = std::to_string(result.failing) + " of " + std::to_string(count) + " values differ";
   return result;
 }
 

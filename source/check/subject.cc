@@ -76,7 +76,8 @@ class SubjectCheck {
         inputs_(inputs),
         options_(options),
         storage_(std::move(storage)),
-        judged_(MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, subject)),
+        judged_(
+            MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, subject)),
         lockstep_(OptionsFor(graph, inputs, options)) {}
 
   Result<RunReport> Run() {

@@ -249,9 +249,10 @@ void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& ac
     expected_.erase(blob);
   }
   if (activated.empty()) return;
-  notes_.push_back(std::to_string(activated.size()) +
-                   " of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear (fused), " +
-                   "and are judged as that: '" + activated.begin()->first + "' ...");
+  notes_.push_back(
+      std::to_string(activated.size()) +
+      " of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear (fused), " +
+      "and are judged as that: '" + activated.begin()->first + "' ...");
 }
 
 bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) const {

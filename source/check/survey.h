@@ -20,7 +20,7 @@ namespace plumb {
 struct SurveyOptions {
   std::string what = "subject";  // "golden", in messages
   NameOptions names;
-  std::string layout;  // "NCHW", "NHWC"; "": found
+  std::string layout;                    // "NCHW", "NHWC"; "": found
   const ImportRecord* record = nullptr;  // its constants that nodes compute may be in the set, too
 };
 
@@ -40,8 +40,8 @@ class PairedBlobs : public BlobSource {
   const std::vector<std::string>& notes() const { return notes_; }
   const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
   size_t num_paired() const { return paired_.size(); }
-  // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values, and enough that tell: 0, 1 or 0.5
-  // are both, and f32.
+  // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values, and enough that tell: 0, 1 or
+  // 0.5 are both, and f32.
   bool all_f16() const { return all_f16_; }
   bool all_bf16() const { return all_bf16_; }
   // Whether at least two, and three of four, of its large float tensors lie on grids of at most 256 steps.

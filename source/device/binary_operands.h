@@ -19,8 +19,8 @@ struct BinaryOperands {
 // NotFound when the layer has neither a second input nor a resource.
 Result<BinaryOperands> BinaryOperandsOf(const KernelSpec& spec);
 
-// The dims of a map as they lie in memory in blocks of `block` channels: [N, blocks, spatial ..., block]; a single value
-// stays single. A block of 1 is plain order.
+// The dims of a map as they lie in memory in blocks of `block` channels: [N, blocks, spatial ..., block]; a single
+// value stays single. A block of 1 is plain order.
 std::vector<int64_t> MemoryDims(const Shape& shape, int64_t block);
 
 }  // namespace plumb

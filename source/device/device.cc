@@ -53,10 +53,12 @@ Status RequireSingle(const KernelSpec& spec) {
 
 Status RequireF32(const KernelSpec& spec) {
   for (const BlobInfo& blob : spec.inputs) {
-    if (blob.dtype != DType::kF32) return Status::NotSupported(std::string("takes f32, found ") + DTypeName(blob.dtype));
+    if (blob.dtype != DType::kF32)
+      return Status::NotSupported(std::string("takes f32, found ") + DTypeName(blob.dtype));
   }
   for (const BlobInfo& blob : spec.outputs) {
-    if (blob.dtype != DType::kF32) return Status::NotSupported(std::string("makes f32, found ") + DTypeName(blob.dtype));
+    if (blob.dtype != DType::kF32)
+      return Status::NotSupported(std::string("makes f32, found ") + DTypeName(blob.dtype));
   }
   return Status::Ok();
 }

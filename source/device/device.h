@@ -1,6 +1,6 @@
-// Device: where kernels run. The runtime knows devices only through this interface; a GPU whose memory the host cannot read
-// and a CPU serve it alike.
-// Ownership: a Device outlives its networks. Threading: one network at a time per thread; Upload/Download are blocking.
+// Device: where kernels run. The runtime knows devices only through this interface; a GPU whose memory the host cannot
+// read and a CPU serve it alike. Ownership: a Device outlives its networks. Threading: one network at a time per
+// thread; Upload/Download are blocking.
 #ifndef PLUMB_DEVICE_DEVICE_H_
 #define PLUMB_DEVICE_DEVICE_H_
 
@@ -16,11 +16,12 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual const char* name() const = 0;           // "X86"
-  virtual std::string Description() const = 0;    // "Intel(R) Xeon(R), AVX512, oneDNN 2.6.3": one line for reports
+  virtual const char* name() const = 0;         // "X86"
+  virtual std::string Description() const = 0;  // "Intel(R) Xeon(R), AVX512, oneDNN 2.6.3": one line for reports
   // The ordered kernel list, best first.
   virtual const std::vector<KernelRow>& kernels() const = 0;
-  // Whether `next`, the only reader of the group's only output, may join the group. Called only when the graph allows it.
+  // Whether `next`, the only reader of the group's only output, may join the group. Called only when the graph allows
+  // it.
   virtual bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const { return false; }
   // What NORMAL and LOW precision mean here; HIGH when the device has no fp16.
   virtual Precision EffectivePrecision(Precision wanted) const { return Precision::kHigh; }

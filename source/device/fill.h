@@ -1,5 +1,5 @@
-// ConstantOfShape and Range: values that are known before the network runs. A device makes them once, when its kernel is
-// prepared, and copies them at each Forward.
+// ConstantOfShape and Range: values that are known before the network runs. A device makes them once, when its kernel
+// is prepared, and copies them at each Forward.
 #ifndef PLUMB_DEVICE_FILL_H_
 #define PLUMB_DEVICE_FILL_H_
 

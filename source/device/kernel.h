@@ -1,8 +1,8 @@
 // Kernel: one operator (or one fused group of operators) on one device.
 //
-// Life of a kernel: a row's Supports is asked; Create makes it; ChooseLayouts is told in which layouts its inputs arrive and
-// says what it wants and makes; Prepare packs weights and builds pipelines for exactly those; Run is called for every Forward
-// and then allocates nothing and looks nothing up.
+// Life of a kernel: a row's Supports is asked; Create makes it; ChooseLayouts is told in which layouts its inputs
+// arrive and says what it wants and makes; Prepare packs weights and builds pipelines for exactly those; Run is called
+// for every Forward and then allocates nothing and looks nothing up.
 #ifndef PLUMB_DEVICE_KERNEL_H_
 #define PLUMB_DEVICE_KERNEL_H_
 
@@ -74,11 +74,11 @@ struct KernelSpec {
   const Layer& layer() const { return group.first(); }
 };
 
-// A kernel's wish that two blobs share memory. The runtime grants it when liveness allows; the kernel sees the outcome in
-// the pointers it is given and copies when the wish was not granted.
+// A kernel's wish that two blobs share memory. The runtime grants it when liveness allows; the kernel sees the outcome
+// in the pointers it is given and copies when the wish was not granted.
 struct ShareWish {
   enum Kind {
-    kView,       // output `output` is input `input` (from byte `offset` of the input): nothing is written (Reshape, Split)
+    kView,  // output `output` is input `input` (from byte `offset` of the input): nothing is written (Reshape, Split)
     kOverwrite,  // output `output` may be written over input `input`, element by element (ReLU, the sum of a residual)
     kPart,       // input `input` may live at byte `offset` of output `output` (Concat)
   };

@@ -1,6 +1,6 @@
-// Layout: how a device arranges a blob in memory. A layout is the device's own, opaque to everybody else (design decision 7);
-// the runtime only compares layouts, asks for their size and names them in reports.
-// Device::Download is the only way back to dense logical order.
+// Layout: how a device arranges a blob in memory. A layout is the device's own, opaque to everybody else (design
+// decision 7); the runtime only compares layouts, asks for their size and names them in reports. Device::Download is
+// the only way back to dense logical order.
 #ifndef PLUMB_DEVICE_LAYOUT_H_
 #define PLUMB_DEVICE_LAYOUT_H_
 
@@ -19,7 +19,8 @@ class Layout {
   virtual std::string Name() const = 0;
   // Bytes that a blob of this dtype and shape takes, padding included.
   virtual size_t Bytes(DType dtype, const Shape& shape) const = 0;
-  // In what the elements of a blob of this dtype are stored: f16 for f32 blobs of NORMAL precision. The verdict needs to know.
+  // In what the elements of a blob of this dtype are stored: f16 for f32 blobs of NORMAL precision. The verdict needs
+  // to know.
   virtual DType Storage(DType dtype) const { return dtype; }
   virtual bool Equals(const Layout& other) const { return Name() == other.Name(); }
 };

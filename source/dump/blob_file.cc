@@ -123,8 +123,8 @@ Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DT
   hints.shape = shape;
   PLUMB_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, ParseTensors(bytes, std::string(name), hints));
   if (tensors.size() != 1) {
-    return Status::CorruptModel("'" + path + "' holds " + std::to_string(tensors.size()) + " tensors, expected one of " +
-                                DTypeName(dtype) + " " + shape.ToString());
+    return Status::CorruptModel("'" + path + "' holds " + std::to_string(tensors.size()) +
+                                " tensors, expected one of " + DTypeName(dtype) + " " + shape.ToString());
   }
   const Tensor& tensor = tensors[0].tensor;
   const bool flat = tensor.shape().rank() == 1 && tensor.NumElements() == shape.NumElements();

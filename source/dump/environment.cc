@@ -1,5 +1,5 @@
-// DumpOptionsFromEnvironment: one row per variable of base/environment.h that is about dumping. doc/dump.md describes them
-// for users.
+// DumpOptionsFromEnvironment: one row per variable of base/environment.h that is about dumping. doc/dump.md describes
+// them for users.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -23,8 +23,8 @@ std::string BlobFileName(int layer_index, const std::string& layer, bool output,
 // ".txt", ".npy", ".raw", and ".zst" behind it.
 std::string BlobFileEnding(DumpOptions::Format format, bool zstd);
 
-// What the name of a file in a dump without manifest says, TNN's or ours. Layer and blob are as they were written: '/' (and
-// ':' in blobs) lost.
+// What the name of a file in a dump without manifest says, TNN's or ours. Layer and blob are as they were written: '/'
+// (and ':' in blobs) lost.
 struct TnnFileName {
   int layer_index = 0;
   std::string layer;

@@ -220,8 +220,8 @@ Result<TypeFilter> TypeFilter::Parse(std::string_view text) {
         known += std::string(known.empty() ? "" : ", ") + def.name;
         names.emplace_back(def.name);
       }
-      return Status::InvalidArgument("unknown operator type '" + part + "'" + DidYouMean(part, names) + "; the types are " +
-                                     known);
+      return Status::InvalidArgument("unknown operator type '" + part + "'" + DidYouMean(part, names) +
+                                     "; the types are " + known);
     }
     filter.types_.emplace_back(op->name);
   }

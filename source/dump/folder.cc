@@ -74,8 +74,8 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   std::lock_guard<std::mutex> lock(*mutex);
   const std::string base = WithoutTail(folder);
   std::error_code error;
-  // A forked child is a run of its own. A relative path of which nothing exists would stay relative and, once it exists, be
-  // another key.
+  // A forked child is a run of its own. A relative path of which nothing exists would stay relative and, once it
+  // exists, be another key.
   const std::string key = std::to_string(::getpid()) + ":" + fs::weakly_canonical(fs::absolute(base), error).string();
   NetworkFolder result;
   Run& run = (*runs)[key];

@@ -1,7 +1,7 @@
 // Where a dump goes. A folder that holds a manifest, finished or not, is never mixed with a new run: the run takes
 // <dir>-2, <dir>-3, ... The first network of a process that dumps gets the folder itself, later ones network-2/,
-// network-3/, ...; the first Forward of each that is dumped goes to that folder, later ones to forward-00001/ and so on inside it.
-// Threading: networks of several threads may ask at once; runs of several processes keep apart, too.
+// network-3/, ...; the first Forward of each that is dumped goes to that folder, later ones to forward-00001/ and so on
+// inside it. Threading: networks of several threads may ask at once; runs of several processes keep apart, too.
 #ifndef PLUMB_DUMP_FOLDER_H_
 #define PLUMB_DUMP_FOLDER_H_
 

@@ -10,7 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-
 bool IsUtf8(const std::string& text) {
   try {
     return !Json(text).dump().empty();
@@ -117,10 +116,14 @@ Json ManifestJson(const Manifest& m) {
   json["network"] = m.network;
   json["forward"] = m.forward;
   json["forwards_note"] = m.forwards_note;
-  json["options"] = {{"inputs", m.inputs},       {"outputs", m.outputs},
-                     {"format", m.format},       {"compress", m.compress},
-                     {"layers", NameManifest(m.layers)}, {"types", NameManifest(m.types)},
-                     {"forwards", m.forwards},   {"statistics_only", m.statistics_only},
+  json["options"] = {{"inputs", m.inputs},
+                     {"outputs", m.outputs},
+                     {"format", m.format},
+                     {"compress", m.compress},
+                     {"layers", NameManifest(m.layers)},
+                     {"types", NameManifest(m.types)},
+                     {"forwards", m.forwards},
+                     {"statistics_only", m.statistics_only},
                      {"unfuse", m.unfuse}};
   json["io_files"] = Names(m.io_files);
   json["files"] = Json::array();

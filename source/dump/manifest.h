@@ -88,8 +88,8 @@ struct Manifest {
 
 // Appears under its name when it is complete.
 Status WriteManifest(const std::string& path, const Manifest& manifest);
-// What a reader needs is `file`, `blob`, `shape` and `dtype` of every file; all else may be missing. CorruptModel names the
-// manifest and everything that is missing or of the wrong kind, at once.
+// What a reader needs is `file`, `blob`, `shape` and `dtype` of every file; all else may be missing. CorruptModel names
+// the manifest and everything that is missing or of the wrong kind, at once.
 Result<Manifest> ReadManifest(const std::string& path);
 // The same from memory; `path` stands in errors.
 Result<Manifest> ParseManifest(std::string_view text, const std::string& path);

@@ -1,5 +1,5 @@
-// Reads a manifest: ours, which has every field, or one by hand, for which four fields per file are enough. What is missing or
-// of the wrong kind is said of all entries in one sentence, with the smallest manifest that works.
+// Reads a manifest: ours, which has every field, or one by hand, for which four fields per file are enough. What is
+// missing or of the wrong kind is said of all entries in one sentence, with the smallest manifest that works.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,8 @@ constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
 constexpr size_t kMaxProblems = 5;    // that are told
 constexpr size_t kMaxValueText = 60;  // of a value that is told
 constexpr const char* kSmallest =
-    "; enough is {\"files\": [{\"file\": \"conv1.npy\", \"blob\": \"conv1\", \"shape\": [1, 64, 112, 112], \"dtype\": \"f32\"}]} "
+    "; enough is {\"files\": [{\"file\": \"conv1.npy\", \"blob\": \"conv1\", \"shape\": [1, 64, 112, 112], \"dtype\": "
+    "\"f32\"}]} "
     "(doc/dump_format.md)";
 
 // A name: a string, or {"hex": "..."} when its bytes are no UTF-8.
@@ -141,7 +142,8 @@ class Reader {
     std::string format = kManifestFormat;
     int version = kManifestVersion;
     top.Take("format", &format, "\"plumb-dump\"");
-    if (format != kManifestFormat) return Status::CorruptModel("it is no manifest of a dump: its format is " + Quoted(format));
+    if (format != kManifestFormat)
+      return Status::CorruptModel("it is no manifest of a dump: its format is " + Quoted(format));
     top.Take("version", &version, "1");
     if (version != kManifestVersion) {
       return Status::NotSupported("manifest version " + std::to_string(version) + ", expected " +
@@ -298,7 +300,8 @@ class Reader {
     }
     if (missing.empty()) return;
     std::string list;
-    for (size_t i = 0; i < missing.size(); ++i) list += (i == 0 ? "" : i + 1 < missing.size() ? ", " : " and ") + missing[i];
+    for (size_t i = 0; i < missing.size(); ++i)
+      list += (i == 0 ? "" : i + 1 < missing.size() ? ", " : " and ") + missing[i];
     for (auto& [what, entries] : missing_) {
       if (what == list) return entries.push_back(where);
     }
@@ -339,7 +342,8 @@ Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
   } catch (const nlohmann::json::exception& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
     const size_t words = what.find("] ");
-    return Status::CorruptModel("manifest '" + path + "' is no JSON: " + what.substr(words == std::string::npos ? 0 : words + 2));
+    return Status::CorruptModel("manifest '" + path +
+                                "' is no JSON: " + what.substr(words == std::string::npos ? 0 : words + 2));
   }
   return manifest;
 }

@@ -238,7 +238,8 @@ class DumpObserver : public Observer {
     m.network = network_folder_.network;
     m.forward = forward;
     if (options_.forwards.empty()) {
-      m.forwards_note = "only Forward " + std::to_string(first_) + " is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more";
+      m.forwards_note =
+          "only Forward " + std::to_string(first_) + " is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more";
     } else {
       m.forwards_note = "written Forwards: " + options_.forwards;
     }
@@ -278,18 +279,21 @@ class DumpObserver : public Observer {
 Status AddDump(Network* network, const DumpOptions& options) {
   if (!options.enabled()) return Status::Ok();
 #ifndef PLUMB_BLOB_HOOKS
-  return Status::NotSupported("this build of Plumb cannot dump blobs: it was configured with -DPLUMB_BLOB_HOOKS=OFF; "
-                              "build it with -DPLUMB_BLOB_HOOKS=ON");
+  return Status::NotSupported(
+      "this build of Plumb cannot dump blobs: it was configured with -DPLUMB_BLOB_HOOKS=OFF; "
+      "build it with -DPLUMB_BLOB_HOOKS=ON");
 #else
   PLUMB_ASSIGN_OR_RETURN(Selection selection, SelectBlobs(*network, options));
   if (options.unfuse && !network->options().unfuse) {
-    return Status::InvalidArgument("DumpOptions::unfuse: this network was made fused; make it with NetworkOptions::unfuse");
+    return Status::InvalidArgument(
+        "DumpOptions::unfuse: this network was made fused; make it with NetworkOptions::unfuse");
   }
   const int next = network->forwards();
   PLUMB_ASSIGN_OR_RETURN(IndexRanges blob_forwards, IndexRanges::Parse(options.forwards, std::to_string(next)));
   if (!blob_forwards.AnyFrom(next)) {
-    return Status::InvalidArgument("DumpOptions::forwards '" + options.forwards + "' would write nothing: the network's next " +
-                                   "Forward has the number " + std::to_string(next));
+    return Status::InvalidArgument("DumpOptions::forwards '" + options.forwards +
+                                   "' would write nothing: the network's next " + "Forward has the number " +
+                                   std::to_string(next));
   }
   PLUMB_ASSIGN_OR_RETURN(IndexRanges io_forwards, IndexRanges::Parse(options.forwards, "all"));
   network->AddObserver(std::make_shared<DumpObserver>(network, options, std::move(selection), std::move(blob_forwards),

@@ -26,13 +26,15 @@ struct NameOptions {
 };
 
 struct NamePairing : Pairing {
-  std::vector<std::pair<size_t, size_t>> by_order;  // those of `pairs` that only their place in the order brought together
+  std::vector<std::pair<size_t, size_t>>
+      by_order;  // those of `pairs` that only their place in the order brought together
 };
 
-// Tensors by name: as --names says; else the same name; else the same as file names hold it, on both sides: '/' and ':' as
-// '_'; what our own file names replace and cut; without the '_' that it begins with. Only when one on each side has it.
-// InvalidArgument for a name of --names that is on neither side.
-Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b, const NameOptions& options);
+// Tensors by name: as --names says; else the same name; else the same as file names hold it, on both sides: '/' and ':'
+// as '_'; what our own file names replace and cut; without the '_' that it begins with. Only when one on each side has
+// it. InvalidArgument for a name of --names that is on neither side.
+Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b,
+                              const NameOptions& options);
 
 Pairing PairBlobs(const std::vector<DumpEntry>& a, const std::vector<DumpEntry>& b);
 

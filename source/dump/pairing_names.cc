@@ -18,8 +18,10 @@ class Pairer {
     for (const auto& [name_a, name_b] : names) {
       const auto i = std::find(a_.begin(), a_.end(), name_a);
       const auto j = std::find(b_.begin(), b_.end(), name_b);
-      if (i == a_.end()) return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_a + "' (first column)");
-      if (j == b_.end()) return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_b + "' (second column)");
+      if (i == a_.end())
+        return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_a + "' (first column)");
+      if (j == b_.end())
+        return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_b + "' (second column)");
       Take(static_cast<size_t>(i - a_.begin()), static_cast<size_t>(j - b_.begin()));
     }
     return Status::Ok();
@@ -136,8 +138,8 @@ Result<std::map<std::string, std::string>> ReadNames(const std::string& path) {
                                      line.substr(0, 200) + "'");
     }
     if (!names.emplace(first, second).second) {
-      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) + ": '" + first +
-                                     "' was named before");
+      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) + ": '" +
+                                     first + "' was named before");
     }
   }
   return names;

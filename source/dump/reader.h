@@ -1,5 +1,5 @@
-// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders with a manifest are read by it; TNN's own have none
-// and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
+// DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders with a manifest are read by it; TNN's own
+// have none and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
 //
 // Memory: the list only; Load reads one file.
 #ifndef PLUMB_DUMP_READER_H_
@@ -34,8 +34,8 @@ class DumpReader {
   const Manifest& manifest() const { return manifest_; }  // default-made without one
   // By layer index, inputs first, then slot.
   const std::vector<DumpEntry>& entries() const { return entries_; }
-  // The values; NotFound for statistics only, CorruptModel when the file is not the one that the manifest describes. Without
-  // a dtype: whole numbers of a text are i64, raw values floats of their size.
+  // The values; NotFound for statistics only, CorruptModel when the file is not the one that the manifest describes.
+  // Without a dtype: whole numbers of a text are i64, raw values floats of their size.
   static Result<Tensor> Load(const DumpEntry& entry);
 
  private:
@@ -48,8 +48,8 @@ class DumpReader {
   std::vector<DumpEntry> entries_;
 };
 
-// Values and nothing else, of which only the shape is known, as floats of their size: f64, f32, f16; single bytes are u8.
-// CorruptModel when the file has not one of these sizes.
+// Values and nothing else, of which only the shape is known, as floats of their size: f64, f32, f16; single bytes are
+// u8. CorruptModel when the file has not one of these sizes.
 Result<Tensor> ParseRawOfUnknownType(std::string_view bytes, const std::string& path, const Shape& shape);
 
 }  // namespace plumb

@@ -23,7 +23,6 @@ bool EndsWithAny(const std::string& text, std::initializer_list<const char*> end
   return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return EndsWith(text, end); });
 }
 
-
 Status RefusePickle(const std::string& path) {
   if (!EndsWithAny(path, {".pkl", ".pickle", ".pt", ".pth"})) return Status::Ok();
   return Status::InvalidArgument("'" + path +
@@ -98,9 +97,10 @@ Status TensorSet::OpenFolder() {
     description_ += ", INCOMPLETE" + (errors.empty() ? "" : ": " + errors[0]);
   }
   if (left_out_.empty()) return Status::Ok();
-  std::string text = std::to_string(left_out_.size()) + " raw files are left out, because nobody says their shape (" + left_out_[0] +
-                     (left_out_.size() > 1 ? ", ..." : "") + "): name them like conv1-dims-1-64-112-112.raw, or write a " +
-                     kManifestName + " (doc/dump_format.md)";
+  std::string text = std::to_string(left_out_.size()) + " raw files are left out, because nobody says their shape (" +
+                     left_out_[0] + (left_out_.size() > 1 ? ", ..." : "") +
+                     "): name them like conv1-dims-1-64-112-112.raw, or write a " + kManifestName +
+                     " (doc/dump_format.md)";
   if (tensors_.empty()) return Status::InvalidArgument("'" + path_ + "' holds no tensor; " + text);
   description_ += "; " + text;
   return Status::Ok();
@@ -153,7 +153,7 @@ Status TensorSet::OpenPlainFolder(bool beside_dump) {
   for (const std::string& name : names) {
     const std::string path = path_ + "/" + name;
     PLUMB_RETURN_IF_ERROR(RefusePickle(path));
-    if (ParseTnnFileName(name)) continue;  // of the dump
+    if (ParseTnnFileName(name)) continue;                                           // of the dump
     if (beside_dump && EndsWithAny(name, {".txt", ".txt.zst", ".json"})) continue;  // somebody's notes
     const auto named = ParseNamedShape(name);
     if (EndsWith(name, ".npz")) {
@@ -188,7 +188,8 @@ Status TensorSet::OpenPolygraphy(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ParsePolygraphy(bytes.text(), path));
   for (const NamedTensor& named : tensors) {
-    tensors_.push_back({named.name, path, true, true, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
+    tensors_.push_back(
+        {named.name, path, true, true, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
   }
   return Status::Ok();
 }
@@ -202,7 +203,8 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
     PLUMB_ASSIGN_OR_RETURN(specs, ParseIoDescription(bytes.text(), beside));
   }
   if (specs.empty()) {
-    return Status::InvalidArgument("'" + path + "' holds nothing but values: say what they are with PairingOptions::tensors " +
+    return Status::InvalidArgument("'" + path +
+                                   "' holds nothing but values: say what they are with PairingOptions::tensors " +
                                    "NAME=1,3,224,224 (NAME=i32:1,10 for another dtype than f32), in the file's order");
   }
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
@@ -253,7 +255,8 @@ Status TensorSet::OpenWhole(const std::string& path, const std::string& name) {
     const std::string own = !plain         ? named.name
                             : name.empty() ? WithoutEnding(fs::path(path).filename().string())
                                            : name;
-    tensors_.push_back({own, path, !plain, !plain, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
+    tensors_.push_back(
+        {own, path, !plain, !plain, false, [tensor = named.tensor]() -> Result<Tensor> { return tensor; }});
   }
   return Status::Ok();
 }

@@ -19,14 +19,17 @@ struct Sizes {
 
 const Sizes& SizesOf(Kind kind) {
   static const Sizes kSizes[kCount] = {
-      {{32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 288, 299, 320, 384, 416, 448, 480, 512, 608, 640, 768, 800, 1024, 28, 16, 8},
+      {{32,  48,  64,  80,  96,  112, 128, 160, 192, 224,  256, 288, 299, 320,
+        384, 416, 448, 480, 512, 608, 640, 768, 800, 1024, 28,  16,  8},
        {224, 640, 320, 256, 299, 512, 416, 384, 192, 160, 128, 96, 64}},
       {{3, 1, 4}, {3, 1, 4}},
-      {{4,   8,   16,  20,  24,  32,  40,  48,  64,  76,  80,   96,   100,  128,  160,  192,  200,  224,  256,  300,  320,   384, 400,
-        480, 512, 576, 600, 640, 768, 800, 960, 1000, 1024, 1280, 1500, 1536, 1600, 1760, 2048, 3000, 4096, 8000, 16000, 2,   1},
+      {{4,   8,    16,   20,   24,   32,   40,   48,   64,   76,   80,   96,   100,   128, 160,
+        192, 200,  224,  256,  300,  320,  384,  400,  480,  512,  576,  600,  640,   768, 800,
+        960, 1000, 1024, 1280, 1500, 1536, 1600, 1760, 2048, 3000, 4096, 8000, 16000, 2,   1},
        {128, 16, 64, 32, 256, 512}},
-      {{256,  320,  400,  480,  512,  576,  640,  768,  800,   960,   1024,  1280,  1536,  1600,  1760, 1920, 2048, 3200,
-        4000, 4096, 4800, 8000, 8192, 9600, 15360, 16000, 16384, 24000, 32000, 44100, 48000, 80000, 160, 64,   16},
+      {{256,   320,   400,   480,   512,   576,   640,   768,   800,  960,  1024, 1280,
+        1536,  1600,  1760,  1920,  2048,  3200,  4000,  4096,  4800, 8000, 8192, 9600,
+        15360, 16000, 16384, 24000, 32000, 44100, 48000, 80000, 160,  64,   16},
        {16000, 16384, 32000, 8000, 4096, 1536, 1280, 1024, 576, 512}}};
   return kSizes[kind];
 }
@@ -37,7 +40,8 @@ std::string LowerFindShapes(std::string text) {
 }
 
 bool Contains(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text.find(word) != std::string::npos; });
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 bool IsColour(int64_t channels) { return channels == 1 || channels == 3 || channels == 4; }
@@ -98,7 +102,8 @@ std::vector<Variable> VariablesOf(const std::vector<DeclaredInput>& inputs) {
 
 // An input of any rank is tried as an image, as a sequence and as a vector.
 std::vector<std::vector<DeclaredInput>> Ranked(const std::vector<DeclaredInput>& inputs) {
-  if (std::all_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.has_shape; })) return {inputs};
+  if (std::all_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.has_shape; }))
+    return {inputs};
   std::vector<std::vector<DeclaredInput>> all;
   for (const std::vector<int64_t>& dims : {std::vector<int64_t>{1, 3, -1, -1}, {1, -1}, {-1}}) {
     all.push_back(inputs);
@@ -147,18 +152,24 @@ class Search {
     return false;
   }
 
-  bool Late() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > kSeconds; }
+  bool Late() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > kSeconds;
+  }
   const std::set<std::string>& needed() const { return needed_; }
 
  private:
-  static const std::vector<int64_t>& Row(Kind kind, bool usual) { return usual ? SizesOf(kind).usual : SizesOf(kind).smallest; }
+  static const std::vector<int64_t>& Row(Kind kind, bool usual) {
+    return usual ? SizesOf(kind).usual : SizesOf(kind).smallest;
+  }
 
-  static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables, size_t step, bool usual,
-                                bool states_are_one) {
+  static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables, size_t step,
+                                bool usual, bool states_are_one) {
     std::set<size_t> open;
     for (const Variable& v : variables) {
       const std::vector<int64_t>& row = Row(v.kind, usual);
-      const int64_t size = v.state && states_are_one ? 1 : v.kind == kChannels ? row[0] : row[std::min(step, row.size() - 1)];
+      const int64_t size = v.state && states_are_one ? 1
+                           : v.kind == kChannels     ? row[0]
+                                                     : row[std::min(step, row.size() - 1)];
       for (const auto& [n, i] : v.places) {
         inputs[n].dims[i] = size;
         open.insert(n);
@@ -190,7 +201,9 @@ std::vector<int64_t> ValuesOf(const std::string& name) {
 }
 
 std::string Quoted(const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || std::strchr("_-./,=:", c) != nullptr; });
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) || std::strchr("_-./,=:", c) != nullptr;
+  });
   if (plain) return text;
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
@@ -238,7 +251,8 @@ Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes
     if (!found.refusal.ok()) return found.refusal.AddContext(text + "; of the usual ones none runs");
     return Status::InvalidArgument(text);
   }
-  if (found.smallest == found.usual) return Status::InvalidArgument(text + "; it runs with\n  " + found.Options(found.usual));
+  if (found.smallest == found.usual)
+    return Status::InvalidArgument(text + "; it runs with\n  " + found.Options(found.usual));
   return Status::InvalidArgument(text + "; it runs with the first of these (small) and the second (usual):\n  " +
                                  found.Options(found.smallest) + "\n  " + found.Options(found.usual));
 }

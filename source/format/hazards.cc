@@ -18,10 +18,14 @@ Counts CountFloats(const Tensor& tensor) {
   for (int64_t i = 0; i < tensor.NumElements(); ++i) {
     const float magnitude = std::fabs(values[i]);
     if (magnitude >= 0x1p-126f && magnitude < 65520.0f) continue;  // from 65520 on, f16 rounds to infinity
-    if (std::isnan(magnitude)) ++counts.nan;
-    else if (std::isinf(magnitude)) ++counts.infinite;
-    else if (magnitude >= 65520.0f) ++counts.beyond_half;
-    else if (magnitude > 0) ++counts.subnormal;
+    if (std::isnan(magnitude))
+      ++counts.nan;
+    else if (std::isinf(magnitude))
+      ++counts.infinite;
+    else if (magnitude >= 65520.0f)
+      ++counts.beyond_half;
+    else if (magnitude > 0)
+      ++counts.subnormal;
   }
   return counts;
 }

@@ -40,7 +40,8 @@ Status CheckFormat(const std::string& path) {
         "model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
         " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
   }
-  return Status::InvalidArgument("model '" + path + "' has no suffix that names a model format; expected .tnnproto or .onnx");
+  return Status::InvalidArgument("model '" + path +
+                                 "' has no suffix that names a model format; expected .tnnproto or .onnx");
 }
 
 // The tnnmodel to read, or empty when weights are to be generated.
@@ -99,7 +100,8 @@ std::vector<DeclaredInput> FillInputs(const LoadOptions& options, Graph* graph) 
 
 // Shapes for what FillInputs left open.
 Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options, Graph* graph) {
-  if (std::none_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); })) return Status::Ok();
+  if (std::none_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); }))
+    return Status::Ok();
   const FoundShapes found = FindShapes(inputs, [&](const InputShapeMap& shapes, const InputValues&) {
     return ShapeTrial{InferShapes(*graph, shapes).status(), {}};
   });
@@ -193,8 +195,9 @@ Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
   }
   if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
   if (!options.input_values.empty()) {
-    return Status::InvalidArgument("model '" + files.structure +
-                                   "': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it");
+    return Status::InvalidArgument(
+        "model '" + files.structure +
+        "': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it");
   }
   return LoadTnn(files, options);
 }

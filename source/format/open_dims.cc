@@ -14,7 +14,8 @@ std::string LowerOpenDims(std::string text) {
 }
 
 bool ContainsOneOf(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text.find(word) != std::string::npos; });
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 bool NamedBatch(const std::string& name) {
@@ -26,8 +27,8 @@ bool NamedBatch(const std::string& name) {
 bool NamedOtherwise(const std::string& name) {
   const std::string lower = LowerOpenDims(name);
   return lower == "h" || lower == "w" || lower == "t" || lower == "l" || lower == "c" ||
-         ContainsOneOf(lower, {"seq", "len", "time", "frame", "sample", "height", "width", "token", "step", "point", "channel",
-                               "word", "char", "num_"});
+         ContainsOneOf(lower, {"seq", "len", "time", "frame", "sample", "height", "width", "token", "step", "point",
+                               "channel", "word", "char", "num_"});
 }
 
 bool IsBatch(const DeclaredInput& input, size_t i) {
@@ -37,29 +38,36 @@ bool IsBatch(const DeclaredInput& input, size_t i) {
 
 }  // namespace
 
-bool DeclaredInput::open() const { return !has_shape || std::count_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) > 0; }
+bool DeclaredInput::open() const {
+  return !has_shape || std::count_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) > 0;
+}
 
 std::string DeclaredInput::DimsText() const {
   if (!has_shape) return "of any rank";
   std::string text = "[";
   for (size_t i = 0; i < dims.size(); ++i) {
-    text += (i == 0 ? "" : ",") + (dims[i] >= 0 ? std::to_string(dims[i]) : dim_names[i].empty() ? "?" : Printable(dim_names[i]));
+    text += (i == 0 ? "" : ",") + (dims[i] >= 0           ? std::to_string(dims[i])
+                                   : dim_names[i].empty() ? "?"
+                                                          : Printable(dim_names[i]));
   }
   return text + "]";
 }
 
-InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes, const InputShapeMap& open_shapes) {
+InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes,
+                          const InputShapeMap& open_shapes) {
   InputShapeMap given = shapes;
   for (const DeclaredInput& input : inputs) {
     auto known = open_shapes.find(input.name);
     if (known == open_shapes.end() && inputs.size() == 1) known = open_shapes.find("");
     if (!input.open() || known == open_shapes.end()) continue;
-    if (!input.has_shape || known->second.rank() == static_cast<int>(input.dims.size())) given.emplace(input.name, known->second);
+    if (!input.has_shape || known->second.rank() == static_cast<int>(input.dims.size()))
+      given.emplace(input.name, known->second);
   }
   return given;
 }
 
-std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given, std::string* note) {
+std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given,
+                                        std::string* note) {
   std::map<std::string, int64_t> bound;
   int64_t batch = 1;
   bool batch_given = false;
@@ -80,7 +88,8 @@ std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const
   }
   for (const DeclaredInput& input : inputs) {
     for (size_t i = 0; i < input.dims.size(); ++i) {
-      if (input.dims[i] < 0 && IsBatch(input, i) && !input.dim_names[i].empty()) bound.emplace(input.dim_names[i], batch);
+      if (input.dims[i] < 0 && IsBatch(input, i) && !input.dim_names[i].empty())
+        bound.emplace(input.dim_names[i], batch);
     }
   }
   std::string filled;
@@ -89,8 +98,10 @@ std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const
     for (size_t i = 0; i < input.dims.size(); ++i) {
       if (input.dims[i] >= 0) continue;
       const auto it = input.dim_names[i].empty() ? bound.end() : bound.find(input.dim_names[i]);
-      if (it != bound.end()) input.dims[i] = it->second;
-      else if (IsBatch(input, i)) input.dims[i] = batch;
+      if (it != bound.end())
+        input.dims[i] = it->second;
+      else if (IsBatch(input, i))
+        input.dims[i] = batch;
       changed = changed || input.dims[i] >= 0;
     }
     if (changed && !input.open()) filled += (filled.empty() ? "'" : ", '") + input.name + "' " + input.DimsText();

@@ -1,5 +1,5 @@
-// Network inputs whose file leaves dims open, before anything is loaded: what follows from shapes that are given and from
-// the batch, and shapes that run, found by trying.
+// Network inputs whose file leaves dims open, before anything is loaded: what follows from shapes that are given and
+// from the batch, and shapes that run, found by trying.
 #ifndef PLUMB_FORMAT_OPEN_DIMS_H_
 #define PLUMB_FORMAT_OPEN_DIMS_H_
 
@@ -29,14 +29,16 @@ struct DeclaredInput {
   std::string DimsText() const;  // "[N,3,?,?]"
 };
 
-// `shapes` (LoadOptions::input_shapes), and of `open_shapes` those that fit inputs that are open; the name "" there stands
-// for the only input.
-InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes, const InputShapeMap& open_shapes);
+// `shapes` (LoadOptions::input_shapes), and of `open_shapes` those that fit inputs that are open; the name "" there
+// stands for the only input.
+InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes,
+                          const InputShapeMap& open_shapes);
 
-// Fills open dims: an input that `given` names takes that shape; a dim of the same name elsewhere takes the same value; a
-// batch (named so, or the first of several dims that no other meaning is named for) is that of the given inputs, else 1.
-// `note` says which inputs got a batch of 1; "" when none did.
-std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given, std::string* note);
+// Fills open dims: an input that `given` names takes that shape; a dim of the same name elsewhere takes the same value;
+// a batch (named so, or the first of several dims that no other meaning is named for) is that of the given inputs,
+// else 1. `note` says which inputs got a batch of 1; "" when none did.
+std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given,
+                                        std::string* note);
 
 // One attempt at loading a model.
 struct ShapeTrial {
@@ -54,8 +56,8 @@ struct FoundShapes {
   std::string Options(const InputShapeMap& shapes) const;
 };
 
-// Looks for shapes of the inputs that are open (FillOpenDims comes first) by calling `attempt` on usual sizes, for some ten
-// seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried.
+// Looks for shapes of the inputs that are open (FillOpenDims comes first) by calling `attempt` on usual sizes, for some
+// ten seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried.
 FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes& attempt);
 
 // The refusal of a model with open inputs: what is open, and command-line fragments that run.

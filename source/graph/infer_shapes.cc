@@ -49,7 +49,8 @@ Status InferLayer(const Layer& layer, BlobTable* blobs) {
   }
   PLUMB_RETURN_IF_ERROR(op.infer(context));
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
-    PLUMB_RETURN_IF_ERROR(CheckSizeInferShapes(context.outputs[i]).AddContext("output blob '" + layer.outputs[i] + "'"));
+    PLUMB_RETURN_IF_ERROR(
+        CheckSizeInferShapes(context.outputs[i]).AddContext("output blob '" + layer.outputs[i] + "'"));
     if (!blobs->emplace(layer.outputs[i], context.outputs[i]).second) {
       return Status::CorruptModel("writes blob '" + layer.outputs[i] + "', which is already defined");
     }
@@ -64,7 +65,8 @@ Status AddInputs(const Graph& graph, const std::map<std::string, Shape>& input_s
     const auto it = input_shapes.find(input.name);
     const Shape& shape = it == input_shapes.end() ? input.shape : it->second;
     unused.erase(input.name);
-    PLUMB_RETURN_IF_ERROR(CheckSizeInferShapes({input.dtype, shape, Tensor()}).AddContext("network input '" + input.name + "'"));
+    PLUMB_RETURN_IF_ERROR(
+        CheckSizeInferShapes({input.dtype, shape, Tensor()}).AddContext("network input '" + input.name + "'"));
     if (!blobs->emplace(input.name, BlobInfo{input.dtype, shape, Tensor()}).second) {
       return Status::CorruptModel("network input '" + input.name + "' is declared twice or is also a constant");
     }

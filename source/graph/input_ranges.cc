@@ -112,7 +112,9 @@ class Walk {
         Index(in.back(), data[p.axis < 0 ? p.axis + data.rank() : p.axis], "rows of " + Of(layer));
         return;
       }
-      case OpKind::kGatherND: IndexVectors(in[1], Info(in[0]).shape, ParamOf<GatherNDParam>(layer).batch_dims, layer); return;
+      case OpKind::kGatherND:
+        IndexVectors(in[1], Info(in[0]).shape, ParamOf<GatherNDParam>(layer).batch_dims, layer);
+        return;
       case OpKind::kScatterND:
       case OpKind::kPlumbScatterND: IndexVectors(in[1], Info(in[0]).shape, 0, layer); return;
       case OpKind::kPlumbGatherElements:
@@ -137,12 +139,14 @@ class Walk {
       case OpKind::kPlumbDynamicQuantizeLSTM: {
         const auto shape = ResolveRecurrent(layer, Infos(layer));
         if (!shape.ok() || shape->lengths < 0) return;
-        Add(in[static_cast<size_t>(shape->lengths)], {1, static_cast<double>(shape->time), true, "lengths of " + Of(layer)});
+        Add(in[static_cast<size_t>(shape->lengths)],
+            {1, static_cast<double>(shape->time), true, "lengths of " + Of(layer)});
         return;
       }
       case OpKind::kPlumbDequantizeLinear: {
         const bool is_signed = in.size() < 3 || Info(in[2]).dtype == DType::kI8;
-        Add(in[0], is_signed ? Need{-128, 127, false, "8 bits of " + Of(layer)} : Need{0, 255, false, "8 bits of " + Of(layer)});
+        Add(in[0], is_signed ? Need{-128, 127, false, "8 bits of " + Of(layer)}
+                             : Need{0, 255, false, "8 bits of " + Of(layer)});
         return;
       }
       case OpKind::kCast:
@@ -171,7 +175,8 @@ class Walk {
     Index(layer.inputs[1], data[wanted < 0 ? wanted + data.rank() : wanted], "positions of " + Of(layer));
   }
 
-  // Index vectors walk data's dims from `first` on. Where they are put together column by column, each column gets its own.
+  // Index vectors walk data's dims from `first` on. Where they are put together column by column, each column gets its
+  // own.
   void IndexVectors(const std::string& indices, const Shape& data, int first, const Layer& layer) {
     const Shape& shape = Info(indices).shape;
     if (shape.rank() == 0) return;
@@ -187,16 +192,20 @@ class Walk {
     if (!columns && width > 0) Index(indices, least, "positions of " + Of(layer));
   }
 
-  // Numbers on both sides of those that the input is compared with. A row of several (0 .. n-1) makes it a length, or, where
-  // it is to be equal to one of them, a class.
+  // Numbers on both sides of those that the input is compared with. A row of several (0 .. n-1) makes it a length, or,
+  // where it is to be equal to one of them, a class.
   void Compared(const Layer& layer) {
     for (size_t i = 0; i < layer.inputs.size(); ++i) {
       const Tensor* other = layer.inputs.size() == 2 ? &Info(layer.inputs[1 - i]).value : layer.Resource("element");
       if (other == nullptr || other->empty()) continue;
       const auto [least, most] = Limits(*other);
       const bool row = other->NumElements() > 1 && least >= 0, is_class = row && layer.kind == OpKind::kEqual;
-      const double lo = is_class ? least : row ? std::max(1.0, least) : least >= 0 ? std::max(0.0, least - 1) : least - 1;
-      Add(layer.inputs[i], {lo, is_class ? most : std::max(lo, most + 1), false, "what " + Of(layer) + " compares it with", !row});
+      const double lo = is_class     ? least
+                        : row        ? std::max(1.0, least)
+                        : least >= 0 ? std::max(0.0, least - 1)
+                                     : least - 1;
+      Add(layer.inputs[i],
+          {lo, is_class ? most : std::max(lo, most + 1), false, "what " + Of(layer) + " compares it with", !row});
     }
   }
 
@@ -253,7 +262,8 @@ class Walk {
     if (in.size() == 2 && !Known(in[0]) && !Known(in[1])) {
       // A sum of two that are both drawn: half of the room for each.
       if (layer.kind != OpKind::kAdd || need.lo > 0) return;
-      for (const std::string& name : in) Add(name, {std::ceil(need.lo / 2), std::floor(need.hi / 2), need.hard, need.why, need.weak});
+      for (const std::string& name : in)
+        Add(name, {std::ceil(need.lo / 2), std::floor(need.hi / 2), need.hard, need.why, need.weak});
       return;
     }
     const size_t at = in.size() == 2 && Known(in[0]) ? 1 : 0;
@@ -292,15 +302,16 @@ class Walk {
   }
 
   static bool Compares(OpKind kind) {
-    return kind == OpKind::kEqual || kind == OpKind::kGreater || kind == OpKind::kLess || kind == OpKind::kPlumbGreaterOrEqual ||
-           kind == OpKind::kPlumbLessOrEqual;
+    return kind == OpKind::kEqual || kind == OpKind::kGreater || kind == OpKind::kLess ||
+           kind == OpKind::kPlumbGreaterOrEqual || kind == OpKind::kPlumbLessOrEqual;
   }
 
   // A blob is read in full where more than its whole part counts: by anything but a cast to integers or a comparison.
   void MarkRead(const Layer& layer) {
     if (Compares(layer.kind)) return;
     const OpDef& op = GetOp(layer.kind);
-    const auto target = layer.kind == OpKind::kCast || layer.kind == OpKind::kPlumbCast ? CastTarget(layer) : Result<DType>(DType::kF32);
+    const auto target = layer.kind == OpKind::kCast || layer.kind == OpKind::kPlumbCast ? CastTarget(layer)
+                                                                                        : Result<DType>(DType::kF32);
     if (target.ok() && !IsFloat(*target)) return;
     const bool moves = op.moves_data_only || op.map != nullptr || layer.kind == OpKind::kIdentity;
     const bool full = !moves || std::any_of(layer.outputs.begin(), layer.outputs.end(),

@@ -8,7 +8,9 @@
 namespace plumb {
 namespace {
 
-InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) { return range.has_value() ? *range : DefaultInputRange(dtype); }
+InputRange RangeOf(DType dtype, const std::optional<InputRange>& range) {
+  return range.has_value() ? *range : DefaultInputRange(dtype);
+}
 
 template <class T, class F>
 void FillRandomInputs(const PhiloxStream& stream, Tensor* tensor, F value) {
@@ -38,8 +40,10 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
   };
   switch (dtype) {
     case DType::kF32:
-      if (range.whole) FillRandomInputs<float>(stream, &tensor, integer);
-      else FillRandomInputs<float>(stream, &tensor, real);
+      if (range.whole)
+        FillRandomInputs<float>(stream, &tensor, integer);
+      else
+        FillRandomInputs<float>(stream, &tensor, real);
       break;
     case DType::kI8: FillRandomInputs<int8_t>(stream, &tensor, integer); break;
     case DType::kU8: FillRandomInputs<uint8_t>(stream, &tensor, integer); break;
@@ -47,12 +51,14 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
     case DType::kI64: FillRandomInputs<int64_t>(stream, &tensor, integer); break;
     case DType::kBool: FillRandomInputs<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
     default:
-      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) + ", which is not generated: give it with InputOptions::files");
+      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) +
+                                  ", which is not generated: give it with InputOptions::files");
   }
   return tensor;
 }
 
-std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted, const std::string& why) {
+std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted,
+                                const std::string& why) {
   const InputRange range = RangeOf(dtype, wanted);
   char text[96];
   if (dtype == DType::kBool) {
@@ -60,7 +66,8 @@ std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<
   } else {
     std::snprintf(text, sizeof(text), IsFloat(dtype) && !range.whole ? "[%g,%g)" : "%.17g..%.17g", range.lo, range.hi);
   }
-  return "generated, uniform " + std::string(text) + (why.empty() ? "" : " (" + why + ")") + ", seed " + std::to_string(seed);
+  return "generated, uniform " + std::string(text) + (why.empty() ? "" : " (" + why + ")") + ", seed " +
+         std::to_string(seed);
 }
 
 }  // namespace plumb

@@ -27,8 +27,8 @@ struct AffineShape {
   const Tensor* bias = nullptr;   // null: 0
 };
 
-// A resource of BatchNormCxx that only the reference's bound reads and no file holds: per channel the larger of |scale mean|
-// and |beta| of the batch normalisation that an importer folded.
+// A resource of BatchNormCxx that only the reference's bound reads and no file holds: per channel the larger of |scale
+// mean| and |beta| of the batch normalisation that an importer folded.
 constexpr const char* kAffineTerms = "terms";
 
 // CorruptModel when the coefficients are missing or do not fit the input.

@@ -30,8 +30,8 @@ Status InferConcat(ShapeContext& context) {
     if (next.rank() == out.rank()) expected[axis] = next[axis];
     if (next != expected || context.inputs[i].dtype != context.inputs[0].dtype) {
       return Status::InvalidArgument("input " + std::to_string(i) + " is " + DTypeName(context.inputs[i].dtype) + " " +
-                                     next.ToString() + ", which does not join " + DTypeName(context.inputs[0].dtype) + " " +
-                                     out.ToString() + " along axis " + std::to_string(axis));
+                                     next.ToString() + ", which does not join " + DTypeName(context.inputs[0].dtype) +
+                                     " " + out.ToString() + " along axis " + std::to_string(axis));
     }
     out[axis] += next[axis];
   }

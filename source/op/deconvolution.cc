@@ -48,7 +48,8 @@ void VisitResourcesDeconvolution(ResourceVisitor& v, const Layer&) {
   v.QuantTail("weight");
 }
 
-Status ResourcesDeconvolution(const Layer& layer, const std::vector<BlobInfo>& inputs, std::vector<ResourceSpec>* specs) {
+Status ResourcesDeconvolution(const Layer& layer, const std::vector<BlobInfo>& inputs,
+                              std::vector<ResourceSpec>* specs) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveDeconvolution(layer, inputs[0].shape));
   const WindowAxis& h = shape.window.h;
   const WindowAxis& w = shape.window.w;

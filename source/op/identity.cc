@@ -4,7 +4,9 @@
 namespace plumb {
 namespace {
 
-Result<StridedMap> MapIdentity(const Layer&, const std::vector<BlobInfo>& inputs, int) { return SameOrder(inputs[0].shape); }
+Result<StridedMap> MapIdentity(const Layer&, const std::vector<BlobInfo>& inputs, int) {
+  return SameOrder(inputs[0].shape);
+}
 
 }  // namespace
 

@@ -5,7 +5,8 @@ namespace {
 
 Result<int> Axis(const Layer& layer, const Shape& input) {
   const auto& p = ParamOf<InnerProductParam>(layer);
-  if (p.num_output <= 0) return Status::InvalidArgument("num_output " + std::to_string(p.num_output) + " must be positive");
+  if (p.num_output <= 0)
+    return Status::InvalidArgument("num_output " + std::to_string(p.num_output) + " must be positive");
   return NormalizeAxis(p.axis, input.rank());
 }
 

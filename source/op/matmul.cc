@@ -91,8 +91,9 @@ Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
   PLUMB_ASSIGN_OR_RETURN(const Shape batch, BroadcastShapes(batch_a, batch_b));
   PLUMB_RETURN_IF_ERROR(batch.Validate());
   if (batch.NumElements() > kMaxMatrices) {
-    return Status::NotSupported("a product of " + std::to_string(batch.NumElements()) + " matrices " + first.ToString() + " and " +
-                                second.ToString() + "; up to " + std::to_string(kMaxMatrices) + " are supported");
+    return Status::NotSupported("a product of " + std::to_string(batch.NumElements()) + " matrices " +
+                                first.ToString() + " and " + second.ToString() + "; up to " +
+                                std::to_string(kMaxMatrices) + " are supported");
   }
   shape.first_matrix = MatricesOf(batch_a, batch);
   shape.second_matrix = MatricesOf(batch_b, batch);

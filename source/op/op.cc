@@ -63,7 +63,8 @@ Status InferFloatSameAsInput(ShapeContext& context) {
 
 Result<int> NormalizeAxis(int axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " + std::to_string(rank));
+    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " +
+                                   std::to_string(rank));
   }
   return axis < 0 ? axis + rank : axis;
 }

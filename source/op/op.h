@@ -2,9 +2,9 @@
 //
 // A row of op_list.def names the operator (the canonical tnnproto string), its file and arity. The file defines
 //   OpDef Define<Name>();
-// with the parameters in tnnproto field order (OpParam::Visit), the shape rule, the resources (weights) in tnnmodel order,
-// what they must look like (which is also what the random generator fills) and the cost. Loading, saving, validation,
-// reports, option lists and tests derive from these.
+// with the parameters in tnnproto field order (OpParam::Visit), the shape rule, the resources (weights) in tnnmodel
+// order, what they must look like (which is also what the random generator fills) and the cost. Loading, saving,
+// validation, reports, option lists and tests derive from these.
 #ifndef PLUMB_OP_OP_H_
 #define PLUMB_OP_OP_H_
 
@@ -18,8 +18,9 @@
 
 namespace plumb {
 
-// Walks an operator's parameters in the order that the tnnproto has them. Implementations load, save, print and compare.
-// A field with kRequired is an error when the token is missing; others keep their default (TNN's old files stop early).
+// Walks an operator's parameters in the order that the tnnproto has them. Implementations load, save, print and
+// compare. A field with kRequired is an error when the token is missing; others keep their default (TNN's old files
+// stop early).
 class ParamVisitor {
  public:
   enum Need { kOptional, kRequired };
@@ -47,7 +48,7 @@ struct OpParam {
   virtual std::shared_ptr<OpParam> Clone() const = 0;
 };
 
-// struct LeakyReluParam : ParamBase<LeakyReluParam> { float slope = 0.01f; void Visit(ParamVisitor& v) override {...} };
+// struct LeakyReluParam : ParamBase<LeakyReluParam> { float slope; void Visit(ParamVisitor& v) override {...} };
 template <class P>
 struct ParamBase : OpParam {
   std::shared_ptr<OpParam> Clone() const override { return std::make_shared<P>(static_cast<const P&>(*this)); }
@@ -63,7 +64,8 @@ const P& ParamOf(const Layer& layer) {
   return static_cast<const P&>(*layer.param);
 }
 
-// Walks a layer's resource body in tnnmodel order (after the record header). Readers fill layer.resources, writers emit it.
+// Walks a layer's resource body in tnnmodel order (after the record header). Readers fill layer.resources, writers emit
+// it.
 class ResourceVisitor {
  public:
   virtual ~ResourceVisitor() = default;
@@ -112,9 +114,10 @@ struct OpDef {
   Status (*resource_specs)(const Layer& layer, const std::vector<BlobInfo>& inputs,
                            std::vector<ResourceSpec>* specs) = nullptr;
   // Multiply-add counts as 2; null: one operation per output element.
-  double (*flops)(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) = nullptr;
-  // For operators whose outputs are the elements of their first input in another order: where output `output` finds them.
-  // Shape rule, host evaluation, the reference and the devices' copying kernels follow from it (op/strided.h).
+  double (*flops)(const Layer& layer, const std::vector<BlobInfo>& inputs,
+                  const std::vector<BlobInfo>& outputs) = nullptr;
+  // For operators whose outputs are the elements of their first input in another order: where output `output` finds
+  // them. Shape rule, host evaluation, the reference and the devices' copying kernels follow from it (op/strided.h).
   Result<StridedMap> (*map)(const Layer& layer, const std::vector<BlobInfo>& inputs, int output) = nullptr;
   bool moves_data_only = false;  // outputs are input elements unchanged (Permute, Concat, Reshape ...)
 };

@@ -19,7 +19,8 @@ Status InferReshape(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted, WantedDims(context));
   const int axis = p.axis;
   const int num_axes = p.num_axes <= 0 ? static_cast<int>(wanted.size()) : p.num_axes;
-  if (axis < 0 || axis > input.rank()) return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside " + input.ToString());
+  if (axis < 0 || axis > input.rank())
+    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside " + input.ToString());
   std::vector<int64_t> dims(input.dims().begin(), input.dims().begin() + axis);
   int inferred = -1;
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -24,8 +24,9 @@ struct WindowAxis {
 };
 
 // Fills out and the pads from in, kernel, stride, dilation, the explicit pads and the pad type; `ceil_mode` rounds the
-// output size up (a last window may then start beyond the input's end only inside the begin pad: ONNX's and PyTorch's rule
-// is NOT applied, TNN keeps such windows). InvalidArgument when a size is not positive or the window exceeds the input.
+// output size up (a last window may then start beyond the input's end only inside the begin pad: ONNX's and PyTorch's
+// rule is NOT applied, TNN keeps such windows). InvalidArgument when a size is not positive or the window exceeds the
+// input.
 Status ResolveWindow(int pad_type, bool ceil_mode, WindowAxis* axis);
 
 // The height (first) and width axis of a 2-D window; 1-D uses width only with height = {}.

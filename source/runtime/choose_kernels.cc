@@ -10,7 +10,8 @@ namespace plumb {
 namespace {
 
 std::unique_ptr<KernelSpec> MakeSpec(const LayerGroup& group, const Plan& plan) {
-  auto spec = std::make_unique<KernelSpec>(KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs, {}});
+  auto spec = std::make_unique<KernelSpec>(
+      KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs, {}});
   for (const auto& port : group.inputs) spec->inputs.push_back(plan.blobs.at(port.blob));
   for (const auto& port : group.outputs) spec->outputs.push_back(plan.blobs.at(port.blob));
   return spec;
@@ -40,13 +41,15 @@ void FillInfo(Step* step) {
     info.members.push_back({member->index, member->name, member->type,
                             member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
   }
-  for (size_t i = 0; i < group.inputs.size(); ++i) info.inputs.push_back(MakePort(group, group.inputs[i], step->spec->inputs[i]));
+  for (size_t i = 0; i < group.inputs.size(); ++i)
+    info.inputs.push_back(MakePort(group, group.inputs[i], step->spec->inputs[i]));
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     info.outputs.push_back(MakePort(group, group.outputs[i], step->spec->outputs[i]));
   }
 }
 
-const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& spec, std::vector<std::string>* refusals) {
+const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& spec,
+                         std::vector<std::string>* refusals) {
   for (const KernelRow& row : rows) {
     if (row.op != spec.layer().kind) continue;
     const Status status = row.supports(spec);
@@ -64,7 +67,8 @@ std::string Lower(std::string text) {
 // True when a kernel of the network's own device was found.
 bool TryOwnKernels(const Plan& plan, Step* step) {
   const KernelRow* row = nullptr;
-  if (plan.options.kernels_in_front != nullptr) row = FindRow(*plan.options.kernels_in_front, *step->spec, &step->info.refusals);
+  if (plan.options.kernels_in_front != nullptr)
+    row = FindRow(*plan.options.kernels_in_front, *step->spec, &step->info.refusals);
   if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, &step->info.refusals);
   if (row == nullptr) return false;
   step->kernel = row->create(*step->spec);
@@ -130,11 +134,13 @@ std::vector<LackingKernel> LackingKernels(const Graph& graph, const BlobTable& b
 
 std::string DescribeLacking(const std::string& device, const Graph& graph, const std::vector<LackingKernel>& lacking) {
   constexpr size_t kShown = 3;
-  std::string text = device + " has no kernel for " + std::to_string(lacking.size()) + " of " + std::to_string(graph.layers.size()) + " layers: ";
+  std::string text = device + " has no kernel for " + std::to_string(lacking.size()) + " of " +
+                     std::to_string(graph.layers.size()) + " layers: ";
   for (size_t i = 0; i < std::min(lacking.size(), kShown); ++i) {
     char index[16];
     std::snprintf(index, sizeof(index), "%05d", lacking[i].index);
-    text += (i == 0 ? "" : "; ") + std::string(index) + " '" + lacking[i].layer + "' (" + lacking[i].type + "): " + lacking[i].reason;
+    text += (i == 0 ? "" : "; ") + std::string(index) + " '" + lacking[i].layer + "' (" + lacking[i].type +
+            "): " + lacking[i].reason;
   }
   return text + (lacking.size() > kShown ? "; and " + std::to_string(lacking.size() - kShown) + " more" : "");
 }
@@ -164,9 +170,9 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
     plan->steps.push_back(std::move(step));
   }
   if (count == 0) return Status::Ok();
-  return Status::NotSupported("device " + std::string(plan->device->name()) + " lacks a kernel for " + std::to_string(count) +
-                              (count == 1 ? " layer" : " layers") + " of model '" + plan->graph->source +
-                              "' (NetworkOptions::fallback lets NAIVE run them):" + missing);
+  return Status::NotSupported("device " + std::string(plan->device->name()) + " lacks a kernel for " +
+                              std::to_string(count) + (count == 1 ? " layer" : " layers") + " of model '" +
+                              plan->graph->source + "' (NetworkOptions::fallback lets NAIVE run them):" + missing);
 }
 
 }  // namespace plumb

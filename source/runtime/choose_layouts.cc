@@ -80,8 +80,9 @@ class LayoutPass {
     PLUMB_RETURN_IF_ERROR(step.kernel->ChooseLayouts(*step.spec, arriving, &step.choice));
     step.choice.inputs.resize(arriving.size());
     if (step.choice.outputs.size() != step.group.outputs.size()) {
-      return Status::Internal("kernel " + step.info.kernel + " chose layouts for " + std::to_string(step.choice.outputs.size()) +
-                              " outputs of " + std::to_string(step.group.outputs.size()));
+      return Status::Internal("kernel " + step.info.kernel + " chose layouts for " +
+                              std::to_string(step.choice.outputs.size()) + " outputs of " +
+                              std::to_string(step.group.outputs.size()));
     }
     for (size_t i = 0; i < arriving.size(); ++i) {
       if (step.choice.inputs[i] == nullptr) step.choice.inputs[i] = arriving[i];

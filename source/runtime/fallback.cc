@@ -46,7 +46,8 @@ class FallbackKernel : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row, std::shared_ptr<Device> device) {
+std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row,
+                                             std::shared_ptr<Device> device) {
   return std::make_unique<FallbackKernel>(spec, row, std::move(device));
 }
 

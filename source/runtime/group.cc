@@ -35,7 +35,8 @@ void AddPorts(LayerGroup* group) {
   }
   const Layer& last = group->last();
   for (int slot = 0; slot < static_cast<int>(last.outputs.size()); ++slot) {
-    group->outputs.push_back({static_cast<int>(group->members.size()) - 1, slot, last.outputs[static_cast<size_t>(slot)]});
+    group->outputs.push_back(
+        {static_cast<int>(group->members.size()) - 1, slot, last.outputs[static_cast<size_t>(slot)]});
   }
 }
 

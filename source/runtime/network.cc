@@ -17,9 +17,7 @@
 namespace plumb {
 namespace {
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Values known from the shapes alone (decision 6): their producers do not run.
 Result<std::shared_ptr<const Graph>> WithoutKnownValues(std::shared_ptr<const Graph> graph, BlobTable* blobs) {
@@ -61,8 +59,8 @@ Status RefuseQuantized(const Graph& graph) {
     if (++count <= 3) names += (names.empty() ? "" : ", ") + LayerFrame(layer);
   }
   if (count == 0) return Status::Ok();
-  return Status::NotSupported("model '" + graph.source + "' has " + std::to_string(count) + " quantised layers (" + names +
-                              (count > 3 ? ", ..." : "") +
+  return Status::NotSupported("model '" + graph.source + "' has " + std::to_string(count) + " quantised layers (" +
+                              names + (count > 3 ? ", ..." : "") +
                               "), and int8 is not supported yet: run the float model; model_info describes this one");
 }
 
@@ -82,8 +80,9 @@ Status CheckWork(const Graph& graph, const BlobTable& blobs) {
     if (total <= kMaxFlops) continue;
     char text[32];
     std::snprintf(text, sizeof(text), "%.3g", total);
-    return Status::NotSupported("model '" + graph.source + "': up to " + LayerFrame(layer) + " it takes " + text +
-                                " operations, more than the limit of 1e14; give it smaller shapes (LoadOptions::input_shapes)");
+    return Status::NotSupported(
+        "model '" + graph.source + "': up to " + LayerFrame(layer) + " it takes " + text +
+        " operations, more than the limit of 1e14; give it smaller shapes (LoadOptions::input_shapes)");
   }
   return Status::Ok();
 }
@@ -106,7 +105,9 @@ struct Network::Impl {
   Result<const GraphInput*> FindInput(const std::string& name) const;
   Status CheckInputs() const;
   Status CheckProcess() const;
-  DeviceTensor& TensorOf(const std::string& blob) { return plan.values[static_cast<size_t>(plan.blob_values.at(blob))].tensor; }
+  DeviceTensor& TensorOf(const std::string& blob) {
+    return plan.values[static_cast<size_t>(plan.blob_values.at(blob))].tensor;
+  }
   std::string Frame() const { return "model '" + graph->source + "'"; }
   Status Run();
   Status RunStep(Step& step);
@@ -171,7 +172,8 @@ Result<const GraphInput*> Network::Impl::FindInput(const std::string& name) cons
     if (input.name == name) return &input;
     known += (known.empty() ? "'" : ", '") + input.name + "'";
   }
-  return Status::InvalidArgument(Frame() + " has no input '" + name + "'; its inputs are " + (known.empty() ? "none" : known));
+  return Status::InvalidArgument(Frame() + " has no input '" + name + "'; its inputs are " +
+                                 (known.empty() ? "none" : known));
 }
 
 // Memory that nobody wrote to would be computed with: other numbers every time.
@@ -182,10 +184,12 @@ Status Network::Impl::CheckInputs() const {
     const BlobInfo& info = plan.blobs.at(input.name);
     if (set_inputs.count(input.name) != 0 || info.shape.NumElements() == 0) continue;
     ++count;
-    missing += (missing.empty() ? "'" : ", '") + input.name + "' " + DTypeName(info.dtype) + " " + info.shape.ToString();
+    missing +=
+        (missing.empty() ? "'" : ", '") + input.name + "' " + DTypeName(info.dtype) + " " + info.shape.ToString();
   }
   if (count == 0) return Status::Ok();
-  return Status::InvalidArgument("SetInput was never called for network input" + std::string(count == 1 ? " " : "s ") + missing);
+  return Status::InvalidArgument("SetInput was never called for network input" + std::string(count == 1 ? " " : "s ") +
+                                 missing);
 }
 
 Status Network::Impl::CheckProcess() const {
@@ -226,8 +230,9 @@ Status Network::Impl::Run() {
 #ifndef PLUMB_BLOB_HOOKS
   // Better than observers that never hear of a step: model_check would call a network aligned that nobody looked at.
   if (!observers.empty()) {
-    return Status::NotSupported("this build of Plumb cannot watch, dump or check layers: it was configured with "
-                                "-DPLUMB_BLOB_HOOKS=OFF; build it with -DPLUMB_BLOB_HOOKS=ON");
+    return Status::NotSupported(
+        "this build of Plumb cannot watch, dump or check layers: it was configured with "
+        "-DPLUMB_BLOB_HOOKS=OFF; build it with -DPLUMB_BLOB_HOOKS=ON");
   }
 #endif
   PLUMB_RETURN_IF_ERROR(CheckProcess());
@@ -244,7 +249,8 @@ Status Network::Impl::Run() {
     Status status;
     for (const auto& [from, to] : step->reorders) {
       if (status.ok()) {
-        status = plan.device->Reorder(plan.values[static_cast<size_t>(from)].tensor, plan.values[static_cast<size_t>(to)].tensor);
+        status = plan.device->Reorder(plan.values[static_cast<size_t>(from)].tensor,
+                                      plan.values[static_cast<size_t>(to)].tensor);
       }
     }
 #ifdef PLUMB_BLOB_HOOKS
@@ -253,7 +259,7 @@ Status Network::Impl::Run() {
       status = watchers.empty() ? RunStep(*step) : RunWatched(*step, watchers, &observed);
     } else
 #endif
-    if (status.ok()) {
+        if (status.ok()) {
       status = RunStep(*step);
     }
     if (!status.ok()) return status.AddContext(RunFrame(step->group.last(), step->info.kernel));
@@ -273,7 +279,8 @@ Network::~Network() = default;
 
 Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
                                                  NetworkOptions options) {
-  if (graph == nullptr || device == nullptr) return Status::InvalidArgument("Network::Create: the graph or the device is null");
+  if (graph == nullptr || device == nullptr)
+    return Status::InvalidArgument("Network::Create: the graph or the device is null");
   auto impl = std::make_unique<Impl>();
   impl->graph = std::move(graph);
   impl->plan.device = std::move(device);
@@ -302,12 +309,10 @@ Status Network::SetInput(const std::string& name, const Tensor& value) {
   PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
   const BlobInfo& info = impl_->plan.blobs.at(name);
-  if (value.dtype() != info.dtype || value.shape() != info.shape ||
-      (value.empty() && value.NumElements() > 0)) {
-    return Status::InvalidArgument("network input '" + name + "' expects " + DTypeName(info.dtype) + " " +
-                                   info.shape.ToString() + ", found " +
-                                   (value.empty() ? "an empty Tensor"
-                                                  : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
+  if (value.dtype() != info.dtype || value.shape() != info.shape || (value.empty() && value.NumElements() > 0)) {
+    return Status::InvalidArgument(
+        "network input '" + name + "' expects " + DTypeName(info.dtype) + " " + info.shape.ToString() + ", found " +
+        (value.empty() ? "an empty Tensor" : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
   }
   PLUMB_RETURN_IF_ERROR(impl_->plan.device->Upload(value, impl_->TensorOf(name)));
   impl_->set_inputs.insert(name);
@@ -323,7 +328,9 @@ Result<Tensor> Network::GetInput(const std::string& name) const {
   return impl_->plan.device->Download(impl_->TensorOf(name));
 }
 
-Status Network::Forward() { return CatchNoMemory("running it", [&] { return impl_->Run(); }).AddContext(impl_->Frame()); }
+Status Network::Forward() {
+  return CatchNoMemory("running it", [&] { return impl_->Run(); }).AddContext(impl_->Frame());
+}
 
 ForwardHandle Network::ForwardAsync() {
   return ForwardHandle(std::async(std::launch::async, [this] { return Forward(); }).share());

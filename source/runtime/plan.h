@@ -23,8 +23,8 @@ struct Value {
   int first_step = 0;  // that writes it; -1: a network input
   int last_step = 0;   // that reads it; steps.size(): a network output
   bool constant = false;
-  bool pinned = false;   // network input or output: never shared with others' writes
-  int parent = -1;       // the value whose memory this one lies in, or -1
+  bool pinned = false;  // network input or output: never shared with others' writes
+  int parent = -1;      // the value whose memory this one lies in, or -1
   size_t parent_offset = 0;
   DeviceTensor tensor;  // filled by PlanMemory
   size_t bytes() const { return layout->Bytes(dtype, shape); }
@@ -36,10 +36,10 @@ struct Step {
   std::unique_ptr<KernelSpec> spec;
   std::unique_ptr<Kernel> kernel;
   LayoutChoice choice;
-  std::vector<int> inputs;   // value ids, in the layouts that the kernel wants
+  std::vector<int> inputs;  // value ids, in the layouts that the kernel wants
   std::vector<int> outputs;
-  int workspace = -1;        // value id, or -1
-  std::vector<int> arriving;  // value ids as they were before conversion
+  int workspace = -1;                         // value id, or -1
+  std::vector<int> arriving;                  // value ids as they were before conversion
   std::vector<std::pair<int, int>> reorders;  // value id -> value id, before the kernel runs
   std::vector<DeviceTensor> input_tensors;
   std::vector<DeviceTensor> output_tensors;
@@ -64,7 +64,8 @@ std::vector<LayerGroup> GroupLayers(const Graph& graph, const BlobTable& blobs, 
 // A group of one layer.
 LayerGroup SingleGroup(const Layer& layer);
 
-// Takes the first kernel that supports each group; splits a group that none supports; falls back to NAIVE where that is allowed.
+// Takes the first kernel that supports each group; splits a group that none supports; falls back to NAIVE where that is
+// allowed.
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan);
 // Asks every kernel for its layouts and inserts conversions where they do not agree.
 Status ChooseLayouts(Plan* plan);
@@ -72,7 +73,8 @@ Status ChooseLayouts(Plan* plan);
 Status PlanMemory(Plan* plan);
 
 // A kernel of `device` for a network on another device: inputs are downloaded, outputs uploaded.
-std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row, std::shared_ptr<Device> device);
+std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row,
+                                             std::shared_ptr<Device> device);
 
 // "layer 12 'conv_3' (Convolution)", the frame that every error about a layer carries.
 std::string LayerFrame(const Layer& layer);

@@ -3,8 +3,9 @@
 // 1. Share wishes, in step order. A value that lies in another has a parent; the root of a chain is a storage.
 //    View: always. Overwrite: when nothing of the input's storage is read later and it is not pinned.
 //    Part: when the input is a storage of its own, as large as the part.
-// 2. Storages live from their first write to their last read and are placed largest first at the lowest offset that is free
-//    for that time (greedy by size; Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
+// 2. Storages live from their first write to their last read and are placed largest first at the lowest offset that is
+//    free for that time (greedy by size; Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+//    Inference", 2020).
 #include <algorithm>
 #include <limits>
 
@@ -119,7 +120,8 @@ class MemoryPass {
   void Place(std::vector<Storage>* storages) {
     std::vector<Storage*> order;
     for (Storage& storage : *storages) order.push_back(&storage);
-    std::stable_sort(order.begin(), order.end(), [](const Storage* a, const Storage* b) { return a->bytes > b->bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Storage* a, const Storage* b) { return a->bytes > b->bytes; });
     std::vector<Storage*> placed;
     for (Storage* storage : order) {
       size_t offset = 0;

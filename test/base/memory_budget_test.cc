@@ -23,7 +23,8 @@ TEST_F(MemoryBudgetTest, TensorsBeyondItAreRefusedWithASentence) {
   ASSERT_TRUE(small.ok());
   const Status status = Tensor::Create(DType::kF32, Shape{1 << 20}).status();
   EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
-  EXPECT_NE(status.message().find("no memory for a tensor [1048576] f32: 4194304 bytes"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("no memory for a tensor [1048576] f32: 4194304 bytes"), std::string::npos)
+      << status.message();
   EXPECT_NE(status.message().find("SetMaxMemory"), std::string::npos);
 }
 

@@ -24,9 +24,11 @@ TEST(Printable, WhatTurnsOrHidesTextIsEscaped) {
 }
 
 TEST(Printable, BytesThatAreNoUtf8AreEscaped) {
-  EXPECT_EQ(Printable("a\x9B" "31m"), "a\\x9B31m");        // C1 as terminals with 8 bits take it
-  EXPECT_EQ(Printable("\xC0\x9B"), "\\xC0\\x9B");          // overlong
-  EXPECT_EQ(Printable("\xE2\x80"), "\\xE2\\x80");          // cut short
+  EXPECT_EQ(Printable("a\x9B"
+                      "31m"),
+            "a\\x9B31m");                                   // C1 as terminals with 8 bits take it
+  EXPECT_EQ(Printable("\xC0\x9B"), "\\xC0\\x9B");           // overlong
+  EXPECT_EQ(Printable("\xE2\x80"), "\\xE2\\x80");           // cut short
   EXPECT_EQ(Printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
 }
 

@@ -13,9 +13,12 @@ TEST(TextTable, ColumnsGiveWayInTheirOrder) {
             "name                    kernel      type      number\n"
             "a layer of some length  the kernel  the type       1\n  below\n"
             "b                       k           t             22\n");
-  EXPECT_EQ(table.Format(45).substr(0, 42), "name                    type      number\n" "a");
+  EXPECT_EQ(table.Format(45).substr(0, 42),
+            "name                    type      number\n"
+            "a");
   EXPECT_EQ(table.Format(30).substr(0, 31), "name                    number\n");
-  EXPECT_EQ(table.Format(24), "name              number\n...f some length       1\n  below\nb                     22\n");
+  EXPECT_EQ(table.Format(24),
+            "name              number\n...f some length       1\n  below\nb                     22\n");
 }
 
 TEST(TextTable, ColoursTakeNoWidthAndControlBytesAreShown) {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "check/alternatives_util.h"
-#include "op/matmul_integer.h"
 #include "op/activation.h"
 #include "op/lrn.h"
+#include "op/matmul_integer.h"
 #include "op/norm.h"
 #include "op/pooling.h"
 #include "op/quantize_linear.h"
@@ -289,12 +289,15 @@ TEST(Alternatives, RoundingRulesAreNamed) {
 // u8 times i8 on x86 without VNNI; both have a zero point.
 TEST(Alternatives, ProductsThatSaturateInPairsAreNamed) {
   constexpr int64_t kRows = 4, kTerms = 33, kColumns = 3, kZero = 7;
-  Graph graph = GraphOf({LayerOf<MatMulIntegerParam>(OpKind::kPlumbMatMulInteger,
-                                                     [](MatMulIntegerParam* p) { p->has_a_zero_point = true; }, {"x", "w", "zero"})},
-                        {kRows, kTerms});
+  Graph graph = GraphOf(
+      {LayerOf<MatMulIntegerParam>(OpKind::kPlumbMatMulInteger,
+                                   [](MatMulIntegerParam* p) { p->has_a_zero_point = true; }, {"x", "w", "zero"})},
+      {kRows, kTerms});
   graph.inputs[0].dtype = DType::kI64;
-  Tensor x = Tensor::Create(DType::kI64, {kRows, kTerms}).value(), w = Tensor::Create(DType::kI64, {kTerms, kColumns}).value();
-  Tensor zero = Tensor::Create(DType::kI64, Shape{}).value(), y = Tensor::Create(DType::kI32, {kRows, kColumns}).value();
+  Tensor x = Tensor::Create(DType::kI64, {kRows, kTerms}).value(),
+         w = Tensor::Create(DType::kI64, {kTerms, kColumns}).value();
+  Tensor zero = Tensor::Create(DType::kI64, Shape{}).value(),
+         y = Tensor::Create(DType::kI32, {kRows, kColumns}).value();
   zero.data<int64_t>()[0] = kZero;
   for (int64_t i = 0; i < x.NumElements(); ++i) x.data<int64_t>()[i] = i * 53 % 256;
   for (int64_t i = 0; i < w.NumElements(); ++i) w.data<int64_t>()[i] = i * 29 % 255 - 127;
@@ -312,7 +315,9 @@ TEST(Alternatives, ProductsThatSaturateInPairsAreNamed) {
     y.data<int32_t>()[i] = static_cast<int32_t>(sum);
   }
   graph.constants = {{"w", w}, {"zero", zero}};
-  ExpectNamed(Judge(graph, x, y), "computed with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI); the graph says exact sums");
+  ExpectNamed(Judge(graph, x, y),
+              "computed with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI); the "
+              "graph says exact sums");
 }
 
 TEST(Alternatives, OneOfThemIsNamedInTheGraphOfSeveral) {

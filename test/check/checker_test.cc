@@ -19,7 +19,8 @@ std::shared_ptr<Graph> SmallGraph() {
   graph->inputs = {{"x", DType::kF32, {1, 8, 10, 10}}};
   graph->outputs = {"p"};
   graph->layers = {MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"a"}), MakeLayer(OpKind::kReLU, "relu", {"a"}, {"b"}),
-                   MakeLayer(OpKind::kAdd, "sum", {"b", "a"}, {"c"}), MakeLayer(OpKind::kSoftmax, "prob", {"c"}, {"p"})};
+                   MakeLayer(OpKind::kAdd, "sum", {"b", "a"}, {"c"}),
+                   MakeLayer(OpKind::kSoftmax, "prob", {"c"}, {"p"})};
   for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
   return graph;
 }
@@ -87,7 +88,9 @@ TEST(Checker, NamesTheFaultyLayerOnly) {
   ExpectOnlyReluWrong([](const float*, float* y, int64_t) { y[17] = NAN; });
   ExpectOnlyReluWrong([](const float*, float* y, int64_t) { y[17] = INFINITY; });
   ExpectOnlyReluWrong([](const float*, float* y, int64_t count) { std::fill(y, y + count, 0.f); });
-  ExpectOnlyReluWrong([](const float*, float* y, int64_t count) { for (int64_t i = 0; i < count; ++i) y[i] *= 1.0001f; });
+  ExpectOnlyReluWrong([](const float*, float* y, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) y[i] *= 1.0001f;
+  });
 }
 
 TEST(Checker, ErrorsAddUp) {

@@ -54,9 +54,9 @@ Layer Clip06() {
 
 // x * clip(x + 3, 0, 6); the division by 6 is the next layer's.
 Graph HardSwish() {
-  Graph graph = GraphOf(
-      {MakeLayer(OpKind::kAdd, "add", {"x", "three"}, {"a"}), Clip06(), MakeLayer(OpKind::kMul, "mul", {"x", "c"}, {"y"})},
-      {1, 8, 64});
+  Graph graph = GraphOf({MakeLayer(OpKind::kAdd, "add", {"x", "three"}, {"a"}), Clip06(),
+                         MakeLayer(OpKind::kMul, "mul", {"x", "c"}, {"y"})},
+                        {1, 8, 64});
   graph.constants["three"] = Constant(3);
   return graph;
 }
@@ -64,11 +64,11 @@ Graph HardSwish() {
 float FusedHardSwish(float x) { return 6 * (x * std::clamp(x * (1 / 6.f) + 0.5f, 0.f, 1.f)); }
 
 Graph Gelu() {
-  Graph graph = GraphOf(
-      {MakeLayer(OpKind::kDiv, "div", {"x", "root"}, {"d"}), MakeLayer(OpKind::kErf, "erf", {"d"}, {"e"}),
-       MakeLayer(OpKind::kAdd, "add", {"e", "one"}, {"a"}), MakeLayer(OpKind::kMul, "mul", {"x", "a"}, {"m"}),
-       MakeLayer(OpKind::kMul, "half", {"m", "point5"}, {"y"})},
-      {1, 8, 64});
+  Graph graph =
+      GraphOf({MakeLayer(OpKind::kDiv, "div", {"x", "root"}, {"d"}), MakeLayer(OpKind::kErf, "erf", {"d"}, {"e"}),
+               MakeLayer(OpKind::kAdd, "add", {"e", "one"}, {"a"}), MakeLayer(OpKind::kMul, "mul", {"x", "a"}, {"m"}),
+               MakeLayer(OpKind::kMul, "half", {"m", "point5"}, {"y"})},
+              {1, 8, 64});
   graph.constants = {{"root", Constant(1.41421356f)}, {"one", Constant(1)}, {"point5", Constant(0.5f)}};
   return graph;
 }
@@ -124,7 +124,8 @@ TEST(Fused, FaultsInsideStayWrong) {
     return exact + 8 * (static_cast<double>(FusedHardSwish(static_cast<float>(v))) - exact);
   });
   EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
-  subject.blobs["y"] = Mapped(x, [](double v) { return 1.0001 * static_cast<double>(FusedHardSwish(static_cast<float>(v))); });
+  subject.blobs["y"] =
+      Mapped(x, [](double v) { return 1.0001 * static_cast<double>(FusedHardSwish(static_cast<float>(v))); });
   EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
   subject.blobs["y"] = Mapped(x, [](double v) { return FusedHardSwish(static_cast<float>(v)); });
   subject.blobs["y"].data<float>()[100] *= 1.001f;
@@ -158,11 +159,13 @@ TEST(Fused, GeluOfAnEqualFormIsGreyAndTanhGeluIsNot) {
 
 // y = x sigmoid(x), Sigmoid's own tensor a little off.
 TEST(Fused, SiluAndMishByTheirOwnExponential) {
-  Graph silu = GraphOf({MakeLayer(OpKind::kSigmoid, "sigmoid", {"x"}, {"s"}), MakeLayer(OpKind::kMul, "mul", {"x", "s"}, {"y"})},
-                       {1, 8, 64});
+  Graph silu =
+      GraphOf({MakeLayer(OpKind::kSigmoid, "sigmoid", {"x"}, {"s"}), MakeLayer(OpKind::kMul, "mul", {"x", "s"}, {"y"})},
+              {1, 8, 64});
   Stored subject = LayerByLayer(silu, Gauss({1, 8, 64}, 4));
   Tensor& s = subject.blobs["s"];
-  for (int i = 0; i < s.NumElements(); ++i) s.data<float>()[i] += (i % 2 == 0 ? 1e-7f : -1e-7f);  // within Sigmoid's bound
+  for (int i = 0; i < s.NumElements(); ++i)
+    s.data<float>()[i] += (i % 2 == 0 ? 1e-7f : -1e-7f);  // within Sigmoid's bound
   subject.blobs["y"] = Mapped(subject.blobs["x"], [](double x) {
     const auto v = static_cast<float>(x);
     return v / (1 + std::exp(-v));
@@ -185,12 +188,12 @@ Layer Mean(const std::string& name, const std::string& in, const std::string& ou
 // Rows of mean 100: the mean's own rounding is 1e-5 of what remains.
 TEST(Fused, LayerNormFromItsOwnMeanIsGreyAndWithoutEpsilonIsNot) {
   constexpr float kEpsilon = 1e-2f;
-  Graph graph = GraphOf(
-      {Mean("mean", "x", "m"), MakeLayer(OpKind::kSub, "sub", {"x", "m"}, {"d"}),
-       MakeLayer(OpKind::kMul, "square", {"d", "d"}, {"q"}), Mean("variance", "q", "v"),
-       MakeLayer(OpKind::kAdd, "add", {"v", "epsilon"}, {"w"}), MakeLayer(OpKind::kSqrt, "sqrt", {"w"}, {"s"}),
-       MakeLayer(OpKind::kDiv, "div", {"d", "s"}, {"y"})},
-      {1, 8, 64});
+  Graph graph =
+      GraphOf({Mean("mean", "x", "m"), MakeLayer(OpKind::kSub, "sub", {"x", "m"}, {"d"}),
+               MakeLayer(OpKind::kMul, "square", {"d", "d"}, {"q"}), Mean("variance", "q", "v"),
+               MakeLayer(OpKind::kAdd, "add", {"v", "epsilon"}, {"w"}), MakeLayer(OpKind::kSqrt, "sqrt", {"w"}, {"s"}),
+               MakeLayer(OpKind::kDiv, "div", {"d", "s"}, {"y"})},
+              {1, 8, 64});
   graph.constants["epsilon"] = Constant(kEpsilon);
   Stored subject = LayerByLayer(graph, Gauss({1, 8, 64}, 1, 100));
   const Tensor& x = subject.blobs["x"];
@@ -214,8 +217,9 @@ TEST(Fused, LayerNormFromItsOwnMeanIsGreyAndWithoutEpsilonIsNot) {
 
 // a b + c with one rounding, where a b and c nearly cancel.
 TEST(Fused, AContractedProductAndSumIsGrey) {
-  Graph graph = GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "x"}, {"m"}), MakeLayer(OpKind::kAdd, "add", {"m", "c"}, {"y"})},
-                        {1, 8, 64});
+  Graph graph =
+      GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "x"}, {"m"}), MakeLayer(OpKind::kAdd, "add", {"m", "c"}, {"y"})},
+              {1, 8, 64});
   const Tensor x = Gauss({1, 8, 64});
   Tensor c = Mapped(x, [](double v) { return static_cast<float>(-v * v * (1 + 1e-6)); });
   graph.constants["c"] = c;

@@ -1,4 +1,5 @@
-// Tensors that were computed in f32 and dumped as f16 or bf16: each is known to half a unit only, and the weights are f32.
+// Tensors that were computed in f32 and dumped as f16 or bf16: each is known to half a unit only, and the weights are
+// f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,8 +23,8 @@ Graph Net() {
   param->pad_type = -1;
   conv.param = param;
   conv.resources["weight"] = Gauss({16, 16, 3, 3}, 1 / 12.0);
-  return GraphOf({conv, MakeLayer(OpKind::kSigmoid, "sigmoid", {"a"}, {"s"}), MakeLayer(OpKind::kMul, "mul", {"a", "s"}, {"m"}),
-                  MakeLayer(OpKind::kReLU, "relu", {"m"}, {"y"})},
+  return GraphOf({conv, MakeLayer(OpKind::kSigmoid, "sigmoid", {"a"}, {"s"}),
+                  MakeLayer(OpKind::kMul, "mul", {"a", "s"}, {"m"}), MakeLayer(OpKind::kReLU, "relu", {"m"}, {"y"})},
                  {1, 16, 9, 9});
 }
 
@@ -54,7 +55,8 @@ TEST(HalfStorage, IsAlignedAsWhatItIsAndItsFaultsAreNot) {
     const DType storage = half ? DType::kF16 : DType::kBF16;
     const auto stored = half ? SubjectArithmetic::kStoredF16 : SubjectArithmetic::kStoredBf16;
     Stored subject = Dumped(graph, storage);
-    EXPECT_GE(JudgeAs(graph, subject, half ? SubjectArithmetic::kFp16 : SubjectArithmetic::kBf16).Count(Verdict::kWrong), 1)
+    EXPECT_GE(
+        JudgeAs(graph, subject, half ? SubjectArithmetic::kFp16 : SubjectArithmetic::kBf16).Count(Verdict::kWrong), 1)
         << "the bits that layers read were others";
     const RunReport healthy = JudgeAs(graph, subject, stored);
     EXPECT_EQ(healthy.Count(Verdict::kAligned), 4) << DTypeName(storage);

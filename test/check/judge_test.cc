@@ -6,7 +6,8 @@
 namespace plumb {
 namespace {
 
-// One channel of 1024 values; `distinct` of them differ. The device is off by `gain` everywhere, tau is 1e-3 of each value.
+// One channel of 1024 values; `distinct` of them differ. The device is off by `gain` everywhere, tau is 1e-3 of each
+// value.
 OutputReport JudgeGain(int distinct, double gain) {
   const Shape shape({1, 1, 32, 32});
   Tensor device = Tensor::Create(DType::kF32, shape).value();

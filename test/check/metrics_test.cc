@@ -41,7 +41,9 @@ DiffMetrics Expected(const Tensor& a, const Tensor& b) {
     if (d > m.max_abs) m.max_abs = d, m.worst = i, m.worst_a = x, m.worst_b = y;
     if (y != 0) m.max_rel = std::max(m.max_rel, d / std::fabs(y));
     const float f = std::max(static_cast<float>(std::fabs(y)), 0x1p-126f);
-    m.max_ulp = std::max(m.max_ulp, d / (static_cast<double>(std::nextafter(f, std::numeric_limits<float>::infinity())) - static_cast<double>(f)));
+    m.max_ulp = std::max(
+        m.max_ulp,
+        d / (static_cast<double>(std::nextafter(f, std::numeric_limits<float>::infinity())) - static_cast<double>(f)));
   }
   m.cosine = std::min(1.0, dot / (std::sqrt(aa) * std::sqrt(bb)));
   m.snr_db = 10 * std::log10(bb / dd);
@@ -63,11 +65,13 @@ void ExpectSame(const DiffMetrics& m, const DiffMetrics& expected, const std::st
 
 TEST(Metrics, EqualTheirDefinitions) {
   for (const int64_t count : {1, 7, 8, 9, 255, 256, 300, 16384, 50001}) {
-    for (const auto& [a, b] : {std::pair(DType::kF32, DType::kF32), std::pair(DType::kF32, DType::kF64), std::pair(DType::kF64, DType::kF64)}) {
+    for (const auto& [a, b] : {std::pair(DType::kF32, DType::kF32), std::pair(DType::kF32, DType::kF64),
+                               std::pair(DType::kF64, DType::kF64)}) {
       const Pair pair = MakePair(a, b, count, static_cast<uint32_t>(count));
       const DiffMetrics expected = Expected(pair.a, pair.b);
       if (expected.max_abs == 0) continue;
-      ExpectSame(CompareTensors(pair.a, pair.b), expected, std::string(DTypeName(a)) + " " + DTypeName(b) + " " + std::to_string(count));
+      ExpectSame(CompareTensors(pair.a, pair.b), expected,
+                 std::string(DTypeName(a)) + " " + DTypeName(b) + " " + std::to_string(count));
     }
   }
 }
@@ -116,7 +120,8 @@ TEST(Metrics, NonFiniteValuesAreCountedAndMustAgree) {
 
 TEST(Metrics, IntegersAreSubtractedInAWiderType) {
   Tensor a = Tensor::Create(DType::kI64, {2}).value(), b = Tensor::Create(DType::kI64, {2}).value();
-  a.data<int64_t>()[0] = std::numeric_limits<int64_t>::max(), b.data<int64_t>()[0] = std::numeric_limits<int64_t>::min();
+  a.data<int64_t>()[0] = std::numeric_limits<int64_t>::max(),
+  b.data<int64_t>()[0] = std::numeric_limits<int64_t>::min();
   a.data<int64_t>()[1] = (int64_t{1} << 60) + 1, b.data<int64_t>()[1] = int64_t{1} << 60;
   EXPECT_EQ(CompareTensors(a, b).max_abs, 0x1p64);
   a.data<int64_t>()[0] = b.data<int64_t>()[0];

@@ -1,5 +1,5 @@
-// The five float networks raise no alarm on any device present. PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA cap
-// comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R of all layers.
+// The five float networks raise no alarm on any device present. PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA
+// cap comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R of all layers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,13 +62,14 @@ TEST_P(Networks, RaisesNoAlarm) {
           const OutputReport* worst = layer.Worst();
           ASSERT_NE(worst, nullptr) << layer.step.name << ": " << layer.reason;
           EXPECT_EQ(layer.verdict, Verdict::kAligned)
-              << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R " << worst->rms_excess << " " << layer.reason;
+              << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R "
+              << worst->rms_excess << " " << layer.reason;
           e = std::max(e, worst->excess);
           r = std::max(r, worst->rms_excess);
         }
       }
-      std::printf("%s %s %s%s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(), IsaName(),
-                  precision == Precision::kHigh ? "" : " NORMAL", e, r, Seeds());
+      std::printf("%s %s %s%s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(),
+                  IsaName(), precision == Precision::kHigh ? "" : " NORMAL", e, r, Seeds());
     }
   }
 }

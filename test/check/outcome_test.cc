@@ -104,14 +104,16 @@ TEST(Outcome, AlignedDevicesAreNamedOnceWithWhatWasCompared) {
   CheckResult result;
   result.runs = {Judged("X86", {A, A}), Judged("OPENCL", {A, A})};
   result.subject.weights_generated = true;
-  EXPECT_EQ(Concluded(result).line, "ALIGNED: X86, OPENCL aligned; 2 of 2 steps, 20 values, 1 of 1 outputs; weights generated (exit 0)");
+  EXPECT_EQ(Concluded(result).line,
+            "ALIGNED: X86, OPENCL aligned; 2 of 2 steps, 20 values, 1 of 1 outputs; weights generated (exit 0)");
 }
 
 TEST(Outcome, AWrongConversionFailsTheRun) {
   CheckResult result;
   result.runs = {Judged("golden", {A, W}), Judged("X86", {A, A})};
   result.runs[0].is_golden = true;
-  EXPECT_EQ(Concluded(result).line, "FAILED: conversion wrong at 's1'; X86 aligned; 2 of 2 steps, 20 values, 1 of 1 outputs (exit 1)");
+  EXPECT_EQ(Concluded(result).line,
+            "FAILED: conversion wrong at 's1'; X86 aligned; 2 of 2 steps, 20 values, 1 of 1 outputs (exit 1)");
 }
 
 TEST(Outcome, ADifferingInputFailsTheRun) {
@@ -123,7 +125,8 @@ TEST(Outcome, ADifferingInputFailsTheRun) {
   match.b = "golden";
   match.equal = false;
   result.subject.input_matches = {match};
-  EXPECT_EQ(Concluded(result).line, "FAILED: input 'data' differs (-i, golden); X86 aligned; 1 of 1 steps, 10 values, 1 of 1 outputs (exit 1)");
+  EXPECT_EQ(Concluded(result).line,
+            "FAILED: input 'data' differs (-i, golden); X86 aligned; 1 of 1 steps, 10 values, 1 of 1 outputs (exit 1)");
 }
 
 TEST(Outcome, NotTestedSaysWhy) {
@@ -131,7 +134,9 @@ TEST(Outcome, NotTestedSaysWhy) {
   result.runs = {Judged("subject", {A, N, N, N})};
   const Conclusion conclusion = Concluded(result);
   EXPECT_EQ(conclusion.exit_code, 1);
-  EXPECT_EQ(conclusion.line.find("NOT TESTED: subject not tested: 1 of 4 steps were compared, fewer than 50 %; network output 's3'"), 0u)
+  EXPECT_EQ(conclusion.line.find(
+                "NOT TESTED: subject not tested: 1 of 4 steps were compared, fewer than 50 %; network output 's3'"),
+            0u)
       << conclusion.line;
 }
 
@@ -146,11 +151,14 @@ TEST(Outcome, GreyIsSaidAndExitsZero) {
 TEST(Outcome, ADeviceThatFailedIsAnErrorWhateverTheOthersSay) {
   CheckResult result;
   result.runs = {Judged("X86", {A})};
-  result.devices = {Asked("X86", AskedDevice::State::kRan, 0, ""), Asked("ARM", AskedDevice::State::kFailed, 3, "device ARM is not there")};
+  result.devices = {Asked("X86", AskedDevice::State::kRan, 0, ""),
+                    Asked("ARM", AskedDevice::State::kFailed, 3, "device ARM is not there")};
   EXPECT_EQ(Concluded(result).line.find("ERROR: ARM is not available; X86 aligned;"), 0u) << Conclude(result).line;
   EXPECT_EQ(Conclude(result).exit_code, 3);
-  result.devices[1] = Asked("VULKAN", AskedDevice::State::kFailed, 2, "device VULKAN lacks a kernel for 1 layer:\n  layer 3");
-  EXPECT_EQ(Concluded(result).line.find("ERROR: VULKAN failed: device VULKAN lacks a kernel for 1 layer; X86 aligned;"), 0u)
+  result.devices[1] =
+      Asked("VULKAN", AskedDevice::State::kFailed, 2, "device VULKAN lacks a kernel for 1 layer:\n  layer 3");
+  EXPECT_EQ(Concluded(result).line.find("ERROR: VULKAN failed: device VULKAN lacks a kernel for 1 layer; X86 aligned;"),
+            0u)
       << Conclude(result).line;
   result.runs = {Judged("X86", {W})};
   EXPECT_EQ(Concluded(result).exit_code, 2);
@@ -164,7 +172,8 @@ TEST(Outcome, ASkippedDeviceFailsNothing) {
   EXPECT_EQ(Conclude(result).exit_code, 1);
   result.runs = {Judged("X86", {A})};
   EXPECT_EQ(Concluded(result).line,
-            "ALIGNED: X86 aligned; VULKAN skipped: no kernel for LSTM (layer 3 'lstm'); 1 of 1 steps, 10 values, 1 of 1 outputs (exit 0)");
+            "ALIGNED: X86 aligned; VULKAN skipped: no kernel for LSTM (layer 3 'lstm'); 1 of 1 steps, 10 values, 1 of "
+            "1 outputs (exit 0)");
 }
 
 TEST(Outcome, LoadingErrorsAndFileComparisons) {
@@ -201,7 +210,8 @@ TEST(Report, AWrongStepIsSaidWithWhatItDoesToTheOutputs) {
   run.outputs = {output};
   EXPECT_NE(FormatSummary({}, run).find("; outputs agree to 1.0e-04; "), std::string::npos) << FormatSummary({}, run);
   run.outputs[0].device = F32({1, NAN});
-  EXPECT_NE(FormatSummary({}, run).find("; output 's1' has NaN or infinities on one side only; "), std::string::npos) << FormatSummary({}, run);
+  EXPECT_NE(FormatSummary({}, run).find("; output 's1' has NaN or infinities on one side only; "), std::string::npos)
+      << FormatSummary({}, run);
 }
 
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

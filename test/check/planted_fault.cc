@@ -25,7 +25,8 @@ class OutputFault : public Kernel {
     choice->shares.clear();  // a view cannot be spoiled without its source; a stale buffer needs memory of its own
     return Status::Ok();
   }
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& in,
+                 const std::vector<DeviceTensor>& out) override {
     return kernel_->Prepare(spec, in, out);
   }
   WinogradForm Winograd() const override { return kernel_->Winograd(); }

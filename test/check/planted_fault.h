@@ -1,7 +1,7 @@
 // Planted faults: a kernel put in front of a device's list that computes one layer wrongly, in one of many ways.
 //
-// Two kinds. An output fault lets the device's own kernel run and then spoils what it wrote. A layer fault computes the step
-// from a changed copy of the layer (other weights or parameters) in float64, rounded to f32.
+// Two kinds. An output fault lets the device's own kernel run and then spoils what it wrote. A layer fault computes the
+// step from a changed copy of the layer (other weights or parameters) in float64, rounded to f32.
 #ifndef PLUMB_TEST_CHECK_PLANTED_FAULT_H_
 #define PLUMB_TEST_CHECK_PLANTED_FAULT_H_
 
@@ -23,8 +23,8 @@ struct PlantedFault {
   std::function<void(Layer* layer)> spoil_layer;
 };
 
-// A row per operator of `graph` that takes exactly the step that contains fault.layer, on the named device. The fault must
-// outlive the network; one fault at a time per process.
+// A row per operator of `graph` that takes exactly the step that contains fault.layer, on the named device. The fault
+// must outlive the network; one fault at a time per process.
 std::shared_ptr<const std::vector<KernelRow>> Plant(const PlantedFault& fault, const Graph& graph, Device* device);
 
 }  // namespace plumb

@@ -1,5 +1,5 @@
-// Every planted fault is found and named, with five seeds; healthy networks raise no alarm. Prints the separation between
-// the largest E and R of healthy layers and the smallest of faults.
+// Every planted fault is found and named, with five seeds; healthy networks raise no alarm. Prints the separation
+// between the largest E and R of healthy layers and the smallest of faults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ void ZeroChannel(Tensor* out, int64_t channel) {
 // The pixel in the corner of every channel keeps its neighbour's value.
 void LoseCorner(Tensor* out, const Tensor&) {
   const int64_t plane = out->shape().CountFrom(2);
-  for (int64_t c = 0; c < out->shape()[1]; ++c) out->data<float>()[(c + 1) * plane - 1] = out->data<float>()[(c + 1) * plane - 2];
+  for (int64_t c = 0; c < out->shape()[1]; ++c)
+    out->data<float>()[(c + 1) * plane - 1] = out->data<float>()[(c + 1) * plane - 2];
 }
 
 void ScaleLastColumn(Tensor* out, const Tensor&) {
@@ -66,7 +67,8 @@ void RoundToHalf(Tensor* w) {
 }
 
 void RoundToBFloat16(Tensor* w) {
-  for (int64_t i = 0; i < w->NumElements(); ++i) w->data<float>()[i] = BFloat16ToFloat(FloatToBFloat16(w->data<float>()[i]));
+  for (int64_t i = 0; i < w->NumElements(); ++i)
+    w->data<float>()[i] = BFloat16ToFloat(FloatToBFloat16(w->data<float>()[i]));
 }
 
 void TransposeKernels(Tensor* w) {
@@ -81,7 +83,8 @@ void TransposeKernels(Tensor* w) {
 
 void DropLastInputChannel(Tensor* w) {
   const int64_t channels = w->shape()[1], plane = w->shape().CountFrom(2);
-  for (int64_t o = 0; o < w->shape()[0]; ++o) std::fill_n(w->data<float>() + ((o + 1) * channels - 1) * plane, plane, 0.f);
+  for (int64_t o = 0; o < w->shape()[0]; ++o)
+    std::fill_n(w->data<float>() + ((o + 1) * channels - 1) * plane, plane, 0.f);
 }
 
 void ZeroTheLargestWeight(Tensor* w) {
@@ -99,14 +102,21 @@ P& Param(Layer* layer) {
   return static_cast<P&>(*layer->param);
 }
 
+void ScaleLargest(Tensor* out, const Tensor&) {
+  *std::max_element(out->data<float>(), out->data<float>() + out->NumElements()) *= 1.01f;
+}
+
 std::vector<PlantedFault> Faults() {
   const auto zeros = Each([](float) { return 0.f; });
   const auto half = Each([](float y) { return HalfToFloat(FloatToHalf(y)); });
   const auto gain = Each([](float y) { return y * 1.001f; });
-  const auto stale = [](Tensor* out, const Tensor& before) { std::copy_n(before.data<float>(), out->NumElements(), out->data<float>()); };
+  const auto stale = [](Tensor* out, const Tensor& before) {
+    std::copy_n(before.data<float>(), out->NumElements(), out->data<float>());
+  };
   const auto one = [](float value) {
     return [value](Tensor* out, const Tensor&) { out->data<float>()[out->NumElements() / 2] = value; };
   };
+  // clang-format off
   std::vector<PlantedFault> faults = {
       {"all zeros", "conv1", zeros, {}},
       {"all zeros", "join", zeros, {}},
@@ -128,7 +138,7 @@ std::vector<PlantedFault> Faults() {
       {"stale buffer", "max", stale, {}},
       {"two channels swapped", "join", SwapTwoChannels, {}},
       {"shifted by one pixel", "depthwise", ShiftByOnePixel, {}},
-      {"one value off by 1 %", "global", [](Tensor* out, const Tensor&) { *std::max_element(out->data<float>(), out->data<float>() + out->NumElements()) *= 1.01f; }, {}},
+      {"one value off by 1 %", "global", ScaleLargest, {}},
       {"weights in fp16", "dilated", {}, Weights(RoundToHalf)},
       {"weights in fp16", "fc", {}, Weights(RoundToHalf)},
       {"weights in bf16", "pointwise", {}, Weights(RoundToBFloat16)},
@@ -154,17 +164,18 @@ std::vector<PlantedFault> Faults() {
       {"times 1.001", "norm", gain, {}},
       {"wrong axis", "prob", {}, [](Layer* l) { Param<SoftmaxParam>(l).axis = 0; }},
   };
+  // clang-format on
   return faults;
 }
 
-// With fp16 storage a fault below the rounding of the outputs is none (tolerance of f16: 8 u = 0.4 %): the finest faults of the
-// list above give way to coarser ones.
+// With fp16 storage a fault below the rounding of the outputs is none (tolerance of f16: 8 u = 0.4 %): the finest
+// faults of the list above give way to coarser ones.
 std::vector<PlantedFault> CoarseFaults() {
   std::vector<PlantedFault> faults;
   for (PlantedFault& fault : Faults()) {
     bool fine = false;
-    for (const char* name : {"times 1.001", "output in fp16", "weights in fp16", "weights in bf16", "one value off by 1 %",
-                             "one weight zeroed", "epsilon 1e-3 for 1e-5"}) {
+    for (const char* name : {"times 1.001", "output in fp16", "weights in fp16", "weights in bf16",
+                             "one value off by 1 %", "one weight zeroed", "epsilon 1e-3 for 1e-5"}) {
       fine = fine || fault.name == name;
     }
     if (!fine) faults.push_back(std::move(fault));
@@ -178,11 +189,14 @@ std::vector<PlantedFault> CoarseFaults() {
   const auto int8 = [](Tensor* w) {
     float largest = 0;
     for (int64_t i = 0; i < w->NumElements(); ++i) largest = std::max(largest, std::fabs(w->data<float>()[i]));
-    for (int64_t i = 0; i < w->NumElements(); ++i) w->data<float>()[i] = std::nearbyint(w->data<float>()[i] / largest * 127) * largest / 127;
+    for (int64_t i = 0; i < w->NumElements(); ++i)
+      w->data<float>()[i] = std::nearbyint(w->data<float>()[i] / largest * 127) * largest / 127;
   };
-  for (const char* layer : {"dilated", "average", "fc", "exp", "norm"}) faults.push_back({"times 1.05", layer, gain, {}});
+  for (const char* layer : {"dilated", "average", "fc", "exp", "norm"})
+    faults.push_back({"times 1.05", layer, gain, {}});
   for (const char* layer : {"wide", "swish", "max"}) faults.push_back({"output in 6 bits", layer, six_bits, {}});
-  for (const char* layer : {"dilated", "fc", "pointwise"}) faults.push_back({"weights in int8", layer, {}, Weights(int8)});
+  for (const char* layer : {"dilated", "fc", "pointwise"})
+    faults.push_back({"weights in int8", layer, {}, Weights(int8)});
   return faults;
 }
 
@@ -228,7 +242,8 @@ std::string Describe(const RunReport& report) {
   for (const LayerReport& layer : report.layers) {
     if (layer.verdict == Verdict::kAligned) continue;
     char numbers[64] = "";
-    if (layer.Worst() != nullptr) std::snprintf(numbers, sizeof(numbers), " E %.3g R %.3g", layer.Worst()->excess, layer.Worst()->rms_excess);
+    if (layer.Worst() != nullptr)
+      std::snprintf(numbers, sizeof(numbers), " E %.3g R %.3g", layer.Worst()->excess, layer.Worst()->rms_excess);
     text += "\n  " + layer.step.name + ": " + VerdictName(layer.verdict) + numbers + " " + layer.reason;
   }
   return text;
@@ -246,7 +261,8 @@ TEST(PlantedFaults, HealthyNetworkRaisesNoAlarm) {
         largest.r = std::max(largest.r, layer.Worst()->rms_excess);
       }
     }
-    std::printf("%s healthy: largest E %.3g, largest R %.3g over %d seeds\n", device.c_str(), largest.e, largest.r, kSeeds);
+    std::printf("%s healthy: largest E %.3g, largest R %.3g over %d seeds\n", device.c_str(), largest.e, largest.r,
+                kSeeds);
   }
 }
 
@@ -257,16 +273,18 @@ TEST(PlantedFaults, EachIsNamedAndNothingElse) {
       Extremes smallest{INFINITY, INFINITY};
       for (int seed = 1; seed <= kSeeds; ++seed) {
         const RunReport report = Check(Load(kModel, seed), device, seed, &fault);
-        ASSERT_EQ(report.Count(Verdict::kWrong), 1) << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
+        ASSERT_EQ(report.Count(Verdict::kWrong), 1)
+            << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
         const LayerReport& guilty = report.layers[static_cast<size_t>(report.first_wrong)];
         const auto& members = guilty.step.members;
-        EXPECT_TRUE(std::any_of(members.begin(), members.end(), [&](const MemberInfo& m) { return m.name == fault.layer; }))
+        EXPECT_TRUE(
+            std::any_of(members.begin(), members.end(), [&](const MemberInfo& m) { return m.name == fault.layer; }))
             << fault.name << " in " << fault.layer << " was blamed on " << guilty.step.name;
         smallest.e = std::min(smallest.e, guilty.Worst()->excess);
         smallest.r = std::min(smallest.r, guilty.Worst()->rms_excess);
       }
-      std::printf("%-6s %-28s in %-10s smallest E %.3g, smallest R %.3g\n", device.c_str(), fault.name.c_str(), fault.layer.c_str(),
-                  smallest.e, smallest.r);
+      std::printf("%-6s %-28s in %-10s smallest E %.3g, smallest R %.3g\n", device.c_str(), fault.name.c_str(),
+                  fault.layer.c_str(), smallest.e, smallest.r);
       all.e = std::min(all.e, smallest.e);
       all.r = std::min(all.r, smallest.r);
     }
@@ -298,9 +316,11 @@ TEST(PlantedFaults, EachCoarseOneIsNamedInHalfStorage) {
     for (const PlantedFault& fault : CoarseFaults()) {
       for (int seed = 1; seed <= 2; ++seed) {
         const RunReport report = Check(Load(kModel, seed), device, seed, &fault, Precision::kNormal);
-        ASSERT_EQ(report.Count(Verdict::kWrong), 1) << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
+        ASSERT_EQ(report.Count(Verdict::kWrong), 1)
+            << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
         const auto& members = report.layers[static_cast<size_t>(report.first_wrong)].step.members;
-        EXPECT_TRUE(std::any_of(members.begin(), members.end(), [&](const MemberInfo& m) { return m.name == fault.layer; }))
+        EXPECT_TRUE(
+            std::any_of(members.begin(), members.end(), [&](const MemberInfo& m) { return m.name == fault.layer; }))
             << fault.name << " in " << fault.layer << " was blamed elsewhere";
       }
     }

@@ -119,11 +119,13 @@ TEST(SubjectBlobs, StorageIsJudgedAsDeclared) {
       << "ReLU copies f16 bits that are no bf16";
 }
 
-// Four Sigmoids whose inputs are all near -9: 12 u is a thousandth of their outputs, and 0.1 % more of one is below that.
+// Four Sigmoids whose inputs are all near -9: 12 u is a thousandth of their outputs, and 0.1 % more of one is below
+// that.
 TEST(SubjectBlobs, ASubjectThatIsRightRelativelyIsHeldToIt) {
-  Graph graph = Numbered({MakeLayer(OpKind::kSigmoid, "A", {"x"}, {"a"}), MakeLayer(OpKind::kSigmoid, "B", {"x"}, {"b"}),
-                          MakeLayer(OpKind::kSigmoid, "C", {"x"}, {"c"}), MakeLayer(OpKind::kSigmoid, "D", {"x"}, {"d"})},
-                         {1, 64}, {"a", "b", "c", "d"});
+  Graph graph =
+      Numbered({MakeLayer(OpKind::kSigmoid, "A", {"x"}, {"a"}), MakeLayer(OpKind::kSigmoid, "B", {"x"}, {"b"}),
+                MakeLayer(OpKind::kSigmoid, "C", {"x"}, {"c"}), MakeLayer(OpKind::kSigmoid, "D", {"x"}, {"d"})},
+               {1, 64}, {"a", "b", "c", "d"});
   Stored subject;
   Tensor x = Tensor::Create(DType::kF32, {1, 64}).value(), y = x.Clone().value();
   for (int i = 0; i < 64; ++i) {
@@ -137,7 +139,8 @@ TEST(SubjectBlobs, ASubjectThatIsRightRelativelyIsHeldToIt) {
   for (int i = 0; i < 64; ++i) subject.blobs["c"].data<float>()[i] *= 1.001f;
   const RunReport report = CheckSubjectBlobs(graph, subject, {}, {}).value();
   EXPECT_EQ(report.layers[2].verdict, Verdict::kGrey);
-  EXPECT_NE(report.layers[2].reason.find("by the relative bound, which 3 other Sigmoid layers of this run keep"), std::string::npos)
+  EXPECT_NE(report.layers[2].reason.find("by the relative bound, which 3 other Sigmoid layers of this run keep"),
+            std::string::npos)
       << report.layers[2].reason;
   EXPECT_EQ(report.Count(Verdict::kAligned), 3);
   graph.layers.resize(3);
@@ -201,7 +204,8 @@ TEST(SubjectBlobs, ATieOfArgMaxIsExcusedAndSaid) {
 
 // sqrt(sum x^2) of 1e20 and more passes f32 on the way, and so does x * x: no other function is the cause.
 TEST(SubjectBlobs, AnOverflowIsSaidAndWhere) {
-  std::vector<Layer> layers = {MakeLayer(OpKind::kReduceL2, "norm", {"x"}, {"n"}), MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"s"}),
+  std::vector<Layer> layers = {MakeLayer(OpKind::kReduceL2, "norm", {"x"}, {"n"}),
+                               MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"s"}),
                                MakeLayer(OpKind::kSqrt, "root", {"s"}, {"r"})};
   auto along = std::make_shared<ReduceParam>();
   along->axes = {1};
@@ -216,10 +220,13 @@ TEST(SubjectBlobs, AnOverflowIsSaidAndWhere) {
   n.data<float>()[0] = INFINITY;
   const RunReport report = CheckSubjectBlobs(graph, Stored({{"x", x}, {"n", n}, {"r", r}}), {}, {}).value();
   ASSERT_EQ(report.layers.size(), 2u);
-  EXPECT_NE(report.layers[0].cause.find("overflow: in 'norm' (ReduceL2) the squares that it sums reach "), std::string::npos)
+  EXPECT_NE(report.layers[0].cause.find("overflow: in 'norm' (ReduceL2) the squares that it sums reach "),
+            std::string::npos)
       << report.layers[0].cause;
-  EXPECT_NE(report.layers[0].cause.find("; 1 value is infinite or NaN for it"), std::string::npos) << report.layers[0].cause;
-  EXPECT_NE(report.layers[1].cause.find("overflow: the values of 'square' (Mul) reach 1.6e+41"), std::string::npos) << report.layers[1].cause;
+  EXPECT_NE(report.layers[0].cause.find("; 1 value is infinite or NaN for it"), std::string::npos)
+      << report.layers[0].cause;
+  EXPECT_NE(report.layers[1].cause.find("overflow: the values of 'square' (Mul) reach 1.6e+41"), std::string::npos)
+      << report.layers[1].cause;
   EXPECT_NE(report.layers[1].cause.find("; 4 values are infinite"), std::string::npos) << report.layers[1].cause;
 }
 
@@ -259,7 +266,8 @@ TEST(SubjectBlobs, AQuantisationNextToATieMayFallOnEitherSide) {
   Tensor x = Tensor::Create(DType::kF32, {1, kCount}).value(), y = Tensor::Create(DType::kI64, {1, kCount}).value();
   int64_t flipped = 0;
   for (int64_t i = 0; i < kCount; ++i) {
-    x.data<float>()[i] = i < kNearTies ? (static_cast<float>(i * 5) + 0.5f) * scale : static_cast<float>(i * 37 % 3001 - 1500) * 1e-3f;
+    x.data<float>()[i] =
+        i < kNearTies ? (static_cast<float>(i * 5) + 0.5f) * scale : static_cast<float>(i * 37 % 3001 - 1500) * 1e-3f;
     const float q = std::nearbyint(x.data<float>()[i] * (1 / scale));
     flipped += q != std::nearbyint(x.data<float>()[i] / scale);
     y.data<int64_t>()[i] = static_cast<int64_t>(std::clamp(q, -128.0f, 127.0f));

@@ -1,5 +1,5 @@
-// A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever share
-// of the 3x3 convolutions those are; a lone one stays wrong, with a hint.
+// A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever
+// share of the 3x3 convolutions those are; a lone one stays wrong, with a hint.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -90,7 +90,8 @@ TEST(WinogradFound, AFaultInOneConvolutionKeepsItsCause) {
   const Graph graph = Chain();
   Graph narrow = graph;
   Tensor weight = narrow.layers[3].resources["weight"].Clone().value();
-  for (int64_t i = 0; i < weight.NumElements(); ++i) weight.data<float>()[i] = HalfToFloat(FloatToHalf(weight.data<float>()[i]));
+  for (int64_t i = 0; i < weight.NumElements(); ++i)
+    weight.data<float>()[i] = HalfToFloat(FloatToHalf(weight.data<float>()[i]));
   narrow.layers[3].resources["weight"] = weight;
   const RunReport run = Judge(graph, RunOf(narrow, {}));
   ASSERT_EQ(run.first_wrong, 3);

@@ -1,5 +1,6 @@
-// A kernel that declares Winograd's algorithm is judged by the bound of that form, alone and in a fused group: healthy ones are
-// aligned, and their faults are named. F(6x6,3x3) with points up to 3 loses so many digits that no other bound lets it pass.
+// A kernel that declares Winograd's algorithm is judged by the bound of that form, alone and in a fused group: healthy
+// ones are aligned, and their faults are named. F(6x6,3x3) with points up to 3 loses so many digits that no other bound
+// lets it pass.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,8 +37,8 @@ std::shared_ptr<Graph> ConvGraph() {
   graph->source = "conv";
   graph->inputs = {{"x", DType::kF32, {1, 64, 13, 11}}, {"r", DType::kF32, {1, 8, 13, 11}}};
   graph->outputs = {"z"};
-  graph->layers = {MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"y"}), MakeLayer(OpKind::kAdd, "sum", {"y", "r"}, {"s"}),
-                   MakeLayer(OpKind::kReLU, "relu", {"s"}, {"z"})};
+  graph->layers = {MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"y"}),
+                   MakeLayer(OpKind::kAdd, "sum", {"y", "r"}, {"s"}), MakeLayer(OpKind::kReLU, "relu", {"s"}, {"z"})};
   for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
   auto param = std::make_shared<ConvolutionParam>();
   param->group = 1;

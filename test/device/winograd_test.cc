@@ -19,8 +19,8 @@ void ToInputs(int m, double* x) {
     if (m == 4) WINOGRAD4_INPUT(double, x, i, n)
   }
   for (int i = 0; i < n; ++i) {
-    if (m == 2) WINOGRAD2_INPUT(double, x, i * n, 1)
-    if (m == 4) WINOGRAD4_INPUT(double, x, i * n, 1)
+    if (m == 2) WINOGRAD2_INPUT(double, x, i* n, 1)
+    if (m == 4) WINOGRAD4_INPUT(double, x, i* n, 1)
   }
 }
 
@@ -31,8 +31,8 @@ void ToOutputs(int m, double* x) {
     if (m == 4) WINOGRAD4_OUTPUT(double, x, i, n)
   }
   for (int i = 0; i < m; ++i) {
-    if (m == 2) WINOGRAD2_OUTPUT(double, x, i * n, 1)
-    if (m == 4) WINOGRAD4_OUTPUT(double, x, i * n, 1)
+    if (m == 2) WINOGRAD2_OUTPUT(double, x, i* n, 1)
+    if (m == 4) WINOGRAD4_OUTPUT(double, x, i* n, 1)
   }
 }
 

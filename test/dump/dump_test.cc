@@ -264,7 +264,8 @@ TEST_F(Dump, AddedAfterAForwardTakesTheNext) {
   passed.forwards = "0";
   const Status refused = AddDump(network.get(), passed);
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(refused.message().find("'0' would write nothing: the network's next Forward has the number 1"), std::string::npos)
+  EXPECT_NE(refused.message().find("'0' would write nothing: the network's next Forward has the number 1"),
+            std::string::npos)
       << refused.message();
   ASSERT_TRUE(AddDump(network.get(), options_).ok());
   ASSERT_TRUE(network->Forward().ok());

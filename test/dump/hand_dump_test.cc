@@ -1,5 +1,5 @@
-// Dumps that somebody else's program wrote by hand: a manifest of four fields, raw files that say their shape in their name,
-// names as files can hold them. What is missing is said at once.
+// Dumps that somebody else's program wrote by hand: a manifest of four fields, raw files that say their shape in their
+// name, names as files can hold them. What is missing is said at once.
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -58,9 +58,11 @@ TEST_F(HandDump, FourFieldsPerFileAreEnough) {
 }
 
 TEST_F(HandDump, SaysEverythingThatIsMissingAtOnce) {
-  Write("manifest.json", R"({"files": [{"file": "a.npy"}, {"file": "b.npy"}, {"blob": "c", "shape": [1], "dtype": "f32"}]})");
+  Write("manifest.json",
+        R"({"files": [{"file": "a.npy"}, {"file": "b.npy"}, {"blob": "c", "shape": [1], "dtype": "f32"}]})");
   const std::string message = Refused();
-  for (const char* part : {"manifest '", "dump//manifest.json'", "entry 1 of 'files' ('a.npy') and 1 more lack 'blob', 'shape' and 'dtype'",
+  for (const char* part : {"manifest '", "dump//manifest.json'",
+                           "entry 1 of 'files' ('a.npy') and 1 more lack 'blob', 'shape' and 'dtype'",
                            "entry 3 of 'files' lacks 'file'", "enough is {\"files\": [{\"file\": \"conv1.npy\""}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
   }
@@ -77,10 +79,12 @@ TEST_F(HandDump, SaysWhatIsOfTheWrongKind) {
       {"[1, 2]", "[1, -2]", "'shape' is [1,-2], expected a list of sizes"},
       {"\"f32\"", "\"float32\"", "'dtype' is \"float32\", expected f32, f16"},
       {"\"a.npy\"", "\"sub/a.npy\"", "'file' is \"sub/a.npy\", expected a name without a folder"},
-      {"\"blob\": \"a\"", "\"blob\": \"a\", \"direction\": \"up\"", "'direction' is \"up\", expected \"in\" or \"out\""},
+      {"\"blob\": \"a\"", "\"blob\": \"a\", \"direction\": \"up\"",
+       "'direction' is \"up\", expected \"in\" or \"out\""},
       {"[{", "7, [{", "is no JSON: parse error at line 1"},
       {"\"files\"", "\"flies\"", "it has no list 'files'"},
-      {"[{\"file\": \"a.npy\", \"blob\": \"a\", \"shape\": [1, 2], \"dtype\": \"f32\"}]", "[3]", "entry 1 of 'files' is 3, expected an object"},
+      {"[{\"file\": \"a.npy\", \"blob\": \"a\", \"shape\": [1, 2], \"dtype\": \"f32\"}]", "[3]",
+       "entry 1 of 'files' is 3, expected an object"},
   };
   for (const auto& c : cases) {
     std::string bad = good;
@@ -101,7 +105,8 @@ TEST_F(HandDump, RawFilesSayTheirShapeInTheirName) {
   const auto set = TensorSet::Open(Path(""));
   ASSERT_TRUE(set.ok()) << set.status().message();
   EXPECT_EQ(set->tensors().size(), 4u);
-  EXPECT_NE(set->description().find("1 raw files are left out, because nobody says their shape (nameless.raw)"), std::string::npos)
+  EXPECT_NE(set->description().find("1 raw files are left out, because nobody says their shape (nameless.raw)"),
+            std::string::npos)
       << set->description();
   EXPECT_EQ(Find(*set, "conv1").load()->shape(), Shape({1, 2, 1, 2}));
   EXPECT_EQ(Find(*set, "half").load()->dtype(), DType::kF16);
@@ -112,7 +117,8 @@ TEST_F(HandDump, RawFilesSayTheirShapeInTheirName) {
   WriteRaw<uint8_t>("odd-dims-2-2.raw", {1, 2, 3, 4, 5});
   const auto again = TensorSet::Open(Path(""));
   const Status odd = Find(*again, "odd").load().status();
-  EXPECT_NE(odd.message().find("odd-dims-2-2.raw' has 5 bytes; the 4 values [2,2] of its name"), std::string::npos) << odd.message();
+  EXPECT_NE(odd.message().find("odd-dims-2-2.raw' has 5 bytes; the 4 values [2,2] of its name"), std::string::npos)
+      << odd.message();
 }
 
 TEST_F(HandDump, NotesBesideTnnsFilesAreNoTensors) {
@@ -144,7 +150,8 @@ TEST_F(HandDump, NamesComeBackFromFileNames) {
   EXPECT_EQ(pairs({written, "_model_layer.1_Conv_output_0", "a_b", "a_c"}),
             (std::map<std::string, std::string>{
                 {written, odd}, {"_model_layer.1_Conv_output_0", plain}, {"a_b", "a/b"}, {"a_c", "a_c"}}));
-  EXPECT_EQ(pairs({"model_layer.1_Conv_output_0"}).at("model_layer.1_Conv_output_0"), plain) << "without the '/' in front";
+  EXPECT_EQ(pairs({"model_layer.1_Conv_output_0"}).at("model_layer.1_Conv_output_0"), plain)
+      << "without the '/' in front";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX model: no crash, no unbounded memory or time. What is imported must be a graph that shape inference
-// accepts.
+// Any bytes as an ONNX model: no crash, no unbounded memory or time. What is imported must be a graph that shape
+// inference accepts.
 #include <cstdlib>
 
 #include "format/onnx/import.h"

@@ -1,5 +1,5 @@
-// Any bytes as a tnnproto: no crash, and what is accepted is written and read again to the same text. Shape inference too,
-// because its parameters come straight from the file.
+// Any bytes as a tnnproto: no crash, and what is accepted is written and read again to the same text. Shape inference
+// too, because its parameters come straight from the file.
 #include <cstdlib>
 
 #include "format/tnn/proto.h"

@@ -1,4 +1,5 @@
-// Shape arithmetic is evaluated while shapes are inferred, and a network leaves those layers to the host on every device.
+// Shape arithmetic is evaluated while shapes are inferred, and a network leaves those layers to the host on every
+// device.
 #include <gtest/gtest.h>
 
 #include "op/concat.h"

@@ -59,7 +59,8 @@ std::vector<OpCase> activation_cases() {
   cases.push_back(OpCase("Clip", "specials", "-0.5 1.25").In({3, 37}, Regime::kSpecials));
   cases.push_back(OpCase("Clip", "i64_extremes", "-100 100").In({3, 9}, Regime::kExtremes, DType::kI64));
   cases.push_back(OpCase("PlumbCelu", "values", "2").In({3}, {-2, 0, 3}).Out({-1.264241118, 0, 3}));
-  cases.push_back(OpCase("PlumbThresholdedRelu", "values", "2").In({5}, {-2, 1, 2, 2.5, NAN}).Out({0, 0, 0, 2.5, NAN}, 0));
+  cases.push_back(
+      OpCase("PlumbThresholdedRelu", "values", "2").In({5}, {-2, 1, 2, 2.5, NAN}).Out({0, 0, 0, 2.5, NAN}, 0));
   cases.push_back(OpCase("PlumbShrink", "hard", "1.5 0").In({5}, {-2, -1, 0, 1, 2}).Out({-2, 0, 0, 0, 2}));
   cases.push_back(OpCase("PlumbShrink", "soft", "1.5 1.5").In({5}, {-2, -1, 0, 1, 2}).Out({-0.5, 0, 0, 0, 0.5}));
   AddRegimes("PlumbCelu", "1.5", &cases);

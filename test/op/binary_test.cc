@@ -72,11 +72,18 @@ void AddConstants(std::vector<OpCase>* cases) {
   cases->push_back(
       OpCase("Add", "constant_of_higher_rank").In({3, 4}).Weight("element", {2, 1, 4}).OutShape({2, 3, 4}));
   cases->push_back(OpCase("Mul", "constant_drawn").In({2, 5, 3, 7}));
-  cases->push_back(Pair("PlumbMod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, 1, -1, -2, 1.5, 1.5}));
-  cases->push_back(Pair("PlumbFmod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, -2, 2, -2, 1.5, -0.5}, 0));
-  cases->push_back(Pair("PlumbMod", "i64", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI64).Out({0, -2, 5, 0, 2, 3, 0}, 0));
-  cases->push_back(Pair("PlumbFmod", "i32", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI32).Out({0, 1, 5, 0, -1, 3, 0}, 0));
-  cases->push_back(OpCase("PlumbMod", "known_value").Const({2}, {7, -7}, DType::kI64).Const({}, std::vector<double>{4}, DType::kI64).Out({3, 1}, 0));
+  cases->push_back(
+      Pair("PlumbMod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, 1, -1, -2, 1.5, 1.5}));
+  cases->push_back(
+      Pair("PlumbFmod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, -2, 2, -2, 1.5, -0.5}, 0));
+  cases->push_back(Pair("PlumbMod", "i64", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI64)
+                       .Out({0, -2, 5, 0, 2, 3, 0}, 0));
+  cases->push_back(Pair("PlumbFmod", "i32", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI32)
+                       .Out({0, 1, 5, 0, -1, 3, 0}, 0));
+  cases->push_back(OpCase("PlumbMod", "known_value")
+                       .Const({2}, {7, -7}, DType::kI64)
+                       .Const({}, std::vector<double>{4}, DType::kI64)
+                       .Out({3, 1}, 0));
   cases->push_back(OpCase("PlumbFmod", "broadcast").In({2, 5, 3}).In({5, 1}, Regime::kPositive));
   cases->push_back(OpCase("PlumbPow", "constant_exponent").In({2, 5, 3}, Regime::kPositive).Const({1}, {2.5}));
   cases->push_back(OpCase("Add", "known_i32")

@@ -49,7 +49,9 @@ std::vector<OpCase> convolution_cases() {
           .In({2, 6, 9, 10})
           .OutShape({2, 6, 5, 5}),
       OpCase("Convolution", "depthwise_k5", "11 1 11 5 5 1 1 2 2 1 -1 1 1 0").In({2, 11, 9, 7}).OutShape({2, 11, 9, 7}),
-      OpCase("Convolution", "depthwise_k3_dilation3x2", "9 1 9 3 3 2 1 3 2 0 -1 3 2 0").In({1, 9, 13, 8}).OutShape({1, 9, 7, 8}),
+      OpCase("Convolution", "depthwise_k3_dilation3x2", "9 1 9 3 3 2 1 3 2 0 -1 3 2 0")
+          .In({1, 9, 13, 8})
+          .OutShape({1, 9, 7, 8}),
       OpCase("Convolution", "depthwise_stride3_above_kernel", "8 1 8 2 2 3 3 0 0 1 -1 1 1 1")
           .In({1, 8, 17, 8})
           .OutShape({1, 8, 6, 3}),
@@ -61,7 +63,9 @@ std::vector<OpCase> convolution_cases() {
           .In({2, 12, 9, 8})
           .OutShape({2, 72, 9, 8}),
       // More tiles than a kernel computes at a time, and a rest.
-      OpCase("Convolution", "k3_many_tiles", "1 9 17 3 3 1 1 1 1 1 -1 1 1 2").In({2, 9, 13, 13}).OutShape({2, 17, 13, 13}),
+      OpCase("Convolution", "k3_many_tiles", "1 9 17 3 3 1 1 1 1 1 -1 1 1 2")
+          .In({2, 9, 13, 13})
+          .OutShape({2, 17, 13, 13}),
       OpCase("Convolution", "wide_values", "1 9 5 3 3 1 1 1 1 1 -1 1 1 0").In({1, 9, 6, 5}, Regime::kWide),
       OpCase("Convolution", "constant_field", "1 32 3 3 3 1 1 0 0 0 -1 1 1 0")
           .In({1, 32, 5, 5}, Regime::kConstant)

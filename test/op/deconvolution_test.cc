@@ -52,7 +52,9 @@ std::vector<OpCase> deconvolution_cases() {
           .Weight("weight", {1, 1, 2, 2}, {1, 10, 100, 1000})
           .Out({1, 10, 2, 20, 100, 1000, 200, 2000}),
       OpCase("Deconvolution", "tiles_k2x3", "1 5 19 2 3 2 3 0 0 1 -1 1 1 2").In({2, 5, 4, 3}).OutShape({2, 19, 8, 9}),
-      OpCase("Deconvolution", "tiles_k1x4_two_blocks", "1 40 33 1 4 1 4 0 0 1 -1 1 1 0").In({1, 40, 3, 5}).OutShape({1, 33, 3, 20}),
+      OpCase("Deconvolution", "tiles_k1x4_two_blocks", "1 40 33 1 4 1 4 0 0 1 -1 1 1 0")
+          .In({1, 40, 3, 5})
+          .OutShape({1, 33, 3, 20}),
       OpCase("Deconvolution", "pads_leave_nothing", "1 1 1 1 1 1 1 1 1 0 -1 1 1 0")
           .In({1, 1, 2, 2})
           .Refused("leave nothing"),

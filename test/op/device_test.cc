@@ -130,8 +130,8 @@ void RoundInputsToHalf(OpInstance* instance) {
 }  // namespace
 
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
-                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front, Precision precision,
-                                        DeviceFacts* facts) {
+                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front,
+                                        Precision precision, DeviceFacts* facts) {
   NetworkOptions options;
   options.precision = precision;
   options.kernels_in_front = std::move(kernels_in_front);
@@ -184,7 +184,8 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
     }
     ExpectAligned(out, want->outputs[i], want->taus[i]);
     if (out.dtype() == DType::kF32) {
-      CompareFloats(want->outputs[i], want->taus[i], out, half ? device + " f16" : device, op_case.op + "/" + op_case.name);
+      CompareFloats(want->outputs[i], want->taus[i], out, half ? device + " f16" : device,
+                    op_case.op + "/" + op_case.name);
       continue;
     }
     for (int64_t k = 0; k < out.NumElements(); ++k) {

@@ -17,7 +17,9 @@ std::vector<OpCase> gather_elements_cases() {
       OpCase("PlumbGatherElements", "outside", "0").Const({2}, {1, 2}, i64).Const({1}, {2}, i64).Refused("index 2 at position 0"),
   };
   // clang-format on
-  AddForEveryDType(OpCase("PlumbGatherElements", "dtype", "1").In({3, 5}).In({3, 4}, {0, 4, 2, 2, 1, 1, 3, 0, 4, 3, 2, 1}, i64), &cases);
+  AddForEveryDType(
+      OpCase("PlumbGatherElements", "dtype", "1").In({3, 5}).In({3, 4}, {0, 4, 2, 2, 1, 1, 3, 0, 4, 3, 2, 1}, i64),
+      &cases);
   return cases;
 }
 

@@ -2,8 +2,8 @@
 
 namespace plumb {
 
-// mode (nearest, linear, cubic), pad_type (zeros, reflection, border), align_corners. The values come from ONNX's rules,
-// evaluated position by position elsewhere.
+// mode (nearest, linear, cubic), pad_type (zeros, reflection, border), align_corners. The values come from ONNX's
+// rules, evaluated position by position elsewhere.
 std::vector<OpCase> grid_sample_cases() {
   const std::vector<double> x = {0, 1, 2, 3, 4, 5};
   const std::vector<double> grid = {-1, -1, -0.5, -0.25, 0.3, 0.8, 0.9, -1.7, 1.6, 0.1};

@@ -3,8 +3,8 @@
 namespace plumb {
 namespace {
 
-// Two steps of two numbers, hidden size 2. The expected values come from the equations of op/recurrent.h, evaluated step
-// by step elsewhere.
+// Two steps of two numbers, hidden size 2. The expected values come from the equations of op/recurrent.h, evaluated
+// step by step elsewhere.
 const std::vector<double> kX = {0.5, -1, 1, 2};
 const std::vector<double> kW = {0.1, -0.2, 0.2, -0.15, 0.3, -0.1, 0.4, -0.05, 0.5, 0, 0.6, 0.05, 0.7, 0.1, 0.8, 0.15};
 const std::vector<double> kR = {0.3, 0, 0.2, 0.05, 0.1, 0.1, 0, 0.15, -0.1, 0.2, -0.2, 0.25, -0.3, 0.3, -0.4, 0.35};

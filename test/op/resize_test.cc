@@ -60,9 +60,14 @@ void AddSizes(std::vector<OpCase>* cases) {
       cases->push_back(OpCase("PlumbResize", name + "_volume", start + " 3 2 3 4 3 3 4 11 - -").In({1, 2, 4, 3, 5}));
     }
     const std::string anti = std::string(mode) + " half_pixel floor -0.5 0 0 1 stretch";
-    cases->push_back(OpCase("PlumbResize", std::string(mode) + "_antialias_2d", anti + " 2 2 3 2 5 9 - -").In({2, 3, 16, 20}));
-    cases->push_back(OpCase("PlumbResize", std::string(mode) + "_offset", anti + " 2 2 3 2 7 9 - -").In({1, 4, 5, 6}, Regime::kOffset));
-    cases->push_back(OpCase("PlumbResize", std::string(mode) + "_crop", std::string(mode) + " tf_crop_and_resize floor -0.75 0 7.5 0 stretch 2 2 3 2 5 6 - 0.1;-0.2;0.8;1.1").In({2, 3, 7, 8}));
+    cases->push_back(
+        OpCase("PlumbResize", std::string(mode) + "_antialias_2d", anti + " 2 2 3 2 5 9 - -").In({2, 3, 16, 20}));
+    cases->push_back(OpCase("PlumbResize", std::string(mode) + "_offset", anti + " 2 2 3 2 7 9 - -")
+                         .In({1, 4, 5, 6}, Regime::kOffset));
+    cases->push_back(
+        OpCase("PlumbResize", std::string(mode) + "_crop",
+               std::string(mode) + " tf_crop_and_resize floor -0.75 0 7.5 0 stretch 2 2 3 2 5 6 - 0.1;-0.2;0.8;1.1")
+            .In({2, 3, 7, 8}));
   }
 }
 

@@ -4,7 +4,8 @@ namespace plumb {
 
 std::vector<OpCase> selection_cases() {
   const DType i64 = DType::kI64, b = DType::kBool;
-  const std::vector<double> boxes = {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, -0.1, 1, 0.9, 0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100, 1, 101};
+  const std::vector<double> boxes = {0, 0,  1, 1,  0, 0.1,  1, 1.1,  0, -0.1, 1, 0.9,
+                                     0, 10, 1, 11, 0, 10.1, 1, 11.1, 0, 100,  1, 101};
   const std::vector<double> scores = {0.9, 0.75, 0.6, 0.95, 0.5, 0.3};
   // clang-format off
   std::vector<OpCase> cases = {

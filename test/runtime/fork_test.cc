@@ -1,4 +1,5 @@
-// A forked child: devices of the host go on there; a driver with threads of its own is refused with a sentence. Nothing hangs.
+// A forked child: devices of the host go on there; a driver with threads of its own is refused with a sentence. Nothing
+// hangs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -76,7 +76,8 @@ class ScribblingRelu : public Kernel {
   }
   Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
     std::fill_n(workspace_, kWorkspace, 77.0f);
-    for (int64_t i = 0; i < in[0].shape.NumElements(); ++i) out[0].host<float>()[i] = std::max(0.0f, in[0].host<float>()[i]);
+    for (int64_t i = 0; i < in[0].shape.NumElements(); ++i)
+      out[0].host<float>()[i] = std::max(0.0f, in[0].host<float>()[i]);
     std::fill_n(workspace_, kWorkspace, 88.0f);
     return Status::Ok();
   }
@@ -123,7 +124,8 @@ TEST(Network, ObserverErrorsLeaveOutputsValid) {
 TEST(Network, SaysWhatIsWrongWithAnInput) {
   auto network = CreateNetwork(SmallGraph(), "NAIVE", {}).value();
   EXPECT_EQ(network->SetInput("y", Values({1}, {1})).code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(network->SetInput("x", Values({1}, {1})).message().find("expects f32 [1,2,1,2], found f32 [1]"), std::string::npos);
+  EXPECT_NE(network->SetInput("x", Values({1}, {1})).message().find("expects f32 [1,2,1,2], found f32 [1]"),
+            std::string::npos);
 }
 
 TEST(Network, RefusesBrokenWiring) {
@@ -201,13 +203,15 @@ TEST(Network, InputsMustBeSetAndOutputsComputed) {
             "model 'small': SetInput was never called for network inputs 'x' f32 [1,2,1,2], 'mask' i64 [3]");
   ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
   EXPECT_EQ(network->Forward().message(), "model 'small': SetInput was never called for network input 'mask' i64 [3]");
-  EXPECT_NE(network->SetInput("mask", Tensor()).message().find("expects i64 [3], found an empty Tensor"), std::string::npos);
+  EXPECT_NE(network->SetInput("mask", Tensor()).message().find("expects i64 [3], found an empty Tensor"),
+            std::string::npos);
   ASSERT_TRUE(network->SetInput("mask", Tensor::Zeros(DType::kI64, {3}).value()).ok());
   EXPECT_EQ(network->forwards(), 0);
   ASSERT_TRUE(network->Forward().ok());
   EXPECT_EQ(network->forwards(), 1);
   EXPECT_TRUE(network->GetOutput("c").ok());
-  EXPECT_NE(network->GetOutput("prob").status().message().find("has no output 'prob'; its outputs are 'c'"), std::string::npos);
+  EXPECT_NE(network->GetOutput("prob").status().message().find("has no output 'prob'; its outputs are 'c'"),
+            std::string::npos);
   EXPECT_NE(network->SetInput("y", Tensor()).message().find("its inputs are 'x', 'mask'"), std::string::npos);
 }
 
@@ -262,7 +266,8 @@ TEST(Network, SeveralFromSeveralThreads) {
     if (!OpenDevice(device).ok()) continue;
     const std::string alone = run(device, 1);
     std::vector<std::future<std::string>> others;
-    for (int threads = 1; threads <= 4; ++threads) others.push_back(std::async(std::launch::async, run, device, threads));
+    for (int threads = 1; threads <= 4; ++threads)
+      others.push_back(std::async(std::launch::async, run, device, threads));
     for (auto& other : others) EXPECT_TRUE(other.get() == alone) << device;
   }
 }

@@ -82,7 +82,8 @@ TEST_F(DiffTest, SpecialValuesAndWideIntegersAreNotLost) {
 }
 
 TEST_F(DiffTest, AnotherShapeIsSaidAndTheOrderOfTheAxes) {
-  Tensor first = Tensor::Create(DType::kF32, {1, 3, 2, 2}).value(), last = Tensor::Create(DType::kF32, {1, 2, 2, 3}).value();
+  Tensor first = Tensor::Create(DType::kF32, {1, 3, 2, 2}).value(),
+         last = Tensor::Create(DType::kF32, {1, 2, 2, 3}).value();
   for (int i = 0; i < 12; ++i) {
     first.data<float>()[i] = static_cast<float>(i * i + 1);
     last.data<float>()[i % 4 * 3 + i / 4] = first.data<float>()[i];
@@ -91,8 +92,9 @@ TEST_F(DiffTest, AnotherShapeIsSaidAndTheOrderOfTheAxes) {
   ASSERT_TRUE(WriteNpy(At("b.npy"), last).ok());
   const DiffReport turned = DiffDumps(At("a.npy"), At("b.npy")).value();
   EXPECT_EQ(turned.verdict, Verdict::kWrong);
-  EXPECT_EQ(turned.pairs[0].reason,
-            "shapes differ: [1,3,2,2] in A, [1,2,2,3] in B, the values are right in NHWC order; 10 of 12 values differ");
+  EXPECT_EQ(
+      turned.pairs[0].reason,
+      "shapes differ: [1,3,2,2] in A, [1,2,2,3] in B, the values are right in NHWC order; 10 of 12 values differ");
   last.data<float>()[0] = 77;
   ASSERT_TRUE(WriteNpy(At("b.npy"), last).ok());
   const DiffReport other = DiffDumps(At("a.npy"), At("b.npy")).value();

@@ -123,8 +123,9 @@ TEST_F(BlobDiff, DumpsOfTwoDevices) {
 // Unfused, every device writes the same files.
 TEST_F(BlobDiff, UnfusedDumpsHaveTheSameFiles) {
   const auto dump = [&](const std::string& device) {
-    return RunTool("model_run", "-m " + kModel + " -d " + device + " -ic 1",
-                   "DUMP_BLOB_UNFUSE=1 DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
+    return RunTool(
+        "model_run", "-m " + kModel + " -d " + device + " -ic 1",
+        "DUMP_BLOB_UNFUSE=1 DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
   };
   ASSERT_EQ(dump("NAIVE").exit_code, 0);
   for (const std::string device : {"X86", "OPENCL", "VULKAN"}) {

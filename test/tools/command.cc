@@ -29,7 +29,8 @@ CommandResult RunCommand(const std::string& command_line) {
 }
 
 std::string TestFolder(const std::string& name) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / ("plumb_" + name + "_" + std::to_string(getpid()));
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("plumb_" + name + "_" + std::to_string(getpid()));
   std::filesystem::remove_all(path);
   std::filesystem::create_directories(path);
   return path.string();

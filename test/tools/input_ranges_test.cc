@@ -181,7 +181,8 @@ TEST(InputRangesTest, DrawnNumbersAreWrittenDown) {
   const Tensor whole = RandomInput("ids", DType::kI64, Shape{6}, 7, InputRange{0, 256, true}).value();
   const Tensor real = RandomInput("ids", DType::kF32, Shape{6}, 7, InputRange{0, 256, true}).value();
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(whole.ValueAt(i), real.ValueAt(i));
-  const std::vector<double> expected_floats = {0.9702173471450806, -0.25502192974090576, -0.7080799341201782, 0.11346852779388428, -0.6226401329040527};
+  const std::vector<double> expected_floats = {0.9702173471450806, -0.25502192974090576, -0.7080799341201782,
+                                               0.11346852779388428, -0.6226401329040527};
   const std::vector<double> expected_whole = {25, 189, 44, 178, 97, 138};
   for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(floats.ValueAt(i), expected_floats[static_cast<size_t>(i)]);
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(whole.ValueAt(i), expected_whole[static_cast<size_t>(i)]);

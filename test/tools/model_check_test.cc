@@ -20,7 +20,8 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 std::string LastLine(const std::string& text) {
   const size_t end = text.find_last_not_of('\n');
   const size_t begin = end == std::string::npos ? std::string::npos : text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 // The parts of JSON Schema that check.schema.json uses.
@@ -40,7 +41,8 @@ void Validate(const Json& schema, const Json& value, const Json& root, const std
                     (type == "string" && value.is_string()) || (type == "integer" && value.is_number_integer()) ||
                     (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean());
   ASSERT_TRUE(fits) << where << " is no " << type << ": " << value;
-  for (const auto& name : schema.value("required", Json::array())) EXPECT_TRUE(value.contains(name)) << where << " lacks " << name;
+  for (const auto& name : schema.value("required", Json::array()))
+    EXPECT_TRUE(value.contains(name)) << where << " lacks " << name;
   if (schema.contains("properties")) {
     for (const auto& [name, part] : schema["properties"].items()) {
       if (value.contains(name)) Validate(part, value[name], root, where + "/" + name);
@@ -53,9 +55,11 @@ void Validate(const Json& schema, const Json& value, const Json& root, const std
 
 TEST(ModelCheck, AlignedNetworkExitsZeroAndSaysSo) {
   const std::string folder = TestFolder("check");
-  const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --json " + folder + "/r.json --csv " + folder + "/r.csv");
+  const auto run =
+      RunTool("model_check", "-m " + kFaults + " -d NAIVE --json " + folder + "/r.json --csv " + folder + "/r.csv");
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)")) << run.out;
+  EXPECT_TRUE(Has(run.out, "NAIVE: all aligned: 23 aligned, 0 grey, 0 wrong, 0 not tested of 23 steps (23 layers)"))
+      << run.out;
   EXPECT_TRUE(Has(run.out, "weights generated")) << run.out;
   EXPECT_TRUE(Has(run.out, "top-1 is the same")) << run.out;
   const Json report = Json::parse(ReadText(folder + "/r.json"));
@@ -71,7 +75,8 @@ TEST(ModelCheck, GflagsStyleWorks) {
   const auto run = RunTool("model_check", "-p=" + kFaults + " -d=NAIVE -sp HIGH -th 1 --quiet");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "warning: the weights are generated")) << run.out;  // on stderr, also with --quiet
-  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 3) << "the warning, one line per device, the last line\n" << run.out;
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 3) << "the warning, one line per device, the last line\n"
+                                                                 << run.out;
   EXPECT_EQ(LastLine(run.out).find("ALIGNED: NAIVE aligned; 23 of 23 steps, "), 0u) << run.out;
   EXPECT_TRUE(Has(LastLine(run.out), ", 1 of 1 outputs; weights generated (exit 0)")) << run.out;
 }
@@ -79,13 +84,16 @@ TEST(ModelCheck, GflagsStyleWorks) {
 TEST(ModelCheck, GeneratedWeightsAreAWarning) {
   const std::string folder = TestFolder("generated_weights"), digits = PLUMB_EXAMPLES "/digits/digits.tnn";
   WriteText(folder + "/alone.tnnproto", ReadText(digits + "proto"));
-  const std::string why = "warning: the weights are generated (there is no tnnmodel beside '" + folder + "/alone.tnnproto'; philox4x32-10 v1, seed 1)";
+  const std::string why = "warning: the weights are generated (there is no tnnmodel beside '" + folder +
+                          "/alone.tnnproto'; philox4x32-10 v1, seed 1)";
   for (const std::string tool : {"model_check -d NAIVE", "model_run -d NAIVE", "model_info"}) {
     const size_t space = std::min(tool.find(' '), tool.size());
-    const auto alone = RunTool(tool.substr(0, space), tool.substr(space) + " -m " + folder + "/alone.tnnproto 2>&1 >/dev/null #");
+    const auto alone =
+        RunTool(tool.substr(0, space), tool.substr(space) + " -m " + folder + "/alone.tnnproto 2>&1 >/dev/null #");
     EXPECT_EQ(alone.exit_code, 0) << alone.out;
     EXPECT_EQ(alone.out.find(why), 0u) << alone.out;
-    EXPECT_FALSE(Has(RunTool(tool.substr(0, space), tool.substr(space) + " -m " + digits + "proto").out, "generated (")) << tool;
+    EXPECT_FALSE(Has(RunTool(tool.substr(0, space), tool.substr(space) + " -m " + digits + "proto").out, "generated ("))
+        << tool;
   }
   const auto run = RunTool("model_run", "-d NAIVE -m " + folder + "/alone.tnnproto");
   const std::string last = "with generated weights: the outputs are not those of the trained network\n";
@@ -133,7 +141,10 @@ TEST(ModelCheck, LastLineExitCodeAndJsonAgree) {
     }
     EXPECT_EQ(report["tool"].get<std::string>().find("Plumb "), 0u);
   }
-  ASSERT_EQ(RunTool("model_check", "-m " + kFaults + " -d NAIVE,ARM --precision NORMAL --quiet --json " + folder + "/r.json").exit_code, 3);
+  ASSERT_EQ(
+      RunTool("model_check", "-m " + kFaults + " -d NAIVE,ARM --precision NORMAL --quiet --json " + folder + "/r.json")
+          .exit_code,
+      3);
   const Json report = Json::parse(ReadText(folder + "/r.json"));
   EXPECT_EQ(report["precision"], "NORMAL");
   EXPECT_EQ(report["runs"][0]["precision"], "HIGH") << "NAIVE has no other";
@@ -159,7 +170,8 @@ TEST(ModelCheck, ADeviceOfAllThatLacksAKernelIsSkipped) {
 TEST(ModelCheck, OneLayerAloneOnADevice) {
   const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE --layers relu6");
   EXPECT_EQ(run.exit_code, 0) << run.out;
-  EXPECT_TRUE(Has(run.out, "1 aligned, 0 grey, 0 wrong, 0 not tested of 1 steps (23 layers), only those named; ")) << run.out;
+  EXPECT_TRUE(Has(run.out, "1 aligned, 0 grey, 0 wrong, 0 not tested of 1 steps (23 layers), only those named; "))
+      << run.out;
   const auto unknown = RunTool("model_check", "-m " + kFaults + " -d NAIVE --layers relu66");
   EXPECT_EQ(unknown.exit_code, 2) << unknown.out;
   EXPECT_TRUE(Has(unknown.out, "no layer 'relu66' to judge")) << unknown.out;
@@ -169,7 +181,8 @@ TEST(ModelCheck, OneLayerAloneOnADevice) {
 TEST(ModelCheck, SeveralDevicesDumpToFoldersOfTheirOwn) {
   const std::string folder = TestFolder("dumps");
   const auto dump = [&](const std::string& devices) {
-    return RunCommand("cd " + folder + " && DUMP_OUTPUT_BLOB=1 " PLUMB_BIN_DIR "/model_check -m " + kFaults + " -d " + devices);
+    return RunCommand("cd " + folder + " && DUMP_OUTPUT_BLOB=1 " PLUMB_BIN_DIR "/model_check -m " + kFaults + " -d " +
+                      devices);
   };
   const auto one = dump("NAIVE");
   EXPECT_EQ(one.exit_code, 0) << one.out;
@@ -239,7 +252,9 @@ TEST(ModelCheck, OutputsOnlyAgainstAFile) {
   std::string values;
   for (int i = 0; i < 3 * 40 * 40; ++i) values += std::to_string(0.001 * (i % 997)) + "\n";
   WriteText(folder + "/in.txt", values);
-  ASSERT_EQ(RunTool("model_run", "-m " + kFaults + " -d NAIVE -i " + folder + "/in.txt -o " + folder + "/ref.npy").exit_code, 0);
+  ASSERT_EQ(
+      RunTool("model_run", "-m " + kFaults + " -d NAIVE -i " + folder + "/in.txt -o " + folder + "/ref.npy").exit_code,
+      0);
   const std::string common = "-m " + kFaults + " -d NAIVE -i " + folder + "/in.txt ";
   const auto same = RunTool("model_check", common + "-e -f " + folder + "/ref.npy -do " + folder + "/pairs");
   EXPECT_EQ(same.exit_code, 0) << same.out;
@@ -262,7 +277,8 @@ TEST(ModelCheck, LayerFilesOfWhichNoneExistCompareNothing) {
 
 TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
   const std::string folder = TestFolder("run");
-  const auto run = RunTool("model_run", "-mp " + kFaults + " -dt NAIVE -ic 3 -wc 1 -op " + folder + "/out.txt --profile");
+  const auto run =
+      RunTool("model_run", "-mp " + kFaults + " -dt NAIVE -ic 3 -wc 1 -op " + folder + "/out.txt --profile");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "time cost: min = ")) << run.out;
   EXPECT_TRUE(Has(run.out, "median = ")) << run.out;
@@ -272,7 +288,8 @@ TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
 TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
   const std::string common = "-mp " + kFaults + " -dt NAIVE ";
   EXPECT_EQ(RunTool("model_run", common + "-dl 0 -it 0 -nt NAIVE -mt TNN").exit_code, 0);
-  for (const char* bad : {"-it 3", "-it 1", "-mt NCNN", "-nt TRT", "-ic 0", "-wc -1", "-dl 9999", "-ip nowhere.txt", "-et", "-lp x", "-ub", "-sc 1", "-bi 0"}) {
+  for (const char* bad : {"-it 3", "-it 1", "-mt NCNN", "-nt TRT", "-ic 0", "-wc -1", "-dl 9999", "-ip nowhere.txt",
+                          "-et", "-lp x", "-ub", "-sc 1", "-bi 0"}) {
     EXPECT_EQ(RunTool("model_run", common + bad).exit_code, 2) << bad;
   }
 }

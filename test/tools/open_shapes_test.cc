@@ -1,4 +1,5 @@
-// Models whose file leaves dims open, through the tools: an open batch, shapes of files, suggestions that run when pasted.
+// Models whose file leaves dims open, through the tools: an open batch, shapes of files, suggestions that run when
+// pasted.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -15,11 +16,14 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 // An input with named open dims; "" leaves a dim without a name, a number fixes it.
 void AddInput(OnnxModel* m, const std::string& name, const std::vector<std::string>& dims, int type = 1) {
   m->Input(name, {}, type);
-  auto* shape = m->graph().mutable_input(m->graph().input_size() - 1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  auto* shape =
+      m->graph().mutable_input(m->graph().input_size() - 1)->mutable_type()->mutable_tensor_type()->mutable_shape();
   for (const std::string& dim : dims) {
     auto* added = shape->add_dim();
-    if (!dim.empty() && std::isdigit(static_cast<unsigned char>(dim[0]))) added->set_dim_value(std::stoll(dim));
-    else if (!dim.empty()) added->set_dim_param(dim);
+    if (!dim.empty() && std::isdigit(static_cast<unsigned char>(dim[0])))
+      added->set_dim_value(std::stoll(dim));
+    else if (!dim.empty())
+      added->set_dim_param(dim);
   }
 }
 
@@ -66,7 +70,8 @@ TEST(OpenShapesTest, AnOpenBatchIsOneWithANote) {
   const std::string model = Write(m, folder);
   for (const std::string tool : {"model_check -d NAIVE", "model_run -d NAIVE", "model_info"}) {
     const size_t space = tool.find(' ');
-    const auto run = RunTool(tool.substr(0, space), (space == std::string::npos ? "" : tool.substr(space)) + " -m " + model);
+    const auto run =
+        RunTool(tool.substr(0, space), (space == std::string::npos ? "" : tool.substr(space)) + " -m " + model);
     EXPECT_EQ(run.exit_code, 0) << run.out;
     EXPECT_TRUE(Has(run.out, "note: open batch: taken as 1, 'x' [1,3], 'state' [2,1,3]")) << run.out;
   }
@@ -107,7 +112,8 @@ TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
   const auto refused = RunTool("model_run", "-d NAIVE -m " + model);
   EXPECT_EQ(refused.exit_code, 2) << refused.out;
   const std::vector<std::string> suggested = Suggestions(refused.out);
-  ASSERT_EQ(suggested, (std::vector<std::string>{"--shape 'in put=1,4' --constant sr=16000", "--shape 'in put=1,128' --constant sr=16000"}))
+  ASSERT_EQ(suggested, (std::vector<std::string>{"--shape 'in put=1,4' --constant sr=16000",
+                                                 "--shape 'in put=1,128' --constant sr=16000"}))
       << refused.out;
   for (const std::string& options : suggested) {
     const auto run = RunTool("model_run", "-d NAIVE -m " + model + " " + options);
@@ -136,7 +142,8 @@ TEST(OpenShapesTest, FilesGiveTheShape) {
     const auto run = RunTool("model_run", "-d NAIVE -m " + model + " -i " + file);
     EXPECT_EQ(run.exit_code, 0) << run.out;
     EXPECT_TRUE(Has(run.out, "x f32 [2,3,128,160]")) << run.out;
-    EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model + " -i " + file).exit_code, 1);  // all zeros: nothing to compare
+    EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model + " -i " + file).exit_code,
+              1);  // all zeros: nothing to compare
   }
 }
 
@@ -156,7 +163,8 @@ TEST(OpenShapesTest, InfoNeedsNoShapes) {
 
 TEST(OpenShapesTest, ATnnprotoWithAnOpenBatchRuns) {
   const std::string folder = TestFolder("open_tnn");
-  WriteText(folder + "/m.tnnproto", "\"1 2 1 4206624772 ,\"\n\"x 4 -1 3 -1 8 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU relu 1 1 x y ,\"\n");
+  WriteText(folder + "/m.tnnproto",
+            "\"1 2 1 4206624772 ,\"\n\"x 4 -1 3 -1 8 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU relu 1 1 x y ,\"\n");
   const auto refused = RunTool("model_run", "-d NAIVE -m " + folder + "/m.tnnproto");
   EXPECT_EQ(refused.exit_code, 2) << refused.out;
   const std::vector<std::string> suggested = Suggestions(refused.out);

@@ -1,5 +1,5 @@
-// model_check --subject with what a program of one's own writes: raw files that are named by blob and dims, flat arrays, a
-// manifest of four fields per file. Through the real command line.
+// model_check --subject with what a program of one's own writes: raw files that are named by blob and dims, flat
+// arrays, a manifest of four fields per file. Through the real command line.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,8 +18,9 @@ const std::string kModel = PLUMB_EXAMPLES "/digits/digits.tnnproto";
 class ByHand : public testing::Test {
  protected:
   ByHand() {
-    const auto run = RunTool("model_run", "-m " + kModel + " -d NAIVE",
-                             "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder_ + "/d");
+    const auto run =
+        RunTool("model_run", "-m " + kModel + " -d NAIVE",
+                "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder_ + "/d");
     EXPECT_EQ(run.exit_code, 0) << run.out;
     const TensorSet set = TensorSet::Open(folder_ + "/d").value();
     for (const StoredTensor& tensor : set.tensors()) blobs_.push_back({tensor.name, tensor.load().value()});
@@ -60,15 +61,16 @@ TEST_F(ByHand, ManifestOfFourFields) {
   for (const NamedTensor& blob : blobs_) {
     const std::string file = std::to_string(manifest.size()) + ".raw";
     WriteText(folder_ + "/hand/" + file, Bytes(blob.tensor));
-    manifest += (manifest.empty() ? "{\"files\": [" : ", ") + std::string("{\"file\": \"") + file + "\", \"blob\": \"" + blob.name +
-                "\", \"shape\": " + blob.tensor.shape().ToString() + ", \"dtype\": \"f32\"}";
+    manifest += (manifest.empty() ? "{\"files\": [" : ", ") + std::string("{\"file\": \"") + file + "\", \"blob\": \"" +
+                blob.name + "\", \"shape\": " + blob.tensor.shape().ToString() + ", \"dtype\": \"f32\"}";
   }
   WriteText(folder_ + "/hand/manifest.json", manifest + "]}");
   ExpectAligned("dump by hand, " + std::to_string(blobs_.size()) + " tensors");
   WriteText(folder_ + "/hand/manifest.json", "{\"files\": [{\"file\": \"0.raw\"}]}");
   const auto run = Check();
   EXPECT_EQ(run.exit_code, 2) << run.out;
-  EXPECT_NE(run.out.find("entry 1 of 'files' ('0.raw') lacks 'blob', 'shape' and 'dtype'"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("entry 1 of 'files' ('0.raw') lacks 'blob', 'shape' and 'dtype'"), std::string::npos)
+      << run.out;
 }
 
 // [n,c,h,w] in the order of NHWC, what is negative made 0 where `activated`.
@@ -84,17 +86,20 @@ Tensor ChannelsLast(const Tensor& x, bool activated) {
   return y;
 }
 
-// As tf2onnx writes the .onnx of a .tflite: the input stays in NHWC and is turned by a layer of the model, and the result of
-// Convolution+ReLU bears the convolution's name. With `fault` one value of it is another.
+// As tf2onnx writes the .onnx of a .tflite: the input stays in NHWC and is turned by a layer of the model, and the
+// result of Convolution+ReLU bears the convolution's name. With `fault` one value of it is another.
 CommandResult CheckConverted(const std::string& folder, const std::string& input, const std::string& channels,
                              float fault) {
   const std::string model = folder + "/net.tnnproto";
-  WriteText(model,
-            "\"1 5 1 4206624772 ,\"\n\"input 4 " + input + " 0 ,\"\n\" conv input last relu turned ,\"\n\"last ,\"\n\" 4 ,\"\n"
-            "\"Permute turned 1 1 input turned 4 0 3 1 2 ,\"\n"
-            "\"Convolution conv 1 1 turned conv 1 " + channels + " 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n"
-            "\"ReLU relu 1 1 conv relu ,\"\n"
-            "\"Convolution last 1 1 relu last 1 " + channels.substr(2) + " 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
+  WriteText(model, "\"1 5 1 4206624772 ,\"\n\"input 4 " + input +
+                       " 0 ,\"\n\" conv input last relu turned ,\"\n\"last ,\"\n\" 4 ,\"\n"
+                       "\"Permute turned 1 1 input turned 4 0 3 1 2 ,\"\n"
+                       "\"Convolution conv 1 1 turned conv 1 " +
+                       channels +
+                       " 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n"
+                       "\"ReLU relu 1 1 conv relu ,\"\n"
+                       "\"Convolution last 1 1 relu last 1 " +
+                       channels.substr(2) + " 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
   const auto run = RunTool("model_run", "-m " + model + " -d NAIVE",
                            "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
   EXPECT_EQ(run.exit_code, 0) << run.out;
@@ -115,8 +120,9 @@ TEST(ConvertedSubject, LayoutsOfBothKindsAndNamesOfFusedLayers) {
   EXPECT_EQ(right.exit_code, 0) << right.out;
   EXPECT_NE(right.out.find("0 wrong, 0 not tested of 2 steps"), std::string::npos) << right.out;
   EXPECT_NE(right.out.find("say otherwise, as the model has both"), std::string::npos) << right.out;
-  EXPECT_NE(right.out.find("1 of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear"),
-            std::string::npos)
+  EXPECT_NE(
+      right.out.find("1 of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear"),
+      std::string::npos)
       << right.out;
   // Cubes, whose shape tells nothing, in the layout of what they follow from: all but 'last'.
   const auto cubes = CheckConverted(TestFolder("subject_converted"), "1 6 6 6", "6 6", 0);

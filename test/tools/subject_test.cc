@@ -1,6 +1,7 @@
 // model_check --subject: what another runtime dumped, judged through the real command line. NAIVE's own dump is the
 // healthy subject; faults are planted into its tensors. One file
-// although it is long: every test here changes one tensor or option of the same healthy subject, which the fixture makes.
+// although it is long: every test here changes one tensor or option of the same healthy subject, which the fixture
+// makes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,12 +110,14 @@ TEST_F(Subject, TheCommandToReproduceFindsTheSameLayer) {
   const std::string model = folder_ + "/it's a model.tnnproto";
   WriteText(model, ReadText(kFaults));
   WriteSubject(folder_ + "/s.npz", blobs);
-  const auto first = RunTool("model_check", "-m \"" + model + "\" --subject " + folder_ + "/s.npz --seed 1 --layout NCHW --arithmetic fp32",
-                             "PLUMB_MAX_CPU_ISA=AVX2");
+  const auto first = RunTool(
+      "model_check", "-m \"" + model + "\" --subject " + folder_ + "/s.npz --seed 1 --layout NCHW --arithmetic fp32",
+      "PLUMB_MAX_CPU_ISA=AVX2");
   ASSERT_EQ(first.exit_code, 1) << first.out;
   const size_t begin = first.out.find("Reproduce: ") + 11;
   const std::string command = first.out.substr(begin, first.out.find('\n', begin) - begin);
-  for (const char* given : {"PLUMB_MAX_CPU_ISA=AVX2 ", " --layout NCHW", " --arithmetic fp32", " --seed 1"}) EXPECT_TRUE(Has(command, given)) << command;
+  for (const char* given : {"PLUMB_MAX_CPU_ISA=AVX2 ", " --layout NCHW", " --arithmetic fp32", " --seed 1"})
+    EXPECT_TRUE(Has(command, given)) << command;
   const auto second = RunCommand(command + " --json " + folder_ + "/r.json");
   EXPECT_EQ(second.exit_code, 1) << command << "\n" << second.out;
   EXPECT_EQ(Guilty(), "fc") << command;
@@ -250,8 +253,8 @@ TEST_F(Subject, RunsAtTheSubjectsSize) {
 
 TEST_F(Subject, SavedInputsAreFoundInTheDump) {
   const std::string dump = folder_ + "/io";
-  const auto made = RunTool("model_run", "-m " + kFaults + " -d NAIVE",
-                            "DUMP_OUTPUT_BLOB=1 SAVE_IO_TENSORS=1 DUMP_BLOB_DIR=" + dump);
+  const auto made =
+      RunTool("model_run", "-m " + kFaults + " -d NAIVE", "DUMP_OUTPUT_BLOB=1 SAVE_IO_TENSORS=1 DUMP_BLOB_DIR=" + dump);
   ASSERT_EQ(made.exit_code, 0) << made.out;
   const auto run = RunTool("model_check", "-m " + kFaults + " --subject " + dump);
   EXPECT_EQ(run.exit_code, 0) << run.out;
@@ -279,11 +282,15 @@ TEST_F(Subject, NamesCanBeMapped) {
 // Not a complaint about shapes, though both call their input 'data' and give it another one.
 TEST_F(Subject, ADumpOfAnotherModelIsSaid) {
   const auto tensor = [](const Shape& shape) { return Tensor::Create(DType::kF32, shape).value(); };
-  const Blobs other = {{"data", tensor({1, 8})}, {"hidden", tensor({1, 4})}, {"a", tensor({1})}, {"b", tensor({1})}, {"c", tensor({1})}};
+  const Blobs other = {
+      {"data", tensor({1, 8})}, {"hidden", tensor({1, 4})}, {"a", tensor({1})}, {"b", tensor({1})}, {"c", tensor({1})}};
   for (const std::string side : {"--subject", "--golden"}) {
-    const auto run = RunTool("model_check", "-m " + kFaults + " -d NAIVE " + side + " " + WriteSubject(folder_ + "/o.npz", other));
+    const auto run =
+        RunTool("model_check", "-m " + kFaults + " -d NAIVE " + side + " " + WriteSubject(folder_ + "/o.npz", other));
     EXPECT_EQ(run.exit_code, 2) << run.out;
-    EXPECT_TRUE(Has(run.out, "none of its tensors is this model's but network inputs of another shape: it has 'a', 'b', 'c' and 1 more, the model"))
+    EXPECT_TRUE(Has(run.out,
+                    "none of its tensors is this model's but network inputs of another shape: it has 'a', 'b', 'c' and "
+                    "1 more, the model"))
         << run.out;
   }
 }
@@ -310,8 +317,7 @@ TEST_F(Golden, ThreeColumnsTellConversionFromKernel) {
   auto run = CheckGolden(Healthy());
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(
-      Has(run.out,
-          "conversion: the golden computed every layer that was compared as the model here says; 23 aligned"))
+      Has(run.out, "conversion: the golden computed every layer that was compared as the model here says; 23 aligned"))
       << run.out;
   EXPECT_TRUE(Has(run.out, "NAIVE-golden  device-NAIVE  device-golden  conversion  kernel")) << run.out;
   Blobs other = Healthy();
@@ -424,8 +430,11 @@ TEST_F(Subject, Int8IsDeclaredOrFoundAndSaid) {
 // GELU, a resize and a norm; what a runtime makes of it that takes another resize or epsilon is its own dump.
 std::string SmallModel(const std::string& coordinates, const std::string& eps) {
   return "\"1 4 1 4206624772 ,\"\n\"x 4 1 4 9 11 0 ,\"\n\" x a b y ,\"\n\"y ,\"\n\" 3 ,\"\n\"GELU gelu 1 1 x a ,\"\n"
-         "\"PlumbResize resize 1 1 a b linear " + coordinates + " floor -0.75 0 0 0 stretch 0 4 1 4 20 21 - - ,\"\n"
-         "\"InstBatchNormCxx norm 1 1 b y 4 " + eps + " ,\"\n";
+         "\"PlumbResize resize 1 1 a b linear " +
+         coordinates +
+         " floor -0.75 0 0 0 stretch 0 4 1 4 20 21 - - ,\"\n"
+         "\"InstBatchNormCxx norm 1 1 b y 4 " +
+         eps + " ,\"\n";
 }
 
 TEST_F(Subject, SaysWhatAWrongLayerWasComputedAs) {
@@ -441,8 +450,8 @@ TEST_F(Subject, SaysWhatAWrongLayerWasComputedAs) {
   };
   const Blobs healthy = dump("healthy", SmallModel("half_pixel", "1e-05"));
   const auto expect = [&](const Blobs& blobs, const std::string& layer, const std::string& cause) {
-    const auto run = RunTool("model_check", "-m " + folder_ + "/healthy.tnnproto --json " + folder_ + "/r.json --subject " +
-                                                WriteSubject(folder_ + "/s.npz", blobs));
+    const auto run = RunTool("model_check", "-m " + folder_ + "/healthy.tnnproto --json " + folder_ +
+                                                "/r.json --subject " + WriteSubject(folder_ + "/s.npz", blobs));
     EXPECT_EQ(run.exit_code, cause.empty() ? 0 : 1) << run.out;
     if (cause.empty()) return;
     EXPECT_EQ(Guilty(), layer) << run.out;
@@ -485,7 +494,8 @@ TEST_F(Subject, SlopeTestAndSmallestFaultAreThere) {
   }
 }
 
-// x * relu6(x + 3) as 6 (x * clip(x / 6 + 0.5, 0, 1)): OpenVINO's bits, which lie beyond the bound of the last layer alone.
+// x * relu6(x + 3) as 6 (x * clip(x / 6 + 0.5, 0, 1)): OpenVINO's bits, which lie beyond the bound of the last layer
+// alone.
 TEST_F(Subject, AFusedHardSwishIsGreyAndSaid) {
   WriteText(folder_ + "/swish.tnnproto",
             "\"1 4 1 4206624772 ,\"\n\"x 4 1 8 4 16 0 ,\"\n\" a c x y ,\"\n\"y ,\"\n\" 3 ,\"\n"
@@ -557,8 +567,9 @@ TEST_F(Subject, ValuesOnlyTakeTheirShapesFromTheCommandLine) {
   }
   WriteText(folder_ + "/output_ref_data.dat.bmrt", bytes);
   const auto run =
-      RunTool("model_check", "-m " + kFaults + " --subject " + folder_ +
-                                 "/output_ref_data.dat.bmrt --min-tested 0 --tensors data=1,3,40,40 --tensors conv1=f32:1,16,20,40");
+      RunTool("model_check",
+              "-m " + kFaults + " --subject " + folder_ +
+                  "/output_ref_data.dat.bmrt --min-tested 0 --tensors data=1,3,40,40 --tensors conv1=f32:1,16,20,40");
   EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Has(run.out, "1 aligned")) << run.out;
 }

@@ -1,5 +1,5 @@
-// Winograd convolutions in fp32 for any tile and points, with matrices made by elimination: no code shared with the devices
-// or with the reference's bound.
+// Winograd convolutions in fp32 for any tile and points, with matrices made by elimination: no code shared with the
+// devices or with the reference's bound.
 #ifndef PLUMB_TEST_UTIL_WINOGRAD_EMULATION_H_
 #define PLUMB_TEST_UTIL_WINOGRAD_EMULATION_H_
 
@@ -55,7 +55,8 @@ inline float WinogradDot(const double* factor, int count, const float* in, int s
 inline void WinogradSandwich(const Square8& left, int rows, int size, const float* in, float* out) {
   float half[64];
   for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < size; ++j) half[i * size + j] = WinogradDot(left[static_cast<size_t>(i)].data(), size, in + j, size);
+    for (int j = 0; j < size; ++j)
+      half[i * size + j] = WinogradDot(left[static_cast<size_t>(i)].data(), size, in + j, size);
   }
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < rows; ++j) {

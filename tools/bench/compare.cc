@@ -1,9 +1,9 @@
 // bench_compare: how fast float blobs are compared with all metrics, in GB/s of both arrays, on one thread and on two.
 //
-// The values are a float blob and the same with rounding errors, as a checker sees them; "gain" has the same relative error
-// everywhere and "equal" none. Sizes are a map that fits into L2 and
-// one that does not. Each row keeps its best of many rounds; "per cpu-s" counts the processor time of all threads instead of
-// the wall's, which a busy machine disturbs less.
+// The values are a float blob and the same with rounding errors, as a checker sees them; "gain" has the same relative
+// error everywhere and "equal" none. Sizes are a map that fits into L2 and one that does not. Each row keeps its best
+// of many rounds; "per cpu-s" counts the processor time of all threads instead of the wall's, which a busy machine
+// disturbs less.
 #include <time.h>
 
 #include <algorithm>
@@ -60,11 +60,13 @@ void Row(const char* name, const Pair& pair, int threads) {
     cpu = std::min(cpu, CpuSeconds() - cpu_begin);
   }
   std::printf("%-12s %-8s %12lld %8d %10.1f %12.1f%s\n", name, DTypeName(pair.b.dtype()),
-              static_cast<long long>(pair.a.NumElements()), threads, bytes / wall / 1e9, bytes / cpu / 1e9, keep == 0.5 ? " " : "");
+              static_cast<long long>(pair.a.NumElements()), threads, bytes / wall / 1e9, bytes / cpu / 1e9,
+              keep == 0.5 ? " " : "");
 }
 
 void Run() {
-  std::printf("%-12s %-8s %12s %8s %10s %12s   (%s)\n", "values", "f32 with", "elements", "threads", "GB/s", "GB/cpu-s", IsaName());
+  std::printf("%-12s %-8s %12s %8s %10s %12s   (%s)\n", "values", "f32 with", "elements", "threads", "GB/s", "GB/cpu-s",
+              IsaName());
   for (const int64_t count : {int64_t{1} << 17, int64_t{1} << 22}) {
     const Pair rounding = MakePair(count, Kind::kRounding, DType::kF32);
     Row("rounding", rounding, 1);

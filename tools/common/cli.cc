@@ -93,10 +93,12 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) 
   const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
   const std::string unit = digits ? end : "?";
   const std::string units = "KMGT";
-  const size_t at = unit.size() == 1 ? units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0])))) : std::string::npos;
+  const size_t at = unit.size() == 1 ? units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit[0]))))
+                                     : std::string::npos;
   const size_t shift = unit.empty() ? 0 : 10 * (at + 1);
   if ((!unit.empty() && at == std::string::npos) || number == 0 || number > UINT64_MAX >> shift) {
-    return Status::InvalidArgument(option + ": expected bytes, or a number with K, M, G or T behind it, found '" + text + "'");
+    return Status::InvalidArgument(option + ": expected bytes, or a number with K, M, G or T behind it, found '" +
+                                   text + "'");
   }
   return static_cast<uint64_t>(number) << shift;
 }
@@ -104,7 +106,8 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) 
 int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
   const auto run = [&]() -> Result<int> { return tool(argc, argv); };
   try {
-    const Result<int> code = CatchNoMemory("what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)", run);
+    const Result<int> code =
+        CatchNoMemory("what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)", run);
     return code.ok() ? *code : Fail(code.status());
   } catch (const std::future_error& error) {  // oneDNN's cache of primitives throws it once it had no memory
     return Fail(Status::OutOfMemory(std::string("no memory for a kernel (oneDNN: ") + error.what() + ")"));
@@ -139,7 +142,8 @@ void Progress::Step(int64_t done, const std::string& detail) {
   shown_ = true;
   constexpr int kWidth = 30;
   const int filled = total_ > 0 ? static_cast<int>(kWidth * done / total_) : 0;
-  const std::string bar = std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kWidth - filled), '.');
+  const std::string bar =
+      std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kWidth - filled), '.');
   std::fprintf(stderr, "\r\033[K%s [%s] %lld/%lld %s", what_.c_str(), bar.c_str(), static_cast<long long>(done),
                static_cast<long long>(total_), Printable(detail).c_str());
 }

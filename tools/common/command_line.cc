@@ -21,7 +21,8 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
   impl_->examples = examples;
   impl_->Declare("--help", "this text")->flag = true;
   impl_->Declare("--version", "of Plumb")->flag = true;
-  Add("--max-memory", &impl_->max_memory, "refuse what would take more: bytes, or 500M, 8G; default 3/4 of the machine");
+  Add("--max-memory", &impl_->max_memory,
+      "refuse what would take more: bytes, or 500M, 8G; default 3/4 of the machine");
   Check([this] {
     if (impl_->max_memory.empty()) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes("--max-memory", impl_->max_memory));

@@ -29,7 +29,8 @@ class CommandLine {
   void Add(const std::string& name, std::vector<std::string>* values, const std::string& help);
   void Flag(const std::string& name, bool* value, const std::string& help);
   // An option whose value is one of `words`.
-  void OneOf(const std::string& name, std::string* value, const std::vector<std::string>& words, const std::string& help);
+  void OneOf(const std::string& name, std::string* value, const std::vector<std::string>& words,
+             const std::string& help);
   // An option that stands alone, which means choices[0], or before one of `choices`.
   void Choice(const std::string& name, std::string* value, const std::vector<std::string>& choices,
               const std::string& help);

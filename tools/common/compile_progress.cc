@@ -11,7 +11,8 @@ namespace plumb {
 std::string CompilingLine(const Compiling& event, int done, double seconds, const std::string& home) {
   std::string folder = event.cache_folder;
   if (!home.empty() && folder.rfind(home + "/", 0) == 0) folder = "~" + folder.substr(home.size());
-  const std::string often = folder.empty() ? "in every run, because no cache can be written" : "once per machine (cached in " + folder + ")";
+  const std::string often =
+      folder.empty() ? "in every run, because no cache can be written" : "once per machine (cached in " + folder + ")";
   return event.device + " compiles kernels, " + often + ": " + event.what + ", " + std::to_string(done) + " done, " +
          std::to_string(static_cast<int>(seconds)) + " s";
 }

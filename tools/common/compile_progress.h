@@ -11,8 +11,8 @@ namespace plumb {
 // From now on. Without a terminal nothing is printed.
 void ShowCompiling();
 
-// "OPENCL compiles kernels, once per machine (cached in ~/.cache/plumb): convolution_cpu.cl, 3 done, 12 s". `home` is what ~
-// stands for; empty: nothing.
+// "OPENCL compiles kernels, once per machine (cached in ~/.cache/plumb): convolution_cpu.cl, 3 done, 12 s". `home` is
+// what ~ stands for; empty: nothing.
 std::string CompilingLine(const Compiling& event, int done, double seconds, const std::string& home);
 
 }  // namespace plumb

@@ -16,8 +16,9 @@ std::string FolderOf(std::string folder, const std::string& device) {
 
 }  // namespace
 
-Result<std::unique_ptr<Network>> DumpLog::CreateNetwork(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
-                                                        const NetworkOptions& options, bool own_folder) {
+Result<std::unique_ptr<Network>> DumpLog::CreateNetwork(std::shared_ptr<const Graph> graph,
+                                                        std::shared_ptr<Device> device, const NetworkOptions& options,
+                                                        bool own_folder) {
   PLUMB_ASSIGN_OR_RETURN(DumpOptions dump, DumpOptionsFromEnvironment());
   dump.written = [written = written_](const std::string& folder, size_t files, size_t bytes) {
     Written& sum = (*written)[folder];
@@ -36,8 +37,10 @@ std::string DumpLog::Lines() const {
   std::string lines;
   for (const auto& [folder, sum] : *written_) {
     char size[64];
-    std::snprintf(size, sizeof(size), sum.bytes < 100000 ? "%.1f kB" : "%.1f MB", static_cast<double>(sum.bytes) / (sum.bytes < 100000 ? 1e3 : 1e6));
-    lines += "dump    " + Printable(folder) + ": " + std::to_string(sum.files) + (sum.files == 1 ? " file, " : " files, ") + size + "\n";
+    std::snprintf(size, sizeof(size), sum.bytes < 100000 ? "%.1f kB" : "%.1f MB",
+                  static_cast<double>(sum.bytes) / (sum.bytes < 100000 ? 1e3 : 1e6));
+    lines += "dump    " + Printable(folder) + ": " + std::to_string(sum.files) +
+             (sum.files == 1 ? " file, " : " files, ") + size + "\n";
   }
   return lines;
 }

@@ -12,8 +12,8 @@ namespace plumb {
 
 class DumpLog {
  public:
-  // A network on the device that dumps what the environment says, as plumb's CreateNetwork does it. With `own_folder`, for
-  // tools that run several devices, the folder's name ends with the device's: plumb_dump-X86.
+  // A network on the device that dumps what the environment says, as plumb's CreateNetwork does it. With `own_folder`,
+  // for tools that run several devices, the folder's name ends with the device's: plumb_dump-X86.
   Result<std::unique_ptr<Network>> CreateNetwork(std::shared_ptr<const Graph> graph, std::shared_ptr<Device> device,
                                                  const NetworkOptions& options, bool own_folder);
   // "dump    plumb_dump-X86: 126 files, 12.3 MB", one line per network that dumped; "" where none did.

@@ -118,11 +118,12 @@ void ModelOptions::SayWhatWasLoaded(const Graph& graph, OpenDims open_dims) cons
   if (open_dims != OpenDims::kSmallest) SayChosenShapes(graph);  // else the second of two loads
   if (!graph.weights_generated) return;
   const std::string files = random_weights ? "--random-weights" : "there is no tnnmodel beside '" + graph.source + "'";
-  Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " + std::to_string(seed) +
-                     "): nothing here is about the trained network");
+  Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " +
+                     std::to_string(seed) + "): nothing here is about the trained network");
 }
 
-Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes, OpenDims open_dims) const {
+Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes,
+                                                        OpenDims open_dims) const {
   PLUMB_ASSIGN_OR_RETURN(LoadOptions load, Read());
   load.open_shapes = open_shapes;
   load.open_dims = open_dims;
@@ -132,7 +133,8 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::stri
 }
 
 std::string ModelOptions::DescribeWeights(const Graph& graph) const {
-  if (graph.weights_generated) return std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(seed);
+  if (graph.weights_generated)
+    return std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(seed);
   return graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
 }
 
@@ -147,7 +149,8 @@ void RunOptions::AddTo(CommandLine* c) {
 Result<NetworkOptions> RunOptions::Apply() const {
   NetworkOptions options;
   PLUMB_RETURN_IF_ERROR(SetRuntime({threads, max_isa}));
-  if (device_index < 0) return Status::InvalidArgument("--device-index: expected 0 or more, found " + std::to_string(device_index));
+  if (device_index < 0)
+    return Status::InvalidArgument("--device-index: expected 0 or more, found " + std::to_string(device_index));
   PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   options.num_threads = threads;
   options.fallback = fallback;

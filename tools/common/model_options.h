@@ -52,7 +52,8 @@ struct RunOptions {
 // "X86,OPENCL" or "ALL" (those present but NAIVE) as names in capitals.
 Result<std::vector<std::string>> ParseDevices(const std::string& text);
 
-// The options for one of the devices: --device-index counts the adapters of OPENCL and VULKAN, and no other device has any.
+// The options for one of the devices: --device-index counts the adapters of OPENCL and VULKAN, and no other device has
+// any.
 NetworkOptions OptionsFor(const NetworkOptions& options, const RunOptions& run, const std::string& device);
 // InvalidArgument when --device-index was given and none of the devices has adapters.
 Status CheckDeviceIndex(const RunOptions& run, const std::vector<std::string>& devices);

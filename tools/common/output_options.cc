@@ -23,7 +23,8 @@ bool IsSet(const char* variable) {
 
 void OutputOptions::AddTo(CommandLine* c, const std::string& quiet_help, const std::string& verbose_help) {
   c->Group("Report");
-  c->OneOf("--color", &color, {"auto", "always", "never"}, "auto (on a terminal, unless NO_COLOR is set), always or never");
+  c->OneOf("--color", &color, {"auto", "always", "never"},
+           "auto (on a terminal, unless NO_COLOR is set), always or never");
   if (!verbose_help.empty()) c->Flag("--verbose", &verbose, verbose_help);
   if (!quiet_help.empty()) c->Flag("--quiet", &quiet, quiet_help);
 }
@@ -39,7 +40,8 @@ int OutputWidth() {
   const int exported = columns == nullptr ? 0 : std::atoi(columns);
   if (exported > 0) return std::clamp(exported, kMinWidth, kMaxWidth);
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::clamp<int>(size.ws_col, kMinWidth, kMaxWidth);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::clamp<int>(size.ws_col, kMinWidth, kMaxWidth);
   return kWidthWithoutTerminal;
 }
 

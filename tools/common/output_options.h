@@ -16,7 +16,8 @@ struct OutputOptions {
 
   // `quiet_help` says what is left with --quiet, `verbose_help` what -v adds; empty: the tool has none.
   void AddTo(CommandLine* command_line, const std::string& quiet_help, const std::string& verbose_help);
-  // Of standard output: as --color says; auto: on a terminal that is not TERM=dumb, and not with NO_COLOR (no-color.org).
+  // Of standard output: as --color says; auto: on a terminal that is not TERM=dumb, and not with NO_COLOR
+  // (no-color.org).
   bool Colored() const;
 };
 

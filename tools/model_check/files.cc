@@ -45,14 +45,15 @@ Result<Tensor> BatchItem(const Tensor& tensor, int64_t item) {
   return part;
 }
 
-Result<bool> CompareOne(const ComparisonRule& rule, const std::string& label, const Tensor& device, const Tensor& reference) {
+Result<bool> CompareOne(const ComparisonRule& rule, const std::string& label, const Tensor& device,
+                        const Tensor& reference) {
   auto compared = CompareByRule(rule, device, reference);
   if (!compared.ok()) return compared.status().AddContext(label);
   const ComparisonResult& result = *compared;
   const DiffMetrics& m = result.metrics;
-  std::printf("%s  max abs %.3e at %s  max rel %.3e  cosine %.9f  SNR %.1f dB  %s%s\n", PrintableLine(label).c_str(), m.max_abs,
-              m.worst < 0 ? "-" : Coordinates(m.worst, device.shape()).c_str(), m.max_rel, m.cosine, m.snr_db, result.pass ? "aligned" : "wrong: ",
-              PrintableLine(result.reason).c_str());
+  std::printf("%s  max abs %.3e at %s  max rel %.3e  cosine %.9f  SNR %.1f dB  %s%s\n", PrintableLine(label).c_str(),
+              m.max_abs, m.worst < 0 ? "-" : Coordinates(m.worst, device.shape()).c_str(), m.max_rel, m.cosine,
+              m.snr_db, result.pass ? "aligned" : "wrong: ", PrintableLine(result.reason).c_str());
   return result.pass;
 }
 
@@ -75,7 +76,8 @@ class FileObserver : public Observer {
     TensorHints hints;
     hints.dtype = port.dtype;
     const auto file = ReadTensors(path, hints);
-    const std::string label = "layer " + std::to_string(port.layer_index) + " '" + port.layer_name + "' blob '" + port.blob + "'";
+    const std::string label =
+        "layer " + std::to_string(port.layer_index) + " '" + port.layer_name + "' blob '" + port.blob + "'";
     if (!file.ok()) {
       ++missing;
       std::printf("%s  not tested: %s\n", PrintableLine(label).c_str(), PrintableLine(file.status().message()).c_str());
@@ -85,7 +87,8 @@ class FileObserver : public Observer {
     PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOne(rule_, label, own, file->front().tensor));
     ++compared;
     wrong += !pass;
-    if (!pass && !options_.failing_folder.empty()) return WritePair(options_.failing_folder, port.blob, file->front().tensor, own);
+    if (!pass && !options_.failing_folder.empty())
+      return WritePair(options_.failing_folder, port.blob, file->front().tensor, own);
     return Status::Ok();
   }
 
@@ -125,10 +128,12 @@ Status FileOptions::CheckFolders() const {
 Result<ComparisonRule> FileOptions::Rule() const {
   ComparisonRule result;
   PLUMB_ASSIGN_OR_RETURN(result.kind, ParseRule(rule));
-  for (const auto& [text, target, option] : {std::tuple(&atol, &result.atol, "--atol"), std::tuple(&rtol, &result.rtol, "--rtol")}) {
+  for (const auto& [text, target, option] :
+       {std::tuple(&atol, &result.atol, "--atol"), std::tuple(&rtol, &result.rtol, "--rtol")}) {
     if (text->empty()) continue;
     PLUMB_ASSIGN_OR_RETURN(const std::vector<double> values, ParseNumbers(option, *text));
-    if (values.size() != 1 || !(values[0] >= 0)) return Status::InvalidArgument(std::string(option) + ": expected a number >= 0, found '" + *text + "'");
+    if (values.size() != 1 || !(values[0] >= 0))
+      return Status::InvalidArgument(std::string(option) + ": expected a number >= 0, found '" + *text + "'");
     *target = values[0];
   }
   PLUMB_RETURN_IF_ERROR(result.CheckTolerances());
@@ -154,7 +159,8 @@ Status DoubleBatch(NetworkInputs* inputs, std::map<std::string, Shape>* shapes) 
   return Status::Ok();
 }
 
-Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, const NetworkOptions& options, const NetworkInputs& inputs) {
+Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, const NetworkOptions& options,
+                                 const NetworkInputs& inputs) {
   PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice("NAIVE"));
   PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, device, options));
   return RunNetwork(network.get(), inputs.values);
@@ -174,16 +180,18 @@ Result<NamedValues> ReadReference(const std::string& path, const NamedValues& li
   }
   for (const auto& [name, value] : like) {
     const auto it = values.find(name);
-    if (it == values.end()) return Status::InvalidArgument("-f: file '" + path + "' has no tensor for the network output '" + name + "'");
+    if (it == values.end())
+      return Status::InvalidArgument("-f: file '" + path + "' has no tensor for the network output '" + name + "'");
     if (it->second.NumElements() != value.NumElements()) {
-      return Status::InvalidArgument("-f: file '" + path + "': network output '" + name + "' is " + value.shape().ToString() + ", found " +
-                                     it->second.shape().ToString());
+      return Status::InvalidArgument("-f: file '" + path + "': network output '" + name + "' is " +
+                                     value.shape().ToString() + ", found " + it->second.shape().ToString());
     }
   }
   return values;
 }
 
-Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& device, const NamedValues& reference, bool by_item) {
+Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& device, const NamedValues& reference,
+                            bool by_item) {
   bool all = true;
   for (const auto& [name, value] : device) {
     const Tensor& expected = reference.at(name);
@@ -196,7 +204,8 @@ Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& devic
     for (int64_t item = 0; item < value.shape()[0]; ++item) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor a, BatchItem(value, item));
       PLUMB_ASSIGN_OR_RETURN(const Tensor b, BatchItem(expected, item));
-      PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOne(rule, "output '" + name + "' batch " + std::to_string(item), a, b));
+      PLUMB_ASSIGN_OR_RETURN(const bool pass,
+                             CompareOne(rule, "output '" + name + "' batch " + std::to_string(item), a, b));
       all = all && pass;
     }
   }
@@ -209,16 +218,17 @@ Status WritePair(const std::string& folder, const std::string& name, const Tenso
   return WriteFile(folder + "/device_" + FileName(name) + ".txt", ValuesText(device));
 }
 
-Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph, const NetworkOptions& network_options,
-                                  const NetworkInputs& inputs) {
+Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,
+                                  const NetworkOptions& network_options, const NetworkInputs& inputs) {
   PLUMB_ASSIGN_OR_RETURN(const ComparisonRule rule, options.Rule());
   PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice("NAIVE"));
   PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, device, network_options));
   FileObserver observer(options, rule);
   network->AddObserver(&observer);
   PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), inputs.values).status());
-  std::printf("NAIVE against %s*.txt, rule %s: %d blobs compared, %d wrong, %d without a file (not tested)\n", options.layer_files.c_str(),
-              rule.Describe().c_str(), observer.compared, observer.wrong, observer.missing);
+  std::printf("NAIVE against %s*.txt, rule %s: %d blobs compared, %d wrong, %d without a file (not tested)\n",
+              options.layer_files.c_str(), rule.Describe().c_str(), observer.compared, observer.wrong,
+              observer.missing);
   if (observer.wrong > 0) return Verdict::kWrong;
   return observer.compared == 0 ? Verdict::kNotTested : Verdict::kAligned;
 }

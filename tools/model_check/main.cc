@@ -1,4 +1,5 @@
-// model_check: runs a network on devices, operator by operator beside the float64 reference, and names the guilty layer.
+// model_check: runs a network on devices, operator by operator beside the float64 reference, and names the guilty
+// layer.
 #include <cstdlib>
 
 #include "base/environment.h"
@@ -31,11 +32,14 @@ std::string EnvironmentAgain() {
 
 int Main(int argc, char** argv) {
   Options options;
-  CommandLine command_line("model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.", kExamples);
+  CommandLine command_line(
+      "model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.",
+      kExamples);
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  options.again = EnvironmentAgain() + command_line.Again({"--device", "--subject", "--json", "--csv", "--full", "--all", "--quiet", "--verbose", "--color",
-                                      "--output-folder", "--failing-folder"});
+  options.again =
+      EnvironmentAgain() + command_line.Again({"--device", "--subject", "--json", "--csv", "--full", "--all", "--quiet",
+                                               "--verbose", "--color", "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

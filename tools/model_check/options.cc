@@ -19,15 +19,18 @@ Status Options::CheckDeviceOptions(const CommandLine& c) const {
 void Options::AddTo(CommandLine* c) {
   model.AddTo(c);
   c->Group("Device");
-  c->Add("--device", &device, "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
+  c->Add("--device", &device,
+         "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
   run.AddTo(c);
   input.AddTo(c);
   foreign.AddTo(c);
   files.AddTo(c);
   c->Group("Check");
-  c->Add("--layers", &layers, "judge only the step that holds this layer (a name or an index), on its own inputs; may repeat");
+  c->Add("--layers", &layers,
+         "judge only the step that holds this layer (a name or an index), on its own inputs; may repeat");
   c->Add("--min-tested", &min_tested,
-         "share of steps (50% or 0.5) that must be compared, and every output with them, or the run is \"not tested\"; 0: any");
+         "share of steps (50% or 0.5) that must be compared, and every output with them, or the run is \"not tested\"; "
+         "0: any");
   output.AddTo(c, "one line per device and the last line", "also the notes of loading, on stderr");
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
   c->Flag("--full", &full, "every step with every number");
@@ -36,7 +39,8 @@ void Options::AddTo(CommandLine* c) {
   for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
-  for (const char* other : {"--subject", "--golden"}) c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
+  for (const char* other : {"--subject", "--golden"})
+    c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   c->Check([=] { return CheckDeviceOptions(*c); });
 }
 

@@ -207,7 +207,9 @@ NaiveOp NaiveHardSigmoid() { return ElementWise(RunActivation<HardSigmoidRow>, B
 NaiveOp NaiveHardSwish() { return {RunHardSwish, BoundHardSwish}; }
 NaiveOp NaiveClip() { return ElementWise(RunClip, BoundClip); }
 NaiveOp NaivePlumbCelu() { return ElementWise(RunActivation<CeluRow>, BoundActivation<CeluRow>); }
-NaiveOp NaivePlumbThresholdedRelu() { return ElementWise(RunActivation<ThresholdedReluRow>, BoundActivation<ThresholdedReluRow>); }
+NaiveOp NaivePlumbThresholdedRelu() {
+  return ElementWise(RunActivation<ThresholdedReluRow>, BoundActivation<ThresholdedReluRow>);
+}
 NaiveOp NaivePlumbShrink() { return ElementWise(RunActivation<ShrinkRow>, BoundActivation<ShrinkRow>); }
 NaiveOp NaivePower() { return ElementWise(RunActivation<PowerRow>, BoundActivation<PowerRow>); }
 

@@ -1,7 +1,7 @@
 // BatchNormCxx, Scale, BiasAdd: y = scale * x + bias.
-// tau = 24 u max(|scale x|, |bias|, terms). terms is the larger of a|mean| and |b| of the batch normalisation that was folded:
-// a runtime that did not fold it rounds those, and where they cancel the folded bias says nothing of them. Models that came
-// folded have no terms. BiasAdd is an addition: 8 u |y|.
+// tau = 24 u max(|scale x|, |bias|, terms). terms is the larger of a|mean| and |b| of the batch normalisation that was
+// folded: a runtime that did not fold it rounds those, and where they cancel the folded bias says nothing of them.
+// Models that came folded have no terms. BiasAdd is an addition: 8 u |y|.
 #include "op/affine.h"
 
 #include "device/naive/elementwise.h"
@@ -67,7 +67,8 @@ Status BoundAffine(const NaiveArgs& args, const BoundArgs& bound) {
   double* tau = bound.tau[0]->data<double>();
   const double u = bound.arithmetic.u;
   coefficients.ForEachRun(args.inputs[0]->NumElements(), [&](int64_t begin, int64_t end, double scale, double bias) {
-    const double terms = AffineCoefficients::At(coefficients.terms, begin / coefficients.shape.inner % coefficients.shape.count, 0);
+    const double terms =
+        AffineCoefficients::At(coefficients.terms, begin / coefficients.shape.inner % coefficients.shape.count, 0);
     const double fixed = std::max(std::fabs(bias), terms);
     for (int64_t i = begin; i < end; ++i) {
       const double own = addition ? 8 * u * std::fabs(y[i]) : 24 * u * std::max(std::fabs(scale * x[i]), fixed);

@@ -28,7 +28,8 @@ Status ApplyBitwise(const NaiveArgs& args) {
   auto* y = static_cast<U*>(args.outputs[0]->raw());
   const Broadcast walk(args.inputs[0]->shape(), args.inputs[1]->shape(), args.outputs[0]->shape());
   ParallelFor(args.outputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
-    walk.ForEach(begin, end, [&](int64_t i, int64_t ia, int64_t ib) { y[i] = CombineBitwise<U>(kind, left, a[ia], b[ib]); });
+    walk.ForEach(begin, end,
+                 [&](int64_t i, int64_t ia, int64_t ib) { y[i] = CombineBitwise<U>(kind, left, a[ia], b[ib]); });
   });
   return Status::Ok();
 }

@@ -28,9 +28,10 @@ class Broadcast {
 
   template <class F>
   void ForEach(int64_t begin, int64_t end, F f) const {
-    ForEachRun(begin, end, INT64_MAX, [&](int64_t i, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step, int64_t run) {
-      for (int64_t k = 0; k < run; ++k) f(i + k, ia + k * a_step, ib + k * b_step);
-    });
+    ForEachRun(begin, end, INT64_MAX,
+               [&](int64_t i, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step, int64_t run) {
+                 for (int64_t k = 0; k < run; ++k) f(i + k, ia + k * a_step, ib + k * b_step);
+               });
   }
 
   // The same in runs of at most `longest` neighbours: f(out_index, a_index, a_step, b_index, b_step, run).

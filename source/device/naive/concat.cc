@@ -17,7 +17,8 @@ Status RunConcat(const NaiveArgs& args) {
   for (const Tensor* in : args.inputs) {
     const size_t piece = static_cast<size_t>(in->shape().CountFrom(axis)) * DTypeSize(in->dtype());
     const char* src = static_cast<const char*>(in->raw());
-    for (int64_t i = 0; i < outer; ++i) std::memcpy(dst + static_cast<size_t>(i) * row, src + static_cast<size_t>(i) * piece, piece);
+    for (int64_t i = 0; i < outer; ++i)
+      std::memcpy(dst + static_cast<size_t>(i) * row, src + static_cast<size_t>(i) * piece, piece);
     dst += piece;
   }
   return Status::Ok();

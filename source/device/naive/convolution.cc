@@ -9,10 +9,12 @@
 namespace plumb {
 namespace {
 
-naive::SumAxis AxisOfConvolution(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+naive::SumAxis AxisOfConvolution(const WindowAxis& a) {
+  return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
+}
 
-// RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may do, then
-// the layer's own activation.
+// RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may
+// do, then the layer's own activation.
 Status RunAsWinograd(const naive::SumGeometry& geometry, naive::SumOperands operands, int64_t batch,
                      const NaiveArgs& args, const BoundArgs& bound) {
   const auto activate = operands.activate;

@@ -7,7 +7,9 @@
 namespace plumb {
 namespace {
 
-naive::SumAxis AxisOfDeconvolution(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+naive::SumAxis AxisOfDeconvolution(const WindowAxis& a) {
+  return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
+}
 
 Status ComputeDeconvolution(const NaiveArgs& args, const BoundArgs* bound) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveDeconvolution(args.layer, args.inputs[0]->shape()));

@@ -159,7 +159,9 @@ Status ComputeDynamicQuantizeLstm(const NaiveArgs& args, const BoundArgs* bound)
 }
 
 Status RunDynamicQuantizeLstm(const NaiveArgs& args) { return ComputeDynamicQuantizeLstm(args, nullptr); }
-Status BoundDynamicQuantizeLstm(const NaiveArgs& args, const BoundArgs& bound) { return ComputeDynamicQuantizeLstm(args, &bound); }
+Status BoundDynamicQuantizeLstm(const NaiveArgs& args, const BoundArgs& bound) {
+  return ComputeDynamicQuantizeLstm(args, &bound);
+}
 
 }  // namespace
 

@@ -107,7 +107,8 @@ Status RunUnaryWithBound(const NaiveArgs& args, const BoundArgs& bound, F f, Own
 }
 
 // An operator whose element i depends on the inputs' elements i alone.
-inline NaiveOp ElementWise(Status (*run)(const NaiveArgs&), Status (*run_with_bound)(const NaiveArgs&, const BoundArgs&)) {
+inline NaiveOp ElementWise(Status (*run)(const NaiveArgs&),
+                           Status (*run_with_bound)(const NaiveArgs&, const BoundArgs&)) {
   NaiveOp op{run, run_with_bound};
   op.in_place = true;
   return op;

@@ -21,7 +21,9 @@ Status RunGatherElements(const NaiveArgs& args) {
   });
 }
 
-Status BoundGatherElements(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunGatherElements, args, bound); }
+Status BoundGatherElements(const NaiveArgs& args, const BoundArgs& bound) {
+  return RunMovedWithBound(RunGatherElements, args, bound);
+}
 
 }  // namespace
 

@@ -94,8 +94,8 @@ struct Sum {
 
 // All products of taps of dims d ...; `at` is the element so far, -1 once a tap lies outside.
 template <class T>
-void AddTaps(const std::vector<GridSampleTaps>& taps, const Shape& x, const T* data, const double* tau, size_t d, int64_t at,
-             double weight, Sum* sum) {
+void AddTaps(const std::vector<GridSampleTaps>& taps, const Shape& x, const T* data, const double* tau, size_t d,
+             int64_t at, double weight, Sum* sum) {
   if (d == taps.size()) {
     const double value = at < 0 ? 0 : static_cast<double>(data[at]);
     sum->value += weight * value;

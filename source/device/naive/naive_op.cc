@@ -21,8 +21,10 @@ bool HoldsMoved(const Layer& layer, size_t slot) {
   switch (layer.kind) {
     case OpKind::kConcat: return true;
     case OpKind::kWhere: return slot < 2;
-    case OpKind::kScatterElements: case OpKind::kPlumbScatterElements:
-    case OpKind::kScatterND: case OpKind::kPlumbScatterND: return slot != 1;
+    case OpKind::kScatterElements:
+    case OpKind::kPlumbScatterElements:
+    case OpKind::kScatterND:
+    case OpKind::kPlumbScatterND: return slot != 1;
     default: return slot == 0;
   }
 }

@@ -3,11 +3,11 @@
 // Each operator's file in this folder defines
 //   NaiveOp Naive<Name>();
 // for its row of op_list.def (there is no list here: every row must be covered, or nothing links).
-// Rules (design decisions 2 and 12): plain loops, no intrinsics, no code shared with other devices, float64 accumulation,
-// explicit std::fma where fused, results independent of the thread count (base/threads).
+// Rules (design decisions 2 and 12): plain loops, no intrinsics, no code shared with other devices, float64
+// accumulation, explicit std::fma where fused, results independent of the thread count (base/threads).
 //
-// Storage: float blobs are f32 (the NAIVE device) or f64 (the checker's replay); all float inputs and outputs of a call have
-// the same storage. Weights and constants are f32. Integer and bool blobs are as the graph says.
+// Storage: float blobs are f32 (the NAIVE device) or f64 (the checker's replay); all float inputs and outputs of a call
+// have the same storage. Weights and constants are f32. Integer and bool blobs are as the graph says.
 #ifndef PLUMB_DEVICE_NAIVE_NAIVE_OP_H_
 #define PLUMB_DEVICE_NAIVE_NAIVE_OP_H_
 
@@ -20,8 +20,8 @@ namespace plumb {
 
 // How the judged device stores and accumulates; unit roundoffs.
 struct Arithmetic {
-  double u = 0x1p-24;       // of the accumulation
-  double u_out = 0x1p-24;   // of the stored result
+  double u = 0x1p-24;      // of the accumulation
+  double u_out = 0x1p-24;  // of the stored result
   double min_normal = 0x1p-126;
   // 3x3 convolutions: how the kernel declares that it computed them ...
   WinogradForm winograd;
@@ -36,15 +36,16 @@ struct NaiveArgs {
   std::vector<Tensor*> outputs;
 };
 
-// The bound of one call: per output element tau = 8 sigma + eta of tolerance.md ("The rule (measured)"; "Other operators"
-// give tau directly). A device's introduced error e is then judged by E = |e| / tau and R = rms(8 e / tau).
+// The bound of one call: per output element tau = 8 sigma + eta of tolerance.md ("The rule (measured)"; "Other
+// operators" give tau directly). A device's introduced error e is then judged by E = |e| / tau and R = rms(8 e / tau).
 // tau = 0 means bit-exact.
 struct BoundArgs {
   Arithmetic arithmetic;
-  // 0: the cheapest valid part of the bound. Higher levels only widen it (more orders, the serial term d) and cost more;
-  // an operator that has no more to add treats them like its highest.
+  // 0: the cheapest valid part of the bound. Higher levels only widen it (more orders, the serial term d) and cost
+  // more; an operator that has no more to add treats them like its highest.
   int level = 0;
-  // Inside a fused group the inputs are uncertain themselves: their tau (f64 tensors), or null where the input is exact.
+  // Inside a fused group the inputs are uncertain themselves: their tau (f64 tensors), or null where the input is
+  // exact.
   std::vector<const Tensor*> input_tau;
   // What later members of the group add to each channel by constants, in units of this operator's result, or empty: a
   // device may begin its sums with it. Counts from level 1 on, in sums of products.
@@ -62,18 +63,18 @@ struct NaiveOp {
   int max_level = 0;
   // False: cannot be judged inside a fused group behind uncertain inputs.
   bool propagates = true;
-  // Of those that do not propagate: the outputs follow the inputs without steps (Softmax, norms, sums), so a chain may find
-  // by trying how far its inputs' errors carry.
+  // Of those that do not propagate: the outputs follow the inputs without steps (Softmax, norms, sums), so a chain may
+  // find by trying how far its inputs' errors carry.
   bool smooth = false;
-  // Computes outputs from earlier ones (recurrent layers). With a bound it then follows BoundArgs::device_outputs, so that
-  // every step is judged on its own inputs, as every layer is; what the device did before is inherited.
+  // Computes outputs from earlier ones (recurrent layers). With a bound it then follows BoundArgs::device_outputs, so
+  // that every step is judged on its own inputs, as every layer is; what the device did before is inherited.
   bool feeds_back = false;
   // True: the output (and its tau) may be the memory of a floating-point input of the same shape (and of its tau).
   bool in_place = false;
   // Whether uncertain inputs may be integers, too.
   bool takes_uncertain_integers = false;
-  // Picks one of equal elements (ArgMax, TopK): with a bound it looks at BoundArgs::device_outputs, and tau is how far the
-  // device's choice lies from its own where that one is as good.
+  // Picks one of equal elements (ArgMax, TopK): with a bound it looks at BoundArgs::device_outputs, and tau is how far
+  // the device's choice lies from its own where that one is as good.
   bool picks = false;
 };
 

@@ -84,7 +84,7 @@ Status RunNorm(const NaiveArgs& args) {
 
 template <Variance kVariance>
 void BoundRowNorm(const NormShape& s, const NormCoefficients& c, int64_t first, const double* x, const double* y,
-              const Arithmetic& arithmetic, double* tau) {
+                  const Arithmetic& arithmetic, double* tau) {
   const double u = arithmetic.u;
   const Moments m = MomentsOf<kVariance>(x, s.n);
   MeanSum mean(s.n), variance(s.n), raw(s.n);

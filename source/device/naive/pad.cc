@@ -22,8 +22,8 @@ std::vector<int64_t> SourcesPad(PadMode mode, int64_t begin, int64_t in, int64_t
 }
 
 template <class T>
-void CopyPad(const std::vector<std::vector<int64_t>>& sources, const Shape& in_shape, const T* in, T fill, int64_t begin,
-          int64_t end, T* out) {
+void CopyPad(const std::vector<std::vector<int64_t>>& sources, const Shape& in_shape, const T* in, T fill,
+             int64_t begin, int64_t end, T* out) {
   const int rank = in_shape.rank();
   for (int64_t i = begin; i < end; ++i) {
     int64_t at = 0, step = 1, rest = i;

@@ -102,7 +102,7 @@ double PoolOf(const PoolNDParam& p, const PoolNdWindow& window, const double* te
 }
 
 double TauOfPoolNd(const PoolNDParam& p, const PoolNdWindow& window, const double* terms, const double* tau_x, double y,
-             const Arithmetic& arithmetic) {
+                   const Arithmetic& arithmetic) {
   const auto n = static_cast<int64_t>(window.elements.size());
   if (n == 0) return 0;
   SerialSum sum(n), scaled(n);

@@ -1,7 +1,7 @@
-// PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input is uncertain
-// (the runtime computes convolution and quantisation in one, in integers) and as the multiplication's own three roundings go
-// (by the reciprocal of the scale, say). PlumbDequantizeLinear: the difference is exact, the
-// product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers as 8 sigma.
+// PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input is
+// uncertain (the runtime computes convolution and quantisation in one, in integers) and as the multiplication's own
+// three roundings go (by the reciprocal of the scale, say). PlumbDequantizeLinear: the difference is exact, the product
+// rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers as 8 sigma.
 #include "op/quantize_linear.h"
 
 #include <cmath>
@@ -65,7 +65,8 @@ Status BoundQuantize(const NaiveArgs& args, const BoundArgs& bound) {
   const int64_t* y = args.outputs[0]->data<int64_t>();
   for (int64_t i = 0; i < args.inputs[0]->NumElements(); ++i) {
     const int64_t at = s.ScaleOf(i), zero = zero_points.data<int64_t>()[at];
-    const double span = static_cast<double>(s.high - s.low) * scales[at];  // where the zero point is added before rounding
+    const double span =
+        static_cast<double>(s.high - s.low) * scales[at];  // where the zero point is added before rounding
     const double slack = (tau_x == nullptr ? 0 : tau_x[i]) + kRequantise * (std::fabs(x[i]) + std::fabs(span));
     const int64_t low = Quantized<kRound>(x[i] - slack, scales[at], zero, s),
                   high = Quantized<kRound>(x[i] + slack, scales[at], zero, s);

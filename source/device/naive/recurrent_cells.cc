@@ -79,7 +79,9 @@ Real RecurrentCells::Times(Real a, Real b) const {
 
 Real RecurrentCells::Activate(int64_t d, int which, Real z) const {
   const GateFunction& f = s_.functions[d][which];
-  const auto cut = [&](double x) { return ApplyRecurrentCells(f, std::isnan(x) ? x : std::min(std::max(x, -clip_), clip_)); };
+  const auto cut = [&](double x) {
+    return ApplyRecurrentCells(f, std::isnan(x) ? x : std::min(std::max(x, -clip_), clip_));
+  };
   const double y = cut(z.v);
   if (!with_bound()) return {y, 0};
   // 1 sigma, too: where 8 of them leave the function's range, an eighth of the range is less than z's error makes of

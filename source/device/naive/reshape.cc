@@ -35,7 +35,9 @@ Status RunReshape(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status BoundReshape(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunReshape, args, bound); }
+Status BoundReshape(const NaiveArgs& args, const BoundArgs& bound) {
+  return RunMovedWithBound(RunReshape, args, bound);
+}
 
 }  // namespace
 

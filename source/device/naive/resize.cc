@@ -37,7 +37,8 @@ double CoordinateResize(const ResizeShape& s, const ResizeAxis& a, int64_t posit
       return a.roi_begin * (in - 1) + (length == 1 ? part / 2 : o * part / (length - 1));
     }
     case ResizeCoordinates::kPytorchHalfPixel: return length == 1 ? -0.5 : (o + 0.5) / a.scale - 0.5;
-    case ResizeCoordinates::kHalfPixelSymmetric:  // from both centres: what is a tie is one, whatever the scale rounds to
+    case ResizeCoordinates::kHalfPixelSymmetric:  // from both centres: what is a tie is one, whatever the scale rounds
+                                                  // to
       return (in - 1) / 2 + (o + 0.5 - static_cast<double>(a.out) / 2) / a.scale;
     default: return (o + 0.5) / a.scale - 0.5;
   }
@@ -97,8 +98,8 @@ ResizeTaps TapsAt(const ResizeShape& s, const ResizeAxis& a, int64_t position) {
 enum class Walk { kSum, kSumOfSquares, kLow, kHigh };
 
 // One axis of a dense block [outer][in][inner] -> [outer][out][inner].
-std::vector<double> WalkAxis(const std::vector<double>& x, const std::vector<ResizeTaps>& taps, int64_t in, int64_t inner,
-                             Walk walk, bool nearest) {
+std::vector<double> WalkAxis(const std::vector<double>& x, const std::vector<ResizeTaps>& taps, int64_t in,
+                             int64_t inner, Walk walk, bool nearest) {
   const int64_t out = static_cast<int64_t>(taps.size());
   const int64_t outer = static_cast<int64_t>(x.size()) / std::max<int64_t>(1, in * inner);
   std::vector<double> y(static_cast<size_t>(outer * out * inner));

@@ -19,7 +19,9 @@ Status RunReverseSequence(const NaiveArgs& args) {
   });
 }
 
-Status BoundReverseSequence(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunReverseSequence, args, bound); }
+Status BoundReverseSequence(const NaiveArgs& args, const BoundArgs& bound) {
+  return RunMovedWithBound(RunReverseSequence, args, bound);
+}
 
 }  // namespace
 

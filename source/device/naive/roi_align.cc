@@ -54,8 +54,8 @@ struct Bin {
 
 // One bin of one channel.
 template <class T>
-Bin BinOf(const PlumbRoiAlignParam& p, const RoiAlignAxis axes[2], int64_t row, int64_t column, const Shape& x, const T* data,
-          const double* tau_x, const Arithmetic& arithmetic) {
+Bin BinOf(const PlumbRoiAlignParam& p, const RoiAlignAxis axes[2], int64_t row, int64_t column, const Shape& x,
+          const T* data, const double* tau_x, const Arithmetic& arithmetic) {
   const int64_t points = axes[0].points * axes[1].points;
   SerialSum sum(points);
   double largest = -INFINITY, low = 0, high = 0, coordinate = 0, inherited = 0;
@@ -108,8 +108,9 @@ Status ComputeRoiAlign(const NaiveArgs& args, const BoundArgs* bound) {
         return Status::InvalidArgument("batch index " + std::to_string(image) + " of region " + std::to_string(r) +
                                        " is outside " + x.ToString());
       }
-      const RoiAlignAxis axes[2] = {AxisOfRoiAlign(p, static_cast<double>(roi[1]), static_cast<double>(roi[3]), p.base.out_h),
-                            AxisOfRoiAlign(p, static_cast<double>(roi[0]), static_cast<double>(roi[2]), p.base.out_w)};
+      const RoiAlignAxis axes[2] = {
+          AxisOfRoiAlign(p, static_cast<double>(roi[1]), static_cast<double>(roi[3]), p.base.out_h),
+          AxisOfRoiAlign(p, static_cast<double>(roi[0]), static_cast<double>(roi[2]), p.base.out_w)};
       for (int64_t i = 0; i < out.CountFrom(1); ++i) {
         const int64_t channel = (image * x[1] + i / out.CountFrom(2)) * x.CountFrom(2);
         const int64_t row = i / out[3] % out[2], column = i % out[3];

@@ -93,7 +93,7 @@ Status ReduceReal(const NaiveArgs& args, const BoundArgs* bound) {
   Reduction reduction{};
   PLUMB_RETURN_IF_ERROR(ForEachUpdate(args, &reduction, [&](int64_t to, int64_t from) {
     CombineScatter(reduction, static_cast<double>(updates[from]), update_tau == nullptr ? 0 : update_tau[from],
-            &cells[static_cast<size_t>(to)]);
+                   &cells[static_cast<size_t>(to)]);
   }));
   for (size_t i = 0; i < cells.size(); ++i) {
     args.outputs[0]->data<T>()[i] = static_cast<T>(cells[i].y);

@@ -1,7 +1,8 @@
 // SerialSum: a float64 sum of known length that also measures how fp32 summation may err on exactly these terms.
-// sig^2 = u^2 * sum of s_j^2 over 16 block ends, each weighted with its block's length (s_j the partial sums), the largest over
-// one accumulator and 2, 4 and 8 that take turns, as vector kernels sum: where neighbours cancel, these grow far beyond the sum;
-// d = max over the block ends of |the same terms summed serially in fp32 - in float64| (tolerance.md, "The rule").
+// sig^2 = u^2 * sum of s_j^2 over 16 block ends, each weighted with its block's length (s_j the partial sums), the
+// largest over one accumulator and 2, 4 and 8 that take turns, as vector kernels sum: where neighbours cancel, these
+// grow far beyond the sum; d = max over the block ends of |the same terms summed serially in fp32 - in float64|
+// (tolerance.md, "The rule").
 #ifndef PLUMB_DEVICE_NAIVE_SERIAL_SUM_H_
 #define PLUMB_DEVICE_NAIVE_SERIAL_SUM_H_
 

@@ -47,7 +47,9 @@ Status RunStrided(const NaiveArgs& args) {
   return Status::Ok();
 }
 
-Status BoundStrided(const NaiveArgs& args, const BoundArgs& bound) { return RunMovedWithBound(RunStrided, args, bound); }
+Status BoundStrided(const NaiveArgs& args, const BoundArgs& bound) {
+  return RunMovedWithBound(RunStrided, args, bound);
+}
 
 }  // namespace
 

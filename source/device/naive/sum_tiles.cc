@@ -190,14 +190,16 @@ void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile)
     for (int64_t k = 0; k < count; ++k) std::fill_n(tile + k * kTile, job.count, 0.0);
     return;
   }
-  const int64_t start = group_ * in_ * pass_.geometry->in_pixels() + z * phase_.axis[1].in * phase_.axis[2].in + job.first;
+  const int64_t start =
+      group_ * in_ * pass_.geometry->in_pixels() + z * phase_.axis[1].in * phase_.axis[2].in + job.first;
   if (job.source.is_double && !pass_.square && job.count % 8 == 0) {  // gather reads whole eights
     const TileSegment all{0, job.count, 0};
     kernels_.gather(job.source.f64() + start, x_offset_.data(), count, &all, 1, tile);
     return;
   }
   for (int64_t k = 0; k < count; ++k) {
-    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(k)], 1, job.count, pass_.square, tile + k * kTile);
+    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(k)], 1, job.count, pass_.square,
+             tile + k * kTile);
   }
 }
 

@@ -156,7 +156,8 @@ double TieTau(const double* x, int64_t width, const UpsampleTaps& row, const Ups
   return tau;
 }
 
-double InterpolationTau(const UpsampleShape& s, double u, const double* x, const UpsampleTaps& row, const UpsampleTaps& column) {
+double InterpolationTau(const UpsampleShape& s, double u, const double* x, const UpsampleTaps& row,
+                        const UpsampleTaps& column) {
   double low = INFINITY, high = -INFINITY;
   for (int i = 0; i < row.count; ++i) {
     for (int j = 0; j < column.count; ++j) {

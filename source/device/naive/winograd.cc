@@ -23,8 +23,8 @@ constexpr double kTiny = 0x1p-126;
 constexpr double kHalfRoot = 0.70710678118654752440, kRoot = 1.41421356237309504880;
 // The one that loses most first: its bound is the largest nearly everywhere.
 const WinogradForm kUsualForms[] = {
-    {6, {0, 1, -1, 2, -2, 3, -3}},                   // MNN
-    {6, {0, 1, -1, 2, -2, 0.5, -0.5}},               // ncnn
+    {6, {0, 1, -1, 2, -2, 3, -3}},      // MNN
+    {6, {0, 1, -1, 2, -2, 0.5, -0.5}},  // ncnn
     {4, {0, 1, -1, 2, -2}},
     {4, {0, kHalfRoot, -kHalfRoot, kRoot, -kRoot}},  // ncnn
     {2, {0, 1, -1}},
@@ -276,8 +276,8 @@ bool MayBeWinograd(const SumGeometry& geometry) {
 Status CheckWinogradForm(const WinogradForm& form) {
   const size_t wanted = static_cast<size_t>(form.m) + 1;
   if (form.m >= 1 && form.m + 2 <= kMaxTile && form.points.size() == wanted) return Status::Ok();
-  return Status::InvalidArgument("a kernel declares Winograd's algorithm with tiles of " + std::to_string(form.m) + " and " +
-                                 std::to_string(form.points.size()) + " points; expected tiles of 1 to " +
+  return Status::InvalidArgument("a kernel declares Winograd's algorithm with tiles of " + std::to_string(form.m) +
+                                 " and " + std::to_string(form.points.size()) + " points; expected tiles of 1 to " +
                                  std::to_string(kMaxTile - 2) + " and one point more");
 }
 

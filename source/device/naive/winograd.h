@@ -16,14 +16,15 @@ bool MayBeWinograd(const SumGeometry& geometry);
 // OK for a form that can be bounded; else InvalidArgument: the tile is too large or the points do not match it.
 Status CheckWinogradForm(const WinogradForm& form);
 
-// Replaces one image's tau [out_channels][height][width] by the bound of exactly that form, infinite where a NaN or infinity
-// lies in the tile. output: the exact values; weight [out_channels][in_channels][3][3]. At level kMaxSumLevel the serial
-// drift d counts, too. REQUIRES: MayBeWinograd(geometry), CheckWinogradForm(form) is OK.
+// Replaces one image's tau [out_channels][height][width] by the bound of exactly that form, infinite where a NaN or
+// infinity lies in the tile. output: the exact values; weight [out_channels][in_channels][3][3]. At level kMaxSumLevel
+// the serial drift d counts, too. REQUIRES: MayBeWinograd(geometry), CheckWinogradForm(form) is OK.
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
                      const double* output, const SumBound& bound, double* tau);
 
 // Raises one image's tau to the largest bound of the forms that runtimes use: F(2), F(4) and F(6) with their usual
-// points; at level 0 of F(6) with points up to 3 alone. Values that overflow in it keep theirs. Otherwise like BoundAsWinograd.
+// points; at level 0 of F(6) with points up to 3 alone. Values that overflow in it keep theirs. Otherwise like
+// BoundAsWinograd.
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
                      const SumBound& bound, double* tau);
 

@@ -1,5 +1,6 @@
-// The OpenCL functions that Plumb calls, found at run time: libOpenCL.so.1 is opened with dlopen, so that one binary runs with
-// and without a loader or a driver. The only file that includes the OpenCL headers; only a few .cc files include it.
+// The OpenCL functions that Plumb calls, found at run time: libOpenCL.so.1 is opened with dlopen, so that one binary
+// runs with and without a loader or a driver. The only file that includes the OpenCL headers; only a few .cc files
+// include it.
 #ifndef PLUMB_DEVICE_OPENCL_API_H_
 #define PLUMB_DEVICE_OPENCL_API_H_
 
@@ -12,6 +13,7 @@
 
 namespace plumb::opencl {
 
+// clang-format off
 #define PLUMB_CL_FUNCTIONS(X)                                                                                          \
   X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)                     \
   X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject)                             \
@@ -19,6 +21,7 @@ namespace plumb::opencl {
   X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg)                  \
   X(clGetKernelWorkGroupInfo) X(clGetKernelInfo) X(clCreateKernelsInProgram) X(clEnqueueNDRangeKernel)                 \
   X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clFlush) X(clFinish)
+// clang-format on
 
 struct Api {
 #define PLUMB_CL_MEMBER(name) decltype(&::name) name = nullptr;

@@ -1,6 +1,6 @@
-// Binary element-wise operators with broadcasting, f32, i32 and i64; the second operand may be the layer's constant. Two feature
-// maps of equally many channels stay in channel blocks; everything else is computed in plain order. And HardSwish of two inputs,
-// y = x0 * clip(alpha * x1 + beta, 0, 1).
+// Binary element-wise operators with broadcasting, f32, i32 and i64; the second operand may be the layer's constant.
+// Two feature maps of equally many channels stay in channel blocks; everything else is computed in plain order. And
+// HardSwish of two inputs, y = x0 * clip(alpha * x1 + beta, 0, 1).
 #include <algorithm>
 
 #include "device/binary_operands.h"
@@ -53,7 +53,8 @@ class BinaryKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     const Walk walk = WalkOfBinary(spec, operands, blocked_);
     count_ = walk.count();
@@ -72,7 +73,8 @@ class BinaryKernel : public ClKernel {
     }
     const DType dtype = spec.inputs[0].dtype;
     const char* type = dtype == DType::kI32 ? "_int" : dtype == DType::kI64 ? "_long" : "_float";
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "binary.cl", "binary_" + (IsGate(spec) ? "Gate" : spec.layer().type) + type));
+    PLUMB_ASSIGN_OR_RETURN(launcher_,
+                           Load(spec, "binary.cl", "binary_" + (IsGate(spec) ? "Gate" : spec.layer().type) + type));
     return tail_.Prepare(spec, outputs[0]);
   }
 

@@ -1,4 +1,5 @@
-// Cast, PlumbCast between all dtypes, and blobs that are made from known values (ConstantOfShape, Range), in plain order.
+// Cast, PlumbCast between all dtypes, and blobs that are made from known values (ConstantOfShape, Range), in plain
+// order.
 #include "op/cast.h"
 
 #include "device/fill.h"
@@ -36,7 +37,8 @@ class CastKernel : public ClKernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     if (copies_) return queue_->Copy(inputs[0], outputs[0], outputs[0].bytes());
     const int64_t count = outputs[0].shape.NumElements();
-    return launcher_.Run({count}, outputs[0], inputs[0], count, static_cast<int>(outputs[0].dtype), static_cast<int>(inputs[0].dtype));
+    return launcher_.Run({count}, outputs[0], inputs[0], count, static_cast<int>(outputs[0].dtype),
+                         static_cast<int>(inputs[0].dtype));
   }
 
  private:
@@ -48,7 +50,8 @@ class CastKernel : public ClKernel {
 // Made once, when the kernel is prepared, and copied at each Forward.
 class FillKernel : public ClKernel {
  public:
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     queue_ = &QueueOf(spec.device);
     PLUMB_ASSIGN_OR_RETURN(const Tensor made, MakeFill(spec));
     PLUMB_ASSIGN_OR_RETURN(made_, UploadConstant(spec.device, made, outputs[0].layout));

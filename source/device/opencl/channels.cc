@@ -1,5 +1,6 @@
-// Element-wise groups with coefficients per channel in whatever form the blob arrives: constant scales and shifts with an
-// activation behind them, the sum of two blobs with an activation, PReLU; BatchNormCxx, Scale and BiasAdd along other axes; LRN.
+// Element-wise groups with coefficients per channel in whatever form the blob arrives: constant scales and shifts with
+// an activation behind them, the sum of two blobs with an activation, PReLU; BatchNormCxx, Scale and BiasAdd along
+// other axes; LRN.
 #include "device/fused_tail.h"
 #include "device/opencl/epilogue.h"
 #include "device/opencl/kernel_list.h"
@@ -40,7 +41,8 @@ class ChannelAffineKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     planes_ = PlanesOf(outputs[0]);
     epilogue_ = EpilogueArg(group.epilogue);
@@ -52,7 +54,8 @@ class ChannelAffineKernel : public ClKernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t count = planes_.elements();
-    return launcher_.Run({count}, outputs[0], inputs[0], scale_, shift_, count, planes_.blocks(), planes_.pixels, planes_.block, epilogue_);
+    return launcher_.Run({count}, outputs[0], inputs[0], scale_, shift_, count, planes_.blocks(), planes_.pixels,
+                         planes_.block, epilogue_);
   }
 
  private:
@@ -81,7 +84,8 @@ class AddSameKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     epilogue_ = EpilogueArg(group.epilogue);
     wide_ = PlanesOf(outputs[0]).elements() % 8 == 0 && Launcher::CpuShapes(spec.device);
@@ -154,11 +158,13 @@ class PReluKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>&) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
+                 const std::vector<DeviceTensor>&) override {
     planes_ = PlanesOf(inputs[0]);
     PLUMB_ASSIGN_OR_RETURN(const Tensor slope, F32Resource(spec.layer(), "slope"));
     std::vector<float> slopes;
-    for (int64_t c = 0; c < planes_.channels; ++c) slopes.push_back(slope.data<float>()[slope.NumElements() == 1 ? 0 : c]);
+    for (int64_t c = 0; c < planes_.channels; ++c)
+      slopes.push_back(slope.data<float>()[slope.NumElements() == 1 ? 0 : c]);
     PLUMB_ASSIGN_OR_RETURN(slopes_, UploadArray(spec.device, Lanes(slopes, planes_)));
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "channels.cl", "prelu"));
     return Status::Ok();
@@ -166,7 +172,8 @@ class PReluKernel : public ClKernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t count = planes_.elements();
-    return launcher_.Run({count}, outputs[0], inputs[0], slopes_, count, planes_.blocks(), planes_.pixels, planes_.block);
+    return launcher_.Run({count}, outputs[0], inputs[0], slopes_, count, planes_.blocks(), planes_.pixels,
+                         planes_.block);
   }
 
  private:
@@ -189,7 +196,8 @@ class LrnKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     const auto& p = ParamOf<LrnParam>(spec.layer());
     before_ = (p.size - 1) / 2;
     after_ = p.size / 2;
@@ -202,8 +210,8 @@ class LrnKernel : public ClKernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const Planes p = PlanesOf(outputs[0]);
-    PLUMB_RETURN_IF_ERROR(launcher_.Run({p.batch * p.channels * p.pixels}, outputs[0], inputs[0], p.batch, p.channels, p.pixels, p.block,
-                                        before_, after_, alpha_, beta_, bias_));
+    PLUMB_RETURN_IF_ERROR(launcher_.Run({p.batch * p.channels * p.pixels}, outputs[0], inputs[0], p.batch, p.channels,
+                                        p.pixels, p.block, before_, after_, alpha_, beta_, bias_));
     return tail_.Run(outputs[0]);
   }
 

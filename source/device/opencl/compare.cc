@@ -25,7 +25,9 @@ Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   return CompareOperands{spec.inputs[0], spec.inputs[0], spec.inputs[0].shape};
 }
 
-Walk WalkOfCompare(const CompareOperands& o) { return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()}); }
+Walk WalkOfCompare(const CompareOperands& o) {
+  return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()});
+}
 
 class CompareKernel : public ClKernel {
  public:
@@ -48,8 +50,10 @@ class CompareKernel : public ClKernel {
     walk.PutStrides(0, pairs_.a);
     walk.PutStrides(1, pairs_.b);
     dtype_ = static_cast<int>(o.a.dtype);
+    // clang-format off
     const OpKind kinds[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
                             OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
+    // clang-format on
     for (int i = 0; i < 9; ++i) op_ = spec.layer().kind == kinds[i] ? i : op_;
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "compare.cl", "compare"));
     if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
@@ -63,7 +67,8 @@ class CompareKernel : public ClKernel {
     const bool constant = element_.buffer != nullptr;
     const DeviceTensor& a = constant && element_first_ ? element_ : inputs[0];
     const DeviceTensor& b = constant && !element_first_ ? element_ : inputs.back();
-    return launcher_.Run({count_}, outputs[0], a, b, count_, op_, dtype_, constant ? (element_first_ ? 0 : 1) : -1, pairs_);
+    return launcher_.Run({count_}, outputs[0], a, b, count_, op_, dtype_, constant ? (element_first_ ? 0 : 1) : -1,
+                         pairs_);
   }
 
  private:
@@ -86,7 +91,8 @@ class WhereKernel : public ClKernel {
     return WalkOfCompare(spec).Check();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     const Walk walk = WalkOfCompare(spec);
     count_ = walk.count();
     choice_.rank = walk.rank();
@@ -94,7 +100,8 @@ class WhereKernel : public ClKernel {
     walk.PutStrides(0, choice_.x);
     walk.PutStrides(1, choice_.y);
     walk.PutStrides(2, choice_.condition);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl", "where_" + std::to_string(ElementBytes(outputs[0])), false));
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl",
+                                                       "where_" + std::to_string(ElementBytes(outputs[0])), false));
     return Status::Ok();
   }
 

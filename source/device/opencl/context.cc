@@ -16,7 +16,8 @@ extern const size_t kNumEmbedded;
 namespace {
 
 // f32 division and square root are correctly rounded where the driver can, subnormals are kept; FMA is allowed.
-constexpr char kOptions[] = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -w";  // PoCL counts warnings on the screen
+constexpr char kOptions[] =
+    "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt -w";  // PoCL counts warnings on the screen
 constexpr size_t kLogBytes = 2000;
 constexpr char kCacheKind[] = "opencl";
 
@@ -115,7 +116,8 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
   cl_uint count = 0;
   const cl_int code = api->clGetPlatformIDs(0, nullptr, &count);
   if (code != CL_SUCCESS || count == 0) {
-    return Status::NotFound(std::string("no OpenCL driver is installed (clGetPlatformIDs: ") + ErrorName(code) + "): " + kInstall);
+    return Status::NotFound(std::string("no OpenCL driver is installed (clGetPlatformIDs: ") + ErrorName(code) +
+                            "): " + kInstall);
   }
   std::vector<cl_platform_id> platforms(count);
   PLUMB_RETURN_IF_ERROR(Check(api->clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs"));
@@ -131,14 +133,16 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
       continue;
     }
     std::vector<cl_device_id> ids(devices);
-    PLUMB_RETURN_IF_ERROR(Check(api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr), "clGetDeviceIDs"));
+    PLUMB_RETURN_IF_ERROR(
+        Check(api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr), "clGetDeviceIDs"));
     for (const cl_device_id id : ids) adapters.push_back(Describe(*api, platform, id));
   }
   if (adapters.empty()) {
     return Status::NotFound("the OpenCL drivers that are installed find no device (" + empty + ")" +
                             (without_cache.empty() ? std::string(": ") + kInstall : ""));
   }
-  std::stable_sort(adapters.begin(), adapters.end(), [](const Adapter& a, const Adapter& b) { return !a.cpu && b.cpu; });
+  std::stable_sort(adapters.begin(), adapters.end(),
+                   [](const Adapter& a, const Adapter& b) { return !a.cpu && b.cpu; });
   return adapters;
 }
 
@@ -154,7 +158,8 @@ Result<Context*> Context::Open(int index) {
   }
   PLUMB_ASSIGN_OR_RETURN(const Api* api, LoadApi());
   const Adapter& adapter = adapters[static_cast<size_t>(index)];
-  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(adapter.platform), 0};
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(adapter.platform), 0};
   cl_int code = CL_SUCCESS;
   const cl_context handle = api->clCreateContext(properties, 1, &adapter.device, nullptr, nullptr, &code);
   PLUMB_RETURN_IF_ERROR(Check(code, "clCreateContext").AddContext(adapter.Description()));
@@ -188,7 +193,8 @@ Status Context::ReadEnvironment() {
 }
 
 std::string Context::Options(Storage storage) const {
-  return std::string(kOptions) + (storage == Storage::kF16 ? " -DPLUMB_F16" : "") + (adapter_.has_f64 ? " -DPLUMB_F64" : "");
+  return std::string(kOptions) + (storage == Storage::kF16 ? " -DPLUMB_F16" : "") +
+         (adapter_.has_f64 ? " -DPLUMB_F64" : "");
 }
 
 std::string Context::CacheKey(const std::string& source, const std::string& options) const {
@@ -222,9 +228,11 @@ Result<cl_program> Context::BuildFromBinary(const std::string& binary, const std
   const size_t size = binary.size();
   const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
   cl_int status = CL_SUCCESS, code = CL_SUCCESS;
-  const cl_program program = api_.clCreateProgramWithBinary(context_, 1, &adapter_.device, &size, &bytes, &status, &code);
+  const cl_program program =
+      api_.clCreateProgramWithBinary(context_, 1, &adapter_.device, &size, &bytes, &status, &code);
   PLUMB_RETURN_IF_ERROR(Check(code, "clCreateProgramWithBinary"));
-  code = status != CL_SUCCESS ? status : api_.clBuildProgram(program, 1, &adapter_.device, options.c_str(), nullptr, nullptr);
+  code = status != CL_SUCCESS ? status
+                              : api_.clBuildProgram(program, 1, &adapter_.device, options.c_str(), nullptr, nullptr);
   if (code != CL_SUCCESS) {
     api_.clReleaseProgram(program);
     return Check(code, "clBuildProgram");
@@ -232,7 +240,8 @@ Result<cl_program> Context::BuildFromBinary(const std::string& binary, const std
   return program;
 }
 
-Result<cl_program> Context::BuildFromSource(const std::string& source, const std::string& file, const std::string& options) {
+Result<cl_program> Context::BuildFromSource(const std::string& source, const std::string& file,
+                                            const std::string& options) {
   const char* text = source.c_str();
   const size_t size = source.size();
   cl_int code = CL_SUCCESS;
@@ -245,8 +254,9 @@ Result<cl_program> Context::BuildFromSource(const std::string& source, const std
   std::string log(log_size, 0);
   api_.clGetProgramBuildInfo(program, adapter_.device, CL_PROGRAM_BUILD_LOG, log_size, log.data(), nullptr);
   api_.clReleaseProgram(program);
-  return Status::DeviceError("kernel file '" + file + "' does not compile on " + adapter_.Description() + ": clBuildProgram: " +
-                             ErrorName(code) + "; the build log begins:\n" + FirstLines(log.c_str()));
+  return Status::DeviceError("kernel file '" + file + "' does not compile on " + adapter_.Description() +
+                             ": clBuildProgram: " + ErrorName(code) + "; the build log begins:\n" +
+                             FirstLines(log.c_str()));
 }
 
 std::string Context::Binary(cl_program program) const {

@@ -1,5 +1,6 @@
-// Context: one OpenCL device of this machine ("adapter") with its compiled programs, shared by all networks of the process and
-// never torn down (drivers do not survive that at exit). Threading: all functions may be called from any thread.
+// Context: one OpenCL device of this machine ("adapter") with its compiled programs, shared by all networks of the
+// process and never torn down (drivers do not survive that at exit). Threading: all functions may be called from any
+// thread.
 #ifndef PLUMB_DEVICE_OPENCL_CONTEXT_H_
 #define PLUMB_DEVICE_OPENCL_CONTEXT_H_
 
@@ -48,8 +49,8 @@ class Context {
   // The environment variable PLUMB_OPENCL_WINOGRAD: off, or 4 for tiles of 4 x 4 wherever they are possible.
   WinogradUse winograd() const { return winograd_; }
 
-  // The program of kernel file `file` ("unary.cl"), built once per process and kept in the disk cache. A compile error is a
-  // DeviceError with the first lines of the build log.
+  // The program of kernel file `file` ("unary.cl"), built once per process and kept in the disk cache. A compile error
+  // is a DeviceError with the first lines of the build log.
   Result<cl_program> Program(const std::string& file, Storage storage);
 
   // The steps behind Program, for tests: from the disk cache or the source; from a source given as text.

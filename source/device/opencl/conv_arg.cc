@@ -5,17 +5,20 @@ namespace plumb::opencl {
 ConvArg::ConvArg(const ConvolutionShape& s) {
   const auto to_int = [](int64_t value) { return static_cast<int>(value); };
   const WindowAxis &h = s.window.h, &w = s.window.w;
-  batch = to_int(s.batch), group = to_int(s.group), in_channels = to_int(s.in_channels), out_channels = to_int(s.out_channels);
+  batch = to_int(s.batch), group = to_int(s.group), in_channels = to_int(s.in_channels),
+  out_channels = to_int(s.out_channels);
   in_h = to_int(h.in), in_w = to_int(w.in), out_h = to_int(h.out), out_w = to_int(w.out);
   kernel_h = to_int(h.kernel), kernel_w = to_int(w.kernel), stride_h = to_int(h.stride), stride_w = to_int(w.stride);
-  dilation_h = to_int(h.dilation), dilation_w = to_int(w.dilation), pad_top = to_int(h.pad_begin), pad_left = to_int(w.pad_begin);
+  dilation_h = to_int(h.dilation), dilation_w = to_int(w.dilation), pad_top = to_int(h.pad_begin),
+  pad_left = to_int(w.pad_begin);
 }
 
 Result<ConvGroup> ConvGroup::Of(const KernelSpec& spec) {
   ConvGroup g;
   g.transposed = spec.layer().kind == OpKind::kDeconvolution;
   const Shape& input = spec.inputs[0].shape;
-  PLUMB_ASSIGN_OR_RETURN(g.shape, g.transposed ? ResolveDeconvolution(spec.layer(), input) : ResolveConvolution(spec.layer(), input));
+  PLUMB_ASSIGN_OR_RETURN(
+      g.shape, g.transposed ? ResolveDeconvolution(spec.layer(), input) : ResolveConvolution(spec.layer(), input));
   PLUMB_ASSIGN_OR_RETURN(g.fused, ReadGroup(spec.group.members, *spec.blobs));
   g.addend = g.fused.AddendInput(spec.group);
   return g;
@@ -31,7 +34,8 @@ WeightStrides ConvGroup::strides() const {
 void ConvGroup::WishForAddend(const KernelSpec& spec, LayoutChoice* choice) const {
   if (addend < 0) return;
   const auto& ports = spec.group.inputs;
-  if (ports[0].blob != ports[static_cast<size_t>(addend)].blob) choice->shares.push_back({ShareWish::kOverwrite, 0, addend});
+  if (ports[0].blob != ports[static_cast<size_t>(addend)].blob)
+    choice->shares.push_back({ShareWish::kOverwrite, 0, addend});
 }
 
 Status ConvTail::Prepare(const KernelSpec& spec, const ConvGroup& group, const Folded& folded, int64_t channels,

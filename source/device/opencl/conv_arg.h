@@ -12,7 +12,8 @@ namespace plumb::opencl {
 
 struct ConvArg {
   int batch = 1, group = 1, in_channels = 1, out_channels = 1;
-  int in_h = 1, in_w = 1, out_h = 1, out_w = 1, kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int in_h = 1, in_w = 1, out_h = 1, out_w = 1, kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1,
+      dilation_w = 1;
   int pad_top = 0, pad_left = 0;
 
   ConvArg() = default;

@@ -19,8 +19,9 @@ Result<std::unique_ptr<Device>> OpenclDevice::Create(int index) {
 
 std::string OpenclDevice::Description() const {
   const Context& context = queue_->context();
-  return context.adapter().Description() + (context.cpu_shapes() == context.adapter().cpu ? "" :
-                                            context.cpu_shapes() ? ", CPU kernels" : ", GPU kernels");
+  return context.adapter().Description() + (context.cpu_shapes() == context.adapter().cpu ? ""
+                                            : context.cpu_shapes()                        ? ", CPU kernels"
+                                                                                          : ", GPU kernels");
 }
 
 const std::vector<KernelRow>& OpenclDevice::kernels() const { return KernelList(); }
@@ -69,7 +70,8 @@ Status OpenclDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
     PLUMB_ASSIGN_OR_RETURN(launcher, Launcher::Create(this, "reorder.cl", name, false));
   }
   const Planes planes = PlanesOf(dst);
-  return launcher.Run({planes.elements()}, dst, src, planes.batch, planes.channels, planes.pixels, planes.block, PlanesOf(src).block);
+  return launcher.Run({planes.elements()}, dst, src, planes.batch, planes.channels, planes.pixels, planes.block,
+                      PlanesOf(src).block);
 }
 
 Result<Array> OpenclDevice::AddFlag(std::string message) {
@@ -83,7 +85,8 @@ Result<Array> OpenclDevice::AddFlag(std::string message) {
 Status OpenclDevice::Finish() {
   PLUMB_RETURN_IF_ERROR(queue_->Finish());
   const std::lock_guard<std::mutex> lock(mutex_);
-  flags_.erase(std::remove_if(flags_.begin(), flags_.end(), [](const Flag& flag) { return flag.buffer.expired(); }), flags_.end());
+  flags_.erase(std::remove_if(flags_.begin(), flags_.end(), [](const Flag& flag) { return flag.buffer.expired(); }),
+               flags_.end());
   for (const Flag& flag : flags_) {
     const std::shared_ptr<Buffer> buffer = flag.buffer.lock();
     if (buffer == nullptr) continue;

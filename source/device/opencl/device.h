@@ -30,8 +30,8 @@ class OpenclDevice : public Device {
   Status Finish() override;
 
   Queue& queue() { return *queue_; }
-  // A kernel that met a bad value (an index outside its dim) writes flag[0] = 1, flag[1] = the value; Finish then fails with
-  // `message`. Returns the flag.
+  // A kernel that met a bad value (an index outside its dim) writes flag[0] = 1, flag[1] = the value; Finish then fails
+  // with `message`. Returns the flag.
   Result<Array> AddFlag(std::string message);
 
  private:

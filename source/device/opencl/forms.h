@@ -1,5 +1,5 @@
-// Forms: how a blob lies in an OpenCL buffer. Plain order or channels in blocks of 8 (N, C/8, spatial, 8; the lanes behind the
-// last channel are zero in every blob); f32 blobs as f32 or as f16. A form is the device's Layout.
+// Forms: how a blob lies in an OpenCL buffer. Plain order or channels in blocks of 8 (N, C/8, spatial, 8; the lanes
+// behind the last channel are zero in every blob); f32 blobs as f32 or as f16. A form is the device's Layout.
 #ifndef PLUMB_DEVICE_OPENCL_FORMS_H_
 #define PLUMB_DEVICE_OPENCL_FORMS_H_
 
@@ -20,8 +20,8 @@ LayoutPtr LayoutOf(Form form);
 Form FormOf(const LayoutPtr& layout);
 inline bool IsBlocked(const LayoutPtr& layout) { return FormOf(layout).blocked; }
 
-// The form of a blob of that dtype where f32 is stored as the network's precision says; only f32 blobs of rank >= 2 may be
-// blocked.
+// The form of a blob of that dtype where f32 is stored as the network's precision says; only f32 blobs of rank >= 2 may
+// be blocked.
 LayoutPtr StoredLayout(const KernelSpec& spec, DType dtype, bool blocked = false);
 
 // A blob as planes of pixels with `block` (1 or 8) channels side by side: element (n, c, p) is number

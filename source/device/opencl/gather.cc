@@ -1,5 +1,5 @@
-// Gather, GatherND in plain order. Constant indices are resolved when the kernel is prepared; others by a kernel of their own,
-// which reports an index outside its dim (Device::Finish makes it an error).
+// Gather, GatherND in plain order. Constant indices are resolved when the kernel is prepared; others by a kernel of
+// their own, which reports an index outside its dim (Device::Finish makes it an error).
 #include "op/gather.h"
 
 #include "device/opencl/constant.h"
@@ -20,7 +20,8 @@ struct IndexFacts {
 const char* TypeName(DType dtype) {
   switch (dtype) {
     case DType::kI8: return "char";
-    case DType::kU8: case DType::kBool: return "uchar";
+    case DType::kU8:
+    case DType::kBool: return "uchar";
     case DType::kI16: return "short";
     case DType::kU16: return "ushort";
     case DType::kI32: return "int";
@@ -39,14 +40,16 @@ class GatherKernel : public ClKernel {
     return g.dims.size() <= kMaxRank ? Status::Ok() : Status::NotSupported("an index has at most 8 entries");
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(g_, ResolveGather(spec.layer(), spec.inputs));
     constant_indices_ = !g_.indices.value.empty();
     if (spec.layer().kind == OpKind::kGather && ParamOf<GatherParam>(spec.layer()).data_in_resource) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, g_.data.value.ConvertedTo(spec.outputs[0].dtype));
       PLUMB_ASSIGN_OR_RETURN(data_, UploadConstant(spec.device, value, StoredLayout(spec, value.dtype())));
     }
-    PLUMB_ASSIGN_OR_RETURN(copy_, Launcher::Create(spec.device, "strided.cl", "gather_" + std::to_string(ElementBytes(outputs[0])), false));
+    PLUMB_ASSIGN_OR_RETURN(copy_, Launcher::Create(spec.device, "strided.cl",
+                                                   "gather_" + std::to_string(ElementBytes(outputs[0])), false));
     return constant_indices_ ? Resolve(spec.device) : PrepareIndices(spec);
   }
 
@@ -80,10 +83,13 @@ class GatherKernel : public ClKernel {
       facts_.steps[i] = static_cast<int>(g_.steps[i]);
       dims += (i > 0 ? ", " : "") + std::to_string(g_.dims[i]);
     }
-    PLUMB_ASSIGN_OR_RETURN(starts_.buffer, spec.device->Allocate(static_cast<size_t>(g_.batch * g_.count) * sizeof(int64_t)));
-    PLUMB_ASSIGN_OR_RETURN(flag_, static_cast<OpenclDevice*>(spec.device)->AddFlag(
-        "layer '" + spec.layer().name + "' (" + spec.layer().type + "): an index lies outside its dim of " + dims));
-    PLUMB_ASSIGN_OR_RETURN(starts_kernel_, Load(spec, "strided.cl", std::string("gather_starts_") + TypeName(g_.indices.dtype)));
+    PLUMB_ASSIGN_OR_RETURN(starts_.buffer,
+                           spec.device->Allocate(static_cast<size_t>(g_.batch * g_.count) * sizeof(int64_t)));
+    PLUMB_ASSIGN_OR_RETURN(flag_, static_cast<OpenclDevice*>(spec.device)
+                                      ->AddFlag("layer '" + spec.layer().name + "' (" + spec.layer().type +
+                                                "): an index lies outside its dim of " + dims));
+    PLUMB_ASSIGN_OR_RETURN(starts_kernel_,
+                           Load(spec, "strided.cl", std::string("gather_starts_") + TypeName(g_.indices.dtype)));
     return Status::Ok();
   }
 

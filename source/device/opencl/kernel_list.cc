@@ -34,7 +34,8 @@ Status ClKernel::ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutP
 Status TailZero::Prepare(const KernelSpec& spec, const DeviceTensor& tensor) {
   const Planes planes = PlanesOf(tensor);
   if (planes.channels % planes.block == 0) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "reorder.cl", "zero_tail", FormOf(tensor.layout).half));
+  PLUMB_ASSIGN_OR_RETURN(launcher_,
+                         Launcher::Create(spec.device, "reorder.cl", "zero_tail", FormOf(tensor.layout).half));
   return Status::Ok();
 }
 

@@ -38,8 +38,9 @@ Result<Launcher> Launcher::Create(Device* device, const char* file, const std::s
   cl_int code = CL_SUCCESS;
   launcher.kernel_ = context.api().clCreateKernel(program, name.c_str(), &code);
   PLUMB_RETURN_IF_ERROR(Check(code, "clCreateKernel").AddContext(frame));
-  code = context.api().clGetKernelWorkGroupInfo(launcher.kernel_, context.adapter().device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                                sizeof(launcher.group_), launcher.group_, nullptr);
+  code = context.api().clGetKernelWorkGroupInfo(launcher.kernel_, context.adapter().device,
+                                                CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof(launcher.group_),
+                                                launcher.group_, nullptr);
   PLUMB_RETURN_IF_ERROR(Check(code, "clGetKernelWorkGroupInfo").AddContext(frame));
   if (launcher.group_[0] == 0) return Status::Internal(frame + " names no work-group size");
   return launcher;
@@ -67,7 +68,8 @@ void Launcher::Set(const Array& array) {
 
 void Launcher::Set(int64_t value) {
   if ((value > INT_MAX || value < INT_MIN) && status_.ok()) {
-    status_ = Status::NotSupported("kernel " + name_ + " counts in 32 bits, and a size of this layer is " + std::to_string(value));
+    status_ = Status::NotSupported("kernel " + name_ + " counts in 32 bits, and a size of this layer is " +
+                                   std::to_string(value));
   }
   Set(static_cast<int>(value));
 }
@@ -80,11 +82,14 @@ Status Launcher::Enqueue(Extent extent) {
     global[d] = (static_cast<size_t>(wanted[d]) + group_[d] - 1) / group_[d] * group_[d];
     if (global[d] > 1) dims = static_cast<cl_uint>(d + 1);
     if (global[d] > INT_MAX) {
-      return Status::NotSupported("kernel " + name_ + " counts in 32 bits, and this layer needs " + std::to_string(global[d]) + " work items");
+      return Status::NotSupported("kernel " + name_ + " counts in 32 bits, and this layer needs " +
+                                  std::to_string(global[d]) + " work items");
     }
   }
-  return Check(queue_->context().api().clEnqueueNDRangeKernel(queue_->handle(), kernel_, dims, nullptr, global, group_, 0, nullptr, nullptr),
-               "clEnqueueNDRangeKernel").AddContext("kernel " + name_);
+  return Check(queue_->context().api().clEnqueueNDRangeKernel(queue_->handle(), kernel_, dims, nullptr, global, group_,
+                                                              0, nullptr, nullptr),
+               "clEnqueueNDRangeKernel")
+      .AddContext("kernel " + name_);
 }
 
 }  // namespace plumb::opencl

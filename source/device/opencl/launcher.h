@@ -1,7 +1,7 @@
 // Launcher: one kernel of a kernel file with the way to hand it its arguments; Queue: where launches go.
-// Kernels take a blob as two arguments, `global stored* y, long y_at` (its first element), a constant array as one pointer, whole
-// numbers as int, and small structs by value. Binding order: outputs, inputs, constants, numbers.
-// No OpenCL header is needed here, so that operators' files compile fast.
+// Kernels take a blob as two arguments, `global stored* y, long y_at` (its first element), a constant array as one
+// pointer, whole numbers as int, and small structs by value. Binding order: outputs, inputs, constants, numbers. No
+// OpenCL header is needed here, so that operators' files compile fast.
 #ifndef PLUMB_DEVICE_OPENCL_LAUNCHER_H_
 #define PLUMB_DEVICE_OPENCL_LAUNCHER_H_
 

@@ -1,5 +1,5 @@
-// Pad, PadV2: per dim a table says which input position every output position shows. A feature map in channel blocks stays so when
-// its channels are not padded (then the lane is one more dim).
+// Pad, PadV2: per dim a table says which input position every output position shows. A feature map in channel blocks
+// stays so when its channels are not padded (then the lane is one more dim).
 #include "op/pad.h"
 
 #include <cstring>
@@ -29,13 +29,15 @@ class PadKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    if (spec.inputs[0].shape.rank() > kMaxRank) return Status::NotSupported("takes at most " + std::to_string(kMaxRank) + " dims");
+    if (spec.inputs[0].shape.rank() > kMaxRank)
+      return Status::NotSupported("takes at most " + std::to_string(kMaxRank) + " dims");
     return ResolvePad(spec.layer(), spec.inputs).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
     PLUMB_ASSIGN_OR_RETURN(const PadShape pad, ResolvePad(spec.layer(), spec.inputs));
-    blocked_ = IsBlocked(arriving[0]) && pad.begins[1] == 0 && pad.ends[1] == 0 && spec.inputs[0].shape.rank() < kMaxRank;
+    blocked_ =
+        IsBlocked(arriving[0]) && pad.begins[1] == 0 && pad.ends[1] == 0 && spec.inputs[0].shape.rank() < kMaxRank;
     const LayoutPtr layout = StoredLayout(spec, spec.inputs[0].dtype, blocked_);
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = layout;
@@ -43,7 +45,8 @@ class PadKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const PadShape pad, ResolvePad(spec.layer(), spec.inputs));
     const Shape& in = inputs[0].shape;
     std::vector<int> table;
@@ -64,7 +67,8 @@ class PadKernel : public ClKernel {
     if (table.empty()) add(0, 1, 1);
     PLUMB_ASSIGN_OR_RETURN(table_, UploadArray(spec.device, table));
     PLUMB_RETURN_IF_ERROR(SetFill(pad.value, inputs[0]));
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl", "pad_" + std::to_string(ElementBytes(inputs[0])), false));
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl",
+                                                       "pad_" + std::to_string(ElementBytes(inputs[0])), false));
     return fill_.bits != 0 ? tail_.Prepare(spec, outputs[0]) : Status::Ok();
   }
 

@@ -15,7 +15,8 @@ std::string Value(const char* variable) {
 }  // namespace
 
 std::string PreparePoclCache() {
-  constexpr char kAdvice[] = "; PoCL needs a folder for what it compiles: set HOME or POCL_CACHE_DIR to one that can be written";
+  constexpr char kAdvice[] =
+      "; PoCL needs a folder for what it compiles: set HOME or POCL_CACHE_DIR to one that can be written";
   if (const std::string own = Value("POCL_CACHE_DIR"); !own.empty()) {
     return IsWritableFolder(own) ? "" : "POCL_CACHE_DIR is '" + own + "', where nothing can be written" + kAdvice;
   }

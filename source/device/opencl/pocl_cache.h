@@ -1,5 +1,5 @@
-// PoCL compiles into a folder of its own ($POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else $HOME/.cache/pocl/kcache, else
-// /tmp/pocl/kcache) and has no device at all where it cannot make that folder.
+// PoCL compiles into a folder of its own ($POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else
+// $HOME/.cache/pocl/kcache, else /tmp/pocl/kcache) and has no device at all where it cannot make that folder.
 #ifndef PLUMB_DEVICE_OPENCL_POCL_CACHE_H_
 #define PLUMB_DEVICE_OPENCL_POCL_CACHE_H_
 
@@ -7,8 +7,8 @@
 
 namespace plumb::opencl {
 
-// To be called before a driver is asked for anything: where PoCL's folder cannot be written, sets POCL_CACHE_DIR to one that
-// can. Returns "" when there is a folder, else the sentence that says why PoCL will have no device and what to do.
+// To be called before a driver is asked for anything: where PoCL's folder cannot be written, sets POCL_CACHE_DIR to one
+// that can. Returns "" when there is a folder, else the sentence that says why PoCL will have no device and what to do.
 std::string PreparePoclCache();
 
 }  // namespace plumb::opencl

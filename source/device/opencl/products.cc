@@ -1,5 +1,5 @@
-// Sums of products in plain order, for every shape: Convolution, Deconvolution, InnerProduct, MatMul. Convolutions in channel
-// blocks stand in front of these in kernel_list.def.
+// Sums of products in plain order, for every shape: Convolution, Deconvolution, InnerProduct, MatMul. Convolutions in
+// channel blocks stand in front of these in kernel_list.def.
 #include "device/opencl/constant.h"
 #include "device/opencl/conv_arg.h"
 #include "op/inner_product.h"
@@ -33,13 +33,15 @@ class ConvolutionPlainKernel : public ClKernel {
     epilogue_ = EpilogueArg(group.fused.epilogue);
     addend_ = group.addend;
     flags_ = (folded.bias.empty() ? 0 : 1) + (addend_ >= 0 ? 2 : 0);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "products.cl", group.transposed ? "deconvolution_plain" : "convolution_plain"));
+    PLUMB_ASSIGN_OR_RETURN(launcher_,
+                           Load(spec, "products.cl", group.transposed ? "deconvolution_plain" : "convolution_plain"));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& addend = inputs[static_cast<size_t>(addend_ < 0 ? 0 : addend_)];
-    return launcher_.Run({outputs[0].shape.NumElements()}, outputs[0], inputs[0], addend, weight_, bias_, flags_, conv_, epilogue_);
+    return launcher_.Run({outputs[0].shape.NumElements()}, outputs[0], inputs[0], addend, weight_, bias_, flags_, conv_,
+                         epilogue_);
   }
 
  private:
@@ -91,7 +93,8 @@ class InnerProductKernel : public ClKernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t items = cpu_ ? 1 : kLinearGroup;  // of an output
-    return launcher_.Run({rows_ * outputs_ * items}, outputs[0], inputs[0], weight_, bias_, rows_, k_, outputs_, flags_, epilogue_);
+    return launcher_.Run({rows_ * outputs_ * items}, outputs[0], inputs[0], weight_, bias_, rows_, k_, outputs_, flags_,
+                         epilogue_);
   }
 
  private:
@@ -128,7 +131,8 @@ class MatMulKernel : public ClKernel {
     cpu_ = Launcher::CpuShapes(spec.device);
     // A constant is f32, whatever the blobs' storage: a variant of its own.
     const std::string constant = !Half(spec) || constant_ < 0 ? "" : constant_ == 0 ? "_first_f32" : "_second_f32";
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "matmul.cl", std::string(cpu_ ? "matmul_cpu" : "matmul_gpu") + constant));
+    PLUMB_ASSIGN_OR_RETURN(launcher_,
+                           Load(spec, "matmul.cl", std::string(cpu_ ? "matmul_cpu" : "matmul_gpu") + constant));
     return Status::Ok();
   }
 

@@ -1,4 +1,5 @@
-// Queue: an in-order command queue with its buffers, one per Device object. Counts how often work is handed to the driver.
+// Queue: an in-order command queue with its buffers, one per Device object. Counts how often work is handed to the
+// driver.
 #ifndef PLUMB_DEVICE_OPENCL_QUEUE_H_
 #define PLUMB_DEVICE_OPENCL_QUEUE_H_
 

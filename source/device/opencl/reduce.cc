@@ -20,7 +20,8 @@ struct Walks {
 
 Result<Walks> WalksOf(const KernelSpec& spec) {
   const Shape& shape = spec.inputs[0].shape;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(ParamOf<ReduceParam>(spec.layer()), shape.rank()));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced,
+                         ReducedDims(ParamOf<ReduceParam>(spec.layer()), shape.rank()));
   Walks walks;
   walks.outputs.strides.resize(1);
   walks.terms.strides.resize(1);

@@ -8,13 +8,15 @@
 
 namespace plumb::opencl {
 
-// 64 on GPUs, which one item per row would starve, where each finds an element. Where the elements of a row lie apart, those
-// of neighbouring rows lie side by side: enough rows to fill a GPU are then read best by one item each.
+// 64 on GPUs, which one item per row would starve, where each finds an element. Where the elements of a row lie apart,
+// those of neighbouring rows lie side by side: enough rows to fill a GPU are then read best by one item each.
 inline int64_t RowItems(Device* device, int64_t rows, int64_t n, bool side_by_side) {
   constexpr int64_t kItems = 64, kManyRows = 16384;
   return Launcher::CpuShapes(device) || n < kItems || (!side_by_side && rows >= kManyRows) ? 1 : kItems;
 }
-inline std::string RowKernelName(const std::string& name, int64_t items) { return items == 1 ? name : name + "_shared"; }
+inline std::string RowKernelName(const std::string& name, int64_t items) {
+  return items == 1 ? name : name + "_shared";
+}
 
 }  // namespace plumb::opencl
 

@@ -1,4 +1,5 @@
-// Operators over one axis in plain order: Softmax, LogSoftmax, Normalize, ArgMaxOrMin, and the normalisations by mean and variance.
+// Operators over one axis in plain order: Softmax, LogSoftmax, Normalize, ArgMaxOrMin, and the normalisations by mean
+// and variance.
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/row_items.h"
@@ -64,7 +65,8 @@ class NormalizeKernel : public ClKernel {
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, kind_, epsilon_);
+    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, kind_,
+                         epsilon_);
   }
 
  private:
@@ -109,8 +111,8 @@ class NormKernel : public ClKernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const DeviceTensor& gamma = inputs.size() > 1 ? inputs[1] : gamma_;
     const DeviceTensor& beta = inputs.size() > 2 ? inputs[2] : beta_;
-    return launcher_.Run({shape_.rows * items_}, outputs[0], inputs[0], gamma, beta, shape_.rows, shape_.n, shape_.groups, shape_.per_row,
-                         shape_.inner, static_cast<float>(shape_.eps), has_);
+    return launcher_.Run({shape_.rows * items_}, outputs[0], inputs[0], gamma, beta, shape_.rows, shape_.n,
+                         shape_.groups, shape_.per_row, shape_.inner, static_cast<float>(shape_.eps), has_);
   }
 
  private:
@@ -151,7 +153,8 @@ class ArgMaxKernel : public ClKernel {
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, smallest_, last_);
+    return launcher_.Run({view_.rows() * items_}, outputs[0], inputs[0], view_.outer, view_.n, view_.inner, smallest_,
+                         last_);
   }
 
  private:

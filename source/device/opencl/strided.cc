@@ -1,6 +1,7 @@
-// Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in plain order,
-// and Concat. What is a contiguous piece of the input becomes a view: nothing is written where the runtime grants it. Feature
-// maps in channel blocks stay so where an output is whole blocks of one image's channels, or the whole input.
+// Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
+// plain order, and Concat. What is a contiguous piece of the input becomes a view: nothing is written where the runtime
+// grants it. Feature maps in channel blocks stay so where an output is whole blocks of one image's channels, or the
+// whole input.
 #include "op/strided.h"
 
 #include "device/opencl/kernel_list.h"
@@ -39,7 +40,8 @@ Result<Launcher> LoadCopy(const KernelSpec& spec, const DeviceTensor& tensor) {
 }
 
 Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
-  PLUMB_ASSIGN_OR_RETURN(StridedMap map, GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
+  PLUMB_ASSIGN_OR_RETURN(StridedMap map,
+                         GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
   map.Simplify();
   return map;
 }
@@ -78,7 +80,8 @@ class StridedKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
+                 const std::vector<DeviceTensor>& outputs) override {
     queue_ = &QueueOf(spec.device);
     bool walks = false;
     for (size_t i = 0; i < spec.outputs.size(); ++i) {
@@ -101,7 +104,8 @@ class StridedKernel : public ClKernel {
         from.offset += static_cast<size_t>(copy.x_first) * ElementBytes(inputs[0]);
         PLUMB_RETURN_IF_ERROR(queue_->Copy(from, outputs[i], outputs[i].bytes()));
       } else {
-        PLUMB_RETURN_IF_ERROR(launcher_.Run({copy.count}, outputs[i], inputs[0], copy.count, copy.y_first, copy.x_first, copy.walk));
+        PLUMB_RETURN_IF_ERROR(
+            launcher_.Run({copy.count}, outputs[i], inputs[0], copy.count, copy.y_first, copy.x_first, copy.walk));
       }
     }
     return Status::Ok();
@@ -161,8 +165,9 @@ class ViewKernel : public ClKernel {
   Queue* queue_ = nullptr;
 };
 
-// Parts that are contiguous in the result (nothing but ones before the axis) ask to be computed in place; what the runtime does
-// not grant is copied. Feature maps in blocks join along the channels when every part but the last fills its blocks.
+// Parts that are contiguous in the result (nothing but ones before the axis) ask to be computed in place; what the
+// runtime does not grant is copied. Feature maps in blocks join along the channels when every part but the last fills
+// its blocks.
 class ConcatKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {
@@ -184,7 +189,8 @@ class ConcatKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     queue_ = &QueueOf(spec.device);
     rows_ = outputs[0].shape.Count(0, axis_);
     if (rows_ == 1) return Status::Ok();

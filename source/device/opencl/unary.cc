@@ -37,7 +37,8 @@ Params ParamsOf(const Layer& layer) {
     const auto& p = ParamOf<HardParam>(layer);
     return {p.alpha, p.beta, 0, type == "HardSwish"};
   }
-  for (const char* moves_zero : {"Exp", "Log", "Sigmoid", "LogSigmoid", "Softplus", "Rsqrt", "Reciprocal", "Cos", "Acos", "PlumbCosh", "PlumbAcosh"}) {
+  for (const char* moves_zero : {"Exp", "Log", "Sigmoid", "LogSigmoid", "Softplus", "Rsqrt", "Reciprocal", "Cos",
+                                 "Acos", "PlumbCosh", "PlumbAcosh"}) {
     if (type == moves_zero) return {0, 0, 0, false};
   }
   return {};
@@ -60,7 +61,8 @@ class UnaryKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     params_ = ParamsOf(spec.layer());
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "unary.cl", "unary_" + spec.layer().type));
     return params_.keeps_zero ? Status::Ok() : tail_.Prepare(spec, outputs[0]);

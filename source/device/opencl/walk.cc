@@ -44,7 +44,8 @@ void Walk::Simplify() {
 
 Status Walk::Check() const {
   if (rank() <= kMaxRank) return Status::Ok();
-  return Status::NotSupported("walks at most " + std::to_string(kMaxRank) + " dims, and " + std::to_string(rank()) + " cannot be joined");
+  return Status::NotSupported("walks at most " + std::to_string(kMaxRank) + " dims, and " + std::to_string(rank()) +
+                              " cannot be joined");
 }
 
 int64_t Walk::count() const {

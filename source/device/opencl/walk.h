@@ -1,5 +1,5 @@
-// Walk: how a kernel visits the elements of several blobs together: one list of dims, one list of strides per blob (0 where it
-// repeats). Dims of 1 go, and dims that every blob walks like one become one, so that kernels need few.
+// Walk: how a kernel visits the elements of several blobs together: one list of dims, one list of strides per blob (0
+// where it repeats). Dims of 1 go, and dims that every blob walks like one become one, so that kernels need few.
 #ifndef PLUMB_DEVICE_OPENCL_WALK_H_
 #define PLUMB_DEVICE_OPENCL_WALK_H_
 

@@ -15,8 +15,12 @@ constexpr int64_t kRows = 4;  // ROWS of window.cl
 struct AxisArg {
   int in, out, kernel, stride, pad_begin, pad_end;
   explicit AxisArg(const WindowAxis& a)
-      : in(static_cast<int>(a.in)), out(static_cast<int>(a.out)), kernel(static_cast<int>(a.kernel)),
-        stride(static_cast<int>(a.stride)), pad_begin(static_cast<int>(a.pad_begin)), pad_end(static_cast<int>(a.pad_end)) {}
+      : in(static_cast<int>(a.in)),
+        out(static_cast<int>(a.out)),
+        kernel(static_cast<int>(a.kernel)),
+        stride(static_cast<int>(a.stride)),
+        pad_begin(static_cast<int>(a.pad_begin)),
+        pad_end(static_cast<int>(a.pad_end)) {}
   AxisArg() = default;
 };
 struct PoolArg {
@@ -39,14 +43,18 @@ class PoolingKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const PoolingShape shape, ResolvePooling(spec.layer(), spec.inputs[0].shape));
     pool_ = {AxisArg(shape.window.h), AxisArg(shape.window.w), shape.adaptive, shape.average, shape.count_include_pad};
     const bool cpu = Launcher::CpuShapes(spec.device);
     wide_ = IsBlocked(outputs[0].layout) && cpu;
     const bool overlap = !shape.adaptive && pool_.h.kernel > pool_.h.stride && pool_.h.out > 1;
     strips_ = !cpu && overlap ? (pool_.h.out + kRows - 1) / kRows : 0;
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "window.cl", wide_ ? "pooling_x8" : strips_ > 0 ? "pooling_rows" : "pooling"));
+    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "window.cl",
+                                           wide_         ? "pooling_x8"
+                                           : strips_ > 0 ? "pooling_rows"
+                                                         : "pooling"));
     return Status::Ok();
   }
 
@@ -96,7 +104,8 @@ struct TapTable {
   void Interpolate(bool align_corners, int64_t o, int64_t in, int64_t out) {
     double at = -0.5;
     if (align_corners) at = out > 1 ? static_cast<double>(o * (in - 1)) / static_cast<double>(out - 1) : 0;
-    if (!align_corners && out > 1) at = (static_cast<double>(o) + 0.5) * static_cast<double>(in) / static_cast<double>(out) - 0.5;
+    if (!align_corners && out > 1)
+      at = (static_cast<double>(o) + 0.5) * static_cast<double>(in) / static_cast<double>(out) - 0.5;
     if (taps == 2) at = std::clamp(at, 0.0, static_cast<double>(in - 1));
     const double below = std::floor(at), x = at - below;
     const double cubic[4] = {((-0.75 * x + 1.5) * x - 0.75) * x, (1.25 * x - 2.25) * x * x + 1,
@@ -129,10 +138,12 @@ class UpsampleKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(spec.layer(), spec.inputs));
     const TapTable table(s);
-    resize_ = {static_cast<int>(s.in[2]), static_cast<int>(s.in[3]), static_cast<int>(s.out[2]), static_cast<int>(s.out[3]), table.taps};
+    resize_ = {static_cast<int>(s.in[2]), static_cast<int>(s.in[3]), static_cast<int>(s.out[2]),
+               static_cast<int>(s.out[3]), table.taps};
     nearest_ = s.mode == kUpsampleNearest;
     PLUMB_ASSIGN_OR_RETURN(index_, UploadArray(spec.device, table.index));
     if (nearest_) {

@@ -1,6 +1,7 @@
-// Convolutions of 3x3, stride 1, without dilation and groups, by Winograd's algorithm F(4x4,3x3), where that is faster than
-// direct sums (doc/opencl.md has the measurement): in channel blocks with what follows them (fused_tail.h), on CPU drivers. The
-// transformed inputs are f32 in the network's memory plan, the transformed weights f32 whatever the blobs' storage.
+// Convolutions of 3x3, stride 1, without dilation and groups, by Winograd's algorithm F(4x4,3x3), where that is faster
+// than direct sums (doc/opencl.md has the measurement): in channel blocks with what follows them (fused_tail.h), on CPU
+// drivers. The transformed inputs are f32 in the network's memory plan, the transformed weights f32 whatever the blobs'
+// storage.
 #include "device/winograd.h"
 
 #include <algorithm>
@@ -12,11 +13,11 @@
 namespace plumb::opencl {
 namespace {
 
-constexpr int kM = 4;                                  // outputs per side of a tile
-constexpr int64_t kPositions = (kM + 2) * (kM + 2);    // POSITIONS of winograd.cl
-constexpr int64_t kTiles = 6;                          // TILES of winograd.cl
+constexpr int kM = 4;                                // outputs per side of a tile
+constexpr int64_t kPositions = (kM + 2) * (kM + 2);  // POSITIONS of winograd.cl
+constexpr int64_t kTiles = 6;                        // TILES of winograd.cl
 constexpr int64_t kWinogradPair = 2 * kBlock;
-constexpr int64_t kMaxWorkspace = int64_t{64} << 20;   // bytes
+constexpr int64_t kMaxWorkspace = int64_t{64} << 20;  // bytes
 
 struct Sizes {
   int64_t units, blocks, pairs;
@@ -33,14 +34,17 @@ struct Sizes {
 // [pair][position][input block][8][16]; zeros where there is no channel.
 std::vector<float> PackWeights(const ConvolutionShape& s, const float* weight) {
   const Sizes sizes(s);
-  std::vector<float> packed(static_cast<size_t>(sizes.pairs * kPositions * sizes.blocks * kBlock * kWinogradPair), 0.0f);
+  std::vector<float> packed(static_cast<size_t>(sizes.pairs * kPositions * sizes.blocks * kBlock * kWinogradPair),
+                            0.0f);
   ParallelFor(s.out_channels, 1, [&](int64_t begin, int64_t end) {
     double u[kPositions];
     for (int64_t o = begin; o < end; ++o) {
       for (int64_t c = 0; c < s.in_channels; ++c) {
         TransformWinogradKernel(kM, weight + (o * s.in_channels + c) * 9, u);
-        float* to = packed.data() + (o / kWinogradPair * kPositions * sizes.blocks * kBlock + c) * kWinogradPair + o % kWinogradPair;
-        for (int64_t p = 0; p < kPositions; ++p) to[p * sizes.blocks * kBlock * kWinogradPair] = static_cast<float>(u[p]);
+        float* to = packed.data() + (o / kWinogradPair * kPositions * sizes.blocks * kBlock + c) * kWinogradPair +
+                    o % kWinogradPair;
+        for (int64_t p = 0; p < kPositions; ++p)
+          to[p * sizes.blocks * kBlock * kWinogradPair] = static_cast<float>(u[p]);
       }
     }
   });
@@ -52,11 +56,12 @@ bool Fits(const ConvolutionShape& s) {
   return s.group == 1 && fits(s.window.h) && fits(s.window.w);
 }
 
-// Measured on PoCL, 1 and 2 threads (doc/opencl.md): from 2^21 multiplications of direct sums on it is never slower and mostly
-// twice as fast. Maps below 5 x 5 fill too little of their tiles; below 8 input channels direct sums read less.
+// Measured on PoCL, 1 and 2 threads (doc/opencl.md): from 2^21 multiplications of direct sums on it is never slower and
+// mostly twice as fast. Maps below 5 x 5 fill too little of their tiles; below 8 input channels direct sums read less.
 bool Pays(const ConvolutionShape& s) {
   const int64_t outputs = s.batch * s.out_channels * s.window.h.out * s.window.w.out;
-  return s.window.h.out >= 5 && s.window.w.out >= 5 && s.in_channels >= kBlock && outputs * s.in_channels * 9 >= int64_t{1} << 21;
+  return s.window.h.out >= 5 && s.window.w.out >= 5 && s.in_channels >= kBlock &&
+         outputs * s.in_channels * 9 >= int64_t{1} << 21;
 }
 
 class WinogradKernel : public ClKernel {
@@ -86,7 +91,8 @@ class WinogradKernel : public ClKernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
+                 const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const ConvGroup group, ConvGroup::Of(spec));
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), group.shape, group.strides(), group.fused.affine));
     PLUMB_ASSIGN_OR_RETURN(weight_, UploadArray(spec.device, PackWeights(group.shape, folded.weight.data<float>())));
@@ -99,9 +105,11 @@ class WinogradKernel : public ClKernel {
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    PLUMB_RETURN_IF_ERROR(to_tiles_.Run({sizes_.blocks, sizes_.units}, transformed_, inputs[0], sizes_.units, sizes_.blocks, conv_));
-    PLUMB_RETURN_IF_ERROR(from_tiles_.Run({sizes_.units, sizes_.pairs}, outputs[0], transformed_, tail_.AddendOf(inputs), weight_,
-                                          tail_.bias, sizes_.units, sizes_.blocks, sizes_.pairs, tail_.flags, conv_, tail_.epilogue));
+    PLUMB_RETURN_IF_ERROR(
+        to_tiles_.Run({sizes_.blocks, sizes_.units}, transformed_, inputs[0], sizes_.units, sizes_.blocks, conv_));
+    PLUMB_RETURN_IF_ERROR(from_tiles_.Run({sizes_.units, sizes_.pairs}, outputs[0], transformed_,
+                                          tail_.AddendOf(inputs), weight_, tail_.bias, sizes_.units, sizes_.blocks,
+                                          sizes_.pairs, tail_.flags, conv_, tail_.epilogue));
     return tail_.zero.Run(outputs[0]);
   }
 

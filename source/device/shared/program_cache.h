@@ -1,7 +1,7 @@
-// Compiled programs of GPU drivers on disk, in $PLUMB_CACHE_DIR, else $XDG_CACHE_HOME/plumb, else $HOME/.cache/plumb, else,
-// where none of these can be written, in a folder of this user in the temporary one. A file holds its whole key and a checksum,
-// so a corrupt or foreign file is a miss; a folder that cannot be written is no error either.
-// `kind` keeps the devices apart: "opencl", "vulkan".
+// Compiled programs of GPU drivers on disk, in $PLUMB_CACHE_DIR, else $XDG_CACHE_HOME/plumb, else $HOME/.cache/plumb,
+// else, where none of these can be written, in a folder of this user in the temporary one. A file holds its whole key
+// and a checksum, so a corrupt or foreign file is a miss; a folder that cannot be written is no error either. `kind`
+// keeps the devices apart: "opencl", "vulkan".
 #ifndef PLUMB_DEVICE_SHARED_PROGRAM_CACHE_H_
 #define PLUMB_DEVICE_SHARED_PROGRAM_CACHE_H_
 

@@ -1,5 +1,5 @@
-// Binary element-wise operators with broadcasting, one of the operands perhaps the layer's constant; and HardSwish of two
-// inputs, which is one more of them: binary.comp.
+// Binary element-wise operators with broadcasting, one of the operands perhaps the layer's constant; and HardSwish of
+// two inputs, which is one more of them: binary.comp.
 #include <algorithm>
 
 #include "device/binary_operands.h"
@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kBinaryMaxRank = 8;
 
 // In the order of the shader's cases.
-const char* const kBinaryOps[] = {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference", "PlumbPow", "HardSwish"};
+const char* const kBinaryOps[] = {"Add",      "Sub",      "Mul", "Div", "Maximum", "Minimum", "SquaredDifference",
+                                  "PlumbPow", "HardSwish"};
 
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
 bool StaysChannel4Binary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
@@ -78,7 +79,9 @@ Status BuildBinary(Builder* b) {
   const bool gate = b->layer().kind == OpKind::kHardSwish;
   const HardParam hard = gate ? ParamOf<HardParam>(b->layer()) : HardParam();
   launch.push.Int(count).Float(hard.alpha).Float(hard.beta).Int(map.channels).Int(map.pixels);
-  launch.push.Ints(walk.dims, kBinaryMaxRank).Ints(walk.strides[0], kBinaryMaxRank).Ints(walk.strides[1], kBinaryMaxRank);
+  launch.push.Ints(walk.dims, kBinaryMaxRank)
+      .Ints(walk.strides[0], kBinaryMaxRank)
+      .Ints(walk.strides[1], kBinaryMaxRank);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();

@@ -18,7 +18,8 @@ uint32_t CodeOf(DType dtype) {
 Status SupportsCast(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(CastTarget(spec.layer()).status());
-  for (const DType dtype : {spec.inputs[0].dtype, spec.outputs[0].dtype, DType::kI64, DType::kF64, DType::kI16, DType::kI8}) {
+  for (const DType dtype :
+       {spec.inputs[0].dtype, spec.outputs[0].dtype, DType::kI64, DType::kF64, DType::kI16, DType::kI8}) {
     PLUMB_RETURN_IF_ERROR(RequireDType(spec, dtype));  // the shader speaks all widths
   }
   return Status::Ok();

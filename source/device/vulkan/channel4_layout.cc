@@ -41,7 +41,9 @@ const LayoutPtr& Channel4Layout(bool half) {
   return half ? *halves : *single;
 }
 
-MapShape MapOf(const Shape& shape) { return {shape.DimOrOne(0), shape.DimOrOne(1), shape.rank() < 2 ? 1 : shape.CountFrom(2)}; }
+MapShape MapOf(const Shape& shape) {
+  return {shape.DimOrOne(0), shape.DimOrOne(1), shape.rank() < 2 ? 1 : shape.CountFrom(2)};
+}
 
 bool SameBytes(const Shape& shape, const LayoutPtr& arriving) {
   const MapShape map = MapOf(shape);

@@ -1,6 +1,6 @@
-// NC4HW4: f32 feature maps of rank 3 and more as [N][ceil(C/4)][pixels][4], so that one texel holds four channels of one pixel. Lanes
-// behind the last channel are zero in every blob, because convolutions multiply them. "NC4HW4 f16" stores f16 instead (NORMAL
-// precision); what has no kernel for it stays plain f32.
+// NC4HW4: f32 feature maps of rank 3 and more as [N][ceil(C/4)][pixels][4], so that one texel holds four channels of
+// one pixel. Lanes behind the last channel are zero in every blob, because convolutions multiply them. "NC4HW4 f16"
+// stores f16 instead (NORMAL precision); what has no kernel for it stays plain f32.
 #ifndef PLUMB_DEVICE_VULKAN_CHANNEL4_LAYOUT_H_
 #define PLUMB_DEVICE_VULKAN_CHANNEL4_LAYOUT_H_
 
@@ -11,7 +11,9 @@ namespace plumb::vulkan {
 
 const LayoutPtr& Channel4Layout(bool half);
 // The one of a network's precision.
-inline const LayoutPtr& Channel4Layout(const KernelSpec& spec) { return Channel4Layout(spec.precision != Precision::kHigh); }
+inline const LayoutPtr& Channel4Layout(const KernelSpec& spec) {
+  return Channel4Layout(spec.precision != Precision::kHigh);
+}
 inline bool IsHalf(const LayoutPtr& layout) { return layout == Channel4Layout(true); }
 inline bool IsChannel4(const LayoutPtr& layout) { return IsHalf(layout) || layout == Channel4Layout(false); }
 // Bytes of one stored element.
@@ -19,7 +21,9 @@ inline size_t ElementBytes(const DeviceTensor& tensor) { return IsHalf(tensor.la
 // The end of the name of a shader that exists for both.
 inline const char* HalfSuffix(const LayoutPtr& layout) { return IsHalf(layout) ? "_half" : ""; }
 // Four channels of a pixel as a texel.
-inline Argument::View TexelsOf(const LayoutPtr& layout) { return IsHalf(layout) ? Argument::kTexelsF16x4 : Argument::kTexelsF32x4; }
+inline Argument::View TexelsOf(const LayoutPtr& layout) {
+  return IsHalf(layout) ? Argument::kTexelsF16x4 : Argument::kTexelsF32x4;
+}
 
 // A blob as feature maps: dim 0, dim 1 and the rest.
 struct MapShape {
@@ -28,7 +32,8 @@ struct MapShape {
 };
 MapShape MapOf(const Shape& shape);
 
-// One pixel per channel and whole quads: the same bytes in plain order, so such a blob is taken as it comes, if it is f32.
+// One pixel per channel and whole quads: the same bytes in plain order, so such a blob is taken as it comes, if it is
+// f32.
 bool SameBytes(const Shape& shape, const LayoutPtr& arriving);
 
 void PackChannel4(const Shape& shape, const float* src, float* dst);

@@ -11,8 +11,10 @@ namespace {
 constexpr size_t kCompareMaxRank = 8;
 
 // In the order of the shader's cases.
+// clang-format off
 const OpKind kCompareOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
                         OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
+// clang-format on
 
 Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   if (spec.layer().kind != OpKind::kNot) return ResolveCompare(spec.layer(), spec.inputs);
@@ -46,7 +48,10 @@ Status BuildCompare(Builder* b) {
     PLUMB_ASSIGN_OR_RETURN(launch.arguments[first ? 1 : 2], b->Constant(first ? o.a.value : o.b.value));
   }
   const int64_t count = b->outputs[0].shape.NumElements();
-  launch.push.Int(count).Ints(walk.dims, kCompareMaxRank).Ints(walk.strides[0], kCompareMaxRank).Ints(walk.strides[1], kCompareMaxRank);
+  launch.push.Int(count)
+      .Ints(walk.dims, kCompareMaxRank)
+      .Ints(walk.strides[0], kCompareMaxRank)
+      .Ints(walk.strides[1], kCompareMaxRank);
   launch.Over(count);
   b->launches.push_back(std::move(launch));
   return Status::Ok();

@@ -53,7 +53,8 @@ Status LayoutsConcat(const KernelSpec& spec, const std::vector<LayoutPtr>& arriv
   choice->outputs = {choice->inputs[0]};
   PLUMB_ASSIGN_OR_RETURN(const Parts parts, PartsOf(spec, channel4));
   for (size_t i = 0; i < parts.offsets.size() && parts.outer == 1; ++i) {
-    const size_t offset = static_cast<size_t>(parts.offsets[i]) * (IsHalf(choice->outputs[0]) ? 2 : DTypeSize(spec.outputs[0].dtype));
+    const size_t offset =
+        static_cast<size_t>(parts.offsets[i]) * (IsHalf(choice->outputs[0]) ? 2 : DTypeSize(spec.outputs[0].dtype));
     if (offset % kBufferAlign == 0) choice->shares.push_back({ShareWish::kPart, 0, static_cast<int>(i), offset});
   }
   return Status::Ok();

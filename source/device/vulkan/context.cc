@@ -28,13 +28,15 @@ Status CheckValidationEnvironment() {
 VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                          VkDebugUtilsMessageTypeFlagsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) static_cast<Context*>(user)->AddMessage(data->pMessage);
+  if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)
+    static_cast<Context*>(user)->AddMessage(data->pMessage);
   return VK_FALSE;
 }
 
 VkDebugUtilsMessengerCreateInfoEXT MessengerInfo(Context* context) {
   VkDebugUtilsMessengerCreateInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
-  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  info.messageSeverity =
+      VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;  // not the loader's words about other drivers
   info.pfnUserCallback = OnMessage;
   info.pUserData = context;
@@ -149,8 +151,8 @@ Status Context::CreateInstance() {
     return Status::NotFound("PLUMB_VULKAN_VALIDATION=1 needs the package vulkan-validationlayers");
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return Status::NotFound("device VULKAN found libvulkan.so.1 but no driver (vkCreateInstance: " + ResultText(result) +
-                            "); install mesa-vulkan-drivers or your GPU's driver");
+    return Status::NotFound("device VULKAN found libvulkan.so.1 but no driver (vkCreateInstance: " +
+                            ResultText(result) + "); install mesa-vulkan-drivers or your GPU's driver");
   }
   PLUMB_RETURN_IF_ERROR(CheckResult(result, "vkCreateInstance"));
   PLUMB_RETURN_IF_ERROR(LoadInstanceFunctions(instance_, &api_));

@@ -1,5 +1,5 @@
-// Context: one Vulkan device of this process, shared by all Devices opened on it: the logical device, its queue, memory,
-// pipelines and submissions. Threading: every public function may be called from any thread.
+// Context: one Vulkan device of this process, shared by all Devices opened on it: the logical device, its queue,
+// memory, pipelines and submissions. Threading: every public function may be called from any thread.
 #ifndef PLUMB_DEVICE_VULKAN_CONTEXT_H_
 #define PLUMB_DEVICE_VULKAN_CONTEXT_H_
 

@@ -1,5 +1,5 @@
-// Convolution, Convolution1D and Deconvolution of every kind with what follows them (device/fused_tail.h), in plain order
-// and one invocation per output: convolution.comp. Slow, and the last resort of the rows above it.
+// Convolution, Convolution1D and Deconvolution of every kind with what follows them (device/fused_tail.h), in plain
+// order and one invocation per output: convolution.comp. Slow, and the last resort of the rows above it.
 #include "op/convolution.h"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ Status BuildConvolution(Builder* b) {
   const int addend = group.AddendInput(b->spec.group);
   LaunchSpec launch;
   launch.shader = "convolution";
-  launch.constants = {b->layer().kind == OpKind::kDeconvolution ? 1u : 0u, addend >= 0 ? 1u : 0u, ActivationCode(group.epilogue)};
+  launch.constants = {b->layer().kind == OpKind::kDeconvolution ? 1u : 0u, addend >= 0 ? 1u : 0u,
+                      ActivationCode(group.epilogue)};
   PLUMB_ASSIGN_OR_RETURN(const Argument weight, b->Constant(folded.weight));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(folded.bias));
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(std::max(addend, 0)), weight, bias};

@@ -12,7 +12,8 @@ Status SupportsConvolutionTexel(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
-  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, NestedRounds(shape.window.h.kernel, shape.window.w.kernel, (shape.in_per_group() + 3) / 4)));
+  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(
+      spec, NestedRounds(shape.window.h.kernel, shape.window.w.kernel, (shape.in_per_group() + 3) / 4)));
   return RequireWholeBlocks(shape);
 }
 

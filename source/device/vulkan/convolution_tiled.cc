@@ -15,7 +15,8 @@ Status SupportsConvolutionTiled(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
   constexpr int64_t kRoundsOfAStep = 5 + 3 + 4 * (8 + 2) + 2;  // of 16 input channels
-  PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, shape.kernel_size() * ((shape.in_per_group() + 15) / 16 + 1) * kRoundsOfAStep));
+  PLUMB_RETURN_IF_ERROR(
+      RequireLoopRounds(spec, shape.kernel_size() * ((shape.in_per_group() + 15) / 16 + 1) * kRoundsOfAStep));
   return RequireWholeBlocks(shape);
 }
 

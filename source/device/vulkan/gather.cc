@@ -1,6 +1,6 @@
-// Gather, GatherND in plain order: gather.comp copies slices whose starts the host works out. Constant indices are resolved
-// when the kernel is prepared; others are read back at each Forward, so that one outside the data is an error that names it:
-// such a layer ends a submission.
+// Gather, GatherND in plain order: gather.comp copies slices whose starts the host works out. Constant indices are
+// resolved when the kernel is prepared; others are read back at each Forward, so that one outside the data is an error
+// that names it: such a layer ends a submission.
 #include "op/gather.h"
 
 #include "device/vulkan/kernel_list.h"
@@ -28,7 +28,8 @@ class GatherKernel : public Kernel {
     }
     PLUMB_ASSIGN_OR_RETURN(const Argument table, b.Constant(starts.data(), starts.size() * sizeof(uint32_t)));
     starts_ = table.own;
-    const bool in_resource = spec.layer().kind == OpKind::kGather && ParamOf<GatherParam>(spec.layer()).data_in_resource;
+    const bool in_resource =
+        spec.layer().kind == OpKind::kGather && ParamOf<GatherParam>(spec.layer()).data_in_resource;
     Argument data = Argument::Input(0);
     if (in_resource) {
       PLUMB_ASSIGN_OR_RETURN(data, b.Constant(g_.data.value));
@@ -72,7 +73,8 @@ class GatherKernel : public Kernel {
 
 }  // namespace
 
-const KernelFunctions kernel_gather = {GatherKernel::Supports, nullptr, nullptr,
-                                       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<GatherKernel>(); }};
+const KernelFunctions kernel_gather = {
+    GatherKernel::Supports, nullptr, nullptr,
+    [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<GatherKernel>(); }};
 
 }  // namespace plumb::vulkan

@@ -87,14 +87,14 @@ const Adapter& AdapterOf(const KernelSpec& spec) {
 Status RequireDType(const KernelSpec& spec, DType dtype) {
   const Adapter& adapter = AdapterOf(spec);
   const size_t size = DTypeSize(dtype);
-  const char* missing = size == 1 && !adapter.storage8                        ? "storageBuffer8BitAccess"
-                        : size == 2 && !adapter.storage16                     ? "storageBuffer16BitAccess"
-                        : size == 8 && !adapter.int64                         ? "shaderInt64"
-                        : dtype == DType::kF64 && !adapter.float64            ? "shaderFloat64"
-                                                                              : nullptr;
+  const char* missing = size == 1 && !adapter.storage8             ? "storageBuffer8BitAccess"
+                        : size == 2 && !adapter.storage16          ? "storageBuffer16BitAccess"
+                        : size == 8 && !adapter.int64              ? "shaderInt64"
+                        : dtype == DType::kF64 && !adapter.float64 ? "shaderFloat64"
+                                                                   : nullptr;
   if (missing == nullptr) return Status::Ok();
-  return Status::NotSupported(std::string(DTypeName(dtype)) + " needs the Vulkan feature " + missing + ", which adapter '" +
-                              adapter.name + "' lacks");
+  return Status::NotSupported(std::string(DTypeName(dtype)) + " needs the Vulkan feature " + missing +
+                              ", which adapter '" + adapter.name + "' lacks");
 }
 
 Status RequireNumber(const KernelSpec& spec) {
@@ -105,7 +105,9 @@ Status RequireNumber(const KernelSpec& spec) {
   return RequireDType(spec, dtype);
 }
 
-std::string DTypeSuffix(DType dtype) { return std::string("_") + DTypeName(dtype == DType::kBool ? DType::kU8 : dtype); }
+std::string DTypeSuffix(DType dtype) {
+  return std::string("_") + DTypeName(dtype == DType::kBool ? DType::kU8 : dtype);
+}
 std::string SizeSuffix(DType dtype) { return "_b" + std::to_string(DTypeSize(dtype)); }
 
 Status PlainInPlace(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {

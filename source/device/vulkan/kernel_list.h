@@ -1,5 +1,5 @@
-// The VULKAN device's ordered kernel list and its fusion rule. A kernel is one row of kernel_list.def and one file, which
-// defines
+// The VULKAN device's ordered kernel list and its fusion rule. A kernel is one row of kernel_list.def and one file,
+// which defines
 //   const KernelFunctions kernel_<name>;
 // Nearly every kernel is a list of launches that `build` writes down once; Run only enqueues them.
 #ifndef PLUMB_DEVICE_VULKAN_KERNEL_LIST_H_

@@ -26,18 +26,21 @@ Slice SliceOf(const Buffer& buffer, size_t offset, size_t bytes) {
 
 class BoundLaunch : public Launch {
  public:
-  BoundLaunch(std::shared_ptr<Context> context, LaunchSpec spec) : context_(std::move(context)), spec_(std::move(spec)) {}
+  BoundLaunch(std::shared_ptr<Context> context, LaunchSpec spec)
+      : context_(std::move(context)), spec_(std::move(spec)) {}
   ~BoundLaunch() override { Release(); }
 
   Status Init() {
     std::vector<bool> texels;
     for (const Argument& argument : spec_.arguments) texels.push_back(argument.view != Argument::kStorage);
-    if (spec_.push.words().size() * 4 > kPushBytes) return Status::Internal("too many push constants for " + spec_.shader);
+    if (spec_.push.words().size() * 4 > kPushBytes)
+      return Status::Internal("too many push constants for " + spec_.shader);
     PLUMB_ASSIGN_OR_RETURN(pipeline_, context_->pipelines().Get(spec_.shader, spec_.constants, texels));
     for (const uint32_t groups : spec_.groups) {
       if (groups > context_->adapter().max_groups) {
         return Status::NotSupported("shader " + spec_.shader + " needs " + std::to_string(groups) +
-                                    " workgroups, and the adapter runs " + std::to_string(context_->adapter().max_groups));
+                                    " workgroups, and the adapter runs " +
+                                    std::to_string(context_->adapter().max_groups));
       }
     }
     return Status::Ok();
@@ -73,7 +76,8 @@ class BoundLaunch : public Launch {
         slices.push_back(SliceOf(*argument.own, argument.offset, argument.bytes));
         continue;
       }
-      const DeviceTensor& tensor = (argument.from == Argument::kInput ? inputs : outputs)[static_cast<size_t>(argument.index)];
+      const DeviceTensor& tensor =
+          (argument.from == Argument::kInput ? inputs : outputs)[static_cast<size_t>(argument.index)];
       slices.push_back(SliceOf(*tensor.buffer, tensor.offset, tensor.bytes()));
     }
     return slices;
@@ -86,8 +90,9 @@ class BoundLaunch : public Launch {
       const uint64_t texel = spec_.arguments[i].view == Argument::kTexelsF16x4 ? 8 : 16;
       const uint64_t limit = texels ? adapter.max_texels * texel : adapter.max_storage_range;
       if (slices[i].bytes <= limit) continue;
-      return Status::NotSupported("a tensor of " + std::to_string(slices[i].bytes) + " bytes is needed at once, and adapter '" +
-                                  adapter.name + "' binds at most " + std::to_string(limit) + " (" +
+      return Status::NotSupported("a tensor of " + std::to_string(slices[i].bytes) +
+                                  " bytes is needed at once, and adapter '" + adapter.name + "' binds at most " +
+                                  std::to_string(limit) + " (" +
                                   (texels ? "maxTexelBufferElements" : "maxStorageBufferRange") +
                                   "); use a smaller batch or input, or another device");
     }
@@ -113,7 +118,8 @@ class BoundLaunch : public Launch {
       }
       VkBufferViewCreateInfo view{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
       view.buffer = bound_[i].buffer;
-      view.format = spec_.arguments[i].view == Argument::kTexelsF16x4 ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_R32G32B32A32_SFLOAT;
+      view.format = spec_.arguments[i].view == Argument::kTexelsF16x4 ? VK_FORMAT_R16G16B16A16_SFLOAT
+                                                                      : VK_FORMAT_R32G32B32A32_SFLOAT;
       view.offset = bound_[i].offset;
       view.range = bound_[i].bytes;
       PLUMB_VK_RETURN_IF_ERROR(api, CreateBufferView, context_->device(), &view, nullptr, &views_[i]);

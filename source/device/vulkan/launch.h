@@ -24,8 +24,8 @@ struct Argument {
   enum From { kOutput, kInput, kOwn };
   enum View { kStorage, kTexelsF32x4, kTexelsF16x4 };  // storage buffer; samplerBuffer of four f32 or f16
   From from = kInput;
-  int index = 0;                 // of the layer's outputs or inputs
-  std::shared_ptr<Buffer> own;   // kOwn: a constant or workspace of the kernel ...
+  int index = 0;                // of the layer's outputs or inputs
+  std::shared_ptr<Buffer> own;  // kOwn: a constant or workspace of the kernel ...
   View view = kStorage;
   size_t offset = 0, bytes = 0;  // ... and which part of it
 
@@ -71,9 +71,9 @@ class Words {
 };
 
 struct LaunchSpec {
-  std::string shader;                // a name of shader_list.def
-  std::vector<uint32_t> constants;   // specialization constants 0, 1, ...
-  std::vector<Argument> arguments;   // binding order: outputs, inputs, constants
+  std::string shader;               // a name of shader_list.def
+  std::vector<uint32_t> constants;  // specialization constants 0, 1, ...
+  std::vector<Argument> arguments;  // binding order: outputs, inputs, constants
   Words push;
   uint32_t groups[3] = {1, 1, 1};
 

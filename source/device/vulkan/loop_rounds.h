@@ -1,6 +1,7 @@
 // Loop rounds: Mesa's software driver (llvmpipe, "lavapipe") ends every loop of an invocation, without a word, once its
 // loops together have turned 65,535 times (LP_MAX_TGSI_LOOP_ITERATIONS; nested loops count each turn and each exit). A
-// kernel that loops says how often, and what would be cut short is spread over more invocations or launches, or refused.
+// kernel that loops says how often, and what would be cut short is spread over more invocations or launches, or
+// refused.
 #ifndef PLUMB_DEVICE_VULKAN_LOOP_ROUNDS_H_
 #define PLUMB_DEVICE_VULKAN_LOOP_ROUNDS_H_
 
@@ -15,8 +16,8 @@ int64_t MaxLoopRounds(const KernelSpec& spec);
 // NotSupported when `rounds` are more than that.
 Status RequireLoopRounds(const KernelSpec& spec, int64_t rounds);
 
-// The launch once, or, where an invocation may not walk all of `steps` (in each of `loops` loops), once per part; each part
-// gets its first and last step pushed, and adds to what those before it left in the output.
+// The launch once, or, where an invocation may not walk all of `steps` (in each of `loops` loops), once per part; each
+// part gets its first and last step pushed, and adds to what those before it left in the output.
 void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps, int64_t loops);
 
 // A loop over `rows` times one over `columns` times one of `inner` rounds.

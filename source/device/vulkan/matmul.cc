@@ -1,5 +1,6 @@
-// MatMul and InnerProduct in plain order. matmul_texel.comp, for drivers on a CPU and rows of whole quads: blocks in registers,
-// read through texel buffers. matmul_tiled.comp, for GPUs: tiles in shared memory. matmul.comp: one invocation per output, for everything else.
+// MatMul and InnerProduct in plain order. matmul_texel.comp, for drivers on a CPU and rows of whole quads: blocks in
+// registers, read through texel buffers. matmul_tiled.comp, for GPUs: tiles in shared memory. matmul.comp: one
+// invocation per output, for everything else.
 #include "op/matmul.h"
 
 #include "device/vulkan/channel4_layout.h"
@@ -61,7 +62,8 @@ std::vector<uint32_t> MatricesOf(const MatMulShape& shape) {
 
 Status RequireQuads(int64_t k, int64_t n) {
   if (k > 0 && k % 4 == 0 && n % 4 == 0) return Status::Ok();
-  return Status::NotSupported("needs rows of whole quads, got " + std::to_string(k) + " and " + std::to_string(n) + " values");
+  return Status::NotSupported("needs rows of whole quads, got " + std::to_string(k) + " and " + std::to_string(n) +
+                              " values");
 }
 
 // The texel kernel over `matrices` products; the caller adds the arguments.
@@ -89,11 +91,13 @@ Status AddMatMulArguments(Builder* b, const MatMulShape& shape, Argument::View v
   const std::vector<uint32_t> matrices = MatricesOf(shape);
   PLUMB_ASSIGN_OR_RETURN(const Argument table, b->Constant(matrices.data(), matrices.size() * sizeof(uint32_t)));
   launch->arguments = {Argument::Output(0), Argument::Input(0, view),
-                       Argument::Input(static_cast<int>(b->inputs.size()) - 1, view), table, Argument::Own(table.own, view)};
+                       Argument::Input(static_cast<int>(b->inputs.size()) - 1, view), table,
+                       Argument::Own(table.own, view)};
   if (b->inputs.size() == 2) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const Tensor weight, F32Resource(b->layer(), "weight"));
   const int position = ParamOf<MatMulParam>(b->layer()).weight_position;
-  PLUMB_ASSIGN_OR_RETURN(launch->arguments[static_cast<size_t>(1 + position)], b->Constant(weight.raw(), weight.bytes(), view));
+  PLUMB_ASSIGN_OR_RETURN(launch->arguments[static_cast<size_t>(1 + position)],
+                         b->Constant(weight.raw(), weight.bytes(), view));
   return Status::Ok();
 }
 
@@ -177,7 +181,8 @@ Status BuildInnerProductTexel(Builder* b) {
   LaunchSpec launch = TexelProduct(1, shape.Count(0, axis), n, k, true, group.epilogue);
   const uint32_t first[2] = {0, 0};
   const auto view = Argument::kTexelsF32x4;
-  PLUMB_ASSIGN_OR_RETURN(const Argument weight, b->Constant(transposed.data(), transposed.size() * sizeof(float), view));
+  PLUMB_ASSIGN_OR_RETURN(const Argument weight,
+                         b->Constant(transposed.data(), transposed.size() * sizeof(float), view));
   PLUMB_ASSIGN_OR_RETURN(const Argument table, b->Constant(first, sizeof(first)));
   PLUMB_ASSIGN_OR_RETURN(const Argument bias, b->Constant(folded.bias.raw(), folded.bias.bytes(), view));
   launch.arguments = {Argument::Output(0), Argument::Input(0, view), weight, table, bias};

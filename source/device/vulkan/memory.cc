@@ -51,7 +51,8 @@ Result<std::shared_ptr<VulkanBuffer>> Memory::AllocateFrom(bool staging, size_t 
     block.free.erase(piece);
     if (left > 0) block.free[offset + room] = left;
     char* host = block.host == nullptr ? nullptr : block.host + offset;
-    return std::make_shared<VulkanBuffer>(context_->shared_from_this(), &block, block.buffer, offset, bytes, room, host);
+    return std::make_shared<VulkanBuffer>(context_->shared_from_this(), &block, block.buffer, offset, bytes, room,
+                                          host);
   };
   for (Block& block : blocks_) {
     if (block.staging != staging) continue;
@@ -66,8 +67,9 @@ Result<std::shared_ptr<VulkanBuffer>> Memory::AllocateFrom(bool staging, size_t 
 Result<Memory::Block*> Memory::AddBlock(bool staging, size_t bytes) {
   const Adapter& adapter = context_->adapter();
   if (bytes > adapter.max_allocation) {
-    return Status::OutOfMemory("one allocation of " + std::to_string(bytes) + " bytes is needed, and adapter '" + adapter.name +
-                               "' gives at most " + std::to_string(adapter.max_allocation) + " (maxMemoryAllocationSize)");
+    return Status::OutOfMemory("one allocation of " + std::to_string(bytes) + " bytes is needed, and adapter '" +
+                               adapter.name + "' gives at most " + std::to_string(adapter.max_allocation) +
+                               " (maxMemoryAllocationSize)");
   }
   Block block;
   block.size = bytes;
@@ -105,8 +107,8 @@ Status Memory::FillBlock(bool staging, Block* block) {
   return Status::Ok();
 }
 
-// Blobs: the device's own memory, mapped only where all of it is (a CPU or an integrated GPU). Staging: mapped, cached if
-// there is such a type.
+// Blobs: the device's own memory, mapped only where all of it is (a CPU or an integrated GPU). Staging: mapped, cached
+// if there is such a type.
 Result<uint32_t> Memory::FindType(uint32_t allowed, bool staging, bool* host_visible) const {
   VkPhysicalDeviceMemoryProperties properties;
   context_->api().GetPhysicalDeviceMemoryProperties(context_->physical_device(), &properties);

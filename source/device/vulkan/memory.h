@@ -1,5 +1,5 @@
-// Device memory: buffers are pieces of large blocks, one VkBuffer and one allocation each, because drivers allow only some
-// thousands of allocations. Threading: safe.
+// Device memory: buffers are pieces of large blocks, one VkBuffer and one allocation each, because drivers allow only
+// some thousands of allocations. Threading: safe.
 #ifndef PLUMB_DEVICE_VULKAN_MEMORY_H_
 #define PLUMB_DEVICE_VULKAN_MEMORY_H_
 
@@ -19,7 +19,8 @@ class Context;
 // A piece of a block. Its id is never used again, so it may be part of a key.
 class VulkanBuffer : public Buffer {
  public:
-  VulkanBuffer(std::shared_ptr<Context> context, void* block, VkBuffer buffer, size_t offset, size_t size, size_t room, char* host);
+  VulkanBuffer(std::shared_ptr<Context> context, void* block, VkBuffer buffer, size_t offset, size_t size, size_t room,
+               char* host);
   ~VulkanBuffer() override;
   size_t size() const override { return size_; }
   void* host() override { return host_; }  // null where the host cannot reach the memory

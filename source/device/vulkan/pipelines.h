@@ -43,7 +43,7 @@ class Pipelines {
   std::map<Key, Pipeline> pipelines_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::string cache_key_;
-  bool cached_ = false;   // there was a file of this driver, device and shaders
+  bool cached_ = false;  // there was a file of this driver, device and shaders
   bool changed_ = false;
 };
 

@@ -76,12 +76,14 @@ LaunchSpec Pool(const PoolingShape& shape, const WindowAxis& h, const WindowAxis
   return launch;
 }
 
-// An average is that of the rows' averages: each counts its valid pixels along one axis, and the product is their number.
+// An average is that of the rows' averages: each counts its valid pixels along one axis, and the product is their
+// number.
 void BuildTwoSteps(const PoolingShape& shape, Builder* b) {
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   const DeviceTensor& workspace = b->spec.workspace;
   const int64_t rows = b->inputs[0].shape.NumElements() / std::max<int64_t>(1, w.in) * w.out;
-  const Argument between = Argument::Part(workspace.buffer, workspace.offset, static_cast<size_t>(rows) * sizeof(float));
+  const Argument between =
+      Argument::Part(workspace.buffer, workspace.offset, static_cast<size_t>(rows) * sizeof(float));
   LaunchSpec along_rows = Pool(shape, Untouched(h.in), w, "pooling", rows);
   along_rows.arguments = {between, Argument::Input(0)};
   LaunchSpec along_columns = Pool(shape, h, Untouched(w.out), "pooling", b->outputs[0].shape.NumElements());

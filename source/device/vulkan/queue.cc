@@ -100,7 +100,8 @@ Result<VkCommandBuffer> Queue::Record(const std::vector<const Dispatch*>& dispat
                              &barrier, 0, nullptr, 0, nullptr);
     }
     api.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch->pipeline);
-    api.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch->layout, 0, 1, &dispatch->set, 0, nullptr);
+    api.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, dispatch->layout, 0, 1, &dispatch->set, 0,
+                              nullptr);
     if (!dispatch->push.empty()) {
       api.CmdPushConstants(commands, dispatch->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                            static_cast<uint32_t>(dispatch->push.size() * 4), dispatch->push.data());
@@ -132,8 +133,8 @@ Status Queue::Copy(VkBuffer src, size_t src_offset, VkBuffer dst, size_t dst_off
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  api.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0,
-                         nullptr, 0, nullptr);
+  api.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier,
+                         0, nullptr, 0, nullptr);
   Status status = EndCommands(commands);
   if (status.ok()) status = Submit(commands);
   api.FreeCommandBuffers(context_->device(), pool_, 1, &commands);
@@ -151,8 +152,9 @@ void Queue::Forget(uint64_t id) {
     it = recorded_.erase(it);
   }
   for (auto& [thread, dispatches] : pending_) {
-    dispatches.erase(std::remove_if(dispatches.begin(), dispatches.end(), [&](const Dispatch* d) { return d->id == id; }),
-                     dispatches.end());
+    dispatches.erase(
+        std::remove_if(dispatches.begin(), dispatches.end(), [&](const Dispatch* d) { return d->id == id; }),
+        dispatches.end());
   }
 }
 

@@ -1,6 +1,6 @@
-// The queue: each thread collects dispatches; Flush submits them as one command buffer and waits. A command buffer is kept
-// under the list of its dispatches' ids, so a network that nobody watches is recorded once and then only submitted.
-// Threading: safe.
+// The queue: each thread collects dispatches; Flush submits them as one command buffer and waits. A command buffer is
+// kept under the list of its dispatches' ids, so a network that nobody watches is recorded once and then only
+// submitted. Threading: safe.
 #ifndef PLUMB_DEVICE_VULKAN_QUEUE_H_
 #define PLUMB_DEVICE_VULKAN_QUEUE_H_
 

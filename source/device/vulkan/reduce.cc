@@ -11,9 +11,9 @@ namespace {
 constexpr size_t kReduceMaxRank = 9;
 
 // In the order of the shader's numbers.
-const OpKind kReduceOps[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,
-                       OpKind::kReduceProd, OpKind::kReduceL1,  OpKind::kReduceL2,        OpKind::kReduceSumSquare,
-                       OpKind::kReduceLogSum, OpKind::kReduceLogSumExp};
+const OpKind kReduceOps[] = {
+    OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,    OpKind::kReduceProd,
+    OpKind::kReduceL1,  OpKind::kReduceL2,   OpKind::kReduceSumSquare, OpKind::kReduceLogSum, OpKind::kReduceLogSumExp};
 
 struct Dims {
   Walk kept, reduced;
@@ -21,7 +21,8 @@ struct Dims {
 
 Result<Dims> DimsOf(const KernelSpec& spec) {
   const Shape& shape = spec.inputs[0].shape;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(ParamOf<ReduceParam>(spec.layer()), shape.rank()));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced,
+                         ReducedDims(ParamOf<ReduceParam>(spec.layer()), shape.rank()));
   Dims dims;
   dims.kept.strides.resize(1);
   dims.reduced.strides.resize(1);

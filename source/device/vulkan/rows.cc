@@ -50,8 +50,8 @@ Status SupportsSoftmax(const KernelSpec& spec) {
 Status BuildSoftmax(Builder* b) {
   const Shape& shape = b->inputs[0].shape;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<SoftmaxParam>(b->layer()).axis, shape.rank()));
-  b->launches.push_back(RowLaunch(b, "softmax", axis, axis + 1, kSoftmaxPasses,
-                                  {b->layer().kind == OpKind::kLogSoftmax ? 1u : 0u}));
+  b->launches.push_back(
+      RowLaunch(b, "softmax", axis, axis + 1, kSoftmaxPasses, {b->layer().kind == OpKind::kLogSoftmax ? 1u : 0u}));
   return Status::Ok();
 }
 
@@ -96,7 +96,8 @@ Status BuildNormalize(Builder* b) {
 
 Status SupportsLrn(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(SupportsF32(spec));
-  return RequireLoopRounds(spec, std::min<int64_t>(ParamOf<LrnParam>(spec.layer()).size, spec.inputs[0].shape.DimOrOne(1)));
+  return RequireLoopRounds(spec,
+                           std::min<int64_t>(ParamOf<LrnParam>(spec.layer()).size, spec.inputs[0].shape.DimOrOne(1)));
 }
 
 Status BuildLrn(Builder* b) {
@@ -112,7 +113,8 @@ Status BuildLrn(Builder* b) {
   return Status::Ok();
 }
 
-// Gamma (slot "scale", input 1) or beta (slot "bias", input 2); nothing, and the shader leaves it out: the data instead.
+// Gamma (slot "scale", input 1) or beta (slot "bias", input 2); nothing, and the shader leaves it out: the data
+// instead.
 Status AddCoefficient(Builder* b, const char* slot, int input, LaunchSpec* launch) {
   const bool given = static_cast<int>(b->inputs.size()) > input;
   const bool resource = !given && b->layer().Resource(slot) != nullptr;

@@ -1,6 +1,6 @@
-// Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in plain
-// order. What is a contiguous piece of the input, at an offset that a descriptor may have, becomes a view: nothing is
-// written where the runtime grants it.
+// Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
+// plain order. What is a contiguous piece of the input, at an offset that a descriptor may have, becomes a view:
+// nothing is written where the runtime grants it.
 #include "op/strided.h"
 
 #include "device/vulkan/channel4_layout.h"
@@ -11,7 +11,8 @@ namespace plumb::vulkan {
 namespace {
 
 Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
-  PLUMB_ASSIGN_OR_RETURN(StridedMap map, GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
+  PLUMB_ASSIGN_OR_RETURN(StridedMap map,
+                         GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
   map.Simplify();
   return map;
 }

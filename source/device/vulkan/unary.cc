@@ -10,13 +10,14 @@ namespace plumb::vulkan {
 namespace {
 
 // In the order of the shader's cases.
-const char* const kUnaryOps[] = {"ReLU",       "ReLU6",      "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU",
-                            "Erf",        "Softplus",   "Softsign", "Exp",       "Log",   "Sqrt", "Rsqrt",
-                            "Reciprocal", "Abs",        "Neg",     "Floor",      "Ceil",  "Sign", "Sin",
-                            "Cos",        "Tan",        "Asin",    "Acos",       "Atan",  "LeakyRelu", "Elu",
-                            "Selu",       "HardSigmoid", "HardSwish", "Clip",    "Power", "PlumbSinh", "PlumbCosh",
-                            "PlumbAsinh", "PlumbAcosh", "PlumbAtanh", "PlumbMish", "PlumbRound", "PlumbCelu",
-                            "PlumbThresholdedRelu", "PlumbShrink"};
+const char* const kUnaryOps[] = {
+    "ReLU",       "ReLU6",       "Sigmoid",    "LogSigmoid", "Swish",      "Tanh",      "GELU",
+    "Erf",        "Softplus",    "Softsign",   "Exp",        "Log",        "Sqrt",      "Rsqrt",
+    "Reciprocal", "Abs",         "Neg",        "Floor",      "Ceil",       "Sign",      "Sin",
+    "Cos",        "Tan",         "Asin",       "Acos",       "Atan",       "LeakyRelu", "Elu",
+    "Selu",       "HardSigmoid", "HardSwish",  "Clip",       "Power",      "PlumbSinh", "PlumbCosh",
+    "PlumbAsinh", "PlumbAcosh",  "PlumbAtanh", "PlumbMish",  "PlumbRound", "PlumbCelu", "PlumbThresholdedRelu",
+    "PlumbShrink"};
 const char* const kWholeOps[] = {"ReLU", "Abs", "Neg", "Sign", "Clip"};
 
 template <size_t count>
@@ -32,9 +33,11 @@ void PushParams(const Layer& layer, Words* push) {
   if (layer.type == "LeakyRelu") push->Float(ParamOf<LeakyReluParam>(layer).slope);
   if (layer.type == "PlumbCelu") push->Float(ParamOf<CeluParam>(layer).alpha);
   if (layer.type == "PlumbThresholdedRelu") push->Float(ParamOf<ThresholdedReluParam>(layer).alpha);
-  if (layer.type == "PlumbShrink") push->Float(ParamOf<ShrinkParam>(layer).lambda).Float(ParamOf<ShrinkParam>(layer).bias);
+  if (layer.type == "PlumbShrink")
+    push->Float(ParamOf<ShrinkParam>(layer).lambda).Float(ParamOf<ShrinkParam>(layer).bias);
   if (layer.type == "Elu") push->Float(ParamOf<EluParam>(layer).alpha);
-  if (layer.type == "Selu") push->Float(ParamOf<SeluParam>(layer).alpha).Float(0).Float(ParamOf<SeluParam>(layer).gamma);
+  if (layer.type == "Selu")
+    push->Float(ParamOf<SeluParam>(layer).alpha).Float(0).Float(ParamOf<SeluParam>(layer).gamma);
   if (layer.type == "Clip") push->Float(ParamOf<ClipParam>(layer).min).Float(ParamOf<ClipParam>(layer).max);
   if (layer.type == "HardSigmoid" || layer.type == "HardSwish") {
     push->Float(ParamOf<HardParam>(layer).alpha).Float(ParamOf<HardParam>(layer).beta);
@@ -48,7 +51,8 @@ void PushParams(const Layer& layer, Words* push) {
 Status SupportsUnary(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-  if (spec.inputs.size() != 1) return Status::NotSupported("takes one input, found " + std::to_string(spec.inputs.size()));
+  if (spec.inputs.size() != 1)
+    return Status::NotSupported("takes one input, found " + std::to_string(spec.inputs.size()));
   return Status::Ok();
 }
 

@@ -14,12 +14,13 @@ Status Missing(const char* function) {
 Status LoadGlobalFunctions(Api* api) {
   static void* const library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);  // stays open: drivers hold threads
   if (library == nullptr) {
-    return Status::NotFound("device VULKAN needs libvulkan.so.1, which cannot be opened; install the packages "
-                            "libvulkan1 and mesa-vulkan-drivers (or your GPU's driver)");
+    return Status::NotFound(
+        "device VULKAN needs libvulkan.so.1, which cannot be opened; install the packages "
+        "libvulkan1 and mesa-vulkan-drivers (or your GPU's driver)");
   }
   api->GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(library, "vkGetInstanceProcAddr"));
   if (api->GetInstanceProcAddr == nullptr) return Missing("vkGetInstanceProcAddr");
-#define PLUMB_VK_LOAD(name)                                                                              \
+#define PLUMB_VK_LOAD(name)                                                                         \
   api->name = reinterpret_cast<PFN_vk##name>(api->GetInstanceProcAddr(VK_NULL_HANDLE, "vk" #name)); \
   if (api->name == nullptr) return Missing("vk" #name);
   PLUMB_VK_GLOBAL_FUNCTIONS(PLUMB_VK_LOAD)
@@ -28,7 +29,7 @@ Status LoadGlobalFunctions(Api* api) {
 }
 
 Status LoadInstanceFunctions(VkInstance instance, Api* api) {
-#define PLUMB_VK_LOAD(name)                                                                        \
+#define PLUMB_VK_LOAD(name)                                                                   \
   api->name = reinterpret_cast<PFN_vk##name>(api->GetInstanceProcAddr(instance, "vk" #name)); \
   if (api->name == nullptr) return Missing("vk" #name);
   PLUMB_VK_INSTANCE_FUNCTIONS(PLUMB_VK_LOAD)
@@ -37,7 +38,7 @@ Status LoadInstanceFunctions(VkInstance instance, Api* api) {
 }
 
 Status LoadDeviceFunctions(VkDevice device, Api* api) {
-#define PLUMB_VK_LOAD(name)                                                                    \
+#define PLUMB_VK_LOAD(name)                                                               \
   api->name = reinterpret_cast<PFN_vk##name>(api->GetDeviceProcAddr(device, "vk" #name)); \
   if (api->name == nullptr) return Missing("vk" #name);
   PLUMB_VK_DEVICE_FUNCTIONS(PLUMB_VK_LOAD)

@@ -100,7 +100,8 @@ Result<Launch*> VulkanDevice::ReorderLaunch(const DeviceTensor& src, const Devic
   const auto& from = static_cast<const VulkanBuffer&>(*src.buffer);
   const auto& to = static_cast<const VulkanBuffer&>(*dst.buffer);
   const std::lock_guard<std::mutex> lock(mutex_);
-  ReorderKey key(from.id(), src.offset, to.id(), dst.offset, src.layout->Name() + dst.layout->Name() + src.shape.ToString());
+  ReorderKey key(from.id(), src.offset, to.id(), dst.offset,
+                 src.layout->Name() + dst.layout->Name() + src.shape.ToString());
   const auto it = reorders_.find(key);
   if (it != reorders_.end()) return it->second.get();
   if (reorders_.size() >= kMaxReorders) {

@@ -98,7 +98,8 @@ class BinaryKernel : public Kernel {
 
  private:
   // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
-  static bool StaysBlocked(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& operands) {
+  static bool StaysBlocked(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving,
+                           const BinaryOperands& operands) {
     if (std::none_of(arriving.begin(), arriving.end(), IsBlocked)) return false;
     const Shape &a = operands.shape[0], &b = operands.shape[1];
     if (a.rank() != b.rank()) return false;

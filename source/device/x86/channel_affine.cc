@@ -109,9 +109,10 @@ class AddSameKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const float *a = inputs[0].host<float>(), *b = inputs[1].host<float>();
     float* dst = outputs[0].host<float>();
-    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kChannelAffineGrain, [&](int64_t begin, int64_t end) {
-      simd::AddClamp(a + begin, b + begin, clamp_, dst + begin, static_cast<size_t>(end - begin));
-    });
+    ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kChannelAffineGrain,
+                [&](int64_t begin, int64_t end) {
+                  simd::AddClamp(a + begin, b + begin, clamp_, dst + begin, static_cast<size_t>(end - begin));
+                });
     return Status::Ok();
   }
 

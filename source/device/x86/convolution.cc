@@ -23,7 +23,8 @@ Result<ConvolutionShape> Resolve(const Layer& layer, const Shape& input) {
   return IsDeconvolution(layer) ? ResolveDeconvolution(layer, input) : ResolveConvolution(layer, input);
 }
 
-ConvParams ParamsOfConvolution(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue, Format format) {
+ConvParams ParamsOfConvolution(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue,
+                               Format format) {
   ConvParams p;
   const WindowAxis &h = shape.window.h, &w = shape.window.w;
   p.groups = shape.group, p.in_channels = shape.in_channels, p.out_channels = shape.out_channels;

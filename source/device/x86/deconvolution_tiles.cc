@@ -1,6 +1,6 @@
-// Deconvolution whose windows do not overlap (kernel = stride, no pads), the usual learned upsampling: one 1x1 convolution
-// computes every tap of every output channel, then the taps are laid side by side. oneDNN's own deconvolution takes 5 to 20
-// times as long for it.
+// Deconvolution whose windows do not overlap (kernel = stride, no pads), the usual learned upsampling: one 1x1
+// convolution computes every tap of every output channel, then the taps are laid side by side. oneDNN's own
+// deconvolution takes 5 to 20 times as long for it.
 #include <cstring>
 #include <optional>
 
@@ -35,7 +35,8 @@ Result<Tiles> TilesOf(const KernelSpec& spec) {
   PLUMB_ASSIGN_OR_RETURN(t.group, ReadGroup(spec.group.members, *spec.blobs));
   PLUMB_ASSIGN_OR_RETURN(t.shape, ResolveDeconvolution(spec.layer(), spec.inputs[0].shape));
   const WindowAxis &h = t.shape.window.h, &w = t.shape.window.w;
-  if (t.shape.group != 1 || !IsTiled(h) || !IsTiled(w)) return Status::NotSupported("its windows overlap or are padded");
+  if (t.shape.group != 1 || !IsTiled(h) || !IsTiled(w))
+    return Status::NotSupported("its windows overlap or are padded");
   if (t.group.addend_member >= 0) return Status::NotSupported("adds no other blob");
   t.taps = t.shape.kernel_size();
   t.padded = (t.shape.out_channels + ChannelBlock() - 1) / ChannelBlock() * ChannelBlock();
@@ -61,7 +62,8 @@ class DeconvolutionTilesKernel : public Kernel {
     return Status::Ok();
   }
 
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>&) override {
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& inputs,
+                 const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(tiles_, TilesOf(spec));
     const ConvolutionShape& s = tiles_.shape;
     const int64_t k = tiles_.taps, in = s.in_channels, out = s.out_channels, padded = tiles_.padded;
@@ -72,7 +74,9 @@ class DeconvolutionTilesKernel : public Kernel {
       for (int64_t o = 0; o < out; ++o) {
         const auto row = static_cast<size_t>(t * padded + o);
         if (!folded.bias.empty()) bias[row] = folded.bias.data<float>()[o];
-        for (int64_t c = 0; c < in; ++c) weight[row * static_cast<size_t>(in) + static_cast<size_t>(c)] = folded.weight.data<float>()[(c * out + o) * k + t];
+        for (int64_t c = 0; c < in; ++c)
+          weight[row * static_cast<size_t>(in) + static_cast<size_t>(c)] =
+              folded.weight.data<float>()[(c * out + o) * k + t];
       }
     }
     auto conv = SlicedConvolution::Create(s.batch, tiles_.conv, weight.data(), {k * padded * in, in, 1}, bias.data());
@@ -121,6 +125,7 @@ class DeconvolutionTilesKernel : public Kernel {
 
 }  // namespace
 
-const KernelFunctions kernel_deconvolution_tiles = {DeconvolutionTilesKernel::Supports, MakeKernel<DeconvolutionTilesKernel>};
+const KernelFunctions kernel_deconvolution_tiles = {DeconvolutionTilesKernel::Supports,
+                                                    MakeKernel<DeconvolutionTilesKernel>};
 
 }  // namespace plumb::x86

@@ -8,18 +8,20 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/simd/transpose.h"
 #include "device/folded_weights.h"
+#include "device/simd/transpose.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kLargeMap = 28 * 28;  // output pixels from which on the kernel is ahead with AVX-512
-constexpr int64_t kDepthwiseGrain = 16384;       // elements that are worth a second thread
+constexpr int64_t kLargeMap = 28 * 28;      // output pixels from which on the kernel is ahead with AVX-512
+constexpr int64_t kDepthwiseGrain = 16384;  // elements that are worth a second thread
 
-simd::DepthwiseAxis AxisOfDepthwise(const WindowAxis& a) { return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin}; }
+simd::DepthwiseAxis AxisOfDepthwise(const WindowAxis& a) {
+  return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
+}
 
 Result<simd::Clamp> ClampOfDepthwise(const Epilogue& epilogue) {
   simd::Clamp clamp;
@@ -83,16 +85,17 @@ class DepthwiseKernel : public Kernel {
     float* dst = outputs[0].host<float>();
     // Rows of all planes are numbered through: threads keep to planes where there are many, and share one where there
     // are few.
-    ParallelFor(
-        map.batch * blocks * rows, std::max<int64_t>(1, kDepthwiseGrain / (row * taps)), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end;) {
-            const int64_t plane = i / rows, first = i % rows, last = std::min(rows, first + end - i);
-            const int64_t lane = plane % blocks * block;
-            simd::DepthwisePlane(h_, w_, block, src + plane * src_plane, &weights_[static_cast<size_t>(lane * taps)],
-                                 &bias_[static_cast<size_t>(lane)], clamp_, dst + i * row, first, last);
-            i += last - first;
-          }
-        });
+    ParallelFor(map.batch * blocks * rows, std::max<int64_t>(1, kDepthwiseGrain / (row * taps)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end;) {
+                    const int64_t plane = i / rows, first = i % rows, last = std::min(rows, first + end - i);
+                    const int64_t lane = plane % blocks * block;
+                    simd::DepthwisePlane(h_, w_, block, src + plane * src_plane,
+                                         &weights_[static_cast<size_t>(lane * taps)], &bias_[static_cast<size_t>(lane)],
+                                         clamp_, dst + i * row, first, last);
+                    i += last - first;
+                  }
+                });
     return Status::Ok();
   }
 

@@ -117,13 +117,14 @@ class DynamicQuantizeLstmKernel : public Kernel {
     int32_t total = 0;
     for (int64_t k = 0; k < w.length; ++k) total += x[k];
     const int8_t* values = w.values.data() + d * w.pairs * w.rows * 2;
-    ParallelFor(w.rows, std::max<int64_t>(64, kDynamicQuantizeLstmGrain / (w.length + 1)), [&](int64_t begin, int64_t end) {
-      int32_t* sums = sums_.data();
-      for (int64_t r = begin; r < end; ++r) sums[r] = w.shifts[static_cast<size_t>(d * w.rows + r)] * total;
-      simd::GemvAddInt8(x, w.pairs, values + 2 * begin, w.rows, end - begin, sums + begin);
-      const float* scales = w.scales.data() + d * w.rows;
-      for (int64_t r = begin; r < end; ++r) z[r] += static_cast<float>(sums[r]) * (scale * scales[r]);
-    });
+    ParallelFor(w.rows, std::max<int64_t>(64, kDynamicQuantizeLstmGrain / (w.length + 1)),
+                [&](int64_t begin, int64_t end) {
+                  int32_t* sums = sums_.data();
+                  for (int64_t r = begin; r < end; ++r) sums[r] = w.shifts[static_cast<size_t>(d * w.rows + r)] * total;
+                  simd::GemvAddInt8(x, w.pairs, values + 2 * begin, w.rows, end - begin, sums + begin);
+                  const float* scales = w.scales.data() + d * w.rows;
+                  for (int64_t r = begin; r < end; ++r) z[r] += static_cast<float>(sums[r]) * (scale * scales[r]);
+                });
   }
 
   void RunDirection(int64_t d, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) {

@@ -1,5 +1,5 @@
-// PlumbQuantizeLinear and PlumbDequantizeLinear on device/simd/quantize.h; PlumbMatMulInteger and Einsum as plain loops:
-// Einsum sums in float64, integers wrap around. All in plain order.
+// PlumbQuantizeLinear and PlumbDequantizeLinear on device/simd/quantize.h; PlumbMatMulInteger and Einsum as plain
+// loops: Einsum sums in float64, integers wrap around. All in plain order.
 #include <algorithm>
 #include <cmath>
 
@@ -103,15 +103,16 @@ class MatMulIntegerKernel : public Kernel {
     if (!b_ready_) ReadLessZero(inputs[1], has_b_ ? &inputs.back() : nullptr, 1, s_.n, &b_);
     b_ready_ = b_constant_;
     const auto matrices = static_cast<int64_t>(s_.first_matrix.size());
-    ParallelFor(matrices * s_.m, std::max<int64_t>(1, kIntegerMathGrain / (s_.k * s_.n + 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) MultiplyRow(r, outputs[0].host<int32_t>() + r * s_.n);
-    });
+    ParallelFor(matrices * s_.m, std::max<int64_t>(1, kIntegerMathGrain / (s_.k * s_.n + 1)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t r = begin; r < end; ++r) MultiplyRow(r, outputs[0].host<int32_t>() + r * s_.n);
+                });
     return Status::Ok();
   }
 
  private:
-  // The values less their zero point, of which there is one per step of `step` elements, `count` of them in turn; or one
-  // for all. As bits of 32: the products wrap around there.
+  // The values less their zero point, of which there is one per step of `step` elements, `count` of them in turn; or
+  // one for all. As bits of 32: the products wrap around there.
   static void ReadLessZero(const DeviceTensor& tensor, const DeviceTensor* zero_point, int64_t step, int64_t count,
                            std::vector<uint32_t>* values) {
     std::vector<int64_t> whole, zeros = {0};

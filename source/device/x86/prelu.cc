@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/simd/prelu.h"
 #include "device/fused_tail.h"
+#include "device/simd/prelu.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 

@@ -10,7 +10,8 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kSoftmaxColumns = 64;  // positions behind the axis that one task takes: contiguous loads, and enough tasks
+constexpr int64_t kSoftmaxColumns =
+    64;  // positions behind the axis that one task takes: contiguous loads, and enough tasks
 
 class SoftmaxKernel : public Kernel {
  public:

@@ -10,12 +10,12 @@
 
 namespace plumb {
 
-// NotFound on a CPU for which CheckX86Cpu is not OK; NotSupported when PLUMB_MAX_CPU_ISA names nothing known, or oneDNN cannot
-// be held to it any more.
+// NotFound on a CPU for which CheckX86Cpu is not OK; NotSupported when PLUMB_MAX_CPU_ISA names nothing known, or oneDNN
+// cannot be held to it any more.
 Result<std::unique_ptr<Device>> CreateX86Device();
 
-// NotFound when a CPU has less than the vector kernels are compiled for: they begin at SSE4.2. What the CPU has counts, not
-// what PLUMB_MAX_CPU_ISA allows: GENERIC holds the device to SSE4 where the CPU has it.
+// NotFound when a CPU has less than the vector kernels are compiled for: they begin at SSE4.2. What the CPU has counts,
+// not what PLUMB_MAX_CPU_ISA allows: GENERIC holds the device to SSE4 where the CPU has it.
 Status CheckX86Cpu(Isa cpu);
 
 }  // namespace plumb

@@ -25,9 +25,12 @@ Status CheckCount(const char* letters, size_t found, const std::string& what) {
   const Count count = CountOf(letters);
   if (found >= count.least && found <= count.most) return Status::Ok();
   std::string expected = std::to_string(count.least);
-  if (count.most == std::numeric_limits<size_t>::max()) expected += " or more";
-  else if (count.most != count.least) expected += " to " + std::to_string(count.most);
-  return Status::CorruptModel("it takes " + expected + " " + what + (expected == "1" ? "" : "s") + ", found " + std::to_string(found));
+  if (count.most == std::numeric_limits<size_t>::max())
+    expected += " or more";
+  else if (count.most != count.least)
+    expected += " to " + std::to_string(count.most);
+  return Status::CorruptModel("it takes " + expected + " " + what + (expected == "1" ? "" : "s") + ", found " +
+                              std::to_string(found));
 }
 
 }  // namespace
@@ -38,8 +41,9 @@ Status CheckArity(const Arity& arity, const NodeIr& node, const std::vector<Valu
   const size_t letters = std::strlen(arity.inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].present() || (i < letters && arity.inputs[i] == 'o')) continue;
-    return Status::CorruptModel("input " + std::to_string(i) + " is required, but " +
-                                (node.inputs[i].empty() ? "its name is empty" : "'" + node.inputs[i] + "' was left out"));
+    return Status::CorruptModel(
+        "input " + std::to_string(i) + " is required, but " +
+        (node.inputs[i].empty() ? "its name is empty" : "'" + node.inputs[i] + "' was left out"));
   }
   return Status::Ok();
 }

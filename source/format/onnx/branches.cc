@@ -34,8 +34,7 @@ Status Importer::RunIf(const NodeIr& node, Scope* scope) {
   scope->FailOutputs(node);
   if (!complete) return Status::Ok();
   PLUMB_RETURN_IF_ERROR(CheckArity({"r", "+"}, node, inputs).AddContext(Frame(node, *scope)));
-  if (BranchOf(node, "then_branch") == nullptr ||
-      BranchOf(node, "else_branch") == nullptr) {
+  if (BranchOf(node, "then_branch") == nullptr || BranchOf(node, "else_branch") == nullptr) {
     return Status::CorruptModel(Frame(node, *scope) + " needs a condition and two branches");
   }
   if (inputs[0].blob >= 0 && builder_.Info(inputs[0]).value.empty() &&

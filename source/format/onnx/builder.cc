@@ -8,17 +8,15 @@ namespace {
 constexpr size_t kMaxFoldedBytes = size_t{1} << 30;  // of one layer's outputs; larger ones stay layers
 constexpr size_t kMaxLayers = 1000000;
 
-size_t Bytes(const BlobInfo& info) {
-  return static_cast<size_t>(info.shape.NumElements()) * DTypeSize(info.dtype);
-}
+size_t Bytes(const BlobInfo& info) { return static_cast<size_t>(info.shape.NumElements()) * DTypeSize(info.dtype); }
 
 // Operators that read indices or lengths while they run, behind their first input when they have several.
 bool ReadsIndices(OpKind kind) {
   static const std::set<OpKind> kinds = {
-      OpKind::kGather,          OpKind::kGatherND,       OpKind::kPlumbGatherElements,  OpKind::kScatterElements,
-      OpKind::kScatterND,       OpKind::kPlumbScatterND, OpKind::kPlumbScatterElements, OpKind::kPlumbReverseSequence,
-      OpKind::kPlumbMaxUnpool,  OpKind::kPlumbRoiAlign,  OpKind::kPlumbCumSum,          OpKind::kPlumbLSTM,
-      OpKind::kPlumbGRU,        OpKind::kPlumbRNN};
+      OpKind::kGather,         OpKind::kGatherND,       OpKind::kPlumbGatherElements,  OpKind::kScatterElements,
+      OpKind::kScatterND,      OpKind::kPlumbScatterND, OpKind::kPlumbScatterElements, OpKind::kPlumbReverseSequence,
+      OpKind::kPlumbMaxUnpool, OpKind::kPlumbRoiAlign,  OpKind::kPlumbCumSum,          OpKind::kPlumbLSTM,
+      OpKind::kPlumbGRU,       OpKind::kPlumbRNN};
   return kinds.count(kind) > 0;
 }
 
@@ -64,7 +62,8 @@ int Builder::AddBlob(Blob blob) {
 Status Builder::CheckSize(DType dtype, const Shape& shape) const {
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   if (Bytes({dtype, shape, Tensor()}) <= max_bytes_) return Status::Ok();
-  return Status::NotSupported("a blob of shape " + shape.ToString() + " takes more than " + std::to_string(max_bytes_ >> 20) + " MiB");
+  return Status::NotSupported("a blob of shape " + shape.ToString() + " takes more than " +
+                              std::to_string(max_bytes_ >> 20) + " MiB");
 }
 
 Status Builder::CheckCount() const {
@@ -99,7 +98,8 @@ Value Builder::AddConstant(const Tensor& value, int type, const std::string& nam
 
 // True when the outputs are known now.
 Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* outputs) {
-  if (std::all_of(outputs->begin(), outputs->end(), [](const BlobInfo& out) { return !out.value.empty(); })) return true;
+  if (std::all_of(outputs->begin(), outputs->end(), [](const BlobInfo& out) { return !out.value.empty(); }))
+    return true;
   if (evaluator_ == nullptr) return false;
   std::vector<const Tensor*> values;
   for (const int input : pending.inputs) {
@@ -166,9 +166,12 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
     outputs.push_back({AddBlob(std::move(blob)), TypeOf(info.dtype), nullptr});
     pending.outputs.push_back(outputs.back().blob);
   }
-  const bool floats = std::any_of(context.outputs.begin(), context.outputs.end(), [](const BlobInfo& o) { return IsFloat(o.dtype); });
-  if (!folded) layers_.push_back(std::move(pending));
-  else if (record_ != nullptr && floats) folded_.push_back(std::move(pending));
+  const bool floats =
+      std::any_of(context.outputs.begin(), context.outputs.end(), [](const BlobInfo& o) { return IsFloat(o.dtype); });
+  if (!folded)
+    layers_.push_back(std::move(pending));
+  else if (record_ != nullptr && floats)
+    folded_.push_back(std::move(pending));
   return outputs;
 }
 
@@ -182,8 +185,8 @@ bool Builder::Name(const Value& value, const std::string& name) {
 
 bool Builder::Rename(const Value& value, const std::string& inner_prefix, const std::string& name) {
   Blob& blob = blobs_[static_cast<size_t>(value.blob)];
-  if (blob.input || blob.layer < 0 || blob.name.empty() ||
-      blob.name.compare(0, inner_prefix.size(), inner_prefix) != 0) return Name(value, name);
+  if (blob.input || blob.layer < 0 || blob.name.empty() || blob.name.compare(0, inner_prefix.size(), inner_prefix) != 0)
+    return Name(value, name);
   if (!blob_names_.insert(name).second) return false;
   blob_names_.erase(blob.name);
   blob.name = name;
@@ -229,7 +232,8 @@ Status Builder::AddOutput(const std::string& name, const Value& value) {
   if (!blob_names_.insert(name).second) {
     for (Blob& other : blobs_) {
       if (other.name == name && !other.input) other.name.clear();
-      if (other.name == name && other.input) return Status::NotSupported("network output '" + name + "' is a network input too");
+      if (other.name == name && other.input)
+        return Status::NotSupported("network output '" + name + "' is a network input too");
     }
   }
   out.name = name;
@@ -265,7 +269,8 @@ void Builder::NameLayers(const std::vector<bool>& used) {
     Layer& layer = layers_[i].layer;
     if (used[i] && last.at(layer.nodes[0]) != i) layer.name = unique(layer.nodes[0] + "/" + layer.type);
     for (size_t k = 0; used[i] && k < layers_[i].outputs.size(); ++k) {  // an unnamed blob is called like its layer
-      blobs_[static_cast<size_t>(layers_[i].outputs[k])].stem = k == 0 ? layer.name : layer.name + "/" + std::to_string(k);
+      blobs_[static_cast<size_t>(layers_[i].outputs[k])].stem =
+          k == 0 ? layer.name : layer.name + "/" + std::to_string(k);
     }
   }
 }

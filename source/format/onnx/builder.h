@@ -1,7 +1,7 @@
 // Builder: the Plumb graph under construction while ONNX nodes are mapped one after the other.
 //
-// All shapes are known (network inputs are), so every layer's dtypes, shapes and integer values are inferred the moment it
-// is added. A layer whose outputs are known needs no layer: its outputs become constants; floats are folded by the
+// All shapes are known (network inputs are), so every layer's dtypes, shapes and integer values are inferred the moment
+// it is added. A layer whose outputs are known needs no layer: its outputs become constants; floats are folded by the
 // caller's evaluator. Blobs are numbers until Finish names them, so that the last layer of a node can still take the
 // node's tensor name.
 #ifndef PLUMB_FORMAT_ONNX_BUILDER_H_
@@ -22,8 +22,8 @@ namespace plumb::onnx {
 
 // A tensor of the ONNX graph at import time: a blob, or a sequence of them.
 struct Value {
-  int blob = -1;             // -1: absent (an optional input that is left out)
-  int type = kTypeUnknown;   // ONNX's element type
+  int blob = -1;                                       // -1: absent (an optional input that is left out)
+  int type = kTypeUnknown;                             // ONNX's element type
   std::shared_ptr<const std::vector<Value>> sequence;  // a sequence of tensors whose length is known
 
   bool present() const { return blob >= 0 || sequence != nullptr; }

@@ -57,7 +57,8 @@ Result<int64_t> Importer::KnownInt(const Value& value, const char* what) {
     needed_.insert(inputs.begin(), inputs.end());
     return Status::NotSupported(std::string(what) + " is known only when the network runs; it " + DependsOn(inputs));
   }
-  if (tensor.NumElements() != 1) return Status::CorruptModel(std::string(what) + " must be one value, found " + tensor.shape().ToString());
+  if (tensor.NumElements() != 1)
+    return Status::CorruptModel(std::string(what) + " must be one value, found " + tensor.shape().ToString());
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, tensor.ConvertedTo(DType::kI64));
   return wide.data<int64_t>()[0];
 }
@@ -106,7 +107,8 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
   }
   const GraphIr& graph = *body->second.graph;
   const size_t carried = inputs.size() - 2;
-  if (graph.outputs.size() < carried + 1) return Status::CorruptModel(Frame(node, *scope) + ": the body has too few outputs");
+  if (graph.outputs.size() < carried + 1)
+    return Status::CorruptModel(Frame(node, *scope) + ": the body has too few outputs");
   const auto run = [&]() -> Status {
     int64_t trips = kMaxSteps + 1;
     int64_t go_on = 1;
@@ -171,14 +173,16 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
   const auto scanned = static_cast<size_t>(count->second.i);
   const size_t carried = inputs.size() - scanned;
   const GraphIr& graph = *body->second.graph;
-  if (graph.outputs.size() < carried) return Status::CorruptModel(Frame(node, *scope) + ": the body has too few outputs");
+  if (graph.outputs.size() < carried)
+    return Status::CorruptModel(Frame(node, *scope) + ": the body has too few outputs");
   const auto at = [&](const char* name, size_t i) {
     const std::vector<int64_t> list = attributes.IntList(name);
     return i < list.size() ? list[i] : 0;
   };
   const auto run = [&]() -> Status {
     const auto opset = scope->opsets->find("");
-    if (opset != scope->opsets->end() && opset->second < 9) return Status::NotSupported("Scan with a batch dim (opset 8); export with opset 9 or newer");
+    if (opset != scope->opsets->end() && opset->second < 9)
+      return Status::NotSupported("Scan with a batch dim (opset 8); export with opset 9 or newer");
     std::vector<Value> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(carried));
     std::vector<int64_t> axes(scanned);
     int64_t steps = -1;
@@ -239,8 +243,9 @@ Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Sco
   }
   if (inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return Status::CorruptModel(Frame(node, *scope) + " gives " + std::to_string(inputs.size()) + " inputs and takes " +
-                                std::to_string(node.outputs.size()) + " outputs, function '" + function.name + "' has " +
-                                std::to_string(function.inputs.size()) + " and " + std::to_string(function.outputs.size()));
+                                std::to_string(node.outputs.size()) + " outputs, function '" + function.name +
+                                "' has " + std::to_string(function.inputs.size()) + " and " +
+                                std::to_string(function.outputs.size()));
   }
   AttributeMap attributes = function.defaults;
   for (const auto& [name, value] : node.attributes) attributes[name] = value;
@@ -260,7 +265,8 @@ Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Sco
     if (node.outputs[i].empty()) continue;
     const Value* value = inside.Find(function.outputs[i]);
     if (value == nullptr) {
-      return Status::CorruptModel(Frame(node, *scope) + ": output '" + function.outputs[i] + "' of the function is produced by no node");
+      return Status::CorruptModel(Frame(node, *scope) + ": output '" + function.outputs[i] +
+                                  "' of the function is produced by no node");
     }
     SetOutput(node, i, *value, scope);
   }

@@ -12,8 +12,8 @@ namespace plumb::onnx {
 namespace {
 
 constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 28;       // whose node tests onnx_newest_test runs
-constexpr int kNoSuchOpset = 128;      // one or two come out in a year: a number of this size is no opset, but damage
+constexpr int kNewestOpset = 28;   // whose node tests onnx_newest_test runs
+constexpr int kNoSuchOpset = 128;  // one or two come out in a year: a number of this size is no opset, but damage
 constexpr size_t kMaxErrors = 50;
 
 }  // namespace
@@ -51,7 +51,8 @@ ImportResult Importer::Run() {
   result.needed = needed_;
   result.open = open_;
   if (result.status.ok() && !errors_.empty()) {
-    std::string text = std::to_string(errors_.size()) + (errors_.size() == 1 ? " node cannot be imported:" : " nodes cannot be imported:");
+    std::string text = std::to_string(errors_.size()) +
+                       (errors_.size() == 1 ? " node cannot be imported:" : " nodes cannot be imported:");
     for (size_t i = 0; i < std::min(errors_.size(), kMaxErrors); ++i) text += "\n  " + errors_[i];
     if (errors_.size() > kMaxErrors) text += "\n  and " + std::to_string(errors_.size() - kMaxErrors) + " more";
     result.status = Status(worst_, text);
@@ -63,8 +64,9 @@ ImportResult Importer::Run() {
   result.graph = builder_.Finish();
   result.graph.source = model_.source;
   result.graph.weights_source = model_.source;
-  notes_.push_back("imported " + std::to_string(nodes_) + " ONNX nodes as " + std::to_string(result.graph.layers.size()) +
-                   " layers: " + std::to_string(folded_) + " folded away, " + std::to_string(decomposed_) + " decomposed");
+  notes_.push_back("imported " + std::to_string(nodes_) + " ONNX nodes as " +
+                   std::to_string(result.graph.layers.size()) + " layers: " + std::to_string(folded_) +
+                   " folded away, " + std::to_string(decomposed_) + " decomposed");
   for (const auto& [change, count] : changes_) notes_.push_back(change + " (" + std::to_string(count) + ")");
   result.graph.notes = notes_;
   return result;
@@ -77,7 +79,8 @@ Status Importer::CheckOpset(const std::map<std::string, int>& opsets, const std:
   const int version = opset->second;
   const std::string has = who + " has opset " + std::to_string(version);
   if (version < 1 || version >= kNoSuchOpset) {
-    return Status::CorruptModel(has + ", which does not exist; the newest that Plumb knows is " + std::to_string(kNewestOpset));
+    return Status::CorruptModel(has + ", which does not exist; the newest that Plumb knows is " +
+                                std::to_string(kNewestOpset));
   }
   if (version < kOldestOpset) {
     notes_.push_back(has + "; operators are read as in opset " + std::to_string(kOldestOpset) +
@@ -142,7 +145,8 @@ Status CheckRuns(const Graph& graph) {
   for (const Layer& layer : graph.layers) {
     for (const std::string& name : layer.outputs) {
       const Shape& shape = blobs.at(name).shape;
-      if (shape.NumElements() == 0) return Status::InvalidArgument("layer '" + layer.name + "': blob '" + name + "' is empty: " + shape.ToString());
+      if (shape.NumElements() == 0)
+        return Status::InvalidArgument("layer '" + layer.name + "': blob '" + name + "' is empty: " + shape.ToString());
     }
   }
   return Status::Ok();

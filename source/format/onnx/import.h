@@ -14,7 +14,7 @@ namespace plumb::onnx {
 
 struct ImportResult {
   Graph graph;
-  std::set<std::string> needed;  // after a failure: network inputs whose values would have to be known
+  std::set<std::string> needed;     // after a failure: network inputs whose values would have to be known
   std::vector<DeclaredInput> open;  // all inputs, filled as far as possible, when that leaves some open: then it failed
   Status status;
 };

@@ -71,7 +71,8 @@ std::vector<DeclaredInput> Importer::FilledInputs() {
   std::string note;
   inputs = FillOpenDims(std::move(inputs), given, &note);
   if (!note.empty()) notes_.push_back(note);
-  if (std::any_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); })) open_ = inputs;
+  if (std::any_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); }))
+    open_ = inputs;
   return inputs;
 }
 
@@ -81,11 +82,13 @@ Status Importer::AddInputs(Scope* top) {
   for (const ValueInfoIr& input : model_.graph.inputs) {
     if (input.name.empty()) return Status::CorruptModel("a network input has no name");
     if (model_.graph.constants.count(input.name) > 0) continue;  // an initialiser's default
-    if (!input_names_.insert(input.name).second) return Status::CorruptModel("network input '" + input.name + "' is there twice");
+    if (!input_names_.insert(input.name).second)
+      return Status::CorruptModel("network input '" + input.name + "' is there twice");
     const std::string frame = "network input '" + input.name + "'";
     const auto given = options_.input_values.find(input.name);
     if (given != options_.input_values.end()) {
-      const int type = input.kind == ValueInfoIr::kTensor && input.type != 0 ? input.type : TypeOf(given->second.dtype());
+      const int type =
+          input.kind == ValueInfoIr::kTensor && input.type != 0 ? input.type : TypeOf(given->second.dtype());
       const Result<Tensor> value = BoundValue(input, type, given->second);
       if (!value.ok()) return value.status().AddContext(frame);
       top->values[input.name] = builder_.AddConstant(*value, type, input.name);
@@ -106,7 +109,8 @@ Status Importer::AddInputs(Scope* top) {
 Status Importer::AddInput(const ValueInfoIr& input, const DeclaredInput& filled, Scope* top) {
   PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(input.type));
   const auto given = options_.input_shapes.find(input.name);
-  if (given != options_.input_shapes.end() && input.has_shape && given->second.rank() != static_cast<int>(input.dims.size())) {
+  if (given != options_.input_shapes.end() && input.has_shape &&
+      given->second.rank() != static_cast<int>(input.dims.size())) {
     return Status::InvalidArgument("it is " + DimsText(input) + ", but the shape given is " + given->second.ToString());
   }
   if (filled.open()) return Status::Ok();

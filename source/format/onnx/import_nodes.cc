@@ -27,16 +27,20 @@ void AddCaptured(const GraphIr& graph, std::set<std::string>* names) {
   for (const ValueInfoIr& output : graph.outputs) names->insert(output.name);
 }
 
-// Attributes that no mapper reads because inference does not depend on them, the weights' shapes say the same, or the value
-// is what is computed anyway; and those that mappers read only where they matter (allowzero: where a dim is 0).
+// Attributes that no mapper reads because inference does not depend on them, the weights' shapes say the same, or the
+// value is what is computed anyway; and those that mappers read only where they matter (allowzero: where a dim is 0).
 bool ChangesNothing(const std::string& op, const std::string& attribute, const AttributeIr& value) {
-  static const std::set<std::string> kAnywhere = {"kernel_shape", "hidden_size", "momentum", "seed", "is_test", "consumed_inputs",
-                                              "noop_with_empty_axes"};
+  static const std::set<std::string> kAnywhere = {
+      "kernel_shape", "hidden_size", "momentum", "seed", "is_test", "consumed_inputs", "noop_with_empty_axes"};
   static const std::set<std::pair<std::string, std::string>> kWhereTheyMatter = {
-      {"Reshape", "allowzero"}, {"Resize", "cubic_coeff_a"}, {"Resize", "exclude_outside"}, {"Resize", "extrapolation_value"},
-      {"Resize", "nearest_mode"}, {"Resize", "antialias"}, {"Split", "num_outputs"}, {"MaxPool", "storage_order"},
-      {"Cast", "saturate"}, {"CastLike", "saturate"}, {"QuantizeLinear", "saturate"},  // of 8-bit floats, which are refused
-      {"Cast", "round_mode"}, {"CastLike", "round_mode"}, {"DequantizeLinear", "axis"}, {"QuantizeLinear", "axis"}};
+      {"Reshape", "allowzero"},       {"Resize", "cubic_coeff_a"},
+      {"Resize", "exclude_outside"},  {"Resize", "extrapolation_value"},
+      {"Resize", "nearest_mode"},     {"Resize", "antialias"},
+      {"Split", "num_outputs"},       {"MaxPool", "storage_order"},
+      {"Cast", "saturate"},           {"CastLike", "saturate"},
+      {"QuantizeLinear", "saturate"},  // of 8-bit floats, which are refused
+      {"Cast", "round_mode"},         {"CastLike", "round_mode"},
+      {"DequantizeLinear", "axis"},   {"QuantizeLinear", "axis"}};
   if (kAnywhere.count(attribute) != 0 || kWhereTheyMatter.count({op, attribute}) != 0) return true;
   constexpr int64_t kFloat = 1;  // ONNX's number of f32, in which everything is computed
   if (attribute == "stash_type" || attribute == "softmax_precision") return value.i == kFloat;
@@ -83,7 +87,8 @@ Result<std::vector<const NodeIr*>> Importer::Sorted(const std::vector<NodeIr>& n
     for (const std::string& name : nodes[i].outputs) {
       if (name.empty()) continue;
       if (!producer.emplace(name, i).second || scope.values.count(name) > 0) {
-        return Status::CorruptModel("tensor '" + name + "' is written twice; the second time by " + Frame(nodes[i], scope));
+        return Status::CorruptModel("tensor '" + name + "' is written twice; the second time by " +
+                                    Frame(nodes[i], scope));
       }
     }
   }
@@ -171,7 +176,8 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
     PLUMB_ASSIGN_OR_RETURN(copy, WithFunctionAttributes(original, *scope->function_attributes));
     node = &copy;
   }
-  if (++nodes_ > kMaxNodes) return Status::NotSupported("inlining and unrolling make more than " + std::to_string(kMaxNodes) + " nodes");
+  if (++nodes_ > kMaxNodes)
+    return Status::NotSupported("inlining and unrolling make more than " + std::to_string(kMaxNodes) + " nodes");
   if (const FunctionIr* function = FindFunction(*node)) return RunFunction(*node, *function, scope);
   if (node->domain.empty()) {
     if (node->op_type == "If") return RunIf(*node, scope);
@@ -181,19 +187,22 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
   std::vector<Value> inputs;
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(*node, *scope, &inputs));
   if (node->domain.empty() && scope->opsets->count("") == 0) {
-    return Status::CorruptModel(Frame(*node, *scope) + " is an operator of ONNX, but opset_import does not say of which opset");
+    return Status::CorruptModel(Frame(*node, *scope) +
+                                " is an operator of ONNX, but opset_import does not say of which opset");
   }
   const MapperRow* row = FindMapper(node->domain, node->op_type);
   if (row == nullptr || !complete) {
     if (row == nullptr) {
       const MapperRow* nearest = node->domain.empty() ? NearestMapper(node->op_type) : nullptr;
-      const std::string hint = nearest == nullptr ? "express it with operators that doc/formats.md lists" : std::string("the nearest that is supported is ") + nearest->op_type;
+      const std::string hint = nearest == nullptr ? "express it with operators that doc/formats.md lists"
+                                                  : std::string("the nearest that is supported is ") + nearest->op_type;
       Fail(*node, *scope, Status::NotSupported("Plumb has no such operator; " + hint));
     } else {
       for (const std::string& name : node->inputs) {
         const Value* value = name.empty() ? nullptr : scope->Find(name);
         const auto constant = model_.graph.constants.find(name);
-        if (value != nullptr && !value->present() && constant != model_.graph.constants.end() && !constant->second.why.empty()) {
+        if (value != nullptr && !value->present() && constant != model_.graph.constants.end() &&
+            !constant->second.why.empty()) {
           Fail(*node, *scope, Status::NotSupported("reads initialiser '" + name + "': " + constant->second.why));
         }
       }
@@ -246,7 +255,8 @@ void Importer::CountLayers(const NodeIr& node, size_t before) {
   } else if (added > 1) {
     ++decomposed_;
     std::string types;
-    for (size_t i = 0; i < std::min<size_t>(added, 8); ++i) types += (i == 0 ? "" : " + ") + builder_.TypeAt(before + i);
+    for (size_t i = 0; i < std::min<size_t>(added, 8); ++i)
+      types += (i == 0 ? "" : " + ") + builder_.TypeAt(before + i);
     if (added > 8) types += " + ... (" + std::to_string(added) + " layers)";
     ++changes_["decomposed: " + node.op_type + " -> " + types];
   }

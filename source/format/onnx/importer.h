@@ -45,7 +45,9 @@ const MapperRow* NearestMapper(const std::string& op_type);
 class Importer {
  public:
   Importer(const ModelIr& model, const LoadOptions& options)
-      : model_(model), options_(options), builder_(options.evaluator, options.max_bytes == 0 ? MemoryBudget() : options.max_bytes, options.record) {}
+      : model_(model),
+        options_(options),
+        builder_(options.evaluator, options.max_bytes == 0 ? MemoryBudget() : options.max_bytes, options.record) {}
 
   ImportResult Run();
 

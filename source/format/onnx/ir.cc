@@ -12,12 +12,12 @@ struct TypeRow {
 
 // f16 and bf16 are computed in f32 (the reference's storage); f64 in f64.
 constexpr TypeRow kTypes[] = {
-    {kTypeFloat, "float", DType::kF32, DType::kF32},     {kTypeUint8, "uint8", DType::kU8, DType::kI64},
-    {kTypeInt8, "int8", DType::kI8, DType::kI64},        {kTypeUint16, "uint16", DType::kU16, DType::kI64},
-    {kTypeInt16, "int16", DType::kI16, DType::kI64},     {kTypeInt32, "int32", DType::kI32, DType::kI32},
-    {kTypeInt64, "int64", DType::kI64, DType::kI64},     {kTypeBool, "bool", DType::kBool, DType::kBool},
-    {kTypeFloat16, "float16", DType::kF16, DType::kF32}, {kTypeDouble, "double", DType::kF64, DType::kF64},
-    {kTypeUint32, "uint32", DType::kU32, DType::kI64},   {kTypeUint64, "uint64", DType::kI64, DType::kI64},
+    {kTypeFloat, "float", DType::kF32, DType::kF32},        {kTypeUint8, "uint8", DType::kU8, DType::kI64},
+    {kTypeInt8, "int8", DType::kI8, DType::kI64},           {kTypeUint16, "uint16", DType::kU16, DType::kI64},
+    {kTypeInt16, "int16", DType::kI16, DType::kI64},        {kTypeInt32, "int32", DType::kI32, DType::kI32},
+    {kTypeInt64, "int64", DType::kI64, DType::kI64},        {kTypeBool, "bool", DType::kBool, DType::kBool},
+    {kTypeFloat16, "float16", DType::kF16, DType::kF32},    {kTypeDouble, "double", DType::kF64, DType::kF64},
+    {kTypeUint32, "uint32", DType::kU32, DType::kI64},      {kTypeUint64, "uint64", DType::kI64, DType::kI64},
     {kTypeBfloat16, "bfloat16", DType::kBF16, DType::kF32},
 };
 

@@ -1,5 +1,5 @@
-// The ONNX model as the importer sees it: nodes, attributes, tensors, free of protobuf. parse.cc fills it, import.cc and
-// the mappers (one file per operator family) read it.
+// The ONNX model as the importer sees it: nodes, attributes, tensors, free of protobuf. parse.cc fills it, import.cc
+// and the mappers (one file per operator family) read it.
 //
 // Tensors carry the dtypes that the runtime carries (design decision 6): i8, u8, i16, u16, u32 and u64 have become i64,
 // `type` keeps ONNX's number. Names are the file's.
@@ -82,7 +82,7 @@ struct ValueInfoIr {
   Kind kind = kTensor;
   int type = kTypeUnknown;
   bool has_shape = false;
-  std::vector<int64_t> dims;            // -1: open
+  std::vector<int64_t> dims;           // -1: open
   std::vector<std::string> dim_names;  // "N" where open, else ""
 };
 

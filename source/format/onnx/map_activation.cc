@@ -75,7 +75,8 @@ Status MapMish(NodeContext& c) {
 // x > alpha ? x : 0
 Status MapThresholdedRelu(NodeContext& c) {
   const DType dtype = c.DTypeOf(0);
-  PLUMB_ASSIGN_OR_RETURN(const Value above, c.Emit(OpKind::kGreater, nullptr, {c.In(0), c.ConstFloat(c.Float("alpha", 1), dtype)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value above,
+                         c.Emit(OpKind::kGreater, nullptr, {c.In(0), c.ConstFloat(c.Float("alpha", 1), dtype)}));
   return c.EmitOutput(OpKind::kWhere, nullptr, {c.In(0), c.ConstFloat(0, dtype), above});
 }
 
@@ -88,7 +89,8 @@ Status MapShrink(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value above, c.Emit(OpKind::kGreater, nullptr, {c.In(0), c.ConstFloat(lambd, dtype)}));
   PLUMB_ASSIGN_OR_RETURN(const Value sum, c.Binary(OpKind::kAdd, c.In(0), bias));
   PLUMB_ASSIGN_OR_RETURN(const Value difference, c.Binary(OpKind::kSub, c.In(0), bias));
-  PLUMB_ASSIGN_OR_RETURN(const Value upper, c.Emit(OpKind::kWhere, nullptr, {difference, c.ConstFloat(0, dtype), above}));
+  PLUMB_ASSIGN_OR_RETURN(const Value upper,
+                         c.Emit(OpKind::kWhere, nullptr, {difference, c.ConstFloat(0, dtype), above}));
   return c.EmitOutput(OpKind::kWhere, nullptr, {sum, upper, below});
 }
 
@@ -100,7 +102,8 @@ Status MapPRelu(NodeContext& c) {
   const bool one = s.NumElements() == 1;
   // A plain list of slopes is per channel in old files (opset 6), and where it does not broadcast.
   const bool list = s.rank() == 1 && !BroadcastShapes(x, s).ok();
-  const bool per_channel = x.rank() >= 2 && s.NumElements() == x[1] && s[0] == x[1] && (list || s.rank() == x.rank() - 1);
+  const bool per_channel =
+      x.rank() >= 2 && s.NumElements() == x[1] && s[0] == x[1] && (list || s.rank() == x.rank() - 1);
   if (slope != nullptr && IsFloat(slope->dtype()) && s.rank() <= x.rank() && (one || per_channel)) {
     auto param = std::make_shared<PReLUParam>();
     param->channel_shared = one ? 1 : 0;

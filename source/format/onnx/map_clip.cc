@@ -1,5 +1,5 @@
-// Clip: bounds from attributes (opset < 11) or inputs; a missing bound is the end of the type. Constant float bounds are
-// TNN's Clip, others Maximum and Minimum.
+// Clip: bounds from attributes (opset < 11) or inputs; a missing bound is the end of the type. Constant float bounds
+// are TNN's Clip, others Maximum and Minimum.
 #include <limits>
 
 #include "format/onnx/node_context.h"

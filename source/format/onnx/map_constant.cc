@@ -16,7 +16,8 @@ Result<Tensor> Repeated(NodeContext& c, const Tensor& one, const Shape& shape) {
   PLUMB_ASSIGN_OR_RETURN(Tensor filled, Tensor::Create(one.dtype(), shape));
   const size_t size = DTypeSize(one.dtype());
   for (int64_t i = 0; i < filled.NumElements(); ++i) {
-    std::copy_n(static_cast<const char*>(one.raw()), size, static_cast<char*>(filled.raw()) + static_cast<size_t>(i) * size);
+    std::copy_n(static_cast<const char*>(one.raw()), size,
+                static_cast<char*>(filled.raw()) + static_cast<size_t>(i) * size);
   }
   return filled;
 }
@@ -39,7 +40,8 @@ Status MapDropout(NodeContext& c) {
     }
     active = training.ValueAt(0) != 0 && ratio != 0;
   }
-  if (active) return Status::NotSupported("Dropout in training mode is random (AL05); export the model in evaluation mode");
+  if (active)
+    return Status::NotSupported("Dropout in training mode is random (AL05); export the model in evaluation mode");
   c.Set(0, c.In(0));
   if (!c.Wants(1)) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(Tensor yes, Tensor::Zeros(DType::kBool, Shape{}));
@@ -53,15 +55,17 @@ Status MapConstant(NodeContext& c) {
   if (const AttributeIr* value = c.Attribute("value")) return SetConstant(c, value->tensor);
   const bool ints = c.HasAttribute("value_ints");
   if (ints || c.HasAttribute("value_int")) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor list,
-                           IntTensor(ints ? c.LongIntList("value_ints") : std::vector<int64_t>{c.LongInt("value_int", 0)}));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor list, IntTensor(ints ? c.LongIntList("value_ints")
+                                                             : std::vector<int64_t>{c.LongInt("value_int", 0)}));
     PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, list.Reshaped(ints ? list.shape() : Shape{}));
     c.Set(0, c.Const(tensor), kTypeInt64);
     return Status::Ok();
   }
   const bool floats = c.HasAttribute("value_floats");
-  if (!floats && !c.HasAttribute("value_float")) return Status::NotSupported("only tensors, integers and floats are read");
-  const std::vector<float> values = floats ? c.FloatList("value_floats") : std::vector<float>{c.Float("value_float", 0)};
+  if (!floats && !c.HasAttribute("value_float"))
+    return Status::NotSupported("only tensors, integers and floats are read");
+  const std::vector<float> values =
+      floats ? c.FloatList("value_floats") : std::vector<float>{c.Float("value_float", 0)};
   const Shape shape = floats ? Shape{static_cast<int64_t>(values.size())} : Shape{};
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, shape));
   std::copy(values.begin(), values.end(), tensor.data<float>());
@@ -78,7 +82,8 @@ Status MapConstantOfShape(NodeContext& c) {
   } else {
     PLUMB_ASSIGN_OR_RETURN(constant.value, Tensor::Zeros(DType::kF32, Shape{1}));
   }
-  if (constant.value.empty() || constant.value.NumElements() != 1) return Status::CorruptModel("the value must have one element");
+  if (constant.value.empty() || constant.value.NumElements() != 1)
+    return Status::CorruptModel("the value must have one element");
   PLUMB_ASSIGN_OR_RETURN(constant.value, Repeated(c, constant.value, Shape(dims)));
   return SetConstant(c, constant);
 }
@@ -100,13 +105,16 @@ Status MapEyeLike(NodeContext& c) {
 }
 
 Status MapRange(NodeContext& c) {
-  for (size_t i = 0; i < 3; ++i) PLUMB_RETURN_IF_ERROR(c.Constant(i, i == 0 ? "start" : i == 1 ? "limit" : "delta").status());
+  for (size_t i = 0; i < 3; ++i)
+    PLUMB_RETURN_IF_ERROR(c.Constant(i, i == 0 ? "start" : i == 1 ? "limit" : "delta").status());
   return c.EmitOutput(OpKind::kRange, nullptr, {c.In(0), c.In(1), c.In(2)});
 }
 
 Status MapShape(NodeContext& c) {
   const auto rank = static_cast<int64_t>(c.Rank(0));
-  const auto clamped = [&](int64_t axis) { return std::min(std::max<int64_t>(axis < 0 ? axis + rank : axis, 0), rank); };
+  const auto clamped = [&](int64_t axis) {
+    return std::min(std::max<int64_t>(axis < 0 ? axis + rank : axis, 0), rank);
+  };
   const int64_t start = clamped(c.LongInt("start", 0)), end = clamped(c.LongInt("end", rank));
   const std::vector<int64_t>& dims = c.ShapeOf(0).dims();
   std::vector<int64_t> part;

@@ -81,12 +81,14 @@ Status MapConv(NodeContext& c) {
   if (!known || (x.rank() != 3 && x.rank() != 4)) return ByProduct(c);
   PLUMB_ASSIGN_OR_RETURN(const Weights weights, TakeWeights(c));
   const Shape& filter = weights.filter.shape();
-  if (filter.rank() != x.rank()) return Status::CorruptModel("the weights are " + filter.ToString() + " for the input " + x.ToString());
+  if (filter.rank() != x.rank())
+    return Status::CorruptModel("the weights are " + filter.ToString() + " for the input " + x.ToString());
   const std::vector<int64_t> spatial(x.dims().begin() + 2, x.dims().end());
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, spatial, {filter.dims().begin() + 2, filter.dims().end()}));
   const int64_t group = c.Int("group", 1);
   if (group < 1 || filter[0] % group != 0 || x[1] != filter[1] * group) {
-    return Status::CorruptModel("the weights " + filter.ToString() + " with " + std::to_string(group) + " groups do not fit the input " + x.ToString());
+    return Status::CorruptModel("the weights " + filter.ToString() + " with " + std::to_string(group) +
+                                " groups do not fit the input " + x.ToString());
   }
   WarnOfSides(c, w);
   Value in = c.In(0);
@@ -99,7 +101,9 @@ Status MapConv(NodeContext& c) {
     w.end.assign(w.end.size(), 0);
   }
   const bool bias = weights.resources.count("bias") > 0;
-  if (x.rank() == 3) return c.EmitOutput(OpKind::kConvolution1D, Param1D(w, static_cast<int>(group), filter, bias), {in}, weights.resources);
+  if (x.rank() == 3)
+    return c.EmitOutput(OpKind::kConvolution1D, Param1D(w, static_cast<int>(group), filter, bias), {in},
+                        weights.resources);
   return c.EmitOutput(OpKind::kConvolution, Param2D(w, static_cast<int>(group), filter, bias), {in}, weights.resources);
 }
 

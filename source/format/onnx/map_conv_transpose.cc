@@ -1,6 +1,6 @@
-// ConvTranspose -> Deconvolution. The full result is computed where the pads differ on the two sides or output_padding adds
-// pixels (then a Pad adds the bias's pixels: the bias is added behind it); a PadV2 cuts with negative pads. 1-D is 2-D of
-// height 1.
+// ConvTranspose -> Deconvolution. The full result is computed where the pads differ on the two sides or output_padding
+// adds pixels (then a Pad adds the bias's pixels: the bias is added behind it); a PadV2 cuts with negative pads. 1-D is
+// 2-D of height 1.
 #include <algorithm>
 
 #include "format/onnx/node_context.h"
@@ -18,7 +18,8 @@ Status FindCuts(const NodeContext& c, const std::vector<int64_t>& spatial, Windo
   const size_t rank = spatial.size();
   extra.resize(rank, 0);
   const bool same = w->auto_pad == "SAME_UPPER" || w->auto_pad == "SAME_LOWER";
-  if (!wanted.empty() && wanted.size() != rank && wanted.size() != rank + 2) return Status::CorruptModel("output_shape has " + std::to_string(wanted.size()) + " entries");
+  if (!wanted.empty() && wanted.size() != rank && wanted.size() != rank + 2)
+    return Status::CorruptModel("output_shape has " + std::to_string(wanted.size()) + " entries");
   for (size_t i = 0; i < rank; ++i) {
     const int64_t full = (spatial[i] - 1) * w->stride[i] + int64_t{w->dilation[i]} * (w->kernel[i] - 1) + 1 + extra[i];
     if (wanted.empty() && !same) {
@@ -54,15 +55,19 @@ std::shared_ptr<ConvolutionParam> Param(const WindowAttributes& w, int group, co
 
 Status MapConvTranspose(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() != 3 && x.rank() != 4) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
+  if (x.rank() != 3 && x.rank() != 4)
+    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
   PLUMB_ASSIGN_OR_RETURN(const Tensor given, c.Constant(1, "the weights"));
   PLUMB_ASSIGN_OR_RETURN(Tensor filter, given.ConvertedTo(DType::kF32));
-  if (filter.shape().rank() != x.rank()) return Status::CorruptModel("the weights are " + filter.shape().ToString() + " for the input " + x.ToString());
+  if (filter.shape().rank() != x.rank())
+    return Status::CorruptModel("the weights are " + filter.shape().ToString() + " for the input " + x.ToString());
   const std::vector<int64_t> spatial(x.dims().begin() + 2, x.dims().end());
-  PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, spatial, {filter.shape().dims().begin() + 2, filter.shape().dims().end()}));
+  PLUMB_ASSIGN_OR_RETURN(WindowAttributes w,
+                         ReadWindow(c, spatial, {filter.shape().dims().begin() + 2, filter.shape().dims().end()}));
   PLUMB_RETURN_IF_ERROR(FindCuts(c, spatial, &w));
   const auto group = static_cast<int>(c.Int("group", 1));
-  if (group < 1 || x[1] != filter.shape()[0] || x[1] % group != 0) return Status::CorruptModel("the weights " + filter.shape().ToString() + " do not fit the input " + x.ToString());
+  if (group < 1 || x[1] != filter.shape()[0] || x[1] % group != 0)
+    return Status::CorruptModel("the weights " + filter.shape().ToString() + " do not fit the input " + x.ToString());
   Value in = c.In(0);
   if (x.rank() == 3) {
     PLUMB_ASSIGN_OR_RETURN(in, AddHeight(c, in, &w));
@@ -77,7 +82,8 @@ Status MapConvTranspose(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(bias, c.Constant(2, "the bias"));
     PLUMB_ASSIGN_OR_RETURN(bias, bias.ConvertedTo(DType::kF32));
   }
-  const bool adds = std::any_of(w.end.begin(), w.end.end(), [](int end) { return end < 0; }) || std::any_of(w.begin.begin(), w.begin.end(), [](int begin) { return begin < 0; });
+  const bool adds = std::any_of(w.end.begin(), w.end.end(), [](int end) { return end < 0; }) ||
+                    std::any_of(w.begin.begin(), w.begin.end(), [](int begin) { return begin < 0; });
   if (w.symmetric() && !adds) {
     param->pad_h = w.begin[0];
     param->pad_w = w.begin[1];

@@ -1,5 +1,6 @@
 // Einsum: operands are brought to a common order of labels; two at a time become one batched MatMul over
-// [labels of both that stay, left only, summed] x [.., summed, right only]. A label twice in one operand is its diagonal.
+// [labels of both that stay, left only, summed] x [.., summed, right only]. A label twice in one operand is its
+// diagonal.
 #include <algorithm>
 
 #include "format/onnx/node_context.h"
@@ -19,12 +20,14 @@ Result<std::string> LabelsOf(std::string text, int rank, int* ellipsis) {
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const size_t dots = text.find("...");
   if (dots == std::string::npos) {
-    if (rank >= 0 && static_cast<int>(text.size()) != rank) return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
+    if (rank >= 0 && static_cast<int>(text.size()) != rank)
+      return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
     return text;
   }
   const int named = static_cast<int>(text.size()) - 3;
   const int hidden = rank >= 0 ? rank - named : *ellipsis;
-  if (hidden < 0 || hidden > 20) return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
+  if (hidden < 0 || hidden > 20)
+    return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
   *ellipsis = std::max(*ellipsis, hidden);
   std::string dims;
   for (int i = 0; i < hidden; ++i) dims += static_cast<char>(31 - (hidden - 1 - i));
@@ -75,8 +78,10 @@ Result<Term> Reduced(NodeContext& c, Term t, const std::string& wanted) {
   std::vector<int> axes;
   std::string left;
   for (size_t i = 0; i < t.labels.size(); ++i) {
-    if (wanted.find(t.labels[i]) == std::string::npos) axes.push_back(static_cast<int>(i));
-    else left += t.labels[i];
+    if (wanted.find(t.labels[i]) == std::string::npos)
+      axes.push_back(static_cast<int>(i));
+    else
+      left += t.labels[i];
   }
   PLUMB_ASSIGN_OR_RETURN(t.value, SumOver(c, t.value, axes));
   t.labels = left;
@@ -116,7 +121,9 @@ Result<Term> Contract(NodeContext& c, const Term& a, const Term& b, const std::s
   }
   const std::vector<int64_t> outer = DimsOf(c, a, batch), rows = DimsOf(c, a, left), columns = DimsOf(c, b, right);
   const std::vector<int64_t> inner = DimsOf(c, a, summed);
-  if (outer != DimsOf(c, b, batch) || inner != DimsOf(c, b, summed)) return Status::NotSupported("operands whose shared dims differ: " + c.ShapeOf(a.value).ToString() + " and " + c.ShapeOf(b.value).ToString());
+  if (outer != DimsOf(c, b, batch) || inner != DimsOf(c, b, summed))
+    return Status::NotSupported("operands whose shared dims differ: " + c.ShapeOf(a.value).ToString() + " and " +
+                                c.ShapeOf(b.value).ToString());
   PLUMB_ASSIGN_OR_RETURN(Value x, Ordered(c, a, batch + left + summed));
   PLUMB_ASSIGN_OR_RETURN(Value y, Ordered(c, b, batch + summed + right));
   PLUMB_ASSIGN_OR_RETURN(x, c.Reshape(x, {ProductEinsum(outer), ProductEinsum(rows), ProductEinsum(inner)}));
@@ -143,20 +150,23 @@ Status MapEinsum(NodeContext& c) {
     terms.push_back({c.In(i), labels});
     inputs = comma < inputs.size() ? inputs.substr(comma + 1) : "";
   }
-  if (!inputs.empty()) return Status::CorruptModel("the equation '" + equation + "' has more terms than there are inputs");
+  if (!inputs.empty())
+    return Status::CorruptModel("the equation '" + equation + "' has more terms than there are inputs");
   std::string all, output;
   for (const Term& term : terms) all += term.labels;
   if (arrow == std::string::npos) {
     std::string sorted = all;
     std::sort(sorted.begin(), sorted.end());
     for (const char label : sorted) {
-      if (label < 32 ? output.find(label) == std::string::npos : std::count(all.begin(), all.end(), label) == 1) output += label;
+      if (label < 32 ? output.find(label) == std::string::npos : std::count(all.begin(), all.end(), label) == 1)
+        output += label;
     }
   } else {
     PLUMB_ASSIGN_OR_RETURN(output, LabelsOf(equation.substr(arrow + 2), -1, &ellipsis));
   }
   for (const char label : output) {
-    if (all.find(label) == std::string::npos) return Status::CorruptModel("the output of '" + equation + "' has a label that no input has");
+    if (all.find(label) == std::string::npos)
+      return Status::CorruptModel("the output of '" + equation + "' has a label that no input has");
   }
   Term result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {

@@ -14,10 +14,14 @@ Status MapGather(NodeContext& c) {
   std::map<std::string, Tensor> resources;
   param->data_in_resource = data != nullptr && indices == nullptr;
   param->indices_in_resource = indices != nullptr && data == nullptr;
-  if (param->data_in_resource) resources["data"] = *data;
-  else inputs.push_back(c.In(0));
-  if (param->indices_in_resource) resources["indices"] = *indices;
-  else inputs.push_back(c.In(1));
+  if (param->data_in_resource)
+    resources["data"] = *data;
+  else
+    inputs.push_back(c.In(0));
+  if (param->indices_in_resource)
+    resources["indices"] = *indices;
+  else
+    inputs.push_back(c.In(1));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kGather, param, inputs, resources));
   c.Set(0, y, c.In(0).type);
   return Status::Ok();

@@ -54,7 +54,8 @@ Status MapNonZero(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kI64, Shape{rank, count}));
   for (int d = 0; d < rank; ++d) {
     for (int64_t k = 0; k < count; ++k) {
-      y.data<int64_t>()[d * count + k] = shape.rank() == 0 ? 0 : hits[static_cast<size_t>(k)] / shape.CountFrom(d + 1) % shape[d];
+      y.data<int64_t>()[d * count + k] =
+          shape.rank() == 0 ? 0 : hits[static_cast<size_t>(k)] / shape.CountFrom(d + 1) % shape[d];
     }
   }
   c.Set(0, c.Const(y), kTypeInt64);
@@ -113,14 +114,18 @@ Status MapReverseSequence(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, c.Ints(1, "the lengths"));
   const Shape in = c.ShapeOf(0);
   const int64_t batch_axis = c.Int("batch_axis", 1), time_axis = c.Int("time_axis", 0);
-  if (in.rank() < 2 || batch_axis + time_axis != 1 || batch_axis * time_axis != 0) return Status::CorruptModel("the batch and time axes must be 0 and 1");
+  if (in.rank() < 2 || batch_axis + time_axis != 1 || batch_axis * time_axis != 0)
+    return Status::CorruptModel("the batch and time axes must be 0 and 1");
   const int64_t batch = in[static_cast<int>(batch_axis)], steps = in[static_cast<int>(time_axis)];
-  if (static_cast<int64_t>(lengths.size()) != batch) return Status::CorruptModel("there are " + std::to_string(lengths.size()) + " lengths for a batch of " + std::to_string(batch));
+  if (static_cast<int64_t>(lengths.size()) != batch)
+    return Status::CorruptModel("there are " + std::to_string(lengths.size()) + " lengths for a batch of " +
+                                std::to_string(batch));
   std::vector<int64_t> rows(static_cast<size_t>(batch * steps));
   for (int64_t i = 0; i < batch * steps; ++i) {
     const int64_t b = batch_axis == 0 ? i / steps : i % batch, t = batch_axis == 0 ? i % steps : i / batch;
     const int64_t length = lengths[static_cast<size_t>(b)];
-    if (length < 0 || length > steps) return Status::CorruptModel("the length " + std::to_string(length) + " is outside 0 .. " + std::to_string(steps));
+    if (length < 0 || length > steps)
+      return Status::CorruptModel("the length " + std::to_string(length) + " is outside 0 .. " + std::to_string(steps));
     const int64_t from = t < length ? length - 1 - t : t;
     rows[static_cast<size_t>(i)] = batch_axis == 0 ? b * steps + from : from * batch + b;
   }

@@ -73,7 +73,8 @@ Status MapGroupNormalization(NodeContext& c) {
     if (c.ShapeOf(i).NumElements() == param->group && param->group != channels && channels % param->group == 0) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor per_group, c.Constant(i, i == 1 ? "the scale" : "the bias"));
       PLUMB_ASSIGN_OR_RETURN(Tensor repeated, Tensor::Create(DType::kF32, Shape{channels}));
-      for (int64_t k = 0; k < channels; ++k) repeated.data<float>()[k] = static_cast<float>(per_group.ValueAt(k / (channels / param->group)));
+      for (int64_t k = 0; k < channels; ++k)
+        repeated.data<float>()[k] = static_cast<float>(per_group.ValueAt(k / (channels / param->group)));
       coefficient = c.Const(repeated);
     }
     inputs.push_back(coefficient);

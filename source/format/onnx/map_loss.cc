@@ -1,14 +1,17 @@
-// NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: -w[t] x[n, t, ...] of each target t, then none, sum or (weighted) mean.
+// NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: -w[t] x[n, t, ...] of each target t, then none, sum or (weighted)
+// mean.
 #include "format/onnx/node_context.h"
-#include "op/reduce.h"
 #include "op/gather.h"
+#include "op/reduce.h"
 #include "op/softmax.h"
 #include "op/squeeze.h"
 
 namespace plumb::onnx {
 namespace {
 
-Result<Value> Total(NodeContext& c, OpKind kind, const Value& x) { return c.Emit(kind, std::make_shared<ReduceParam>(), {x}); }
+Result<Value> Total(NodeContext& c, OpKind kind, const Value& x) {
+  return c.Emit(kind, std::make_shared<ReduceParam>(), {x});
+}
 
 Result<Value> Zero(NodeContext& c, DType dtype) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor zero, Tensor::Zeros(dtype, Shape{}));

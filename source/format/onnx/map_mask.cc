@@ -83,7 +83,8 @@ Status MapHardmax(NodeContext& c) {
 // Indices count from the end when negative; one that is outside gives a row without a hit.
 Status MapOneHot(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor depths, c.Constant(1, "the depth"));
-  if (depths.NumElements() != 1 || !(depths.ValueAt(0) >= 0 && depths.ValueAt(0) < 1e9)) return Status::CorruptModel("the depth must be one whole number");
+  if (depths.NumElements() != 1 || !(depths.ValueAt(0) >= 0 && depths.ValueAt(0) < 1e9))
+    return Status::CorruptModel("the depth must be one whole number");
   const auto depth = static_cast<int64_t>(depths.ValueAt(0));
   const int rank = c.Rank(0) + 1;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", -1)), rank));
@@ -123,11 +124,13 @@ Status MapIsInf(NodeContext& c) {
   return c.EmitOutput(OpKind::kEqual, nullptr, {x, c.ConstFloat(infinity, c.DTypeOf(0))});
 }
 
-// PlumbBitShift fills with zeros, and shifts all bits out where the distance is outside the width. The bits of a negative
-// signed value are turned before a right shift and after it: the vacated ones are copies of the sign, -1 when all are.
+// PlumbBitShift fills with zeros, and shifts all bits out where the distance is outside the width. The bits of a
+// negative signed value are turned before a right shift and after it: the vacated ones are copies of the sign, -1 when
+// all are.
 Status MapBitShift(NodeContext& c) {
   const std::string direction = c.Text("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT") return Status::CorruptModel("direction must be LEFT or RIGHT, found '" + direction + "'");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return Status::CorruptModel("direction must be LEFT or RIGHT, found '" + direction + "'");
   auto param = std::make_shared<BitShiftParam>();
   param->left = direction == "LEFT";
   const int type = c.In(0).type;

@@ -33,7 +33,8 @@ Result<Value> ProductMatmul(NodeContext& c, const Value& a, const Value& b) {
 Result<bool> TryInnerProduct(NodeContext& c) {
   const Tensor* weight = c.Known(1);
   const Tensor* bias = c.Known(2);
-  if (c.Int("transA", 0) != 0 || c.Float("alpha", 1) != 1 || c.DTypeOf(0) != DType::kF32 || c.Known(0) != nullptr) return false;
+  if (c.Int("transA", 0) != 0 || c.Float("alpha", 1) != 1 || c.DTypeOf(0) != DType::kF32 || c.Known(0) != nullptr)
+    return false;
   if (weight == nullptr || weight->dtype() != DType::kF32) return false;
   const bool transposed = c.Int("transB", 0) != 0;
   const int64_t outputs = weight->shape()[transposed ? 0 : 1];
@@ -70,9 +71,11 @@ Status MapMatMul(NodeContext& c) {
 Status MapGemm(NodeContext& c) {
   const Shape& a = c.ShapeOf(0);
   const Shape& b = c.ShapeOf(1);
-  if (a.rank() != 2 || b.rank() != 2) return Status::CorruptModel("expects matrices, found " + a.ToString() + " and " + b.ToString());
+  if (a.rank() != 2 || b.rank() != 2)
+    return Status::CorruptModel("expects matrices, found " + a.ToString() + " and " + b.ToString());
   const bool trans_a = c.Int("transA", 0) != 0, trans_b = c.Int("transB", 0) != 0;
-  if (a[trans_a ? 0 : 1] != b[trans_b ? 1 : 0]) return Status::CorruptModel("the inner dims of " + a.ToString() + " and " + b.ToString() + " differ");
+  if (a[trans_a ? 0 : 1] != b[trans_b ? 1 : 0])
+    return Status::CorruptModel("the inner dims of " + a.ToString() + " and " + b.ToString() + " differ");
   if (!IsFloat(c.DTypeOf(0))) return Status::NotSupported("integer operands");
   PLUMB_ASSIGN_OR_RETURN(const bool done, TryInnerProduct(c));
   if (done) return Status::Ok();

@@ -13,13 +13,15 @@ struct Box {
 };
 
 Box BoxAt(const Tensor& boxes, int64_t at, bool centered) {
-  const double a = boxes.ValueAt(at * 4), b = boxes.ValueAt(at * 4 + 1), c = boxes.ValueAt(at * 4 + 2), d = boxes.ValueAt(at * 4 + 3);
+  const double a = boxes.ValueAt(at * 4), b = boxes.ValueAt(at * 4 + 1), c = boxes.ValueAt(at * 4 + 2),
+               d = boxes.ValueAt(at * 4 + 3);
   if (centered) return {b - d / 2, a - c / 2, b + d / 2, a + c / 2};  // x center, y center, width, height
   return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
 }
 
 double Overlap(const Box& a, const Box& b) {
-  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top), width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top),
+               width = std::min(a.right, b.right) - std::max(a.left, b.left);
   if (height <= 0 || width <= 0) return 0;
   return height * width / (a.area() + b.area() - height * width);
 }
@@ -41,7 +43,8 @@ Status MapNonMaxSuppression(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const double least, Optional(c, 4, "score_threshold", -INFINITY));
   const Shape& b = boxes.shape();
   const Shape& s = scores.shape();
-  if (b.rank() != 3 || s.rank() != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2]) return Status::CorruptModel("boxes " + b.ToString() + " and scores " + s.ToString() + " do not fit");
+  if (b.rank() != 3 || s.rank() != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2])
+    return Status::CorruptModel("boxes " + b.ToString() + " and scores " + s.ToString() + " do not fit");
   if (b[1] > 10000) return Status::NotSupported("more than 10000 boxes");
   std::vector<int64_t> chosen;
   for (int64_t batch = 0; batch < s[0]; ++batch) {
@@ -51,12 +54,14 @@ Status MapNonMaxSuppression(NodeContext& c) {
       for (int64_t i = 0; i < s[2]; ++i) {
         if (scores.ValueAt(row + i) > least) order.push_back(i);
       }
-      std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return scores.ValueAt(row + x) > scores.ValueAt(row + y); });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int64_t x, int64_t y) { return scores.ValueAt(row + x) > scores.ValueAt(row + y); });
       std::vector<Box> kept;
       for (const int64_t i : order) {
         if (static_cast<double>(kept.size()) >= most) break;
         const Box box = BoxAt(boxes, batch * b[1] + i, c.Int("center_point_box", 0) != 0);
-        if (std::any_of(kept.begin(), kept.end(), [&](const Box& other) { return Overlap(box, other) > overlap; })) continue;
+        if (std::any_of(kept.begin(), kept.end(), [&](const Box& other) { return Overlap(box, other) > overlap; }))
+          continue;
         kept.push_back(box);
         chosen.insert(chosen.end(), {batch, kind, i});
       }

@@ -57,10 +57,13 @@ Status MapBatchNormalization(NodeContext& c) {
   Tensor given[5];
   for (size_t i = 1; i < 5; ++i) {
     PLUMB_ASSIGN_OR_RETURN(given[i], c.Constant(i, kNames[i]));
-    if (given[i].NumElements() != c.ShapeOf(0).DimOrOne(1)) return Status::CorruptModel(std::string(kNames[i]) + " is " + given[i].shape().ToString() + " for the input " + c.ShapeOf(0).ToString());
+    if (given[i].NumElements() != c.ShapeOf(0).DimOrOne(1))
+      return Status::CorruptModel(std::string(kNames[i]) + " is " + given[i].shape().ToString() + " for the input " +
+                                  c.ShapeOf(0).ToString());
   }
   bool untouched = given[3].NumElements() > 0;
-  for (int64_t i = 0; i < given[3].NumElements(); ++i) untouched = untouched && given[3].ValueAt(i) == 0 && given[4].ValueAt(i) == 1;
+  for (int64_t i = 0; i < given[3].NumElements(); ++i)
+    untouched = untouched && given[3].ValueAt(i) == 0 && given[4].ValueAt(i) == 1;
   if (untouched) c.Warn("AL04", "has mean 0 and variance 1 in every channel: was it ever trained?");
   const auto epsilon = static_cast<double>(c.Float("epsilon", 1e-5f));
   const int64_t channels = given[1].NumElements();
@@ -71,9 +74,11 @@ Status MapBatchNormalization(NodeContext& c) {
     const double factor = given[1].ValueAt(i) / std::sqrt(given[4].ValueAt(i) + epsilon);
     scale.data<float>()[i] = static_cast<float>(factor);
     bias.data<float>()[i] = static_cast<float>(given[2].ValueAt(i) - given[3].ValueAt(i) * factor);
-    terms.data<float>()[i] = static_cast<float>(std::max(std::fabs(given[3].ValueAt(i) * factor), std::fabs(given[2].ValueAt(i))));
+    terms.data<float>()[i] =
+        static_cast<float>(std::max(std::fabs(given[3].ValueAt(i) * factor), std::fabs(given[2].ValueAt(i))));
   }
-  return c.EmitOutput(OpKind::kBatchNormCxx, nullptr, {c.In(0)}, {{"scale", scale}, {"bias", bias}, {kAffineTerms, terms}});
+  return c.EmitOutput(OpKind::kBatchNormCxx, nullptr, {c.In(0)},
+                      {{"scale", scale}, {"bias", bias}, {kAffineTerms, terms}});
 }
 
 Status MapInstanceNormalization(NodeContext& c) {

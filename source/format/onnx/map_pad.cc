@@ -5,8 +5,10 @@
 namespace plumb::onnx {
 
 Status MapPad(NodeContext& c) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, c.opset() < 11 ? Result<std::vector<int64_t>>(c.IntList("pads")) : c.Ints(1, "the pads"));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Has(3) ? c.Ints(3, "the axes") : Result<std::vector<int64_t>>(std::vector<int64_t>()));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> pads,
+                         c.opset() < 11 ? Result<std::vector<int64_t>>(c.IntList("pads")) : c.Ints(1, "the pads"));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes,
+                         c.Has(3) ? c.Ints(3, "the axes") : Result<std::vector<int64_t>>(std::vector<int64_t>()));
   auto param = std::make_shared<PadV2Param>();
   param->value = c.Float("value", 0);
   if (c.Has(2)) {
@@ -20,7 +22,8 @@ Status MapPad(NodeContext& c) {
   param->type = mode == "constant" ? kPadConst : mode == "reflect" ? kPadReflect : kPadEdge;
   const auto rank = static_cast<size_t>(c.Rank(0));
   const size_t count = axes.empty() ? rank : axes.size();
-  if (pads.size() != 2 * count) return Status::CorruptModel("expects " + std::to_string(2 * count) + " pads, found " + std::to_string(pads.size()));
+  if (pads.size() != 2 * count)
+    return Status::CorruptModel("expects " + std::to_string(2 * count) + " pads, found " + std::to_string(pads.size()));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> narrow, Narrow(pads));
   param->begins.assign(rank, 0);
   param->ends.assign(rank, 0);

@@ -40,7 +40,8 @@ Status MapSplit(NodeContext& c) {
       param->slices.push_back(static_cast<int>(std::max<int64_t>(0, std::min(piece, dim - i * piece))));
     }
   }
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> pieces, c.EmitMany({OpKind::kSplitV, param, {c.In(0)}, {}, c.NumOutputs()}));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Value> pieces,
+                         c.EmitMany({OpKind::kSplitV, param, {c.In(0)}, {}, c.NumOutputs()}));
   for (size_t i = 0; i < pieces.size(); ++i) c.Set(i, pieces[i]);
   return Status::Ok();
 }
@@ -56,14 +57,17 @@ Status MapSlice(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, list(3, "axes"));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, list(4, "steps"));
   auto param = std::make_shared<StridedSliceV2Param>();
-  const auto clamp = [](int64_t v) { return static_cast<int>(std::min<int64_t>(std::max<int64_t>(v, INT_MIN), INT_MAX)); };
+  const auto clamp = [](int64_t v) {
+    return static_cast<int>(std::min<int64_t>(std::max<int64_t>(v, INT_MIN), INT_MAX));
+  };
   for (const int64_t start : starts) param->begins.push_back(clamp(start));
   for (const int64_t end : ends) param->ends.push_back(clamp(end));
   for (size_t i = 0; i < starts.size(); ++i) {
     param->axes.push_back(i < axes.size() ? clamp(axes[i]) : static_cast<int>(i));
     param->strides.push_back(i < steps.size() ? clamp(steps[i]) : 1);
   }
-  if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size())) return Status::CorruptModel("starts, ends and axes differ in length");
+  if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size()))
+    return Status::CorruptModel("starts, ends and axes differ in length");
   return c.EmitOutput(OpKind::kStridedSliceV2, param, {c.In(0)});
 }
 

@@ -57,8 +57,10 @@ bool Padded(const WindowAttributes& w) {
 
 constexpr int64_t kMaxTaps = 512;  // slices that a pool may become
 
-// What TNN's pools cannot say (dilations, three spatial dims) as one slice of the padded input per tap, combined by `kind`.
-Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, bool ceil_mode, OpKind kind, float fill) {
+// What TNN's pools cannot say (dilations, three spatial dims) as one slice of the padded input per tap, combined by
+// `kind`.
+Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, bool ceil_mode, OpKind kind,
+                     float fill) {
   const Shape in = c.ShapeOf(x);
   const size_t rank = w.kernel.size();
   WindowAttributes padded = w;
@@ -67,13 +69,18 @@ Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, 
   for (size_t i = 0; i < rank; ++i) {
     const int64_t dim = in[static_cast<int>(i) + 2], extent = int64_t{w.dilation[i]} * (w.kernel[i] - 1) + 1;
     const int64_t room = dim + w.begin[i] + w.end[i] - extent;
-    if (room < 0) return Status::CorruptModel("a window of " + std::to_string(extent) + " does not fit a dim of " + std::to_string(dim));
+    if (room < 0)
+      return Status::CorruptModel("a window of " + std::to_string(extent) + " does not fit a dim of " +
+                                  std::to_string(dim));
     out[i] = (ceil_mode ? (room + w.stride[i] - 1) / w.stride[i] : room / w.stride[i]) + 1;
     if (ceil_mode && (out[i] - 1) * w.stride[i] >= dim + w.begin[i]) --out[i];  // it would begin in the end pad
-    padded.end[i] = static_cast<int>(std::max<int64_t>(w.end[i], (out[i] - 1) * w.stride[i] + extent - dim - w.begin[i]));
+    padded.end[i] =
+        static_cast<int>(std::max<int64_t>(w.end[i], (out[i] - 1) * w.stride[i] + extent - dim - w.begin[i]));
     taps *= w.kernel[i];
   }
-  if (taps > kMaxTaps) return Status::NotSupported("windows of more than " + std::to_string(kMaxTaps) + " elements with dilations or three spatial dims");
+  if (taps > kMaxTaps)
+    return Status::NotSupported("windows of more than " + std::to_string(kMaxTaps) +
+                                " elements with dilations or three spatial dims");
   PLUMB_ASSIGN_OR_RETURN(const Value whole, Padded(padded) ? PadSpatial(c, x, padded, fill) : Result<Value>(x));
   Value y;
   for (int64_t tap = 0; tap < taps; ++tap) {
@@ -92,8 +99,8 @@ Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, 
   return y;
 }
 
-// ceil_mode: ONNX drops a last window that would begin in the end pad, TNN's 2-D pools keep it. Rounding down drops it, too;
-// where another axis must be rounded up, the output is cut to `keep`.
+// ceil_mode: ONNX drops a last window that would begin in the end pad, TNN's 2-D pools keep it. Rounding down drops it,
+// too; where another axis must be rounded up, the output is cut to `keep`.
 struct Rounding {
   bool up = false;
   std::vector<int64_t> keep;  // sizes
@@ -125,7 +132,8 @@ Result<Value> CutTo(NodeContext& c, Value y, const std::vector<int64_t>& keep) {
 template <class Pool>
 Status Run(NodeContext& c, Pool pool) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() < 3 || x.rank() > 5) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 to 5 are supported");
+  if (x.rank() < 3 || x.rank() > 5)
+    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 to 5 are supported");
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   WarnOfSides(c, w);
   Value in = c.In(0);
@@ -173,7 +181,8 @@ int64_t TapsPool(const WindowAttributes& w) {
 // The maximum and where it is.
 Status WithIndices(NodeContext& c, bool ceil_mode) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() < 3) return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and above are supported");
+  if (x.rank() < 3)
+    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and above are supported");
   PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   auto p = std::make_shared<MaxPoolParam>();
   p->window = InDims(w, ceil_mode);
@@ -226,7 +235,9 @@ Status MapAveragePool(NodeContext& c) {
     const Rounding rounding = RoundingOf(c.ShapeOf(in), w, ceil_mode);
     const bool plain = w.symmetric() && (!include_pad || (!Padded(w) && !rounding.up));
     const OpKind kind = plain ? OpKind::kPooling : OpKind::kPlumbAveragePool;
-    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(kind, plain ? Plain(w, kPoolAverage, rounding.up) : Counted(w, rounding.up, include_pad), {in}));
+    PLUMB_ASSIGN_OR_RETURN(
+        const Value y,
+        c.Emit(kind, plain ? Plain(w, kPoolAverage, rounding.up) : Counted(w, rounding.up, include_pad), {in}));
     return CutTo(c, y, rounding.keep);
   });
 }

@@ -31,7 +31,8 @@ Result<Value> Along(NodeContext& c, const Value& x, const Value& coefficient, in
   const Shape& shape = c.ShapeOf(coefficient);
   const int rank = c.ShapeOf(x).rank();
   if (shape.NumElements() == 1) return c.Reshape(coefficient, {});
-  if (shape.rank() != 1) return Status::NotSupported("blocked quantisation (a scale of shape " + shape.ToString() + ")");
+  if (shape.rank() != 1)
+    return Status::NotSupported("blocked quantisation (a scale of shape " + shape.ToString() + ")");
   PLUMB_ASSIGN_OR_RETURN(const int at, AxisOf(axis, rank));
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   dims[static_cast<size_t>(at)] = shape[0];
@@ -39,7 +40,8 @@ Result<Value> Along(NodeContext& c, const Value& x, const Value& coefficient, in
 }
 
 // x: float; the result is carried as i64.
-Result<Value> Quantize(NodeContext& c, const Value& x, const Value& scale, const Value& zero_point, int type, int64_t axis) {
+Result<Value> Quantize(NodeContext& c, const Value& x, const Value& scale, const Value& zero_point, int type,
+                       int64_t axis) {
   PLUMB_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(type));
   PLUMB_ASSIGN_OR_RETURN(const Value s, Along(c, x, scale, axis));
   PLUMB_ASSIGN_OR_RETURN(Value y, c.Binary(OpKind::kDiv, x, s));

@@ -1,6 +1,6 @@
 // Random operators: their output becomes a network input of the same name, so that the reference, the devices and the
-// original framework compute on the same numbers (-i gives them, else they are drawn like every input). The drawing itself
-// is not tested.
+// original framework compute on the same numbers (-i gives them, else they are drawn like every input). The drawing
+// itself is not tested.
 #include "format/onnx/node_context.h"
 
 namespace plumb::onnx {
@@ -10,7 +10,8 @@ Status FromOutside(NodeContext& c, const Shape& shape, int type) {
   const std::string& name = c.node().outputs[0];
   const std::string& own = c.node().name.empty() ? name : c.node().name;
   if (c.builder().node_name() != own || c.builder().IsNamed(name)) {
-    return Status::NotSupported("random values inside a loop, a branch or a function, which cannot be given from outside");
+    return Status::NotSupported(
+        "random values inside a loop, a branch or a function, which cannot be given from outside");
   }
   PLUMB_ASSIGN_OR_RETURN(const DType dtype, CarriedDType(type));
   PLUMB_RETURN_IF_ERROR(shape.Validate());

@@ -17,7 +17,8 @@ Status MapReshape(NodeContext& c) {
   int inferred = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && c.Int("allowzero", 0) == 0) {
-      if (static_cast<int>(i) >= in.rank()) return Status::CorruptModel("dim " + std::to_string(i) + " copies a dim that " + in.ToString() + " lacks");
+      if (static_cast<int>(i) >= in.rank())
+        return Status::CorruptModel("dim " + std::to_string(i) + " copies a dim that " + in.ToString() + " lacks");
       dims[i] = in[static_cast<int>(i)];
     }
     if (dims[i] == -1) {
@@ -30,7 +31,8 @@ Status MapReshape(NodeContext& c) {
     }
   }
   if (inferred >= 0) {
-    if (count == 0 || in.NumElements() % count != 0) return Status::CorruptModel("cannot infer the dim of -1 for " + in.ToString());
+    if (count == 0 || in.NumElements() % count != 0)
+      return Status::CorruptModel("cannot infer the dim of -1 for " + in.ToString());
     dims[static_cast<size_t>(inferred)] = in.NumElements() / count;
   }
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Reshape(c.In(0), dims));
@@ -69,7 +71,9 @@ Status MapTranspose(NodeContext& c) {
   if (orders.empty()) {
     for (int i = c.Rank(0); i-- > 0;) orders.push_back(i);
   }
-  if (static_cast<int>(orders.size()) != c.Rank(0)) return Status::CorruptModel("perm has " + std::to_string(orders.size()) + " entries for " + c.ShapeOf(0).ToString());
+  if (static_cast<int>(orders.size()) != c.Rank(0))
+    return Status::CorruptModel("perm has " + std::to_string(orders.size()) + " entries for " +
+                                c.ShapeOf(0).ToString());
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Transpose(c.In(0), orders));
   c.Set(0, y);
   return Status::Ok();
@@ -91,7 +95,9 @@ Status MapExpand(NodeContext& c) {
 
 Status MapTile(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, c.Ints(1, "the repeats"));
-  if (static_cast<int>(repeats.size()) != c.Rank(0)) return Status::CorruptModel("there are " + std::to_string(repeats.size()) + " repeats for " + c.ShapeOf(0).ToString());
+  if (static_cast<int>(repeats.size()) != c.Rank(0))
+    return Status::CorruptModel("there are " + std::to_string(repeats.size()) + " repeats for " +
+                                c.ShapeOf(0).ToString());
   auto param = std::make_shared<TileParam>();
   PLUMB_ASSIGN_OR_RETURN(param->repeats, Narrow(repeats));
   return c.EmitOutput(OpKind::kTile, param, {c.In(0)});

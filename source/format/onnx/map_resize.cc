@@ -1,7 +1,8 @@
-// Resize, Upsample -> TNN's Upsample, where it is the same to the last tap: nearest with floor of the asymmetric position (and
-// every whole factor under half_pixel, where both ways of rounding agree), linear and cubic (A = -0.75) at half pixels or aligned
-// corners, the step being in / out. Regions of interest, antialiasing, kept aspect ratios, half_pixel_symmetric and aligned corners
-// of a length that is no whole number are PlumbResize; everything else goes axis by axis (resize_axis.h).
+// Resize, Upsample -> TNN's Upsample, where it is the same to the last tap: nearest with floor of the asymmetric
+// position (and every whole factor under half_pixel, where both ways of rounding agree), linear and cubic (A = -0.75)
+// at half pixels or aligned corners, the step being in / out. Regions of interest, antialiasing, kept aspect ratios,
+// half_pixel_symmetric and aligned corners of a length that is no whole number are PlumbResize; everything else goes
+// axis by axis (resize_axis.h).
 #include <cmath>
 
 #include "format/onnx/node_context.h"
@@ -29,13 +30,15 @@ Result<Wanted> WantedSize(NodeContext& c, const std::vector<double>& scales, con
   if (axes.empty()) {
     for (int i = 0; i < in.rank(); ++i) axes.push_back(i);
   }
-  if (count != axes.size()) return Status::CorruptModel("there are " + std::to_string(count) + " sizes or scales for " + in.ToString());
+  if (count != axes.size())
+    return Status::CorruptModel("there are " + std::to_string(count) + " sizes or scales for " + in.ToString());
   for (size_t i = 0; i < count; ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes[i], in.rank()));
     int64_t& out = wanted.out[static_cast<size_t>(axis)];
     if (!sizes.empty()) {
       out = sizes[i];
-      if (out < 0 || in[axis] == 0) return Status::CorruptModel("cannot resize " + in.ToString() + " to a dim of " + std::to_string(out));
+      if (out < 0 || in[axis] == 0)
+        return Status::CorruptModel("cannot resize " + in.ToString() + " to a dim of " + std::to_string(out));
       wanted.scale[static_cast<size_t>(axis)] = static_cast<double>(out) / static_cast<double>(in[axis]);
       continue;
     }
@@ -61,13 +64,18 @@ int ModeOf(const NodeContext& c, const ResizeRule& rule, const Shape& in, const 
   const std::string& coordinates = rule.coordinates;
   if (!wanted.whole || in.rank() < 3 || in.rank() > 4 || out[0] != in[0] || out[1] != in[1]) return 0;
   if (rule.mode == "nearest") {
-    const bool same = coordinates == "asymmetric" ? rule.rounding == "floor" : coordinates == "half_pixel" && rule.rounding.rfind("round_", 0) == 0 && WholeFactors(in, out);
+    const bool same = coordinates == "asymmetric" ? rule.rounding == "floor"
+                                                  : coordinates == "half_pixel" &&
+                                                        rule.rounding.rfind("round_", 0) == 0 && WholeFactors(in, out);
     return same ? kUpsampleNearest : 0;
   }
   const bool one = out[out.size() - 1] == 1 || out[out.size() - 2] == 1;  // positions differ there
-  const bool half = (coordinates == "half_pixel" && !one) || coordinates == "pytorch_half_pixel", align = coordinates == "align_corners";
+  const bool half = (coordinates == "half_pixel" && !one) || coordinates == "pytorch_half_pixel",
+             align = coordinates == "align_corners";
   if (rule.mode == "linear" && (half || align)) return kUpsampleLinear;
-  return rule.mode == "cubic" && !one && (half || align) && rule.cubic_a == -0.75 && !rule.exclude_outside ? kUpsampleCubic : 0;
+  return rule.mode == "cubic" && !one && (half || align) && rule.cubic_a == -0.75 && !rule.exclude_outside
+             ? kUpsampleCubic
+             : 0;
 }
 
 Status Emit(NodeContext& c, const Wanted& wanted, const ResizeRule& rule) {
@@ -110,8 +118,8 @@ std::vector<double> Doubles(const Tensor& tensor) {
 }
 
 // The node as it stands.
-Result<std::shared_ptr<ResizeParam>> WholeParam(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes,
-                                                const std::string& coordinates) {
+Result<std::shared_ptr<ResizeParam>> WholeParam(NodeContext& c, const std::vector<double>& scales,
+                                                const std::vector<int64_t>& sizes, const std::string& coordinates) {
   auto p = std::make_shared<ResizeParam>();
   p->mode = c.Text("mode", "nearest");
   p->coordinates = coordinates;
@@ -134,7 +142,8 @@ Result<std::shared_ptr<ResizeParam>> WholeParam(NodeContext& c, const std::vecto
 }
 
 // What neither Upsample nor the axes one by one can say.
-Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes, const std::string& coordinates) {
+Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::vector<int64_t>& sizes,
+                 const std::string& coordinates) {
   PLUMB_ASSIGN_OR_RETURN(const auto param, WholeParam(c, scales, sizes, coordinates));
   return c.EmitOutput(OpKind::kPlumbResize, param, {c.In(0)});
 }
@@ -155,15 +164,20 @@ Status MapResize(NodeContext& c) {
   }
   const std::string coordinates = c.Text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
   const bool stretches = c.Text("keep_aspect_ratio_policy", "stretch") == "stretch";
-  if (!stretches || coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric") return EmitWhole(c, scales, sizes, coordinates);
+  if (!stretches || coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric")
+    return EmitWhole(c, scales, sizes, coordinates);
   PLUMB_ASSIGN_OR_RETURN(const Wanted wanted, WantedSize(c, scales, sizes));
   bool shrinks = false;
   for (int i = 0; i < c.Rank(0); ++i) shrinks = shrinks || wanted.out[static_cast<size_t>(i)] < c.ShapeOf(0)[i];
   // Aligned corners count in the length scale * in, also where it is no whole number.
   const bool fractional = coordinates == "align_corners" && !wanted.whole;
   if (fractional || (c.Int("antialias", 0) != 0 && shrinks)) return EmitWhole(c, scales, sizes, coordinates);
-  if (old) c.Warn("AL02", "Resize of opset " + std::to_string(c.opset()) + " does not say where its pixels lie; export with opset 11 or newer");
-  else if (Shape(wanted.out) != c.ShapeOf(0)) c.Warn("AL01", "resizes with mode " + c.Text("mode", "nearest") + ", coordinates " + coordinates + ", rounding " + c.Text("nearest_mode", "round_prefer_floor"));
+  if (old)
+    c.Warn("AL02", "Resize of opset " + std::to_string(c.opset()) +
+                       " does not say where its pixels lie; export with opset 11 or newer");
+  else if (Shape(wanted.out) != c.ShapeOf(0))
+    c.Warn("AL01", "resizes with mode " + c.Text("mode", "nearest") + ", coordinates " + coordinates + ", rounding " +
+                       c.Text("nearest_mode", "round_prefer_floor"));
   ResizeRule rule;
   rule.mode = c.Text("mode", "nearest");
   rule.coordinates = coordinates;
@@ -172,7 +186,8 @@ Status MapResize(NodeContext& c) {
   rule.exclude_outside = c.Int("exclude_outside", 0) != 0;
   const size_t before = c.builder().NumLayers();
   PLUMB_RETURN_IF_ERROR(Emit(c, wanted, rule));
-  // Products with exact weights know nothing of how positions are rounded, which decides how far another kernel may be off.
+  // Products with exact weights know nothing of how positions are rounded, which decides how far another kernel may be
+  // off.
   if (!old && rule.mode != "nearest" && c.builder().NumLayers() > before + 1) {
     PLUMB_ASSIGN_OR_RETURN(const auto param, WholeParam(c, scales, sizes, coordinates));
     c.Whole({OpKind::kPlumbResize, param, {c.In(0)}, {}, 1}, {c.outputs()[0]});

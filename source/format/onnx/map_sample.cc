@@ -10,7 +10,8 @@ namespace {
 
 Result<WindowParam> ReadWindowParam(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() < 3) return Status::CorruptModel("an input of rank " + std::to_string(x.rank()) + "; at least 3 is expected");
+  if (x.rank() < 3)
+    return Status::CorruptModel("an input of rank " + std::to_string(x.rank()) + "; at least 3 is expected");
   PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   WindowParam p;
   p.kernel = w.kernel;
@@ -27,11 +28,15 @@ Result<WindowParam> ReadWindowParam(NodeContext& c) {
 Status MapGridSample(NodeContext& c) {
   const std::string mode = c.Text("mode", "linear"), padding = c.Text("padding_mode", "zeros");
   auto p = std::make_shared<GridSampleParam>();
-  p->mode = mode == "nearest" ? 1 : mode == "bilinear" || mode == "linear" ? 2 : mode == "bicubic" || mode == "cubic" ? 3 : 0;
+  p->mode = mode == "nearest"                        ? 1
+            : mode == "bilinear" || mode == "linear" ? 2
+            : mode == "bicubic" || mode == "cubic"   ? 3
+                                                     : 0;
   p->pad_type = padding == "zeros" ? 0 : padding == "reflection" ? 1 : padding == "border" ? 2 : -1;
   p->align_corners = c.Int("align_corners", 0) != 0;
   if (p->mode == 0 || p->pad_type < 0) {
-    return Status::NotSupported("mode '" + mode + "' with padding_mode '" + padding + "'; nearest, linear, cubic with zeros, border, "
+    return Status::NotSupported("mode '" + mode + "' with padding_mode '" + padding +
+                                "'; nearest, linear, cubic with zeros, border, "
                                 "reflection are supported");
   }
   return c.EmitOutput(OpKind::kGridSample, p, {c.In(0), c.In(1)});
@@ -39,12 +44,14 @@ Status MapGridSample(NodeContext& c) {
 
 Status MapRoiAlign(NodeContext& c) {
   const std::string mode = c.Text("mode", "avg");
-  const std::string coordinates = c.Text("coordinate_transformation_mode", c.opset() >= 16 ? "half_pixel" : "output_half_pixel");
+  const std::string coordinates =
+      c.Text("coordinate_transformation_mode", c.opset() >= 16 ? "half_pixel" : "output_half_pixel");
   if ((mode != "avg" && mode != "max") || (coordinates != "half_pixel" && coordinates != "output_half_pixel")) {
     return Status::NotSupported("mode '" + mode + "' with coordinate_transformation_mode '" + coordinates +
                                 "'; avg and max with half_pixel and output_half_pixel are supported");
   }
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int> sizes, Narrow({c.Int("output_height", 1), c.Int("output_width", 1), c.Int("sampling_ratio", 0)}));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int> sizes,
+                         Narrow({c.Int("output_height", 1), c.Int("output_width", 1), c.Int("sampling_ratio", 0)}));
   RoiAlignParam base;
   base.mode = mode == "avg" ? 1 : 0;
   base.out_h = sizes[0];

@@ -44,7 +44,10 @@ Result<Value> Scattered(NodeContext& c, const std::vector<int64_t>& targets) {
     param->indices_in_resource = false;
     PLUMB_ASSIGN_OR_RETURN(const Value picked, c.Emit(OpKind::kGather, param, {both, c.ConstInts(picks)}));
     if (reduction == "none") return picked;
-    const OpKind kind = reduction == "add" ? OpKind::kAdd : reduction == "mul" ? OpKind::kMul : reduction == "max" ? OpKind::kMaximum : OpKind::kMinimum;
+    const OpKind kind = reduction == "add"   ? OpKind::kAdd
+                        : reduction == "mul" ? OpKind::kMul
+                        : reduction == "max" ? OpKind::kMaximum
+                                             : OpKind::kMinimum;
     if (kind == OpKind::kMinimum && reduction != "min") return Status::NotSupported("reduction '" + reduction + "'");
     PLUMB_ASSIGN_OR_RETURN(const Value combined, c.Binary(kind, y, picked));
     PLUMB_ASSIGN_OR_RETURN(y, c.Select(c.Const(mask), combined, y));
@@ -54,7 +57,8 @@ Result<Value> Scattered(NodeContext& c, const std::vector<int64_t>& targets) {
 
 Status Finish(NodeContext& c, const std::vector<int64_t>& targets) {
   if (static_cast<int64_t>(targets.size()) != c.ShapeOf(2).NumElements()) {
-    return Status::CorruptModel("the indices name " + std::to_string(targets.size()) + " elements, the updates are " + c.ShapeOf(2).ToString());
+    return Status::CorruptModel("the indices name " + std::to_string(targets.size()) + " elements, the updates are " +
+                                c.ShapeOf(2).ToString());
   }
   PLUMB_ASSIGN_OR_RETURN(const Value flat, Scattered(c, targets));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Reshape(flat, c.ShapeOf(0).dims()));
@@ -87,7 +91,8 @@ Status MapScatterElements(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, c.Ints(1, "the indices"));
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", 0)), c.Rank(0)));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
-  if (shape.rank() != data.rank()) return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
+  if (shape.rank() != data.rank())
+    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
   std::vector<int64_t> targets;
   for (size_t u = 0; u < indices.size(); ++u) {
     int64_t target = 0;
@@ -112,10 +117,12 @@ Status MapScatterND(NodeContext& c) {
   }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, c.Ints(1, "the indices"));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
-  if (shape.rank() < 1 || shape[shape.rank() - 1] > data.rank()) return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
+  if (shape.rank() < 1 || shape[shape.rank() - 1] > data.rank())
+    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
   const auto width = static_cast<int>(shape[shape.rank() - 1]);
   const int64_t slice = data.CountFrom(width), count = shape.Count(0, shape.rank() - 1);
-  if (count * slice > c.ShapeOf(2).NumElements()) return Status::CorruptModel("the updates are " + c.ShapeOf(2).ToString() + " for indices " + shape.ToString());
+  if (count * slice > c.ShapeOf(2).NumElements())
+    return Status::CorruptModel("the updates are " + c.ShapeOf(2).ToString() + " for indices " + shape.ToString());
   std::vector<int64_t> targets;
   for (int64_t v = 0; v < count; ++v) {
     int64_t start = 0;

@@ -1,4 +1,5 @@
-// Windows of signal processing and the mel matrix: constants, computed in double. The type of the result is output_datatype.
+// Windows of signal processing and the mel matrix: constants, computed in double. The type of the result is
+// output_datatype.
 #include <cmath>
 #include <functional>
 
@@ -24,7 +25,8 @@ Status SetDoubles(NodeContext& c, const Shape& shape, const std::function<double
 // a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n), n the size, or one less when the window is not periodic.
 Status Cosines(NodeContext& c, double a0, double a1, double a2) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, c.Ints(0, "the size"));
-  if (sizes.size() != 1 || sizes[0] < 0 || sizes[0] > kMaxSize) return Status::CorruptModel("the size must be one number of 0 .. 2^24");
+  if (sizes.size() != 1 || sizes[0] < 0 || sizes[0] > kMaxSize)
+    return Status::CorruptModel("the size must be one number of 0 .. 2^24");
   const double n = static_cast<double>(c.Int("periodic", 1) != 0 ? sizes[0] : sizes[0] - 1);
   return SetDoubles(c, Shape{sizes[0]}, [=](int64_t i) {
     const double angle = 2 * kPi * static_cast<double>(i) / n;
@@ -50,11 +52,13 @@ Status MapMelWeightMatrix(NodeContext& c) {
     if (value.NumElements() != 1) return Status::CorruptModel(std::string(kNames[i]) + " must be one value");
     v[i] = value.ValueAt(0);
   }
-  if (!(v[0] >= 1 && v[0] <= 1e6 && v[1] >= 0 && v[1] <= 1e7 && v[2] > 0)) return Status::CorruptModel("the sizes are out of range");
+  if (!(v[0] >= 1 && v[0] <= 1e6 && v[1] >= 0 && v[1] <= 1e7 && v[2] > 0))
+    return Status::CorruptModel("the sizes are out of range");
   const auto bins = static_cast<int64_t>(v[0]), spectrum = static_cast<int64_t>(v[1]) / 2 + 1;
   std::vector<double> edges;
   const double low = Mel(v[3]), step = (Mel(v[4]) - low) / static_cast<double>(bins + 2);
-  for (int64_t i = 0; i < bins + 2; ++i) edges.push_back(std::floor((v[1] + 1) * Hertz(static_cast<double>(i) * step + low) / v[2]));
+  for (int64_t i = 0; i < bins + 2; ++i)
+    edges.push_back(std::floor((v[1] + 1) * Hertz(static_cast<double>(i) * step + low) / v[2]));
   return SetDoubles(c, Shape{spectrum, bins}, [=](int64_t i) {
     const auto row = static_cast<double>(i / bins);
     const auto bin = static_cast<size_t>(i % bins);

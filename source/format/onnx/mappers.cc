@@ -17,7 +17,8 @@ namespace {
 
 constexpr MapperRow kRows[] = {
 #define PLUMB_ONNX(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, Map##op_type, ""},
-#define PLUMB_ONNX_MICROSOFT(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, Map##op_type, "com.microsoft"},
+#define PLUMB_ONNX_MICROSOFT(op_type, file, inputs, outputs) \
+  {#op_type, {inputs, outputs}, Map##op_type, "com.microsoft"},
 #include "format/onnx/onnx_list.def"
 #undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX

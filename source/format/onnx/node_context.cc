@@ -61,7 +61,8 @@ const AttributeIr* NodeContext::OfKind(const char* name, AttributeIr::Kind kind,
   if (attribute == nullptr || attribute->kind == AttributeIr::kNone) return nullptr;
   if (attribute->kind == kind) return attribute;
   if (attribute_status_.ok()) {
-    attribute_status_ = Status::CorruptModel(std::string("attribute '") + name + "' must be " + expected + ", found another type");
+    attribute_status_ =
+        Status::CorruptModel(std::string("attribute '") + name + "' must be " + expected + ", found another type");
   }
   return nullptr;
 }
@@ -189,7 +190,9 @@ Result<Value> NodeContext::Transpose(const Value& value, const std::vector<int>&
 Result<Value> NodeContext::CastTo(const Value& value, DType dtype) {
   if (builder_.Info(value).dtype == dtype) return value;
   switch (dtype) {
-    case DType::kF32: case DType::kI32: case DType::kI64: {
+    case DType::kF32:
+    case DType::kI32:
+    case DType::kI64: {
       auto param = std::make_shared<CastParam>();
       param->to = dtype == DType::kF32 ? 0 : dtype == DType::kI32 ? 3 : 5;
       return Emit(OpKind::kCast, param, {value});

@@ -50,8 +50,8 @@ class NodeContext {
   // --- attributes
   bool HasAttribute(const char* name) const { return Attribute(name) != nullptr; }
   const AttributeIr* Attribute(const char* name) const;
-  // An attribute of another type, or an integer beyond 32 bits (no axis, dim or count of ours is one), makes the node fail
-  // once its mapper has returned (CheckAttributes); until then the fallback stands in.
+  // An attribute of another type, or an integer beyond 32 bits (no axis, dim or count of ours is one), makes the node
+  // fail once its mapper has returned (CheckAttributes); until then the fallback stands in.
   int64_t Int(const char* name, int64_t fallback) const;
   float Float(const char* name, float fallback) const;
   std::string Text(const char* name, const std::string& fallback) const;

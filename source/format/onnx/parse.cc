@@ -75,9 +75,12 @@ class Reader {
     ValueInfoIr info;
     info.name = proto.name();
     const ::onnx::TypeProto& type = proto.type();
-    if (type.has_sequence_type()) info.kind = ValueInfoIr::kSequence;
-    else if (type.has_optional_type()) info.kind = ValueInfoIr::kOptional;
-    else if (!type.has_tensor_type() && type.value_case() != ::onnx::TypeProto::VALUE_NOT_SET) info.kind = ValueInfoIr::kOther;
+    if (type.has_sequence_type())
+      info.kind = ValueInfoIr::kSequence;
+    else if (type.has_optional_type())
+      info.kind = ValueInfoIr::kOptional;
+    else if (!type.has_tensor_type() && type.value_case() != ::onnx::TypeProto::VALUE_NOT_SET)
+      info.kind = ValueInfoIr::kOther;
     if (info.kind != ValueInfoIr::kTensor) return info;
     info.type = type.tensor_type().elem_type();
     info.has_shape = type.tensor_type().has_shape();
@@ -96,8 +99,7 @@ class Reader {
     node->outputs.assign(proto->output().begin(), proto->output().end());
     for (auto& attribute : *proto->mutable_attribute()) {
       AttributeIr& ir = node->attributes[attribute.name()];
-      PLUMB_RETURN_IF_ERROR(
-          ReadAttribute(&attribute, depth, &ir).AddContext("attribute '" + attribute.name() + "'"));
+      PLUMB_RETURN_IF_ERROR(ReadAttribute(&attribute, depth, &ir).AddContext("attribute '" + attribute.name() + "'"));
     }
     return Status::Ok();
   }
@@ -185,7 +187,8 @@ Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
   }
   ::onnx::ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Status::CorruptModel(frame + ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
+    return Status::CorruptModel(frame +
+                                ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
   }
   bytes.DropBefore(bytes.size());
   Result<ModelIr> model = Reader(path).Read(&proto);

@@ -5,9 +5,10 @@ namespace plumb::onnx {
 namespace {
 
 Status Missing(const std::string& path) {
-  return Status::NotSupported("model '" + path +
-                              "': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
-                              "configure it with -DPLUMB_ONNX=ON, or convert the model to tnnproto and tnnmodel elsewhere");
+  return Status::NotSupported(
+      "model '" + path +
+      "': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
+      "configure it with -DPLUMB_ONNX=ON, or convert the model to tnnproto and tnnmodel elsewhere");
 }
 
 }  // namespace

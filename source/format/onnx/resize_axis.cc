@@ -96,21 +96,26 @@ Result<Value> WeightedAxis(NodeContext& c, const Value& x, int d, const Axis& ax
 
 }  // namespace
 
-Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int64_t>& out, const std::vector<double>& scale,
-                           const ResizeRule& rule) {
-  if (rule.mode != "nearest" && rule.mode != "linear" && rule.mode != "cubic") return Status::NotSupported("mode '" + rule.mode + "'");
-  if (rule.mode != "nearest" && c.builder().Info(x).dtype != DType::kF32) return Status::NotSupported("mode " + rule.mode + " on other than f32");
+Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int64_t>& out,
+                           const std::vector<double>& scale, const ResizeRule& rule) {
+  if (rule.mode != "nearest" && rule.mode != "linear" && rule.mode != "cubic")
+    return Status::NotSupported("mode '" + rule.mode + "'");
+  if (rule.mode != "nearest" && c.builder().Info(x).dtype != DType::kF32)
+    return Status::NotSupported("mode " + rule.mode + " on other than f32");
   const Shape in = c.ShapeOf(x);
   Value y = x;
   for (int d = 0; d < in.rank(); ++d) {
     const auto i = static_cast<size_t>(d);
     Axis axis{in[d], out[i], scale[i]};
     if (axis.in == axis.out && axis.scale == 1) continue;
-    if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0)) return Status::CorruptModel("cannot resize a dim of " + std::to_string(axis.in) + " to " + std::to_string(axis.out));
+    if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0))
+      return Status::CorruptModel("cannot resize a dim of " + std::to_string(axis.in) + " to " +
+                                  std::to_string(axis.out));
     Shape between = c.ShapeOf(y);
     between[d] = axis.out;
     PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(c.builder().Info(y).dtype, between));
-    PLUMB_ASSIGN_OR_RETURN(y, rule.mode == "nearest" ? NearestAxis(c, y, d, axis, rule) : WeightedAxis(c, y, d, axis, rule));
+    PLUMB_ASSIGN_OR_RETURN(
+        y, rule.mode == "nearest" ? NearestAxis(c, y, d, axis, rule) : WeightedAxis(c, y, d, axis, rule));
   }
   return y;
 }

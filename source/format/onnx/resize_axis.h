@@ -1,5 +1,6 @@
-// Resizing axis by axis, for what TNN's Upsample cannot say: nearest is a Gather with known indices; linear and cubic are a
-// matrix product with the known weights of each output position (an infinity or NaN therefore spreads along its axis).
+// Resizing axis by axis, for what TNN's Upsample cannot say: nearest is a Gather with known indices; linear and cubic
+// are a matrix product with the known weights of each output position (an infinity or NaN therefore spreads along its
+// axis).
 #ifndef PLUMB_FORMAT_ONNX_RESIZE_AXIS_H_
 #define PLUMB_FORMAT_ONNX_RESIZE_AXIS_H_
 
@@ -20,8 +21,8 @@ struct ResizeRule {
 };
 
 // x resized to `out`, one dim and one scale (as given: it need not be out / in) per axis.
-Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int64_t>& out, const std::vector<double>& scale,
-                           const ResizeRule& rule);
+Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int64_t>& out,
+                           const std::vector<double>& scale, const ResizeRule& rule);
 
 }  // namespace plumb::onnx
 

@@ -9,14 +9,17 @@ namespace {
 
 constexpr int64_t kLargest = 1 << 24;  // of a kernel, stride, dilation or pad
 
-Status Take(const NodeContext& c, const char* name, size_t rank, int64_t fallback, int64_t least, std::vector<int>* values) {
+Status Take(const NodeContext& c, const char* name, size_t rank, int64_t fallback, int64_t least,
+            std::vector<int>* values) {
   const std::vector<int64_t> given = c.IntList(name);
   if (!given.empty() && given.size() != rank) {
-    return Status::CorruptModel(std::string(name) + " has " + std::to_string(given.size()) + " entries, expected " + std::to_string(rank));
+    return Status::CorruptModel(std::string(name) + " has " + std::to_string(given.size()) + " entries, expected " +
+                                std::to_string(rank));
   }
   for (size_t i = 0; i < rank; ++i) {
     const int64_t value = given.empty() ? fallback : given[i];
-    if (value < least || value > kLargest) return Status::CorruptModel(std::string(name) + " has the entry " + std::to_string(value));
+    if (value < least || value > kLargest)
+      return Status::CorruptModel(std::string(name) + " has the entry " + std::to_string(value));
     values->push_back(static_cast<int>(value));
   }
   return Status::Ok();
@@ -40,16 +43,20 @@ bool WindowAttributes::dilated() const {
   return std::any_of(dilation.begin(), dilation.end(), [](int d) { return d != 1; });
 }
 
-Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int64_t>& spatial, std::vector<int64_t> kernel) {
+Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int64_t>& spatial,
+                                    std::vector<int64_t> kernel) {
   WindowAttributes w;
   const size_t rank = spatial.size();
   if (rank == 0) return Status::CorruptModel("the input has no spatial dims");
   const std::vector<int64_t> declared = c.IntList("kernel_shape");
   if (kernel.empty()) kernel = declared;
   if (!declared.empty() && declared != kernel) {
-    return Status::CorruptModel("kernel_shape is " + Shape(declared).ToString() + ", but the weights have " + Shape(kernel).ToString());
+    return Status::CorruptModel("kernel_shape is " + Shape(declared).ToString() + ", but the weights have " +
+                                Shape(kernel).ToString());
   }
-  if (kernel.size() != rank) return Status::CorruptModel("the kernel has " + std::to_string(kernel.size()) + " dims, the input " + std::to_string(rank) + " spatial ones");
+  if (kernel.size() != rank)
+    return Status::CorruptModel("the kernel has " + std::to_string(kernel.size()) + " dims, the input " +
+                                std::to_string(rank) + " spatial ones");
   for (const int64_t size : kernel) {
     if (size < 1 || size > kLargest) return Status::CorruptModel("the kernel has the dim " + std::to_string(size));
     w.kernel.push_back(static_cast<int>(size));
@@ -71,7 +78,8 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
 void WarnOfSides(NodeContext& c, const WindowAttributes& w) {
   for (size_t i = 0; i < w.stride.size(); ++i) {
     if (w.stride[i] < 2 || w.begin[i] == w.end[i]) continue;
-    c.Warn("AL07", "pads " + std::to_string(w.begin[i]) + " and " + std::to_string(w.end[i]) + " at a stride of " + std::to_string(w.stride[i]));
+    c.Warn("AL07", "pads " + std::to_string(w.begin[i]) + " and " + std::to_string(w.end[i]) + " at a stride of " +
+                       std::to_string(w.stride[i]));
     return;
   }
 }

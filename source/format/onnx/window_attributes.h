@@ -17,9 +17,10 @@ struct WindowAttributes {
   bool dilated() const;
 };
 
-// `kernel` is what the weights say; empty: the attribute must be there. Pads of auto_pad are computed for `spatial` (the
-// input's spatial dims).
-Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int64_t>& spatial, std::vector<int64_t> kernel);
+// `kernel` is what the weights say; empty: the attribute must be there. Pads of auto_pad are computed for `spatial`
+// (the input's spatial dims).
+Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int64_t>& spatial,
+                                    std::vector<int64_t> kernel);
 
 // AL07: pads that differ on the two sides at a stride of 2 or more.
 void WarnOfSides(NodeContext& c, const WindowAttributes& w);

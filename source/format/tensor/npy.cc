@@ -18,9 +18,10 @@ struct DTypeRow {
   DType dtype;
   const char* code;  // kind and size
 };
-constexpr DTypeRow kNpyDTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"}, {DType::kF64, "f8"},  {DType::kI8, "i1"},
-                                {DType::kU8, "u1"},  {DType::kI16, "i2"}, {DType::kU16, "u2"},  {DType::kI32, "i4"},
-                                {DType::kU32, "u4"}, {DType::kI64, "i8"}, {DType::kBool, "b1"}, {DType::kBF16, "V2"}};
+constexpr DTypeRow kNpyDTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"},  {DType::kF64, "f8"},
+                                   {DType::kI8, "i1"},  {DType::kU8, "u1"},   {DType::kI16, "i2"},
+                                   {DType::kU16, "u2"}, {DType::kI32, "i4"},  {DType::kU32, "u4"},
+                                   {DType::kI64, "i8"}, {DType::kBool, "b1"}, {DType::kBF16, "V2"}};
 
 struct Header {
   std::string descr;

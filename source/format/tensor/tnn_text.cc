@@ -11,7 +11,8 @@ namespace plumb {
 namespace {
 
 constexpr int64_t kTnnTextMaxRank = 32;
-constexpr DType kTnnTextDTypes[] = {DType::kF32, DType::kF16, DType::kI8, DType::kI32, DType::kBF16, DType::kI64, DType::kU32};
+constexpr DType kTnnTextDTypes[] = {DType::kF32,  DType::kF16, DType::kI8, DType::kI32,
+                                    DType::kBF16, DType::kI64, DType::kU32};
 constexpr int64_t kNumDTypes = static_cast<int64_t>(sizeof(kTnnTextDTypes) / sizeof(kTnnTextDTypes[0]));
 
 std::optional<int64_t> ParseCount(std::string_view token) {

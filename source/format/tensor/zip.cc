@@ -159,11 +159,12 @@ Status CheckApart(const std::vector<ZipMember>& members, const std::string& path
   for (const ZipMember& member : members) {
     if (!member.stored.empty()) order.push_back(&member);
   }
-  std::sort(order.begin(), order.end(), [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
+  std::sort(order.begin(), order.end(),
+            [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1]->stored.data() + order[i - 1]->stored.size() <= order[i]->stored.data()) continue;
-    return Status::CorruptModel("zip archive '" + path + "': members '" + order[i - 1]->name + "' and '" + order[i]->name +
-                                "' lie in each other");
+    return Status::CorruptModel("zip archive '" + path + "': members '" + order[i - 1]->name + "' and '" +
+                                order[i]->name + "' lie in each other");
   }
   return Status::Ok();
 }
@@ -197,7 +198,8 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer) {
   std::string_view bytes = member.stored;
   if (member.deflated) {
-    PLUMB_RETURN_IF_ERROR(CheckMemory(2 * member.size, "unpacking member '" + member.name + "' of '" + path + "'"));  // and its tensor
+    PLUMB_RETURN_IF_ERROR(
+        CheckMemory(2 * member.size, "unpacking member '" + member.name + "' of '" + path + "'"));  // and its tensor
     buffer->resize(static_cast<size_t>(member.size));
     z_stream stream{};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Status::OutOfMemory("no memory for zlib");

@@ -21,7 +21,8 @@ struct ZipMember {
   std::string_view stored;  // the bytes in the archive
 };
 
-// The members in the order of the archive's directory, no byte in two of them. Together they unpack to at most max_bytes.
+// The members in the order of the archive's directory, no byte in two of them. Together they unpack to at most
+// max_bytes.
 Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes);
 // The member's bytes: a view of the archive when it is stored, else unpacked into *buffer.
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer);

@@ -10,7 +10,7 @@ namespace plumb::tnn {
 namespace {
 
 constexpr int32_t kByteReaderMaxRank = 16;
-constexpr int64_t kCopyGrain = 1 << 18;  // bytes; the first touch of both pages is what takes time
+constexpr int64_t kCopyGrain = 1 << 18;        // bytes; the first touch of both pages is what takes time
 constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are handed back once copied
 
 bool IsNoBool(uint8_t byte) { return byte > 1; }
@@ -72,8 +72,8 @@ Result<Shape> ByteReader::Dims(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t rank, I32(field));
   if (rank < 0 || rank > kByteReaderMaxRank) {
-    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kByteReaderMaxRank) + ", found " +
-                              std::to_string(rank));
+    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kByteReaderMaxRank) +
+                              ", found " + std::to_string(rank));
   }
   Shape shape;
   for (int32_t i = 0; i < rank; ++i) {

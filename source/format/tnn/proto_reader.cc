@@ -130,7 +130,8 @@ class Parser {
   // name d0 d1 ...
   static Status ParseInputV1(const std::vector<std::string_view>& tokens, GraphInput* input) {
     if (tokens.size() > static_cast<size_t>(kProtoReaderMaxRank) + 1) {
-      return Status::CorruptModel("expected at most " + std::to_string(kProtoReaderMaxRank) + " dims, found " + std::to_string(tokens.size() - 1));
+      return Status::CorruptModel("expected at most " + std::to_string(kProtoReaderMaxRank) + " dims, found " +
+                                  std::to_string(tokens.size() - 1));
     }
     if (tokens.size() < 2) return Status::CorruptModel("expected at least one dim behind the name, found none");
     return ParseDims(tokens, 1, tokens.size(), input);

@@ -1,6 +1,6 @@
-// Networks on OPENCL against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with channel counts that do
-// and do not fill their blocks; both storages, and both kernel shapes (the ctest entry with PLUMB_OPENCL_SHAPES=gpu).
-// Watching changes no bit, and costs nothing where nobody watches.
+// Networks on OPENCL against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with channel
+// counts that do and do not fill their blocks; both storages, and both kernel shapes (the ctest entry with
+// PLUMB_OPENCL_SHAPES=gpu). Watching changes no bit, and costs nothing where nobody watches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ Names ExpectLikeNaive(const Builder& builder) {
       const Tensor got = RunTwice(network.get());
       EXPECT_EQ(got.shape(), want.shape());
       double worst = 0;
-      for (int64_t i = 0; i < want.NumElements(); ++i) worst = std::max(worst, std::fabs(got.ValueAt(i) - want.ValueAt(i)));
+      for (int64_t i = 0; i < want.NumElements(); ++i)
+        worst = std::max(worst, std::fabs(got.ValueAt(i) - want.ValueAt(i)));
       EXPECT_LT(worst, (precision == Precision::kHigh ? 1e-5 : 1e-2) * largest);
       kernels.clear();
       for (const StepInfo* step : network->steps()) kernels.push_back(step->kernel);
@@ -87,8 +88,8 @@ TEST(OpenclNetwork, FusesResidualBlock) {
   PLUMB_NEEDS_OPENCL();
   for (const int64_t batch : {1, 3}) {
     EXPECT_EQ(ExpectLikeNaive(ResidualBlock(batch)),
-              (Names{"opencl/convolution_blocked", "opencl/pooling", "opencl/convolution_blocked", "opencl/convolution_blocked",
-                     "opencl/convolution_blocked", "opencl/convolution_blocked"}));
+              (Names{"opencl/convolution_blocked", "opencl/pooling", "opencl/convolution_blocked",
+                     "opencl/convolution_blocked", "opencl/convolution_blocked", "opencl/convolution_blocked"}));
   }
 }
 
@@ -117,13 +118,15 @@ TEST(OpenclNetwork, RunsDepthwiseAndGroups) {
   EXPECT_EQ(ExpectLikeNaive(cut), (Names{"opencl/convolution_plain"}));
 }
 
-// Heights that do and do not fill the strips of rows of the GPU shape (4), fewer rows than one strip among them; in channel blocks.
+// Heights that do and do not fill the strips of rows of the GPU shape (4), fewer rows than one strip among them; in
+// channel blocks.
 TEST(OpenclNetwork, RunsDepthwiseAndPoolingOfAnyHeight) {
   PLUMB_NEEDS_OPENCL();
   for (const int size : {3, 8, 13}) {
     for (const int stride : {1, 2}) {
       for (const int type : {kPoolMax, kPoolAverage}) {
-        SCOPED_TRACE("size " + std::to_string(size) + ", stride " + std::to_string(stride) + ", pool type " + std::to_string(type));
+        SCOPED_TRACE("size " + std::to_string(size) + ", stride " + std::to_string(stride) + ", pool type " +
+                     std::to_string(type));
         Builder b(2, 11, size);
         const std::string sum = b.Simple("Add", {b.Conv("x", 11, 11, 5, 1, 11), b.Conv("x", 11, 11, 3, 1, 11)});
         b.Conv(b.Pool(sum, type, 3, stride), 11, 11, 3, stride, 11, kActivationReLU);
@@ -134,14 +137,15 @@ TEST(OpenclNetwork, RunsDepthwiseAndPoolingOfAnyHeight) {
   }
 }
 
-// Where Winograd's algorithm pays, with everything that fuses behind it; maps and channels that do not fill tiles and blocks.
+// Where Winograd's algorithm pays, with everything that fuses behind it; maps and channels that do not fill tiles and
+// blocks.
 TEST(OpenclNetwork, FusesIntoWinograd) {
   PLUMB_NEEDS_OPENCL();
   const auto device = OpenDevice("OPENCL").value();
   if (!opencl::Launcher::CpuShapes(device.get())) GTEST_SKIP() << "for CPU drivers";
   const Builder builder = WinogradBlock();
-  EXPECT_EQ(ExpectLikeNaive(builder), (Names{"opencl/convolution_winograd", "opencl/convolution_winograd", "opencl/convolution_winograd",
-                                             "opencl/convolution_blocked"}));
+  EXPECT_EQ(ExpectLikeNaive(builder), (Names{"opencl/convolution_winograd", "opencl/convolution_winograd",
+                                             "opencl/convolution_winograd", "opencl/convolution_blocked"}));
   for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
     NetworkOptions options;
     options.precision = precision;
@@ -191,7 +195,7 @@ TEST(OpenclNetwork, ClassifiesAndMixesForms) {
   Builder b(2, 3, 16);
   const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
   const std::string mixed = b.Simple("Add", {wide, b.Conv(wide, 24, 24, 3, 1, 8)});  // groups of 3 channels: plain
-  const std::string swish = b.Simple("Sigmoid", {b.Conv(mixed, 24, 37, 1)});        // f(0) is not 0 behind the last channel
+  const std::string swish = b.Simple("Sigmoid", {b.Conv(mixed, 24, 37, 1)});  // f(0) is not 0 behind the last channel
   b.Simple("Softmax", {b.FullyConnected(b.Pool(b.Conv(swish, 37, 37, 3), kPoolAverage, 0, 1), 37, 101)});
   ExpectLikeNaive(b);
 }

@@ -1,4 +1,5 @@
-// Every kernel file compiles on every adapter of this machine, in both storages; the disk cache survives whatever lies there.
+// Every kernel file compiles on every adapter of this machine, in both storages; the disk cache survives whatever lies
+// there.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -59,7 +60,8 @@ TEST(OpenclPrograms, IncludesAreResolved) {
 TEST(OpenclPrograms, AMistakeBringsTheBuildLog) {
   if (const auto found = Context::ListAdapters(); !found.ok()) GTEST_SKIP() << found.status().message();
   Context* context = Context::Open(0).value();
-  const auto program = context->BuildFromSource("kernel void wrong() { no_such_thing(); }", "wrong.cl", context->Options(Storage::kF32));
+  const auto program =
+      context->BuildFromSource("kernel void wrong() { no_such_thing(); }", "wrong.cl", context->Options(Storage::kF32));
   ASSERT_EQ(program.status().code(), StatusCode::kDeviceError);
   for (const char* part : {"wrong.cl", "CL_BUILD_PROGRAM_FAILURE (-11)", "no_such_thing"}) {
     EXPECT_NE(program.status().message().find(part), std::string::npos) << program.status().message();
@@ -71,7 +73,8 @@ TEST(OpenclPrograms, AForeignBinaryIsCompiledAgain) {
   if (const auto found = Context::ListAdapters(); !found.ok()) GTEST_SKIP() << found.status().message();
   const TemporaryCache cache;
   Context* context = Context::Open(0).value();
-  const std::string options = context->Options(Storage::kF32), key = context->CacheKey(KernelSource("reorder.cl").value(), options);
+  const std::string options = context->Options(Storage::kF32),
+                    key = context->CacheKey(KernelSource("reorder.cl").value(), options);
   StoreCached("opencl", key, "not a program");
   const auto program = context->Build("reorder.cl", options);
   ASSERT_TRUE(program.ok()) << program.status().message();
@@ -98,7 +101,8 @@ TEST(ProgramCache, KeepsWhatWasStored) {
 TEST(ProgramCache, ACorruptOrForeignFileIsAMiss) {
   const TemporaryCache cache;
   StoreCached("opencl", "key", "program");
-  std::filesystem::copy_file(CachePath("opencl", "key"), CachePath("opencl", "other"));  // another key's program under this one's name
+  std::filesystem::copy_file(CachePath("opencl", "key"),
+                             CachePath("opencl", "other"));  // another key's program under this one's name
   EXPECT_EQ(LoadCached("opencl", "other"), "");
   std::fstream file(CachePath("opencl", "key"), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);
@@ -154,8 +158,9 @@ TEST(PoclCache, AnUnusableHomeIsReplacedOrSaid) {
   EXPECT_EQ(std::string(std::getenv("POCL_CACHE_DIR")), cache.folder().string() + "/pocl");
   setenv("POCL_CACHE_DIR", "", 1);
   setenv("PLUMB_CACHE_DIR", "/dev/null", 1);
-  EXPECT_EQ(PreparePoclCache(), "HOME is '/dev/null', where nothing can be written; PoCL needs a folder for what it compiles: set "
-                                "HOME or POCL_CACHE_DIR to one that can be written");
+  EXPECT_EQ(PreparePoclCache(),
+            "HOME is '/dev/null', where nothing can be written; PoCL needs a folder for what it compiles: set "
+            "HOME or POCL_CACHE_DIR to one that can be written");
   setenv("POCL_CACHE_DIR", "/dev/null/pocl", 1);
   EXPECT_EQ(PreparePoclCache().rfind("POCL_CACHE_DIR is '/dev/null/pocl', where nothing can be written", 0), 0u);
 }

@@ -1,6 +1,6 @@
-// What the operator test cannot see of VULKAN: networks in which layouts meet, how often the queue is used, that watching
-// changes nothing, the pipeline cache's files, and the sentences for what is missing or too large. The whole binary also runs
-// under the validation layer (CMakeLists.txt), where any message fails the call that follows it.
+// What the operator test cannot see of VULKAN: networks in which layouts meet, how often the queue is used, that
+// watching changes nothing, the pipeline cache's files, and the sentences for what is missing or too large. The whole
+// binary also runs under the validation layer (CMakeLists.txt), where any message fails the call that follows it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -57,7 +57,8 @@ Opened Open(const std::shared_ptr<const Graph>& graph, bool unfuse = false, Prec
 
 std::vector<Tensor> OutputsOf(const Opened& opened) {
   std::vector<Tensor> outputs;
-  for (const std::string& name : opened.network->graph().outputs) outputs.push_back(opened.network->GetOutput(name).value());
+  for (const std::string& name : opened.network->graph().outputs)
+    outputs.push_back(opened.network->GetOutput(name).value());
   return outputs;
 }
 
@@ -101,7 +102,8 @@ RunReport CheckFaults(bool unfuse, Precision precision) {
   opened.Forward();
   RunReport report = checker.Finish().value();
   for (const LayerReport& layer : report.layers) {
-    EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.step.name << " on " << layer.step.kernel << ": " << layer.reason;
+    EXPECT_EQ(layer.verdict, Verdict::kAligned)
+        << layer.step.name << " on " << layer.step.kernel << ": " << layer.reason;
   }
   return report;
 }
@@ -205,7 +207,8 @@ TEST(VulkanErrors, TooLargeAnAllocation) {
 // A process of its own each time: pipelines are kept for the life of one. Argument: the cache's folder.
 int RunChild(const std::string& environment) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  return std::system((environment + " '" + self + "' --gtest_filter=VulkanQueue.WatchingChangesNoBit >/dev/null 2>&1").c_str());
+  return std::system(
+      (environment + " '" + self + "' --gtest_filter=VulkanQueue.WatchingChangesNoBit >/dev/null 2>&1").c_str());
 }
 
 TEST(VulkanCache, SurvivesEveryFile) {
@@ -224,7 +227,8 @@ TEST(VulkanCache, SurvivesEveryFile) {
     fs::resize_file(files[0], length);
     EXPECT_EQ(RunChild(with), 0) << "cut to " << length << " bytes";
   }
-  std::ofstream(files[0], std::ios::binary) << "plumb pipeline cache of somebody else\nand more\n" << std::string(999, 'x');
+  std::ofstream(files[0], std::ios::binary) << "plumb pipeline cache of somebody else\nand more\n"
+                                            << std::string(999, 'x');
   EXPECT_EQ(RunChild(with), 0) << "foreign";
   EXPECT_EQ(RunChild("PLUMB_CACHE_DIR=/proc/nowhere"), 0) << "unwritable";
   fs::remove_all(folder);

@@ -1,5 +1,5 @@
-// Operators that move or resize elements between two convolutions: there the maps arrive in channel blocks (op_test feeds plain
-// ones), with channel counts that do and do not fill the last block.
+// Operators that move or resize elements between two convolutions: there the maps arrive in channel blocks (op_test
+// feeds plain ones), with channel counts that do and do not fill the last block.
 #include <gtest/gtest.h>
 
 #include <cmath>

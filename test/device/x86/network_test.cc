@@ -78,8 +78,8 @@ TEST(X86Network, FusesResidualBlock) {
     const std::string other = b.Conv(sum, 40, 40, 1);
     b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
     ExpectKernels(ExpectLikeNaive(b),
-              (Names{"x86/convolution_blocked", "x86/pooling", "x86/convolution_blocked", "x86/convolution_blocked",
-                     "x86/convolution_blocked", "x86/convolution_blocked"}));
+                  (Names{"x86/convolution_blocked", "x86/pooling", "x86/convolution_blocked", "x86/convolution_blocked",
+                         "x86/convolution_blocked", "x86/convolution_blocked"}));
   }
 }
 
@@ -132,8 +132,9 @@ TEST(X86Network, Classifies) {
   const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
   const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
   b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
-  ExpectKernels(ExpectLikeNaive(b), (Names{"x86/convolution_blocked", "x86/convolution_blocked", "x86/convolution_blocked",
-                                       "x86/pooling", "x86/inner_product", "x86/softmax"}));
+  ExpectKernels(ExpectLikeNaive(b),
+                (Names{"x86/convolution_blocked", "x86/convolution_blocked", "x86/convolution_blocked", "x86/pooling",
+                       "x86/inner_product", "x86/softmax"}));
 }
 
 TEST(X86Network, MixesLayouts) {

@@ -1,4 +1,5 @@
-// Nodes without the inputs, outputs, opset or attributes that ONNX promises: each is refused with a sentence at the door.
+// Nodes without the inputs, outputs, opset or attributes that ONNX promises: each is refused with a sentence at the
+// door.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -128,7 +129,8 @@ OnnxModel Relu(int opset) {
 
 TEST(OnnxOpsetTest, OnesThatDoNotExistAreRefused) {
   for (const int opset : {0, -1, INT_MIN, 1000000000, INT_MAX}) {
-    ExpectRefused(Relu(opset), "opset " + std::to_string(opset) + ", which does not exist; the newest that Plumb knows is ");
+    ExpectRefused(Relu(opset),
+                  "opset " + std::to_string(opset) + ", which does not exist; the newest that Plumb knows is ");
   }
   OnnxModel far = Relu(17);
   far.proto().mutable_opset_import(0)->set_version((int64_t{1} << 32) + 17);  // cut to 32 bits it would be 17
@@ -146,7 +148,8 @@ TEST(OnnxOpsetTest, NewerOnesAreReadWithAWarning) {
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   std::string notes;
   for (const std::string& note : graph->notes) notes += note + "\n";
-  EXPECT_NE(notes.find("warning AL13: the model has opset 40; operators are read as in opset "), std::string::npos) << notes;
+  EXPECT_NE(notes.find("warning AL13: the model has opset 40; operators are read as in opset "), std::string::npos)
+      << notes;
   const auto known = Relu(17).Import();
   ASSERT_TRUE(known.ok());
   for (const std::string& note : known->notes) EXPECT_EQ(note.find("AL13"), std::string::npos) << note;
@@ -160,11 +163,18 @@ struct LongAttribute {
 
 // 2^32 - 1 is -1 and 2^32 is 0 in 32 bits.
 TEST(OnnxAttributeTest, IntegersBeyond32BitsAreRefused) {
-  const std::vector<LongAttribute> cases = {
-      {"ArgMax", "axis", {"x"}},          {"Concat", "axis", {"x", "x"}},      {"Split", "axis", {"x"}},
-      {"Softmax", "axis", {"x"}},         {"Gather", "axis", {"x", "i"}},      {"Flatten", "axis", {"x"}},
-      {"LSTM", "hidden_size", {"x3", "w", "r"}}, {"GRU", "layout", {"x3", "w", "r"}}, {"Cast", "to", {"x"}},
-      {"LpNormalization", "p", {"x"}},    {"DepthToSpace", "blocksize", {"x4"}}, {"Relu", "unknown", {"x"}}};
+  const std::vector<LongAttribute> cases = {{"ArgMax", "axis", {"x"}},
+                                            {"Concat", "axis", {"x", "x"}},
+                                            {"Split", "axis", {"x"}},
+                                            {"Softmax", "axis", {"x"}},
+                                            {"Gather", "axis", {"x", "i"}},
+                                            {"Flatten", "axis", {"x"}},
+                                            {"LSTM", "hidden_size", {"x3", "w", "r"}},
+                                            {"GRU", "layout", {"x3", "w", "r"}},
+                                            {"Cast", "to", {"x"}},
+                                            {"LpNormalization", "p", {"x"}},
+                                            {"DepthToSpace", "blocksize", {"x4"}},
+                                            {"Relu", "unknown", {"x"}}};
   for (const LongAttribute& c : cases) {
     for (const int64_t value : {(int64_t{1} << 32) - 1, int64_t{1} << 32, -(int64_t{1} << 32)}) {
       OnnxModel m;
@@ -173,7 +183,8 @@ TEST(OnnxAttributeTest, IntegersBeyond32BitsAreRefused) {
       m.Floats("w", {1, 8, 2}, std::vector<float>(16, 0.5f));
       m.Floats("r", {1, 8, 2}, std::vector<float>(16, 0.5f));
       OnnxModel::SetInt(&m.Node(c.op, c.inputs, {"y"}, "n"), c.attribute, value);
-      ExpectRefused(m, std::string("attribute '") + c.attribute + "' is " + std::to_string(value) + ", expected a number of 32 bits");
+      ExpectRefused(m, std::string("attribute '") + c.attribute + "' is " + std::to_string(value) +
+                           ", expected a number of 32 bits");
     }
   }
 }

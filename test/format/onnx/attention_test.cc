@@ -1,5 +1,5 @@
-// Attention beside numbers that one can see: queries of 0 weigh all keys that they may see alike. Its company in language
-// models: RMSNormalization, Swish, RotaryEmbedding.
+// Attention beside numbers that one can see: queries of 0 weigh all keys that they may see alike. Its company in
+// language models: RMSNormalization, Swish, RotaryEmbedding.
 #include <gtest/gtest.h>
 
 #include <cmath>

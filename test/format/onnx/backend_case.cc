@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 using Values = std::map<std::string, Tensor>;
 
-Status ReadValues(const std::string& folder, const char* kind, const std::vector<onnx::ValueInfoIr>& infos, Values* values) {
+Status ReadValues(const std::string& folder, const char* kind, const std::vector<onnx::ValueInfoIr>& infos,
+                  Values* values) {
   int file = 0;
   for (const onnx::ValueInfoIr& info : infos) {
     const std::string path = folder + "/" + kind + "_" + std::to_string(file++) + ".pb";
@@ -36,21 +37,25 @@ Status ReadValues(const std::string& folder, const char* kind, const std::vector
 // As numpy's assert_allclose of the suite.
 Status Compare(const std::string& name, const Tensor& found, const Tensor& expected) {
   if (found.shape() != expected.shape()) {
-    return Status::Mismatch("output '" + name + "' has the shape " + found.shape().ToString() + ", expected " + expected.shape().ToString());
+    return Status::Mismatch("output '" + name + "' has the shape " + found.shape().ToString() + ", expected " +
+                            expected.shape().ToString());
   }
   if (found.dtype() != expected.dtype()) {
-    return Status::Mismatch("output '" + name + "' is " + DTypeName(found.dtype()) + ", expected " + DTypeName(expected.dtype()));
+    return Status::Mismatch("output '" + name + "' is " + DTypeName(found.dtype()) + ", expected " +
+                            DTypeName(expected.dtype()));
   }
   for (int64_t i = 0; i < found.NumElements(); ++i) {
     const double a = found.ValueAt(i), b = expected.ValueAt(i);
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == b || std::fabs(a - b) <= 1e-7 + 1e-3 * std::fabs(b)) continue;
-    return Status::Mismatch("output '" + name + "' [" + std::to_string(i) + "] is " + std::to_string(a) + ", expected " + std::to_string(b));
+    return Status::Mismatch("output '" + name + "' [" + std::to_string(i) + "] is " + std::to_string(a) +
+                            ", expected " + std::to_string(b));
   }
   return Status::Ok();
 }
 
-Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& device, const Values& inputs, BackendOutcome* outcome) {
+Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& device, const Values& inputs,
+                       BackendOutcome* outcome) {
   NetworkOptions options;
   options.fallback = true;
   options.num_threads = 1;
@@ -58,7 +63,8 @@ Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& de
   outcome->layers += static_cast<int>(network->steps().size());
   for (const StepInfo* step : network->steps()) outcome->fallback = outcome->fallback || step->fallback;
   for (const GraphInput& input : graph->inputs) {
-    if (inputs.count(input.name) == 0) return Status::NotSupported("'" + input.name + "' is random: nothing to compare with");
+    if (inputs.count(input.name) == 0)
+      return Status::NotSupported("'" + input.name + "' is random: nothing to compare with");
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, inputs.at(input.name).ConvertedTo(input.dtype));
     PLUMB_RETURN_IF_ERROR(network->SetInput(input.name, value));
   }
@@ -71,7 +77,8 @@ Result<Values> Forward(std::shared_ptr<const Graph> graph, const std::string& de
 }
 
 // Imports with the shapes of the data; binds what the importer says that it must know.
-Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOutcome* outcome, ImportRecord* record = nullptr) {
+Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOutcome* outcome,
+                     ImportRecord* record = nullptr) {
   LoadOptions options;
   options.record = record;
   options.evaluator = ReferenceEvaluator();
@@ -102,8 +109,10 @@ Result<Graph> ThroughFiles(const Graph& graph) {
 Status SameBits(const Values& a, const Values& b) {
   for (const auto& [name, value] : a) {
     const Tensor& other = b.at(name);
-    const bool same = value.dtype() == other.dtype() && value.shape() == other.shape() && std::memcmp(value.raw(), other.raw(), value.bytes()) == 0;
-    const std::string kinds = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ", then " + DTypeName(other.dtype()) + " " + other.shape().ToString();
+    const bool same = value.dtype() == other.dtype() && value.shape() == other.shape() &&
+                      std::memcmp(value.raw(), other.raw(), value.bytes()) == 0;
+    const std::string kinds = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ", then " +
+                              DTypeName(other.dtype()) + " " + other.shape().ToString();
     if (!same) return Status::Mismatch("round trip: output '" + name + "' has other bits: " + kinds);
   }
   return Status::Ok();
@@ -119,7 +128,8 @@ Result<Values> ReadInputs(const onnx::ModelIr& model, const std::string& data) {
   return inputs;
 }
 
-Status RunDataSet(const onnx::ModelIr& model, const std::string& data, const std::string& device, bool round_trip, BackendOutcome* outcome) {
+Status RunDataSet(const onnx::ModelIr& model, const std::string& data, const std::string& device, bool round_trip,
+                  BackendOutcome* outcome) {
   Values expected;
   PLUMB_ASSIGN_OR_RETURN(const Values inputs, ReadInputs(model, data));
   PLUMB_RETURN_IF_ERROR(ReadValues(data, "output", model.graph.outputs, &expected));

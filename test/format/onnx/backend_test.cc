@@ -1,8 +1,8 @@
-// Every case of the ONNX backend tests on NAIVE and X86, at the suite's own tolerance. The cases that do not pass stand in
-// test/data/onnx/backend_unsupported.txt, each with its reason; one of them that passes fails the run, so the list shrinks.
-// PLUMB_ONNX_CASE=test_add runs the cases whose names begin like that and prints their outcomes;
-// PLUMB_ONNX_LIST=FILE writes the list as it would have to be. PLUMB_ONNX_DATA and PLUMB_ONNX_UNSUPPORTED name other cases and
-// their list: newest_cases.py runs those of the newest onnx so.
+// Every case of the ONNX backend tests on NAIVE and X86, at the suite's own tolerance. The cases that do not pass stand
+// in test/data/onnx/backend_unsupported.txt, each with its reason; one of them that passes fails the run, so the list
+// shrinks. PLUMB_ONNX_CASE=test_add runs the cases whose names begin like that and prints their outcomes;
+// PLUMB_ONNX_LIST=FILE writes the list as it would have to be. PLUMB_ONNX_DATA and PLUMB_ONNX_UNSUPPORTED name other
+// cases and their list: newest_cases.py runs those of the newest onnx so.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -38,10 +38,13 @@ struct Counts {
 
 void Print(const std::string& device, const std::map<std::string, Counts>& per_op, const Counts& total) {
   for (const auto& [op, counts] : per_op) {
-    std::printf("  %-28s passed %3d  failed %3d  not supported %3d\n", op.c_str(), counts.passed, counts.failed, counts.not_supported);
+    std::printf("  %-28s passed %3d  failed %3d  not supported %3d\n", op.c_str(), counts.passed, counts.failed,
+                counts.not_supported);
   }
-  std::printf("%s: %d passed (%d with inputs bound as constants, %d folded altogether, %d with layers on NAIVE), %d failed, %d not supported\n",
-              device.c_str(), total.passed, total.bound, total.folded, total.fallback, total.failed, total.not_supported);
+  std::printf(
+      "%s: %d passed (%d with inputs bound as constants, %d folded altogether, %d with layers on NAIVE), %d failed, %d "
+      "not supported\n",
+      device.c_str(), total.passed, total.bound, total.folded, total.fallback, total.failed, total.not_supported);
 }
 
 void Add(const BackendOutcome& outcome, Counts* counts) {

@@ -177,17 +177,21 @@ TEST(OnnxBrokenTest, AllUnknownOperatorsAreNamedAtOnce) {
   m.Node("Bogus", {"a"}, {"b"}, "two");
   m.Node("Relu", {"b"}, {"c"}, "three");
   ExpectRefused(m, StatusCode::kNotSupported, "2 nodes cannot be imported");
-  ExpectRefused(m, StatusCode::kNotSupported, "node 'one' (Reluu, opset 17): Plumb has no such operator; the nearest that is supported is Relu");
+  ExpectRefused(m, StatusCode::kNotSupported,
+                "node 'one' (Reluu, opset 17): Plumb has no such operator; the nearest that is supported is Relu");
   ExpectRefused(m, StatusCode::kNotSupported, "node 'two' (Bogus, opset 17)");
 }
 
 TEST(OnnxBrokenTest, OpenDimsAreListed) {
   OnnxModel m;
   m.Input("x", {-1, 3, 3}).Input("z", {2, -1}).Input("a", {2}).Output("y");
-  m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("length");
-  m.graph().mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("width");
+  m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param(
+      "length");
+  m.graph().mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param(
+      "width");
   m.Node("Concat", {"x", "z"}, {"y"});
-  ExpectRefused(m, StatusCode::kInvalidArgument, "network inputs have open dims: 'x' is f32 [1,length,3], 'z' is f32 [2,width]; give each");
+  ExpectRefused(m, StatusCode::kInvalidArgument,
+                "network inputs have open dims: 'x' is f32 [1,length,3], 'z' is f32 [2,width]; give each");
 }
 
 class OnnxExternalTest : public testing::Test {
@@ -221,7 +225,8 @@ class OnnxExternalTest : public testing::Test {
 
 TEST_F(OnnxExternalTest, IsReadInTheModelsFolderOnly) {
   EXPECT_TRUE(Load("w.bin").ok()) << Load("w.bin").ToString();
-  EXPECT_NE(Load("../outside.bin").message().find("lies outside the model's folder"), std::string::npos) << Load("../outside.bin").ToString();
+  EXPECT_NE(Load("../outside.bin").message().find("lies outside the model's folder"), std::string::npos)
+      << Load("../outside.bin").ToString();
   EXPECT_FALSE(Load((folder_ / "outside.bin").string()).ok());
   EXPECT_NE(Load("gone.bin").message().find("is not in the folder"), std::string::npos);
   fs::create_symlink(folder_ / "outside.bin", folder_ / "model/link.bin");

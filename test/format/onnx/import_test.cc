@@ -162,7 +162,8 @@ TEST(OnnxImportTest, HazardousWeightsAreCounted) {
   EXPECT_EQ(WeightHazards(*graph), expected);
 }
 
-// Exporters write attributes that change nothing: torch's allowzero where no dim is 0, defaults, what only 8-bit floats need.
+// Exporters write attributes that change nothing: torch's allowzero where no dim is 0, defaults, what only 8-bit floats
+// need.
 TEST(OnnxImportTest, AnAttributeThatChangesNothingIsNotSaid) {
   constexpr int kFloat = 1, kHalf = 10;
   for (const int stash : {kFloat, kHalf}) {
@@ -181,7 +182,8 @@ TEST(OnnxImportTest, AnAttributeThatChangesNothingIsNotSaid) {
     const auto graph = m.Import();
     ASSERT_TRUE(graph.ok()) << graph.status().ToString();
     EXPECT_EQ(Notes(*graph, "warning AL12"), stash == kHalf);
-    EXPECT_EQ(Notes(*graph, "warning AL12: node 'norm' (LayerNormalization, opset 17) has the attribute 'stash_type'"), stash == kHalf);
+    EXPECT_EQ(Notes(*graph, "warning AL12: node 'norm' (LayerNormalization, opset 17) has the attribute 'stash_type'"),
+              stash == kHalf);
   }
 }
 

@@ -33,11 +33,12 @@ class OnnxModel {
     graph().add_output()->set_name(name);
     return *this;
   }
-  ::onnx::NodeProto& Node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                          const std::string& name = "") {
+  ::onnx::NodeProto& Node(const std::string& op, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& outputs, const std::string& name = "") {
     return Add(graph().add_node(), op, inputs, outputs, name);
   }
-  ::onnx::TensorProto& Floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
+  ::onnx::TensorProto& Floats(const std::string& name, const std::vector<int64_t>& dims,
+                              const std::vector<float>& values) {
     ::onnx::TensorProto& tensor = *graph().add_initializer();
     tensor.set_name(name);
     tensor.set_data_type(1);
@@ -45,7 +46,8 @@ class OnnxModel {
     for (const float value : values) tensor.add_float_data(value);
     return tensor;
   }
-  ::onnx::TensorProto& Ints(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values) {
+  ::onnx::TensorProto& Ints(const std::string& name, const std::vector<int64_t>& dims,
+                            const std::vector<int64_t>& values) {
     ::onnx::TensorProto& tensor = *graph().add_initializer();
     tensor.set_name(name);
     tensor.set_data_type(7);
@@ -62,14 +64,17 @@ class OnnxModel {
     for (const std::string& output : outputs) node->add_output(output);
     return *node;
   }
-  static void Declare(::onnx::ValueInfoProto* info, const std::string& name, const std::vector<int64_t>& dims, int type) {
+  static void Declare(::onnx::ValueInfoProto* info, const std::string& name, const std::vector<int64_t>& dims,
+                      int type) {
     info->set_name(name);
     auto* tensor = info->mutable_type()->mutable_tensor_type();
     tensor->set_elem_type(type);
     (void)tensor->mutable_shape();  // a scalar has a shape without dims
     for (const int64_t dim : dims) {
-      if (dim < 0) tensor->mutable_shape()->add_dim()->set_dim_param("N");
-      else tensor->mutable_shape()->add_dim()->set_dim_value(dim);
+      if (dim < 0)
+        tensor->mutable_shape()->add_dim()->set_dim_param("N");
+      else
+        tensor->mutable_shape()->add_dim()->set_dim_value(dim);
     }
   }
   static void SetInt(::onnx::NodeProto* node, const std::string& name, int64_t value) {
@@ -98,8 +103,11 @@ class OnnxModel {
   }
 
   std::string Bytes() const { return proto_.SerializeAsString(); }
-  Result<Graph> Import(const LoadOptions& given = {}, const std::string& path = "test.onnx") const { return ImportBytes(Bytes(), given, path); }
-  static Result<Graph> ImportBytes(const std::string& bytes, const LoadOptions& given = {}, const std::string& path = "test.onnx") {
+  Result<Graph> Import(const LoadOptions& given = {}, const std::string& path = "test.onnx") const {
+    return ImportBytes(Bytes(), given, path);
+  }
+  static Result<Graph> ImportBytes(const std::string& bytes, const LoadOptions& given = {},
+                                   const std::string& path = "test.onnx") {
     const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size(), false);
     PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, onnx::ParseModel(file, path));
     LoadOptions options = given;

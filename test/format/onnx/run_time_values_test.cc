@@ -1,4 +1,5 @@
-// What depends on values: If, network inputs that become constants, indices and weights that come when the network runs.
+// What depends on values: If, network inputs that become constants, indices and weights that come when the network
+// runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -174,9 +175,10 @@ TEST(OnnxConstantTest, WhatDoesNotFitIsRefused) {
                 {"network input 's'", "a constant of int64 is expected, found the value 1.5"});
   ExpectRefusal(m.Import(Bind("s", Ints({2, 2, 1}, {3}))).status(),
                 {"network input 's'", "a constant of shape [2] is expected, found [3]"});
-  ExpectRefusal(m.Import(Bind("open", Ints({1, 1}, {2}))).status(),
-                {"network input 'open'",
-                 "a constant of shape [N,N] is expected, found [2]; say its shape with LoadOptions::input_shapes open=1,1"});
+  ExpectRefusal(
+      m.Import(Bind("open", Ints({1, 1}, {2}))).status(),
+      {"network input 'open'",
+       "a constant of shape [N,N] is expected, found [2]; say its shape with LoadOptions::input_shapes open=1,1"});
   OnnxModel narrow;
   narrow.Input("x", {1}, 2).Output("y");
   narrow.Node("Identity", {"x"}, {"y"});
@@ -229,7 +231,8 @@ TEST(OnnxRandomTest, InsideABranchIsRefused) {
   OnnxModel m;
   m.Input("x", {2}).Input("c", {}, kBool).Output("y");
   AddIf(&m, "c", "Relu", "RandomNormalLike");
-  ExpectRefusal(m.Import(Bind("c", Truth(false))).status(), {"RandomNormalLike", "random values inside a loop, a branch"});
+  ExpectRefusal(m.Import(Bind("c", Truth(false))).status(),
+                {"RandomNormalLike", "random values inside a loop, a branch"});
 }
 
 TEST(OnnxRunTimeIndicesTest, ScatterElementsAddsWhereTheBlobSays) {

@@ -49,9 +49,9 @@ void ExpectY(const OnnxModel& m, const std::map<std::string, Tensor>& inputs, co
 TEST(OnnxValuesTest, AReductionOfNoAxesStillAppliesItsFunction) {
   const std::vector<float> x = {-3, 0.5f, 2, 4};
   const std::map<std::string, std::vector<double>> expected = {
-      {"ReduceL1", {3, 0.5, 2, 4}},       {"ReduceL2", {3, 0.5, 2, 4}},        {"ReduceSumSquare", {9, 0.25, 4, 16}},
-      {"ReduceSum", {-3, 0.5, 2, 4}},     {"ReduceMax", {-3, 0.5, 2, 4}},      {"ReduceProd", {-3, 0.5, 2, 4}},
-      {"ReduceMean", {-3, 0.5, 2, 4}},    {"ReduceLogSumExp", {-3, 0.5, 2, 4}}};
+      {"ReduceL1", {3, 0.5, 2, 4}},    {"ReduceL2", {3, 0.5, 2, 4}},        {"ReduceSumSquare", {9, 0.25, 4, 16}},
+      {"ReduceSum", {-3, 0.5, 2, 4}},  {"ReduceMax", {-3, 0.5, 2, 4}},      {"ReduceProd", {-3, 0.5, 2, 4}},
+      {"ReduceMean", {-3, 0.5, 2, 4}}, {"ReduceLogSumExp", {-3, 0.5, 2, 4}}};
   for (const auto& [op, values] : expected) {
     for (const int64_t keep : {0, 1}) {
       OnnxModel m(18);
@@ -110,7 +110,8 @@ TEST(OnnxValuesTest, NoWindowBeginsInTheEndPad) {
     OnnxModel::SetInts(&node, "strides", {2, 3});
     OnnxModel::SetInts(&node, "pads", {0, 1, 0, 2});
     OnnxModel::SetInt(&node, "ceil_mode", 1);
-    const std::vector<double> expected = largest ? std::vector<double>{9, 12, 13, 16} : std::vector<double>{5, 7.5, 11, 13.5};
+    const std::vector<double> expected =
+        largest ? std::vector<double>{9, 12, 13, 16} : std::vector<double>{5, 7.5, 11, 13.5};
     ExpectY(m, {{"x", wide}}, {1, 1, 2, 2}, expected, 1e-6);
   }
 }
@@ -141,8 +142,8 @@ constexpr int64_t kFirstBit = std::numeric_limits<int64_t>::min();  // as uint64
 
 TEST(OnnxValuesTest, Uint64BeyondTheSignIsLarge) {
   const std::map<std::string, Tensor> two = {{"x", Longs({kFirstBit, 5, -1})}, {"n", Longs({1, kFirstBit, 2})}};
-  for (const auto& [op, expected] : {std::pair{"Less", std::vector<double>{0, 1, 0}},
-                                     std::pair{"GreaterOrEqual", std::vector<double>{1, 0, 1}}}) {
+  for (const auto& [op, expected] :
+       {std::pair{"Less", std::vector<double>{0, 1, 0}}, std::pair{"GreaterOrEqual", std::vector<double>{1, 0, 1}}}) {
     OnnxModel m;
     m.Input("x", {3}, kUint64).Input("n", {3}, kUint64).Output("y");
     m.Node(op, {"x", "n"}, {"y"});

@@ -62,9 +62,10 @@ TEST(Npy, Uint64IsCarriedAsI64BelowTwoTo63) {
   ASSERT_TRUE(small.ok()) << small.status().ToString();
   EXPECT_EQ(small->dtype(), DType::kI64);
   EXPECT_EQ(small->data<int64_t>()[0], 0x7F00000000000107);
-  EXPECT_EQ(ParseNpy(File(header, Bytes({0, 0, 0, 0, 0, 0, 0, 0x80})), "x.npy").status().message(),
-            "npy file 'x.npy': element 0 is 9223372036854775808; unsigned 64-bit integers are carried as i64 and must be "
-            "below 2^63");
+  EXPECT_EQ(
+      ParseNpy(File(header, Bytes({0, 0, 0, 0, 0, 0, 0, 0x80})), "x.npy").status().message(),
+      "npy file 'x.npy': element 0 is 9223372036854775808; unsigned 64-bit integers are carried as i64 and must be "
+      "below 2^63");
 }
 
 TEST(Npy, BadHeadersAreRefused) {
