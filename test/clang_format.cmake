@@ -2,7 +2,7 @@
 # cmake -DROOT=<repository> -DCLANG_FORMAT=<program> -P clang_format.cmake
 cmake_minimum_required(VERSION 3.20)
 set(files "")
-foreach(room include source tools test examples platforms)
+foreach(room include source tools test examples platforms python)
   file(GLOB_RECURSE found ${ROOT}/${room}/*.cc ${ROOT}/${room}/*.h)
   list(APPEND files ${found})
 endforeach()

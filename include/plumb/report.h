@@ -45,7 +45,8 @@ struct AskedDevice {
   std::string device;
   bool by_name = true;
   State state = State::kNotRun;
-  std::string error;  // kSkipped, kFailed: why, in one sentence
+  std::string error;                  // kSkipped, kFailed: why, in one sentence
+  StatusCode code = StatusCode::kOk;  // of that error, where CheckAll found it
   int exit_code = 0;  // kFailed: 3 where it is not there, 2 where it lacks a kernel, 4 where it broke down
 };
 

@@ -10,6 +10,7 @@
 #include "check/lockstep.h"
 #include "check/storage.h"
 #include "graph/resources.h"
+#include "plumb/interrupt.h"
 
 namespace plumb {
 namespace {
@@ -98,7 +99,10 @@ class SubjectCheck {
     };
     PLUMB_RETURN_IF_ERROR(lockstep_.Begin(std::move(scene), {}));
     PLUMB_RETURN_IF_ERROR(lockstep_.SetOwnInputs(inputs_));
-    for (size_t i = 0; i < steps_.size(); ++i) PLUMB_RETURN_IF_ERROR(RunStep(cones_[i], steps_[i]));
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      PLUMB_RETURN_IF_ERROR(Interrupter::Check());
+      PLUMB_RETURN_IF_ERROR(RunStep(cones_[i], steps_[i]));
+    }
     return lockstep_.Finish();
   }
 

@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "device/naive/naive_device.h"
 #include "op/op.h"
+#include "plumb/interrupt.h"
 #include "runtime/plan.h"
 
 namespace plumb {
@@ -246,7 +247,7 @@ Status Network::Impl::Run() {
   }
   PLUMB_RETURN_IF_ERROR(plan.device->Begin());
   for (auto& step : plan.steps) {
-    Status status;
+    Status status = Interrupter::Check();
     for (const auto& [from, to] : step->reorders) {
       if (status.ok()) {
         status = plan.device->Reorder(plan.values[static_cast<size_t>(from)].tensor,

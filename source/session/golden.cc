@@ -33,9 +33,13 @@ std::string Python(const GoldenOptions& options) {
   return "python3";
 }
 
-Status CheckPython(const std::string& python) {
+// The name of the package there: alone, or as a part of the wheel.
+Result<std::string> FindPackage(const std::string& python) {
   const ChildResult there = RunChild({python, "-c", "import plumb_golden, onnx, onnxruntime"});
-  if (there.exit_code == 0) return Status::Ok();
+  if (there.exit_code == 0) return std::string("plumb_golden");
+  if (RunChild({python, "-c", "import plumbnn.golden, onnx, onnxruntime"}).exit_code == 0) {
+    return std::string("plumbnn.golden");
+  }
   return Status::InvalidArgument(
       "running ONNX Runtime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.output) +
       "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python "
@@ -57,12 +61,12 @@ Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::ma
         "' is none: name that one, or make the golden with plumb-golden and give its folder");
   }
   const std::string python = Python(options);
-  PLUMB_RETURN_IF_ERROR(CheckPython(python));
+  PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python));
   std::error_code error;
   std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) return Status::IoError("cannot make a folder like '" + pattern + "'");
   GoldenRun run(pattern);
-  std::vector<std::string> arguments = {python, "-m", "plumb_golden", "onnx", model, "-o", run.folder()};
+  std::vector<std::string> arguments = {python, "-m", package, "onnx", model, "-o", run.folder()};
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : inputs) tensors.push_back({name, value});
   if (!tensors.empty()) {

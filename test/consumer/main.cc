@@ -3,10 +3,12 @@
 // net.tnnproto lies in the current folder; consumer careless: asks for the model without looking whether there is one.
 #include <plumb/align.h>
 #include <plumb/check.h>
+#include <plumb/check_all.h>
 #include <plumb/diff.h>
 #include <plumb/dump.h>
 #include <plumb/golden.h>
 #include <plumb/inputs.h>
+#include <plumb/interrupt.h>
 #include <plumb/plumb.h>
 #include <plumb/report.h>
 #include <plumb/runtime.h>
@@ -15,6 +17,7 @@
 #include <plumb/support.h>
 #include <plumb/tensor_file.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 

@@ -158,23 +158,18 @@ Result<NetworkOptions> RunOptions::Apply() const {
   return options;
 }
 
+Result<std::vector<AskedDevice>> AskForDevices(const std::string& text) {
+  std::vector<std::string> words = SplitList(text);
+  std::transform(words.begin(), words.end(), words.begin(), Upper);
+  auto asked = AskDevices(words);
+  if (!asked.ok()) return asked.status().AddContext("-d");
+  return asked;
+}
+
 Result<std::vector<std::string>> ParseDevices(const std::string& text) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<AskedDevice> asked, AskForDevices(text));
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  for (const std::string& part : SplitList(text)) {
-    if (Upper(part) != "ALL") {
-      PLUMB_RETURN_IF_ERROR(CheckDeviceName(Upper(part)).AddContext("-d"));
-      add(Upper(part));
-      continue;
-    }
-    for (const DeviceInfo& info : ListDevices()) {
-      if (info.present && info.name != "NAIVE") add(info.name);
-    }
-    if (names.empty()) add("NAIVE");
-  }
-  if (names.empty()) return Status::InvalidArgument("-d: expected a device, found nothing; device_info lists them");
+  for (const AskedDevice& device : asked) names.push_back(device.device);
   return names;
 }
 

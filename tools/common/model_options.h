@@ -8,8 +8,7 @@
 
 #include "common/cli.h"
 #include "common/constants.h"
-#include "plumb/model.h"
-#include "plumb/network.h"
+#include "plumb/check_all.h"
 
 namespace plumb {
 
@@ -49,7 +48,9 @@ struct RunOptions {
   Result<NetworkOptions> Apply() const;
 };
 
-// "X86,OPENCL" or "ALL" (those present but NAIVE) as names in capitals.
+// "X86,OPENCL" or "ALL" (those present but NAIVE).
+Result<std::vector<AskedDevice>> AskForDevices(const std::string& text);
+// The same as names in capitals.
 Result<std::vector<std::string>> ParseDevices(const std::string& text);
 
 // The options for one of the devices: --device-index counts the adapters of OPENCL and VULKAN, and no other device has

@@ -1,16 +1,13 @@
 #include "model_check/run.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 
 #include "base/printable.h"
 #include "base/text_table.h"
 #include "common/option_words.h"
 #include "common/outputs.h"
-#include "plumb/check.h"
+#include "plumb/check_all.h"
 #include "plumb/plumb.h"
-#include "plumb/support.h"
 
 namespace plumb {
 namespace {
@@ -28,40 +25,6 @@ class ProgressObserver : public Observer {
   Progress progress_;
   int64_t done_ = 0;
 };
-
-// Whether -d names the device itself, rather than as one of ALL.
-bool IsNamed(const std::string& device, const std::string& text) {
-  for (std::string part : SplitList(text)) {
-    std::transform(part.begin(), part.end(), part.begin(), ::toupper);
-    if (part == device) return true;
-  }
-  return false;
-}
-
-// "no kernel for LSTM (layer 3 'lstm'), Loop (layer 7 'loop' and 2 more)"
-std::string WithoutKernel(const Graph& graph, Device& device, const Status& status) {
-  const auto blobs = InferShapes(graph);
-  if (!blobs.ok()) return status.message();
-  std::vector<std::pair<std::string, std::vector<const Layer*>>> types;
-  const std::vector<LayerSupport> support = FindSupport(graph, *blobs, device);
-  for (size_t i = 0; i < support.size(); ++i) {
-    if (!support[i].kernel.empty()) continue;
-    const Layer& layer = graph.layers[i];
-    const auto same = [&](const auto& entry) { return entry.first == layer.type; };
-    auto it = std::find_if(types.begin(), types.end(), same);
-    if (it == types.end()) it = types.insert(types.end(), {layer.type, {}});
-    it->second.push_back(&layer);
-  }
-  if (types.empty()) return status.message();
-  std::string text = "no kernel for ";
-  for (const auto& [type, layers] : types) {
-    text += (text.back() == ' ' ? "" : ", ") + type + " (layer " + std::to_string(layers[0]->index) + " '" +
-            layers[0]->name + "'";
-    if (layers.size() > 1) text += " and " + std::to_string(layers.size() - 1) + " more";
-    text += ")";
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -87,15 +50,10 @@ Status Run::ParseAsked() {
   // A subject is judged alone unless a device is asked for.
   if (options_.device.empty() && !options_.foreign.subject.empty()) return Status::Ok();
   const std::string text = options_.device.empty() ? "ALL" : options_.device;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> devices, ParseDevices(text));
-  PLUMB_RETURN_IF_ERROR(CheckDeviceIndex(options_.run, devices));
-  for (const std::string& device : devices) {
-    AskedDevice asked;
-    asked.device = device;
-    asked.by_name = IsNamed(device, text);
-    result_.devices.push_back(std::move(asked));
-  }
-  return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(result_.devices, AskForDevices(text));
+  std::vector<std::string> names;
+  for (const AskedDevice& asked : result_.devices) names.push_back(asked.device);
+  return CheckDeviceIndex(options_.run, names);
 }
 
 Status Run::Load() {

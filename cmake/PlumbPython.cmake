@@ -1,0 +1,26 @@
+# PLUMB_BUILD_PYTHON is ON by default where a Python with nanobind and its headers is found: scikit-build-core's in a wheel's
+# build; else build/venv, which platforms/linux/*.sh make; else python3. Without it nothing else is missing.
+macro(plumb_find_python)
+  set(venv ${PROJECT_SOURCE_DIR}/build/venv/bin/python)
+  if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${venv})
+    set(Python_EXECUTABLE ${venv})
+  endif()
+  find_package(Python 3.10 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule QUIET)
+  set(found OFF)
+  if(Python_Development.Module_FOUND)
+    execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT ERROR_QUIET
+      OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE missing)
+    if(missing EQUAL 0)
+      set(found ON)
+    endif()
+  endif()
+  if(PLUMB_SANITIZE OR PLUMB_FUZZ)
+    set(found OFF)  # a Python without the sanitizer cannot load it
+  elseif(NOT found)
+    message(STATUS "The Python package is off: it needs Python's headers and nanobind (pip install nanobind)")
+  endif()
+  option(PLUMB_BUILD_PYTHON "Build the Python package plumbnn (python/)" ${found})
+  if(PLUMB_BUILD_PYTHON)
+    find_package(nanobind CONFIG REQUIRED)
+  endif()
+endmacro()

@@ -1,0 +1,144 @@
+// Checks: devices, subjects and goldens judged; the result keeps the library's reports, which every form is made of.
+#include "bind.h"
+#include "plumb/check_all.h"
+
+namespace plumb::python {
+namespace {
+
+struct CheckArguments {
+  ModelArguments model;
+  DeviceArguments device;
+  std::vector<std::string> devices;
+  Arrays inputs;
+  std::vector<std::string> files;
+  bool has_range = false;
+  double lo = 0, hi = 0;
+  std::string subject_path, golden_path, python;
+  Arrays subject, golden;
+  bool run_onnxruntime = false;
+  std::map<std::string, std::string> names;
+  bool pair_by_order = false;
+  std::string layout, arithmetic;
+  std::vector<std::string> layers;
+  double min_tested = 0.5;
+  std::string reproduce, golden_name, subject_name;
+};
+
+TensorSource ToSource(const std::string& path, const Arrays& arrays) {
+  TensorSource source;
+  source.path = path;
+  for (auto& [name, tensor] : ToTensors(arrays)) source.tensors.push_back({name, tensor});
+  return source;
+}
+
+SessionOptions ToSessionOptions(const CheckArguments& a) {
+  SessionOptions options;
+  options.load = ToLoadOptions(a.model);
+  options.inputs.values = ToTensors(a.inputs);
+  options.inputs.files = a.files;
+  if (a.has_range) options.inputs.range = {a.lo, a.hi};
+  options.inputs.seed = a.model.seed;
+  options.subject = ToSource(a.subject_path, a.subject);
+  options.golden = ToSource(a.golden_path, a.golden);
+  options.run_onnxruntime = a.run_onnxruntime;
+  options.python = a.python;
+  options.pairing.names = a.names;
+  options.pairing.by_order = a.pair_by_order;
+  options.pairing.layout = a.layout;
+  if (!a.arithmetic.empty()) options.arithmetic = ValueOf(ParseArithmetic(a.arithmetic));
+  options.checks_devices = !a.devices.empty();
+  return options;
+}
+
+CheckResult Check(const CheckArguments& a) {
+  const SessionOptions options = ToSessionOptions(a);
+  CheckPlan plan;
+  plan.devices = a.devices;
+  plan.network = ToNetworkOptions(a.device);
+  plan.check.layers = a.layers;
+  plan.check.min_tested = a.min_tested;
+  plan.reproduce = a.reproduce;
+  plan.reproduce_golden = "--golden " + a.golden_name;
+  plan.reproduce_subject = "--subject " + a.subject_name;
+  return Compute([&]() -> Result<CheckResult> {
+    PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open(ModelFiles{a.model.structure, a.model.weights}, options));
+    PLUMB_ASSIGN_OR_RETURN(CheckResult result, CheckAll(session.get(), plan));
+    // As in the rest of the report, which names commands, the words are model_check's.
+    for (std::string& line : result.subject.inputs) {
+      const std::string field = "InputOptions::files";
+      if (const size_t at = line.find(field); at != std::string::npos) line.replace(at, field.size(), "-i");
+    }
+    return result;
+  });
+}
+
+const RunReport& RunOf(const CheckResult& result, size_t i) {
+  if (i >= result.runs.size()) throw nb::index_error();
+  return result.runs[i];
+}
+
+// [(name, the device's, the reference's or None)]
+nb::list Outputs(const CheckResult& result, size_t run) {
+  nb::list outputs;
+  for (const OutputSummary& output : RunOf(result, run).outputs) {
+    outputs.append(nb::make_tuple(output.name, ToArray(output.device), ToArray(output.reference)));
+  }
+  return outputs;
+}
+
+// [(device, code, message)]
+nb::list Failures(const CheckResult& result) {
+  nb::list failures;
+  for (const AskedDevice& asked : result.devices) {
+    if (asked.state != AskedDevice::State::kFailed) continue;
+    failures.append(nb::make_tuple(asked.device, StatusCodeName(asked.code), asked.error));
+  }
+  return failures;
+}
+
+std::string Text(const CheckResult& result, size_t run, bool color, bool all, bool full, size_t width) {
+  return FormatText(result.subject, RunOf(result, run), {color, full, all, width});
+}
+
+}  // namespace
+
+void BindCheck(nb::module_& m) {
+  nb::class_<CheckArguments>(m, "CheckArguments")
+      .def(nb::init<>())
+      .def_rw("model", &CheckArguments::model)
+      .def_rw("device", &CheckArguments::device)
+      .def_rw("devices", &CheckArguments::devices)
+      .def_rw("inputs", &CheckArguments::inputs)
+      .def_rw("files", &CheckArguments::files)
+      .def("set_range",
+           [](CheckArguments& a, double lo, double hi) {
+             a.has_range = true;
+             a.lo = lo;
+             a.hi = hi;
+           })
+      .def_rw("subject_path", &CheckArguments::subject_path)
+      .def_rw("golden_path", &CheckArguments::golden_path)
+      .def_rw("python", &CheckArguments::python)
+      .def_rw("subject", &CheckArguments::subject)
+      .def_rw("golden", &CheckArguments::golden)
+      .def_rw("run_onnxruntime", &CheckArguments::run_onnxruntime)
+      .def_rw("names", &CheckArguments::names)
+      .def_rw("pair_by_order", &CheckArguments::pair_by_order)
+      .def_rw("layout", &CheckArguments::layout)
+      .def_rw("arithmetic", &CheckArguments::arithmetic)
+      .def_rw("layers", &CheckArguments::layers)
+      .def_rw("min_tested", &CheckArguments::min_tested)
+      .def_rw("reproduce", &CheckArguments::reproduce)
+      .def_rw("golden_name", &CheckArguments::golden_name)
+      .def_rw("subject_name", &CheckArguments::subject_name);
+  nb::class_<CheckResult>(m, "CheckResult")
+      .def("json", [](const CheckResult& result) { return FormatJson(result); })
+      .def("csv", [](const CheckResult& result) { return FormatCsv(result.runs); })
+      .def("line", [](const CheckResult& result) { return Conclude(result).line; })
+      .def("failures", &Failures)
+      .def("text", &Text)
+      .def("outputs", &Outputs);
+  m.def("check", &Check);
+}
+
+}  // namespace plumb::python

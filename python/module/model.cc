@@ -1,0 +1,112 @@
+// Models: load, what is in them, save; devices of this machine.
+#include "plumb/model.h"
+
+#include <memory>
+
+#include "bind.h"
+#include "plumb/align.h"
+#include "plumb/plumb.h"
+#include "plumb/runtime.h"
+#include "plumb/support.h"
+
+namespace plumb::python {
+namespace {
+
+nb::dict Describe(const Layer& layer) {
+  nb::dict dict;
+  dict["index"] = layer.index;
+  dict["name"] = layer.name;
+  dict["type"] = layer.type;
+  dict["inputs"] = layer.inputs;
+  dict["outputs"] = layer.outputs;
+  dict["nodes"] = layer.nodes;
+  nb::dict parameters;
+  for (const auto& [name, value] : ListParams(layer)) parameters[name.c_str()] = value;
+  dict["parameters"] = parameters;
+  dict["weights"] = ToArrays(layer.resources);
+  return dict;
+}
+
+nb::list DescribeDevices() {
+  nb::list list;
+  const auto devices = Compute([]() -> Result<std::vector<DeviceInfo>> { return ListDevices(); });
+  for (const DeviceInfo& info : devices) {
+    nb::dict dict;
+    dict["name"] = info.name;
+    dict["present"] = info.present;
+    dict["description"] = info.description;
+    dict["adapters"] = info.adapters;
+    list.append(dict);
+  }
+  return list;
+}
+
+}  // namespace
+
+LoadOptions ToLoadOptions(const ModelArguments& arguments) {
+  LoadOptions load;
+  load.seed = arguments.seed;
+  load.input_shapes = ToShapes(arguments.shapes);
+  load.input_values = ToTensors(arguments.constants);
+  load.evaluator = ReferenceEvaluator();
+  return load;
+}
+
+void BindModel(nb::module_& m) {
+  using Shared = std::shared_ptr<const Graph>;
+  nb::class_<ModelArguments>(m, "ModelArguments")
+      .def(nb::init<>())
+      .def_rw("structure", &ModelArguments::structure)
+      .def_rw("weights", &ModelArguments::weights)
+      .def_rw("shapes", &ModelArguments::shapes)
+      .def_rw("constants", &ModelArguments::constants)
+      .def_rw("seed", &ModelArguments::seed);
+  nb::class_<ModelHandle>(m, "Graph")
+      .def("inputs",
+           [](const ModelHandle& model) {
+             nb::dict inputs;
+             for (const GraphInput& input : model.graph->inputs) {
+               inputs[input.name.c_str()] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
+             }
+             return inputs;
+           })
+      .def("outputs", [](const ModelHandle& model) { return model.graph->outputs; })
+      .def("notes", [](const ModelHandle& model) { return model.graph->notes; })
+      .def("weights_generated", [](const ModelHandle& model) { return model.graph->weights_generated; })
+      .def("hazards", [](const ModelHandle& model) { return WeightHazards(*model.graph); })
+      .def("layers",
+           [](const ModelHandle& model) {
+             nb::list layers;
+             for (const Layer& layer : model.graph->layers) layers.append(Describe(layer));
+             return layers;
+           })
+      .def("save", [](const ModelHandle& model, const std::string& prefix, int version) {
+        SaveOptions options;
+        options.tnnmodel_version = version;
+        Compute([&] { return SaveModel(*model.graph, prefix, options); });
+      });
+  m.def("load", [](const ModelArguments& arguments, const std::map<std::string, std::vector<int64_t>>& open_shapes,
+                   bool smallest) {
+    LoadOptions load = ToLoadOptions(arguments);
+    load.open_shapes = ToShapes(open_shapes);
+    if (smallest) load.open_dims = OpenDims::kSmallest;
+    return ModelHandle{Compute([&]() -> Result<Shared> {
+      PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(ModelFiles{arguments.structure, arguments.weights}, load));
+      return std::make_shared<const Graph>(std::move(graph));
+    })};
+  });
+  m.def("devices", &DescribeDevices);
+  m.def("version", &Version);
+  m.def("set_runtime", [](int threads, const std::string& max_isa) { ThrowIfError(SetRuntime({threads, max_isa})); });
+  m.def("runtime", [] {
+    const RuntimeInfo info = GetRuntime();
+    nb::dict dict;
+    dict["cpus"] = info.num_cpus;
+    dict["threads"] = info.num_threads;
+    dict["isa"] = info.isa;
+    dict["cpu_isa"] = info.cpu_isa;
+    return dict;
+  });
+}
+
+}  // namespace plumb::python

@@ -1,0 +1,53 @@
+"""Plumb: runs a neural network layer by layer, and says which operator is wrong, and why.
+
+    import plumbnn
+
+    report = plumbnn.check("net.onnx", devices=["X86"], inputs={"x": array})
+    print(report)                     # the verdict; the first guilty layer, where there is one
+    report.first_wrong                # its name, type, error, cause
+
+Errors are `plumbnn.Error`. Functions compute without the GIL; Ctrl-C ends them between two
+layers. doc/python.md shows more.
+"""
+
+from __future__ import annotations
+
+from . import _core
+from ._check import assert_aligned, check
+from ._compare import AlignedDevice, Alignment, DiffReport, align, diff
+from ._errors import Error, MisalignedError
+from ._model import Conversion, Model, convert, devices, load
+from ._network import Network, dump, run
+from ._report import LayerReport, Report, Run
+from ._types import Device, Layer, Observer, Port, Step, TensorInfo
+
+__version__: str = _core.version()
+
+__all__ = [
+    "AlignedDevice",
+    "Alignment",
+    "Conversion",
+    "Device",
+    "DiffReport",
+    "Error",
+    "Layer",
+    "LayerReport",
+    "MisalignedError",
+    "Model",
+    "Network",
+    "Observer",
+    "Port",
+    "Report",
+    "Run",
+    "Step",
+    "TensorInfo",
+    "align",
+    "assert_aligned",
+    "check",
+    "convert",
+    "devices",
+    "diff",
+    "dump",
+    "load",
+    "run",
+]

@@ -1,0 +1,204 @@
+"""Checks: is a device, another runtime, or a conversion right?"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from . import _core
+from ._arrays import Saved, all_ready
+from ._errors import Error, MisalignedError
+from ._model import Model, Path, Shapes, arguments_of
+from ._network import device_arguments
+from ._report import Report
+
+# A dump folder or file (doc/subjects.md), or arrays by blob name, or what gives them one by one.
+Tensors = Union[Path, Mapping[str, Any], Callable[[str], Any]]
+
+
+def check(
+    model: Path | Model,
+    devices: str | Sequence[str] | None = None,
+    inputs: Path | Mapping[str, Any] | None = None,
+    *,
+    golden: Tensors | None = None,
+    subject: Tensors | None = None,
+    weights: Path | None = None,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    input_range: tuple[float, float] | None = None,
+    names: Mapping[str, str] | None = None,
+    pair_by_order: bool = False,
+    layout: str = "",
+    arithmetic: str = "",
+    layers: Sequence[str] = (),
+    min_tested: float = 0.5,
+    **device_options: Any,
+) -> Report:
+    """Runs the model layer by layer beside the float64 reference and judges every layer.
+
+    Args:
+        model: a path (.onnx, .tnnproto) or what `load` returned.
+        devices: "X86", a list, or "ALL" (those present but NAIVE), which is the default; with a
+            subject the default is none.
+        inputs: arrays or files by network input, or one file for all. None: the golden's, else
+            the subject's, else drawn by `seed` in `input_range`.
+        golden: what the model's own framework computed, taken as right: a path, arrays by name,
+            or "onnxruntime", which runs it now.
+        subject: what another runtime computed, to be judged: a path, arrays by blob name, or a
+            function that is called with each blob's name and returns an array or None.
+        weights, shapes, constants: as `load` has them.
+        names: blob -> tensor of subject or golden, where they differ.
+        pair_by_order: pair what no name pairs by its place in the order.
+        layout: "NCHW" or "NHWC" of subject and golden; arithmetic: "fp32", "fp16", ... Found,
+            where not given.
+        layers: judge only the steps that hold one of these layers (names or indexes).
+        min_tested: the share of steps that must be compared.
+        device_options: precision, threads, device_index, fallback, unfuse (see `Network`).
+
+    Raises:
+        Error: those of `load`; a device that was named and cannot run (`error.report` has what
+            the others gave); a subject that does not fit the model. A layer that is wrong is no
+            error: see `Report.aligned`, `Report.first_wrong`, or call `assert_aligned`.
+        KeyboardInterrupt: Ctrl-C, between two layers.
+    """
+    arguments = _core.CheckArguments()
+    if isinstance(model, Model):
+        if weights is not None or shapes or constants:
+            raise Error(
+                "InvalidArgument",
+                "weights, shapes and constants belong to `load` when the model is loaded already",
+            )
+        arguments.model = model._arguments
+    else:
+        arguments.model = arguments_of(model, weights, shapes, constants, seed)
+    arguments.device = device_arguments(**device_options)
+    arguments.devices = _device_names(devices)
+    saved = Saved()
+    command = _command(arguments.model, device_options)
+    command += _take_inputs(arguments, inputs, saved)
+    if input_range is not None:
+        arguments.set_range(*input_range)
+        command += ["--input-range", ",".join(f"{value:g}" for value in input_range)]
+    command += _take_golden(arguments, golden, saved)
+    _take_subject(arguments, subject, saved)
+    arguments.names = dict(names or {})
+    arguments.pair_by_order, arguments.layout = pair_by_order, layout
+    arguments.arithmetic = arithmetic
+    command += ["--pair-by-order"] if pair_by_order else []
+    command += ["--layout", layout] if layout else []
+    command += ["--arithmetic", arithmetic] if arithmetic else []
+    arguments.layers, arguments.min_tested = [str(layer) for layer in layers], min_tested
+    command += [word for layer in arguments.layers for word in ("--layers", layer)]
+    command += ["--min-tested", f"{min_tested:g}"] if min_tested != 0.5 else []
+    arguments.reproduce = shlex.join(command)
+    result = _core.check(arguments)
+    report = Report(result, saved)
+    for device, code, message in result.failures():
+        error = Error.from_status(code, f"{device}: {message}")
+        error.report = report
+        raise error
+    return report
+
+
+def assert_aligned(model: Path | Model, *args: Any, **options: Any) -> Report:
+    """`check`, and all must be aligned (or grey); returns the report.
+
+    Raises:
+        MisalignedError: the guilty layer and the command that shows it again; arrays that were
+            given are saved where that command reads them. Also when nothing could be compared.
+        Error: those of `check`.
+    """
+    report = check(model, *args, **options)
+    if not report.aligned:
+        report.save_inputs()
+        raise MisalignedError(str(report), report)
+    return report
+
+
+def _device_names(devices: str | Sequence[str] | None) -> list[str]:
+    if devices is None:
+        return []
+    listed = devices.split(",") if isinstance(devices, str) else list(devices)
+    if not listed:
+        raise Error("InvalidArgument", "devices: expected a device, found an empty list")
+    return [device.upper() for device in listed]
+
+
+def _command(model: _core.ModelArguments, device_options: Mapping[str, Any]) -> list[str]:
+    words = ["model_check", "-m", model.structure]
+    if model.weights:
+        words = ["model_check", "-p", model.structure, "-m", model.weights]
+    for name, shape in model.shapes.items():
+        words += ["--shape", f"{name}={','.join(map(str, shape))}"]
+    if model.seed != 1:
+        words += ["--seed", str(model.seed)]
+    for name in ("precision", "threads", "device_index"):
+        if device_options.get(name):
+            words += ["--" + name.replace("_", "-"), str(device_options[name])]
+    if device_options.get("fallback"):
+        words.append("--fallback")
+    return words
+
+
+def _take_inputs(
+    arguments: _core.CheckArguments, inputs: Path | Mapping[str, Any] | None, saved: Saved
+) -> list[str]:
+    if inputs is None:
+        return []
+    if not isinstance(inputs, Mapping):
+        arguments.files = [os.fspath(inputs)]
+        return ["-i", arguments.files[0]]
+    files = {name: value for name, value in inputs.items() if isinstance(value, (str, os.PathLike))}
+    arguments.files = [f"{name}={os.fspath(value)}" for name, value in files.items()]
+    arrays = all_ready({name: value for name, value in inputs.items() if name not in files})
+    arguments.inputs = arrays
+    words = [word for file in arguments.files for word in ("-i", file)]
+    return words + (["-i", saved.add(arrays)] if arrays else [])
+
+
+def _take_golden(
+    arguments: _core.CheckArguments, golden: Tensors | None, saved: Saved
+) -> list[str]:
+    if golden is None:
+        return []
+    if isinstance(golden, str) and golden == "onnxruntime":
+        arguments.run_onnxruntime = True
+        arguments.python = os.environ.get("PLUMB_PYTHON") or sys.executable
+        name = golden
+    else:
+        found = _source(arguments.model, golden, saved)
+        arguments.golden_path, arguments.golden, name = found
+    arguments.golden_name = name
+    return ["--golden", name]
+
+
+def _take_subject(arguments: _core.CheckArguments, subject: Tensors | None, saved: Saved) -> None:
+    if subject is not None:
+        arguments.subject_path, arguments.subject, arguments.subject_name = _source(
+            arguments.model, subject, saved
+        )
+
+
+def _source(model: _core.ModelArguments, tensors: Tensors, saved: Saved) -> tuple[str, Any, str]:
+    """(path, arrays, what a command line calls it)."""
+    if isinstance(tensors, (str, os.PathLike)):
+        path = os.fspath(tensors)
+        return path, {}, path
+    if callable(tensors) and not isinstance(tensors, Mapping):
+        found = {name: tensors(name) for name in _blob_names(model)}
+        tensors = {name: value for name, value in found.items() if value is not None}
+    arrays = all_ready(tensors)
+    if not arrays:
+        raise Error("InvalidArgument", "the subject or golden has no tensors")
+    return "", arrays, saved.add(arrays)
+
+
+def _blob_names(model: _core.ModelArguments) -> list[str]:
+    graph = _core.load(model, {}, True)
+    names = list(graph.inputs())
+    return names + [blob for layer in graph.layers() for blob in layer["outputs"]]
