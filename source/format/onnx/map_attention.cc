@@ -3,10 +3,8 @@
 // forbidden is 0.
 #include <cmath>
 
-#include "format/onnx/node_context.h"
-#include "op/expand.h"
+#include "format/onnx/attention_steps.h"
 #include "op/reduce.h"
-#include "op/softmax.h"
 
 namespace plumb::onnx {
 namespace {
@@ -20,32 +18,10 @@ struct Heads {
   int64_t past = 0;
 };
 
-// [batch, length, heads * size] as [batch, heads, length, size].
+// Rank 4 is split already.
 Result<Value> Split(NodeContext& c, size_t input, const char* heads_attribute) {
-  const Shape shape = c.ShapeOf(input);
-  if (shape.rank() == 4) return c.In(input);
-  const int64_t heads = c.Int(heads_attribute, 0);
-  if (shape.rank() != 3 || heads < 1 || shape[2] % heads != 0) {
-    return Status::CorruptModel("input " + std::to_string(input) + " is " + shape.ToString() + " with " +
-                                heads_attribute + " " + std::to_string(heads));
-  }
-  PLUMB_ASSIGN_OR_RETURN(const Value split, c.Reshape(c.In(input), {shape[0], shape[1], heads, shape[2] / heads}));
-  return c.Transpose(split, {0, 2, 1, 3});
-}
-
-// Each head of keys or values serves several of queries: it stands as often.
-Result<Value> Repeat(NodeContext& c, const Value& x, int64_t heads) {
-  const Shape shape = c.ShapeOf(x);
-  if (shape[1] == heads) return x;
-  if (shape[1] < 1 || heads % shape[1] != 0) {
-    return Status::CorruptModel(std::to_string(heads) + " heads of queries for " + std::to_string(shape[1]) +
-                                " of keys");
-  }
-  PLUMB_ASSIGN_OR_RETURN(const Value one, c.Unsqueeze(x, 2));
-  auto param = std::make_shared<ExpandParam>();
-  PLUMB_ASSIGN_OR_RETURN(param->shape, Narrow({shape[0], shape[1], heads / shape[1], shape[2], shape[3]}));
-  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Emit(OpKind::kExpand, param, {one}));
-  return c.Reshape(all, {shape[0], heads, shape[2], shape[3]});
+  if (c.Rank(input) == 4) return c.In(input);
+  return SplitHeads(c, c.In(input), c.Int(heads_attribute, 0), "input " + std::to_string(input));
 }
 
 Result<Heads> TakeHeads(NodeContext& c) {
@@ -61,47 +37,13 @@ Result<Heads> TakeHeads(NodeContext& c) {
     PLUMB_ASSIGN_OR_RETURN(h.v_present, c.Join({c.In(kPastValue), h.v_present}, 2));
   }
   const int64_t heads = c.ShapeOf(h.q)[1];
-  PLUMB_ASSIGN_OR_RETURN(h.k, Repeat(c, h.k_present, heads));
-  PLUMB_ASSIGN_OR_RETURN(h.v, Repeat(c, h.v_present, heads));
+  PLUMB_ASSIGN_OR_RETURN(h.k, RepeatHeads(c, h.k_present, heads));
+  PLUMB_ASSIGN_OR_RETURN(h.v, RepeatHeads(c, h.v_present, heads));
   return h;
 }
 
-// What is added to the scores, once per reason; absent when nothing is.
-class Bias {
- public:
-  Bias(NodeContext& c, DType dtype) : c_(c), dtype_(dtype) {}
-
-  Status Add(const Value& more) {
-    if (!total_.present()) {
-      total_ = more;
-      return Status::Ok();
-    }
-    PLUMB_ASSIGN_OR_RETURN(total_, c_.Binary(OpKind::kAdd, total_, more));
-    return Status::Ok();
-  }
-  Status Forbid(const Value& where) { return Select(where, -INFINITY, 0); }
-  Status Allow(const Value& where) { return Select(where, 0, -INFINITY); }
-  const Value& total() const { return total_; }
-
- private:
-  Status Select(const Value& where, float yes, float no) {
-    PLUMB_ASSIGN_OR_RETURN(const Value more, c_.Select(where, c_.ConstFloat(yes, dtype_), c_.ConstFloat(no, dtype_)));
-    return Add(more);
-  }
-
-  NodeContext& c_;
-  DType dtype_;
-  Value total_;
-};
-
-Result<Value> Whole(NodeContext& c, int64_t value) {
-  PLUMB_ASSIGN_OR_RETURN(const Tensor list, IntTensor({value}));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor scalar, list.Reshaped(Shape{}));
-  return c.Const(scalar);
-}
-
 // The mask may be shorter than the keys: those behind it are forbidden.
-Status AddMask(NodeContext& c, int64_t keys, Bias* bias) {
+Status AddMask(NodeContext& c, int64_t keys, AttentionBias* bias) {
   Value mask = c.In(kMask);
   const DType dtype = c.DTypeOf(kMask);
   Shape shape = c.ShapeOf(mask);
@@ -120,41 +62,22 @@ Status AddMask(NodeContext& c, int64_t keys, Bias* bias) {
   return dtype == DType::kBool ? bias->Allow(mask) : bias->Add(mask);
 }
 
-// Query i stands at i + offset among the keys; what lies too far before or behind it is forbidden.
-Status AddWindow(NodeContext& c, const Value& offset, int64_t queries, int64_t keys, Bias* bias) {
-  const int64_t left = c.Int("left_window_size", -1), right = c.Int("right_window_size", -1);
-  const bool causal = c.Int("is_causal", 0) != 0;
-  if (!causal && left < 0 && right < 0) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(const Value i, c.Positions(Shape{queries, 1}, 0));
-  PLUMB_ASSIGN_OR_RETURN(const Value j, c.Positions(Shape{1, keys}, 1));
-  PLUMB_ASSIGN_OR_RETURN(const Value at, c.Binary(OpKind::kAdd, i, offset));
-  PLUMB_ASSIGN_OR_RETURN(const Value ahead, c.Binary(OpKind::kSub, j, at));
-  if (causal || right >= 0) {
-    PLUMB_ASSIGN_OR_RETURN(const Value most, Whole(c, causal ? 0 : right));
-    PLUMB_ASSIGN_OR_RETURN(const Value too_far, c.Emit(OpKind::kGreater, nullptr, {ahead, most}));
-    PLUMB_RETURN_IF_ERROR(bias->Forbid(too_far));
-  }
-  if (left < 0) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(const Value least, Whole(c, -left));
-  PLUMB_ASSIGN_OR_RETURN(const Value too_old, c.Emit(OpKind::kLess, nullptr, {ahead, least}));
-  return bias->Forbid(too_old);
-}
-
 Result<Value> MakeBias(NodeContext& c, const Heads& h) {
   const int64_t queries = c.ShapeOf(h.q)[2], keys = c.ShapeOf(h.k)[2];
-  Bias bias(c, c.DTypeOf(kQuery));
+  AttentionBias bias(c, c.DTypeOf(kQuery));
   if (c.Has(kMask)) PLUMB_RETURN_IF_ERROR(AddMask(c, keys, &bias));
-  PLUMB_ASSIGN_OR_RETURN(Value offset, Whole(c, h.past));
+  PLUMB_ASSIGN_OR_RETURN(Value offset, WholeNumber(c, h.past));
   if (c.Has(kNonPad)) {
     PLUMB_ASSIGN_OR_RETURN(const Value lengths, c.Reshape(c.In(kNonPad), {c.ShapeOf(kNonPad).NumElements(), 1, 1, 1}));
     PLUMB_ASSIGN_OR_RETURN(const Value wide, c.CastTo(lengths, DType::kI64));
-    PLUMB_ASSIGN_OR_RETURN(const Value count, Whole(c, queries));
+    PLUMB_ASSIGN_OR_RETURN(const Value count, WholeNumber(c, queries));
     PLUMB_ASSIGN_OR_RETURN(offset, c.Binary(OpKind::kSub, wide, count));
     PLUMB_ASSIGN_OR_RETURN(const Value j, c.Positions(Shape{1, keys}, 1));
     PLUMB_ASSIGN_OR_RETURN(const Value filled, c.Emit(OpKind::kLess, nullptr, {j, wide}));
     PLUMB_RETURN_IF_ERROR(bias.Allow(filled));
   }
-  PLUMB_RETURN_IF_ERROR(AddWindow(c, offset, queries, keys, &bias));
+  const int64_t right = c.Int("is_causal", 0) != 0 ? 0 : c.Int("right_window_size", -1);
+  PLUMB_RETURN_IF_ERROR(bias.Window(offset, queries, keys, c.Int("left_window_size", -1), right));
   return bias.total();
 }
 
@@ -168,19 +91,8 @@ Result<Value> Scores(NodeContext& c, const Heads& h) {
   return c.Emit(OpKind::kMatMul, nullptr, {q, k});
 }
 
-Result<Value> Capped(NodeContext& c, const Value& scores) {
-  const float cap = c.Float("softcap", 0);
-  if (cap == 0) return scores;
-  const Value limit = c.ConstFloat(cap, c.DTypeOf(kQuery));
-  PLUMB_ASSIGN_OR_RETURN(const Value part, c.Binary(OpKind::kDiv, scores, limit));
-  PLUMB_ASSIGN_OR_RETURN(const Value bent, c.Emit(OpKind::kTanh, nullptr, {part}));
-  return c.Binary(OpKind::kMul, bent, limit);
-}
-
 Result<Value> Probabilities(NodeContext& c, const Value& scores, const Value& bias) {
-  auto softmax = std::make_shared<SoftmaxParam>();
-  softmax->axis = 3;
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kSoftmax, softmax, {scores}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, SoftmaxOfRows(c, scores));
   if (!bias.present()) return y;
   auto largest = std::make_shared<ReduceParam>();
   largest->keep_dims = true;
@@ -201,7 +113,7 @@ Status MapAttention(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value bias, MakeBias(c, h));
   Value scores[4];
   PLUMB_ASSIGN_OR_RETURN(scores[kRaw], Scores(c, h));
-  PLUMB_ASSIGN_OR_RETURN(scores[kCapped], Capped(c, scores[kRaw]));
+  PLUMB_ASSIGN_OR_RETURN(scores[kCapped], CapScores(c, scores[kRaw], c.Float("softcap", 0)));
   scores[kBiased] = scores[kCapped];
   if (bias.present()) {
     PLUMB_ASSIGN_OR_RETURN(scores[kBiased], c.Binary(OpKind::kAdd, scores[kCapped], bias));
@@ -209,9 +121,7 @@ Status MapAttention(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(scores[kProbabilities], Probabilities(c, scores[kBiased], bias));
   PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kMatMul, nullptr, {scores[kProbabilities], h.v}));
   if (c.Rank(kQuery) == 3) {
-    const Shape shape = c.ShapeOf(y);
-    PLUMB_ASSIGN_OR_RETURN(y, c.Transpose(y, {0, 2, 1, 3}));
-    PLUMB_ASSIGN_OR_RETURN(y, c.Reshape(y, {shape[0], shape[2], shape[1] * shape[3]}));
+    PLUMB_ASSIGN_OR_RETURN(y, JoinHeads(c, y));
   }
   c.Set(0, y);
   if (c.Wants(1)) c.Set(1, h.k_present, c.In(kKey).type);

@@ -3,7 +3,7 @@
 // ...
 #include <algorithm>
 
-#include "format/onnx/node_context.h"
+#include "format/onnx/norm_steps.h"
 #include "op/activation.h"
 #include "op/norm.h"
 #include "op/reduce.h"
@@ -101,11 +101,7 @@ Status MapRMSNormalization(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", -1)), c.Rank(0)));
   std::vector<int> axes;
   for (int i = axis; i < c.Rank(0); ++i) axes.push_back(i);
-  PLUMB_ASSIGN_OR_RETURN(const Value square, c.Binary(OpKind::kMul, c.In(0), c.In(0)));
-  PLUMB_ASSIGN_OR_RETURN(const Value mean, Mean(c, square, axes));
-  PLUMB_ASSIGN_OR_RETURN(const Value shifted,
-                         c.Binary(OpKind::kAdd, mean, c.ConstFloat(c.Float("epsilon", 1e-5f), c.DTypeOf(0))));
-  PLUMB_ASSIGN_OR_RETURN(const Value inverse, c.Emit(OpKind::kRsqrt, nullptr, {shifted}));
+  PLUMB_ASSIGN_OR_RETURN(const Value inverse, RootMeanSquareInverse(c, c.In(0), axes, c.Float("epsilon", 1e-5f)));
   PLUMB_ASSIGN_OR_RETURN(const Value normal, c.Binary(OpKind::kMul, c.In(0), inverse));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, normal, c.In(1)));
   c.Set(0, y);

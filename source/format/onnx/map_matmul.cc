@@ -1,7 +1,7 @@
 // MatMul, Gemm. A Gemm with constant weights is an InnerProduct; any other is spelled out: alpha A' B' + beta C.
 #include "op/matmul.h"
 
-#include "format/onnx/node_context.h"
+#include "format/onnx/product_steps.h"
 #include "op/inner_product.h"
 
 namespace plumb::onnx {
@@ -16,7 +16,9 @@ Result<Tensor> Transposed(const Tensor& m) {
   return t;
 }
 
-Result<Value> ProductMatmul(NodeContext& c, const Value& a, const Value& b) {
+}  // namespace
+
+Result<Value> Product(NodeContext& c, const Value& a, const Value& b) {
   for (int position = 0; position < 2; ++position) {
     const Value& constant = position == 0 ? a : b;
     const Value& other = position == 0 ? b : a;
@@ -28,6 +30,8 @@ Result<Value> ProductMatmul(NodeContext& c, const Value& a, const Value& b) {
   }
   return c.Emit(OpKind::kMatMul, nullptr, {a, b});
 }
+
+namespace {
 
 // True when it was one.
 Result<bool> TryInnerProduct(NodeContext& c) {
@@ -63,7 +67,7 @@ Result<bool> TryInnerProduct(NodeContext& c) {
 
 Status MapMatMul(NodeContext& c) {
   if (!IsFloat(c.DTypeOf(0)) || c.DTypeOf(0) != c.DTypeOf(1)) return Status::NotSupported("integer operands");
-  PLUMB_ASSIGN_OR_RETURN(const Value y, ProductMatmul(c, c.In(0), c.In(1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Product(c, c.In(0), c.In(1)));
   c.Set(0, y);
   return Status::Ok();
 }
@@ -86,7 +90,7 @@ Status MapGemm(NodeContext& c) {
   if (trans_b) {
     PLUMB_ASSIGN_OR_RETURN(right, c.Transpose(right, {1, 0}));
   }
-  PLUMB_ASSIGN_OR_RETURN(Value y, ProductMatmul(c, left, right));
+  PLUMB_ASSIGN_OR_RETURN(Value y, Product(c, left, right));
   const DType dtype = c.DTypeOf(0);
   if (c.Float("alpha", 1) != 1) {
     PLUMB_ASSIGN_OR_RETURN(y, c.Binary(OpKind::kMul, y, c.ConstFloat(c.Float("alpha", 1), dtype)));

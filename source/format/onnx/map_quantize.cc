@@ -3,13 +3,25 @@
 // them exactly. QLinearMatMul is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and
 // QLinearConv set the windows of x side by side and multiply the filters with them.
 #include "format/onnx/convolve_by_product.h"
-#include "format/onnx/node_context.h"
+#include "format/onnx/product_steps.h"
+#include "format/onnx/quantize_steps.h"
 #include "op/activation.h"
 #include "op/matmul_integer.h"
 #include "op/quantize_linear.h"
 #include "op/reduce.h"
 
 namespace plumb::onnx {
+
+Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& b, const Value& a_zero, const Value& b_zero) {
+  auto p = std::make_shared<MatMulIntegerParam>();
+  std::vector<Value> inputs = {a, b};
+  p->has_a_zero_point = a_zero.present();
+  p->has_b_zero_point = b_zero.present();
+  if (a_zero.present()) inputs.push_back(a_zero);
+  if (b_zero.present()) inputs.push_back(b_zero);
+  return c.Emit(OpKind::kPlumbMatMulInteger, p, inputs);
+}
+
 namespace {
 
 struct Limits {
@@ -68,17 +80,6 @@ Result<Value> Shifted(NodeContext& c, const Value& x, const Value& zero_point, i
   return y;
 }
 
-// The i32 product of integers. A zero point per row of a (per column of b) has one entry per row (column).
-Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& b, const Value& a_zero, const Value& b_zero) {
-  auto p = std::make_shared<MatMulIntegerParam>();
-  std::vector<Value> inputs = {a, b};
-  p->has_a_zero_point = a_zero.present();
-  p->has_b_zero_point = b_zero.present();
-  if (a_zero.present()) inputs.push_back(a_zero);
-  if (b_zero.present()) inputs.push_back(b_zero);
-  return c.Emit(OpKind::kPlumbMatMulInteger, p, inputs);
-}
-
 Value OptionalIn(NodeContext& c, size_t i) { return c.Has(i) ? c.In(i) : Value(); }
 
 // The i32 sums of a convolution of integers. The filter's zero point may have one entry per output channel.
@@ -132,9 +133,9 @@ Status MapDequantizeLinear(NodeContext& c) {
 }
 
 // scale = (max(x, 0) - min(x, 0)) / 255, zero point = round(saturate(-min / scale)).
-Status MapDynamicQuantizeLinear(NodeContext& c) {
+Result<DynamicQuantized> QuantizeDynamically(NodeContext& c, const Value& x) {
   const auto extreme = [&](OpKind reduce, OpKind with_zero) -> Result<Value> {
-    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(reduce, std::make_shared<ReduceParam>(), {c.In(0)}));
+    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(reduce, std::make_shared<ReduceParam>(), {x}));
     return c.Emit(with_zero, nullptr, {y, c.ConstFloat(0)});
   };
   PLUMB_ASSIGN_OR_RETURN(const Value high, extreme(OpKind::kReduceMax, OpKind::kMaximum));
@@ -148,10 +149,15 @@ Status MapDynamicQuantizeLinear(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value clipped, c.Emit(OpKind::kClip, clip, {negated}));
   PLUMB_ASSIGN_OR_RETURN(const Value rounded, c.Emit(OpKind::kPlumbRound, nullptr, {clipped}));
   PLUMB_ASSIGN_OR_RETURN(const Value zero, c.CastTo(rounded, DType::kI64));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, Quantize(c, c.In(0), scale, zero, kTypeUint8, 0));
-  c.Set(0, y, kTypeUint8);
-  c.Set(1, scale, kTypeFloat);
-  c.Set(2, zero, kTypeUint8);
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Quantize(c, x, scale, zero, kTypeUint8, 0));
+  return DynamicQuantized{y, scale, zero};
+}
+
+Status MapDynamicQuantizeLinear(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const DynamicQuantized x, QuantizeDynamically(c, c.In(0)));
+  c.Set(0, x.q, kTypeUint8);
+  c.Set(1, x.scale, kTypeFloat);
+  c.Set(2, x.zero_point, kTypeUint8);
   return Status::Ok();
 }
 

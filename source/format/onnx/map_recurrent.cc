@@ -71,6 +71,6 @@ Status MapRecurrent(NodeContext& c, OpKind kind) {
 Status MapLSTM(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbLSTM); }
 Status MapGRU(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbGRU); }
 Status MapRNN(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbRNN); }
-Status MapDynamicQuantizeLSTM(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbDynamicQuantizeLSTM); }
+Status MapMicrosoftDynamicQuantizeLSTM(NodeContext& c) { return MapRecurrent(c, OpKind::kPlumbDynamicQuantizeLSTM); }
 
 }  // namespace plumb::onnx

@@ -1,6 +1,6 @@
 // RotaryEmbedding: the first rotary_embedding_dim entries of each head are pairs (x, y), turned by an angle per place:
 // (cos x - sin y, sin x + cos y). The pairs stand side by side (interleaved) or one half behind the other.
-#include "format/onnx/node_context.h"
+#include "format/onnx/rotary_steps.h"
 #include "op/gather.h"
 
 namespace plumb::onnx {
@@ -65,6 +65,21 @@ Result<Pairs> Turn(NodeContext& c, const Pairs& pairs, const Value& cos, const V
 
 }  // namespace
 
+Result<Value> RotatePairs(NodeContext& c, const Value& x, const Value& cos, const Value& sin, bool interleaved) {
+  const int64_t size = c.ShapeOf(x)[3], part = 2 * c.ShapeOf(cos)[3];
+  if (part < 2 || part > size || c.ShapeOf(sin) != c.ShapeOf(cos)) {
+    return Status::CorruptModel("cos is " + c.ShapeOf(cos).ToString() + " and sin " + c.ShapeOf(sin).ToString() +
+                                " for heads of " + std::to_string(size));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value head, part == size ? Result<Value>(x) : c.Cut(x, 3, 0, part));
+  PLUMB_ASSIGN_OR_RETURN(const Pairs pairs, SplitPairs(c, head, interleaved));
+  PLUMB_ASSIGN_OR_RETURN(const Pairs turned, Turn(c, pairs, cos, sin));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, JoinPairs(c, turned, interleaved));
+  if (part == size) return y;
+  PLUMB_ASSIGN_OR_RETURN(const Value rest, c.Cut(x, 3, part, size));
+  return c.Join({y, rest}, 3);
+}
+
 Status MapRotaryEmbedding(NodeContext& c) {
   const Shape in = c.ShapeOf(0);
   const int64_t heads = c.Int("num_heads", 0);
@@ -82,14 +97,11 @@ Status MapRotaryEmbedding(NodeContext& c) {
   const bool interleaved = c.Int("interleaved", 0) != 0;
   PLUMB_ASSIGN_OR_RETURN(const Value cos, Angles(c, 1, in.rank() == 3 ? 2 : 1));
   PLUMB_ASSIGN_OR_RETURN(const Value sin, Angles(c, 2, in.rank() == 3 ? 2 : 1));
-  PLUMB_ASSIGN_OR_RETURN(const Value head, part == size ? Result<Value>(x) : c.Cut(x, 3, 0, part));
-  PLUMB_ASSIGN_OR_RETURN(const Pairs pairs, SplitPairs(c, head, interleaved));
-  PLUMB_ASSIGN_OR_RETURN(const Pairs turned, Turn(c, pairs, cos, sin));
-  PLUMB_ASSIGN_OR_RETURN(Value y, JoinPairs(c, turned, interleaved));
-  if (part < size) {
-    PLUMB_ASSIGN_OR_RETURN(const Value rest, c.Cut(x, 3, part, size));
-    PLUMB_ASSIGN_OR_RETURN(y, c.Join({y, rest}, 3));
+  if (2 * c.ShapeOf(cos)[3] != part) {
+    return Status::CorruptModel("cos is " + c.ShapeOf(cos).ToString() + " for " + std::to_string(part) +
+                                " rotated entries");
   }
+  PLUMB_ASSIGN_OR_RETURN(Value y, RotatePairs(c, x, cos, sin, interleaved));
   PLUMB_ASSIGN_OR_RETURN(y, c.Reshape(y, in.dims()));
   c.Set(0, y);
   return Status::Ok();

@@ -147,6 +147,17 @@ void NodeContext::Set(size_t output, const Value& value, int type) {
   }
 }
 
+Result<Value> NodeContext::Through(Status (*mapper)(NodeContext& c), std::vector<Value> inputs, int opset) {
+  NodeContext inner(node_, opset == 0 ? opset_ : opset, std::move(inputs), &builder_);
+  Status status = mapper(inner);
+  if (status.ok()) status = inner.attribute_status_;
+  read_.insert(inner.read_.begin(), inner.read_.end());
+  needed_.insert(inner.needed_.begin(), inner.needed_.end());
+  warnings_.insert(warnings_.end(), inner.warnings_.begin(), inner.warnings_.end());
+  if (!status.ok()) return status;
+  return inner.outputs_.at(0);
+}
+
 Value NodeContext::ConstInts(const std::vector<int64_t>& values) {
   Result<Tensor> tensor = IntTensor(values);
   return Const(tensor.ok() ? *tensor : Tensor());

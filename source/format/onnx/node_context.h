@@ -77,6 +77,9 @@ class NodeContext {
   Status EmitOutput(OpKind kind, std::shared_ptr<OpParam> param, std::vector<Value> inputs,
                     std::map<std::string, Tensor> resources = {});
 
+  // What another mapper makes of this node's attributes and of other inputs, in another opset: its first output.
+  Result<Value> Through(Status (*mapper)(NodeContext& c), std::vector<Value> inputs, int opset = 0);
+
   // --- steps that many mappers need
   Result<Value> Reshape(const Value& value, const std::vector<int64_t>& dims);
   Result<Value> Transpose(const Value& value, const std::vector<int>& orders);

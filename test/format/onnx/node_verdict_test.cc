@@ -68,6 +68,25 @@ std::function<::onnx::NodeProto*(OnnxModel&)> Of(const std::string& op, const st
   return &node;
 }
 
+::onnx::NodeProto* Microsoft(OnnxModel& m, const std::string& op, const std::vector<std::string>& inputs) {
+  auto* opset = m.proto().add_opset_import();
+  opset->set_domain("com.microsoft");
+  opset->set_version(1);
+  ::onnx::NodeProto* node = Plain(m, op, inputs);
+  node->set_domain("com.microsoft");
+  return node;
+}
+
+// a and b as u8, one scale and one zero point for all.
+void Bytes(OnnxModel* m) {
+  m->Floats("scale", {}, {0.0371f});
+  ::onnx::TensorProto& zero = m->Ints("zero8", {}, {});
+  zero.set_data_type(2);
+  zero.add_int32_data(120);
+  m->Node("QuantizeLinear", {"a", "scale", "zero8"}, {"a8"});
+  m->Node("QuantizeLinear", {"b", "scale", "zero8"}, {"b8"});
+}
+
 std::vector<NodeCase> Cases() {
   constexpr int kU8 = 2, kI8 = 3, kI64 = 7, kBool = 9, kU32 = 12;
   const auto axis = [](OnnxModel& m) { m.Ints("axis", {}, {2}); };
@@ -155,6 +174,67 @@ std::vector<NodeCase> Cases() {
          equation->set_type(::onnx::AttributeProto::STRING);
          equation->set_s("bij,bkj->bik");
          return node;
+       }},
+      {"SkipLayerNormalization", 17,
+       [](OnnxModel& m) {
+         m.Floats("gain", {8}, {1, 2, 3, 1, 2, 3, 1, 2});
+         return Microsoft(m, "SkipLayerNormalization", {"a", "b", "gain"});
+       }},
+      {"SkipSimplifiedLayerNormalization", 17,
+       [](OnnxModel& m) {
+         m.Floats("gain", {8}, {1, 2, 3, 1, 2, 3, 1, 2});
+         return Microsoft(m, "SkipSimplifiedLayerNormalization", {"a", "b", "gain"});
+       }},
+      {"FastGelu", 17, [](OnnxModel& m) { return Microsoft(m, "FastGelu", {"a"}); }},
+      {"QuickGelu", 17, [](OnnxModel& m) { return Microsoft(m, "QuickGelu", {"a"}); }},
+      {"MultiHeadAttention", 17,
+       [](OnnxModel& m) {
+         ::onnx::NodeProto* node = Microsoft(m, "MultiHeadAttention", {"a", "b", "b"});
+         OnnxModel::SetInt(node, "num_heads", 2);
+         OnnxModel::SetInt(node, "unidirectional", 1);
+         return node;
+       }},
+      {"GroupQueryAttention", 17,
+       [](OnnxModel& m) {
+         ::onnx::TensorProto& lengths = m.Ints("lengths", {2}, {});
+         lengths.set_data_type(6);
+         for (int i = 0; i < 2; ++i) lengths.add_int32_data(2);
+         ::onnx::TensorProto& total = m.Ints("total", {1}, {});
+         total.set_data_type(6);
+         total.add_int32_data(3);
+         ::onnx::NodeProto* node = Microsoft(m, "GroupQueryAttention", {"a", "b", "b", "", "", "lengths", "total"});
+         OnnxModel::SetInt(node, "num_heads", 2);
+         OnnxModel::SetInt(node, "kv_num_heads", 2);
+         return node;
+       }},
+      {"QLinearAdd", 17,
+       [=](OnnxModel& m) {
+         Bytes(&m);
+         return Microsoft(m, "QLinearAdd", {"a8", "scale", "zero8", "b8", "scale", "zero8", "scale", "zero8"});
+       },
+       kU8},
+      {"QLinearSigmoid", 17,
+       [=](OnnxModel& m) {
+         Bytes(&m);
+         m.Floats("fine", {}, {1.0f / 256});
+         return Microsoft(m, "QLinearSigmoid", {"a8", "scale", "zero8", "fine", ""});
+       },
+       kU8},
+      {"MatMulIntegerToFloat", 17,
+       [=](OnnxModel& m) {
+         Bytes(&m);
+         ::onnx::TensorProto& weight = m.Ints("weight", {8, 4}, {});
+         weight.set_data_type(kU8);
+         for (int i = 0; i < 32; ++i) weight.add_int32_data(i * 7 % 60);
+         return Microsoft(m, "MatMulIntegerToFloat", {"a8", "weight", "scale", "scale", "zero8"});
+       }},
+      {"DynamicQuantizeMatMul", 17,
+       [=](OnnxModel& m) {
+         Bytes(&m);
+         ::onnx::TensorProto& weight = m.Ints("weight", {8, 4}, {});
+         weight.set_data_type(kU8);
+         for (int i = 0; i < 32; ++i) weight.add_int32_data(i * 7 % 60);
+         return Microsoft(m, "DynamicQuantizeMatMul", {"a", "weight", "scale"});
        }},
       {"Mean", 13, Of("Mean", {"a", "b", "a"})},
       {"LayerNormalization", 17,
