@@ -29,7 +29,7 @@ Status CheckArity(const Layer& layer, const OpDef& op) {
 }
 
 // What no machine of this size can hold is refused while it is still a shape.
-Status CheckSizeInferShapes(const BlobInfo& blob) {
+Status CheckBlobFits(const BlobInfo& blob) {
   PLUMB_RETURN_IF_ERROR(blob.shape.Validate());
   const uint64_t bytes = static_cast<uint64_t>(blob.shape.NumElements()) * DTypeSize(blob.dtype);
   if (bytes <= MemoryBudget()) return Status::Ok();
@@ -49,8 +49,7 @@ Status InferLayer(const Layer& layer, BlobTable* blobs) {
   }
   PLUMB_RETURN_IF_ERROR(op.infer(context));
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
-    PLUMB_RETURN_IF_ERROR(
-        CheckSizeInferShapes(context.outputs[i]).AddContext("output blob '" + layer.outputs[i] + "'"));
+    PLUMB_RETURN_IF_ERROR(CheckBlobFits(context.outputs[i]).AddContext("output blob '" + layer.outputs[i] + "'"));
     if (!blobs->emplace(layer.outputs[i], context.outputs[i]).second) {
       return Status::CorruptModel("writes blob '" + layer.outputs[i] + "', which is already defined");
     }
@@ -66,7 +65,7 @@ Status AddInputs(const Graph& graph, const std::map<std::string, Shape>& input_s
     const Shape& shape = it == input_shapes.end() ? input.shape : it->second;
     unused.erase(input.name);
     PLUMB_RETURN_IF_ERROR(
-        CheckSizeInferShapes({input.dtype, shape, Tensor()}).AddContext("network input '" + input.name + "'"));
+        CheckBlobFits({input.dtype, shape, Tensor()}).AddContext("network input '" + input.name + "'"));
     if (!blobs->emplace(input.name, BlobInfo{input.dtype, shape, Tensor()}).second) {
       return Status::CorruptModel("network input '" + input.name + "' is declared twice or is also a constant");
     }

@@ -76,7 +76,7 @@ Result<std::vector<Missing>> FindMissing(const BlobTable& blobs, Graph* graph) {
 }
 
 // A description can ask for any amount of weights with a few digits; half of the memory is a mistake or an attack.
-Status CheckSizeRandomWeights(const Graph& graph, const std::vector<Missing>& all) {
+Status CheckWeightsFit(const Graph& graph, const std::vector<Missing>& all) {
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   double bytes = 0;
   for (const Missing& missing : all) {
@@ -101,7 +101,7 @@ const char* WeightGeneratorVersion() { return "philox4x32-10 v1"; }
 
 Status GenerateWeights(const BlobTable& blobs, uint64_t seed, Graph* graph) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Missing> all, FindMissing(blobs, graph));
-  PLUMB_RETURN_IF_ERROR(CheckSizeRandomWeights(*graph, all));
+  PLUMB_RETURN_IF_ERROR(CheckWeightsFit(*graph, all));
   MeanSquares mean_squares;
   int num_quantized = 0;
   for (const Missing& missing : all) {

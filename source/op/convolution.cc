@@ -3,32 +3,32 @@
 namespace plumb {
 
 void ConvolutionParam::Visit(ParamVisitor& v) {
-  v.Int("group", group);
-  v.Int("in_channels_per_group", in_channels_per_group);
-  v.Int("out_channels", out_channels);
-  v.Int("kernel_h", kernel_h);
-  v.Int("kernel_w", kernel_w);
-  v.Int("stride_h", stride_h);
-  v.Int("stride_w", stride_w);
+  v.Int("group", group, ParamVisitor::kRequired);
+  v.Int("in_channels_per_group", in_channels_per_group, ParamVisitor::kRequired);
+  v.Int("out_channels", out_channels, ParamVisitor::kRequired);
+  v.Int("kernel_h", kernel_h, ParamVisitor::kRequired);
+  v.Int("kernel_w", kernel_w, ParamVisitor::kRequired);
+  v.Int("stride_h", stride_h, ParamVisitor::kRequired);
+  v.Int("stride_w", stride_w, ParamVisitor::kRequired);
   v.Int("pad_h", pad_h);
   v.Int("pad_w", pad_w);
   v.Bool("bias", bias);
-  v.Int("pad_type", pad_type);
+  VisitPadType(v, pad_type);
   v.Int("dilation_h", dilation_h);
   v.Int("dilation_w", dilation_w);
   v.Int("activation", activation);
 }
 
 void Convolution1DParam::Visit(ParamVisitor& v) {
-  v.Int("group", group);
-  v.Int("in_channels_per_group", in_channels_per_group);
-  v.Int("out_channels", out_channels);
-  v.Int("kernel", kernel);
-  v.Int("stride", stride);
+  v.Int("group", group, ParamVisitor::kRequired);
+  v.Int("in_channels_per_group", in_channels_per_group, ParamVisitor::kRequired);
+  v.Int("out_channels", out_channels, ParamVisitor::kRequired);
+  v.Int("kernel", kernel, ParamVisitor::kRequired);
+  v.Int("stride", stride, ParamVisitor::kRequired);
   v.Int("pad_end", pad_end);
   v.Int("pad_begin", pad_begin);
   v.Bool("bias", bias);
-  v.Int("pad_type", pad_type);
+  VisitPadType(v, pad_type);
   v.Int("dilation", dilation);
   v.Int("activation", activation);
 }

@@ -12,28 +12,28 @@ namespace plumb {
 enum Activation { kActivationNone = 0, kActivationReLU = 1, kActivationReLU6 = 2, kActivationSwish = 256 };
 
 struct ConvolutionParam : ParamBase<ConvolutionParam> {
-  int group = 0;
+  int group = 1;
   int in_channels_per_group = 0;  // what the file says; the input's channels decide
   int out_channels = 0;
   int kernel_h = 0, kernel_w = 0;
-  int stride_h = 0, stride_w = 0;
+  int stride_h = 1, stride_w = 1;
   int pad_h = 0, pad_w = 0;  // each on both sides
   bool bias = false;
-  int pad_type = kPadSame;
+  int pad_type = kPadExplicit;
   int dilation_h = 1, dilation_w = 1;
   int activation = kActivationNone;
   void Visit(ParamVisitor& v) override;
 };
 
 struct Convolution1DParam : ParamBase<Convolution1DParam> {
-  int group = 0;
+  int group = 1;
   int in_channels_per_group = 0;
   int out_channels = 0;
   int kernel = 0;
-  int stride = 0;
+  int stride = 1;
   int pad_end = 0, pad_begin = 0;  // the file has the end first
   bool bias = false;
-  int pad_type = kPadSame;
+  int pad_type = kPadExplicit;
   int dilation = 1;
   int activation = kActivationNone;
   void Visit(ParamVisitor& v) override;

@@ -13,7 +13,7 @@ void PoolingParam::Visit(ParamVisitor& v) {
   v.Int("kernel_index_h", kernel_index_h);
   kernel_index_w = v.loading() ? kernel_index_h : kernel_index_w;  // a missing w index copies h
   v.Int("kernel_index_w", kernel_index_w);
-  v.Int("pad_type", pad_type);
+  VisitPadType(v, pad_type);
   v.Bool("ceil_mode", ceil_mode);
   v.Bool("is_adaptive", is_adaptive);
   v.Int("out_h", out_h);  // TNN's writer swaps these two; we keep the reader's order

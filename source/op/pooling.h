@@ -13,11 +13,11 @@ enum PoolType { kPoolMax = 0, kPoolAverage = 1 };
 
 struct PoolingParam : ParamBase<PoolingParam> {
   int pool_type = kPoolMax;
-  int kernel_h = 0, kernel_w = 0;
-  int stride_h = 0, stride_w = 0;
+  int kernel_h = 0, kernel_w = 0;  // 0: the whole input
+  int stride_h = 1, stride_w = 1;
   int pad_h = 0, pad_w = 0;
   int kernel_index_h = -1, kernel_index_w = -1;  // >= 0: the kernel size is that dim of the input
-  int pad_type = kPadSame;
+  int pad_type = kPadExplicit;
   bool ceil_mode = false;
   bool is_adaptive = false;
   int out_h = 0, out_w = 0;  // adaptive only

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "op/op.h"
+
 namespace plumb {
+
+void VisitPadType(ParamVisitor& v, int& pad_type) {
+  if (v.loading() && !v.HasMore()) pad_type = kPadSame;
+  v.Int("pad_type", pad_type);
+}
 
 Status ResolveWindow(int pad_type, bool ceil_mode, WindowAxis* axis) {
   if (axis->kernel <= 0 || axis->stride <= 0 || axis->dilation <= 0 || axis->in < 0) {

@@ -9,7 +9,12 @@
 
 namespace plumb {
 
+class ParamVisitor;
+
 enum PadType { kPadExplicit = -1, kPadSame = 0, kPadValid = 1 };
+
+// The field pad_type, explicit in code that does not say: a file that ends before it means SAME.
+void VisitPadType(ParamVisitor& v, int& pad_type);
 
 // One spatial axis. `extent` = dilation * (kernel - 1) + 1.
 struct WindowAxis {

@@ -7,6 +7,7 @@
 #include <plumb/diff.h>
 #include <plumb/dump.h>
 #include <plumb/golden.h>
+#include <plumb/graph_builder.h>
 #include <plumb/inputs.h>
 #include <plumb/interrupt.h>
 #include <plumb/plumb.h>
@@ -76,7 +77,9 @@ bool RunExamples(bool present, const plumb::Tensor& image) {
   for (const Example& example : kExamples) {
     if (!present && std::strncmp(example.where, "dump.md", 7) == 0) continue;  // it takes a network that there is
     const plumb::Status status = example.run(image, network);
-    if (present ? status.ok() : Says(status, "net.tnnproto") || Says(status, "there is no file or folder")) continue;
+    const bool reads = std::strncmp(example.where, "graph_builder.h", 15) != 0;  // that one makes its model itself
+    if (present || !reads ? status.ok() : Says(status, "net.tnnproto") || Says(status, "there is no file or folder"))
+      continue;
     std::printf("%s: %s\n", example.where, status.ToString().c_str());
     return false;
   }

@@ -30,22 +30,21 @@ std::vector<OpCase> affine_cases() {
       OpCase("BatchNormCxx", "wide").In({2, 5, 7, 3}, Regime::kWide),
       OpCase("BatchNormCxx", "empty").In({0, 5, 7}).OutShape({0, 5, 7}),
       OpCase("BatchNormCxx", "i32").In({1, 2}, Regime::kInts, DType::kI32).Refused("expects a float blob"),
-      OpCase("Scale", "channels", "1 1 1")
+      OpCase("Scale", "channels", "bias_term")
           .In({1, 2, 2}, {1, 2, 3, 4})
           .Weight("scale", {2}, {2, 10})
           .Weight("bias", {2}, {0.5, -1})
           .Out({2.5, 4.5, 29, 39}),
-      OpCase("Scale", "no_bias", "1 1 0").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
-      OpCase("Scale", "axis_0", "0 1 0").In({2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
-      OpCase("Scale", "to_the_end", "1 -1 0")
+      OpCase("Scale", "no_bias").In({1, 2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
+      OpCase("Scale", "axis_0", "axis=0").In({2, 2}, {1, 2, 3, 4}).Weight("scale", {2}, {2, 10}).Out({2, 4, 30, 40}),
+      OpCase("Scale", "to_the_end", "num_axes=-1")
           .In({1, 2, 2}, {1, 2, 3, 4})
           .Weight("scale", {2, 2}, {1, 10, 100, 1000})
           .Out({1, 20, 300, 4000}),
-      OpCase("Scale", "last_axis", "-1 1 1").In({2, 3, 7}),
-      OpCase("Scale", "two_axes", "1 2 1").In({2, 3, 5, 7}),
-      OpCase("Scale", "rank_4", "1 1 1").In({2, 19, 7, 9}),
-      OpCase("Scale", "axis_outside", "2 3 0").In({2, 3, 5, 7}).Refused("outside the input"),
-      OpCase("Scale", "missing_token", "1 1").In({2, 3}).Refused("bias_term"),
+      OpCase("Scale", "last_axis", "axis=-1 bias_term").In({2, 3, 7}),
+      OpCase("Scale", "two_axes", "num_axes=2 bias_term").In({2, 3, 5, 7}),
+      OpCase("Scale", "rank_4", "bias_term").In({2, 19, 7, 9}),
+      OpCase("Scale", "axis_outside", "axis=2 num_axes=3").In({2, 3, 5, 7}).Refused("outside the input"),
       OpCase("BiasAdd", "values").In({1, 2, 2}, {1, 2, 3, 4}).Weight("bias", {2}, {0.5, -1}).Out({1.5, 2.5, 2, 3}),
       OpCase("BiasAdd", "rank_2").In({3, 17}),
       OpCase("BiasAdd", "rank_4").In({2, 19, 7, 9}),

@@ -54,14 +54,18 @@ void AddConstants(std::vector<OpCase>* cases) {
   const std::vector<double> x = {1, 2, 3, 4};
   cases->push_back(
       OpCase("Add", "constant_scalar").In({1, 2, 1, 2}, x).Weight("element", {1}, {0.5}).Out({1.5, 2.5, 3.5, 4.5}));
-  cases->push_back(OpCase("Mul", "constant_per_channel", "1")
+  cases->push_back(OpCase("Mul", "constant_per_channel")
                        .In({1, 2, 1, 2}, x)
                        .Weight("element", {2}, {10, 100})
                        .Out({10, 20, 300, 400}));
-  cases->push_back(
-      OpCase("Sub", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {2}, {10, 100}).Out({9, 8, 97, 96}));
-  cases->push_back(
-      OpCase("Div", "constant_first", "0").In({1, 2, 1, 2}, x).Weight("element", {1}, {12}).Out({12, 6, 4, 3}));
+  cases->push_back(OpCase("Sub", "constant_first", "weight_input_index=0")
+                       .In({1, 2, 1, 2}, x)
+                       .Weight("element", {2}, {10, 100})
+                       .Out({9, 8, 97, 96}));
+  cases->push_back(OpCase("Div", "constant_first", "weight_input_index=0")
+                       .In({1, 2, 1, 2}, x)
+                       .Weight("element", {1}, {12})
+                       .Out({12, 6, 4, 3}));
   cases->push_back(
       OpCase("Maximum", "constant_full").In({1, 2, 1, 2}, x).Weight("element", {4}, {2, 1, 9, 0}).Out({2, 2, 9, 4}));
   cases->push_back(OpCase("Sub", "constant_per_column")
@@ -107,8 +111,10 @@ void AddConstants(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Add", "graph_constant").In({2, 3}).Const({3}, {1, 2, 3}).OutShape({2, 3}));
   cases->push_back(
       OpCase("Add", "constant_does_not_fit").In({2, 3, 4}).Weight("element", {5}).Refused("does not broadcast"));
-  cases->push_back(
-      OpCase("Add", "index_outside", "2").In({2, 3}).Weight("element", {1}, {1}).Refused("weight_input_index 2"));
+  cases->push_back(OpCase("Add", "index_outside", "weight_input_index=2")
+                       .In({2, 3})
+                       .Weight("element", {1}, {1})
+                       .Refused("weight_input_index 2"));
 }
 
 // Shapes of every kind; `positive` where the operator's domain asks for it.

@@ -10,9 +10,9 @@ std::vector<OpCase> classify_cases() {
   return {
       OpCase("PlumbIsNaN", "values").In({5}, mixed).Out({0, 1, 0, 0, 0}, 0).OutShape({5}),
       OpCase("PlumbIsNaN", "specials").In({3, 5, 7}, Regime::kSpecials),
-      OpCase("PlumbIsInf", "both", "1 1").In({5}, mixed).Out({0, 0, 1, 1, 0}, 0),
-      OpCase("PlumbIsInf", "negative", "1 0").In({5}, mixed).Out({0, 0, 0, 1, 0}, 0),
-      OpCase("PlumbIsInf", "positive", "0 1").In({5}, mixed).Out({0, 0, 1, 0, 0}, 0),
+      OpCase("PlumbIsInf", "both").In({5}, mixed).Out({0, 0, 1, 1, 0}, 0),
+      OpCase("PlumbIsInf", "negative", "detect_positive=0").In({5}, mixed).Out({0, 0, 0, 1, 0}, 0),
+      OpCase("PlumbIsInf", "positive", "detect_negative=0").In({5}, mixed).Out({0, 0, 1, 0, 0}, 0),
       OpCase("PlumbIsInf", "empty_blob").In({0, 2}).OutShape({0, 2}),
       OpCase("PlumbIsNaN", "integers").In({2}, Regime::kInts, DType::kI32).Refused("expects a float blob, found i32"),
   };

@@ -4,50 +4,47 @@ namespace plumb {
 
 std::vector<OpCase> matmul_cases() {
   return {
-      OpCase("MatMul", "values", "-1")
+      OpCase("MatMul", "values")
           .In({2, 2}, {1, 2, 3, 4})
           .In({2, 3}, {1, 10, 100, 2, 20, 200})
           .Out({5, 50, 500, 11, 110, 1100}),
-      OpCase("MatMul", "constant_second", "1")
+      OpCase("MatMul", "constant_second", "weight_position=1")
           .In({1, 2}, {1, 2})
           .Weight("weight", {2, 3}, {1, 2, 3, 10, 20, 30})
           .Out({21, 42, 63}),
-      OpCase("MatMul", "constant_first", "0")
+      OpCase("MatMul", "constant_first", "weight_position=0")
           .In({2, 1}, {1, 2})
           .Weight("weight", {3, 2}, {1, 10, 2, 20, 3, 30})
           .Out({21, 42, 63})
           .OutShape({3, 1}),
-      OpCase("MatMul", "batch_broadcasts_second", "-1")
+      OpCase("MatMul", "batch_broadcasts_second")
           .In({2, 1, 2}, {1, 2, 3, 4})
           .In({2, 1}, {10, 1})
           .Out({12, 34})
           .OutShape({2, 1, 1}),
-      OpCase("MatMul", "batch_broadcasts_first", "-1")
+      OpCase("MatMul", "batch_broadcasts_first")
           .In({1, 1, 2}, {1, 2})
           .In({2, 2, 1}, {1, 2, 3, 4})
           .Out({5, 11})
           .OutShape({2, 1, 1}),
-      OpCase("MatMul", "batch_broadcasts_both", "-1")
+      OpCase("MatMul", "batch_broadcasts_both")
           .In({2, 1, 1, 1}, {1, 2})
           .In({3, 1, 1}, {1, 10, 100})
           .Out({1, 10, 100, 2, 20, 200})
           .OutShape({2, 3, 1, 1}),
-      OpCase("MatMul", "vectors", "-1").In({3}, {1, 2, 3}).In({3}, {1, 10, 100}).Out({321}).OutShape(Shape()),
-      OpCase("MatMul", "vector_first", "-1").In({2}, {1, 2}).In({2, 2}, {1, 2, 3, 4}).Out({7, 10}).OutShape({2}),
-      OpCase("MatMul", "vector_second", "-1").In({2, 2}, {1, 2, 3, 4}).In({2}, {1, 10}).Out({21, 43}).OutShape({2}),
-      OpCase("MatMul", "odd", "-1").In({3, 5, 37}).In({3, 37, 41}).OutShape({3, 5, 41}),
-      OpCase("MatMul", "attention", "-1").In({2, 4, 17, 8}).In({2, 4, 8, 17}).OutShape({2, 4, 17, 17}),
-      OpCase("MatMul", "row_by_matrix", "1").In({1, 600}).Weight("weight", {600, 70}).OutShape({1, 70}),
-      OpCase("MatMul", "long_constant", "-1").In({2, 4096}, Regime::kConstant).In({4096, 3}, Regime::kConstant),
+      OpCase("MatMul", "vectors").In({3}, {1, 2, 3}).In({3}, {1, 10, 100}).Out({321}).OutShape(Shape()),
+      OpCase("MatMul", "vector_first").In({2}, {1, 2}).In({2, 2}, {1, 2, 3, 4}).Out({7, 10}).OutShape({2}),
+      OpCase("MatMul", "vector_second").In({2, 2}, {1, 2, 3, 4}).In({2}, {1, 10}).Out({21, 43}).OutShape({2}),
+      OpCase("MatMul", "odd").In({3, 5, 37}).In({3, 37, 41}).OutShape({3, 5, 41}),
+      OpCase("MatMul", "attention").In({2, 4, 17, 8}).In({2, 4, 8, 17}).OutShape({2, 4, 17, 17}),
+      OpCase("MatMul", "row_by_matrix", "weight_position=1").In({1, 600}).Weight("weight", {600, 70}).OutShape({1, 70}),
+      OpCase("MatMul", "long_constant").In({2, 4096}, Regime::kConstant).In({4096, 3}, Regime::kConstant),
       // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
-      OpCase("MatMul", "beyond_65535", "-1").In({2, 70001}).In({70001, 3}),
-      OpCase("MatMul", "beyond_65535_quads", "-1").In({2, 262200}).In({262200, 4}),
-      OpCase("MatMul", "one_term", "-1").In({3, 1}).In({1, 3}),
-      OpCase("MatMul", "inner_dims_differ", "-1").In({2, 3}).In({2, 3}).Refused("inner dims"),
-      OpCase("MatMul", "one_input_needs_a_position", "-1")
-          .In({2, 3})
-          .Weight("weight", {3, 2})
-          .Refused("weight_position"),
+      OpCase("MatMul", "beyond_65535").In({2, 70001}).In({70001, 3}),
+      OpCase("MatMul", "beyond_65535_quads").In({2, 262200}).In({262200, 4}),
+      OpCase("MatMul", "one_term").In({3, 1}).In({1, 3}),
+      OpCase("MatMul", "inner_dims_differ").In({2, 3}).In({2, 3}).Refused("inner dims"),
+      OpCase("MatMul", "one_input_needs_a_position").In({2, 3}).Weight("weight", {3, 2}).Refused("weight_position"),
   };
 }
 

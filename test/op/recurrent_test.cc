@@ -29,17 +29,17 @@ OpCase Gru(const char* name, const char* params) {
 }
 
 void AddValues(std::vector<OpCase>* cases) {
-  cases->push_back(Lstm("forward", "2")
+  cases->push_back(Lstm("forward", "hidden_size=2")
                        .Out({0.0769192251, 0.0769192251, 0.198577053, 0.255536442})
                        .OutShape({2, 1, 1, 2})
                        .Out({0.198577053, 0.255536442})
                        .OutShape({1, 1, 2})
                        .Out({0.394826906, 0.475547722}));
-  cases->push_back(Lstm("reverse", "2 reverse 0")
+  cases->push_back(Lstm("reverse", "hidden_size=2 direction=reverse")
                        .Out({0.177994843, 0.197601919, 0.155248292, 0.20848114})
                        .Out({0.177994843, 0.197601919})
                        .Out({0.322389428, 0.361752065}));
-  cases->push_back(Lstm("bias_state_peepholes", "2 forward 0 1 0 1 1 1")
+  cases->push_back(Lstm("bias_state_peepholes", "hidden_size=2 has_bias has_initial_h has_initial_c has_peepholes")
                        .Const({1, 16}, kB)
                        .In({1, 1, 2}, {0.1, -0.2})
                        .In({1, 1, 2}, {0.3, 0.4})
@@ -47,7 +47,8 @@ void AddValues(std::vector<OpCase>* cases) {
                        .Out({0.206340334, 0.246300478, 0.280905096, 0.360321598})
                        .Out({0.280905096, 0.360321598})
                        .Out({0.559855447, 0.754335822}));
-  cases->push_back(Lstm("input_forget_clip", "2 forward 0 1 0 1 1 1 0.25 1")
+  cases->push_back(Lstm("input_forget_clip",
+                        "hidden_size=2 has_bias has_initial_h has_initial_c has_peepholes clip=0.25 input_forget")
                        .Const({1, 16}, kB)
                        .In({1, 1, 2}, {0.1, -0.2})
                        .In({1, 1, 2}, {0.3, 0.4})
@@ -55,21 +56,21 @@ void AddValues(std::vector<OpCase>* cases) {
                        .Out({0.135978407, 0.133954686, 0.128888072, 0.137687517})
                        .Out({0.128888072, 0.137687517})
                        .Out({0.260323966, 0.284621774}));
-  cases->push_back(Lstm("activations", "2 forward 0 0 0 0 0 0 0 0 0 HardSigmoid:0.3:0.4;relu;Softsign")
+  cases->push_back(Lstm("activations", "hidden_size=2 activations=HardSigmoid:0.3:0.4;relu;Softsign")
                        .Out({0.0504189944, 0.0504189944, 0.111927091, 0.160270439})
                        .Out({0.111927091, 0.160270439})
                        .Out({0.348576056, 0.482744592}));
-  cases->push_back(Gru("forward", "2 forward 0 1 0 1")
+  cases->push_back(Gru("forward", "hidden_size=2 has_bias has_initial_h")
                        .Out({0.291028518, 0.167556898, 0.526082382, 0.521407155})
                        .OutShape({2, 1, 1, 2})
                        .Out({0.526082382, 0.521407155}));
-  cases->push_back(Gru("linear_before_reset", "2 forward 0 1 0 1 0 0 0 0 1")
+  cases->push_back(Gru("linear_before_reset", "hidden_size=2 has_bias has_initial_h linear_before_reset")
                        .Out({0.255854543, 0.133296524, 0.477667161, 0.487082277})
                        .Out({0.477667161, 0.487082277}));
-  const OpCase rnn = OpCase("PlumbRNN", "", "").Outputs(2);
+  const OpCase rnn = OpCase("PlumbRNN", "").Outputs(2);
   OpCase c = rnn;
   c.name = "reverse_lengths";
-  c.params = "1 reverse 0 0 1";
+  c.params = "hidden_size=1 direction=reverse has_lengths";
   cases->push_back(c.In({2, 2, 1}, {1, 3, 2, 99})
                        .Const({1, 1, 1}, {0.5})
                        .Const({1, 1, 1}, {0.25})
@@ -78,7 +79,7 @@ void AddValues(std::vector<OpCase>* cases) {
                        .Out({0.598237968, 0.905148254}));
   c = rnn;
   c.name = "bidirectional_batch_first";
-  c.params = "1 bidirectional 1 0 1";
+  c.params = "hidden_size=1 direction=bidirectional layout=1 has_lengths";
   cases->push_back(c.In({2, 2, 1}, {1, 2, 3, 99})
                        .Const({2, 1, 1}, {0.5, -1})
                        .Const({2, 1, 1}, {0.25, 0.5})
@@ -92,24 +93,24 @@ void AddValues(std::vector<OpCase>* cases) {
 void AddSizes(std::vector<OpCase>* cases) {
   const DType i64 = DType::kI64;
   // clang-format off
-  cases->push_back(OpCase("PlumbLSTM", "bidirectional_everything", "13 bidirectional 0 1 1 1 1 1 3").Outputs(3).In({7, 3, 5}).Const({2, 52, 5}, Regime::kUnit).Const({2, 52, 13}, Regime::kUnit).Const({2, 104}, Regime::kUnit).In({3}, {7, 0, 4}, i64).In({2, 3, 13}).In({2, 3, 13}).Const({2, 39}, Regime::kUnit));
-  cases->push_back(OpCase("PlumbLSTM", "batch_first", "8 reverse 1 1").Outputs(3).In({2, 9, 17}).Const({1, 32, 17}, Regime::kUnit).Const({1, 32, 8}, Regime::kUnit).Const({1, 64}, Regime::kUnit).OutShape({2, 9, 1, 8}));
-  cases->push_back(OpCase("PlumbLSTM", "weights_computed", "4").Outputs(3).In({3, 2, 3}).In({1, 16, 3}, Regime::kUnit).In({1, 16, 4}, Regime::kUnit));
-  cases->push_back(OpCase("PlumbGRU", "bidirectional_lengths", "9 bidirectional 0 1 1 1").Outputs(2).In({6, 2, 11}).Const({2, 27, 11}, Regime::kUnit).Const({2, 27, 9}, Regime::kUnit).Const({2, 54}, Regime::kUnit).In({2}, {3, 6}, DType::kI32).In({2, 2, 9}));
-  cases->push_back(OpCase("PlumbGRU", "linear_batch_first", "16 forward 1 1 0 0 0 0 0 0 1").Outputs(2).In({3, 5, 4}).Const({1, 48, 4}, Regime::kUnit).Const({1, 48, 16}, Regime::kUnit).Const({1, 96}, Regime::kUnit));
-  cases->push_back(OpCase("PlumbGRU", "activations", "5 forward 0 0 0 0 0 0 0 0 0 Sigmoid;ScaledTanh:1.5:0.5").Outputs(2).In({4, 2, 3}).Const({1, 15, 3}, Regime::kUnit).Const({1, 15, 5}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbLSTM", "bidirectional_everything", "hidden_size=13 direction=bidirectional has_bias has_lengths has_initial_h has_initial_c has_peepholes clip=3").Outputs(3).In({7, 3, 5}).Const({2, 52, 5}, Regime::kUnit).Const({2, 52, 13}, Regime::kUnit).Const({2, 104}, Regime::kUnit).In({3}, {7, 0, 4}, i64).In({2, 3, 13}).In({2, 3, 13}).Const({2, 39}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbLSTM", "batch_first", "hidden_size=8 direction=reverse layout=1 has_bias").Outputs(3).In({2, 9, 17}).Const({1, 32, 17}, Regime::kUnit).Const({1, 32, 8}, Regime::kUnit).Const({1, 64}, Regime::kUnit).OutShape({2, 9, 1, 8}));
+  cases->push_back(OpCase("PlumbLSTM", "weights_computed", "hidden_size=4").Outputs(3).In({3, 2, 3}).In({1, 16, 3}, Regime::kUnit).In({1, 16, 4}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbGRU", "bidirectional_lengths", "hidden_size=9 direction=bidirectional has_bias has_lengths has_initial_h").Outputs(2).In({6, 2, 11}).Const({2, 27, 11}, Regime::kUnit).Const({2, 27, 9}, Regime::kUnit).Const({2, 54}, Regime::kUnit).In({2}, {3, 6}, DType::kI32).In({2, 2, 9}));
+  cases->push_back(OpCase("PlumbGRU", "linear_batch_first", "hidden_size=16 layout=1 has_bias linear_before_reset").Outputs(2).In({3, 5, 4}).Const({1, 48, 4}, Regime::kUnit).Const({1, 48, 16}, Regime::kUnit).Const({1, 96}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbGRU", "activations", "hidden_size=5 activations=Sigmoid;ScaledTanh:1.5:0.5").Outputs(2).In({4, 2, 3}).Const({1, 15, 3}, Regime::kUnit).Const({1, 15, 5}, Regime::kUnit));
   for (const char* f : {"Relu", "Affine:0.5:0.1", "LeakyRelu:0.1", "ThresholdedRelu:0.2", "Elu:0.5", "Softsign", "Softplus", "HardSigmoid"}) {
-    cases->push_back(OpCase("PlumbRNN", "activation_" + std::to_string(cases->size()), std::string("6 forward 0 0 0 0 0 0 0 0 0 ") + f).Outputs(2).In({3, 2, 5}).Const({1, 6, 5}, Regime::kUnit).Const({1, 6, 6}, Regime::kUnit));
+    cases->push_back(OpCase("PlumbRNN", "activation_" + std::to_string(cases->size()), std::string("hidden_size=6 activations=") + f).Outputs(2).In({3, 2, 5}).Const({1, 6, 5}, Regime::kUnit).Const({1, 6, 6}, Regime::kUnit));
   }
-  cases->push_back(OpCase("PlumbRNN", "no_steps", "2").Outputs(2).In({0, 3, 2}).Const({1, 2, 2}, Regime::kUnit).Const({1, 2, 2}, Regime::kUnit).OutShape({0, 1, 3, 2}).Out({0, 0, 0, 0, 0, 0}, 0));
-  cases->push_back(OpCase("PlumbLSTM", "long", "24").Outputs(3).In({40, 1, 16}).Const({1, 96, 16}, Regime::kUnit).Const({1, 96, 24}, Regime::kUnit));
-  cases->push_back(OpCase("PlumbLSTM", "direction", "4 both").Outputs(3).In({1, 1, 1}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("direction 'both' is none of"));
-  cases->push_back(OpCase("PlumbLSTM", "weight_shape", "4").Outputs(3).In({1, 1, 2}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("W must be [1,16,2], found [1,16,1]"));
-  cases->push_back(OpCase("PlumbGRU", "flags", "1 forward 0 1").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("the flags announce 4 inputs, found 3"));
-  cases->push_back(OpCase("PlumbGRU", "peepholes", "1 forward 0 0 0 0 0 1").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("only PlumbLSTM has"));
-  cases->push_back(OpCase("PlumbRNN", "unknown_activation", "1 forward 0 0 0 0 0 0 0 0 0 Swish").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("activation 'Swish' is none of"));
-  cases->push_back(OpCase("PlumbRNN", "activation_count", "1 forward 0 0 0 0 0 0 0 0 0 Tanh;Tanh").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects 1 activations"));
-  cases->push_back(OpCase("PlumbRNN", "hidden_size", "0").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects a positive hidden_size"));
+  cases->push_back(OpCase("PlumbRNN", "no_steps", "hidden_size=2").Outputs(2).In({0, 3, 2}).Const({1, 2, 2}, Regime::kUnit).Const({1, 2, 2}, Regime::kUnit).OutShape({0, 1, 3, 2}).Out({0, 0, 0, 0, 0, 0}, 0));
+  cases->push_back(OpCase("PlumbLSTM", "long", "hidden_size=24").Outputs(3).In({40, 1, 16}).Const({1, 96, 16}, Regime::kUnit).Const({1, 96, 24}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbLSTM", "direction", "hidden_size=4 direction=both").Outputs(3).In({1, 1, 1}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("direction 'both' is none of"));
+  cases->push_back(OpCase("PlumbLSTM", "weight_shape", "hidden_size=4").Outputs(3).In({1, 1, 2}).Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("W must be [1,16,2], found [1,16,1]"));
+  cases->push_back(OpCase("PlumbGRU", "flags", "hidden_size=1 has_bias").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("the flags announce 4 inputs, found 3"));
+  cases->push_back(OpCase("PlumbGRU", "peepholes", "hidden_size=1 has_peepholes").Outputs(2).In({1, 1, 1}).Const({1, 3, 1}, Regime::kUnit).Const({1, 3, 1}, Regime::kUnit).Refused("only PlumbLSTM has"));
+  cases->push_back(OpCase("PlumbRNN", "unknown_activation", "hidden_size=1 activations=Swish").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("activation 'Swish' is none of"));
+  cases->push_back(OpCase("PlumbRNN", "activation_count", "hidden_size=1 activations=Tanh;Tanh").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects 1 activations"));
+  cases->push_back(OpCase("PlumbRNN", "hidden_size").Outputs(2).In({1, 1, 1}).Const({1, 1, 1}, Regime::kUnit).Const({1, 1, 1}, Regime::kUnit).Refused("expects a positive hidden_size"));
   // clang-format on
 }
 
@@ -117,7 +118,7 @@ void AddSizes(std::vector<OpCase>* cases) {
 void AddQuantized(std::vector<OpCase>* cases) {
   const DType i64 = DType::kI64;
   // clang-format off
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "values", "2 forward 0 1 0 1 1")
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "values", "hidden_size=2 has_bias has_initial_h has_initial_c")
                        .Outputs(3)
                        .In({2, 1, 3}, {0.69, 1.64, 0.66, -2.61, 1.81, 0.89})
                        .Const({1, 3, 8}, {-59, 83, -63, -24, 36, 12, -107, -121, 93, 64, 86, 9, 81, -44, -13, 73, -97, -51, -97, -12, 122, -94, -30, -25}, i64)
@@ -132,7 +133,7 @@ void AddQuantized(std::vector<OpCase>* cases) {
                        .Out({-0.179905459, -0.0740270764, 0.466969967, 0.0855786204})
                        .Out({0.466969967, 0.0855786204})
                        .Out({0.574852586, 0.161443844}));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "per_gate", "2 bidirectional 0 1 0 1 1 1")
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "per_gate", "hidden_size=2 direction=bidirectional has_bias has_initial_h has_initial_c has_peepholes")
                        .Outputs(3)
                        .In({2, 2, 2}, {0.38, -1.05, -0.83, -4.88, 3.6, 2.29, -0.65, 1.55})
                        .Const({2, 2, 8}, {142, 70, 51, 168, 78, 143, 66, 38, 191, 110, 173, 171, 241, 108, 56, 162, 239, 247, 222, 174, 97, 100, 10, 47, 85, 88, 148, 130, 177, 228, 224, 198}, i64)
@@ -148,12 +149,12 @@ void AddQuantized(std::vector<OpCase>* cases) {
                        .Out({0.0941602513, 0.0899822712, 0.00407429785, -0.145421803, -0.265008509, -0.165250108, -0.0645721108, -0.22009936, -0.095484741, 0.0206305813, 0.072961539, -0.0506936722, -0.703264475, -0.648393989, -0.0231373049, 0.173526332})
                        .Out({-0.095484741, 0.0206305813, 0.072961539, -0.0506936722, -0.265008509, -0.165250108, -0.0645721108, -0.22009936})
                        .Out({-0.6257025, 0.0234523565, 0.0971394032, -0.0791065097, -0.735898852, -0.380381972, -0.57121855, -0.59877646}));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "long", "19 reverse 0 1").Outputs(3).In({30, 2, 13}).Const({1, 13, 76}, Regime::kInts, i64).Const({1, 19, 76}, Regime::kInts, i64).Const({1, 152}, Regime::kUnit).Const({1}, {0.02}).Const({1}, {1}, i64).Const({1, 76}, Regime::kPositive).Const({1, 76}, Regime::kZeros, i64));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "weights_computed", "3").Outputs(3).In({4, 1, 2}).In({1, 2, 12}, Regime::kInts, i64).In({1, 3, 12}, Regime::kInts, i64).In({1}, {0.05}).In({1}, {2}, i64).In({1}, {0.04}).In({1}, {-1}, i64));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "constant_x", "2 forward 0 0 0 0 0 0 0.3 1").Outputs(3).In({3, 1, 2}, Regime::kZeros).Const({1, 2, 8}, Regime::kInts, i64).Const({1, 2, 8}, Regime::kInts, i64).Const({1}, {0.05}).Const({1}, {0}, i64).Const({1}, {0.04}).Const({1}, {0}, i64));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "lengths", "1 forward 0 0 1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("has no lengths"));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "scale_shape", "1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 2}, {1, 1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("a scale must be [1,4], found [1,2]"));
-  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "float_weights", "1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kUnit).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("integer weights"));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "long", "hidden_size=19 direction=reverse has_bias").Outputs(3).In({30, 2, 13}).Const({1, 13, 76}, Regime::kInts, i64).Const({1, 19, 76}, Regime::kInts, i64).Const({1, 152}, Regime::kUnit).Const({1}, {0.02}).Const({1}, {1}, i64).Const({1, 76}, Regime::kPositive).Const({1, 76}, Regime::kZeros, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "weights_computed", "hidden_size=3").Outputs(3).In({4, 1, 2}).In({1, 2, 12}, Regime::kInts, i64).In({1, 3, 12}, Regime::kInts, i64).In({1}, {0.05}).In({1}, {2}, i64).In({1}, {0.04}).In({1}, {-1}, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "constant_x", "hidden_size=2 clip=0.3 input_forget").Outputs(3).In({3, 1, 2}, Regime::kZeros).Const({1, 2, 8}, Regime::kInts, i64).Const({1, 2, 8}, Regime::kInts, i64).Const({1}, {0.05}).Const({1}, {0}, i64).Const({1}, {0.04}).Const({1}, {0}, i64));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "lengths", "hidden_size=1 has_lengths").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("has no lengths"));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "scale_shape", "hidden_size=1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 1, 4}, Regime::kInts, i64).Const({1, 2}, {1, 1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("a scale must be [1,4], found [1,2]"));
+  cases->push_back(OpCase("PlumbDynamicQuantizeLSTM", "float_weights", "hidden_size=1").Outputs(3).In({1, 1, 1}).Const({1, 1, 4}, Regime::kUnit).Const({1, 1, 4}, Regime::kInts, i64).Const({1}, {1}).Const({1}, {0}, i64).Const({1}, {1}).Const({1}, {0}, i64).Refused("integer weights"));
   // clang-format on
 }
 

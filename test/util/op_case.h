@@ -1,12 +1,13 @@
-// One case of the operator test: an operator, its parameters as tnnproto tokens, its inputs, and what must come out.
+// One case of the operator test: an operator, its parameters by name (op/named_params.h), its inputs, and what must
+// come out.
 //
 // test/op/<file>_test.cc defines `std::vector<OpCase> <file>_cases();` for each file column of op_list.def: a plain
 // table (no test framework here, it would cost seconds per file). op_test.cc runs every case: NAIVE against the
 // expected values, against itself in f64 and against its own bound; every other device against NAIVE.
 //
-//   OpCase("Softmax", "rows", "1").In({2, 3}, {0, 0, 0, 1, 1, 1}).Out({1/3., 1/3., 1/3., 1/3., 1/3., 1/3.}),
-//   OpCase("Convolution", "k3s2p1", "1 5 7 3 3 2 2 1 1 1 -1 1 1 0").In({2, 5, 9, 11}),
-//   OpCase("Concat", "rank_differs", "1").In({1, 2}).In({1, 2, 3}).Refused("rank"),
+//   OpCase("Softmax", "rows", "axis=1").In({2, 3}, {0, 0, 0, 1, 1, 1}).Out({1/3., 1/3., 1/3., 1/3., 1/3., 1/3.}),
+//   OpCase("Convolution", "k3s2p1", "in_channels_per_group=5 out_channels=7 kernel=3 stride=2 pad=1 bias").In({2, 5, 9,
+//   11}), OpCase("Concat", "rank_differs").In({1, 2}).In({1, 2, 3}).Refused("rank"),
 #ifndef PLUMB_TEST_UTIL_OP_CASE_H_
 #define PLUMB_TEST_UTIL_OP_CASE_H_
 
@@ -54,8 +55,8 @@ struct OpCase {
     double tolerance = 1e-6;  // |value - expected| <= tolerance * max(1, |expected|)
   };
 
-  OpCase(std::string op_name, std::string case_name, std::string param_tokens = "")
-      : op(std::move(op_name)), name(std::move(case_name)), params(std::move(param_tokens)) {}
+  OpCase(std::string op_name, std::string case_name, std::string params_text = "")
+      : op(std::move(op_name)), name(std::move(case_name)), params(std::move(params_text)) {}
 
   OpCase& In(Shape shape, Regime regime = Regime::kGauss, DType dtype = DType::kF32) {
     inputs.push_back({std::move(shape), dtype, regime, {}, false, ""});

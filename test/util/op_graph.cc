@@ -4,23 +4,12 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
-#include <sstream>
 
-#include "format/tnn/param_tokens.h"
+#include "op/named_params.h"
 #include "op/op.h"
 
 namespace plumb {
 namespace {
-
-Status ReadTokens(const std::string& text, OpParam* param) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  const std::vector<std::string_view> tokens(words.begin(), words.end());
-  PLUMB_ASSIGN_OR_RETURN(const size_t used, tnn::ReadParams(tokens, false, param));
-  if (used < words.size()) return Status::InvalidArgument("token '" + words[used] + "' belongs to no field");
-  return Status::Ok();
-}
 
 using Generator = std::mt19937_64;
 
@@ -166,7 +155,7 @@ Result<OpInstance> Instantiate(const OpCase& c) {
   layer.type = op->name;
   layer.name = "layer";
   layer.param = op->make_param();
-  PLUMB_RETURN_IF_ERROR(ReadTokens(c.params, layer.param.get()).AddContext("parameters '" + c.params + "'"));
+  PLUMB_RETURN_IF_ERROR(SetParams(c.params, &layer).AddContext("parameters '" + c.params + "'"));
   for (int i = 0; i < c.num_outputs; ++i) layer.outputs.push_back("out" + std::to_string(i));
   instance.graph.outputs = layer.outputs;
   PLUMB_RETURN_IF_ERROR(AddInputs(c, &instance));

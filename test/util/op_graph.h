@@ -20,7 +20,7 @@ struct OpInstance {
   const Layer& layer() const { return graph.layers.front(); }
 };
 
-// The graph with its weights; an error when the tokens, the weights or the shapes do not fit.
+// The graph with its weights; an error when the parameters, the weights or the shapes do not fit.
 Result<OpInstance> Instantiate(const OpCase& op_case);
 
 // A tensor drawn in that regime. REQUIRES: the dtype is f32, f64, i32, i64 or bool.
