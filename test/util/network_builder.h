@@ -54,7 +54,7 @@ class Builder {
   }
   std::string Pool(const std::string& in, int type, int kernel, int stride) {
     PoolingParam p;
-    p.pool_type = type, p.kernel_h = p.kernel_w = kernel, p.stride_h = p.stride_w = stride;
+    p.pool_type = type, p.kernel_h = p.kernel_w = kernel, p.stride_h = p.stride_w = stride, p.pad_type = kPadSame;
     return Add("Pooling", {in}, std::make_shared<PoolingParam>(p)).outputs[0];
   }
   std::string FullyConnected(const std::string& in, int64_t from, int to) {
