@@ -1,5 +1,6 @@
 // Checks: devices, subjects and goldens judged; the result keeps the library's reports, which every form is made of.
 #include "bind.h"
+#include "plumb/baseline.h"
 #include "plumb/check_all.h"
 
 namespace plumb::python {
@@ -139,6 +140,15 @@ void BindCheck(nb::module_& m) {
       .def("text", &Text)
       .def("outputs", &Outputs);
   m.def("check", &Check);
+  nb::class_<Baseline>(m, "Baseline")
+      .def(nb::init<>())
+      .def_static("read", [](const std::string& path) { return ValueOf(Baseline::Read(path)); })
+      .def("write", [](const Baseline& baseline, const std::string& path) { ThrowIfError(baseline.Write(path)); })
+      .def("update", [](Baseline& baseline, const std::string& key,
+                        const CheckResult& result) { baseline.Update(key, result.runs); })
+      .def("compare", [](const Baseline& baseline, const std::string& key, const CheckResult& result) {
+        return baseline.Compare(key, result.runs);
+      });
 }
 
 }  // namespace plumb::python

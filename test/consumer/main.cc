@@ -2,6 +2,7 @@
 // README.md, doc/ and the headers show, and finds a planted fault with them. consumer absent|present: whether
 // net.tnnproto lies in the current folder; consumer careless: asks for the model without looking whether there is one.
 #include <plumb/align.h>
+#include <plumb/baseline.h>
 #include <plumb/check.h>
 #include <plumb/check_all.h>
 #include <plumb/diff.h>

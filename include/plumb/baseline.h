@@ -1,0 +1,50 @@
+// A baseline: how every layer was judged last time, kept in a file, so that none gets worse unnoticed.
+//
+// Example:
+//   PLUMB_ASSIGN_OR_RETURN(const auto session, plumb::Session::Open("net.tnnproto"));
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport report, session->CheckDevice("NAIVE"));
+//   plumb::Baseline baseline;  // or Baseline::Read("baseline.json")
+//   baseline.Update("net", {report});
+//   PLUMB_RETURN_IF_ERROR(baseline.Write("baseline.json"));
+//   for (const std::string& worse : baseline.Compare("net", {report})) std::puts(worse.c_str());
+//
+// The file is JSON: {"format": "plumb-baseline", "version": 1, "checks": {KEY: {DEVICE: {"00001 relu1": {"verdict":
+// ..., "E": ..., "R": ...}}}}}. Threading: values.
+#ifndef PLUMB_BASELINE_H_
+#define PLUMB_BASELINE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plumb/check.h"
+
+namespace plumb {
+
+class Baseline {
+ public:
+  // NotFound, IoError; CorruptModel for a file that is none, naming the place.
+  static Result<Baseline> Read(const std::string& path);
+  // The file is complete or as it was.
+  Status Write(const std::string& path) const;
+
+  // What is known of `key` becomes these runs; devices that are not among them keep what they had.
+  void Update(const std::string& key, const std::vector<RunReport>& runs);
+  // One sentence for each layer that is worse than it was, in execution order: a worse verdict (aligned, grey, not
+  // tested, wrong), or E or R larger by more than a tenth and 0.1; for each that is gone; and for a device that the
+  // baseline does not know under this key.
+  std::vector<std::string> Compare(const std::string& key, const std::vector<RunReport>& runs) const;
+
+ private:
+  struct Entry {
+    Verdict verdict = Verdict::kNotTested;
+    double excess = 0, rms_excess = 0;
+  };
+  using Layers = std::map<std::string, Entry>;  // by "00001 relu1"
+  static Layers LayersOf(const RunReport& run);
+  std::map<std::string, std::map<std::string, Layers>> checks_;  // by key and device
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_BASELINE_H_

@@ -1,0 +1,100 @@
+"""pytest: the fixture `plumb_check`, and baselines.
+
+    def test_net(plumb_check):
+        plumb_check("net.onnx", devices=["X86"])
+
+fails where a layer is wrong, and prints the guilty layer and the command that shows it again.
+With `--plumb-baseline FILE` it also fails where a layer is worse than the file says;
+`--plumb-update-baseline` writes what is found there. One check is known by the test's id and its
+place among the test's checks, or by `name=`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+class BaselineFile:
+    """The file of one session; written once, at its end."""
+
+    def __init__(self, path: str, update: bool) -> None:
+        from . import _core
+
+        self.path, self.update = path, update
+        there = os.path.exists(path)
+        self.baseline = _core.Baseline.read(path) if there or not update else _core.Baseline()
+
+    def judge(self, key: str, report: Any) -> list[str]:
+        """The sentences on what is worse; none while it is updated."""
+        if self.update:
+            self.baseline.update(key, report._result)
+            return []
+        return self.baseline.compare(key, report._result)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("plumb")
+    group.addoption(
+        "--plumb-baseline",
+        metavar="FILE",
+        help="fail where a layer of a plumb_check is worse than this file says",
+    )
+    group.addoption(
+        "--plumb-update-baseline",
+        action="store_true",
+        help="write what the checks find into the file of --plumb-baseline",
+    )
+
+
+_KEY = pytest.StashKey[BaselineFile]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    path = config.getoption("--plumb-baseline")
+    update = config.getoption("--plumb-update-baseline")
+    if update and path is None:
+        raise pytest.UsageError("--plumb-update-baseline: which file? give --plumb-baseline FILE")
+    if path is None:
+        return
+    from ._errors import Error
+
+    try:
+        config.stash[_KEY] = BaselineFile(path, update)
+    except Error as error:
+        hint = "; --plumb-update-baseline makes it" if error.code == "NotFound" else ""
+        raise pytest.UsageError(f"--plumb-baseline: {error}{hint}") from error
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    file = session.config.stash.get(_KEY, None)
+    if file is not None and file.update:
+        file.baseline.write(file.path)
+
+
+@pytest.fixture
+def plumb_check(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`plumbnn.check` with the same arguments; the test fails where it is not aligned."""
+    from ._check import check as run_check
+
+    file = request.config.stash.get(_KEY, None)
+    done: list[str] = []
+
+    def check(model: Any, *args: Any, name: str | None = None, **options: Any) -> Any:
+        __tracebackhide__ = True
+        report = run_check(model, *args, **options)
+        key = name or request.node.nodeid + (f"#{len(done) + 1}" if done else "")
+        done.append(key)
+        worse = file.judge(key, report) if file is not None else []
+        if not report.aligned:
+            report.save_inputs()
+            pytest.fail("\n".join([str(report), *worse]), pytrace=False)
+        if worse:
+            lines = [f"worse than {file.path} says:", *worse]
+            pytest.fail("\n".join(lines), pytrace=False)
+        return report
+
+    return check
