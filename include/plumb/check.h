@@ -103,6 +103,22 @@ struct Coverage {
   std::string first_missing_output;  // of those that were not compared
 };
 
+// How a foreign runtime computed, as a whole (doc/check.md).
+enum class SubjectArithmetic {
+  kFp32,
+  kWinograd,
+  kTf32,
+  kFp16,
+  kBf16,
+  kChainedF16,
+  kChainedBf16,
+  kStoredF16,
+  kStoredBf16,
+  kF16Products,
+  kBf16Products,
+  kInt8
+};
+
 struct RunReport {
   std::string device;
   std::string device_description;
@@ -119,26 +135,27 @@ struct RunReport {
   bool is_golden = false;          // this run judges the golden itself: conversion, not kernels
   bool has_golden = false;         // CheckOptions::golden was given
   std::vector<std::string> notes;  // what the verdict rests on beyond the rule: a subject's layout, arithmetic, pairing
-  std::string found_winograd;      // with CheckOptions::find_winograd: what says so, where the subject computed with it
-  std::string judged_as;           // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
-  std::string reproduce;           // "--subject DIR" in place of "-d X86"; empty: -d and the device
+  // With CheckOptions::find_products: how the subject computed its sums of products where that is not fp32's way, and
+  // what says so.
+  SubjectArithmetic found_arithmetic = SubjectArithmetic::kFp32;
+  std::string found_because;
+  std::string judged_as;            // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
+  std::string reproduce;            // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
 };
 
 class BlobSource;
 struct ImportRecord;  // plumb/model.h
 
-// How a foreign runtime computed, as a whole (doc/check.md).
-enum class SubjectArithmetic { kFp32, kWinograd, kTf32, kFp16, kBf16, kStoredF16, kStoredBf16, kInt8 };
 // How the weights of an int8 subject were rounded: 127 steps of the largest of each output channel, or of the tensor.
 enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
 
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
-  // Of kFp32: convolutions beyond it are judged as Winograd's algorithm, too, and the run as kWinograd when they say
-  // so.
-  bool find_winograd = false;
+  // Of kFp32: sums of products beyond it are judged as Winograd's algorithm and as of f16 or bf16 operands, too, and
+  // the run as what they say.
+  bool find_products = false;
   // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output
   // must be compared, too, unless it is 0.
   double min_tested = 0.5;

@@ -56,6 +56,11 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
     }
   }
   if (scene_.earlier) fused_ = FusedGroups(*scene_.graph, *scene_.blobs);
+  if (options_.find_products && scene_.earlier) {
+    for (const SubjectArithmetic other :
+         {SubjectArithmetic::kWinograd, SubjectArithmetic::kF16Products, SubjectArithmetic::kBf16Products})
+      products_.push_back({ProductEvidence(other), {}});
+  }
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(NoteWritten(name, value));
   return SetOwnInputs(inputs);
 }
@@ -132,7 +137,7 @@ Status Lockstep::After(const LayerEvent& event) {
   }
   ExplainAsFused(event.step(), &layer);
   Status handed_over;
-  if (!PutOffAsWinograd(event.step(), layer)) {
+  if (!PutOffAsProduct(event.step(), layer)) {
     NameCause(event.step(), &layer);
     if (layer.cause.empty()) DescribeWrong(&layer);
     handed_over = HandOverWrong(layer);
@@ -184,7 +189,7 @@ Result<RunReport> Lockstep::Finish() {
     if (own != own_.end()) summary.reference = own->second;
     report_.outputs.push_back(std::move(summary));
   }
-  PLUMB_RETURN_IF_ERROR(SettleWinograd());
+  PLUMB_RETURN_IF_ERROR(SettleProducts());
   relative_.Apply(&report_);
   NoteFused();
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
@@ -250,18 +255,15 @@ Status Lockstep::JudgeStep(const LayerEvent& event, LayerReport* layer) {
   for (size_t i = 0; i < group.outputs.size() && !int8; ++i) {
     if (event.step().outputs[i].stored == DType::kF32) extra.device_outputs[group.outputs[i].blob] = device_[i];
   }
-  Arithmetic arithmetic = ArithmeticFor(group, options_.arithmetic);
+  const NumericModel& model = ModelOf(options_.arithmetic);
+  Arithmetic arithmetic = ArithmeticFor(group, model);
   arithmetic.winograd = event.step().winograd;
-  const bool any_winograd = arithmetic.any_winograd && MayBeWinograd(group);
-  arithmetic.any_winograd = false;
   PLUMB_RETURN_IF_ERROR(JudgeBounded(event.step(), arithmetic, extra, same, layer));
   if (layer->verdict > Verdict::kNotTested)
     PLUMB_RETURN_IF_ERROR(JudgeWithStorageNoise(event.step(), arithmetic, extra, layer));
-  if (any_winograd && layer->verdict > Verdict::kNotTested) {  // its bound is wider, and dear
-    arithmetic.any_winograd = true;
+  if (layer->verdict > Verdict::kNotTested && UseOtherProducts(group, model, &arithmetic, &extra))  // and dear
     PLUMB_RETURN_IF_ERROR(JudgeBounded(event.step(), arithmetic, extra, false, layer));
-  }
-  if (layer->verdict == Verdict::kAligned && StorageOf(options_.arithmetic) == DType::kF32) {
+  if (layer->verdict == Verdict::kAligned && model.blobs == DType::kF32) {
     PLUMB_RETURN_IF_ERROR(NoteRelative(event.step(), *layer));
   }
   if (!changed_.empty()) {
@@ -345,7 +347,7 @@ Status Lockstep::NoteRelative(const StepInfo& step, const LayerReport& layer) {
   ReplayExtra extra;
   extra.member = 0;
   extra.op = op;
-  const Arithmetic arithmetic = ArithmeticFor(*step.group, options_.arithmetic);
+  const Arithmetic arithmetic = ArithmeticFor(*step.group, ModelOf(options_.arithmetic));
   PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay,
                          ReplayWithBound(*step.group, inputs_, *scene_.blobs, arithmetic, 0, extra));
   OutputReport relative;
@@ -370,15 +372,22 @@ Status Lockstep::AddInputNoise(const StepInfo& step, ReplayExtra* extra) const {
 
 Result<bool> Lockstep::AddStorageNoise(const LayerGroup& group, const std::vector<Tensor>& inputs,
                                        ReplayExtra* extra) const {
-  const DType storage = StorageOf(options_.arithmetic);
-  if (!IsHalf(storage)) return false;
+  const NumericModel& model = ModelOf(options_.arithmetic);
+  if (!model.is_half()) return false;
+  const bool writes_half = std::any_of(group.outputs.begin(), group.outputs.end(), [&](const LayerGroup::Port& port) {
+    return scene_.storage(port.blob) == model.blobs;
+  });
   for (size_t i = 0; i < group.inputs.size(); ++i) {
     const std::string& blob = group.inputs[i].blob;
+    if (!scene_.blobs->at(blob).value.empty()) continue;
     const auto& outer = scene_.graph->inputs;
     const bool network = std::any_of(outer.begin(), outer.end(), [&](const GraphInput& g) { return g.name == blob; });
-    // An f16 runtime keeps its own blobs as they stand; the network's input it may round when it reads it.
-    if (!scene_.blobs->at(blob).value.empty() || (RoundsWeights(options_.arithmetic) && !network)) continue;
-    PLUMB_ASSIGN_OR_RETURN(Tensor noise, StorageNoise(storage, inputs[i], !RoundsWeights(options_.arithmetic)));
+    // What stands in 16 bits may have been read before it was rounded; what stands in f32 (what an operator keeps so)
+    // may be rounded when it is read; of the network's input either holds.
+    const bool stands_rounded = scene_.storage(blob) == model.blobs;
+    const bool read_before = model.chains && (network || stands_rounded);
+    const bool read_rounded = writes_half && (network || !stands_rounded);
+    PLUMB_ASSIGN_OR_RETURN(Tensor noise, StorageNoise(model.blobs, inputs[i], read_before, read_rounded));
     if (!noise.empty()) extra->input_tau[blob] = std::move(noise);
   }
   return !extra->input_tau.empty();
@@ -388,7 +397,11 @@ Result<bool> Lockstep::AddStorageNoise(const LayerGroup& group, const std::vecto
 // followed through it.
 Status Lockstep::JudgeWithStorageNoise(const StepInfo& step, const Arithmetic& arithmetic, ReplayExtra extra,
                                        LayerReport* layer) {
-  PLUMB_ASSIGN_OR_RETURN(const bool any, AddStorageNoise(*step.group, inputs_, &extra));
+  PLUMB_ASSIGN_OR_RETURN(bool any, AddStorageNoise(*step.group, inputs_, &extra));
+  if (ModelOf(options_.arithmetic).is_half() && step.group->members.size() > 1) {  // what nobody dumped was stored, too
+    extra.stored = scene_.storage;
+    any = true;
+  }
   LayerReport wider;
   const ReplayResult narrow = replayed_;
   if (any && JudgeBounded(step, arithmetic, extra, false, &wider).ok() && !replayed_.tau.empty()) {

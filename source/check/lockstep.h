@@ -31,6 +31,7 @@ class Lockstep : public Observer {
     std::function<Result<Tensor>(const std::string& name)>
         output;  // a network output; NotFound: left out of the report
     std::function<Result<Tensor>(const std::string& blob)> earlier;  // any blob that was read or written; may be empty
+    std::function<DType(const std::string& blob)> storage;           // of float blobs, of a subject
   };
 
   explicit Lockstep(CheckOptions options) : options_(std::move(options)) {}
@@ -58,10 +59,11 @@ class Lockstep : public Observer {
                 std::string* name);
   Result<std::vector<Tensor>> InputsOf(const LayerGroup& group) const;
   void NoteFused();
-  // lockstep_winograd.cc. Whether the step, which is beyond fp32, is within the bound of Winograd's algorithm; then all
-  // that would be said of it waits for SettleWinograd.
-  bool PutOffAsWinograd(const StepInfo& info, const LayerReport& layer);
-  Status SettleWinograd();
+  // lockstep_products.cc. Whether the step, which is beyond fp32, is not beyond other ways to compute products; then
+  // all that would be said of it waits for SettleProducts.
+  bool PutOffAsProduct(const StepInfo& info, const LayerReport& layer);
+  bool TryProduct(const StepInfo& info, const NumericModel& model, const LayerReport& layer, LayerReport* tried);
+  Status SettleProducts();
   Status ExplainPutOff(size_t position);
   // Of a step that is wrong or grey: what explains it.
   void NameCause(const StepInfo& info, LayerReport* layer);
@@ -117,8 +119,13 @@ class Lockstep : public Observer {
   std::string changed_;
   int causes_sought_ = 0;
   RelativeClasses relative_;
-  std::map<size_t, LayerReport> as_winograd_;  // by position: what was put off
-  WinogradEvidence winograd_;
+  // Ways to compute products that are looked for, and by position what was put off because of them.
+  struct OtherProducts {
+    ProductEvidence evidence;
+    std::map<size_t, LayerReport> put_off;
+  };
+  std::vector<OtherProducts> products_;
+  int beyond_fp32_ = 0;  // steps of any kind
   FusedGroups fused_;
   std::map<std::string, int> num_fused_;  // by name
 };

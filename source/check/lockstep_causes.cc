@@ -54,8 +54,10 @@ Result<std::vector<Tensor>> Lockstep::InputsOf(const LayerGroup& group) const {
       if (value.shape() != info.shape) return Status::InvalidArgument("another shape");
     }
     PLUMB_ASSIGN_OR_RETURN(value, Widened(value));
-    if (!info.value.empty() && RoundsWeights(options_.arithmetic) && info.dtype == DType::kF32) {
-      PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(StorageOf(options_.arithmetic), value));
+    const bool rounded = ModelOf(options_.arithmetic).weights != DType::kF32 && info.dtype == DType::kF32;
+    const DType storage = rounded ? scene_.storage(group.outputs[0].blob) : DType::kF32;
+    if (!info.value.empty() && storage != DType::kF32) {
+      PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(storage, value));
     }
     inputs.push_back(std::move(value));
   }
@@ -69,7 +71,7 @@ bool Lockstep::TryFused(const StepInfo& info, const LayerGroup& group, const Lay
   constexpr double kSharp = 1e-3, kBlunter = 4;  // relative; f16's own storage is above the former
   const auto inputs = InputsOf(group);
   if (!inputs.ok()) return false;
-  const Arithmetic arithmetic = ArithmeticFor(group, options_.arithmetic);
+  const Arithmetic arithmetic = ArithmeticFor(group, ModelOf(options_.arithmetic));
   const auto aligned = [&](const ReplayResult& replay, int level) {
     return JudgeOutputs(info, device_, replay, level, tried).ok() && tried->verdict == Verdict::kAligned &&
            Blindness(*tried) <= std::max(kSharp, kBlunter * Blindness(own));
@@ -143,7 +145,7 @@ std::string Lockstep::CausesAmong(const std::vector<Alternative>& found, const S
   std::set<std::string> families;
   for (const Alternative& a : found) {
     if (families.count(a.family) != 0) continue;
-    Arithmetic arithmetic = ArithmeticFor(a.group, options_.arithmetic);
+    Arithmetic arithmetic = ArithmeticFor(a.group, ModelOf(options_.arithmetic));
     arithmetic.winograd = info.winograd;
     const auto replay = ReplayAlternative(a, step, arithmetic, MaxBoundLevel(a.group));
     LayerReport tried;

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "check/int8.h"
+#include "check/storage.h"
+
 namespace plumb {
 namespace {
 
@@ -39,7 +42,15 @@ class Chain {
   }
 
   Status RunMember(int m, const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
-    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    Layer rounded;  // its weights, where operands are
+    std::vector<Tensor> operands, operand_taus;
+    const Layer& own = *group_.members[static_cast<size_t>(m)];
+    const bool narrow = extra_.operands != DType::kF32 && IsProduct(own);
+    if (narrow) {
+      PLUMB_ASSIGN_OR_RETURN(rounded, WithRoundedWeights(own));
+      operands.resize(own.inputs.size()), operand_taus.resize(own.inputs.size());
+    }
+    const Layer& layer = narrow ? rounded : own;
     const NaiveOp& op = m == extra_.member ? *extra_.op : GetNaiveOp(layer.kind);
     NaiveArgs args{layer, {}, {}};
     BoundArgs bound;
@@ -49,6 +60,7 @@ class Chain {
       args.inputs.push_back(&InputOf(m, slot, inputs));
       const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
+      if (narrow) PLUMB_RETURN_IF_ERROR(RoundOperand(slot, &operands, &operand_taus, &args, &bound));
       uncertain = uncertain || tau != taus_.end();
       const bool moved = GetOp(layer.kind).moves_data_only && HoldsMoved(layer, static_cast<size_t>(slot));
       uncertain_integers =
@@ -81,7 +93,41 @@ class Chain {
       bound.tau.push_back(&taus_[blob]);
     }
     PLUMB_RETURN_IF_ERROR(RunBounded(op, args, &bound, uncertain));
+    if (extra_.stored) PLUMB_RETURN_IF_ERROR(AddInnerStorage(layer));
     for (const std::string& blob : layer.outputs) DropExact(blob);
+    return Status::Ok();
+  }
+
+  Result<Layer> WithRoundedWeights(const Layer& layer) const {
+    Layer rounded = layer;
+    const auto weight = rounded.resources.find("weight");
+    if (weight == rounded.resources.end()) return rounded;
+    PLUMB_ASSIGN_OR_RETURN(weight->second, RoundedTo(extra_.operands, weight->second));
+    return rounded;
+  }
+
+  // Puts the operand, rounded, in place of the input; one that is uncertain may fall to either side.
+  Status RoundOperand(int slot, std::vector<Tensor>* operands, std::vector<Tensor>* taus, NaiveArgs* args,
+                      BoundArgs* bound) const {
+    const auto i = static_cast<size_t>(slot);
+    PLUMB_ASSIGN_OR_RETURN((*operands)[i], RoundedTo(extra_.operands, *args->inputs[i]));
+    args->inputs[i] = &(*operands)[i];
+    if (bound->input_tau[i] == nullptr) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN((*taus)[i], bound->input_tau[i]->Clone());
+    PLUMB_RETURN_IF_ERROR(plumb::AddStorageNoise(extra_.operands, (*operands)[i], &(*taus)[i]));
+    bound->input_tau[i] = &(*taus)[i];
+    return Status::Ok();
+  }
+
+  // What rounding adds to blobs that leave a member but not the group.
+  Status AddInnerStorage(const Layer& layer) {
+    for (const std::string& blob : layer.outputs) {
+      const bool outer = std::any_of(group_.outputs.begin(), group_.outputs.end(),
+                                     [&](const LayerGroup::Port& port) { return port.blob == blob; });
+      const DType storage = extra_.stored(blob);
+      if (outer || storage == DType::kF32 || GetOp(layer.kind).moves_data_only) continue;
+      PLUMB_RETURN_IF_ERROR(plumb::AddStorageNoise(storage, values_.at(blob), &taus_.at(blob)));
+    }
     return Status::Ok();
   }
 

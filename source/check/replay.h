@@ -2,6 +2,7 @@
 #ifndef PLUMB_CHECK_REPLAY_H_
 #define PLUMB_CHECK_REPLAY_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct ReplayExtra {
   const NaiveOp* op = nullptr;
   // What the device wrote, by blob: where a recurrent member's steps start from. Left out: from the reference's own.
   std::map<std::string, Tensor> device_outputs;
+  DType operands = DType::kF32;  // f16, bf16: sums of products round their operands so first
+  // In what blobs inside the group may have been stored before the next member read them; empty: in none.
+  std::function<DType(const std::string& blob)> stored;
 };
 
 // Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.

@@ -10,6 +10,7 @@ namespace plumb {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;
+constexpr double kEightSigma = 4.6188;  // 8 / sqrt(3): of half a unit, evenly distributed
 struct Format {
   double unit, min_normal, overflow;  // overflow: halfway between the largest value and the next power of two
 };
@@ -66,15 +67,26 @@ Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Ten
   return Status::Ok();
 }
 
-Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool rounded) {
-  constexpr double kEightSigma = 4.6188;  // 8 / sqrt(3)
-  if (blob.dtype() != DType::kF64) return Tensor();
+Status AddStorageNoise(DType storage, const Tensor& blob, Tensor* tau) {
+  if (blob.dtype() != DType::kF64) return Status::Ok();
+  const Format format = FormatOf(storage);
+  for (int64_t i = 0; i < blob.NumElements(); ++i) {
+    const double size = std::fabs(blob.data<double>()[i]);
+    if (!std::isfinite(size)) continue;
+    const double noise = kEightSigma * format.unit * std::max(size, format.min_normal);
+    tau->data<double>()[i] = std::hypot(tau->data<double>()[i], noise);
+  }
+  return Status::Ok();
+}
+
+Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool before, bool rounded) {
+  if (blob.dtype() != DType::kF64 || (!before && !rounded)) return Tensor();
   const Format format = FormatOf(storage);
   PLUMB_ASSIGN_OR_RETURN(Tensor tau, Tensor::Zeros(DType::kF64, blob.shape()));
   bool any = false;
   for (int64_t i = 0; i < blob.NumElements(); ++i) {
     const double x = blob.data<double>()[i];
-    if (!std::isfinite(x) || (AsStored(storage, x) == x) != rounded) continue;
+    if (!std::isfinite(x) || !(AsStored(storage, x) == x ? before : rounded)) continue;
     tau.data<double>()[i] = kEightSigma * format.unit * std::max(std::fabs(x), format.min_normal);
     any = true;
   }

@@ -18,10 +18,13 @@ Result<Tensor> RoundedTo(DType storage, const Tensor& tensor);
 // edge between the largest such value and infinity, where both are right.
 Status JudgeAsStored(DType storage, const Tensor& device, Tensor* reference, Tensor* tau);
 
-// How far each value of a blob (f64) may lie from what was computed with, as a tau: half a unit of those that are f16
-// or bf16 values, when `rounded` (tau = 4.6 u |x|, 8 sigma of an even distribution); else of the others, which a reader
-// may round first. Empty: there are none.
-Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool rounded);
+// How far each value of a blob (f64) may lie from what was computed with, as a tau: half a unit (4.6 u |x|, 8 sigma of
+// an even distribution) of those that are f16 or bf16 values, when they may have been read `before` they were rounded;
+// of the others, when a reader may have `rounded` them. Empty: there are none.
+Result<Tensor> StorageNoise(DType storage, const Tensor& blob, bool before, bool rounded);
+
+// Adds to tau what rounding every value of the blob (f64) so may move it by.
+Status AddStorageNoise(DType storage, const Tensor& blob, Tensor* tau);
 
 }  // namespace plumb
 

@@ -5,6 +5,7 @@
 #include "check/arithmetic.h"
 #include "check/cones.h"
 #include "check/coverage.h"
+#include "check/half_storage.h"
 #include "check/int8.h"
 #include "check/judged_graph.h"
 #include "check/lockstep.h"
@@ -29,12 +30,12 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
   info.dtype = blob.dtype;
   info.shape = blob.shape;
   info.constant = !blob.value.empty();
-  if (blob.dtype == DType::kF32) info.stored = storage(port.blob);
+  if (blob.dtype == DType::kF32 && !info.constant) info.stored = storage(port.blob);
   return info;
 }
 
 StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& judged, const std::string& device,
-                  const StorageOfBlob& storage) {
+                  const StorageOfBlob& storage, bool rounds_constants) {
   const LayerGroup& group = cone.group;
   StepInfo step;
   step.index = group.last().index;
@@ -50,6 +51,9 @@ StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& j
   }
   for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
   for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
+  for (PortInfo& port : step.inputs) {
+    if (port.constant && port.dtype == DType::kF32 && rounds_constants) port.stored = step.outputs[0].stored;
+  }
   return step;
 }
 
@@ -84,13 +88,10 @@ class SubjectCheck {
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(judged_.graph, options_.input_shapes));
     cones_ = FindCones(judged_.graph, blobs_, [this](const std::string& blob) { return Known(blob); });
-    for (const Cone& cone : cones_) steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, storage_));
-    if (!RoundsWeights(options_.check.arithmetic) && StorageOf(options_.check.arithmetic) != DType::kI8) {
-      for (StepInfo& step : steps_) {
-        for (PortInfo& port : step.inputs) port.stored = port.constant ? DType::kF32 : port.stored;
-      }
-    }
-    Lockstep::Scene scene{options_.device, options_.description, "", &judged_.graph, &blobs_, {}, {}, {}};
+    const bool rounds = ModelOf(options_.check.arithmetic).weights != DType::kF32;
+    for (const Cone& cone : cones_)
+      steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, storage_, rounds));
+    Lockstep::Scene scene{options_.device, options_.description, "", &judged_.graph, &blobs_, {}, {}, {}, storage_};
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {
@@ -188,14 +189,29 @@ class SubjectCheck {
 };
 
 // The reference replays with the weights that the subject has.
-Result<Graph> WithStoredWeights(const Graph& graph, DType storage) {
+Result<Graph> WithStoredWeights(const Graph& graph, const StorageOfBlob& storage) {
   Graph stored = graph;
   for (Layer& layer : stored.layers) {
+    const DType format = storage(layer.outputs[0]);
+    if (format == DType::kF32) continue;
     for (auto& [slot, weight] : layer.resources) {
-      PLUMB_ASSIGN_OR_RETURN(weight, RoundedTo(storage, weight));
+      PLUMB_ASSIGN_OR_RETURN(weight, RoundedTo(format, weight));
     }
   }
   return stored;
+}
+
+// In what the subject's blobs are stored: everywhere so, unless their values say otherwise.
+Result<HalfStorage> FindHalfStorage(const Graph& graph, const BlobTable& blobs, const BlobSource& subject,
+                                    DType format) {
+  std::map<std::string, HalfValues> values;
+  for (const auto& [blob, info] : blobs) {
+    if (info.dtype != DType::kF32 || !info.value.empty() || !subject.Has(blob)) continue;
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, subject.Load(blob));
+    if (value.dtype() == DType::kF32) values[blob] = HalfValuesOf(value);
+  }
+  HalfStorage found = HalfStorage::Find(graph, values);
+  return found.format() == format ? std::move(found) : HalfStorage::Everywhere(format);
 }
 
 // Blobs that lie on no grid were computed in floats, and so were layers that neither read nor wrote anything else.
@@ -241,12 +257,16 @@ Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subjec
   SubjectOptions every = options;
   every.check.layers.clear();
   const auto check = [&]() -> Result<RunReport> {
-    const DType storage = StorageOf(options.check.arithmetic);
-    if (storage == DType::kI8) return CheckInt8(graph, subject, inputs, every);
-    const auto everywhere = [storage](const std::string&) { return storage; };
-    if (!RoundsWeights(options.check.arithmetic)) return SubjectCheck(graph, subject, inputs, every, everywhere).Run();
+    const NumericModel& model = ModelOf(options.check.arithmetic);
+    if (model.blobs == DType::kI8) return CheckInt8(graph, subject, inputs, every);
+    HalfStorage half;
+    if (model.is_half()) {
+      PLUMB_ASSIGN_OR_RETURN(half, FindHalfStorage(graph, blobs, subject, model.blobs));
+    }
+    const auto storage = [&half](const std::string& blob) { return half.Of(blob); };
+    if (model.weights == DType::kF32) return SubjectCheck(graph, subject, inputs, every, storage).Run();
     PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
-    return SubjectCheck(stored, subject, inputs, every, everywhere).Run();
+    return SubjectCheck(stored, subject, inputs, every, storage).Run();
   };
   PLUMB_ASSIGN_OR_RETURN(RunReport report, check());
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(options.check.layers, graph.outputs, options.check.min_tested, &report));

@@ -1,10 +1,8 @@
 #include "check/survey.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
-#include "base/half.h"
 #include "check/activated.h"
 #include "check/int8.h"
 #include "check/layouts.h"
@@ -89,27 +87,6 @@ Shape ChannelsLast(const Shape& shape) {
   return Shape(std::move(dims));
 }
 
-bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
-  const float* x = tensor.data<float>();
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-    const float rounded =
-        narrow == DType::kF16 ? HalfToFloat(FloatToHalf(x[i])) : BFloat16ToFloat(FloatToBFloat16(x[i]));
-    if (rounded != x[i] && x[i] == x[i]) return false;
-  }
-  return true;
-}
-
-// Values of more than five significant bits.
-int64_t CountTelling(const Tensor& tensor) {
-  int64_t telling = 0;
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-    int exponent;
-    const double scaled = std::ldexp(std::frexp(static_cast<double>(tensor.data<float>()[i]), &exponent), 5);
-    telling += scaled != std::nearbyint(scaled);
-  }
-  return telling;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
@@ -179,13 +156,11 @@ Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
   int first = 0, last = 0, large = 0, on_grid = 0;
-  int64_t telling = 0;
-  constexpr int64_t kTelling = 16;
+  std::map<std::string, HalfValues> halves;
   std::vector<std::string> flat;
   std::map<std::string, bool> channels_first;  // of blobs whose shape tells
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
-  all_f16_ = all_bf16_ = true;
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
     const BlobInfo& info = expected_.at(blob);
@@ -202,6 +177,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     }
     const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                    [&name = blob](const GraphInput& g) { return g.name == name; });
+    if (info.dtype == DType::kF32) halves[blob] = HalfValuesOf(value);
     if (input || info.dtype != DType::kF32) continue;
     const auto activation = activations.find(blob);
     if (activation != activations.end() && paired_.count(activation->second.output) == 0 &&
@@ -213,12 +189,8 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
       ++large;
       on_grid += !grid.none() && !grid.few;
     }
-    if (telling < kTelling) telling += CountTelling(value);
-    all_f16_ = all_f16_ && OnlyValuesOf(value, DType::kF16);
-    all_bf16_ = all_bf16_ && OnlyValuesOf(value, DType::kBF16);
   }
-  all_f16_ = all_f16_ && telling >= kTelling;
-  all_bf16_ = all_bf16_ && telling >= kTelling;
+  half_storage_ = HalfStorage::Find(graph, halves);
   maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);

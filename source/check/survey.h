@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "check/half_storage.h"
 #include "dump/pairing.h"
 #include "dump/tensor_set.h"
 #include "plumb/check.h"
@@ -40,10 +41,7 @@ class PairedBlobs : public BlobSource {
   const std::vector<std::string>& notes() const { return notes_; }
   const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
   size_t num_paired() const { return paired_.size(); }
-  // Whether every float tensor that a layer wrote holds nothing but f16 / bf16 values, and enough that tell: 0, 1 or
-  // 0.5 are both, and f32.
-  bool all_f16() const { return all_f16_; }
-  bool all_bf16() const { return all_bf16_; }
+  const HalfStorage& half_storage() const { return half_storage_; }
   // Whether at least two, and three of four, of its large float tensors lie on grids of at most 256 steps.
   bool maybe_int8() const { return maybe_int8_; }
 
@@ -61,7 +59,8 @@ class PairedBlobs : public BlobSource {
   std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
   std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other
-  bool all_f16_ = false, all_bf16_ = false, maybe_int8_ = false;
+  HalfStorage half_storage_;
+  bool maybe_int8_ = false;
   std::vector<std::string> notes_;
 };
 

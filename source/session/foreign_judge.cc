@@ -2,6 +2,7 @@
 #include "session/foreign_judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "check/arithmetic.h"
@@ -59,46 +60,58 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
 
 int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
 
-// Values of 16 bits: computed with them, or in fp32 with a dump that was rounded. The former, which is narrower, unless
-// several layers are beyond it and the latter explains most of these.
-Result<Judged> JudgeAsHalf(SubjectArithmetic computed, SubjectArithmetic stored, const std::string& what,
-                           const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
-                           const SubjectOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(Judged narrow,
-                         JudgeAs(computed, "found: every value is " + what, graph, blobs, inputs, options));
-  const int beyond = CountBeyond(narrow.report);
-  if (beyond < 2) return narrow;
-  PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(stored, "", graph, blobs, inputs, options));
-  const int left = CountBeyond(wide.report);
-  if (2 * left >= beyond) return narrow;
-  wide.how = "found: every value is " + what + "; " + std::to_string(beyond) + " layers are beyond " +
-             ArithmeticName(computed) + ", " + std::to_string(left) + " beyond fp32 that was stored so";
-  return wide;
+// Of products that were judged: how far they are off on the whole. It tells apart what explains the same layers.
+double SumOfExcess(const RunReport& run) {
+  double sum = 0;
+  for (const LayerReport& layer : run.layers) {
+    const OutputReport* worst = layer.Worst();
+    if (worst != nullptr && std::isfinite(worst->rms_excess)) sum += worst->rms_excess;
+  }
+  return sum;
 }
 
-// By the values when all are f16 or bf16; by the layers that are beyond fp32 but not beyond Winograd.
+// Values of 16 bits, in all of the dump or by some operators: computed with them, or handed on in f32 with weights of
+// 16 bits, or in fp32 altogether with a dump that was rounded. The first, which is the narrowest, unless several layers
+// are beyond it and one of the others explains most of these.
+Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const PairedBlobs& blobs,
+                           const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  using A = SubjectArithmetic;
+  const bool f16 = storage.format() == DType::kF16;
+  const std::string found = "found: " + storage.because();
+  const A computed = f16 ? A::kFp16 : A::kBf16;
+  PLUMB_ASSIGN_OR_RETURN(Judged best, JudgeAs(computed, found, graph, blobs, inputs, options));
+  const int beyond = CountBeyond(best.report);
+  if (beyond < 2) return best;
+  int left = beyond;
+  for (const A wider : {f16 ? A::kStoredF16 : A::kStoredBf16, f16 ? A::kChainedF16 : A::kChainedBf16}) {
+    PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(wider, "", graph, blobs, inputs, options));
+    const int now = CountBeyond(wide.report);
+    if (2 * now >= beyond || now > left) continue;
+    if (now == left && SumOfExcess(wide.report) >= SumOfExcess(best.report)) continue;
+    wide.how = found + "; " + std::to_string(beyond) + " layers are beyond " + ArithmeticName(computed) + ", " +
+               std::to_string(now) + " beyond this";
+    left = now;
+    best = std::move(wide);
+  }
+  return best;
+}
+
+// By the values when these are f16 or bf16; by the layers that are beyond fp32 but not beyond other products.
 Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                             const SubjectOptions& options) {
-  // bf16 values in f16's range are f16s, too.
-  if (blobs.all_bf16()) {
-    return JudgeAsHalf(SubjectArithmetic::kBf16, SubjectArithmetic::kStoredBf16, "a bf16", graph, blobs, inputs,
-                       options);
-  }
-  if (blobs.all_f16()) {
-    return JudgeAsHalf(SubjectArithmetic::kFp16, SubjectArithmetic::kStoredF16, "an f16", graph, blobs, inputs,
-                       options);
-  }
+  if (blobs.half_storage().format() != DType::kF32)
+    return JudgeAsHalf(blobs.half_storage(), graph, blobs, inputs, options);
   SubjectOptions fp32 = options;
-  fp32.check.find_winograd = true;
+  fp32.check.find_products = true;
   PLUMB_ASSIGN_OR_RETURN(
       Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph, blobs, inputs, fp32));
   const bool off = plain.report.Count(Verdict::kWrong) + plain.report.Count(Verdict::kGrey) > 0;
   if (off && blobs.maybe_int8()) {
     return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
   }
-  if (plain.report.found_winograd.empty()) return plain;
-  plain.arithmetic = SubjectArithmetic::kWinograd;
-  plain.how = "found: " + plain.report.found_winograd;
+  if (plain.report.found_because.empty()) return plain;
+  plain.arithmetic = plain.report.found_arithmetic;
+  plain.how = "found: " + plain.report.found_because;
   return plain;
 }
 

@@ -35,7 +35,9 @@ TEST(Arithmetic, ConvolutionsThatRuntimesComputeByWinogradsAlgorithm) {
 
 TEST(Arithmetic, WinogradIsFoundWhereItExplainsMostOfWhatIsBeyondFp32) {
   const auto found = [](int possible, int beyond, int explained) {
-    return WinogradEvidence{possible, beyond, explained}.found();
+    ProductEvidence evidence(SubjectArithmetic::kWinograd);
+    for (int i = 0; i < possible; ++i) evidence.Note("Convolution", i < explained);
+    return evidence.found(beyond);
   };
   EXPECT_TRUE(found(3, 2, 2));
   EXPECT_FALSE(found(3, 1, 1)) << "one is a fault";

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "alternatives_util.h"
+#include "base/half.h"
+#include "check/half_storage.h"
 #include "check/storage.h"
 #include "op/convolution.h"
 
@@ -83,6 +85,212 @@ TEST(HalfStorage, AnUnroundedNetworkInputIsNoFaultOfAnFp16Run) {
     const Tensor read = rounded ? RoundedTo(DType::kF16, subject.blobs["x"]).value() : subject.blobs["x"];
     subject.blobs["y"] = RoundedTo(DType::kF16, Mapped(read, [](double x) { return 1 / (1 + std::exp(-x)); })).value();
     EXPECT_EQ(JudgeAs(graph, subject, SubjectArithmetic::kFp16).verdict, Verdict::kAligned) << rounded;
+  }
+}
+
+constexpr int kConvolutions = 4;
+
+// Four times Convolution -> Softplus -> Add with the convolution: c1, s1, a1 ...
+Graph Mixed() {
+  std::vector<Layer> layers;
+  std::string in = "x";
+  for (int i = 1; i <= kConvolutions; ++i) {
+    const std::string n = std::to_string(i);
+    Layer conv = Net().layers[0];
+    conv.name = "conv" + n, conv.inputs = {in}, conv.outputs = {"c" + n};
+    layers.push_back(conv);
+    layers.push_back(MakeLayer(OpKind::kSoftplus, "softplus" + n, {"c" + n}, {"s" + n}));
+    layers.push_back(MakeLayer(OpKind::kAdd, "add" + n, {"c" + n, "s" + n}, {"a" + n}));
+    in = "a" + n;
+  }
+  return GraphOf(layers, {1, 16, 9, 9});
+}
+
+struct Runtime {
+  DType format = DType::kF16;
+  bool rounds_operands = true;                  // of convolutions
+  bool stores_convolutions = true;              // in the format; all else stays in f32
+  bool hands_on_f32 = false;                    // the dump is a rounded copy
+  int faulty = -1;                              // this layer ...
+  std::function<void(Layer*)> change_weights;   // ... has other weights
+  std::function<double(double)> change_result;  // ... or another result
+};
+
+Tensor Round(const Runtime& runtime, const Tensor& x) { return RoundedTo(runtime.format, x).value(); }
+
+Stored RunOf(const Graph& graph, const Runtime& runtime) {
+  Stored dump;
+  std::map<std::string, Tensor> read;  // what the next layer reads
+  dump.blobs["x"] = read["x"] = Gauss(graph.inputs[0].shape);
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    Layer layer = graph.layers[i];
+    const bool product = layer.kind == OpKind::kConvolution;
+    if (static_cast<int>(i) == runtime.faulty && runtime.change_weights) runtime.change_weights(&layer);
+    if (product && runtime.rounds_operands) layer.resources["weight"] = Round(runtime, layer.resources["weight"]);
+    std::vector<Tensor> inputs;
+    for (const std::string& input : layer.inputs)
+      inputs.push_back(product && runtime.rounds_operands ? Round(runtime, read.at(input)) : read.at(input));
+    Tensor y = Tensor::Create(DType::kF32, graph.inputs[0].shape).value();
+    NaiveArgs args{layer, {}, {&y}};
+    for (const Tensor& input : inputs) args.inputs.push_back(&input);
+    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    if (static_cast<int>(i) == runtime.faulty && runtime.change_result) y = Mapped(y, runtime.change_result);
+    const Tensor stored = (product && runtime.stores_convolutions) || runtime.hands_on_f32 ? Round(runtime, y) : y;
+    dump.blobs[layer.outputs[0]] = stored;
+    read[layer.outputs[0]] = runtime.hands_on_f32 ? y : stored;
+  }
+  return dump;
+}
+
+HalfStorage StorageOf(const Graph& graph, const Stored& dump) {
+  std::map<std::string, HalfValues> values;
+  for (const auto& [name, value] : dump.blobs) values[name] = HalfValuesOf(value);
+  return HalfStorage::Find(graph, values);
+}
+
+double ToF16(double x) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(x)))); }
+
+void Scale(Layer* layer, float factor) {
+  Tensor weight = layer->resources["weight"].Clone().value();
+  for (int64_t k = 0; k < weight.NumElements(); ++k) weight.data<float>()[k] *= factor;
+  layer->resources["weight"] = weight;
+}
+
+// Autocast: products in 16 bits, the others in f32.
+TEST(HalfStorage, IsFoundByTheOperator) {
+  const Graph graph = Mixed();
+  for (const DType format : {DType::kF16, DType::kBF16}) {
+    Runtime runtime;
+    runtime.format = format;
+    const Stored dump = RunOf(graph, runtime);
+    const HalfStorage storage = StorageOf(graph, dump);
+    ASSERT_EQ(storage.format(), format);
+    EXPECT_EQ(storage.Of("c2"), format);
+    EXPECT_EQ(storage.Of("s2"), DType::kF32);
+    EXPECT_EQ(storage.because(), std::string("4 of 12 results are ") + DTypeName(format) +
+                                     " (Convolution), the others f32 (Add, Softplus)");
+    const auto arithmetic = format == DType::kF16 ? SubjectArithmetic::kFp16 : SubjectArithmetic::kBf16;
+    EXPECT_EQ(JudgeAs(graph, dump, arithmetic).Count(Verdict::kAligned), 12) << DTypeName(format);
+    // One Softplus whose result is rounded though its like stay in f32.
+    runtime.faulty = 4;
+    runtime.change_result = ToF16;
+    const RunReport differs = JudgeAs(graph, RunOf(graph, runtime), arithmetic);
+    EXPECT_EQ(differs.first_wrong, 4);
+    EXPECT_EQ(differs.Count(Verdict::kWrong), 1);
+    runtime.faulty = 6;
+    runtime.change_result = nullptr;
+    runtime.change_weights = [&](Layer* layer) { Scale(layer, format == DType::kF16 ? 1.01f : 1.08f); };
+    const RunReport gain = JudgeAs(graph, RunOf(graph, runtime), arithmetic);
+    EXPECT_EQ(gain.first_wrong, 6);
+    EXPECT_EQ(gain.Count(Verdict::kWrong), 1);
+  }
+}
+
+TEST(HalfStorage, OneRoundedResultOfAnFp32RunIsNone) {
+  const Graph graph = Mixed();
+  Runtime runtime;
+  runtime.rounds_operands = runtime.stores_convolutions = false;
+  runtime.faulty = 3;
+  runtime.change_result = ToF16;
+  EXPECT_EQ(StorageOf(graph, RunOf(graph, runtime)).format(), DType::kF32);
+}
+
+// Weights of 16 bits, chains of layers in f32, each tensor of the dump a rounded copy: fp16 networks on CPUs.
+TEST(HalfStorage, AChainInF32WithNarrowWeightsIsAlignedAsThatAndItsFaultsAreNot) {
+  const Graph graph = Mixed();
+  for (const bool half : {true, false}) {
+    Runtime runtime;
+    runtime.format = half ? DType::kF16 : DType::kBF16;
+    runtime.hands_on_f32 = true;
+    runtime.rounds_operands = false;
+    Graph narrow = graph;
+    for (Layer& layer : narrow.layers) {
+      if (layer.kind == OpKind::kConvolution) layer.resources["weight"] = Round(runtime, layer.resources["weight"]);
+    }
+    const auto chained = half ? SubjectArithmetic::kChainedF16 : SubjectArithmetic::kChainedBf16;
+    const Stored dump = RunOf(narrow, runtime);
+    EXPECT_EQ(JudgeAs(graph, dump, chained).Count(Verdict::kAligned), 12);
+    EXPECT_GE(JudgeAs(graph, dump, half ? SubjectArithmetic::kFp16 : SubjectArithmetic::kBf16).Count(Verdict::kWrong),
+              3);
+    runtime.faulty = 6;
+    runtime.change_weights = [&](Layer* layer) { Scale(layer, half ? 1.008f : 1.064f); };
+    const RunReport gain = JudgeAs(graph, RunOf(narrow, runtime), chained);
+    EXPECT_EQ(gain.first_wrong, 6);
+    EXPECT_EQ(gain.Count(Verdict::kWrong), 1);
+  }
+}
+
+RunReport FindProducts(const Graph& graph, const Stored& dump) {
+  SubjectOptions options;
+  options.check.find_products = true;
+  return CheckSubjectBlobs(graph, dump, {}, options).value();
+}
+
+// Operands of products in 16 bits, every blob in f32.
+TEST(HalfProducts, AreFoundAndTheirFaultsAreWrong) {
+  const Graph graph = Mixed();
+  for (const bool half : {true, false}) {
+    Runtime runtime;
+    runtime.format = half ? DType::kF16 : DType::kBF16;
+    runtime.stores_convolutions = false;
+    const auto products = half ? SubjectArithmetic::kF16Products : SubjectArithmetic::kBf16Products;
+    const Stored dump = RunOf(graph, runtime);
+    EXPECT_EQ(StorageOf(graph, dump).format(), DType::kF32);
+    EXPECT_EQ(JudgeAs(graph, dump, SubjectArithmetic::kFp32).Count(Verdict::kWrong), kConvolutions);
+    EXPECT_EQ(JudgeAs(graph, dump, products).Count(Verdict::kAligned), 12);
+    const RunReport found = FindProducts(graph, dump);
+    EXPECT_EQ(found.Count(Verdict::kAligned), 12);
+    EXPECT_EQ(found.found_arithmetic, products);
+    EXPECT_EQ(found.found_because,
+              std::string("4 of 4 layers that are beyond fp32 are not beyond sums of products of ") +
+                  DTypeName(runtime.format) + " operands: 4 of 4 Convolution");
+    runtime.faulty = 6;
+    runtime.change_weights = [](Layer* layer) { Scale(layer, 1.001f); };
+    const RunReport gain = FindProducts(graph, RunOf(graph, runtime));
+    EXPECT_EQ(gain.found_arithmetic, products);
+    EXPECT_EQ(gain.first_wrong, 6);
+    EXPECT_EQ(gain.Count(Verdict::kWrong), 1);
+  }
+}
+
+TEST(HalfProducts, OneOfFourIsAFault) {
+  const Graph graph = Mixed();
+  Runtime runtime;
+  runtime.rounds_operands = runtime.stores_convolutions = false;
+  runtime.faulty = 3;
+  runtime.change_weights = [&](Layer* layer) {
+    layer->resources["weight"] = Round(runtime, layer->resources["weight"]);
+  };
+  const RunReport run = FindProducts(graph, RunOf(graph, runtime));
+  EXPECT_EQ(run.found_arithmetic, SubjectArithmetic::kFp32);
+  EXPECT_EQ(run.first_wrong, 3);
+  EXPECT_EQ(run.layers[3].cause, "computed with weights rounded to f16; the graph says f32");
+}
+
+// A product that sums in f16 where its like sum in f32.
+TEST(HalfStorage, OneSumInF16IsWrong) {
+  const Graph graph = Mixed();
+  for (const bool chains : {false, true}) {
+    Runtime runtime;
+    runtime.hands_on_f32 = chains;
+    runtime.rounds_operands = runtime.stores_convolutions = !chains;
+    Stored dump = RunOf(graph, runtime);
+    Tensor y = dump.blobs.at("c1").Clone().value();
+    const Tensor &x = dump.blobs.at("x"), &w = graph.layers[0].resources.at("weight");
+    for (int64_t o = 0; o < 16; ++o) {
+      for (int64_t p = 0; p < 81; ++p) {
+        double sum = 0;
+        for (int64_t k = 0; k < 144; ++k) {
+          const int64_t i = p / 9 + k % 9 / 3 - 1, j = p % 9 + k % 3 - 1;
+          if (i < 0 || i > 8 || j < 0 || j > 8) continue;
+          sum = ToF16(sum + ToF16(x.ValueAt((k / 9) * 81 + i * 9 + j)) * ToF16(w.ValueAt(o * 144 + k)));
+        }
+        y.data<float>()[o * 81 + p] = static_cast<float>(sum);
+      }
+    }
+    dump.blobs["c1"] = y;
+    const RunReport run = JudgeAs(graph, dump, chains ? SubjectArithmetic::kChainedF16 : SubjectArithmetic::kFp16);
+    EXPECT_EQ(run.first_wrong, 0) << chains;
   }
 }
 

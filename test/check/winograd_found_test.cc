@@ -59,7 +59,7 @@ Stored RunOf(const Graph& graph, const std::set<int>& winograd) {
 
 RunReport Judge(const Graph& graph, const Stored& subject) {
   SubjectOptions options;
-  options.check.find_winograd = true;
+  options.check.find_products = true;
   return CheckSubjectBlobs(graph, subject, {}, options).value();
 }
 
@@ -68,21 +68,21 @@ TEST(WinogradFound, ByMostOfWhatIsBeyondFp32) {
   Stored subject = RunOf(graph, {1, 4, 6});
   const RunReport run = Judge(graph, subject);
   EXPECT_EQ(run.verdict, Verdict::kAligned);
-  EXPECT_EQ(run.found_winograd, "3 of 3 layers that are beyond fp32 are not beyond Winograd's algorithm");
+  EXPECT_EQ(run.found_because, "3 of 3 layers that are beyond fp32 are not beyond Winograd's algorithm");
   Tensor& y = subject.blobs.at(Blob(3));
   y.data<float>()[100] += 0.01f;
   const RunReport faulty = Judge(graph, subject);
-  EXPECT_FALSE(faulty.found_winograd.empty());
+  EXPECT_FALSE(faulty.found_because.empty());
   ASSERT_EQ(faulty.first_wrong, 2);
 }
 
 TEST(WinogradFound, ALoneOneStaysWrongWithAHint) {
   const Graph graph = Chain();
   const RunReport run = Judge(graph, RunOf(graph, {4}));
-  EXPECT_TRUE(run.found_winograd.empty());
+  EXPECT_TRUE(run.found_because.empty());
   ASSERT_EQ(run.first_wrong, 4);
   EXPECT_NE(run.layers[4].reason.find("--arithmetic fp32+winograd"), std::string::npos) << run.layers[4].reason;
-  EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_winograd.empty()) << "two of eight may be faults";
+  EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_because.empty()) << "two of eight may be faults";
 }
 
 // What a layer that was put off would have been told: the cause.

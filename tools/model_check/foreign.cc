@@ -39,8 +39,8 @@ void ForeignArguments::AddTo(CommandLine* c) {
           "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
   c->Add("--arithmetic", &arithmetic,
-         "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp32+f16-storage, fp32+bf16-storage or int8; "
-         "default: found");
+         "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp16+f32-chains, bf16+f32-chains, "
+         "fp32+f16-storage, fp32+bf16-storage, fp32+f16-products, fp32+bf16-products or int8; default: found");
   c->Add("--tensors", &tensors,
          "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
   for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
