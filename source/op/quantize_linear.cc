@@ -16,18 +16,18 @@ Status CheckOperands(const std::vector<BlobInfo>& inputs) {
 }
 
 Status SetRange(const std::string& name, QuantShape* s) {
-  const std::pair<const char*, std::pair<int64_t, int64_t>> ranges[] = {{"i8", {-128, 127}},
-                                                                        {"u8", {0, 255}},
-                                                                        {"i16", {-32768, 32767}},
-                                                                        {"u16", {0, 65535}},
-                                                                        {"i32", {INT32_MIN, INT32_MAX}}};
+  const std::pair<const char*, std::pair<int64_t, int64_t>> ranges[] = {
+      {"i8", {-128, 127}},      {"u8", {0, 255}},    {"i4", {-8, 7}},
+      {"u4", {0, 15}},          {"i2", {-2, 1}},     {"u2", {0, 3}},
+      {"i16", {-32768, 32767}}, {"u16", {0, 65535}}, {"i32", {INT32_MIN, INT32_MAX}}};
   for (const auto& [known, range] : ranges) {
     if (name != known) continue;
     s->low = range.first;
     s->high = range.second;
     return Status::Ok();
   }
-  return Status::NotSupported("quantising to '" + name + "' is not supported: only i8, u8, i16, u16 and i32 are");
+  return Status::NotSupported("quantising to '" + name +
+                              "' is not supported: only i2, u2, i4, u4, i8, u8, i16, u16 and i32 are");
 }
 
 Status InferQuantize(ShapeContext& context) {

@@ -1,9 +1,9 @@
-// PlumbQuantizeLinear: q = saturate(round_half_even(x / scale) + zero_point) to the range of `dtype` (i8, u8, i16, u16,
-// i32); inputs x, scale[, zero_point]. The quotient is rounded to f32 first, as every framework has it, so that q is
-// one defined number. PlumbDequantizeLinear: x = (q - zero_point) * scale; inputs q, scale[, zero_point]. Narrow
-// integers are carried as i64 (design decision 6): q is i64, a zero point may have any integer dtype. scale and
-// zero_point: one number; one per entry of `axis`; or, with a block_size, shaped like x except along `axis`, where each
-// stands for that many elements.
+// PlumbQuantizeLinear: q = saturate(round_half_even(x / scale) + zero_point) to the range of `dtype` (i2, u2, i4, u4,
+// i8, u8, i16, u16, i32); inputs x, scale[, zero_point]. The quotient is rounded to f32 first, as every framework has
+// it, so that q is one defined number. PlumbDequantizeLinear: x = (q - zero_point) * scale; inputs q, scale[,
+// zero_point]. Narrow integers are carried as i64 (design decision 6): q is i64, a zero point may have any integer
+// dtype. scale and zero_point: one number; one per entry of `axis`; or, with a block_size, shaped like x except along
+// `axis`, where each stands for that many elements.
 #ifndef PLUMB_OP_QUANTIZE_LINEAR_H_
 #define PLUMB_OP_QUANTIZE_LINEAR_H_
 

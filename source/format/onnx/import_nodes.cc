@@ -38,7 +38,7 @@ bool ChangesNothing(const std::string& op, const std::string& attribute, const A
       {"Resize", "nearest_mode"},     {"Resize", "antialias"},
       {"Split", "num_outputs"},       {"MaxPool", "storage_order"},
       {"Cast", "saturate"},           {"CastLike", "saturate"},
-      {"QuantizeLinear", "saturate"},  // of 8-bit floats, which are refused
+      {"QuantizeLinear", "saturate"},  // of 8-bit floats
       {"Cast", "round_mode"},         {"CastLike", "round_mode"},
       {"DequantizeLinear", "axis"},   {"QuantizeLinear", "axis"}};
   if (kAnywhere.count(attribute) != 0 || kWhereTheyMatter.count({op, attribute}) != 0) return true;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/small_float.h"
 #include "plumb/tensor.h"
 
 namespace plumb::onnx {
@@ -33,17 +34,38 @@ enum ElementType {
   kTypeUint32 = 12,
   kTypeUint64 = 13,
   kTypeBfloat16 = 16,
+  kTypeFloat8E4M3FN = 17,
+  kTypeFloat8E4M3FNUZ = 18,
+  kTypeFloat8E5M2 = 19,
+  kTypeFloat8E5M2FNUZ = 20,
+  kTypeUint4 = 21,
+  kTypeInt4 = 22,
+  kTypeFloat4E2M1 = 23,
+  kTypeUint2 = 25,
+  kTypeInt2 = 26,
 };
 
 // "float", "uint8", "type 23" for a number that has no name here.
 std::string TypeName(int type);
-// The dtype that a type is carried in; Status for strings, complex numbers and the newer small floats.
+// The dtype that a type is carried in; Status for strings, complex numbers and what Plumb does not know.
 Result<DType> CarriedDType(int type);
 // The dtype that the file stores, or kI64 for u64; Status as above.
 Result<DType> StoredDType(int type);
 // The ONNX number of a dtype.
 int TypeOf(DType dtype);
-// True for i8, u8, i16, u16, u32: carried as i64, wrapped around after each operator that can leave the range.
+// A type that no dtype stores: integers of 2 and 4 bits, carried as i64, and floats of 4 and 8 bits, carried as f32.
+// Files hold them packed, lowest bits first.
+struct TinyType {
+  int type;
+  int bits;
+  const char* integer;            // "i4", "u4" ..., or null
+  const SmallFloat* small_float;  // or null
+  float low, high;                // of integers
+};
+// Null for every other type.
+const TinyType* FindTiny(int type);
+
+// True for integers below 32 bits and u32: carried as i64, wrapped around after each operator that can leave the range.
 bool IsNarrowInteger(int type);
 
 struct GraphIr;

@@ -1,6 +1,7 @@
 // Cast, CastLike. Narrow integers and half floats are carried wider: casting to them rounds or wraps in the narrow type
 // and widens again.
 #include "format/onnx/node_context.h"
+#include "op/round_float.h"
 
 namespace plumb::onnx {
 namespace {
@@ -23,6 +24,15 @@ Result<Value> ToUint64(NodeContext& c, const Value& x, DType wide) {
   return c.Select(below, low, high);
 }
 
+Result<Value> CastToTiny(NodeContext& c, const Value& x, const TinyType& tiny) {
+  if (tiny.integer != nullptr) return c.Wrap(x, tiny.type);
+  auto param = std::make_shared<RoundFloatParam>();
+  param->format = tiny.small_float->name;
+  param->saturate = c.Int("saturate", 1) != 0;
+  PLUMB_ASSIGN_OR_RETURN(const Value single, c.CastTo(x, DType::kF32));
+  return c.Emit(OpKind::kPlumbRoundFloat, param, {single});
+}
+
 Status CastToType(NodeContext& c, int type) {
   PLUMB_ASSIGN_OR_RETURN(const DType stored, StoredDType(type));
   PLUMB_ASSIGN_OR_RETURN(const DType carried, CarriedDType(type));
@@ -33,7 +43,9 @@ Status CastToType(NodeContext& c, int type) {
   } else if (type == kTypeUint64 && IsFloat(c.DTypeOf(0))) {
     PLUMB_ASSIGN_OR_RETURN(y, ToUint64(c, y, c.DTypeOf(0)));
   }
-  if (from != type) {
+  if (const TinyType* tiny = FindTiny(type); tiny != nullptr && from != type) {
+    PLUMB_ASSIGN_OR_RETURN(y, CastToTiny(c, y, *tiny));
+  } else if (from != type) {
     PLUMB_ASSIGN_OR_RETURN(y, c.CastTo(y, stored));
     PLUMB_ASSIGN_OR_RETURN(y, c.CastTo(y, carried));
   }

@@ -6,9 +6,11 @@
 #include "format/onnx/product_steps.h"
 #include "format/onnx/quantize_steps.h"
 #include "op/activation.h"
+#include "op/expand.h"
 #include "op/matmul_integer.h"
 #include "op/quantize_linear.h"
 #include "op/reduce.h"
+#include "op/round_float.h"
 
 namespace plumb::onnx {
 
@@ -34,8 +36,30 @@ Result<Limits> LimitsOf(int type) {
     case kTypeInt8: return Limits{-128, 127};
     case kTypeUint16: return Limits{0, 65535};
     case kTypeInt16: return Limits{-32768, 32767};
-    default: return Status::NotSupported("quantisation to " + TypeName(type));
+    default: break;
   }
+  if (const TinyType* tiny = FindTiny(type); tiny != nullptr && tiny->integer != nullptr)
+    return Limits{tiny->low, tiny->high};
+  return Status::NotSupported("quantisation to " + TypeName(type));
+}
+
+// A scale or zero point of blocks along an axis, one number per element of x.
+Result<Value> PerElement(NodeContext& c, const Value& x, const Value& coefficient, int64_t axis, int64_t block) {
+  const Shape of_x = c.ShapeOf(x), given = c.ShapeOf(coefficient);
+  PLUMB_ASSIGN_OR_RETURN(const int at, AxisOf(axis, of_x.rank()));
+  if (given.rank() != of_x.rank() || given[at] != (of_x[at] + block - 1) / block)
+    return Status::CorruptModel("block_size " + std::to_string(block) + " of " + of_x.ToString() + " with scales " +
+                                given.ToString());
+  PLUMB_ASSIGN_OR_RETURN(const Value apart, c.Unsqueeze(coefficient, at + 1));
+  std::vector<int64_t> dims = c.ShapeOf(apart).dims();
+  dims[static_cast<size_t>(at) + 1] = block;
+  auto repeat = std::make_shared<ExpandParam>();
+  PLUMB_ASSIGN_OR_RETURN(repeat->shape, Narrow(dims));
+  PLUMB_ASSIGN_OR_RETURN(const Value repeated, c.Emit(OpKind::kExpand, repeat, {apart}));
+  dims = given.dims();
+  dims[static_cast<size_t>(at)] *= block;
+  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Reshape(repeated, dims));
+  return dims[static_cast<size_t>(at)] == of_x[at] ? Result<Value>(all) : c.Cut(all, at, 0, of_x[at]);
 }
 
 // A scale or zero point as a blob that broadcasts along the axis of x.
@@ -100,6 +124,53 @@ Result<Value> Requantize(NodeContext& c, const Value& sums, const Value& scale, 
   return Quantize(c, real, y_scale, y_zero, y_zero.type, -1);
 }
 
+// The scale of floats that are quantised to floats.
+Result<Value> FloatScale(NodeContext& c) {
+  const int64_t block = c.Int("block_size", 0);
+  return block > 0 ? PerElement(c, c.In(0), c.In(1), c.Int("axis", 1), block)
+                   : Along(c, c.In(0), c.In(1), c.Int("axis", 1));
+}
+
+// Zero points of floats are 0; one that is not known now is counted, so that it may be.
+Result<Value> FloatZero(NodeContext& c, const Value& x, OpKind kind) {
+  if (!c.Has(2)) return x;
+  const Tensor* known = c.Known(2);
+  for (int64_t i = 0; known != nullptr && i < known->NumElements(); ++i) {
+    if (known->ValueAt(i) != 0)
+      return Status::CorruptModel("the zero point of " + TypeName(c.In(2).type) + " is not 0");
+  }
+  if (known != nullptr) return x;
+  PLUMB_ASSIGN_OR_RETURN(const Value zero, Along(c, x, c.In(2), c.Int("axis", 1)));
+  return c.Emit(kind, nullptr, {x, zero});
+}
+
+// x / scale, rounded to the format.
+Status QuantizeToFloat(NodeContext& c, const TinyType& tiny) {
+  PLUMB_ASSIGN_OR_RETURN(const Value scale, FloatScale(c));
+  PLUMB_ASSIGN_OR_RETURN(const Value x, c.CastTo(c.In(0), DType::kF32));
+  PLUMB_ASSIGN_OR_RETURN(const Value quotient, c.Emit(OpKind::kDiv, nullptr, {x, scale}));
+  PLUMB_ASSIGN_OR_RETURN(const Value shifted, FloatZero(c, quotient, OpKind::kAdd));
+  auto param = std::make_shared<RoundFloatParam>();
+  param->format = tiny.small_float->name;
+  param->saturate = c.Int("saturate", 1) != 0;
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPlumbRoundFloat, param, {shifted}));
+  c.Set(0, y, tiny.type);
+  return Status::Ok();
+}
+
+int DequantizedType(NodeContext& c) {
+  const auto given = static_cast<int>(c.Int("output_dtype", 0));
+  return given != 0 ? given : c.In(1).type;
+}
+
+Status DequantizeFloat(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value scale, FloatScale(c));
+  PLUMB_ASSIGN_OR_RETURN(const Value x, FloatZero(c, c.In(0), OpKind::kSub));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kMul, nullptr, {x, scale}));
+  c.Set(0, y, DequantizedType(c));
+  return Status::Ok();
+}
+
 }  // namespace
 
 // One layer each: op/quantize_linear.h.
@@ -107,8 +178,14 @@ Status MapQuantizeLinear(NodeContext& c) {
   int type = c.Has(2) ? c.In(2).type : static_cast<int>(c.Int("output_dtype", kTypeUint8));
   if (type == 0) type = kTypeUint8;
   auto p = std::make_shared<QuantizeLinearParam>();
+  const TinyType* tiny = FindTiny(type);
+  if (tiny != nullptr && tiny->small_float != nullptr) return QuantizeToFloat(c, *tiny);
   PLUMB_RETURN_IF_ERROR(LimitsOf(type).status());
-  p->dtype = type == kTypeUint8 ? "u8" : type == kTypeInt8 ? "i8" : type == kTypeUint16 ? "u16" : "i16";
+  p->dtype = tiny != nullptr       ? tiny->integer
+             : type == kTypeUint8  ? "u8"
+             : type == kTypeInt8   ? "i8"
+             : type == kTypeUint16 ? "u16"
+                                   : "i16";
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> numbers, Narrow({c.Int("axis", 1), c.Int("block_size", 0)}));
   p->axis = numbers[0];
   p->block_size = numbers[1];
@@ -121,6 +198,8 @@ Status MapQuantizeLinear(NodeContext& c) {
 }
 
 Status MapDequantizeLinear(NodeContext& c) {
+  if (const TinyType* tiny = FindTiny(c.In(0).type); tiny != nullptr && tiny->small_float != nullptr)
+    return DequantizeFloat(c);
   auto p = std::make_shared<DequantizeLinearParam>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> numbers, Narrow({c.Int("axis", 1), c.Int("block_size", 0)}));
   p->axis = numbers[0];
@@ -128,7 +207,7 @@ Status MapDequantizeLinear(NodeContext& c) {
   std::vector<Value> inputs = {c.In(0), c.In(1)};
   if (c.Has(2)) inputs.push_back(c.In(2));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPlumbDequantizeLinear, p, inputs));
-  c.Set(0, y, c.In(1).type);
+  c.Set(0, y, DequantizedType(c));
   return Status::Ok();
 }
 

@@ -216,8 +216,26 @@ Result<Value> NodeContext::CastTo(const Value& value, DType dtype) {
   }
 }
 
+// Of 2 or 4 bits: the lowest bits, shifted down by half the range where the type has a sign.
+Result<Value> NodeContext::WrapTiny(const Value& value, const TinyType& tiny) {
+  const auto number = [&](int64_t n) -> Result<Value> {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor list, IntTensor({n}));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor scalar, list.Reshaped(Shape{}));
+    return Const(scalar);
+  };
+  PLUMB_ASSIGN_OR_RETURN(const Value wide, CastTo(value, DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(const Value mask, number((int64_t{1} << tiny.bits) - 1));
+  PLUMB_ASSIGN_OR_RETURN(const Value below, number(static_cast<int64_t>(tiny.low)));
+  PLUMB_ASSIGN_OR_RETURN(const Value up, Emit(OpKind::kSub, nullptr, {wide, below}));
+  PLUMB_ASSIGN_OR_RETURN(const Value bits, Emit(OpKind::kPlumbBitwiseAnd, nullptr, {up, mask}));
+  PLUMB_ASSIGN_OR_RETURN(Value y, Emit(OpKind::kAdd, nullptr, {bits, below}));
+  y.type = tiny.type;
+  return y;
+}
+
 Result<Value> NodeContext::Wrap(const Value& value, int type) {
   if (!IsNarrowInteger(type)) return value;
+  if (const TinyType* tiny = FindTiny(type)) return WrapTiny(value, *tiny);
   PLUMB_ASSIGN_OR_RETURN(const DType narrow, StoredDType(type));
   PLUMB_ASSIGN_OR_RETURN(const Value wrapped, CastTo(value, narrow));
   PLUMB_ASSIGN_OR_RETURN(Value wide, CastTo(wrapped, DType::kI64));

@@ -117,6 +117,7 @@ class NodeContext {
   Builder& builder_;
   std::vector<Value> outputs_;
   std::set<std::string> needed_;
+  Result<Value> WrapTiny(const Value& value, const TinyType& tiny);
   // The attribute when it is there and of that kind.
   const AttributeIr* OfKind(const char* name, AttributeIr::Kind kind, const char* expected) const;
   void CheckRange(const char* name, int64_t value) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/file.h"
 
@@ -149,6 +150,37 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
   return FromTypedFields(*proto, tensor);
 }
 
+// Bytes of a tensor of a tiny type; int32_data holds one byte each.
+Result<std::vector<uint8_t>> PackedBytes(TensorProto* proto, const std::string& model_path, int64_t count) {
+  std::vector<uint8_t> bytes;
+  if (!proto->has_raw_data() && proto->data_location() != TensorProto::EXTERNAL) {
+    if (proto->int32_data_size() != count) return WrongCount(count, proto->int32_data_size());
+    for (const int32_t byte : proto->int32_data()) bytes.push_back(static_cast<uint8_t>(byte));
+    return bytes;
+  }
+  Tensor tensor;
+  PLUMB_RETURN_IF_ERROR(Fill(proto, model_path, DType::kU8, Shape{count}, &tensor));
+  bytes.assign(tensor.data<uint8_t>(), tensor.data<uint8_t>() + count);
+  return bytes;
+}
+
+Result<Tensor> Unpacked(TensorProto* proto, const std::string& model_path, const TinyType& tiny, const Shape& shape) {
+  const int in_byte = 8 / tiny.bits, mask = (1 << tiny.bits) - 1;
+  const int64_t count = shape.NumElements();
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
+                         PackedBytes(proto, model_path, (count + in_byte - 1) / in_byte));
+  const DType dtype = tiny.integer != nullptr ? DType::kI64 : DType::kF32;
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape));
+  for (int64_t i = 0; i < count; ++i) {
+    const int code = bytes[static_cast<size_t>(i / in_byte)] >> (i % in_byte * tiny.bits) & mask;
+    if (tiny.integer == nullptr)
+      tensor.data<float>()[i] = DecodeSmallFloat(*tiny.small_float, static_cast<uint8_t>(code));
+    else
+      tensor.data<int64_t>()[i] = code > static_cast<int>(tiny.high) ? code - mask - 1 : code;
+  }
+  return tensor;
+}
+
 }  // namespace
 
 Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_path) {
@@ -165,6 +197,10 @@ Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_pa
   }
   const Shape shape(std::vector<int64_t>(proto->dims().begin(), proto->dims().end()));
   PLUMB_RETURN_IF_ERROR(shape.Validate());
+  if (const TinyType* tiny = FindTiny(constant.type)) {
+    PLUMB_ASSIGN_OR_RETURN(constant.value, Unpacked(proto, model_path, *tiny, shape));
+    return constant;
+  }
   PLUMB_RETURN_IF_ERROR(Fill(proto, model_path, *stored, shape, &constant.value));
   PLUMB_ASSIGN_OR_RETURN(const DType carried, CarriedDType(constant.type));
   PLUMB_ASSIGN_OR_RETURN(constant.value, constant.value.ConvertedTo(carried));
