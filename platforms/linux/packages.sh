@@ -10,6 +10,7 @@ build_packages=(
   libprotobuf-dev libonnx-dev
   nlohmann-json3-dev libstb-dev libxxhash-dev
   libgtest-dev
+  python3-dev # the Python package (pip install .)
   python3-venv # build/venv, where plumb-golden runs models in ONNX Runtime
   libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU
 )

@@ -24,6 +24,7 @@ if ! command -v clang++ >/dev/null; then  # no Debian, where nothing is installe
   echo "Skipping the fuzz targets: they need clang++ with libFuzzer." >&2
   presets=(${presets[*]/fuzz/})
 fi
+python_environment
 SECONDS=0
 for preset in "${presets[@]}"; do
   build "$preset"

@@ -135,7 +135,11 @@ void BindCheck(nb::module_& m) {
   nb::class_<CheckResult>(m, "CheckResult")
       .def("json", [](const CheckResult& result) { return FormatJson(result); })
       .def("csv", [](const CheckResult& result) { return FormatCsv(result.runs); })
-      .def("line", [](const CheckResult& result) { return Conclude(result).line; })
+      .def("conclusion",
+           [](const CheckResult& result) {
+             const Conclusion conclusion = Conclude(result);
+             return nb::make_tuple(conclusion.verdict, conclusion.exit_code, conclusion.line);
+           })
       .def("failures", &Failures)
       .def("text", &Text)
       .def("outputs", &Outputs);

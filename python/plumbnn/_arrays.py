@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,5 +82,8 @@ class Saved:
 
     def write(self) -> list[str]:
         for path, values in self._files.items():
-            np.savez(path, **values)
+            with zipfile.ZipFile(path, "w") as archive:  # np.savez has no room for a tensor 'file'
+                for name, value in values.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, value, allow_pickle=False)
         return list(self._files)

@@ -57,7 +57,9 @@ class Error(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self):  # the report stays in the process that made it
+    def __reduce__(
+        self,
+    ) -> tuple[type[Error], tuple[str, str]]:  # the report stays in the process that made it
         return type(self), (self.code, self.message)
 
 

@@ -109,20 +109,34 @@ class Report:
     Attributes:
         verdict: "aligned", "grey", "wrong", "not tested" or "error"; exit_code: `model_check`'s.
         summary: the last line of `model_check`.
-        runs: one per golden, subject and device, in this order.
-        skipped: devices of "ALL" that lack a kernel, with the reason.
     """
 
     def __init__(self, result: CheckResult, saved: Saved) -> None:
         self._result, self._saved = result, saved
-        self._text = result.json()
-        self.json: dict[str, Any] = json.loads(self._text)
-        self.verdict: str = self.json["verdict"]
-        self.exit_code: int = self.json["exit_code"]
-        self.summary: str = self.json["summary"]
-        self.runs = [Run(result, i, data) for i, data in enumerate(self.json["runs"])]
+        self.verdict: str
+        self.exit_code: int
+        self.summary: str
+        self.verdict, self.exit_code, self.summary = result.conclusion()
+
+    @functools.cached_property
+    def _text(self) -> str:
+        return self._result.json()
+
+    @functools.cached_property
+    def json(self) -> dict[str, Any]:
+        """All that there is, as `to_json` has it."""
+        return json.loads(self._text)
+
+    @functools.cached_property
+    def runs(self) -> list[Run]:
+        """One per golden, subject and device, in this order."""
+        return [Run(self._result, i, data) for i, data in enumerate(self.json["runs"])]
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The devices of "ALL" that lack a kernel, with the reason."""
         devices = self.json["devices"]
-        self.skipped = {one["device"]: one["error"] for one in devices if one["state"] == "skipped"}
+        return {one["device"]: one["error"] for one in devices if one["state"] == "skipped"}
 
     @property
     def aligned(self) -> bool:

@@ -89,11 +89,12 @@ def plumb_check(request: pytest.FixtureRequest) -> Callable[..., Any]:
         key = name or request.node.nodeid + (f"#{len(done) + 1}" if done else "")
         done.append(key)
         worse = file.judge(key, report) if file is not None else []
+        against = file.path if file is not None else ""
         if not report.aligned:
             report.save_inputs()
             pytest.fail("\n".join([str(report), *worse]), pytrace=False)
         if worse:
-            lines = [f"worse than {file.path} says:", *worse]
+            lines = [f"worse than {against} says:", *worse]
             pytest.fail("\n".join(lines), pytrace=False)
         return report
 

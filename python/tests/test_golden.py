@@ -1,0 +1,67 @@
+"""Two writers of dump folders agree: the library's, and plumbnn.golden's, which runs without the extension."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+import plumbnn
+from plumbnn.golden.folder import Folder
+
+ROOT = pathlib.Path(os.environ["PLUMB_ROOT"])
+DIGITS = str(ROOT / "examples/digits/digits.tnnproto")
+
+
+class GoldenTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = pathlib.Path(self._folder.name)
+
+    def test_files_checksums_and_statistics_are_the_same(self):
+        x = np.random.default_rng(1).random((1, 1, 8, 8), dtype=np.float32)
+        ours = pathlib.Path(plumbnn.dump(DIGITS, self.folder / "ours", {"input": x}, "NAIVE"))
+        entries = json.loads((ours / "manifest.json").read_text())["files"]
+        theirs = Folder(self.folder / "theirs", framework="the same values")
+        for entry in entries:
+            theirs.add(entry["blob"], np.load(ours / entry["file"]))
+        theirs.finish()
+        written = json.loads((self.folder / "theirs/manifest.json").read_text())["files"]
+        self.assertEqual(len(written), len(entries))
+        self.assertGreater(len(entries), 5)
+        for entry, other in zip(entries, written):
+            with self.subTest(entry["blob"]):
+                self.assertEqual(other["blob"], entry["blob"])
+                bytes_of = [(ours / entry["file"]).read_bytes()]
+                bytes_of.append((self.folder / "theirs" / other["file"]).read_bytes())
+                self.assertEqual(*bytes_of)
+                for field in ("dtype", "shape"):
+                    self.assertEqual(other[field], entry[field])
+                for field in ("values_xxh64", "file_xxh64"):
+                    self.assertIn(other.get(field, ""), ("", entry.get(field, "")))  # no xxhash
+                self.compare(other["statistics"], entry["statistics"])
+
+    def compare(self, found, expected):
+        self.assertEqual(set(found), set(expected))
+        for name, value in expected.items():
+            if name in ("mean", "std", "sum"):  # added up in another order
+                self.assertAlmostEqual(found[name], value, delta=1e-6 * max(1, abs(value)))
+            else:
+                self.assertEqual(found[name], value, name)
+
+    def test_a_golden_of_the_package_is_read_back(self):
+        x = np.random.default_rng(1).random((1, 1, 8, 8), dtype=np.float32)
+        golden = Folder(self.folder / "golden", framework="by hand")
+        golden.add("input", x, is_input=True)
+        golden.add("prob", plumbnn.run(DIGITS, {"input": x}, "NAIVE")["prob"])
+        golden.finish()
+        report = plumbnn.check(DIGITS, ["NAIVE"], golden=self.folder / "golden")
+        self.assertEqual(report.verdicts["NAIVE"], "aligned")
+        self.assertIn("golden", report.verdicts)
+
+
+if __name__ == "__main__":
+    unittest.main()
