@@ -50,7 +50,7 @@ struct AskedDevice {
   int exit_code = 0;  // kFailed: 3 where it is not there, 2 where it lacks a kernel, 4 where it broke down
 };
 
-// Tensors compared by a rule in place of a bound (-e, -f, -a).
+// Tensors compared by a rule in place of a bound (-e, -f, -a), or verdicts with a baseline.
 struct FileComparison {
   std::string what;  // "X86 outputs against ref.npy"
   Verdict verdict = Verdict::kNotTested;
@@ -99,6 +99,8 @@ std::string FormatInputs(const CheckSubject& subject);
 std::string FormatJson(const CheckResult& result);
 // One row per layer output and device, with a header line.
 std::string FormatCsv(const std::vector<RunReport>& runs);
+// JUnit's XML, for continuous integration: a suite per device with a case per step, and one of the whole.
+std::string FormatJunit(const CheckResult& result);
 
 }  // namespace plumb
 

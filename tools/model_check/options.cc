@@ -36,7 +36,11 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--full", &full, "every step with every number");
   c->Add("--json", &json, "write the report as JSON (doc/check.md has the schema)");
   c->Add("--csv", &csv, "write one row per layer output as CSV");
-  for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv"}) {
+  c->Add("--junit", &junit, "write a test case per step and device as JUnit's XML");
+  c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
+  c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
+  c->OnlyWith("--update-baseline", {"--baseline"});
+  for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   for (const char* other : {"--subject", "--golden"})

@@ -58,6 +58,7 @@ Status Run::ParseAsked() {
 
 Status Run::Load() {
   PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
+  PLUMB_RETURN_IF_ERROR(ReadBaseline());
   PLUMB_RETURN_IF_ERROR(OpenSession());
   PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
   if (!options_.files.reference.empty() && options_.input.files.empty()) {
@@ -181,13 +182,40 @@ void Run::AddError(const Status& status) {
   result_.errors.push_back({InOptionWords(status.message()), ExitCodeOf(status)});
 }
 
+Status Run::ReadBaseline() {
+  if (options_.baseline.empty()) return Status::Ok();
+  auto read = Baseline::Read(options_.baseline);
+  if (read.status().code() == StatusCode::kNotFound && options_.update_baseline) return Status::Ok();
+  if (read.status().code() == StatusCode::kNotFound) {
+    return Status::NotFound(read.status().message() + "; --update-baseline makes it");
+  }
+  if (read.ok()) baseline_ = std::move(*read);
+  return read.status();
+}
+
+Status Run::JudgeByBaseline() {
+  if (options_.baseline.empty() || result_.runs.empty()) return Status::Ok();
+  const std::string key = result_.subject.model;
+  if (options_.update_baseline) {
+    baseline_.Update(key, result_.runs);
+    return baseline_.Write(options_.baseline);
+  }
+  const std::vector<std::string> worse = baseline_.Compare(key, result_.runs);
+  for (const std::string& line : worse) Say(PrintableLine("worse than before: " + line) + "\n");
+  result_.comparisons.push_back({"baseline " + options_.baseline, worse.empty() ? Verdict::kAligned : Verdict::kWrong});
+  return Status::Ok();
+}
+
 // A run that judged nothing leaves no table. The JSON comes last, so that it knows what became of the rest.
 int Run::Finish() {
   const auto write = [this](const std::string& path, const std::string& text) {
     const Status written = path.empty() ? Status::Ok() : WriteOutput(path, text);
     if (!written.ok()) AddError(written);
   };
+  const Status kept = JudgeByBaseline();
+  if (!kept.ok()) AddError(kept);
   if (!result_.runs.empty()) write(options_.csv, FormatCsv(result_.runs));
+  write(options_.junit, FormatJunit(result_));
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());

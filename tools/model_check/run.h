@@ -9,6 +9,7 @@
 
 #include "common/dumping.h"
 #include "model_check/options.h"
+#include "plumb/baseline.h"
 #include "plumb/report.h"
 #include "plumb/session.h"
 
@@ -38,6 +39,9 @@ class Run {
   // Says what stands in the way, and keeps it for the conclusion.
   void AddError(const Status& status);
   int Finish();
+  Status ReadBaseline();
+  // What is worse than the baseline says is printed, and wrong; or the baseline is written anew.
+  Status JudgeByBaseline();
   // The model, its inputs, subject and golden.
   Status OpenSession();
   void Describe();
@@ -55,6 +59,7 @@ class Run {
   NetworkInputs inputs_;
   ComparisonRule rule_;
   DumpLog dump_log_;
+  Baseline baseline_;
   double min_tested_ = 0.5;
   CheckResult result_;
 };
