@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace plumb {
 namespace {
@@ -38,12 +39,6 @@ int Badness(Verdict verdict) {
 bool IsWorse(double now, double before) {
   if (std::isnan(before) || std::isinf(before)) return false;
   return !(now <= 1.1 * before + 0.1);
-}
-
-std::string Short(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
 }
 
 Status Broken(const std::string& path, const std::string& what) {
@@ -104,11 +99,11 @@ std::vector<std::string> Baseline::Compare(const std::string& key, const std::ve
         worse.push_back(where + "it was " + VerdictName(before.verdict) + ", and is not there any more");
       } else if (Badness(it->second.verdict) > Badness(before.verdict)) {
         worse.push_back(where + "it was " + VerdictName(before.verdict) + ", and is " +
-                        VerdictName(it->second.verdict) + " (E " + Short(before.excess) + " -> " +
-                        Short(it->second.excess) + ")");
+                        VerdictName(it->second.verdict) + " (E " + Number(before.excess, 3) + " -> " +
+                        Number(it->second.excess, 3) + ")");
       } else if (IsWorse(it->second.excess, before.excess) || IsWorse(it->second.rms_excess, before.rms_excess)) {
-        worse.push_back(where + "E " + Short(before.excess) + " -> " + Short(it->second.excess) + ", R " +
-                        Short(before.rms_excess) + " -> " + Short(it->second.rms_excess));
+        worse.push_back(where + "E " + Number(before.excess, 3) + " -> " + Number(it->second.excess, 3) + ", R " +
+                        Number(before.rms_excess, 3) + " -> " + Number(it->second.rms_excess, 3));
       }
     }
   }
