@@ -4,6 +4,7 @@
 
 #include "base/words.h"
 #include "check/int8.h"
+#include "device/naive/winograd.h"
 #include "op/convolution.h"
 
 namespace plumb {
@@ -28,11 +29,11 @@ constexpr NumericModel kModels[] = {
     {A::kInt8, "int8", DType::kI8},
 };
 
-bool MayBe3x3(const Layer& layer) {
+bool MayBeWinograd(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
   const auto& p = static_cast<const ConvolutionParam&>(*layer.param);
-  return p.kernel_h == 3 && p.kernel_w == 3 && p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 &&
-         p.dilation_w == 1 && p.group == 1;
+  return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1 && p.group == 1 &&
+         naive::IsWinogradKernel(p.kernel_h, p.kernel_w);
 }
 
 }  // namespace
@@ -90,7 +91,8 @@ bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithm
 }
 
 bool MayBeWinograd(const LayerGroup& group) {
-  return std::any_of(group.members.begin(), group.members.end(), [](const Layer* member) { return MayBe3x3(*member); });
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* member) { return MayBeWinograd(*member); });
 }
 
 void ProductEvidence::Note(const std::string& type, bool explained) {

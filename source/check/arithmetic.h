@@ -54,7 +54,8 @@ Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model);
 // Makes them those of the model's other products; false: the group has none.
 bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithmetic* arithmetic, ReplayExtra* extra);
 
-// Whether runtimes compute one of the members by Winograd's algorithm: 3x3, stride 1, no dilation, no groups.
+// Whether runtimes compute one of the members by Winograd's algorithm: a convolution of stride 1, no dilation, no
+// groups, with a square kernel of 2x2 to 7x7 or a row or column of such a length.
 bool MayBeWinograd(const LayerGroup& group);
 
 // Of a run judged as fp32, whose steps beyond it were judged by other products, too: how far these explain them.

@@ -20,8 +20,6 @@
 namespace plumb {
 namespace {
 
-using ProposalContext = ProposalContext;
-
 // The value in [low, high] with the least misfit: half decades first, then golden sections of the best one.
 double Search(double low, double high, const std::function<double(double)>& misfit) {
   double best = std::log10(low), least = INFINITY;
@@ -265,7 +263,7 @@ constexpr auto OtherReduction =
     OtherKind<OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceL1,
               OpKind::kReduceL2, OpKind::kReduceSumSquare>;
 
-constexpr ProposalRow kProposalsRows[] = {
+constexpr ProposalRow kProposalRows[] = {
     {OpKind::kPlumbResize, ResizeRules},
     {OpKind::kUpsample, UpsampleRules},
     {OpKind::kPooling, CountPadding},
@@ -321,7 +319,7 @@ constexpr ProposalRow kProposalsRows[] = {
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   Proposals proposals;
-  for (const ProposalRow& row : kProposalsRows) {
+  for (const ProposalRow& row : kProposalRows) {
     if (row.kind == context.layer.kind) row.propose(context, &proposals);
   }
   ProposeForProducts(context, &proposals);

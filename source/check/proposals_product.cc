@@ -112,7 +112,7 @@ void NoActivation(const ProductContext& c, Proposals* proposals) {
                         ""});
 }
 
-constexpr ProposalRow kProposalsProductRows[] = {
+constexpr ProposalRow kProductProposalRows[] = {
     {OpKind::kConvolution, NoBias},          {OpKind::kConvolution, NoActivation},
     {OpKind::kConvolution, OtherKernel},     {OpKind::kConvolution, ShiftedPads},
     {OpKind::kConvolution, NarrowWeights},   {OpKind::kConvolution, NarrowOperands},
@@ -127,7 +127,7 @@ constexpr ProposalRow kProposalsProductRows[] = {
 }  // namespace
 
 void ProposeForProducts(const ProposalContext& context, Proposals* proposals) {
-  for (const ProposalRow& row : kProposalsProductRows) {
+  for (const ProposalRow& row : kProductProposalRows) {
     if (row.kind == context.layer.kind) row.propose(context, proposals);
   }
 }

@@ -29,6 +29,7 @@ TEST(Arithmetic, ConvolutionsThatRuntimesComputeByWinogradsAlgorithm) {
     return MayBeWinograd(group);
   };
   EXPECT_TRUE(may_be(Convolution(0, 3, 1)));
+  EXPECT_TRUE(may_be(Convolution(0, 5, 1))) << "MNN";
   EXPECT_FALSE(may_be(Convolution(0, 1, 1)));
   EXPECT_FALSE(may_be(Convolution(0, 3, 2)));
 }

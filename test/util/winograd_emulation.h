@@ -39,7 +39,7 @@ inline Square8 WinogradInputTransform(const std::vector<double>& points, int n) 
   return inverse;
 }
 
-// One image of a 3x3 convolution of stride 1.
+// One image of a convolution of stride 1.
 struct WinogradProblem {
   int64_t channels, outputs, in_h, in_w, out_h, out_w, pad;
 };
@@ -65,16 +65,17 @@ inline void WinogradSandwich(const Square8& left, int rows, int size, const floa
   }
 }
 
-// Float throughout, serial sums over the channels. input [channels][in_h][in_w], weight [outputs][channels][3][3].
+// Float throughout, serial sums over the channels. input [channels][in_h][in_w], weight [outputs][channels][r][r]; r
+// follows from the form: tiles of m + r - 1, one more than there are points.
 inline std::vector<float> EmulateWinograd(const WinogradForm& form, const WinogradProblem& p, const float* input,
                                           const float* weight) {
-  const int m = form.m, n = m + 2;
+  const int m = form.m, n = static_cast<int>(form.points.size()) + 1, r = n - m + 1;
   Square8 g{}, a{};
   const Square8 b = WinogradInputTransform(form.points, n);
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < 8; ++i) {
       const double power = j == n - 1 ? 0 : std::pow(form.points[static_cast<size_t>(j)], i);
-      if (i < 3) g[static_cast<size_t>(j)][static_cast<size_t>(i)] = j == n - 1 ? (i == 2) : power;
+      if (i < r) g[static_cast<size_t>(j)][static_cast<size_t>(i)] = j == n - 1 ? (i == r - 1) : power;
       if (i < m) a[static_cast<size_t>(i)][static_cast<size_t>(j)] = j == n - 1 ? (i == m - 1) : power;
     }
   }
@@ -89,7 +90,7 @@ inline std::vector<float> EmulateWinograd(const WinogradForm& form, const Winogr
           const int64_t y = top + i / n - p.pad, x = left + i % n - p.pad;
           d[i] = y >= 0 && y < p.in_h && x >= 0 && x < p.in_w ? input[(c * p.in_h + y) * p.in_w + x] : 0;
         }
-        WinogradSandwich(g, n, 3, weight + (o * p.channels + c) * 9, u);
+        WinogradSandwich(g, n, r, weight + (o * p.channels + c) * r * r, u);
         WinogradSandwich(b, n, n, d, v);
         for (int i = 0; i < n * n; ++i) sum[i] += u[i] * v[i];
       }

@@ -53,9 +53,10 @@ Status ComputeConvolution(const NaiveArgs& args, const BoundArgs* bound) {
   naive::SumOperands operands;
   operands.weight = args.layer.Resource("weight")->data<float>();
   operands.activate = naive::ActivationRow(shape.activation);
-  const bool winograd = bound != nullptr && (bound->arithmetic.any_winograd || bound->arithmetic.winograd.used());
-  if (winograd && naive::MayBeWinograd(geometry)) {
-    if (bound->arithmetic.winograd.used()) PLUMB_RETURN_IF_ERROR(naive::CheckWinogradForm(bound->arithmetic.winograd));
+  const bool declared = bound != nullptr && bound->arithmetic.winograd.used();
+  const bool any = bound != nullptr && bound->arithmetic.any_winograd;
+  if (declared ? naive::IsPlain3x3(geometry) : any && naive::MayBeWinograd(geometry)) {
+    if (declared) PLUMB_RETURN_IF_ERROR(naive::CheckWinogradForm(bound->arithmetic.winograd));
     return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
   }
   return naive::RunBatch(geometry, operands, shape.batch, args, bound);
