@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,8 +92,9 @@ struct LayerReport {
 // A network output on both sides.
 struct OutputSummary {
   std::string name;
-  Tensor device;     // as downloaded
-  Tensor reference;  // f64 (or the integer dtype)
+  Tensor device;                     // as downloaded
+  std::optional<DType> model_dtype;  // where the model says another one (Graph::model_dtypes)
+  Tensor reference;                  // f64 (or the integer dtype)
 };
 
 // How much of a run was compared.

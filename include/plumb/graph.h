@@ -68,7 +68,16 @@ struct Graph {
   std::map<std::string, BlobScale> blob_scales;
   bool weights_generated = false;  // some resource came from the seeded generator
   uint64_t weight_seed = 0;
+  // Blobs that the source model says in another dtype than the one that carries them (u8 as i64, f16 as f32): network
+  // outputs and dumped integers are converted to it, reports name it. A tnnproto does not hold it.
+  std::map<std::string, DType> model_dtypes;
   std::vector<std::string> notes;  // sentences about the file that a reader should see; nothing here is an error
+
+  // The blob's dtype in the source model, or else the one that carries it.
+  DType ModelDType(const std::string& blob, DType carried) const {
+    const auto it = model_dtypes.find(blob);
+    return it == model_dtypes.end() ? carried : it->second;
+  }
 
   Graph() = default;
   Graph(Graph&&) = default;

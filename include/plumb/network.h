@@ -73,7 +73,8 @@ class Network {
   size_t arena_bytes() const;
   size_t unplanned_bytes() const;
 
-  // Copies the tensor in. InvalidArgument for an unknown name, another dtype or another shape.
+  // Copies the tensor in. InvalidArgument for an unknown name, another shape or another dtype than the one that carries
+  // the input, or that the model says (Graph::model_dtypes).
   Status SetInput(const std::string& name, const Tensor& value);
   // Runs all layers. InvalidArgument names the inputs that were never set. Device errors stop it; observer errors (a
   // full disk) are returned after all layers ran.
@@ -85,7 +86,10 @@ class Network {
   // The value set last. Copies out. InvalidArgument when it was never set.
   Result<Tensor> GetInput(const std::string& name) const;
   // Of the last Forward. Copies out. InvalidArgument when none was run, or when the last one stopped at an error.
+  // In the dtype that the model says (Graph::model_dtypes).
   Result<Tensor> GetOutput(const std::string& name) const;
+  // The same in the dtype that carries it: what the last layer computed.
+  Result<Tensor> GetCarriedOutput(const std::string& name) const;
 
   // Observers are called in the order in which they were added. In a build with PLUMB_BLOB_HOOKS=OFF a network that has
   // one refuses to run (NotSupported).

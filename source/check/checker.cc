@@ -56,7 +56,7 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
   scene.graph = &network->graph();
   scene.blobs = &network->blobs();
   scene.steps = network->steps();
-  scene.output = [network](const std::string& name) { return network->GetOutput(name); };
+  scene.output = [network](const std::string& name) { return network->GetCarriedOutput(name); };
   PLUMB_RETURN_IF_ERROR(impl_->Begin(std::move(scene), inputs));
   impl_->network = network;
   network->AddObserver(std::static_pointer_cast<Observer>(impl_));

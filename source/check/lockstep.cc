@@ -185,6 +185,7 @@ Result<RunReport> Lockstep::Finish() {
     if (!value.ok() && value.status().code() == StatusCode::kNotFound) continue;
     if (!value.ok()) return value.status();
     summary.device = std::move(value).value();
+    summary.model_dtype = scene_.graph->ModelDType(name, summary.device.dtype());
     const auto own = own_.find(name);
     if (own != own_.end()) summary.reference = own->second;
     report_.outputs.push_back(std::move(summary));
@@ -192,6 +193,9 @@ Result<RunReport> Lockstep::Finish() {
   PLUMB_RETURN_IF_ERROR(SettleProducts());
   relative_.Apply(&report_);
   NoteFused();
+  for (LayerReport& layer : report_.layers) {
+    for (OutputReport& output : layer.outputs) output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
+  }
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
   return std::move(report_);
 }

@@ -122,7 +122,7 @@ Json Extent(const Tensor& tensor) {
 Json ToJson(const OutputSummary& output) {
   Json json;
   json["name"] = output.name;
-  json["dtype"] = DTypeName(output.device.dtype());
+  json["dtype"] = DTypeName(output.model_dtype.value_or(output.device.dtype()));
   json["shape"] = output.device.shape().dims();
   json["device"] = Extent(output.device);
   if (!output.reference.empty()) json["reference"] = Extent(output.reference);

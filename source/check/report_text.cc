@@ -235,7 +235,8 @@ std::string ValuesLine(const char* label, const Tensor& tensor) {
 
 std::string OutputText(const RunReport& run, const OutputSummary& output, const ReportStyle& style) {
   constexpr int64_t kFewValues = 8;
-  std::string text = "output '" + Printable(output.name) + "' " + DTypeName(output.device.dtype()) + " " +
+  std::string text = "output '" + Printable(output.name) + "' " +
+                     DTypeName(output.model_dtype.value_or(output.device.dtype())) + " " +
                      output.device.shape().ToString() + "\n";
   const bool scores = IsScoreVector(output.device.shape());
   const bool few = output.device.NumElements() <= kFewValues;

@@ -16,7 +16,7 @@ Status SaveIoTensors(const Network& network, bool outputs, const std::string& fo
   std::vector<IoTensor> described;
   PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(folder + "/" + base + ".dat"));
   for (const std::string& name : names) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, outputs ? network.GetOutput(name) : network.GetInput(name));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, outputs ? network.GetCarriedOutput(name) : network.GetInput(name));
     described.push_back({name, tensor.dtype(), tensor.shape(), file.bytes_written()});
     PLUMB_RETURN_IF_ERROR(file.Write(tensor.raw(), tensor.bytes()));
   }

@@ -75,6 +75,7 @@ Json FileJson(const DumpedBlob& blob) {
   AddPlace(blob.place, &json);
   json["shape"] = blob.shape.dims();
   json["dtype"] = DTypeName(blob.dtype);
+  if (blob.model_dtype != blob.dtype) json["model_dtype"] = DTypeName(blob.model_dtype);
   json["constant"] = blob.constant;
   json["device"] = blob.device;
   json["layout"] = blob.layout;

@@ -33,6 +33,7 @@ struct DumpedBlob {
   bool has_direction = true;  // false: a manifest by hand does not say who reads or writes it; place.output is a guess
   std::string file;           // in the same folder; empty: statistics only
   DType dtype = DType::kF32;
+  DType model_dtype = DType::kF32;  // what the model says: a half float is dumped as it was computed
   Shape shape;
   bool constant = false;  // part of the model
   std::string layout;     // on the device; the file is dense in logical order

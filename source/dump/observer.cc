@@ -205,6 +205,11 @@ class DumpObserver : public Observer {
   }
 
   void Write(DumpedBlob blob, Tensor tensor) {
+    blob.model_dtype = network_.graph().ModelDType(blob.place.blob, tensor.dtype());
+    if (!IsFloat(tensor.dtype()) && blob.model_dtype != tensor.dtype()) {
+      Result<Tensor> narrow = tensor.ConvertedTo(blob.model_dtype);
+      if (narrow.ok()) tensor = std::move(narrow).value();
+    }
     blob.dtype = tensor.dtype();
     blob.shape = tensor.shape();
     std::string path;

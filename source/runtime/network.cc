@@ -310,6 +310,10 @@ Status Network::SetInput(const std::string& name, const Tensor& value) {
   PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
   const BlobInfo& info = impl_->plan.blobs.at(name);
+  if (value.dtype() != info.dtype && value.dtype() == impl_->graph->ModelDType(name, info.dtype)) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor carried, value.ConvertedTo(info.dtype));
+    return SetInput(name, carried);
+  }
   if (value.dtype() != info.dtype || value.shape() != info.shape || (value.empty() && value.NumElements() > 0)) {
     return Status::InvalidArgument(
         "network input '" + name + "' expects " + DTypeName(info.dtype) + " " + info.shape.ToString() + ", found " +
@@ -338,6 +342,11 @@ ForwardHandle Network::ForwardAsync() {
 }
 
 Result<Tensor> Network::GetOutput(const std::string& name) const {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor carried, GetCarriedOutput(name));
+  return carried.ConvertedTo(impl_->graph->ModelDType(name, carried.dtype()));
+}
+
+Result<Tensor> Network::GetCarriedOutput(const std::string& name) const {
   PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   const auto& outputs = impl_->graph->outputs;
   if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {

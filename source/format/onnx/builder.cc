@@ -85,6 +85,7 @@ Value Builder::AddInput(const std::string& name, DType dtype, const Shape& shape
   blob.name = name;
   blob.info = {dtype, shape, Tensor()};
   blob.input = true;
+  blob.type = type;
   blob_names_.insert(name);
   return {AddBlob(std::move(blob)), type, nullptr};
 }
@@ -175,6 +176,12 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
   return outputs;
 }
 
+void Builder::NoteType(const Value& value) {
+  if (value.blob < 0) return;
+  Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  if (blob.type == kTypeUnknown) blob.type = value.type;
+}
+
 bool Builder::Name(const Value& value, const std::string& name) {
   Blob& blob = blobs_[static_cast<size_t>(value.blob)];
   if (!blob.name.empty()) return false;
@@ -210,8 +217,9 @@ std::vector<std::string> Builder::Ancestors(const Value& value) const {
 }
 
 Status Builder::AddOutput(const std::string& name, const Value& value) {
-  const Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  Blob& blob = blobs_[static_cast<size_t>(value.blob)];
   if (blob.name == name && blob.layer >= 0) {
+    blob.type = value.type;
     outputs_.push_back(value.blob);
     return Status::Ok();
   }
@@ -226,6 +234,7 @@ Status Builder::AddOutput(const std::string& name, const Value& value) {
   Blob out;
   out.info = blob.info;
   out.info.value = Tensor();
+  out.type = value.type;
   out.layer = static_cast<int>(layers_.size());
   out.stem = name;
   // A blob inside the graph may carry the output's name already (a constant): the output goes first.
@@ -320,6 +329,15 @@ void Builder::RecordFolded() {
   }
 }
 
+void Builder::RecordTypes(Graph* graph) const {
+  for (const Blob& blob : blobs_) {
+    if (blob.name.empty() || blob.type == kTypeUnknown || (blob.layer < 0 && !blob.input)) continue;
+    const Result<DType> carried = CarriedDType(blob.type), stored = StoredDType(blob.type);
+    if (!stored.ok() || *carried != blob.info.dtype || *stored == blob.info.dtype) continue;
+    graph->model_dtypes[blob.name] = *stored;
+  }
+}
+
 Graph Builder::Finish() {
   std::vector<bool> used(layers_.size(), false);
   std::vector<int> pending = outputs_;
@@ -340,6 +358,7 @@ Graph Builder::Finish() {
     NamePorts(&layers_[i], &graph.constants);
     graph.layers.push_back(layer);
   }
+  RecordTypes(&graph);
   for (const int id : outputs_) graph.outputs.push_back(blobs_[static_cast<size_t>(id)].name);
   if (record_ != nullptr) {
     *record_ = {};  // shapes may have been tried before

@@ -74,6 +74,8 @@ class Builder {
   void AddWhole(LayerSpec spec, const std::vector<Value>& outputs);
 
   const BlobInfo& Info(const Value& value) const { return blobs_[static_cast<size_t>(value.blob)].info; }
+  // The blob is a tensor of the model, of the value's type.
+  void NoteType(const Value& value);
   // Gives the blob its name unless it has one already. Returns whether it took it.
   bool Name(const Value& value, const std::string& name);
   // The same for a blob of an inner graph that leaves it: the outer name replaces the one that begins with the prefix.
@@ -91,7 +93,8 @@ class Builder {
     std::string name;  // empty until known
     std::string stem;  // what an unnamed one is called: "conv1/PadV2"
     BlobInfo info;
-    int layer = -1;  // the layer that writes it; -1: input or constant
+    int layer = -1;           // the layer that writes it; -1: input or constant
+    int type = kTypeUnknown;  // ONNX's, of a tensor of the model
     bool input = false;
   };
   struct PendingLayer {
@@ -108,6 +111,7 @@ class Builder {
   void NamePorts(PendingLayer* pending, std::map<std::string, Tensor>* constants);
   void RecordWholes(const std::vector<bool>& used);
   void RecordFolded();
+  void RecordTypes(Graph* graph) const;
 
   Evaluator evaluator_;
   uint64_t max_bytes_;

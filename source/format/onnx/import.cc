@@ -115,7 +115,10 @@ Status Importer::AddOutputs(const Scope& top) {
     if (value->sequence != nullptr) return Status::NotSupported(frame + " is a sequence, which Plumb has not");
     if (!value->present()) return Status::NotSupported(frame + " cannot be read");
     if (!seen.insert(output.name).second) return Status::CorruptModel(frame + " is there twice");
-    PLUMB_RETURN_IF_ERROR(builder_.AddOutput(output.name, *value));
+    Value typed = *value;
+    const Result<DType> declared = CarriedDType(output.type);
+    if (declared.ok() && *declared == builder_.Info(typed).dtype) typed.type = output.type;
+    PLUMB_RETURN_IF_ERROR(builder_.AddOutput(output.name, typed));
   }
   return Status::Ok();
 }

@@ -266,6 +266,7 @@ void Importer::SetOutput(const NodeIr& node, size_t i, const Value& value, Scope
   if (node.outputs[i].empty()) return;
   scope->values[node.outputs[i]] = value;
   const std::string name = scope->prefix + node.outputs[i];
+  builder_.NoteType(value);
   if (value.blob >= 0) builder_.Rename(value, NodeName(node, *scope) + "/", name);
 }
 

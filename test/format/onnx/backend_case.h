@@ -13,11 +13,12 @@ namespace plumb {
 struct BackendOutcome {
   enum Kind { kPassed, kFailed, kNotSupported };
   Kind kind = kPassed;
-  std::string reason;     // one line
-  std::string op_type;    // of the case's only node; "several" otherwise
-  int bound_inputs = 0;   // network inputs that had to be given as constants
-  int layers = 0;         // that the network ran
-  bool fallback = false;  // some layer ran on NAIVE
+  std::string reason;       // one line
+  std::string op_type;      // of the case's only node; "several" otherwise
+  int bound_inputs = 0;     // network inputs that had to be given as constants
+  int layers = 0;           // that the network ran
+  bool fallback = false;    // some layer ran on NAIVE
+  bool same_dtypes = true;  // every output has the very dtype of the suite's
 };
 
 constexpr const char* kBackendData = "/usr/share/libonnx-testdata/data";  // PLUMB_ONNX_DATA names another folder

@@ -33,7 +33,7 @@ std::map<std::string, std::string> ReadList() {
 }
 
 struct Counts {
-  int passed = 0, failed = 0, not_supported = 0, bound = 0, folded = 0, fallback = 0;
+  int passed = 0, same_dtypes = 0, failed = 0, not_supported = 0, bound = 0, folded = 0, fallback = 0;
 };
 
 void Print(const std::string& device, const std::map<std::string, Counts>& per_op, const Counts& total) {
@@ -42,9 +42,11 @@ void Print(const std::string& device, const std::map<std::string, Counts>& per_o
                 counts.not_supported);
   }
   std::printf(
-      "%s: %d passed (%d with inputs bound as constants, %d folded altogether, %d with layers on NAIVE), %d failed, %d "
+      "%s: %d passed (%d in the suite's own dtypes, %d with inputs bound as constants, %d folded altogether, %d with "
+      "layers on NAIVE), %d failed, %d "
       "not supported\n",
-      device.c_str(), total.passed, total.bound, total.folded, total.fallback, total.failed, total.not_supported);
+      device.c_str(), total.passed, total.same_dtypes, total.bound, total.folded, total.fallback, total.failed,
+      total.not_supported);
 }
 
 void Add(const BackendOutcome& outcome, Counts* counts) {
@@ -52,6 +54,7 @@ void Add(const BackendOutcome& outcome, Counts* counts) {
   counts->failed += outcome.kind == BackendOutcome::kFailed;
   counts->not_supported += outcome.kind == BackendOutcome::kNotSupported;
   if (outcome.kind != BackendOutcome::kPassed) return;
+  counts->same_dtypes += outcome.same_dtypes;
   counts->bound += outcome.bound_inputs > 0;
   counts->folded += outcome.bound_inputs > 0 && outcome.layers <= 1;
   counts->fallback += outcome.fallback;
