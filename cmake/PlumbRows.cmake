@@ -1,15 +1,26 @@
-# plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in order.
+# plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in order; and
+# of "#define FAMILY(...) MACRO(a, b, ...)", which stands for the rows of a family's own list.
 # CMake runs again when the file changes, so a row in a .def is all that a new source file needs.
 function(plumb_rows variable file macro column)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(STRINGS ${file} lines REGEX "^${macro}\\(")
+  file(STRINGS ${file} lines REGEX "^(#define [^ ].*\\) )?${macro}\\(")
   set(values)
   foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^${macro}\\(([^)]*)\\).*" "\\1" arguments "${line}")
+    string(REGEX REPLACE "^.*${macro}\\(([^)]*)\\).*" "\\1" arguments "${line}")
     string(REPLACE "," ";" arguments "${arguments}")
     list(GET arguments ${column} value)
     string(STRIP "${value}" value)
     list(APPEND values ${value})
   endforeach()
   set(${variable} ${values} PARENT_SCOPE)
+endfunction()
+
+# plumb_op_files(variable): the file column of op/op_list.def and of the lists of families that it includes; each once.
+function(plumb_op_files variable)
+  plumb_rows(files ${PROJECT_SOURCE_DIR}/source/op/op_list.def PLUMB_OP 1)
+  plumb_rows(unary ${PROJECT_SOURCE_DIR}/source/op/unary.def PLUMB_UNARY 1)
+  list(APPEND files ${unary})
+  list(REMOVE_ITEM files file)  # the column of the family unary, whose rows say it
+  list(REMOVE_DUPLICATES files)
+  set(${variable} ${files} PARENT_SCOPE)
 endfunction()

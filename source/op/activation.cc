@@ -1,11 +1,21 @@
 #include "op/activation.h"
 
+#include <cmath>
+#include <limits>
+
 namespace plumb {
 namespace {
 
-Status InferClip(ShapeContext& context) {
-  const DType dtype = context.inputs[0].dtype;
-  return dtype == DType::kI32 || dtype == DType::kI64 ? InferSameAsInput(context) : InferFloatSameAsInput(context);
+// The column of op/unary.def.
+enum class Zero { keeps, moves, may_move };
+
+template <class T>
+int64_t WholeLimit(float limit) {
+  using Limits = std::numeric_limits<T>;
+  const double value = std::isnan(limit) ? 0.0 : std::trunc(static_cast<double>(limit));
+  if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  return static_cast<int64_t>(value);
 }
 
 Status InferHardSwish(ShapeContext& context) {
@@ -21,7 +31,7 @@ Status InferHardSwish(ShapeContext& context) {
 }
 
 template <class P>
-OpDef DefineActivation(Status (*infer)(ShapeContext&) = InferFloatSameAsInput) {
+OpDef DefineActivation(Status (*infer)(ShapeContext&) = InferUnary) {
   OpDef op;
   op.make_param = MakeParam<P>;
   op.infer = infer;
@@ -35,10 +45,65 @@ OpDef DefineElu() { return DefineActivation<EluParam>(); }
 OpDef DefineSelu() { return DefineActivation<SeluParam>(); }
 OpDef DefineHardSigmoid() { return DefineActivation<HardParam>(); }
 OpDef DefineHardSwish() { return DefineActivation<HardParam>(InferHardSwish); }
-OpDef DefineClip() { return DefineActivation<ClipParam>(InferClip); }
+OpDef DefineClip() { return DefineActivation<ClipParam>(); }
 OpDef DefinePower() { return DefineActivation<PowerParam>(); }
 OpDef DefinePlumbCelu() { return DefineActivation<CeluParam>(); }
 OpDef DefinePlumbThresholdedRelu() { return DefineActivation<ThresholdedReluParam>(); }
 OpDef DefinePlumbShrink() { return DefineActivation<ShrinkParam>(); }
+
+Status InferUnary(ShapeContext& context) {
+  const DType dtype = context.inputs[0].dtype;
+  const bool whole = dtype == DType::kI32 || dtype == DType::kI64;
+  return whole && WholeUnaryOf(context.layer.kind) ? InferSameAsInput(context) : InferFloatSameAsInput(context);
+}
+
+UnaryCoefficients CoefficientsOf(const Layer& layer) {
+  switch (layer.kind) {
+    case OpKind::kLeakyRelu: return {ParamOf<LeakyReluParam>(layer).slope};
+    case OpKind::kElu: return {ParamOf<EluParam>(layer).alpha};
+    case OpKind::kSelu: return {ParamOf<SeluParam>(layer).alpha, 0, ParamOf<SeluParam>(layer).gamma};
+    case OpKind::kHardSigmoid:
+    case OpKind::kHardSwish: return {ParamOf<HardParam>(layer).alpha, ParamOf<HardParam>(layer).beta};
+    case OpKind::kClip: return {ParamOf<ClipParam>(layer).min, ParamOf<ClipParam>(layer).max};
+    case OpKind::kPower: {
+      const auto& p = ParamOf<PowerParam>(layer);
+      return {p.scale, p.shift, p.exponent};
+    }
+    case OpKind::kPlumbCelu: return {ParamOf<CeluParam>(layer).alpha};
+    case OpKind::kPlumbThresholdedRelu: return {ParamOf<ThresholdedReluParam>(layer).alpha};
+    case OpKind::kPlumbShrink: return {ParamOf<ShrinkParam>(layer).lambda, ParamOf<ShrinkParam>(layer).bias};
+    default: return {};
+  }
+}
+
+bool UnaryKeepsZero(const Layer& layer) {
+  const UnaryCoefficients c = CoefficientsOf(layer);
+  if (layer.kind == OpKind::kClip) return c.a <= 0 && c.b >= 0;
+  if (layer.kind == OpKind::kPlumbShrink) return c.a >= 0;
+  switch (layer.kind) {
+#define PLUMB_UNARY(name, file, max_inputs, zero, ...) \
+  case OpKind::k##name:                                \
+    return Zero::zero == Zero::keeps;
+#include "op/unary.def"
+#undef PLUMB_UNARY
+    default: return false;
+  }
+}
+
+std::optional<WholeUnary> WholeUnaryOf(OpKind kind) {
+  switch (kind) {
+    case OpKind::kReLU: return WholeUnary::kReLU;
+    case OpKind::kAbs: return WholeUnary::kAbs;
+    case OpKind::kNeg: return WholeUnary::kNeg;
+    case OpKind::kSign: return WholeUnary::kSign;
+    case OpKind::kClip: return WholeUnary::kClip;
+    default: return std::nullopt;
+  }
+}
+
+WholeLimits WholeLimitsOf(const ClipParam& clip, DType dtype) {
+  if (dtype == DType::kI32) return {WholeLimit<int32_t>(clip.min), WholeLimit<int32_t>(clip.max)};
+  return {WholeLimit<int64_t>(clip.min), WholeLimit<int64_t>(clip.max)};
+}
 
 }  // namespace plumb

@@ -3,6 +3,9 @@
 #ifndef PLUMB_OP_ACTIVATION_H_
 #define PLUMB_OP_ACTIVATION_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "op/op.h"
 
 namespace plumb {
@@ -81,6 +84,32 @@ struct ShrinkParam : ParamBase<ShrinkParam> {
     v.Float("bias", bias);
   }
 };
+
+// What an element-wise operator's expression (op/unary.def) calls a, b and c:
+//   Elu, PlumbCelu, PlumbThresholdedRelu: alpha     LeakyRelu: slope           Selu: alpha, -, gamma
+//   HardSigmoid, HardSwish: alpha, beta             Clip: min, max             PlumbShrink: lambda, bias
+//   Power: scale, shift, exponent
+struct UnaryCoefficients {
+  float a = 0, b = 0, c = 0;
+};
+UnaryCoefficients CoefficientsOf(const Layer& layer);
+
+// f(0) = 0. REQUIRES: a row of op/unary.def.
+bool UnaryKeepsZero(const Layer& layer);
+
+// The shape rule of element-wise operators: the input's shape and dtype, a float or, where the operator is a
+// WholeUnary, i32 or i64.
+Status InferUnary(ShapeContext& context);
+
+// Element-wise operators that whole numbers have too, which wrap round. The GPU kernels know them by these numbers.
+enum class WholeUnary { kReLU, kAbs, kNeg, kSign, kClip };
+std::optional<WholeUnary> WholeUnaryOf(OpKind kind);
+
+// Clip's ends for whole numbers of that dtype: towards zero, cut to its range; NaN is 0.
+struct WholeLimits {
+  int64_t low = 0, high = 0;
+};
+WholeLimits WholeLimitsOf(const ClipParam& clip, DType dtype);
 
 }  // namespace plumb
 

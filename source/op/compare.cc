@@ -1,5 +1,7 @@
 #include "op/compare.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "op/strided.h"
@@ -9,14 +11,14 @@ namespace {
 
 bool Holds(OpKind kind, int64_t a, int64_t b) {
   switch (kind) {
-    case OpKind::kEqual: return a == b;
-    case OpKind::kGreater: return a > b;
-    case OpKind::kLess: return a < b;
-    case OpKind::kPlumbGreaterOrEqual: return a >= b;
-    case OpKind::kPlumbLessOrEqual: return a <= b;
-    case OpKind::kPlumbOr: return a != 0 || b != 0;
-    case OpKind::kPlumbXor: return (a != 0) != (b != 0);
-    default: return a != 0 && b != 0;
+#define ZERO 0
+#define PLUMB_COMPARE(name, min_inputs, max_inputs, expression) \
+  case OpKind::k##name:                                         \
+    return expression;
+#include "op/compare.def"
+#undef PLUMB_COMPARE
+#undef ZERO
+    default: return false;
   }
 }
 
@@ -45,7 +47,7 @@ Status InferCompare(ShapeContext& context) {
   return Status::Ok();
 }
 
-Status InferNotCompare(ShapeContext& context) {
+Status InferLogicalNot(ShapeContext& context) {
   if (IsFloat(context.inputs[0].dtype)) {
     return Status::InvalidArgument(std::string("expects bool or integers, found ") +
                                    DTypeName(context.inputs[0].dtype));
@@ -84,6 +86,15 @@ OpDef DefineCompare() {
 }
 
 }  // namespace
+
+int CompareRow(OpKind kind) {
+  const OpKind rows[] = {
+#define PLUMB_COMPARE(name, ...) OpKind::k##name,
+#include "op/compare.def"
+#undef PLUMB_COMPARE
+  };
+  return static_cast<int>(std::find(std::begin(rows), std::end(rows), kind) - std::begin(rows));
+}
 
 Result<CompareOperands> ResolveCompare(const Layer& layer, const std::vector<BlobInfo>& inputs) {
   CompareOperands o;
@@ -131,7 +142,7 @@ OpDef DefineLess() { return DefineCompare(); }
 OpDef DefineAnd() { return DefineCompare(); }
 OpDef DefineNot() {
   OpDef op;
-  op.infer = InferNotCompare;
+  op.infer = InferLogicalNot;
   return op;
 }
 

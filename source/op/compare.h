@@ -17,6 +17,9 @@ struct CompareOperands {
 // `inputs` carry their values when the layer runs. A resource is converted to the input's dtype.
 Result<CompareOperands> ResolveCompare(const Layer& layer, const std::vector<BlobInfo>& inputs);
 
+// The row of op/compare.def: the number by which the GPU kernels know the comparison. REQUIRES: it is one.
+int CompareRow(OpKind kind);
+
 }  // namespace plumb
 
 #endif  // PLUMB_OP_COMPARE_H_

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "check/metrics.h"
 #include "check/signature_order.h"
 #include "dump/pairing.h"
@@ -174,10 +175,7 @@ Status CompareFolders(const DiffOptions& options, DiffReport* report) {
 }
 
 bool SaysItsDtype(const std::string& path) {
-  std::string name = path;
-  if (name.size() > 4 && name.substr(name.size() - 4) == ".zst") name.resize(name.size() - 4);
-  const std::string ending = name.size() > 4 ? name.substr(name.size() - 4) : "";
-  return ending == ".npy" || ending == ".npz";
+  return EndsWith(path, ".npy") || EndsWith(path, ".npz") || EndsWith(path, ".npy.zst");
 }
 
 // Raw files and plain text take dtype and shape from the other side when the user gave none.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/text.h"
 #include "dump/tensor_set.h"
 #include "plumb/tensor_file.h"
 #include "session/child_process.h"
@@ -55,7 +56,7 @@ GoldenRun::~GoldenRun() {
 
 Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                          const GoldenOptions& options) {
-  if (model.size() < 5 || model.substr(model.size() - 5) != ".onnx") {
+  if (!EndsWith(model, ".onnx")) {
     return Status::InvalidArgument(
         "ONNX Runtime runs the original .onnx, and '" + model +
         "' is none: name that one, or make the golden with plumb-golden and give its folder");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "base/words.h"
 #include "graph/input_ranges.h"
 
@@ -154,9 +155,8 @@ Status NotGiven(const InputOptions& options, const std::string& name) {
 }  // namespace
 
 bool IsImageFile(const std::string& path) {
-  for (const char* suffix : {".png", ".jpg", ".jpeg", ".bmp"}) {
-    const std::string end = suffix;
-    if (path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0) return true;
+  for (const char* ending : {".png", ".jpg", ".jpeg", ".bmp"}) {
+    if (EndsWith(path, ending)) return true;
   }
   return false;
 }

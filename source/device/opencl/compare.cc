@@ -50,11 +50,7 @@ class CompareKernel : public ClKernel {
     walk.PutStrides(0, pairs_.a);
     walk.PutStrides(1, pairs_.b);
     dtype_ = static_cast<int>(o.a.dtype);
-    // clang-format off
-    const OpKind kinds[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
-                            OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
-    // clang-format on
-    for (int i = 0; i < 9; ++i) op_ = spec.layer().kind == kinds[i] ? i : op_;
+    op_ = CompareRow(spec.layer().kind);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "compare.cl", "compare"));
     if (spec.inputs.size() == 2 || spec.layer().kind == OpKind::kNot) return Status::Ok();
     element_first_ = ParamOf<BinaryParam>(spec.layer()).weight_input_index == 0;

@@ -1,5 +1,5 @@
-// Equal, Greater, Less, And, Not, GreaterOrEqual, LessOrEqual, Or, Xor (op 0 to 8) with broadcasting, as bool (one byte). Floats compare as float (f64 as double), whole numbers as
-// long; NaN compares false.
+// The comparisons of op/compare.def (op is the row) with broadcasting, as bool (one byte). Floats compare as float (f64 as
+// double), whole numbers as long; NaN compares false.
 #include "common.clh"
 #include "dtype.clh"
 
@@ -8,22 +8,35 @@ typedef struct {
   int dims[MAX_RANK], a[MAX_RANK], b[MAX_RANK];
 } Pairs;
 
-#define COMPARE(T)                       \
-  inline uchar compare_##T(int op, T a, T b) { \
-    if (op == 0) return a == b;          \
-    if (op == 1) return a > b;           \
-    if (op == 2) return a < b;           \
-    if (op == 3) return a != 0 && b != 0; \
-    if (op == 4) return a == 0;          \
-    if (op == 5) return a >= b;          \
-    if (op == 6) return a <= b;          \
-    if (op == 7) return a != 0 || b != 0; \
-    return (a != 0) != (b != 0);         \
+enum {
+#define PLUMB_COMPARE(name, min_inputs, max_inputs, expression) case_##name,
+#include "compare.def"
+#undef PLUMB_COMPARE
+};
+
+#define ZERO 0
+#define PLUMB_COMPARE(name, min_inputs, max_inputs, expression) \
+  case case_##name:                                             \
+    return expression;
+inline uchar compare_float(int op, float a, float b) {
+  switch (op) {
+#include "compare.def"
   }
-COMPARE(float)
-COMPARE(long)
+  return 0;
+}
+inline uchar compare_long(int op, long a, long b) {
+  switch (op) {
+#include "compare.def"
+  }
+  return 0;
+}
 #ifdef PLUMB_F64
-COMPARE(double)
+inline uchar compare_double(int op, double a, double b) {
+  switch (op) {
+#include "compare.def"
+  }
+  return 0;
+}
 #endif
 
 // wide: the operand (0 or 1) that is the layer's constant, which is f32 whatever the blobs' storage; else -1.

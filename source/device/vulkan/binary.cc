@@ -14,8 +14,15 @@ namespace {
 constexpr size_t kBinaryMaxRank = 8;
 
 // In the order of the shader's cases.
-const char* const kBinaryOps[] = {"Add",      "Sub",      "Mul", "Div", "Maximum", "Minimum", "SquaredDifference",
-                                  "PlumbPow", "HardSwish"};
+const OpKind kBinaryOps[] = {OpKind::kAdd,
+                             OpKind::kSub,
+                             OpKind::kMul,
+                             OpKind::kDiv,
+                             OpKind::kMaximum,
+                             OpKind::kMinimum,
+                             OpKind::kSquaredDifference,
+                             OpKind::kPlumbPow,
+                             OpKind::kHardSwish};
 
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
 bool StaysChannel4Binary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
@@ -36,6 +43,7 @@ Result<Walk> WalkOfBinary(const KernelSpec& spec, const BinaryOperands& o, bool 
 Status SupportsBinary(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
   PLUMB_RETURN_IF_ERROR(RequireNumber(spec));
+  PLUMB_RETURN_IF_ERROR(CaseOf(kBinaryOps, spec.layer()).status());
   PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
   return WalkOfBinary(spec, operands).status();
 }
@@ -64,8 +72,7 @@ Status BuildBinary(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(b->spec));
   PLUMB_ASSIGN_OR_RETURN(const Walk walk, WalkOfBinary(b->spec, operands, channel4));
   const DType dtype = b->inputs[0].dtype;
-  uint32_t op = 0;
-  while (b->layer().type != kBinaryOps[op]) ++op;
+  PLUMB_ASSIGN_OR_RETURN(const uint32_t op, CaseOf(kBinaryOps, b->layer()));
   LaunchSpec launch;
   launch.shader = "binary" + DTypeSuffix(dtype) + HalfSuffix(b->outputs[0].layout);
   launch.constants = {op, static_cast<uint32_t>(walk.rank()), channel4 ? 1u : 0u};

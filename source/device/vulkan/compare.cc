@@ -1,4 +1,4 @@
-// Equal, Greater, Less, And, Not with broadcasting: compare.comp.
+// The comparisons of op/compare.def with broadcasting: compare.comp.
 #include "op/compare.h"
 
 #include "device/vulkan/kernel_list.h"
@@ -9,12 +9,6 @@ namespace plumb::vulkan {
 namespace {
 
 constexpr size_t kCompareMaxRank = 8;
-
-// In the order of the shader's cases.
-// clang-format off
-const OpKind kCompareOps[] = {OpKind::kEqual, OpKind::kGreater, OpKind::kLess, OpKind::kAnd, OpKind::kNot,
-                        OpKind::kPlumbGreaterOrEqual, OpKind::kPlumbLessOrEqual, OpKind::kPlumbOr, OpKind::kPlumbXor};
-// clang-format on
 
 Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
   if (spec.layer().kind != OpKind::kNot) return ResolveCompare(spec.layer(), spec.inputs);
@@ -37,11 +31,9 @@ Status SupportsCompare(const KernelSpec& spec) {
 Status BuildCompare(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(b->spec));
   const Walk walk = BroadcastWalk({o.a.shape, o.b.shape}, o.out);
-  uint32_t op = 0;
-  while (b->layer().kind != kCompareOps[op]) ++op;
   LaunchSpec launch;
   launch.shader = "compare" + DTypeSuffix(o.a.dtype);
-  launch.constants = {op, static_cast<uint32_t>(walk.rank())};
+  launch.constants = {static_cast<uint32_t>(CompareRow(b->layer().kind)), static_cast<uint32_t>(walk.rank())};
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(static_cast<int>(b->inputs.size()) - 1)};
   if (b->inputs.size() == 1 && b->layer().kind != OpKind::kNot) {
     const bool first = ParamOf<BinaryParam>(b->layer()).weight_input_index == 0;

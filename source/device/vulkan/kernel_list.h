@@ -55,6 +55,14 @@ const Adapter& AdapterOf(const KernelSpec& spec);
 Status RequireDType(const KernelSpec& spec, DType dtype);
 // NotSupported unless the first input is f32, or i32 or i64 and the adapter has 64-bit integers.
 Status RequireNumber(const KernelSpec& spec);
+// The layer's place among the operators that a shader has cases for, in their order; NotSupported when it has none.
+template <size_t count>
+Result<uint32_t> CaseOf(const OpKind (&cases)[count], const Layer& layer) {
+  for (size_t i = 0; i < count; ++i) {
+    if (cases[i] == layer.kind) return static_cast<uint32_t>(i);
+  }
+  return Status::NotSupported("the shader has no case for '" + layer.type + "'");
+}
 // "f32", "i32", "i64" ...: the end of the name of a shader that exists per dtype; "b1" .. "b8" per element size.
 std::string DTypeSuffix(DType dtype);
 std::string SizeSuffix(DType dtype);

@@ -50,6 +50,7 @@ int64_t RoundsOf(const KernelSpec& spec, const Dims& dims) {
 }
 
 Status RequireDims(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(CaseOf(kReduceOps, spec.layer()).status());
   PLUMB_ASSIGN_OR_RETURN(const Dims dims, DimsOf(spec));
   return RequireRow(spec, TermsOf(dims), RoundsOf(spec, dims));
 }
@@ -69,8 +70,7 @@ Status SupportsWholeReduce(const KernelSpec& spec) {
 Status BuildReduce(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(Dims dims, DimsOf(b->spec));
   const auto kept = static_cast<uint32_t>(dims.kept.rank()), reduced = static_cast<uint32_t>(dims.reduced.rank());
-  uint32_t op = 0;
-  while (b->layer().kind != kReduceOps[op]) ++op;
+  PLUMB_ASSIGN_OR_RETURN(const uint32_t op, CaseOf(kReduceOps, b->layer()));
   LaunchSpec launch;
   launch.shader = "reduce" + DTypeSuffix(b->inputs[0].dtype);
   launch.arguments = {Argument::Output(0), Argument::Input(0)};

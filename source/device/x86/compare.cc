@@ -1,4 +1,4 @@
-// Equal, Greater, Less, And, Not and their Plumb relatives in plain order, one scalar loop per dtype that the compiler
+// The comparisons of op/compare.def in plain order, one scalar loop per dtype that the compiler
 // may turn into vectors.
 #include "op/compare.h"
 
@@ -10,60 +10,17 @@ namespace {
 
 using CompareRows = BroadcastRows<2>;
 
-struct Equal {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a == b;
-  }
-};
-struct Greater {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct Less {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a < b;
-  }
-};
-struct And {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a != T(0) && b != T(0);
-  }
-};
-struct GreaterOrEqual {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a >= b;
-  }
-};
-struct LessOrEqual {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a <= b;
-  }
-};
-struct Or {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a != T(0) || b != T(0);
-  }
-};
-struct Xor {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return (a != T(0)) != (b != T(0));
-  }
-};
-struct Not {
-  template <class T>
-  bool operator()(T a, T) const {
-    return a == T(0);
-  }
-};
+#define ZERO T(0)
+#define PLUMB_COMPARE(name, min_inputs, max_inputs, expression) \
+  struct name {                                                 \
+    template <class T>                                          \
+    bool operator()(T a, [[maybe_unused]] T b) const {          \
+      return expression;                                        \
+    }                                                           \
+  };
+#include "op/compare.def"
+#undef PLUMB_COMPARE
+#undef ZERO
 
 template <class T, class F>
 void CompareEach(const CompareRows& rows, const void* a_data, const void* b_data, bool* y) {
@@ -95,15 +52,12 @@ Function ForDType(DType dtype) {
 
 Function FunctionOf(OpKind kind, DType dtype) {
   switch (kind) {
-    case OpKind::kEqual: return ForDType<Equal>(dtype);
-    case OpKind::kGreater: return ForDType<Greater>(dtype);
-    case OpKind::kLess: return ForDType<Less>(dtype);
-    case OpKind::kAnd: return ForDType<And>(dtype);
-    case OpKind::kPlumbGreaterOrEqual: return ForDType<GreaterOrEqual>(dtype);
-    case OpKind::kPlumbLessOrEqual: return ForDType<LessOrEqual>(dtype);
-    case OpKind::kPlumbOr: return ForDType<Or>(dtype);
-    case OpKind::kPlumbXor: return ForDType<Xor>(dtype);
-    default: return ForDType<Not>(dtype);
+#define PLUMB_COMPARE(name, ...) \
+  case OpKind::k##name:          \
+    return ForDType<name>(dtype);
+#include "op/compare.def"
+#undef PLUMB_COMPARE
+    default: return nullptr;
   }
 }
 

@@ -21,7 +21,7 @@ void RecurrentGates::Activate(int64_t d, int which, int64_t count, float* z) con
   const auto apply = [&](UnaryOp op) { simd::Unary(op, {f.alpha, f.beta, 1}, z, z, n); };
   if (clip_ > 0) simd::Unary(UnaryOp::kClip, {-clip_, clip_, 1}, z, z, n);
   switch (f.kind) {
-    case GateFunction::kRelu: return apply(UnaryOp::kRelu);
+    case GateFunction::kRelu: return apply(UnaryOp::kReLU);
     case GateFunction::kTanh: return apply(UnaryOp::kTanh);
     case GateFunction::kSigmoid: return apply(UnaryOp::kSigmoid);
     case GateFunction::kLeakyRelu: return apply(UnaryOp::kLeakyRelu);

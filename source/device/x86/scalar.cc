@@ -20,13 +20,10 @@ double Mish(double x) {
   return std::isnan(x) ? x : x * (x < 0 ? up / (up + 2) : down / (down + 2 * e * e));
 }
 
-struct UnaryParams {
-  double alpha = 0, beta = 0;
-};
-using UnaryFunction = double (*)(const UnaryParams&, double);
+using UnaryFunction = double (*)(const UnaryCoefficients&, double);
 
 UnaryFunction UnaryOf(OpKind kind) {
-  using P = const UnaryParams&;
+  using P = const UnaryCoefficients&;
   switch (kind) {
     case OpKind::kPlumbSinh: return [](P, double x) { return std::sinh(x); };
     case OpKind::kPlumbCosh: return [](P, double x) { return std::cosh(x); };
@@ -35,32 +32,27 @@ UnaryFunction UnaryOf(OpKind kind) {
     case OpKind::kPlumbAtanh: return [](P, double x) { return std::atanh(x); };
     case OpKind::kPlumbMish: return [](P, double x) { return Mish(x); };
     case OpKind::kPlumbRound: return [](P, double x) { return std::nearbyint(x); };
-    case OpKind::kPlumbCelu: return [](P p, double x) { return x > 0 ? x : p.alpha * std::expm1(x / p.alpha); };
-    case OpKind::kPlumbThresholdedRelu: return [](P p, double x) { return x <= p.alpha ? 0 : x; };
+    case OpKind::kPlumbCelu: return [](P p, double x) { return x > 0 ? x : double{p.a} * std::expm1(x / double{p.a}); };
+    case OpKind::kPlumbThresholdedRelu: return [](P p, double x) { return x <= double{p.a} ? 0 : x; };
     case OpKind::kPlumbShrink:
-      return [](P p, double x) { return x < -p.alpha ? x + p.beta : x > p.alpha ? x - p.beta : x * 0; };
+      return [](P p, double x) {
+        return x < -double{p.a} ? x + double{p.b} : x > double{p.a} ? x - double{p.b} : x * 0;
+      };
     default: return nullptr;
   }
-}
-
-UnaryParams ParamsOfScalar(const Layer& layer) {
-  if (layer.kind == OpKind::kPlumbCelu) return {static_cast<double>(ParamOf<CeluParam>(layer).alpha), 0};
-  if (layer.kind == OpKind::kPlumbThresholdedRelu)
-    return {static_cast<double>(ParamOf<ThresholdedReluParam>(layer).alpha), 0};
-  if (layer.kind != OpKind::kPlumbShrink) return {};
-  const auto& p = ParamOf<ShrinkParam>(layer);
-  return {static_cast<double>(p.lambda), static_cast<double>(p.bias)};
 }
 
 class ScalarUnaryKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    return RequireF32(spec);
+    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    if (UnaryOf(spec.layer().kind) != nullptr) return Status::Ok();
+    return Status::NotSupported("no scalar function is named for '" + spec.layer().type + "'");
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     function_ = UnaryOf(spec.layer().kind);
-    params_ = ParamsOfScalar(spec.layer());
+    params_ = CoefficientsOf(spec.layer());
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
@@ -74,7 +66,7 @@ class ScalarUnaryKernel : public Kernel {
 
  private:
   UnaryFunction function_ = nullptr;
-  UnaryParams params_;
+  UnaryCoefficients params_;
 };
 
 class ClassifyKernel : public Kernel {

@@ -2,8 +2,6 @@
 #include "device/simd/unary.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "base/threads.h"
 #include "device/x86/blocked_layout.h"
@@ -17,53 +15,20 @@ constexpr int64_t kUnaryGrain = 16384;  // elements that are worth a second thre
 
 using simd::UnaryOp;
 
-struct Choice {
-  UnaryOp op = UnaryOp::kRelu;
-  simd::UnaryParams params;
-};
-
-struct NamedUnary {
-  const char* type;
-  UnaryOp op;
-};
-
-// Operators without parameters.
-const NamedUnary kUnaryNamed[] = {
-    {"ReLU", UnaryOp::kRelu},         {"ReLU6", UnaryOp::kRelu6},
-    {"Sigmoid", UnaryOp::kSigmoid},   {"LogSigmoid", UnaryOp::kLogSigmoid},
-    {"Swish", UnaryOp::kSwish},       {"Tanh", UnaryOp::kTanh},
-    {"GELU", UnaryOp::kGelu},         {"Erf", UnaryOp::kErf},
-    {"Softplus", UnaryOp::kSoftplus}, {"Softsign", UnaryOp::kSoftsign},
-    {"Exp", UnaryOp::kExp},           {"Log", UnaryOp::kLog},
-    {"Sqrt", UnaryOp::kSqrt},         {"Rsqrt", UnaryOp::kRsqrt},
-    {"Abs", UnaryOp::kAbs},           {"Reciprocal", UnaryOp::kReciprocal},
-    {"Neg", UnaryOp::kNeg},           {"Floor", UnaryOp::kFloor},
-    {"Ceil", UnaryOp::kCeil},         {"Sign", UnaryOp::kSign},
-    {"Sin", UnaryOp::kSin},           {"Cos", UnaryOp::kCos},
-    {"Tan", UnaryOp::kTan},           {"Asin", UnaryOp::kAsin},
-    {"Acos", UnaryOp::kAcos},         {"Atan", UnaryOp::kAtan},
-};
-
-Result<Choice> ChoiceOf(const Layer& layer) {
-  for (const NamedUnary& named : kUnaryNamed) {
-    if (layer.type == named.type) return Choice{named.op, {}};
+// NotSupported for what device/x86/scalar.cc computes.
+Result<UnaryOp> VectorOpOf(const Layer& layer) {
+  switch (layer.kind) {
+#define PLUMB_UNARY_unary(name) \
+  case OpKind::k##name:         \
+    return UnaryOp::k##name;
+#define PLUMB_UNARY_scalar_unary(name)
+#define PLUMB_UNARY(name, file, max_inputs, zero, x86, ...) PLUMB_UNARY_##x86(name)
+#include "op/unary.def"
+#undef PLUMB_UNARY
+#undef PLUMB_UNARY_scalar_unary
+#undef PLUMB_UNARY_unary
+    default: return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
   }
-  if (layer.type == "LeakyRelu") return Choice{UnaryOp::kLeakyRelu, {ParamOf<LeakyReluParam>(layer).slope}};
-  if (layer.type == "Elu") return Choice{UnaryOp::kElu, {ParamOf<EluParam>(layer).alpha}};
-  if (layer.type == "Selu") {
-    return Choice{UnaryOp::kSelu, {ParamOf<SeluParam>(layer).alpha, 0, ParamOf<SeluParam>(layer).gamma}};
-  }
-  if (layer.type == "Clip")
-    return Choice{UnaryOp::kClip, {ParamOf<ClipParam>(layer).min, ParamOf<ClipParam>(layer).max}};
-  if (layer.type == "Power") {
-    const auto& p = ParamOf<PowerParam>(layer);
-    return Choice{UnaryOp::kPower, {p.scale, p.shift, p.exponent}};
-  }
-  if (layer.type == "HardSigmoid" || layer.type == "HardSwish") {
-    const auto& p = ParamOf<HardParam>(layer);
-    return Choice{layer.type == "HardSwish" ? UnaryOp::kHardSwish : UnaryOp::kHardSigmoid, {p.alpha, p.beta}};
-  }
-  return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
 }
 
 class UnaryKernel : public Kernel {
@@ -73,7 +38,7 @@ class UnaryKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     if (spec.inputs.size() != 1)
       return Status::NotSupported("takes one input, found " + std::to_string(spec.inputs.size()));
-    return ChoiceOf(spec.layer()).status();
+    return VectorOpOf(spec.layer()).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -84,10 +49,10 @@ class UnaryKernel : public Kernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    PLUMB_ASSIGN_OR_RETURN(choice_, ChoiceOf(spec.layer()));
-    float zero = 0;
-    simd::Unary(choice_.op, choice_.params, &zero, &zero, 1);
-    keeps_zero_ = zero == 0;
+    PLUMB_ASSIGN_OR_RETURN(op_, VectorOpOf(spec.layer()));
+    const UnaryCoefficients with = CoefficientsOf(spec.layer());
+    params_ = {with.a, with.b, with.c};
+    keeps_zero_ = UnaryKeepsZero(spec.layer());
     return Status::Ok();
   }
 
@@ -95,14 +60,15 @@ class UnaryKernel : public Kernel {
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
     ParallelFor(static_cast<int64_t>(outputs[0].bytes() / sizeof(float)), kUnaryGrain, [&](int64_t begin, int64_t end) {
-      simd::Unary(choice_.op, choice_.params, src + begin, dst + begin, static_cast<size_t>(end - begin));
+      simd::Unary(op_, params_, src + begin, dst + begin, static_cast<size_t>(end - begin));
     });
     if (!keeps_zero_) ZeroTailLanes(outputs[0]);
     return Status::Ok();
   }
 
  private:
-  Choice choice_;
+  UnaryOp op_ = UnaryOp::kReLU;
+  simd::UnaryParams params_;
   bool keeps_zero_ = true;
 };
 
@@ -112,12 +78,15 @@ class UnaryIntKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
-    return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
+    if (dtype != DType::kI32 && dtype != DType::kI64) {
+      return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
+    }
+    return WholeUnaryOf(spec.layer().kind) ? Status::Ok() : Status::NotSupported("has no whole-number form");
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    layer_ = &spec.layer();
+    op_ = WholeUnaryOf(spec.layer().kind).value();
+    if (op_ == WholeUnary::kClip) limits_ = WholeLimitsOf(ParamOf<ClipParam>(spec.layer()), spec.inputs[0].dtype);
     return Status::Ok();
   }
 
@@ -127,15 +96,6 @@ class UnaryIntKernel : public Kernel {
   }
 
  private:
-  // A float bound as a whole number: towards zero, cut to the type's range; NaN is 0.
-  template <class T>
-  static T Limit(float bound) {
-    const double value = std::isnan(bound) ? 0.0 : std::trunc(static_cast<double>(bound));
-    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    return static_cast<T>(value);
-  }
-
   template <class T>
   static T Negated(T x) {
     return static_cast<T>(std::make_unsigned_t<T>{0} - static_cast<std::make_unsigned_t<T>>(x));
@@ -143,17 +103,17 @@ class UnaryIntKernel : public Kernel {
 
   template <class T>
   Status RunAs(const DeviceTensor& input, const DeviceTensor& output) {
-    const std::string& type = layer_->type;
-    if (type == "ReLU") return Map<T>(input, output, [](T x) { return std::max<T>(x, 0); });
-    if (type == "Abs") return Map<T>(input, output, [](T x) { return x < 0 ? Negated(x) : x; });
-    if (type == "Neg") return Map<T>(input, output, [](T x) { return Negated(x); });
-    if (type == "Sign") return Map<T>(input, output, [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
-    if (type == "Clip") {
-      const auto& p = ParamOf<ClipParam>(*layer_);
-      const T low = Limit<T>(p.min), high = Limit<T>(p.max);
-      return Map<T>(input, output, [=](T x) { return std::min(std::max(x, low), high); });
+    switch (op_) {
+      case WholeUnary::kReLU: return Map<T>(input, output, [](T x) { return std::max<T>(x, 0); });
+      case WholeUnary::kAbs: return Map<T>(input, output, [](T x) { return x < 0 ? Negated(x) : x; });
+      case WholeUnary::kNeg: return Map<T>(input, output, [](T x) { return Negated(x); });
+      case WholeUnary::kSign: return Map<T>(input, output, [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
+      case WholeUnary::kClip:
+        return Map<T>(input, output, [low = static_cast<T>(limits_.low), high = static_cast<T>(limits_.high)](T x) {
+          return std::min(std::max(x, low), high);
+        });
     }
-    return Status::NotSupported("'" + type + "' of whole numbers has no kernel");
+    return Status::Internal("an operator of whole numbers without a loop");
   }
 
   template <class T, class F>
@@ -166,7 +126,8 @@ class UnaryIntKernel : public Kernel {
     return Status::Ok();
   }
 
-  const Layer* layer_ = nullptr;
+  WholeUnary op_ = WholeUnary::kReLU;
+  WholeLimits limits_;
 };
 
 }  // namespace

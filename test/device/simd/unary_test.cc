@@ -45,8 +45,8 @@ double Softplus(double x) { return std::isnan(x) ? x : std::max(x, 0.0) + std::l
 using P = const UnaryParams&;
 
 const Case kCases[] = {
-    {UnaryOp::kRelu, {}, [](double x, P) { return x < 0 ? 0 : x; }, Zero},
-    {UnaryOp::kRelu6, {}, [](double x, P) { return Clip(x, 0, 6); }, Zero},
+    {UnaryOp::kReLU, {}, [](double x, P) { return x < 0 ? 0 : x; }, Zero},
+    {UnaryOp::kReLU6, {}, [](double x, P) { return Clip(x, 0, 6); }, Zero},
     {UnaryOp::kClip, {-1.5f, 3.25f}, [](double x, P p) { return Clip(x, p.alpha, p.beta); }, Zero},
     {UnaryOp::kLeakyRelu, {0.01f}, [](double x, P p) { return x < 0 ? p.alpha * x : x; }, Relative<8>},
     {UnaryOp::kHardSigmoid, {0.2f, 0.5f}, [](double x, P p) { return Clip(p.alpha * x + p.beta, 0, 1); }, Absolute<8>},
@@ -83,7 +83,7 @@ const Case kCases[] = {
     {UnaryOp::kSoftplus, {}, [](double x, P) { return Softplus(x); }, RelativeTail, -104, 0},
     {UnaryOp::kErf, {}, [](double x, P) { return std::erf(x); }, Absolute<36>, -4.5, 4.5},
     {UnaryOp::kErf, {}, [](double x, P) { return std::erf(x); }, Relative<8>, -4.5, 4.5},
-    {UnaryOp::kGelu, {}, [](double x, P) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }, OfInput<24>, -8, 8},
+    {UnaryOp::kGELU, {}, [](double x, P) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }, OfInput<24>, -8, 8},
     {UnaryOp::kSin, {}, [](double x, P) { return std::sin(x); }, Relative<12>, -1000, 1000},
     {UnaryOp::kCos, {}, [](double x, P) { return std::cos(x); }, Relative<12>, -1000, 1000},
     {UnaryOp::kTan, {}, [](double x, P) { return std::tan(x); }, Relative<8>, -1000, 1000},
