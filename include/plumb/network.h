@@ -29,7 +29,6 @@
 namespace plumb {
 
 class Device;
-struct KernelRow;
 
 struct NetworkOptions {
   std::map<std::string, Shape> input_shapes;  // by input name; others as the model declares them
@@ -37,8 +36,6 @@ struct NetworkOptions {
   bool unfuse = false;                        // one kernel per layer (DUMP_BLOB_UNFUSE=1)
   bool fallback =
       false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
-  // Kernels asked before the device's own list (tests plant faults with it), or null.
-  std::shared_ptr<const std::vector<KernelRow>> kernels_in_front;
   Precision precision = Precision::kHigh;
   int device_index = 0;  // which of several OPENCL or VULKAN adapters CreateNetwork opens
 };

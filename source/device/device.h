@@ -20,6 +20,8 @@ class Device {
   virtual std::string Description() const = 0;  // "Intel(R) Xeon(R), AVX512, oneDNN 2.6.3": one line for reports
   // The ordered kernel list, best first.
   virtual const std::vector<KernelRow>& kernels() const = 0;
+  // Asked before those: tests plant faults and guards with them.
+  std::vector<KernelRow> kernels_in_front;
   // Whether `next`, the only reader of the group's only output, may join the group. Called only when the graph allows
   // it.
   virtual bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const { return false; }

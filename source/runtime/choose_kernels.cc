@@ -66,9 +66,7 @@ std::string Lower(std::string text) {
 
 // True when a kernel of the network's own device was found.
 bool TryOwnKernels(const Plan& plan, Step* step) {
-  const KernelRow* row = nullptr;
-  if (plan.options.kernels_in_front != nullptr)
-    row = FindRow(*plan.options.kernels_in_front, *step->spec, &step->info.refusals);
+  const KernelRow* row = FindRow(plan.device->kernels_in_front, *step->spec, &step->info.refusals);
   if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, &step->info.refusals);
   if (row == nullptr) return false;
   step->kernel = row->create(*step->spec);

@@ -51,14 +51,14 @@ class FaultyRelu : public Kernel {
 };
 
 RunReport Check(Fault planted) {
-  NetworkOptions options;
+  const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
   if (planted != nullptr) {
     fault = planted;
-    options.kernels_in_front = std::make_shared<const std::vector<KernelRow>>(std::vector<KernelRow>{
+    device->kernels_in_front = {
         {"faulty", OpKind::kReLU, RequireSingle,
-         [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<FaultyRelu>(); }}});
+         [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<FaultyRelu>(); }}};
   }
-  auto network = CreateNetwork(SmallGraph(), "NAIVE", options).value();
+  auto network = Network::Create(SmallGraph(), device, {}).value();
   Checker checker;
   EXPECT_TRUE(checker.Attach(network.get(), {{"x", Input()}}).ok());
   EXPECT_TRUE(network->SetInput("x", Input()).ok());

@@ -88,14 +88,12 @@ std::unique_ptr<Kernel> Create(const KernelSpec& spec) {
 
 }  // namespace
 
-std::shared_ptr<const std::vector<KernelRow>> Plant(const PlantedFault& fault, const Graph& graph, Device* device) {
+void Plant(const PlantedFault& fault, const Graph& graph, Device* device) {
   planted = &fault;
   planted_device = device;
   std::set<OpKind> kinds;
   for (const Layer& layer : graph.layers) kinds.insert(layer.kind);
-  auto rows = std::make_shared<std::vector<KernelRow>>();
-  for (OpKind kind : kinds) rows->push_back({"planted_fault", kind, Supports, Create});
-  return rows;
+  for (OpKind kind : kinds) device->kernels_in_front.push_back({"planted_fault", kind, Supports, Create});
 }
 
 }  // namespace plumb

@@ -23,9 +23,9 @@ struct PlantedFault {
   std::function<void(Layer* layer)> spoil_layer;
 };
 
-// A row per operator of `graph` that takes exactly the step that contains fault.layer, on the named device. The fault
-// must outlive the network; one fault at a time per process.
-std::shared_ptr<const std::vector<KernelRow>> Plant(const PlantedFault& fault, const Graph& graph, Device* device);
+// Puts a row per operator of `graph` in front of the device's kernels, which takes exactly the step that contains
+// fault.layer. The fault and the device must outlive the network; one fault at a time per process.
+void Plant(const PlantedFault& fault, const Graph& graph, Device* device);
 
 }  // namespace plumb
 

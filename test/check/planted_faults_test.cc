@@ -209,7 +209,7 @@ RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_na
   std::shared_ptr<Device> device = OpenDevice(device_name).value();
   NetworkOptions options;
   options.precision = precision;
-  if (fault != nullptr) options.kernels_in_front = Plant(*fault, *graph, device.get());
+  if (fault != nullptr) Plant(*fault, *graph, device.get());
   auto network = Network::Create(graph, device, options);
   EXPECT_TRUE(network.ok()) << network.status().message();
   const GraphInput& input = graph->inputs[0];

@@ -79,11 +79,11 @@ class WinogradKernel : public Kernel {
 RunReport Check(const WinogradForm& form, float fault = 1, float pixel = 0) {
   declared = form;
   gain = fault;
-  NetworkOptions options;
-  options.kernels_in_front = std::make_shared<const std::vector<KernelRow>>(std::vector<KernelRow>{
+  const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
+  device->kernels_in_front = {
       {"winograd", OpKind::kConvolution, RequireSingle,
-       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<WinogradKernel>(); }}});
-  auto network = CreateNetwork(ConvGraph(), "NAIVE", options).value();
+       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<WinogradKernel>(); }}};
+  auto network = Network::Create(ConvGraph(), device, {}).value();
   std::map<std::string, Tensor> inputs = {{"x", Random({1, 64, 13, 11}, 2, 1)}, {"r", Random({1, 8, 13, 11}, 3, 1)}};
   if (pixel != 0) inputs.at("x").data<float>()[40] = pixel;
   Checker checker;

@@ -9,6 +9,7 @@
 
 #include "check/judge.h"
 #include "check/storage.h"
+#include "device/device.h"
 #include "device/naive/naive_op.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"
@@ -130,13 +131,14 @@ void RoundInputsToHalf(OpInstance* instance) {
 }  // namespace
 
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
-                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front,
-                                        Precision precision, DeviceFacts* facts) {
+                                        const std::vector<KernelRow>& kernels_in_front, Precision precision,
+                                        DeviceFacts* facts) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<Device> opened, OpenDevice(device));
+  opened->kernels_in_front = kernels_in_front;
   NetworkOptions options;
   options.precision = precision;
-  options.kernels_in_front = std::move(kernels_in_front);
   options.num_threads = 2;
-  PLUMB_ASSIGN_OR_RETURN(auto network, CreateNetwork(std::make_shared<Graph>(instance.graph), device, options));
+  PLUMB_ASSIGN_OR_RETURN(auto network, Network::Create(std::make_shared<Graph>(instance.graph), opened, options));
   for (const GraphInput& input : instance.graph.inputs) {
     const auto& names = instance.layer().inputs;
     const size_t at = static_cast<size_t>(std::find(names.begin(), names.end(), input.name) - names.begin());
@@ -170,7 +172,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
   const bool half = precision != Precision::kHigh;
   if (half) RoundInputsToHalf(&*instance);
   DeviceFacts facts;
-  auto got = RunOnDevice(*instance, device, nullptr, precision, &facts);
+  auto got = RunOnDevice(*instance, device, {}, precision, &facts);
   if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   auto want = Compute(*instance, facts.winograd);

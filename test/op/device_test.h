@@ -30,7 +30,7 @@ struct DeviceFacts {
 
 // The outputs of the instance as a network on `device`.
 Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::string& device,
-                                        std::shared_ptr<const std::vector<KernelRow>> kernels_in_front = nullptr,
+                                        const std::vector<KernelRow>& kernels_in_front = {},
                                         Precision precision = Precision::kHigh, DeviceFacts* facts = nullptr);
 
 }  // namespace plumb

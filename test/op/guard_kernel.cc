@@ -133,9 +133,9 @@ std::unique_ptr<Kernel> Create(const KernelSpec& spec) { return std::make_unique
 
 }  // namespace
 
-std::shared_ptr<const std::vector<KernelRow>> GuardedKernels() {
-  auto rows = std::make_shared<std::vector<KernelRow>>();
-  for (const OpDef& op : AllOps()) rows->push_back({"guarded", op.kind, Supports, Create});
+std::vector<KernelRow> GuardedKernels() {
+  std::vector<KernelRow> rows;
+  for (const OpDef& op : AllOps()) rows.push_back({"guarded", op.kind, Supports, Create});
   return rows;
 }
 

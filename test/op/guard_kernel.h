@@ -3,18 +3,17 @@
 #ifndef PLUMB_TEST_OP_GUARD_KERNEL_H_
 #define PLUMB_TEST_OP_GUARD_KERNEL_H_
 
-#include <memory>
 #include <vector>
 
 #include "device/kernel.h"
 
 namespace plumb {
 
-// For NetworkOptions::kernels_in_front: one row per operator. A kernel that writes outside its outputs, or into an
+// For Device::kernels_in_front: one row per operator. A kernel that writes outside its outputs, or into an
 // input, makes Forward return Internal with the tensor and the byte. Outputs start as NaN, so that an element that
 // nobody writes shows. No memory is shared between tensors. Refuses every layer on devices whose memory the host cannot
 // reach.
-std::shared_ptr<const std::vector<KernelRow>> GuardedKernels();
+std::vector<KernelRow> GuardedKernels();
 
 }  // namespace plumb
 

@@ -95,11 +95,11 @@ TEST(Network, WorkspacesOverlapNoBlobAndShareTheirMemory) {
   graph->layers = {MakeLayer(OpKind::kReLU, "first", {"x"}, {"a"}), MakeLayer(OpKind::kReLU, "second", {"a"}, {"b"}),
                    MakeLayer(OpKind::kConcat, "join", {"a", "b"}, {"c"})};
   for (size_t i = 0; i < graph->layers.size(); ++i) graph->layers[i].index = static_cast<int>(i);
-  NetworkOptions options;
-  options.kernels_in_front = std::make_shared<const std::vector<KernelRow>>(std::vector<KernelRow>{
+  const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
+  device->kernels_in_front = {
       {"scribbling", OpKind::kReLU, RequireSingle,
-       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<ScribblingRelu>(); }}});
-  auto network = CreateNetwork(graph, "NAIVE", options).value();
+       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<ScribblingRelu>(); }}};
+  auto network = Network::Create(graph, device, {}).value();
   ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
   for (int forward = 0; forward < 2; ++forward) ASSERT_TRUE(network->Forward().ok());
   const Tensor c = network->GetOutput("c").value();
