@@ -1,14 +1,15 @@
 // The report for continuous integration: JUnit's XML, a test case per step and device.
+#include "base/printable.h"
 #include "base/text.h"
 #include "check/report_util.h"
 
 namespace plumb {
 namespace {
 
-// XML has no control characters, not even as entities.
+// XML has no control characters, not even as entities, and only UTF-8.
 std::string Xml(const std::string& text) {
   std::string xml;
-  for (const char c : text) {
+  for (const char c : PrintableMessage(text)) {
     switch (c) {
       case '&': xml += "&amp;"; break;
       case '<': xml += "&lt;"; break;
