@@ -153,7 +153,8 @@ def dump(
     """Runs the model once and writes what its layers computed into a dump folder.
 
     Args:
-        folder: one that holds a dump already is left alone, and FOLDER-2 taken.
+        folder: one that holds another process's dump is left alone, and FOLDER-2 taken; a second
+            dump of this process into it goes to FOLDER/network-2.
         format: "npy", "text" (one value per line, as TNN) or "raw".
         layers: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges. "": all.
         types: "Convolution,Pooling". "": all.
