@@ -24,7 +24,7 @@ struct CheckPlan {
   std::vector<std::string> devices;
   NetworkOptions network;  // device_index counts for OPENCL and VULKAN alone
   CheckOptions check;
-  // What shows this again, for the report: CheckSubject::reproduce, and RunReport::reproduce of golden and subject.
+  // What shows this again, for the report: CheckedModel::reproduce, and RunReport::reproduce of golden and subject.
   std::string reproduce, reproduce_golden, reproduce_subject;
 };
 

@@ -21,7 +21,7 @@ struct InputMatch {
 };
 
 // What was checked, for the report's head and for the command that reproduces it.
-struct CheckSubject {
+struct CheckedModel {
   std::string model;    // as given
   int num_layers = 0;   // of the model
   std::string weights;  // "squeezenet.tnnmodel" or "generated: philox v1, seed 1"
@@ -64,7 +64,7 @@ struct CheckError {
 
 // All that one call found out. Last line, exit code and JSON are derived from it by Conclude, and so agree.
 struct CheckResult {
-  CheckSubject subject;
+  CheckedModel checked;
   std::vector<RunReport> runs;  // the golden's first
   std::vector<AskedDevice> devices;
   std::vector<FileComparison> comparisons;
@@ -89,12 +89,12 @@ struct ReportStyle {
 };
 
 // The whole report of one device: head, table, outputs, last sentence.
-std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style);
+std::string FormatText(const CheckedModel& checked, const RunReport& run, const ReportStyle& style);
 // The last sentence alone: the first guilty layer and the command that reproduces it, or that all is aligned; for a
 // golden, whether it computes the same model.
-std::string FormatSummary(const CheckSubject& subject, const RunReport& run);
+std::string FormatSummary(const CheckedModel& checked, const RunReport& run);
 // "input differs: max ...", what explains it, or "" when the inputs agree or only one source gave them.
-std::string FormatInputs(const CheckSubject& subject);
+std::string FormatInputs(const CheckedModel& checked);
 // {"verdict": ..., "runs": [...]}.
 std::string FormatJson(const CheckResult& result);
 // One row per layer output and device, with a header line.

@@ -85,7 +85,7 @@ class Session {
   void AddConversion(RunReport* report) const;
 
   // What was checked, for FormatText, FormatSummary and CheckResult::subject. `reproduce` is the caller's.
-  CheckSubject Describe() const;
+  CheckedModel Describe() const;
 
  private:
   struct Impl;

@@ -65,7 +65,7 @@ CheckResult Check(const CheckArguments& a) {
     PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open(ModelFiles{a.model.structure, a.model.weights}, options));
     PLUMB_ASSIGN_OR_RETURN(CheckResult result, CheckAll(session.get(), plan));
     // As in the rest of the report, which names commands, the words are model_check's.
-    for (std::string& line : result.subject.inputs) {
+    for (std::string& line : result.checked.inputs) {
       const std::string field = "InputOptions::files";
       if (const size_t at = line.find(field); at != std::string::npos) line.replace(at, field.size(), "-i");
     }
@@ -98,7 +98,7 @@ nb::list Failures(const CheckResult& result) {
 }
 
 std::string Text(const CheckResult& result, size_t run, bool color, bool all, bool full, size_t width) {
-  return FormatText(result.subject, RunOf(result, run), {color, full, all, width});
+  return FormatText(result.checked, RunOf(result, run), {color, full, all, width});
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ struct Found {
 
 Found Collect(const CheckResult& result) {
   Found found;
-  for (const InputMatch& match : result.subject.input_matches) {
+  for (const InputMatch& match : result.checked.input_matches) {
     if (!match.equal) found.Add(Verdict::kWrong);
   }
   for (const RunReport& run : result.runs) found.Add(run.verdict);
@@ -141,7 +141,7 @@ Conclusion Conclude(const CheckResult& result) {
   for (const AskedDevice& device : result.devices) {
     if (device.state == AskedDevice::State::kFailed) parts.push_back(DeviceText(device));
   }
-  for (const InputMatch& match : result.subject.input_matches) {
+  for (const InputMatch& match : result.checked.input_matches) {
     if (!match.equal) parts.push_back("input '" + match.input + "' differs (" + match.a + ", " + match.b + ")");
   }
   AddRuns(result, Verdict::kWrong, &parts);
@@ -157,7 +157,7 @@ Conclusion Conclude(const CheckResult& result) {
   const auto partial = [](const RunReport& run) { return run.only_named_layers; };
   if (std::any_of(result.runs.begin(), result.runs.end(), partial))
     parts.push_back("only the layers named were judged");
-  if (result.subject.weights_generated) parts.push_back("weights generated");
+  if (result.checked.weights_generated) parts.push_back("weights generated");
   conclusion.line = WordOf(conclusion.verdict) + ": ";
   for (size_t i = 0; i < parts.size(); ++i) conclusion.line += (i == 0 ? "" : "; ") + parts[i];
   conclusion.line += " (exit " + std::to_string(conclusion.exit_code) + ")";

@@ -154,15 +154,15 @@ Json ToJson(const AskedDevice& device) {
           {"exit_code", device.exit_code}};
 }
 
-Json ToJson(const CheckSubject& subject, const RunReport& run) {
+Json ToJson(const CheckedModel& checked, const RunReport& run) {
   Json json;
   json["device"] = run.device;
   json["device_description"] = run.device_description;
-  json["isa"] = subject.isa;
-  json["threads"] = subject.num_threads;
+  json["isa"] = checked.isa;
+  json["threads"] = checked.num_threads;
   json["precision"] = run.precision;
   json["verdict"] = VerdictName(run.verdict);
-  json["summary"] = FormatSummary(subject, run);
+  json["summary"] = FormatSummary(checked, run);
   json["notes"] = run.notes;
   json["judged_as"] = run.judged_as;
   json["aligned"] = run.Count(Verdict::kAligned);
@@ -191,38 +191,38 @@ Json ToJson(const CheckSubject& subject, const RunReport& run) {
 }  // namespace
 
 std::string FormatJson(const CheckResult& result) {
-  const CheckSubject& subject = result.subject;
+  const CheckedModel& checked = result.checked;
   const Conclusion conclusion = Conclude(result);
   Json json;
   json["format"] = "plumb-check";
   json["version"] = 1;
-  json["tool"] = subject.tool_version;
+  json["tool"] = checked.tool_version;
   json["verdict"] = conclusion.verdict;
   json["exit_code"] = conclusion.exit_code;
   json["summary"] = conclusion.line;
   json["errors"] = Json::array();
   for (const CheckError& error : result.errors)
     json["errors"].push_back({{"message", error.message}, {"exit_code", error.exit_code}});
-  json["model"] = subject.model;
-  json["num_layers"] = subject.num_layers;
-  json["weights"] = subject.weights;
-  json["weights_generated"] = subject.weights_generated;
-  json["seed"] = subject.seed;
-  json["precision"] = subject.precision;
-  json["min_tested"] = subject.min_tested;
-  json["inputs"] = subject.inputs;
+  json["model"] = checked.model;
+  json["num_layers"] = checked.num_layers;
+  json["weights"] = checked.weights;
+  json["weights_generated"] = checked.weights_generated;
+  json["seed"] = checked.seed;
+  json["precision"] = checked.precision;
+  json["min_tested"] = checked.min_tested;
+  json["inputs"] = checked.inputs;
   json["input_matches"] = Json::array();
-  for (const InputMatch& match : subject.input_matches) json["input_matches"].push_back(ToJson(match));
-  json["notes"] = subject.notes;
-  json["rule"] = subject.rule;
-  json["reproduce"] = subject.reproduce;
+  for (const InputMatch& match : checked.input_matches) json["input_matches"].push_back(ToJson(match));
+  json["notes"] = checked.notes;
+  json["rule"] = checked.rule;
+  json["reproduce"] = checked.reproduce;
   json["devices"] = Json::array();
   for (const AskedDevice& device : result.devices) json["devices"].push_back(ToJson(device));
   json["comparisons"] = Json::array();
   for (const FileComparison& c : result.comparisons)
     json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
   json["runs"] = Json::array();
-  for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(subject, run));
+  for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(checked, run));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

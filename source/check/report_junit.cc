@@ -58,7 +58,7 @@ std::string Why(const LayerReport& layer) {
   return text + (text.empty() || layer.cause.empty() ? "" : "; ") + layer.cause;
 }
 
-std::string OfRun(const CheckSubject& subject, const RunReport& run) {
+std::string OfRun(const CheckedModel& checked, const RunReport& run) {
   Suite suite(run.device);
   for (const LayerReport& layer : run.layers) {
     const std::string kind = layer.verdict == Verdict::kWrong       ? "failure"
@@ -68,7 +68,7 @@ std::string OfRun(const CheckSubject& subject, const RunReport& run) {
               layer.device_seconds, kind, Why(layer));
   }
   const bool right = run.verdict == Verdict::kAligned || run.verdict == Verdict::kGrey;
-  suite.Add("verdict", 0, right ? "" : "failure", FormatSummary(subject, run));
+  suite.Add("verdict", 0, right ? "" : "failure", FormatSummary(checked, run));
   return suite.Text();
 }
 
@@ -76,7 +76,7 @@ std::string OfRun(const CheckSubject& subject, const RunReport& run) {
 
 std::string FormatJunit(const CheckResult& result) {
   std::string suites;
-  for (const RunReport& run : result.runs) suites += OfRun(result.subject, run);
+  for (const RunReport& run : result.runs) suites += OfRun(result.checked, run);
   Suite whole("model_check");
   for (const AskedDevice& device : result.devices) {
     if (device.state == AskedDevice::State::kSkipped) whole.Add(device.device, 0, "skipped", device.error);

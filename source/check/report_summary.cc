@@ -48,10 +48,10 @@ std::string ConversionSummary(const RunReport& golden) {
 
 }  // namespace
 
-std::string VerdictSentence(const CheckSubject& subject, const RunReport& run) {
+std::string VerdictSentence(const CheckedModel& checked, const RunReport& run) {
   if (run.is_golden) return ConversionSummary(run);
   const std::string who = run.judged_as.empty() ? run.device : run.device + " (" + run.judged_as + ")";
-  const std::string counts = CountsText(run, " (" + std::to_string(subject.num_layers) + " layers)");
+  const std::string counts = CountsText(run, " (" + std::to_string(checked.num_layers) + " layers)");
   if (run.first_wrong >= 0) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
     return who + ": WRONG: " + WhichLayer(guilty.step) + ", " + guilty.step.kernel +
@@ -64,13 +64,13 @@ std::string VerdictSentence(const CheckSubject& subject, const RunReport& run) {
          counts;
 }
 
-std::string ReproduceCommand(const CheckSubject& subject, const RunReport& run) {
+std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run) {
   if (run.first_wrong < 0 || run.is_golden) return "";
-  return subject.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
+  return checked.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
 }
 
-std::string FormatInputs(const CheckSubject& subject) {
-  for (const InputMatch& match : subject.input_matches) {
+std::string FormatInputs(const CheckedModel& checked) {
+  for (const InputMatch& match : checked.input_matches) {
     if (match.equal) continue;
     char text[64];
     std::snprintf(text, sizeof(text), "max %.6g", match.difference.max_abs);
@@ -81,9 +81,9 @@ std::string FormatInputs(const CheckSubject& subject) {
   return "";
 }
 
-std::string FormatSummary(const CheckSubject& subject, const RunReport& run) {
-  const std::string reproduce = ReproduceCommand(subject, run);
-  return VerdictSentence(subject, run) + (reproduce.empty() ? "" : ". Reproduce: " + reproduce);
+std::string FormatSummary(const CheckedModel& checked, const RunReport& run) {
+  const std::string reproduce = ReproduceCommand(checked, run);
+  return VerdictSentence(checked, run) + (reproduce.empty() ? "" : ". Reproduce: " + reproduce);
 }
 
 }  // namespace plumb

@@ -269,27 +269,27 @@ std::string MatchLine(const InputMatch& match) {
                                     : "; explained by: " + match.explanation);
 }
 
-std::string Head(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
+std::string Head(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
   std::string text = HeadLine(
-      "model", subject.model + ", " + std::to_string(subject.num_layers) + " layers, weights " + subject.weights,
+      "model", checked.model + ", " + std::to_string(checked.num_layers) + " layers, weights " + checked.weights,
       style);
-  for (const std::string& input : subject.inputs) text += HeadLine("input", input, style);
-  for (const InputMatch& match : subject.input_matches) text += HeadLine("input", MatchLine(match), style);
-  if (!subject.notes.empty())
-    text += HeadLine("notes", std::to_string(subject.notes.size()) + " of loading (-v shows them)", style);
+  for (const std::string& input : checked.inputs) text += HeadLine("input", input, style);
+  for (const InputMatch& match : checked.input_matches) text += HeadLine("input", MatchLine(match), style);
+  if (!checked.notes.empty())
+    text += HeadLine("notes", std::to_string(checked.notes.size()) + " of loading (-v shows them)", style);
   if (run.reproduce.empty()) {
     const std::string precision =
         run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
     text += HeadLine("device",
-                     run.device + ": " + run.device_description + ", ISA " + subject.isa + ", " +
-                         std::to_string(subject.num_threads) + (subject.num_threads == 1 ? " thread" : " threads") +
+                     run.device + ": " + run.device_description + ", ISA " + checked.isa + ", " +
+                         std::to_string(checked.num_threads) + (checked.num_threads == 1 ? " thread" : " threads") +
                          precision,
                      style);
   } else {
     text += HeadLine(run.device, run.device_description, style);
   }
   for (const std::string& note : run.notes) text += HeadLine("", note, style);
-  text += HeadLine("rule", subject.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
+  text += HeadLine("rule", checked.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
   return text +
          HeadLine("legend",
                   "introduced: what this step alone is off by (max abs), inherited: what the steps before it brought; "
@@ -299,17 +299,17 @@ std::string Head(const CheckSubject& subject, const RunReport& run, const Report
 
 }  // namespace
 
-std::string FormatText(const CheckSubject& subject, const RunReport& run, const ReportStyle& style) {
-  const std::string inputs = FormatInputs(subject);
+std::string FormatText(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
+  const std::string inputs = FormatInputs(checked);
   const Shown shown = Choose(run, style);
   std::string text = inputs.empty() ? "" : Wrapped(PrintableLine(inputs), style.width, 4) + "\n";
-  text += Head(subject, run, style) + "\n" + StepTable(run, shown, style);
+  text += Head(checked, run, style) + "\n" + StepTable(run, shown, style);
   if (run.has_golden) text += GoldenTable(shown, style);
   text += "\n";
   for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
   // The command stays on one line, to be copied.
-  const std::string reproduce = ReproduceCommand(subject, run);
-  text += Wrapped(PrintableLine(VerdictSentence(subject, run)), style.width, 4) + "\n";
+  const std::string reproduce = ReproduceCommand(checked, run);
+  text += Wrapped(PrintableLine(VerdictSentence(checked, run)), style.width, 4) + "\n";
   if (reproduce.empty()) return text;
   const std::string guilty = Printable(run.layers[static_cast<size_t>(run.first_wrong)].step.name);
   return text + "    Reproduce: " + reproduce + "\n    (with --layers '" + guilty + "' this step alone)\n";

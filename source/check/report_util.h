@@ -30,9 +30,9 @@ struct Agreement {
 std::optional<Agreement> WorstAgreement(const RunReport& run);
 
 // What a run found, in one sentence; FormatSummary without the command.
-std::string VerdictSentence(const CheckSubject& subject, const RunReport& run);
+std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);
 // Of a run that is wrong: the command that shows it again; "" otherwise.
-std::string ReproduceCommand(const CheckSubject& subject, const RunReport& run);
+std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run);
 
 struct Range {
   double min = 0, max = 0, mean = 0;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/text.h"
 #include "format/open_dims.h"
 
 namespace plumb {
@@ -34,24 +35,15 @@ const Sizes& SizesOf(Kind kind) {
   return kSizes[kind];
 }
 
-std::string LowerFindShapes(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-bool Contains(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return text.find(word) != std::string::npos; });
-}
-
 bool IsColour(int64_t channels) { return channels == 1 || channels == 3 || channels == 4; }
 
 Kind KindByName(const std::string& name) {
-  const std::string lower = LowerFindShapes(name);
-  if (lower == "h" || lower == "w" || Contains(lower, {"height", "width"})) return kSide;
-  if (Contains(lower, {"sample", "audio", "wave"})) return kSamples;
-  if (lower == "c" || Contains(lower, {"channel"})) return kChannels;
-  if (lower == "t" || lower == "l" || Contains(lower, {"seq", "len", "time", "frame", "token", "step"})) return kLength;
+  const std::string lower = Lower(name);
+  if (lower == "h" || lower == "w" || ContainsOneOf(lower, {"height", "width"})) return kSide;
+  if (ContainsOneOf(lower, {"sample", "audio", "wave"})) return kSamples;
+  if (lower == "c" || ContainsOneOf(lower, {"channel"})) return kChannels;
+  if (lower == "t" || lower == "l" || ContainsOneOf(lower, {"seq", "len", "time", "frame", "token", "step"}))
+    return kLength;
   return kCount;
 }
 
@@ -67,8 +59,8 @@ Kind KindOf(const DeclaredInput& input, size_t i) {
     return i == 2 && dims[3] >= 0 && !IsColour(dims[1]) ? kLength : kSide;
   }
   if (dims.size() == 5) return i == 1 ? kChannels : kSide;
-  const std::string text = LowerFindShapes(input.name);
-  const bool sound = Contains(text, {"audio", "wave", "pcm", "speech"});
+  const std::string text = Lower(input.name);
+  const bool sound = ContainsOneOf(text, {"audio", "wave", "pcm", "speech"});
   return sound && IsFloat(input.dtype) && dims.size() <= 2 ? kSamples : kLength;
 }
 
@@ -195,8 +187,8 @@ class Search {
 
 // Values of scalar inputs that the import must know: sampling rates, counts, switches.
 std::vector<int64_t> ValuesOf(const std::string& name) {
-  const std::string lower = LowerFindShapes(name);
-  if (lower == "sr" || Contains(lower, {"rate"})) return {16000, 8000, 48000};
+  const std::string lower = Lower(name);
+  if (lower == "sr" || ContainsOneOf(lower, {"rate"})) return {16000, 8000, 48000};
   return {1, 0, 16, 16000};
 }
 

@@ -1,31 +1,21 @@
 #include "format/open_dims.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace plumb {
 namespace {
 
-std::string LowerOpenDims(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-bool ContainsOneOf(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return text.find(word) != std::string::npos; });
-}
-
 bool NamedBatch(const std::string& name) {
-  const std::string lower = LowerOpenDims(name);
+  const std::string lower = Lower(name);
   return lower.find("batch") != std::string::npos || lower == "n" || lower == "b" || lower == "bs" || lower == "bsz";
 }
 
 // A name that says another meaning than a batch ("unk__12", "s6" and "dim_0" say none).
 bool NamedOtherwise(const std::string& name) {
-  const std::string lower = LowerOpenDims(name);
+  const std::string lower = Lower(name);
   return lower == "h" || lower == "w" || lower == "t" || lower == "l" || lower == "c" ||
          ContainsOneOf(lower, {"seq", "len", "time", "frame", "sample", "height", "width", "token", "step", "point",
                                "channel", "word", "char", "num_"});

@@ -21,7 +21,7 @@ Status InferPair(ShapeContext& context) {
   return Status::Ok();
 }
 
-Status InferNotBitwise(ShapeContext& context) {
+Status InferBitwiseNot(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(CheckDType(context.inputs[0].dtype, true));
   return InferSameAsInput(context);
 }
@@ -37,7 +37,7 @@ OpDef DefineBitwise(Status (*infer)(ShapeContext&)) {
 OpDef DefinePlumbBitwiseAnd() { return DefineBitwise(InferPair); }
 OpDef DefinePlumbBitwiseOr() { return DefineBitwise(InferPair); }
 OpDef DefinePlumbBitwiseXor() { return DefineBitwise(InferPair); }
-OpDef DefinePlumbBitwiseNot() { return DefineBitwise(InferNotBitwise); }
+OpDef DefinePlumbBitwiseNot() { return DefineBitwise(InferBitwiseNot); }
 OpDef DefinePlumbBitShift() {
   OpDef op = DefineBitwise(InferPair);
   op.make_param = MakeParam<BitShiftParam>;

@@ -3,7 +3,7 @@
 namespace plumb {
 namespace {
 
-Status InferShapeReduce(ShapeContext& context) {
+Status InferReducedShape(ShapeContext& context) {
   const auto& p = ParamOf<ReduceParam>(context.layer);
   const Shape& in = context.shape(0);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(p, in.rank()));
@@ -21,12 +21,12 @@ Status InferShapeReduce(ShapeContext& context) {
 
 Status InferFloat(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
-  return InferShapeReduce(context);
+  return InferReducedShape(context);
 }
 
 Status InferNumberReduce(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
-  return dtype == DType::kI32 || dtype == DType::kI64 ? InferShapeReduce(context) : InferFloat(context);
+  return dtype == DType::kI32 || dtype == DType::kI64 ? InferReducedShape(context) : InferFloat(context);
 }
 
 double FlopsReduce(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {

@@ -16,7 +16,7 @@ Status SetKnown(const std::vector<int64_t>& values, ShapeContext* context) {
   return Status::Ok();
 }
 
-Status InferShapeShape(ShapeContext& context) { return SetKnown(context.shape(0).dims(), &context); }
+Status InferDims(ShapeContext& context) { return SetKnown(context.shape(0).dims(), &context); }
 Status InferSize(ShapeContext& context) { return SetKnown({context.shape(0).NumElements()}, &context); }
 
 OpDef DefineOfShape(Status (*infer)(ShapeContext&)) {
@@ -27,7 +27,7 @@ OpDef DefineOfShape(Status (*infer)(ShapeContext&)) {
 
 }  // namespace
 
-OpDef DefineShape() { return DefineOfShape(InferShapeShape); }
+OpDef DefineShape() { return DefineOfShape(InferDims); }
 OpDef DefineSize() { return DefineOfShape(InferSize); }
 
 }  // namespace plumb

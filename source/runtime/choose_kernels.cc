@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "plumb/support.h"
 #include "runtime/plan.h"
 
@@ -57,11 +58,6 @@ const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& s
     refusals->push_back(std::string(row.name) + ": " + status.message());
   }
   return nullptr;
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return text;
 }
 
 // True when a kernel of the network's own device was found.

@@ -20,10 +20,10 @@ class WholeCheck {
       const std::vector<std::string> all = {"ALL"};
       PLUMB_ASSIGN_OR_RETURN(result_.devices, AskDevices(plan_.devices.empty() ? all : plan_.devices));
     }
-    result_.subject = session_->Describe();
-    result_.subject.precision = PrecisionName(plan_.network.precision);
-    result_.subject.min_tested = plan_.check.min_tested;
-    result_.subject.reproduce = plan_.reproduce;
+    result_.checked = session_->Describe();
+    result_.checked.precision = PrecisionName(plan_.network.precision);
+    result_.checked.min_tested = plan_.check.min_tested;
+    result_.checked.reproduce = plan_.reproduce;
     if (session_->golden() != nullptr) PLUMB_RETURN_IF_ERROR(JudgeGolden());
     if (session_->subject() != nullptr) PLUMB_RETURN_IF_ERROR(JudgeSubject());
     for (AskedDevice& asked : result_.devices) {

@@ -177,9 +177,9 @@ Result<RunReport> Session::CheckDevice(const std::string& device, const NetworkO
   return report;
 }
 
-CheckSubject Session::Describe() const {
+CheckedModel Session::Describe() const {
   const Graph& graph = *impl_->graph;
-  CheckSubject checked;
+  CheckedModel checked;
   checked.model = impl_->model.structure;
   checked.num_layers = static_cast<int>(graph.layers.size());
   checked.weights = graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;

@@ -103,7 +103,7 @@ Conclusion Concluded(const CheckResult& result) {
 TEST(Outcome, AlignedDevicesAreNamedOnceWithWhatWasCompared) {
   CheckResult result;
   result.runs = {Judged("X86", {A, A}), Judged("OPENCL", {A, A})};
-  result.subject.weights_generated = true;
+  result.checked.weights_generated = true;
   EXPECT_EQ(Concluded(result).line,
             "ALIGNED: X86, OPENCL aligned; 2 of 2 steps, 20 values, 1 of 1 outputs; weights generated (exit 0)");
 }
@@ -124,7 +124,7 @@ TEST(Outcome, ADifferingInputFailsTheRun) {
   match.a = "-i";
   match.b = "golden";
   match.equal = false;
-  result.subject.input_matches = {match};
+  result.checked.input_matches = {match};
   EXPECT_EQ(Concluded(result).line,
             "FAILED: input 'data' differs (-i, golden); X86 aligned; 1 of 1 steps, 10 values, 1 of 1 outputs (exit 1)");
 }
@@ -243,12 +243,12 @@ RunReport LongRun() {
 
 TEST(Report, FitsItsWidthAndCutsNoReason) {
   const RunReport run = LongRun();
-  CheckSubject subject;
-  subject.model = "model.onnx";
+  CheckedModel checked;
+  checked.model = "model.onnx";
   for (const size_t width : {80, 100, 120}) {
     ReportStyle style;
     style.width = width;
-    const std::string text = FormatText(subject, run, style);
+    const std::string text = FormatText(checked, run, style);
     EXPECT_LE(Longest(text), width) << text;
     for (int i = 0; i < 30; ++i) EXPECT_TRUE(Has(text, "reason" + std::to_string(i))) << text;
     EXPECT_EQ(Has(text, "  kernel  "), width >= 120) << width << " is too little for kernels\n" << text;

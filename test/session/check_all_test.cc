@@ -35,7 +35,7 @@ TEST(CheckAllTest, DevicesAreJudgedOneAfterTheOtherAndFailuresKept) {
   EXPECT_EQ(result->devices[1].exit_code, 3);
   EXPECT_EQ(result->devices[1].code, StatusCode::kNotFound);
   EXPECT_EQ(Conclude(*result).exit_code, 3);
-  EXPECT_EQ(result->subject.reproduce, "again");
+  EXPECT_EQ(result->checked.reproduce, "again");
 }
 
 TEST(CheckAllTest, ASubjectIsJudgedAloneUnlessDevicesAreNamed) {

@@ -29,11 +29,11 @@ class ProgressObserver : public Observer {
 }  // namespace
 
 int Run::Go() {
-  result_.subject.model = options_.model.Files().structure;
-  result_.subject.tool_version = std::string("Plumb ") + Version();
-  result_.subject.seed = options_.model.seed;
-  result_.subject.precision = options_.run.precision;
-  result_.subject.reproduce = options_.again;
+  result_.checked.model = options_.model.Files().structure;
+  result_.checked.tool_version = std::string("Plumb ") + Version();
+  result_.checked.seed = options_.model.seed;
+  result_.checked.precision = options_.run.precision;
+  result_.checked.reproduce = options_.again;
   Status ready = ParseAsked();
   if (ready.ok()) ready = Load();
   if (ready.ok()) {
@@ -46,7 +46,7 @@ int Run::Go() {
 
 Status Run::ParseAsked() {
   PLUMB_ASSIGN_OR_RETURN(min_tested_, options_.MinTested());
-  result_.subject.min_tested = min_tested_;
+  result_.checked.min_tested = min_tested_;
   // A subject is judged alone unless a device is asked for.
   if (options_.device.empty() && !options_.foreign.subject.empty()) return Status::Ok();
   const std::string text = options_.device.empty() ? "ALL" : options_.device;
@@ -78,7 +78,7 @@ void Run::Judge() {
     return add(CheckLayerFiles());
   }
   // With --quiet, which prints no report, this is where the headline is said.
-  const std::string headline = FormatInputs(result_.subject);
+  const std::string headline = FormatInputs(result_.checked);
   if (options_.output.quiet && !headline.empty()) Say(headline + "\n");
   if (session_->golden() != nullptr) add(JudgeGolden());
   if (session_->subject() != nullptr) add(JudgeSubject());
@@ -98,7 +98,7 @@ Status Run::JudgeGolden() {
     std::string text = "golden  " + options_.foreign.golden + "\n";
     for (const std::string& note : report.notes) text += "        " + Wrapped(PrintableLine(note), width, 8, 8) + "\n";
     if (options_.output.quiet) text.clear();
-    const std::string summary = PrintableLine(FormatSummary(result_.subject, report));
+    const std::string summary = PrintableLine(FormatSummary(result_.checked, report));
     Say(text + (options_.output.quiet ? summary + "\n" : Wrapped(summary, width, 4) + "\n\n"));
   }
   result_.runs.push_back(std::move(report));
@@ -195,7 +195,7 @@ Status Run::ReadBaseline() {
 
 Status Run::JudgeByBaseline() {
   if (options_.baseline.empty() || result_.runs.empty()) return Status::Ok();
-  const std::string key = result_.subject.model;
+  const std::string key = result_.checked.model;
   if (options_.update_baseline) {
     baseline_.Update(key, result_.runs);
     return baseline_.Write(options_.baseline);
@@ -238,8 +238,8 @@ void Run::Say(const std::string& text) const {
 
 void Run::Print(const RunReport& run) const {
   const OutputOptions& output = options_.output;
-  if (output.quiet) return Say(PrintableLine(FormatSummary(result_.subject, run)) + "\n");
-  Say(FormatText(result_.subject, run,
+  if (output.quiet) return Say(PrintableLine(FormatSummary(result_.checked, run)) + "\n");
+  Say(FormatText(result_.checked, run,
                  {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) +
       "\n");
 }
@@ -283,13 +283,13 @@ Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& referenc
 }
 
 void Run::Describe() {
-  CheckSubject subject = session_->Describe();
-  subject.inputs = inputs_.lines;
-  for (const std::string& line : options_.model.constants.Lines()) subject.inputs.push_back(line);
-  subject.precision = result_.subject.precision;
-  subject.min_tested = result_.subject.min_tested;
-  subject.reproduce = result_.subject.reproduce;
-  result_.subject = std::move(subject);
+  CheckedModel checked = session_->Describe();
+  checked.inputs = inputs_.lines;
+  for (const std::string& line : options_.model.constants.Lines()) checked.inputs.push_back(line);
+  checked.precision = result_.checked.precision;
+  checked.min_tested = result_.checked.min_tested;
+  checked.reproduce = result_.checked.reproduce;
+  result_.checked = std::move(checked);
 }
 
 }  // namespace plumb

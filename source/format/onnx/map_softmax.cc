@@ -6,7 +6,7 @@
 namespace plumb::onnx {
 namespace {
 
-Status MapOfSoftmax(NodeContext& c, OpKind kind) {
+Status MapRows(NodeContext& c, OpKind kind) {
   const bool rows = c.opset() < 13;
   const Shape in = c.ShapeOf(0);
   auto param = std::make_shared<SoftmaxParam>();
@@ -22,7 +22,7 @@ Status MapOfSoftmax(NodeContext& c, OpKind kind) {
 
 }  // namespace
 
-Status MapSoftmax(NodeContext& c) { return MapOfSoftmax(c, OpKind::kSoftmax); }
-Status MapLogSoftmax(NodeContext& c) { return MapOfSoftmax(c, OpKind::kLogSoftmax); }
+Status MapSoftmax(NodeContext& c) { return MapRows(c, OpKind::kSoftmax); }
+Status MapLogSoftmax(NodeContext& c) { return MapRows(c, OpKind::kLogSoftmax); }
 
 }  // namespace plumb::onnx
