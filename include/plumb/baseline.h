@@ -28,11 +28,12 @@ class Baseline {
   // The file is complete or as it was.
   Status Write(const std::string& path) const;
 
-  // What is known of `key` becomes these runs; devices that are not among them keep what they had.
+  // What is known of `key` becomes these runs; devices that are not among them keep what they had, and so do the other
+  // layers of a run that judged only some (CheckOptions::layers).
   void Update(const std::string& key, const std::vector<RunReport>& runs);
   // One sentence for each layer that is worse than it was, in execution order: a worse verdict (aligned, grey, not
-  // tested, wrong), or E or R larger by more than a tenth and 0.1; for each that is gone; and for a device that the
-  // baseline does not know under this key.
+  // tested, wrong), or E or R larger by more than a tenth and 0.1; for each that is gone, unless only some were judged;
+  // and for a layer, or a whole device, that the baseline does not know under this key.
   std::vector<std::string> Compare(const std::string& key, const std::vector<RunReport>& runs) const;
 
  private:
@@ -42,6 +43,7 @@ class Baseline {
   };
   using Layers = std::map<std::string, Entry>;  // by "00001 relu1"
   static Layers LayersOf(const RunReport& run);
+  static std::string Worse(const Entry& before, const Entry& now);
   std::map<std::string, std::map<std::string, Layers>> checks_;  // by key and device
 };
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -80,7 +81,23 @@ Baseline::Layers Baseline::LayersOf(const RunReport& run) {
 }
 
 void Baseline::Update(const std::string& key, const std::vector<RunReport>& runs) {
-  for (const RunReport& run : runs) checks_[key][run.device] = LayersOf(run);
+  for (const RunReport& run : runs) {
+    Layers& layers = checks_[key][run.device];
+    Layers now = LayersOf(run);
+    if (run.only_named_layers) now.insert(layers.begin(), layers.end());  // the others as they were
+    layers = std::move(now);
+  }
+}
+
+// What is worse about a layer; "" when nothing is.
+std::string Baseline::Worse(const Entry& before, const Entry& now) {
+  if (Badness(now.verdict) > Badness(before.verdict)) {
+    return std::string("it was ") + VerdictName(before.verdict) + ", and is " + VerdictName(now.verdict) + " (E " +
+           Number(before.excess, 3) + " -> " + Number(now.excess, 3) + ")";
+  }
+  if (!IsWorse(now.excess, before.excess) && !IsWorse(now.rms_excess, before.rms_excess)) return "";
+  return "E " + Number(before.excess, 3) + " -> " + Number(now.excess, 3) + ", R " + Number(before.rms_excess, 3) +
+         " -> " + Number(now.rms_excess, 3);
 }
 
 std::vector<std::string> Baseline::Compare(const std::string& key, const std::vector<RunReport>& runs) const {
@@ -91,20 +108,21 @@ std::vector<std::string> Baseline::Compare(const std::string& key, const std::ve
       worse.push_back(run.device + ": the baseline knows nothing of '" + key + "' on this device; update it");
       continue;
     }
-    const Layers now = LayersOf(run);
-    for (const auto& [name, before] : check->second.at(run.device)) {
-      const auto it = now.find(name);
-      const std::string where = run.device + ", layer " + name + ": ";
-      if (it == now.end()) {
-        worse.push_back(where + "it was " + VerdictName(before.verdict) + ", and is not there any more");
-      } else if (Badness(it->second.verdict) > Badness(before.verdict)) {
-        worse.push_back(where + "it was " + VerdictName(before.verdict) + ", and is " +
-                        VerdictName(it->second.verdict) + " (E " + Number(before.excess, 3) + " -> " +
-                        Number(it->second.excess, 3) + ")");
-      } else if (IsWorse(it->second.excess, before.excess) || IsWorse(it->second.rms_excess, before.rms_excess)) {
-        worse.push_back(where + "E " + Number(before.excess, 3) + " -> " + Number(it->second.excess, 3) + ", R " +
-                        Number(before.rms_excess, 3) + " -> " + Number(it->second.rms_excess, 3));
+    const Layers &before = check->second.at(run.device), now = LayersOf(run);
+    Layers all = before;
+    all.insert(now.begin(), now.end());
+    for (const auto& entry : all) {
+      const auto was = before.find(entry.first), is = now.find(entry.first);
+      std::string what;
+      if (was == before.end()) {
+        what = "the baseline does not know it; update it";
+      } else if (is == now.end()) {
+        if (run.only_named_layers) continue;
+        what = std::string("it was ") + VerdictName(was->second.verdict) + ", and is not there any more";
+      } else {
+        what = Worse(was->second, is->second);
       }
+      if (!what.empty()) worse.push_back(run.device + ", layer " + entry.first + ": " + what);
     }
   }
   return worse;

@@ -44,6 +44,29 @@ TEST_F(BaselineTest, WhatGotWorseIsSaidAndWhatGotBetterIsNot) {
   EXPECT_TRUE(Has(unknown[0], "'other'")) << unknown[0];
 }
 
+TEST_F(BaselineTest, ALayerThatIsNotKnownIsSaid) {
+  Baseline baseline;
+  baseline.Update("net", {RunOf({{Verdict::kAligned, 0.5}})});
+  const auto worse = baseline.Compare("net", {RunOf({{Verdict::kAligned, 0.5}, {Verdict::kGrey, 2}})});
+  ASSERT_EQ(worse.size(), 1u);
+  EXPECT_EQ(worse[0], "X86, layer 00001 layer1: the baseline does not know it; update it");
+}
+
+TEST_F(BaselineTest, LayersThatWereNamedAreComparedAlone) {
+  const RunReport whole = RunOf({{Verdict::kAligned, 0.5}, {Verdict::kGrey, 2}});
+  RunReport second = RunOf({{Verdict::kAligned, 0}, {Verdict::kWrong, 9}});
+  second.layers.erase(second.layers.begin());
+  second.only_named_layers = true;
+  Baseline baseline;
+  baseline.Update("net", {whole});
+  const auto worse = baseline.Compare("net", {second});
+  ASSERT_EQ(worse.size(), 1u);
+  EXPECT_TRUE(Has(worse[0], "layer1: it was grey, and is wrong")) << worse[0];
+  baseline.Update("net", {second});
+  EXPECT_TRUE(baseline.Compare("net", {second}).empty());
+  EXPECT_EQ(baseline.Compare("net", {whole}).size(), 0u) << "layer0 is still known, layer1 got better";
+}
+
 TEST_F(BaselineTest, AFileIsReadBackAndABrokenOneNamed) {
   Baseline baseline;
   const RunReport run = RunOf({{Verdict::kAligned, 0.25}, {Verdict::kWrong, INFINITY}});

@@ -30,6 +30,9 @@ TEST(ModelCheckBaseline, WhatGotWorseFails) {
   EXPECT_EQ(same.exit_code, 0) << same.out;
   EXPECT_TRUE(Says(same.out, "baseline " + file + " aligned")) << same.out;
 
+  const auto one = RunTool("model_check", check + " --layers relu3");
+  EXPECT_EQ(one.exit_code, 0) << "only what was judged can be worse\n" << one.out;
+
   auto json = nlohmann::json::parse(ReadText(file));
   auto& layers = json["checks"].begin().value()["NAIVE"];
   layers["00042 gone"] = {{"verdict", "aligned"}, {"E", 0}, {"R", 0}};
