@@ -15,9 +15,9 @@ function(plumb_rows variable file macro column)
   set(${variable} ${values} PARENT_SCOPE)
 endfunction()
 
-# plumb_op_files(variable): the file column of op/op_list.def and of the lists of families that it includes; each once.
+# plumb_op_files(variable): the file column of op/core/op_list.def and of the lists of families that it includes; each once.
 function(plumb_op_files variable)
-  plumb_rows(files ${PROJECT_SOURCE_DIR}/source/op/op_list.def PLUMB_OP 1)
+  plumb_rows(files ${PROJECT_SOURCE_DIR}/source/op/core/op_list.def PLUMB_OP 1)
   plumb_rows(unary ${PROJECT_SOURCE_DIR}/source/op/unary.def PLUMB_UNARY 1)
   list(APPEND files ${unary})
   list(REMOVE_ITEM files file)  # the column of the family unary, whose rows say it

@@ -22,8 +22,8 @@
 
 namespace plumb {
 
-struct OpParam;           // source/op/op.h: the parameters of one operator
-enum class OpKind : int;  // source/op/op_kind.h: one value per row of op_list.def
+struct OpParam;           // source/op/core/op.h: the parameters of one operator
+enum class OpKind : int;  // source/op/core/op_kind.h: one value per row of op_list.def
 
 struct Layer {
   OpKind kind{};

@@ -8,9 +8,9 @@
 #include "base/words.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
-#include "device/naive/naive_op.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
+#include "reference/core/reference_op.h"
 #ifdef PLUMB_DEVICE_OPENCL
 #include "device/opencl/opencl_device.h"
 #endif
@@ -147,7 +147,7 @@ uint64_t MaxMemory() { return MemoryBudget(); }
 
 Evaluator ReferenceEvaluator() {
   return [](const Layer& layer, const std::vector<const Tensor*>& inputs, const std::vector<Tensor*>& outputs) {
-    return GetNaiveOp(layer.kind).run({layer, inputs, outputs});
+    return GetReferenceOp(layer.kind).run({layer, inputs, outputs});
   };
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/layout.h"
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/precision.h"
 #include "plumb/winograd.h"
 

@@ -1,7 +1,5 @@
 #include "device/winograd.h"
 
-#include <cstdio>
-
 namespace plumb {
 namespace {
 
@@ -14,18 +12,6 @@ constexpr double kG4[6][3] = {{1.0 / 4, 0, 0},
                               {0, 0, 1}};
 
 }  // namespace
-
-std::string WinogradForm::Name() const {
-  if (!used()) return "";
-  const std::string outputs = std::to_string(m) + "x" + std::to_string(m);
-  std::string name = "winograd F(" + outputs + ",3x3) points";
-  for (const double point : points) {
-    char text[32];
-    std::snprintf(text, sizeof(text), " %.4g", point);
-    name += text;
-  }
-  return name;
-}
 
 WinogradForm UsualWinogradForm(int m) {
   if (m == 2) return {2, {0, 1, -1}};

@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "dump/checksum.h"
-#include "format/tensor/npy.h"
-#include "format/tensor/values_text.h"
-#include "format/tensor/zstd.h"
 #include "plumb/tensor_file.h"
+#include "tensor/npy.h"
+#include "tensor/values_text.h"
+#include "tensor/zstd.h"
 
 namespace plumb {
 namespace {

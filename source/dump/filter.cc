@@ -7,7 +7,7 @@
 
 #include "base/words.h"
 #include "format/tnn/types.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

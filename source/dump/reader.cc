@@ -9,9 +9,9 @@
 #include "dump/checksum.h"
 #include "dump/file_name.h"
 #include "dump/folder.h"
-#include "format/tensor/npy.h"
-#include "format/tensor/zstd.h"
 #include "plumb/tensor_file.h"
+#include "tensor/npy.h"
+#include "tensor/zstd.h"
 
 namespace plumb {
 namespace {

@@ -1,5 +1,5 @@
 // The two vector loops of the statistics of floats (statistics.h), compiled once per instruction set.
-#include "device/simd/targets.h"
+#include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "dump/statistics_float.cc"
 #include "hwy/foreach_target.h"  // before highway.h
@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "base/half.h"
-#include "device/simd/dispatch.h"
 #include "dump/statistics.h"
 #include "hwy/highway.h"
+#include "simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plumb::internal::HWY_NAMESPACE {

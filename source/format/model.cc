@@ -15,7 +15,7 @@
 #include "format/tnn/proto.h"
 #include "graph/random_weights.h"
 #include "graph/resources.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/words.h"
 #include "graph/random_weights.h"
 #include "graph/resources.h"
-#include "op/named_params.h"
-#include "op/op.h"
+#include "op/core/named_params.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/memory_budget.h"
 #include "base/printable.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

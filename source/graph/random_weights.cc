@@ -9,7 +9,7 @@
 #include "graph/mean_square.h"
 #include "graph/philox.h"
 #include "graph/resources.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/graph.h"
 
 namespace plumb {

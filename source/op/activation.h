@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -1,6 +1,6 @@
 #include "op/binary.h"
 
-#include "op/host_binary.h"
+#include "op/core/host_binary.h"
 
 namespace plumb {
 namespace {

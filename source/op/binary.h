@@ -6,7 +6,7 @@
 #ifndef PLUMB_OP_BINARY_H_
 #define PLUMB_OP_BINARY_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

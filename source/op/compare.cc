@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -4,8 +4,8 @@
 #ifndef PLUMB_OP_CONVOLUTION_H_
 #define PLUMB_OP_CONVOLUTION_H_
 
-#include "op/op.h"
-#include "op/window.h"
+#include "op/core/op.h"
+#include "op/core/window.h"
 
 namespace plumb {
 

@@ -1,5 +1,5 @@
 // PlumbDet: the determinant of each matrix in the last two dims.
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

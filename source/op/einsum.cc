@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

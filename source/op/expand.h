@@ -3,7 +3,7 @@
 #ifndef PLUMB_OP_EXPAND_H_
 #define PLUMB_OP_EXPAND_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

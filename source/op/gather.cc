@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -5,7 +5,7 @@
 #ifndef PLUMB_OP_GRID_SAMPLE_H_
 #define PLUMB_OP_GRID_SAMPLE_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

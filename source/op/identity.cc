@@ -1,5 +1,5 @@
 // Dropout, Identity: y = x. Split: every output is x.
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -7,7 +7,7 @@
 #ifndef PLUMB_OP_NORM_H_
 #define PLUMB_OP_NORM_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

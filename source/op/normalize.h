@@ -7,7 +7,7 @@
 
 #include <climits>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -1,6 +1,6 @@
 #include "op/pool_nd.h"
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -11,7 +11,7 @@
 #ifndef PLUMB_OP_POOL_ND_H_
 #define PLUMB_OP_POOL_ND_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -21,7 +21,7 @@
 #ifndef PLUMB_OP_RECURRENT_H_
 #define PLUMB_OP_RECURRENT_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

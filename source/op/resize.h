@@ -15,7 +15,7 @@
 #ifndef PLUMB_OP_RESIZE_H_
 #define PLUMB_OP_RESIZE_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

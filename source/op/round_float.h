@@ -5,7 +5,7 @@
 #define PLUMB_OP_ROUND_FLOAT_H_
 
 #include "base/small_float.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

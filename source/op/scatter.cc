@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "op/core/strided.h"
 #include "op/gather_elements.h"
-#include "op/strided.h"
 
 namespace plumb {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

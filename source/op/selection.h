@@ -12,7 +12,7 @@
 #ifndef PLUMB_OP_SELECTION_H_
 #define PLUMB_OP_SELECTION_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -1,5 +1,5 @@
 // Shape: the dims of the input, i32 [rank]. Size: their product, i32 [1]. Both are known before the network runs.
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

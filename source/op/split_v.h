@@ -2,7 +2,7 @@
 #ifndef PLUMB_OP_SPLIT_V_H_
 #define PLUMB_OP_SPLIT_V_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -10,7 +10,7 @@
 #ifndef PLUMB_OP_STRIDED_SLICE_H_
 #define PLUMB_OP_STRIDED_SLICE_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -5,7 +5,7 @@
 #ifndef PLUMB_OP_TOP_K_H_
 #define PLUMB_OP_TOP_K_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

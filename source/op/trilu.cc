@@ -1,6 +1,6 @@
 #include "op/trilu.h"
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

@@ -4,7 +4,7 @@
 #ifndef PLUMB_OP_TRILU_H_
 #define PLUMB_OP_TRILU_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

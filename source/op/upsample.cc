@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 

@@ -14,7 +14,7 @@
 #ifndef PLUMB_OP_UPSAMPLE_H_
 #define PLUMB_OP_UPSAMPLE_H_
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

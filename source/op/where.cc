@@ -2,7 +2,7 @@
 // three.
 #include <algorithm>
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb {
 namespace {

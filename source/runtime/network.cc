@@ -11,7 +11,7 @@
 #include "base/memory_budget.h"
 #include "base/threads.h"
 #include "device/naive/naive_device.h"
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/interrupt.h"
 #include "runtime/plan.h"
 

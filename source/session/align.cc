@@ -1,6 +1,6 @@
 #include "plumb/align.h"
 
-#include "check/metrics.h"
+#include "check/judge/metrics.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
 

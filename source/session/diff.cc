@@ -9,12 +9,12 @@
 #include <set>
 
 #include "base/text.h"
-#include "check/metrics.h"
-#include "check/signature_order.h"
-#include "dump/pairing.h"
+#include "check/cause/signature_order.h"
+#include "check/judge/metrics.h"
 #include "dump/reader.h"
 #include "dump/statistics.h"
-#include "dump/tensor_set.h"
+#include "interop/pairing.h"
+#include "interop/tensor_set.h"
 
 namespace plumb {
 namespace {

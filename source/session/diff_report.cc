@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "base/text_table.h"
-#include "check/report_util.h"
+#include "check/report/util.h"
 #include "plumb/diff.h"
 
 namespace plumb {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/words.h"
-#include "check/input_match.h"
+#include "check/cause/input_match.h"
 
 namespace plumb {
 namespace {

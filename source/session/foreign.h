@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "check/survey.h"
+#include "check/subject/paired_blobs.h"
 #include "plumb/inputs.h"
 #include "plumb/report.h"
 #include "plumb/subject.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
-#include "check/arithmetic.h"
-#include "check/coverage.h"
-#include "check/int8.h"
+#include "check/report/coverage.h"
+#include "check/subject/arithmetic.h"
+#include "check/subject/int8.h"
 
 namespace plumb {
 namespace {

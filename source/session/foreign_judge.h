@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "check/survey.h"
+#include "check/subject/paired_blobs.h"
 #include "plumb/check.h"
 #include "plumb/subject.h"
 

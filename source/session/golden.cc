@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "dump/tensor_set.h"
+#include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
 #include "session/child_process.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/alternatives.h"
+#include "check/cause/alternatives.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
 #include "util/stored_blobs.h"
@@ -48,14 +48,14 @@ inline Tensor ComputedBy(const Graph& graph, const Tensor& x) {
   std::map<std::string, Tensor> blobs = {{"x", x}};
   for (const Layer& layer : graph.layers) {
     const BlobInfo& info = infos.at(layer.outputs[0]);
-    NaiveArgs args{layer, {}, {}};
+    ReferenceArgs args{layer, {}, {}};
     for (const std::string& input : layer.inputs) {
       const auto constant = graph.constants.find(input);
       args.inputs.push_back(constant == graph.constants.end() ? &blobs.at(input) : &constant->second);
     }
     blobs[layer.outputs[0]] = Tensor::Create(info.dtype, info.shape).value();
     args.outputs.push_back(&blobs[layer.outputs[0]]);
-    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
   }
   return blobs.at(graph.outputs[0]);
 }

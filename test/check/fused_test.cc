@@ -29,12 +29,12 @@ Stored LayerByLayer(const Graph& graph, const Tensor& x) {
   subject.blobs["x"] = x;
   for (const Layer& layer : graph.layers) {
     Tensor y = Tensor::Create(DType::kF32, infos.at(layer.outputs[0]).shape).value();
-    NaiveArgs args{layer, {}, {&y}};
+    ReferenceArgs args{layer, {}, {&y}};
     for (const std::string& input : layer.inputs) {
       const auto constant = graph.constants.find(input);
       args.inputs.push_back(constant == graph.constants.end() ? &subject.blobs.at(input) : &constant->second);
     }
-    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     subject.blobs[layer.outputs[0]] = y;
   }
   return subject;

@@ -6,8 +6,8 @@
 
 #include "alternatives_util.h"
 #include "base/half.h"
-#include "check/half_storage.h"
-#include "check/storage.h"
+#include "check/judge/storage.h"
+#include "check/subject/half_storage.h"
 #include "op/convolution.h"
 
 namespace plumb {
@@ -36,9 +36,9 @@ Stored Dumped(const Graph& graph, DType storage) {
   subject.blobs["x"] = Gauss(graph.inputs[0].shape);
   for (const Layer& layer : graph.layers) {
     Tensor y = Tensor::Create(DType::kF32, graph.inputs[0].shape).value();
-    NaiveArgs args{layer, {}, {&y}};
+    ReferenceArgs args{layer, {}, {&y}};
     for (const std::string& input : layer.inputs) args.inputs.push_back(&subject.blobs.at(input));
-    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     subject.blobs[layer.outputs[0]] = y;
   }
   for (auto& [name, value] : subject.blobs) value = RoundedTo(storage, value).value();
@@ -131,9 +131,9 @@ Stored RunOf(const Graph& graph, const Runtime& runtime) {
     for (const std::string& input : layer.inputs)
       inputs.push_back(product && runtime.rounds_operands ? Round(runtime, read.at(input)) : read.at(input));
     Tensor y = Tensor::Create(DType::kF32, graph.inputs[0].shape).value();
-    NaiveArgs args{layer, {}, {&y}};
+    ReferenceArgs args{layer, {}, {&y}};
     for (const Tensor& input : inputs) args.inputs.push_back(&input);
-    EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     if (static_cast<int>(i) == runtime.faulty && runtime.change_result) y = Mapped(y, runtime.change_result);
     const Tensor stored = (product && runtime.stores_convolutions) || runtime.hands_on_f32 ? Round(runtime, y) : y;
     dump.blobs[layer.outputs[0]] = stored;

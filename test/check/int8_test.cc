@@ -1,5 +1,5 @@
 // Subjects that their runtime quantised to int8: healthy ones raise nothing, coarse faults are named at their layer.
-#include "check/int8.h"
+#include "check/subject/int8.h"
 
 #include <gtest/gtest.h>
 

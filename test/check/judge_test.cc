@@ -1,5 +1,5 @@
 // The slope test: a gain is found, and one rounding error that a constant field repeats is none.
-#include "check/judge.h"
+#include "check/judge/judge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "check/metrics.h"
+#include "check/judge/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "check/coverage.h"
-#include "check/report_util.h"
+#include "check/report/coverage.h"
+#include "check/report/util.h"
 
 namespace plumb {
 namespace {

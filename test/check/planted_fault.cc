@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "check/replay.h"
+#include "check/judge/replay.h"
 
 namespace plumb {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/half.h"
-#include "device/naive/naive_op.h"
 #include "op/recurrent.h"
 #include "plumb/check.h"
+#include "reference/core/reference_op.h"
 #include "util/make_layer.h"
 #include "util/stored_blobs.h"
 
@@ -65,14 +65,14 @@ Stored RunSteps(const Graph& graph, const Tensor& x, const Spoil& spoil) {
   for (int64_t t = 0; t < kSteps; ++t) {
     Tensor now = zeros({1, kBatch, kSize}), y = zeros({1, 1, kBatch, kHidden}), h = zeros(shape), c = zeros(shape);
     std::copy_n(x.data<float>() + t * kBatch * kSize, kBatch * kSize, now.data<float>());
-    NaiveArgs args{step, {&now}, {&y, &h}};
+    ReferenceArgs args{step, {&now}, {&y, &h}};
     for (const char* name : {"W", "R", "B"}) args.inputs.push_back(&graph.constants.at(name));
     args.inputs.push_back(&state.h);
     if (lstm) {
       args.inputs.push_back(&state.c);
       args.outputs.push_back(&c);
     }
-    EXPECT_TRUE(GetNaiveOp(step.kind).run(args).ok());
+    EXPECT_TRUE(GetReferenceOp(step.kind).run(args).ok());
     state = {h, c};
     if (spoil) spoil(t, &state);
     std::copy_n(state.h.data<float>(), kBatch * kHidden, all.data<float>() + t * kBatch * kHidden);
@@ -167,13 +167,13 @@ TEST(RecurrentCheck, EachDirectionFollowsItsOwnSteps) {
     graph.constants["lengths"].data<int32_t>()[1] = 120;
     const BlobTable blobs = InferShapes(graph).value();
     Stored subject;
-    NaiveArgs args{layer, {&Input()}, {}};
+    ReferenceArgs args{layer, {&Input()}, {}};
     for (const char* name : {"W", "R", "B", "lengths"}) args.inputs.push_back(&graph.constants.at(name));
     for (const std::string& name : layer.outputs) {
       subject.blobs[name] = Tensor::Create(DType::kF32, blobs.at(name).shape).value();
       args.outputs.push_back(&subject.blobs[name]);
     }
-    ASSERT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+    ASSERT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     subject.blobs["x"] = Input();
     const LayerReport report = Judged(graph, subject, Input());
     EXPECT_EQ(report.verdict, Verdict::kAligned) << direction << ": " << report.reason;

@@ -1,5 +1,5 @@
 // What a wrong output looks like is said only when it does.
-#include "check/signature.h"
+#include "check/cause/signature.h"
 
 #include <gtest/gtest.h>
 

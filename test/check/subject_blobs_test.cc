@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/half.h"
-#include "check/cones.h"
-#include "check/input_match.h"
+#include "check/cause/input_match.h"
+#include "check/subject/subject_steps.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
 #include "op/quantize_linear.h"

@@ -49,8 +49,8 @@ Stored RunOf(const Graph& graph, const std::set<int>& winograd) {
                           in.data<float>(), layer.Resource("weight")->data<float>());
       std::copy(values.begin(), values.end(), out.data<float>());
     } else {
-      NaiveArgs args{layer, {&in}, {&out}};
-      EXPECT_TRUE(GetNaiveOp(layer.kind).run(args).ok());
+      ReferenceArgs args{layer, {&in}, {&out}};
+      EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     }
     subject.blobs[Blob(i + 1)] = out;
   }

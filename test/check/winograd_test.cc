@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "check/judge.h"
-#include "check/replay.h"
+#include "check/judge/judge.h"
+#include "check/judge/replay.h"
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/check.h"

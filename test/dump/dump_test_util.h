@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/graph.h"
 #include "plumb/tensor.h"
 

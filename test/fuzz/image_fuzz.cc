@@ -1,7 +1,7 @@
 // PNG checksums are put right first: chance would never find them, and behind them is the decoder.
 #include <zlib.h>
 
-#include "format/tensor/image.h"
+#include "tensor/image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);

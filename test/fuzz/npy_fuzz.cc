@@ -1,4 +1,4 @@
-#include "format/tensor/npy.h"
+#include "tensor/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)plumb::ParseNpy({reinterpret_cast<const char*>(data), size}, "x.npy");

@@ -1,4 +1,4 @@
-#include "format/tensor/npz.h"
+#include "tensor/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)plumb::ParseNpz({reinterpret_cast<const char*>(data), size}, "x.npz", 16 << 20);

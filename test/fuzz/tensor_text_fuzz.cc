@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "format/tensor/tnn_text.h"
-#include "format/tensor/values_text.h"
+#include "tensor/tnn_text.h"
+#include "tensor/values_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plumb;

@@ -1,4 +1,4 @@
-#include "format/tensor/zstd.h"
+#include "tensor/zstd.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)plumb::DecompressZstd({reinterpret_cast<const char*>(data), size}, "x.zst", 16 << 20);

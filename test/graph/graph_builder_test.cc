@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "op/convolution.h"
-#include "op/named_params.h"
-#include "op/op.h"
+#include "op/core/named_params.h"
+#include "op/core/op.h"
 #include "plumb/support.h"
 
 namespace plumb {

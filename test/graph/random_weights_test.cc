@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "graph/philox.h"
 #include "graph/resources.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

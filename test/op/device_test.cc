@@ -7,12 +7,12 @@
 #include <cstring>
 #include <map>
 
-#include "check/judge.h"
-#include "check/storage.h"
+#include "check/judge/judge.h"
+#include "check/judge/storage.h"
 #include "device/device.h"
-#include "device/naive/naive_op.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"
+#include "reference/core/reference_op.h"
 #include "util/op_graph.h"
 
 namespace plumb {
@@ -25,7 +25,7 @@ struct Reference {
 Result<Reference> Compute(const OpInstance& instance, const WinogradForm& winograd) {
   Reference reference;
   std::vector<Tensor> inputs;
-  NaiveArgs args{instance.layer(), {}, {}};
+  ReferenceArgs args{instance.layer(), {}, {}};
   BoundArgs bound;
   bound.arithmetic.winograd = winograd;
   for (const Tensor& t : instance.inputs) inputs.push_back(IsFloat(t.dtype()) ? t.ConvertedTo(DType::kF64).value() : t);
@@ -36,7 +36,7 @@ Result<Reference> Compute(const OpInstance& instance, const WinogradForm& winogr
   }
   for (Tensor& t : reference.outputs) args.outputs.push_back(&t);
   for (Tensor& t : reference.taus) bound.tau.push_back(&t);
-  const NaiveOp& op = GetNaiveOp(instance.layer().kind);
+  const ReferenceOp& op = GetReferenceOp(instance.layer().kind);
   bound.level = op.max_level;
   PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, bound));
   return reference;

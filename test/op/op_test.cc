@@ -12,9 +12,9 @@
 #include <set>
 
 #include "device/device.h"
+#include "op/core/op.h"
 #include "op/device_test.h"
 #include "op/format_test.h"
-#include "op/op.h"
 #include "op/reference_test.h"
 #include "op/support_table.h"
 #include "plumb/plumb.h"
@@ -23,7 +23,7 @@
 namespace plumb {
 
 #define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) std::vector<OpCase> file##_cases();
-#include "op/op_list.def"
+#include "op/core/op_list.def"
 #undef PLUMB_OP
 
 const std::vector<OpCase>& AllOpCases() {
@@ -35,7 +35,7 @@ const std::vector<OpCase>& AllOpCases() {
       for (OpCase& c : of_file()) cases->push_back(std::move(c));
     };
 #define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) add(#file, file##_cases);
-#include "op/op_list.def"
+#include "op/core/op_list.def"
 #undef PLUMB_OP
     return cases;
   }();

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/threads.h"
-#include "device/naive/naive_op.h"
+#include "reference/core/reference_op.h"
 #include "util/guarded_tensor.h"
 #include "util/op_graph.h"
 
@@ -40,19 +40,19 @@ struct Run {
   const Tensor& tau(size_t i) { return taus[i].tensor(); }
 
   Status Plain(const OpInstance& instance, const std::vector<Tensor>& inputs) {
-    NaiveArgs args{instance.layer(), Pointers(inputs), {}};
+    ReferenceArgs args{instance.layer(), Pointers(inputs), {}};
     for (GuardedTensor& out : outputs) args.outputs.push_back(&out.tensor());
-    return GetNaiveOp(instance.layer().kind).run(args);
+    return GetReferenceOp(instance.layer().kind).run(args);
   }
   Status WithBound(const OpInstance& instance, const std::vector<Tensor>& inputs, int level,
                    const std::vector<Tensor>& input_tau) {
-    NaiveArgs args{instance.layer(), Pointers(inputs), {}};
+    ReferenceArgs args{instance.layer(), Pointers(inputs), {}};
     BoundArgs bound;
     bound.level = level;
     for (const Tensor& tau : input_tau) bound.input_tau.push_back(tau.empty() ? nullptr : &tau);
     for (GuardedTensor& out : outputs) args.outputs.push_back(&out.tensor());
     for (GuardedTensor& tau : taus) bound.tau.push_back(&tau.tensor());
-    return GetNaiveOp(instance.layer().kind).run_with_bound(args, bound);
+    return GetReferenceOp(instance.layer().kind).run_with_bound(args, bound);
   }
   void ExpectIntact() const {
     for (const GuardedTensor& t : outputs) EXPECT_TRUE(t.intact()) << "the reference wrote outside its output";
@@ -133,7 +133,7 @@ void CheckThreads(const OpInstance& instance, const std::vector<Tensor>& inputs,
 }
 
 void CheckBound(const OpInstance& instance, const std::vector<Tensor>& inputs, Run* exact) {
-  const NaiveOp& op = GetNaiveOp(instance.layer().kind);
+  const ReferenceOp& op = GetReferenceOp(instance.layer().kind);
   ASSERT_NE(op.run_with_bound, nullptr) << "the reference has no bound";
   std::vector<Tensor> last;
   for (int level = 0; level <= op.max_level; ++level) {
@@ -162,7 +162,7 @@ void CheckBound(const OpInstance& instance, const std::vector<Tensor>& inputs, R
 // Every float input gets tau = 1e-3 |x| + 1e-6; moving each element by +-tau / 8 (one sigma) must stay inside the
 // bound.
 void CheckPropagation(const OpCase& c, const OpInstance& instance, const std::vector<Tensor>& inputs) {
-  const NaiveOp& op = GetNaiveOp(instance.layer().kind);
+  const ReferenceOp& op = GetReferenceOp(instance.layer().kind);
   if (!op.propagates || op.run_with_bound == nullptr) return;
   std::mt19937_64 random(c.seed);
   std::vector<Tensor> taus(inputs.size()), moved = inputs;

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/plumb.h"
 #include "plumb/support.h"
 #include "util/op_graph.h"

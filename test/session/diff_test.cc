@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "format/tensor/npy.h"
 #include "session/session_test_util.h"
+#include "tensor/npy.h"
 
 namespace plumb {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "dump/file_name.h"
-#include "dump/tensor_set.h"
+#include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
 #include "tools/command.h"
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "dump/tensor_set.h"
+#include "interop/tensor_set.h"
 #include "plumb/model.h"
 #include "plumb/tensor_file.h"
 #include "tools/command.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "device/naive/naive_op.h"
 #include "plumb/graph.h"
+#include "reference/core/reference_op.h"
 
 namespace plumb {
 
@@ -65,9 +65,9 @@ struct Int8Runtime {
         RoundWeights(per_channel ? weight->second.shape()[0] : 1, &weight->second);
       }
       Tensor output = Tensor::Create(DType::kF32, infos.at(layer.outputs[0]).shape).value();
-      NaiveArgs args{quantised, {}, {&output}};
+      ReferenceArgs args{quantised, {}, {&output}};
       for (const std::string& input : layer.inputs) args.inputs.push_back(&exact.at(input));
-      if (!GetNaiveOp(layer.kind).run(args).ok()) return {};
+      if (!GetReferenceOp(layer.kind).run(args).ok()) return {};
       const bool keep = float_output && &layer == &graph.layers.back();
       blobs[layer.outputs[0]] = exact[layer.outputs[0]] = keep ? output : Stored(output, clip);
     }

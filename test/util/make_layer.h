@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb {
 

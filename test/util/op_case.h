@@ -1,5 +1,5 @@
-// One case of the operator test: an operator, its parameters by name (op/named_params.h), its inputs, and what must
-// come out.
+// One case of the operator test: an operator, its parameters by name (op/core/named_params.h), its inputs, and what
+// must come out.
 //
 // test/op/<file>_test.cc defines `std::vector<OpCase> <file>_cases();` for each file column of op_list.def: a plain
 // table (no test framework here, it would cost seconds per file). op_test.cc runs every case: NAIVE against the

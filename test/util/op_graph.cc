@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "op/named_params.h"
-#include "op/op.h"
+#include "op/core/named_params.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "check/metrics.h"
+#include "check/judge/metrics.h"
 
 namespace plumb {
 namespace {

@@ -20,8 +20,8 @@
 #include "dump/file_name.h"
 #include "dump/manifest.h"
 #include "dump/writer.h"
-#include "format/tensor/npy.h"
 #include "plumb/model.h"
+#include "tensor/npy.h"
 
 namespace plumb {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "base/file.h"
 #include "base/threads.h"
-#include "format/tensor/npy.h"
-#include "format/tensor/values_text.h"
-#include "format/tensor/zstd.h"
+#include "tensor/npy.h"
+#include "tensor/values_text.h"
+#include "tensor/zstd.h"
 
 namespace plumb {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/printable.h"
-#include "check/report_util.h"
+#include "check/report/util.h"
 #include "common/outputs.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"

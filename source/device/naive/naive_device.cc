@@ -1,18 +1,18 @@
 #include "device/naive/naive_device.h"
 
-#include "device/naive/naive_op.h"
+#include "reference/core/reference_op.h"
 
 namespace plumb {
 namespace {
 
 class NaiveKernel : public Kernel {
  public:
-  explicit NaiveKernel(const KernelSpec& spec) : layer_(spec.layer()), op_(GetNaiveOp(layer_.kind)) {}
+  explicit NaiveKernel(const KernelSpec& spec) : layer_(spec.layer()), op_(GetReferenceOp(layer_.kind)) {}
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     std::vector<Tensor> views;
     views.reserve(inputs.size() + outputs.size());
-    NaiveArgs args{layer_, {}, {}};
+    ReferenceArgs args{layer_, {}, {}};
     for (const DeviceTensor& in : inputs) {
       views.push_back(Tensor::View(in.dtype, in.shape, in.host<char>(), in.buffer));
       args.inputs.push_back(&views.back());
@@ -26,7 +26,7 @@ class NaiveKernel : public Kernel {
 
  private:
   const Layer& layer_;
-  const NaiveOp& op_;
+  const ReferenceOp& op_;
 };
 
 Status Supports(const KernelSpec& spec) { return RequireSingle(spec); }

@@ -2,7 +2,7 @@
 // plain order, and Concat. What is a contiguous piece of the input becomes a view: nothing is written where the runtime
 // grants it. Feature maps in channel blocks stay so where an output is whole blocks of one image's channels, or the
 // whole input.
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/queue.h"

@@ -1,7 +1,7 @@
 // Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
 // plain order. What is a contiguous piece of the input, at an offset that a descriptor may have, becomes a view:
 // nothing is written where the runtime grants it.
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/copy.h"

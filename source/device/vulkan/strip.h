@@ -6,7 +6,7 @@
 #include <string>
 
 #include "device/vulkan/shape_choice.h"
-#include "op/window.h"
+#include "op/core/window.h"
 
 namespace plumb::vulkan {
 

@@ -1,6 +1,6 @@
 #include "device/vulkan/walk.h"
 
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb::vulkan {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/simd/binary.h"
-#include "device/simd/channel_affine.h"
 #include "device/x86/kernel_list.h"
+#include "simd/binary.h"
+#include "simd/channel_affine.h"
 
 namespace plumb::x86 {
 namespace {

@@ -1,4 +1,4 @@
-// Binary element-wise operators with broadcasting on the rows of device/simd/binary.def; f32, i32 and i64. The second
+// Binary element-wise operators with broadcasting on the rows of simd/binary.def; f32, i32 and i64. The second
 // operand may be the layer's constant. Two feature maps of equally many channels stay in channel blocks; everything
 // else is computed in plain order.
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 #include "base/threads.h"
 #include "device/binary_operands.h"
-#include "device/simd/binary.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/binary.h"
 
 namespace plumb::x86 {
 namespace {

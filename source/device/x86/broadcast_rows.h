@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 namespace plumb::x86 {
 

@@ -6,9 +6,9 @@
 
 #include "base/convert.h"
 #include "base/threads.h"
-#include "device/simd/convert.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/convert.h"
 
 namespace plumb::x86 {
 namespace {

@@ -1,7 +1,7 @@
 // Element-wise groups in one pass over the blob, whatever its layout: constant scales and shifts per channel with an
 // activation behind them (batch normalisation that no convolution can take in), and the sum of two blobs with an
 // activation.
-#include "device/simd/channel_affine.h"
+#include "simd/channel_affine.h"
 
 #include <algorithm>
 #include <vector>

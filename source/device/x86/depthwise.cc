@@ -1,7 +1,7 @@
 // Depthwise convolution with a clamp on the shared vector kernel, where it beats oneDNN: large maps with AVX-512 (1.0
 // to 1.2 times its speed on mobilenet_v1's layers), and channels that fill one block only, which oneDNN's slices cannot
 // share among threads.
-#include "device/simd/depthwise.h"
+#include "simd/depthwise.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 
 #include "base/threads.h"
 #include "device/folded_weights.h"
-#include "device/simd/transpose.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/transpose.h"
 
 namespace plumb::x86 {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "base/threads.h"
-#include "device/simd/gemv.h"
 #include "device/x86/kernel_list.h"
 #include "device/x86/recurrent_gates.h"
+#include "simd/gemv.h"
 
 namespace plumb::x86 {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/simd/transpose.h"
+#include "simd/transpose.h"
 
 namespace plumb::x86 {
 namespace {

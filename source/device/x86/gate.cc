@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/simd/binary.h"
-#include "device/simd/unary.h"
 #include "device/x86/kernel_list.h"
 #include "op/activation.h"
+#include "simd/binary.h"
+#include "simd/unary.h"
 
 namespace plumb::x86 {
 namespace {

@@ -1,16 +1,16 @@
-// PlumbQuantizeLinear and PlumbDequantizeLinear on device/simd/quantize.h; PlumbMatMulInteger and Einsum as plain
+// PlumbQuantizeLinear and PlumbDequantizeLinear on simd/quantize.h; PlumbMatMulInteger and Einsum as plain
 // loops: Einsum sums in float64, integers wrap around. All in plain order.
 #include <algorithm>
 #include <cmath>
 
 #include "base/by_dtype.h"
 #include "base/threads.h"
-#include "device/simd/quantize.h"
 #include "device/x86/kernel_list.h"
 #include "op/einsum.h"
 #include "op/matmul.h"
 #include "op/matmul_integer.h"
 #include "op/quantize_linear.h"
+#include "simd/quantize.h"
 
 namespace plumb::x86 {
 namespace {

@@ -1,9 +1,9 @@
-// LRN across channels in plain order, each window summed afresh (device/simd/norm.h).
+// LRN across channels in plain order, each window summed afresh (simd/norm.h).
 #include "op/lrn.h"
 
-#include "device/simd/norm.h"
 #include "device/x86/axis_view.h"
 #include "device/x86/kernel_list.h"
+#include "simd/norm.h"
 
 namespace plumb::x86 {
 namespace {

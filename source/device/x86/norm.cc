@@ -1,12 +1,12 @@
 // InstBatchNormCxx, GroupNorm and LayerNorm in plain order: moments of each row in two float64 passes
-// (device/simd/norm.h).
+// (simd/norm.h).
 #include "op/norm.h"
 
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/simd/norm.h"
 #include "device/x86/kernel_list.h"
+#include "simd/norm.h"
 
 namespace plumb::x86 {
 namespace {

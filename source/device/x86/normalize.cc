@@ -1,9 +1,9 @@
-// Normalize along any axis, or along it and all behind it, in plain order (device/simd/norm.h).
+// Normalize along any axis, or along it and all behind it, in plain order (simd/norm.h).
 #include "op/normalize.h"
 
-#include "device/simd/norm.h"
 #include "device/x86/axis_view.h"
 #include "device/x86/kernel_list.h"
+#include "simd/norm.h"
 
 namespace plumb::x86 {
 namespace {

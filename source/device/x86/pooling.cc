@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/simd/pooling.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/pooling.h"
 
 namespace plumb::x86 {
 namespace {

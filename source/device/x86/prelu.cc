@@ -5,9 +5,9 @@
 
 #include "base/threads.h"
 #include "device/fused_tail.h"
-#include "device/simd/prelu.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/prelu.h"
 
 namespace plumb::x86 {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "base/threads.h"
-#include "device/simd/gemv.h"
 #include "device/x86/kernel_list.h"
 #include "device/x86/onednn.h"
 #include "device/x86/recurrent_gates.h"
+#include "simd/gemv.h"
 
 namespace plumb::x86 {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "device/simd/unary.h"
+#include "simd/unary.h"
 
 namespace plumb::x86 {
 

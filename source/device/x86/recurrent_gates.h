@@ -1,4 +1,4 @@
-// What follows the gates' sums in every recurrent layer: activations by the vector functions of device/simd, and an
+// What follows the gates' sums in every recurrent layer: activations by the vector functions of simd, and an
 // LSTM's new states.
 #ifndef PLUMB_DEVICE_X86_RECURRENT_GATES_H_
 #define PLUMB_DEVICE_X86_RECURRENT_GATES_H_

@@ -1,5 +1,5 @@
 // Softmax and LogSoftmax along any axis, in plain order, on the shared vector kernel.
-#include "device/simd/softmax.h"
+#include "simd/softmax.h"
 
 #include <algorithm>
 

@@ -1,15 +1,15 @@
 // Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
 // plain order. What is a contiguous piece of the input becomes a view: nothing is written where the runtime grants it.
 // Blocked feature maps stay blocked where an output is the whole input, or whole blocks of its channels.
-#include "op/strided.h"
+#include "op/core/strided.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/threads.h"
-#include "device/simd/transpose.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/transpose.h"
 
 namespace plumb::x86 {
 namespace {

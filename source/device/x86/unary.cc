@@ -1,5 +1,5 @@
-// Element-wise operators of one input: the rows of device/simd/unary_*.def, in the layout in which the blob arrives.
-#include "device/simd/unary.h"
+// Element-wise operators of one input: the rows of simd/unary_*.def, in the layout in which the blob arrives.
+#include "simd/unary.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Upsample: tap tables per axis, then the separable resize of device/simd, in the layout in which the blob arrives.
+// Upsample: tap tables per axis, then the separable resize of simd, in the layout in which the blob arrives.
 // Nearest moves every dtype (in plain order; 4-byte ones as if they were floats, whose bits it does not touch).
 #include "op/upsample.h"
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/threads.h"
-#include "device/simd/resize.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
+#include "simd/resize.h"
 
 namespace plumb::x86 {
 namespace {

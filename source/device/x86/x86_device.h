@@ -1,4 +1,4 @@
-// The X86 device: oneDNN for sums of products, vector kernels (device/simd) for the rest, AVX2 or AVX-512 chosen at run
+// The X86 device: oneDNN for sums of products, vector kernels (simd) for the rest, AVX2 or AVX-512 chosen at run
 // time.
 #ifndef PLUMB_DEVICE_X86_X86_DEVICE_H_
 #define PLUMB_DEVICE_X86_X86_DEVICE_H_

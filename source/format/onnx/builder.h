@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "format/onnx/ir.h"
-#include "op/op.h"
+#include "op/core/op.h"
 #include "plumb/model.h"
 
 namespace plumb::onnx {

@@ -7,7 +7,7 @@
 #include "format/tnn/names.h"
 #include "format/tnn/types.h"
 #include "graph/resources.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb::tnn {
 namespace {

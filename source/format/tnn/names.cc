@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "format/tnn/param_tokens.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb::tnn {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb::tnn {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb::tnn {
 

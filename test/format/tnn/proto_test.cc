@@ -5,7 +5,7 @@
 #include "format/tnn/param_tokens.h"
 #include "format/tnn/tnn_test_util.h"
 #include "format/tnn/types.h"
-#include "op/op.h"
+#include "op/core/op.h"
 
 namespace plumb::tnn {
 namespace {

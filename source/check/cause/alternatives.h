@@ -1,0 +1,49 @@
+// Alternatives: what the layers of a wrong step may have been computed as in place of what the graph says (another
+// epsilon, the tanh form of GELU, another coordinate mode, f16 weights ...). One that explains the step's output within
+// its own bound is the cause that the report names; the verdict stays.
+#ifndef PLUMB_CHECK_CAUSE_ALTERNATIVES_H_
+#define PLUMB_CHECK_CAUSE_ALTERNATIVES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check/judge/replay.h"
+
+namespace plumb {
+
+// A step that was replayed, and what the device made of it.
+struct ReplayedStep {
+  const LayerGroup& group;
+  const std::vector<Tensor>& inputs;  // as for ReplayValues
+  const BlobTable& blobs;
+  const std::vector<Tensor>& device;  // outputs
+  const ReplayResult& replay;
+};
+
+// The step with one member, or all of it, computed otherwise.
+struct Alternative {
+  std::string computed, says;    // "computed `computed`; the graph says `says`"
+  std::string family;            // of those of one family the first that explains the step is the cause
+  std::shared_ptr<Layer> layer;  // the altered member, which `group` points to
+  LayerGroup group;
+  ReferenceOp op;  // in place of that member's reference; without `run`: the reference
+  int member = 0;
+
+  ReplayExtra Extra() const;
+};
+
+// Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound
+// only.
+std::vector<Alternative> FindAlternatives(const ReplayedStep& step);
+// Only those of the whole step as one function of one variable.
+std::vector<Alternative> FindFunctions(const ReplayedStep& step);
+
+// The step as the alternative computes it, with its bound.
+Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,
+                                       const Arithmetic& arithmetic, int level);
+std::string DescribeAlternative(const Alternative& alternative);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_CAUSE_ALTERNATIVES_H_

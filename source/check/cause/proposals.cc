@@ -1,0 +1,329 @@
+#include "check/cause/proposals.h"
+
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+#include "base/text.h"
+#include "check/cause/proposals_util.h"
+#include "op/activation.h"
+#include "op/lrn.h"
+#include "op/norm.h"
+#include "op/normalize.h"
+#include "op/pad.h"
+#include "op/pooling.h"
+#include "op/resize.h"
+#include "op/softmax.h"
+#include "op/upsample.h"
+#include "reference/core/variants.h"
+
+namespace plumb {
+namespace {
+
+// The value in [low, high] with the least misfit: half decades first, then golden sections of the best one.
+double Search(double low, double high, const std::function<double(double)>& misfit) {
+  double best = std::log10(low), least = INFINITY;
+  for (double at = std::log10(low); at <= std::log10(high) + 0.01; at += 0.5) {
+    const double found = misfit(std::pow(10, at));
+    if (found < least) least = found, best = at;
+  }
+  constexpr double kGolden = 0.6180339887498949;
+  double a = best - 0.5, b = best + 0.5;
+  double c = b - kGolden * (b - a), d = a + kGolden * (b - a);
+  double at_c = misfit(std::pow(10, c)), at_d = misfit(std::pow(10, d));
+  for (int i = 0; i < 24; ++i) {
+    if (at_c < at_d) {
+      b = d, d = c, at_d = at_c, c = b - kGolden * (b - a);
+      at_c = misfit(std::pow(10, c));
+    } else {
+      a = c, c = d, at_c = at_d, d = a + kGolden * (b - a);
+      at_d = misfit(std::pow(10, d));
+    }
+  }
+  return std::pow(10, (a + b) / 2);
+}
+
+// A parameter of another value, found by search; few digits are proposed first.
+void OtherValue(const ProposalContext& c, const std::string& name, double own, double low, double high,
+                const std::function<Layer(double)>& with, Proposals* proposals) {
+  constexpr double kBetter = 0.1;
+  if (!c.cheap) return;
+  const auto misfit = [&](double value) { return c.misfit(with(value)); };
+  const double found = Search(low, high, misfit);
+  if (!(misfit(found) < kBetter * c.own_misfit)) return;
+  std::set<double> seen = {own};
+  for (const int digits : {1, 2, 3, 6}) {
+    const double value = std::strtod(Number(found, digits).c_str(), nullptr);
+    if (!seen.insert(value).second) continue;
+    proposals->push_back({"with " + name + " " + Number(value, 6), Number(own, 6), with(value), {}, name});
+  }
+}
+
+template <class P, float P::*kField>
+void OtherField(const ProposalContext& c, const char* name, double low, double high, Proposals* proposals) {
+  const auto with = [&](double value) {
+    return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
+  };
+  OtherValue(c, name, static_cast<double>(ParamOf<P>(c.layer).*kField), low, high, with, proposals);
+}
+
+template <class P, float P::*kField>
+void Epsilon(const ProposalContext& c, Proposals* proposals) {
+  OtherField<P, kField>(c, "epsilon", 1e-12, 1, proposals);
+}
+void Slope(const ProposalContext& c, Proposals* p) {
+  OtherField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
+}
+void EluAlpha(const ProposalContext& c, Proposals* p) {
+  OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p);
+}
+void LrnAlpha(const ProposalContext& c, Proposals* p) {
+  OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
+}
+void LrnBeta(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
+
+// A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
+void SharedSlope(const ProposalContext& c, Proposals* proposals) {
+  const Tensor* slope = c.layer.Resource("slope");
+  if (slope == nullptr || slope->NumElements() != 1) return;
+  const auto with = [&](double value) {
+    Layer layer = c.layer;
+    auto other = Tensor::Zeros(DType::kF32, slope->shape());
+    if (other.ok()) other->data<float>()[0] = static_cast<float>(value);
+    if (other.ok()) layer.resources["slope"] = *other;
+    return layer;
+  };
+  proposals->push_back({"as ReLU", "slope " + Number(slope->ValueAt(0), 6), with(0), {}, "slope"});
+  OtherValue(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
+}
+
+void OnePass(const ProposalContext& c, Proposals* p) {
+  Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
+}
+void Unbiased(const ProposalContext& c, Proposals* p) {
+  Computed<UnbiasedNorm>(c, "as a norm whose variance is divided by n - 1", "n", p);
+}
+void Sliding(const ProposalContext& c, Proposals* p) {
+  Computed<SlidingLrn>(c, "as LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
+                       p);
+}
+void Unshifted(const ProposalContext& c, Proposals* p) {
+  Computed<UnshiftedSoftmax>(c, "as exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
+}
+void LogOf(const ProposalContext& c, Proposals* p) {
+  Computed<LogOfSoftmax>(c, "as log(softmax(x))", "x - max - log sum exp(x - max)", p);
+  Computed<LogOfClippedSoftmax>(c, "as log(softmax(x)) cut off at -87.3", "x - max - log sum exp(x - max)", p);
+}
+void UnshiftedSum(const ProposalContext& c, Proposals* p) {
+  Computed<UnshiftedLogSumExp>(c, "as log sum exp(x) without the shift by the maximum", "with it", p);
+}
+void ByLog(const ProposalContext& c, Proposals* p) {
+  Computed<PowerByLog>(c, "as exp2(exponent log2 base), NaN for a negative base", "a power of it", p);
+}
+void OtherRounding(const ProposalContext& c, Proposals* p) {
+  const char* says = "half to even";
+  Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
+  Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
+  Computed<QuantizeDown>(c, "with rounding down", says, p);
+  Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
+}
+
+void SaturatingPairs(const ProposalContext& c, Proposals* p) {
+  Computed<SaturatingMatMulInteger>(
+      c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
+}
+
+void OtherAxis(const ProposalContext& c, Proposals* proposals) {
+  const auto own = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
+  for (int axis = 0; own.ok() && axis < c.input.rank(); ++axis) {
+    if (axis == *own) continue;
+    proposals->push_back({"along axis " + std::to_string(axis),
+                          "axis " + std::to_string(*own),
+                          With<SoftmaxParam>(c.layer, [&](SoftmaxParam* p) { p->axis = axis; }),
+                          {},
+                          ""});
+  }
+}
+
+// Softmax with the logarithm, LogSoftmax without.
+void OtherLog(const ProposalContext& c, Proposals* proposals) {
+  const bool log = c.layer.kind == OpKind::kLogSoftmax;
+  Layer altered = c.layer;
+  altered.kind = log ? OpKind::kSoftmax : OpKind::kLogSoftmax;
+  proposals->push_back({log ? "as Softmax" : "as LogSoftmax", log ? "LogSoftmax" : "Softmax", altered, {}, ""});
+}
+
+// Another operator of the same parameters.
+template <OpKind... kOthers>
+void OtherKind(const ProposalContext& c, Proposals* proposals) {
+  for (const OpKind other : {kOthers...}) {
+    if (other == c.layer.kind) continue;
+    Layer altered = c.layer;
+    altered.kind = other;
+    proposals->push_back({std::string("as ") + GetOp(other).name, c.layer.type, std::move(altered), {}, ""});
+  }
+}
+
+template <class P>
+void OtherPadding(const ProposalContext& c, Proposals* proposals) {
+  static const char* const kNames[] = {"a constant", "reflection", "the edge"};
+  const int own = ParamOf<P>(c.layer).type;
+  for (const int type : {kPadConst, kPadReflect, kPadEdge}) {
+    if (type == own || own < 0 || own > 2) continue;
+    proposals->push_back({std::string("with padding by ") + kNames[type],
+                          kNames[own],
+                          With<P>(c.layer, [&](P* p) { p->type = type; }),
+                          {},
+                          ""});
+  }
+}
+
+std::string Rule(const ResizeParam& p) {
+  return p.mode + ", " + p.coordinates + (p.mode == "nearest" ? ", " + p.nearest_mode : "");
+}
+
+// Every other coordinate mode, rounding and mode of a resize that PlumbResize can say.
+void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* proposals) {
+  const std::string own = Rule(ParamOf<ResizeParam>(layer));
+  const auto propose = [&](const char* mode, const char* coordinates, const char* nearest) {
+    Layer altered = With<ResizeParam>(
+        layer, [&](ResizeParam* p) { p->mode = mode, p->coordinates = coordinates, p->nearest_mode = nearest; });
+    const std::string rule = Rule(ParamOf<ResizeParam>(altered));
+    if (rule != own) proposals->push_back({"as " + rule, says, std::move(altered), {}, "resize"});
+  };
+  const std::string own_mode = ParamOf<ResizeParam>(layer).mode;
+  for (const char* coordinates :
+       {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"}) {
+    for (const char* nearest : {"floor", "round_prefer_floor", "round_prefer_ceil", "ceil"})
+      propose("nearest", coordinates, nearest);
+    propose("linear", coordinates, "floor");
+    propose("cubic", coordinates, "floor");
+  }
+  if (own_mode == "linear")
+    proposals->push_back({"as linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer,
+                          SampledResize(), ""});
+}
+
+void ResizeRules(const ProposalContext& c, Proposals* proposals) {
+  OtherCoordinates(c.layer, Rule(ParamOf<ResizeParam>(c.layer)), proposals);
+}
+
+void UpsampleRules(const ProposalContext& c, Proposals* proposals) {
+  const auto& p = ParamOf<UpsampleParam>(c.layer);
+  if (c.layer.inputs.size() != 1 || c.input.rank() != 4) return;
+  const auto shape = ResolveUpsample(c.layer, {{DType::kF32, c.input, {}}});
+  if (!shape.ok()) return;
+  auto param = std::make_shared<ResizeParam>();
+  param->mode = shape->mode == kUpsampleNearest ? "nearest" : shape->mode == kUpsampleLinear ? "linear" : "cubic";
+  param->coordinates = shape->mode == kUpsampleNearest ? "asymmetric"
+                       : p.align_corners != 0          ? "align_corners"
+                                                       : "half_pixel";
+  param->nearest_mode = "floor";
+  for (int d = 0; d < 4; ++d) param->sizes.push_back(static_cast<int>(shape->out[d]));
+  Layer layer = c.layer;
+  layer.kind = OpKind::kPlumbResize;
+  layer.param = param;
+  OtherCoordinates(layer, Rule(*param), proposals);
+}
+
+// Average pooling with the padding counted, or not.
+void CountPadding(const ProposalContext& c, Proposals* proposals) {
+  const auto shape = ResolvePooling(c.layer, c.input);
+  if (!shape.ok() || !shape->average || shape->adaptive) return;
+  const WindowAxis &h = shape->window.h, &w = shape->window.w;
+  auto param = std::make_shared<PlumbAveragePoolParam>();
+  param->kernel_h = static_cast<int>(h.kernel), param->kernel_w = static_cast<int>(w.kernel);
+  param->stride_h = static_cast<int>(h.stride), param->stride_w = static_cast<int>(w.stride);
+  param->pad_top = static_cast<int>(h.pad_begin), param->pad_bottom = static_cast<int>(h.pad_end);
+  param->pad_left = static_cast<int>(w.pad_begin), param->pad_right = static_cast<int>(w.pad_end);
+  param->count_include_pad = !shape->count_include_pad;
+  Layer layer = c.layer;
+  layer.kind = OpKind::kPlumbAveragePool;
+  layer.param = param;
+  const char *counted = "as average pooling that counts its padding",
+             *left_out = "as average pooling that leaves its padding out";
+  const bool counts = param->count_include_pad;
+  proposals->push_back({counts ? counted : left_out, counts ? "to leave it out" : "to count it", layer, {}, ""});
+}
+
+// Maximum and average exchanged.
+void OtherPooling(const ProposalContext& c, Proposals* proposals) {
+  const bool max = ParamOf<PoolingParam>(c.layer).pool_type == kPoolMax;
+  proposals->push_back(
+      {max ? "as average pooling" : "as max pooling",
+       max ? "max pooling" : "average pooling",
+       With<PoolingParam>(c.layer, [&](PoolingParam* p) { p->pool_type = max ? kPoolAverage : kPoolMax; }),
+       {},
+       ""});
+}
+
+constexpr auto OtherBinary =
+    OtherKind<OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMaximum, OpKind::kMinimum>;
+constexpr auto OtherReduction =
+    OtherKind<OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceL1,
+              OpKind::kReduceL2, OpKind::kReduceSumSquare>;
+
+constexpr ProposalRow kProposalRows[] = {
+    {OpKind::kPlumbResize, ResizeRules},
+    {OpKind::kUpsample, UpsampleRules},
+    {OpKind::kPooling, CountPadding},
+    {OpKind::kPooling, OtherPooling},
+    {OpKind::kPlumbAveragePool, CountPadding},
+    {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
+    {OpKind::kInstBatchNormCxx, Unbiased},
+    {OpKind::kInstBatchNormCxx, OnePass},
+    {OpKind::kGroupNorm, Epsilon<GroupNormParam, &GroupNormParam::eps>},
+    {OpKind::kGroupNorm, Unbiased},
+    {OpKind::kGroupNorm, OnePass},
+    {OpKind::kLayerNorm, Epsilon<LayerNormParam, &LayerNormParam::eps>},
+    {OpKind::kLayerNorm, Unbiased},
+    {OpKind::kLayerNorm, OnePass},
+    {OpKind::kNormalize, Epsilon<NormalizeParam, &NormalizeParam::epsilon>},
+    {OpKind::kLRN, LrnAlpha},
+    {OpKind::kLRN, LrnBeta},
+    {OpKind::kLRN, Sliding},
+    {OpKind::kSoftmax, OtherAxis},
+    {OpKind::kSoftmax, OtherLog},
+    {OpKind::kSoftmax, Unshifted},
+    {OpKind::kLogSoftmax, OtherAxis},
+    {OpKind::kLogSoftmax, OtherLog},
+    {OpKind::kLogSoftmax, LogOf},
+    {OpKind::kReduceLogSumExp, UnshiftedSum},
+    {OpKind::kPower, ByLog},
+    {OpKind::kPlumbPow, ByLog},
+    {OpKind::kLeakyRelu, Slope},
+    {OpKind::kPReLU, SharedSlope},
+    {OpKind::kElu, EluAlpha},
+    {OpKind::kAdd, OtherBinary},
+    {OpKind::kSub, OtherBinary},
+    {OpKind::kSub, SwappedOperands},
+    {OpKind::kMul, OtherBinary},
+    {OpKind::kDiv, OtherBinary},
+    {OpKind::kDiv, SwappedOperands},
+    {OpKind::kMaximum, OtherBinary},
+    {OpKind::kMinimum, OtherBinary},
+    {OpKind::kReduceMax, OtherReduction},
+    {OpKind::kReduceMin, OtherReduction},
+    {OpKind::kReduceMean, OtherReduction},
+    {OpKind::kReduceSum, OtherReduction},
+    {OpKind::kReduceL1, OtherReduction},
+    {OpKind::kReduceL2, OtherReduction},
+    {OpKind::kReduceSumSquare, OtherReduction},
+    {OpKind::kPad, OtherPadding<PadParam>},
+    {OpKind::kPadV2, OtherPadding<PadV2Param>},
+    {OpKind::kPlumbQuantizeLinear, OtherRounding},
+    {OpKind::kPlumbMatMulInteger, SaturatingPairs},
+};
+
+}  // namespace
+
+std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
+  Proposals proposals;
+  for (const ProposalRow& row : kProposalRows) {
+    if (row.kind == context.layer.kind) row.propose(context, &proposals);
+  }
+  ProposeForProducts(context, &proposals);
+  return proposals;
+}
+
+}  // namespace plumb

@@ -1,0 +1,135 @@
+// Proposals for sums of products: their weights, operands, bias, pads and kernels.
+#include "check/cause/proposals_util.h"
+#include "check/judge/storage.h"
+#include "check/subject/int8.h"
+#include "op/convolution.h"
+#include "op/deconvolution.h"
+#include "reference/core/variants.h"
+
+namespace plumb {
+namespace {
+
+using ProductContext = ProposalContext;
+
+void WithWeight(const ProductContext& c, const char* computed, const char* says, Result<Tensor> weight,
+                Proposals* proposals) {
+  if (!weight.ok()) return;
+  Layer layer = c.layer;
+  layer.resources["weight"] = std::move(weight).value();
+  proposals->push_back({computed, says, std::move(layer), {}, ""});
+}
+
+// Weights and operands of fewer bits.
+void NarrowWeights(const ProductContext& c, Proposals* proposals) {
+  const Tensor* weight = c.layer.Resource("weight");
+  if (weight != nullptr) {
+    WithWeight(c, "with weights rounded to f16", "f32", RoundedTo(DType::kF16, *weight), proposals);
+    WithWeight(c, "with weights rounded to bf16", "f32", RoundedTo(DType::kBF16, *weight), proposals);
+    WithWeight(c, "with weights rounded to int8 per output channel", "f32", WeightAsInt8(c.layer, *weight, true),
+               proposals);
+    WithWeight(c, "with weights rounded to int8 per tensor", "f32", WeightAsInt8(c.layer, *weight, false), proposals);
+  }
+}
+void NarrowOperands(const ProductContext& c, Proposals* p) {
+  Computed<Tf32Operands>(c, "with operands rounded to tf32", "f32", p);
+  Computed<F16Operands>(c, "with operands rounded to f16", "f32", p);
+  Computed<Bf16Operands>(c, "with operands rounded to bf16", "f32", p);
+}
+
+void NoBias(const ProductContext& c, Proposals* proposals) {
+  const Tensor* bias = c.layer.Resource("bias");
+  if (bias == nullptr) return;
+  auto zeros = Tensor::Zeros(bias->dtype(), bias->shape());
+  if (!zeros.ok()) return;
+  Layer layer = c.layer;
+  layer.resources["bias"] = *zeros;
+  proposals->push_back({"without the bias", "with it", std::move(layer), {}, ""});
+}
+
+// The weight of [outer][height][width] kernels with element (h, w) from where `from` says.
+template <class F>
+Result<Tensor> Rearranged(const Tensor& weight, int64_t height, int64_t width, F from) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor result, weight.Clone());
+  if (weight.dtype() != DType::kF32) return Status::NotSupported("no f32 weight");
+  const float* w = weight.data<float>();
+  float* r = result.data<float>();
+  const int64_t area = height * width;
+  for (int64_t i = 0; i < weight.NumElements(); ++i) r[i] = w[i / area * area + from(i % area / width, i % width)];
+  return result;
+}
+
+void OtherKernel(const ProductContext& c, Proposals* proposals) {
+  const Tensor* weight = c.layer.Resource("weight");
+  const auto shape = c.layer.kind == OpKind::kDeconvolution ? ResolveDeconvolution(c.layer, c.input)
+                                                            : ResolveConvolution(c.layer, c.input);
+  if (weight == nullptr || !shape.ok()) return;
+  const int64_t kh = shape->window.h.kernel, kw = shape->window.w.kernel;
+  if (kh == kw && kh > 1) {
+    WithWeight(c, "with the kernel's height and width exchanged", "otherwise",
+               Rearranged(*weight, kh, kw, [kw](int64_t h, int64_t w) { return w * kw + h; }), proposals);
+  }
+  if (kh * kw > 1) {
+    WithWeight(c, "with the kernel turned by 180 degrees", "otherwise",
+               Rearranged(*weight, kh, kw, [=](int64_t h, int64_t w) { return (kh - 1 - h) * kw + kw - 1 - w; }),
+               proposals);
+  }
+  const int64_t channels = shape->in_per_group();
+  if (c.layer.kind != OpKind::kDeconvolution && channels > 1) {
+    WithWeight(
+        c, "with the input channels in reverse (RGB for BGR)", "otherwise",
+        Rearranged(*weight, channels, kh * kw, [=](int64_t h, int64_t w) { return (channels - 1 - h) * kh * kw + w; }),
+        proposals);
+  }
+}
+
+// Pads (p, p) as (p - 1, p + 1) or the reverse; dilation forgotten.
+void ShiftedPads(const ProductContext& c, Proposals* proposals) {
+  const auto shape = ResolveConvolution(c.layer, c.input);
+  if (!shape.ok() || c.input.rank() != 4) return;
+  const char* says = "otherwise";
+  if (shape->window.h.pad_begin + shape->window.h.pad_end > 0) {
+    Computed<PadsToTheEnd>(c, "with one pad less at the top and left, one more at the bottom and right", says,
+                           proposals);
+    Computed<PadsToTheBeginning>(c, "with one pad more at the top and left, one less at the bottom and right", says,
+                                 proposals);
+  }
+  const auto& p = ParamOf<ConvolutionParam>(c.layer);
+  if (p.dilation_h == 1 && p.dilation_w == 1) return;
+  Layer undilated = With<ConvolutionParam>(c.layer, [&](ConvolutionParam* q) {
+    q->pad_h -= (q->dilation_h - 1) * (q->kernel_h - 1) / 2;
+    q->pad_w -= (q->dilation_w - 1) * (q->kernel_w - 1) / 2;
+    q->dilation_h = q->dilation_w = 1;
+  });
+  proposals->push_back({"without dilation", "with it", std::move(undilated), {}, ""});
+}
+
+void NoActivation(const ProductContext& c, Proposals* proposals) {
+  if (ParamOf<ConvolutionParam>(c.layer).activation == kActivationNone) return;
+  proposals->push_back({"without the activation",
+                        "with it",
+                        With<ConvolutionParam>(c.layer, [](ConvolutionParam* p) { p->activation = kActivationNone; }),
+                        {},
+                        ""});
+}
+
+constexpr ProposalRow kProductProposalRows[] = {
+    {OpKind::kConvolution, NoBias},          {OpKind::kConvolution, NoActivation},
+    {OpKind::kConvolution, OtherKernel},     {OpKind::kConvolution, ShiftedPads},
+    {OpKind::kConvolution, NarrowWeights},   {OpKind::kConvolution, NarrowOperands},
+    {OpKind::kConvolution1D, NoBias},        {OpKind::kConvolution1D, NarrowWeights},
+    {OpKind::kDeconvolution, NoBias},        {OpKind::kDeconvolution, OtherKernel},
+    {OpKind::kDeconvolution, NarrowWeights}, {OpKind::kInnerProduct, NoBias},
+    {OpKind::kInnerProduct, NarrowWeights},  {OpKind::kInnerProduct, NarrowOperands},
+    {OpKind::kMatMul, SwappedOperands},      {OpKind::kMatMul, NarrowWeights},
+    {OpKind::kMatMul, NarrowOperands},
+};
+
+}  // namespace
+
+void ProposeForProducts(const ProposalContext& context, Proposals* proposals) {
+  for (const ProposalRow& row : kProductProposalRows) {
+    if (row.kind == context.layer.kind) row.propose(context, proposals);
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,197 @@
+#include "check/cause/signature.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "base/half.h"
+#include "base/text.h"
+#include "check/cause/signature_order.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kMaxElements = 1 << 22;  // some 100 MB of float64 at a time
+constexpr double kNothing = 1e-3;          // of the largest error: what differs by less does not differ
+constexpr double kExplained = 0.02;        // of the largest error may be left of one that a factor or offset explains
+
+std::string Constant(const WrongOutput& p) {
+  const double first = p.x.front();
+  if (std::any_of(p.x.begin(), p.x.end(), [&](double v) { return v != first; })) return "";
+  if (first == 0) return "every value is zero";
+  const auto [low, high] = std::minmax_element(p.y.begin(), p.y.end());
+  return *low != *high ? "every value is " + Number(first, 7) : "";
+}
+
+std::string Border(const WrongOutput& p) {
+  if (p.shape.rank() != 4 || p.shape[2] < 5 || p.shape[3] < 5) return "";
+  const int64_t height = p.shape[2], width = p.shape[3];
+  double inside = 0;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    const int64_t w = static_cast<int64_t>(i) % width, h = static_cast<int64_t>(i) / width % height;
+    const bool border = std::min({w, h, width - 1 - w, height - 1 - h}) < 2;
+    if (!border) inside = std::max(inside, std::fabs(p.x[i] - p.y[i]));
+  }
+  return inside <= kNothing * p.error ? "only the border differs: pads" : "";
+}
+
+// x = a y + b over the elements that `at` gives; how far the worst is from that.
+struct SignatureFit {
+  double xy = 0, yy = 0, x = 0, y = 0, count = 0;
+  void Add(double device, double reference) {
+    xy += device * reference, yy += reference * reference, x += device, y += reference, ++count;
+  }
+  double factor() const { return yy > 0 ? xy / yy : 1; }
+  // Of x = slope y + rest, both free.
+  double slope() const {
+    const double spread = yy - y * y / count;
+    return spread > 1e-9 * yy ? (xy - x * y / count) / spread : 1;
+  }
+  double rest() const { return (x - slope() * y) / count; }
+  double offset() const { return (x - y) / count; }
+};
+
+std::string Factor(const WrongOutput& p) {
+  SignatureFit fit;
+  for (size_t i = 0; i < p.x.size(); ++i) fit.Add(p.x[i], p.y[i]);
+  double rest = 0;
+  for (size_t i = 0; i < p.x.size(); ++i) rest = std::max(rest, std::fabs(p.x[i] - fit.factor() * p.y[i]));
+  if (p.x.size() < 4 || rest > kExplained * p.error) return "";
+  return "every value is off by the factor " + Number(fit.factor(), 7);
+}
+
+std::string Offset(const WrongOutput& p) {
+  SignatureFit fit;
+  for (size_t i = 0; i < p.x.size(); ++i) fit.Add(p.x[i], p.y[i]);
+  double rest = 0;
+  for (size_t i = 0; i < p.x.size(); ++i) rest = std::max(rest, std::fabs(p.x[i] - p.y[i] - fit.offset()));
+  if (p.x.size() < 4 || rest > kExplained * p.error) return "";
+  return "every value is off by " + Number(fit.offset(), 7);
+}
+
+// A factor, an offset or both of its own for each channel: bias, scale, zero point, folded batch normalisation.
+std::string PerChannel(const WrongOutput& p) {
+  if (p.shape.rank() < 2 || p.shape[1] < 2) return "";
+  const auto channels = static_cast<size_t>(p.shape[1]), pixels = static_cast<size_t>(p.shape.CountFrom(2));
+  if (p.x.size() < 4 * channels) return "";
+  std::vector<SignatureFit> fits(channels);
+  const auto of = [&](size_t i) -> SignatureFit& { return fits[i / pixels % channels]; };
+  for (size_t i = 0; i < p.x.size(); ++i) of(i).Add(p.x[i], p.y[i]);
+  double of_factors = 0, of_offsets = 0, of_both = 0;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    of_factors = std::max(of_factors, std::fabs(p.x[i] - of(i).factor() * p.y[i]));
+    of_offsets = std::max(of_offsets, std::fabs(p.x[i] - p.y[i] - of(i).offset()));
+    of_both = std::max(of_both, std::fabs(p.x[i] - of(i).slope() * p.y[i] - of(i).rest()));
+  }
+  const bool factors = of_factors <= kExplained * p.error;
+  if (!factors && of_offsets > kExplained * p.error) {
+    return of_both <= kExplained * p.error ? "each channel is off by its own factor and offset" : "";
+  }
+  double low = INFINITY, high = -INFINITY;
+  for (const SignatureFit& fit : fits) {
+    low = std::min(low, factors ? fit.factor() : fit.offset());
+    high = std::max(high, factors ? fit.factor() : fit.offset());
+  }
+  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low, 7) +
+         " to " + Number(high, 7);
+}
+
+// Only what is left over of blocks of 4, 8 or 16 channels, rows or columns, or at the end of the memory.
+std::string Tail(const WrongOutput& p) {
+  static const char* const kAxes[] = {"channels", "rows", "columns"};
+  const auto differs = [&](size_t i) { return std::fabs(p.x[i] - p.y[i]) > kNothing * p.error; };
+  for (int axis = 1; axis < std::min(p.shape.rank(), 4); ++axis) {
+    const int64_t size = p.shape[axis], inner = p.shape.CountFrom(axis + 1);
+    int64_t first = size;
+    for (size_t i = 0; i < p.x.size() && first > 0; ++i) {
+      if (differs(i)) first = std::min(first, static_cast<int64_t>(i) / inner % size);
+    }
+    for (const int64_t block : {4, 8, 16}) {
+      if (size > block && size % block != 0 && first >= size - size % block) {
+        return "only the last " + std::to_string(size % block) + " of " + std::to_string(size) + " " + kAxes[axis - 1] +
+               " differ: the rest of blocks of " + std::to_string(block);
+      }
+    }
+  }
+  return "";
+}
+
+// Only every 2nd, 4th, 8th or 16th value in memory, or channel: one lane of a vector.
+std::string Lane(const WrongOutput& p) {
+  const int64_t pixels = p.shape.rank() >= 2 ? p.shape.CountFrom(2) : 1;
+  for (const int64_t step : {16, 8, 4, 2}) {
+    for (const bool by_channel : {true, false}) {
+      if ((by_channel && (p.shape.rank() < 3 || p.shape[1] < 2 * step)) || static_cast<int64_t>(p.x.size()) < 4 * step)
+        continue;
+      std::vector<bool> lanes(static_cast<size_t>(step));
+      for (size_t i = 0; i < p.x.size(); ++i) {
+        const int64_t at = by_channel ? static_cast<int64_t>(i) / pixels % p.shape[1] : static_cast<int64_t>(i);
+        if (std::fabs(p.x[i] - p.y[i]) > kNothing * p.error) lanes[static_cast<size_t>(at % step)] = true;
+      }
+      if (std::count(lanes.begin(), lanes.end(), true) != 1) continue;
+      const auto lane = std::find(lanes.begin(), lanes.end(), true) - lanes.begin();
+      const int64_t differing = std::count_if(p.x.begin(), p.x.end(), [&, i = size_t{0}](double x) mutable {
+        return std::fabs(x - p.y[i++]) > kNothing * p.error;
+      });
+      if (differing < 3) return "";
+      return std::string("only ") + (by_channel ? "channels" : "values") + " whose number is " + std::to_string(lane) +
+             " modulo " + std::to_string(step) + " differ";
+    }
+  }
+  return "";
+}
+
+std::string Narrow(const WrongOutput& p) {
+  const auto all = [](const std::vector<double>& values, auto rounded) {
+    return std::all_of(values.begin(), values.end(),
+                       [&](double v) { return static_cast<double>(rounded(static_cast<float>(v))) == v; });
+  };
+  const auto half = [](float v) { return HalfToFloat(FloatToHalf(v)); };
+  const auto brain = [](float v) { return BFloat16ToFloat(FloatToBFloat16(v)); };
+  if (all(p.x, half) && !all(p.y, half)) return "every value is an f16";
+  return all(p.x, brain) && !all(p.y, brain) ? "every value is a bf16" : "";
+}
+
+// Values beyond f16's range are its largest value or infinite, and all others are right to an f16's precision.
+std::string Overflow(const Tensor& device, const Tensor& reference) {
+  int64_t beyond = 0;
+  for (int64_t i = 0; i < device.NumElements(); ++i) {
+    const double x = device.ValueAt(i), y = reference.ValueAt(i);
+    if (std::fabs(y) > 65504) {
+      if (std::fabs(x) != 65504 && !std::isinf(x)) return "";
+      beyond += std::isfinite(static_cast<float>(y));
+    } else if (!(std::fabs(x - y) <= 0x1p-9 * std::fabs(y) + 0x1p-13)) {
+      return "";
+    }
+  }
+  return beyond > 0 ? std::to_string(beyond) + " values beyond f16's range are 65504 or infinite" : "";
+}
+
+}  // namespace
+
+std::string DescribeDifference(const Tensor& device, const Tensor& reference) {
+  if (!IsFloat(device.dtype()) || device.NumElements() == 0 || device.NumElements() > kMaxElements) return "";
+  const std::string overflow = Overflow(device, reference);
+  if (!overflow.empty()) return overflow;
+  WrongOutput pair{device.shape(), {}, {}, 0, 0};
+  for (int64_t i = 0; i < device.NumElements(); ++i) {
+    pair.x.push_back(device.ValueAt(i));
+    pair.y.push_back(reference.ValueAt(i));
+    if (!std::isfinite(pair.x.back()) || !std::isfinite(pair.y.back())) return "";
+    pair.largest = std::max(pair.largest, std::fabs(pair.y.back()));
+    pair.error = std::max(pair.error, std::fabs(pair.x.back() - pair.y.back()));
+  }
+  const bool moved = pair.error > 10 * kSameValue * pair.largest;  // less may be anything
+  for (const auto look : {DescribeAxes, DescribeChannels, DescribeShift}) {
+    const std::string text = moved ? look(pair) : "";
+    if (!text.empty()) return text;
+  }
+  for (const auto look : {Constant, Factor, Offset, PerChannel, Tail, Border, Narrow, DescribeReordered, Lane}) {
+    const std::string text = look(pair);
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+}  // namespace plumb

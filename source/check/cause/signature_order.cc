@@ -1,0 +1,147 @@
+#include "check/cause/signature_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace plumb {
+namespace {
+
+// Whether x[i] is y[from(i)] for all i; stops at the first that is not.
+template <class F>
+bool Holds(const WrongOutput& p, F from) {
+  const double slack = kSameValue * p.largest;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    if (!(std::fabs(p.x[i] - p.y[static_cast<size_t>(from(static_cast<int64_t>(i)))]) <= slack)) return false;
+  }
+  return true;
+}
+
+// Element i of the memory of y with its axes in this order is element From(i) of y.
+class Permuted {
+ public:
+  Permuted(const Shape& shape, const std::vector<int>& order) {
+    for (size_t d = order.size(); d-- > 0;) axes_.push_back({shape[order[d]], shape.CountFrom(order[d] + 1)});
+  }
+  int64_t operator()(int64_t i) const {
+    int64_t from = 0;
+    for (const Axis& axis : axes_) {
+      from += i % axis.size * axis.stride;
+      i /= axis.size;
+    }
+    return from;
+  }
+
+ private:
+  struct Axis {
+    int64_t size, stride;
+  };
+  std::vector<Axis> axes_;  // innermost first
+};
+
+// Whether the order only moves axes of size 1, which moves nothing.
+bool MovesNothing(const Shape& shape, const std::vector<int>& order) {
+  std::vector<int> large;
+  for (int axis : order) {
+    if (shape[axis] != 1) large.push_back(axis);
+  }
+  return std::is_sorted(large.begin(), large.end());
+}
+
+std::string NameOrder(const Shape& shape, const std::vector<int>& order) {
+  std::vector<int> moved, text;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<int>(i)) moved.push_back(static_cast<int>(i));
+  }
+  const int rank = shape.rank();
+  if (moved.size() == 2 && shape[moved[0]] == shape[moved[1]]) {
+    return "the values are right with the axes " + std::to_string(moved[0]) + " and " + std::to_string(moved[1]) +
+           " swapped";
+  }
+  bool last = rank >= 3 && order[0] == 0 && order.back() == 1;
+  for (int i = 1; last && i + 1 < rank; ++i) last = order[static_cast<size_t>(i)] == i + 1;
+  if (last) return "the values are right in NHWC order";
+  std::string words = "the values are right with the axes in the order";
+  for (int axis : order) words += " " + std::to_string(axis);
+  return words;
+}
+
+bool IsReversed(const WrongOutput& p) {
+  const int64_t channels = p.shape[1], pixels = p.shape.CountFrom(2);
+  return Holds(p, [=](int64_t i) {
+    const int64_t n = i / (channels * pixels), c = i / pixels % channels;
+    return (n * channels + channels - 1 - c) * pixels + i % pixels;
+  });
+}
+
+}  // namespace
+
+// Every order of the axes, the memory read as if it had the right one; NHWC is one of them.
+std::string DescribeAxes(const WrongOutput& p) {
+  const int rank = p.shape.rank();
+  if (rank < 2 || rank > 5) return "";
+  std::vector<int> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  while (std::next_permutation(order.begin(), order.end())) {
+    if (!MovesNothing(p.shape, order) && Holds(p, Permuted(p.shape, order))) return NameOrder(p.shape, order);
+  }
+  return "";
+}
+
+// Channels in reverse, or in packs of 4, 8 or 16 whose members lie together (NC4HW4).
+std::string DescribeChannels(const WrongOutput& p) {
+  if (p.shape.rank() < 3 || p.shape[1] < 2) return "";
+  if (IsReversed(p)) return "the values are right with the channels in reverse";
+  const int64_t channels = p.shape[1], pixels = p.shape.CountFrom(2);
+  for (const int64_t pack : {4, 8, 16}) {
+    if (channels % pack != 0) continue;
+    const bool packed = Holds(p, [=](int64_t i) {
+      const int64_t block = i / (pack * pixels), pixel = i / pack % pixels;
+      return (block * pack + i % pack) * pixels + pixel;
+    });
+    if (packed)
+      return "the values are right in packs of " + std::to_string(pack) + " channels (NC" + std::to_string(pack) +
+             "HW" + std::to_string(pack) + ")";
+  }
+  return "";
+}
+
+// The map moved by a pixel or half of one; two pixels at the border do not count.
+std::string DescribeShift(const WrongOutput& p) {
+  if (p.shape.rank() != 4 || p.shape[2] < 6 || p.shape[3] < 6) return "";
+  const int64_t height = p.shape[2], width = p.shape[3];
+  const auto holds = [&](int64_t dy, int64_t dx, bool half) {
+    const double slack = (half ? 100 : 1) * kSameValue * p.largest;
+    if (p.error < 5 * slack) return false;
+    for (int64_t i = 0; i < static_cast<int64_t>(p.x.size()); ++i) {
+      const int64_t w = i % width, h = i / width % height;
+      if (std::min({w, h, width - 1 - w, height - 1 - h}) < 2) continue;
+      const double there = p.y[static_cast<size_t>(i + dy * width + dx)], here = p.y[static_cast<size_t>(i)];
+      if (!(std::fabs(p.x[static_cast<size_t>(i)] - (half ? (here + there) / 2 : there)) <= slack)) return false;
+    }
+    return true;
+  };
+  for (const bool half : {false, true}) {
+    for (int64_t dy = -1; dy <= 1; ++dy) {
+      for (int64_t dx = -1; dx <= 1; ++dx) {
+        if ((dy == 0 && dx == 0) || !holds(dy, dx, half)) continue;
+        const auto pixels = [&](int64_t by) { return std::to_string(by) + (half && by != 0 ? "/2" : ""); };
+        return "the values are those of the pixel (" + pixels(dy) + ", " + pixels(dx) + ") further (height, width)";
+      }
+    }
+  }
+  return "";
+}
+
+std::string DescribeReordered(const WrongOutput& p) {
+  std::vector<double> x = p.x, y = p.y;
+  std::sort(x.begin(), x.end());
+  std::sort(y.begin(), y.end());
+  const double slack = kSameValue * p.largest;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!(std::fabs(x[i] - y[i]) <= slack)) return "";
+  }
+  return p.error > 10 * slack ? "the values are right in another order" : "";
+}
+
+}  // namespace plumb

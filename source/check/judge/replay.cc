@@ -1,0 +1,336 @@
+#include "check/judge/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "check/judge/storage.h"
+#include "check/subject/int8.h"
+
+namespace plumb {
+namespace {
+
+class Chain {
+ public:
+  Chain(const LayerGroup& group, const BlobTable& blobs, const ReplayExtra& extra)
+      : group_(group), blobs_(blobs), extra_(extra), taus_(extra.input_tau) {}
+
+  Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
+    for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
+      PLUMB_RETURN_IF_ERROR(RunMember(m, inputs, arithmetic, level));
+      Drop(m);
+    }
+    ReplayResult result;
+    for (const auto& port : group_.outputs) {
+      result.values.push_back(values_.at(port.blob));
+      if (arithmetic == nullptr) continue;
+      const auto tau = taus_.find(port.blob);  // none: exact
+      auto zeros = tau == taus_.end() ? Tensor::Zeros(DType::kF64, blobs_.at(port.blob).shape) : tau->second;
+      if (!zeros.ok()) return zeros.status();
+      result.tau.push_back(std::move(zeros).value());
+    }
+    return result;
+  }
+
+ private:
+  // The tensor that port (member, slot) reads: from outside, or made by an earlier member.
+  const Tensor& InputOf(int member, int slot, const std::vector<Tensor>& inputs) const {
+    for (size_t i = 0; i < group_.inputs.size(); ++i) {
+      if (group_.inputs[i].member == member && group_.inputs[i].slot == slot) return inputs[i];
+    }
+    return values_.at(group_.members[static_cast<size_t>(member)]->inputs[static_cast<size_t>(slot)]);
+  }
+
+  Status RunMember(int m, const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
+    Layer rounded;  // its weights, where operands are
+    std::vector<Tensor> operands, operand_taus;
+    const Layer& own = *group_.members[static_cast<size_t>(m)];
+    const bool narrow = extra_.operands != DType::kF32 && IsProduct(own);
+    if (narrow) {
+      PLUMB_ASSIGN_OR_RETURN(rounded, WithRoundedWeights(own));
+      operands.resize(own.inputs.size()), operand_taus.resize(own.inputs.size());
+    }
+    const Layer& layer = narrow ? rounded : own;
+    const ReferenceOp& op = m == extra_.member ? *extra_.op : GetReferenceOp(layer.kind);
+    ReferenceArgs args{layer, {}, {}};
+    BoundArgs bound;
+    bound.level = level;
+    bool uncertain = false, uncertain_integers = false;
+    for (int slot = 0; slot < static_cast<int>(layer.inputs.size()); ++slot) {
+      args.inputs.push_back(&InputOf(m, slot, inputs));
+      const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
+      bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
+      if (narrow) PLUMB_RETURN_IF_ERROR(RoundOperand(slot, &operands, &operand_taus, &args, &bound));
+      uncertain = uncertain || tau != taus_.end();
+      const bool moved = GetOp(layer.kind).moves_data_only && HoldsMoved(layer, static_cast<size_t>(slot));
+      uncertain_integers =
+          uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
+    }
+    const std::string dying = op.in_place ? DyingInput(m) : "";
+    for (const std::string& blob : layer.outputs) {
+      const BlobInfo& info = blobs_.at(blob);
+      if (dying.empty()) {
+        PLUMB_ASSIGN_OR_RETURN(values_[blob],
+                               Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+      } else {
+        values_[blob] = values_.at(dying);
+      }
+      args.outputs.push_back(&values_[blob]);
+    }
+    if (arithmetic == nullptr) return op.run(args);
+    if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !op.takes_uncertain_integers)) {
+      return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
+    }
+    bound.arithmetic = *arithmetic;
+    if (level > 0) bound.later_bias = LaterBias(m);
+    for (const std::string& blob : layer.outputs) {
+      bound.device_outputs.push_back(op.feeds_back || op.picks ? DeviceOutput(blob) : nullptr);
+      if (dying.empty() || taus_.count(dying) == 0) {
+        PLUMB_ASSIGN_OR_RETURN(taus_[blob], Tensor::Create(DType::kF64, blobs_.at(blob).shape));
+      } else {
+        taus_[blob] = taus_.at(dying);
+      }
+      bound.tau.push_back(&taus_[blob]);
+    }
+    PLUMB_RETURN_IF_ERROR(RunBounded(op, args, &bound, uncertain));
+    if (extra_.stored) PLUMB_RETURN_IF_ERROR(AddInnerStorage(layer));
+    for (const std::string& blob : layer.outputs) DropExact(blob);
+    return Status::Ok();
+  }
+
+  Result<Layer> WithRoundedWeights(const Layer& layer) const {
+    Layer rounded = layer;
+    const auto weight = rounded.resources.find("weight");
+    if (weight == rounded.resources.end()) return rounded;
+    PLUMB_ASSIGN_OR_RETURN(weight->second, RoundedTo(extra_.operands, weight->second));
+    return rounded;
+  }
+
+  // Puts the operand, rounded, in place of the input; one that is uncertain may fall to either side.
+  Status RoundOperand(int slot, std::vector<Tensor>* operands, std::vector<Tensor>* taus, ReferenceArgs* args,
+                      BoundArgs* bound) const {
+    const auto i = static_cast<size_t>(slot);
+    PLUMB_ASSIGN_OR_RETURN((*operands)[i], RoundedTo(extra_.operands, *args->inputs[i]));
+    args->inputs[i] = &(*operands)[i];
+    if (bound->input_tau[i] == nullptr) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN((*taus)[i], bound->input_tau[i]->Clone());
+    PLUMB_RETURN_IF_ERROR(plumb::AddStorageNoise(extra_.operands, (*operands)[i], &(*taus)[i]));
+    bound->input_tau[i] = &(*taus)[i];
+    return Status::Ok();
+  }
+
+  // What rounding adds to blobs that leave a member but not the group.
+  Status AddInnerStorage(const Layer& layer) {
+    for (const std::string& blob : layer.outputs) {
+      const bool outer = std::any_of(group_.outputs.begin(), group_.outputs.end(),
+                                     [&](const LayerGroup::Port& port) { return port.blob == blob; });
+      const DType storage = extra_.stored(blob);
+      if (outer || storage == DType::kF32 || GetOp(layer.kind).moves_data_only) continue;
+      PLUMB_RETURN_IF_ERROR(plumb::AddStorageNoise(storage, values_.at(blob), &taus_.at(blob)));
+    }
+    return Status::Ok();
+  }
+
+  static Status RunBounded(const ReferenceOp& op, const ReferenceArgs& args, BoundArgs* bound, bool uncertain) {
+    if (!uncertain || op.propagates) return op.run_with_bound(args, *bound);
+    const std::vector<const Tensor*> input_tau = std::move(bound->input_tau);
+    bound->input_tau.assign(input_tau.size(), nullptr);
+    PLUMB_RETURN_IF_ERROR(op.run_with_bound(args, *bound));
+    return AddTried(op, args, input_tau, bound->tau);
+  }
+
+  // An exact result is what a device has: the next member starts from it anew, as from a blob that was read. So groups
+  // of exact members (indices, comparisons, whole numbers, moved elements) replay exactly, however many they are.
+  void DropExact(const std::string& blob) {
+    const Tensor& tau = taus_.at(blob);
+    const double* values = tau.data<double>();
+    if (!std::all_of(values, values + tau.NumElements(), [](double t) { return t == 0; })) return;
+    taus_.erase(blob);
+  }
+
+  // What the device wrote for it, also where it is known only of the Cast that widens it (ArgMax's i32 to ONNX's i64).
+  const Tensor* DeviceOutput(const std::string& blob) {
+    const auto it = extra_.device_outputs.find(blob);
+    if (it != extra_.device_outputs.end()) return &it->second;
+    const DType dtype = blobs_.at(blob).dtype;
+    for (const Layer* reader : group_.members) {
+      if (reader->inputs.size() != 1 || reader->inputs[0] != blob || IsFloat(dtype)) continue;
+      const auto cast = extra_.device_outputs.find(reader->outputs[0]);
+      const bool is_cast = reader->kind == OpKind::kCast || reader->kind == OpKind::kPlumbCast;
+      if (!is_cast || cast == extra_.device_outputs.end() || IsFloat(cast->second.dtype())) continue;
+      auto narrow = cast->second.ConvertedTo(dtype);
+      if (!narrow.ok()) return nullptr;
+      return &(device_[blob] = std::move(narrow).value());
+    }
+    return nullptr;
+  }
+
+  // What the constant scales and shifts right behind member m add to each channel of its result y, in units of y: with
+  // a y + b after the last of them, b / a. Probed with y = 0 and y = 1. Empty: there are none, or not per channel.
+  std::vector<float> LaterBias(int m) const {
+    const BlobInfo& made = blobs_.at(group_.members[static_cast<size_t>(m)]->outputs[0]);
+    if (made.shape.rank() < 2 || group_.members[static_cast<size_t>(m)]->outputs.size() != 1) return {};
+    std::vector<int64_t> dims(static_cast<size_t>(made.shape.rank()), 1);
+    dims[1] = made.shape[1];
+    auto zero = Tensor::Zeros(DType::kF64, Shape(dims)), one = Tensor::Zeros(DType::kF64, Shape(dims));
+    if (!zero.ok() || !one.ok()) return {};
+    std::fill_n(one->data<double>(), dims[1], 1.0);
+    bool any = false;
+    for (size_t next = static_cast<size_t>(m) + 1; next < group_.members.size(); ++next) {
+      if (!Probe(*group_.members[next], &*zero) || !Probe(*group_.members[next], &*one)) break;
+      any = true;
+    }
+    std::vector<float> bias(any ? static_cast<size_t>(dims[1]) : 0);
+    for (size_t c = 0; c < bias.size(); ++c) {
+      const double shift = zero->data<double>()[c], scale = one->data<double>()[c] - shift;
+      bias[c] = scale != 0 && std::isfinite(shift / scale) ? static_cast<float>(shift / scale) : 0;
+    }
+    return bias;
+  }
+
+  // Replaces the value by what a scale or shift by constants makes of it; false for any other layer.
+  bool Probe(const Layer& layer, Tensor* value) const {
+    switch (layer.kind) {
+      case OpKind::kAdd:
+      case OpKind::kSub:
+      case OpKind::kMul:
+      case OpKind::kDiv: break;
+      case OpKind::kScale:
+      case OpKind::kBatchNormCxx:
+      case OpKind::kBiasAdd: break;
+      default: return false;
+    }
+    ReferenceArgs args{layer, {}, {}};
+    std::vector<Tensor> constants(layer.inputs.size());
+    int variable = 0;
+    for (size_t i = 0; i < layer.inputs.size(); ++i) {
+      const Tensor& constant = blobs_.at(layer.inputs[i]).value;
+      variable += constant.empty();
+      auto wide = constant.empty() ? Result<Tensor>(*value) : constant.ConvertedTo(DType::kF64);
+      if (!wide.ok()) return false;
+      constants[i] = *wide;
+      if (constants[i].NumElements() > value->NumElements()) return false;
+      args.inputs.push_back(&constants[i]);
+    }
+    auto result = Tensor::Create(DType::kF64, value->shape());
+    if (variable != 1 || !result.ok()) return false;
+    args.outputs.push_back(&*result);
+    if (!GetReferenceOp(layer.kind).run(args).ok()) return false;
+    *value = *result;
+    return true;
+  }
+
+  // How far the inputs' errors carry, found by trying: inputs moved by tau with random signs, the largest of kTries
+  // outputs' moves taken twice. For independent errors one try is tau_out times a normal deviate; that eight of them
+  // all stay below 0.4 has a probability of 1e-4, and 0.8 tau_out is twice what healthy devices need.
+  static Status AddTried(const ReferenceOp& op, const ReferenceArgs& args, const std::vector<const Tensor*>& input_tau,
+                         const std::vector<Tensor*>& tau) {
+    constexpr int kTries = 8;
+    std::vector<Tensor> moved(args.outputs.size()), largest(args.outputs.size());
+    ReferenceArgs tried{args.layer, args.inputs, {}};
+    for (size_t o = 0; o < moved.size(); ++o) {
+      PLUMB_ASSIGN_OR_RETURN(moved[o], Tensor::Create(args.outputs[o]->dtype(), args.outputs[o]->shape()));
+      PLUMB_ASSIGN_OR_RETURN(largest[o], Tensor::Zeros(DType::kF64, args.outputs[o]->shape()));
+      tried.outputs.push_back(&moved[o]);
+    }
+    uint64_t state = 1;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      std::vector<Tensor> inputs(args.inputs.size());
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (input_tau[i] == nullptr) continue;
+        PLUMB_ASSIGN_OR_RETURN(inputs[i], MovedBy(*args.inputs[i], *input_tau[i], &state));
+        tried.inputs[i] = &inputs[i];
+      }
+      PLUMB_RETURN_IF_ERROR(op.run(tried));
+      for (size_t o = 0; o < moved.size(); ++o) TakeLargest(moved[o], *args.outputs[o], &largest[o]);
+    }
+    for (size_t o = 0; o < tau.size(); ++o) {
+      for (int64_t i = 0; i < tau[o]->NumElements(); ++i) tau[o]->data<double>()[i] += 2 * largest[o].data<double>()[i];
+    }
+    return Status::Ok();
+  }
+
+  static Result<Tensor> MovedBy(const Tensor& input, const Tensor& tau, uint64_t* state) {
+    PLUMB_ASSIGN_OR_RETURN(Tensor moved, input.Clone());
+    if (moved.dtype() != DType::kF64) return moved;
+    for (int64_t i = 0; i < moved.NumElements(); ++i) {
+      *state = *state * 6364136223846793005u + 1442695040888963407u;
+      moved.data<double>()[i] += *state >> 63 != 0 ? tau.data<double>()[i] : -tau.data<double>()[i];
+    }
+    return moved;
+  }
+
+  static void TakeLargest(const Tensor& moved, const Tensor& value, Tensor* largest) {
+    if (moved.dtype() != DType::kF64) return;
+    double* most = largest->data<double>();
+    for (int64_t i = 0; i < moved.NumElements(); ++i) {
+      const double distance = std::fabs(moved.data<double>()[i] - value.data<double>()[i]);
+      if (distance > most[i]) most[i] = distance;
+    }
+  }
+
+  // A blob of an earlier member that nobody reads after member m and whose memory m's only output may take; or "".
+  std::string DyingInput(int m) const {
+    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    const BlobInfo& output = blobs_.at(layer.outputs[0]);
+    if (output.dtype != DType::kF32 || layer.outputs.size() != 1) return "";
+    for (const std::string& blob : layer.inputs) {
+      if (values_.count(blob) == 0 || ReadAfter(m, blob)) continue;
+      if (blobs_.at(blob).dtype == output.dtype && blobs_.at(blob).shape == output.shape) return blob;
+    }
+    return "";
+  }
+
+  bool ReadAfter(int member, const std::string& blob) const {
+    for (const auto& port : group_.outputs) {
+      if (port.blob == blob) return true;
+    }
+    for (size_t m = static_cast<size_t>(member) + 1; m < group_.members.size(); ++m) {
+      for (const std::string& input : group_.members[m]->inputs) {
+        if (input == blob) return true;
+      }
+    }
+    return false;
+  }
+
+  // Frees what the member was the last to read, so that its memory serves the next member.
+  void Drop(int member) {
+    for (const std::string& blob : group_.members[static_cast<size_t>(member)]->inputs) {
+      if (ReadAfter(member, blob)) continue;
+      values_.erase(blob);
+      taus_.erase(blob);
+    }
+  }
+
+  const LayerGroup& group_;
+  const BlobTable& blobs_;
+  const ReplayExtra& extra_;
+  std::map<std::string, Tensor> values_;
+  std::map<std::string, Tensor> taus_;    // of what is uncertain
+  std::map<std::string, Tensor> device_;  // DeviceOutput's own
+};
+
+}  // namespace
+
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                  const ReplayExtra& extra) {
+  return Chain(group, blobs, extra).Run(inputs, nullptr, 0);
+}
+
+Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra) {
+  return Chain(group, blobs, extra).Run(inputs, &arithmetic, level);
+}
+
+bool FeedsBack(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* member) { return GetReferenceOp(member->kind).feeds_back; });
+}
+
+int MaxBoundLevel(const LayerGroup& group) {
+  int level = 0;
+  for (const Layer* member : group.members) level = std::max(level, GetReferenceOp(member->kind).max_level);
+  return level;
+}
+
+}  // namespace plumb

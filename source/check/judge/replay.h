@@ -1,0 +1,51 @@
+// Replay: the float64 reference of a step (a layer or a fused group) on given inputs, with the bound of its outputs.
+#ifndef PLUMB_CHECK_JUDGE_REPLAY_H_
+#define PLUMB_CHECK_JUDGE_REPLAY_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device/kernel.h"
+#include "reference/core/reference_op.h"
+
+namespace plumb {
+
+// Values of the group's outputs, in port order; floats in f64.
+struct ReplayResult {
+  std::vector<Tensor> values;
+  std::vector<Tensor> tau;  // f64; empty when no bound was asked for
+};
+
+// What a caller knows beyond the graph.
+struct ReplayExtra {
+  std::map<std::string, Tensor> input_tau;  // f64, of inputs that are uncertain themselves, by blob
+  int member = -1;                          // this member is computed by `op` in place of its reference
+  const ReferenceOp* op = nullptr;
+  // What the device wrote, by blob: where a recurrent member's steps start from. Left out: from the reference's own.
+  std::map<std::string, Tensor> device_outputs;
+  DType operands = DType::kF32;  // f16, bf16: sums of products round their operands so first
+  // In what blobs inside the group may have been stored before the next member read them; empty: in none.
+  std::function<DType(const std::string& blob)> stored;
+};
+
+// Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
+Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                  const ReplayExtra& extra = {});
+
+// The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member
+// behind which errors cannot be followed (ArgMax, Round, casts to integer).
+Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
+
+// Whether a member computes outputs from earlier ones: then the replay with the device's is not the reference's own
+// run.
+bool FeedsBack(const LayerGroup& group);
+
+// The highest level that widens any member's bound.
+int MaxBoundLevel(const LayerGroup& group);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_JUDGE_REPLAY_H_

@@ -1,0 +1,109 @@
+#include "check/report/coverage.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace plumb {
+namespace {
+
+// Values stood side by side; also where they were all the same and so prove little ("not tested" by their values).
+bool WasCompared(const OutputReport& output) {
+  return output.introduced.count > 0 || (output.verdict != Verdict::kNotTested) || output.shape.NumElements() == 0;
+}
+
+}  // namespace
+
+void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_tested, RunReport* report) {
+  Coverage& c = report->coverage;
+  c = {};
+  std::map<std::string, bool> computed;  // by blob: compared or not
+  for (const LayerReport& layer : report->layers) {
+    ++c.all_steps;
+    c.steps += layer.verdict != Verdict::kNotTested;
+    for (const PortInfo& port : layer.step.outputs) computed.emplace(port.blob, false);
+    for (const OutputReport& output : layer.outputs) {
+      c.values += output.introduced.count;
+      computed[output.blob] = WasCompared(output);
+    }
+  }
+  for (const std::string& name : network_outputs) {
+    const auto it = computed.find(name);
+    if (it == computed.end()) continue;  // an input or constant handed through: no step computes it
+    ++c.all_outputs;
+    c.outputs += it->second;
+    if (!it->second && c.first_missing_output.empty()) c.first_missing_output = name;
+  }
+  std::string& why = report->why_not_tested;
+  why.clear();
+  if (report->verdict == Verdict::kWrong) return;
+  if (c.steps == 0) {
+    why = "nothing could be compared";
+  } else if (c.steps < min_tested * c.all_steps) {
+    char share[32];
+    std::snprintf(share, sizeof(share), "%.6g %%", 100 * min_tested);
+    why = std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps were compared, fewer than " + share;
+  }
+  if (min_tested > 0 && c.outputs < c.all_outputs && c.steps > 0) {
+    const int more = c.all_outputs - c.outputs - 1;
+    why += (why.empty() ? "" : "; ") + std::string("network output '") + c.first_missing_output + "' was not compared" +
+           (more > 0 ? ", nor were " + std::to_string(more) + " more" : "");
+  }
+  if (!why.empty()) report->verdict = Verdict::kNotTested;
+}
+
+void ConcludeRun(const std::vector<std::string>& network_outputs, double min_tested, RunReport* report) {
+  report->first_wrong = -1;
+  report->verdict = Verdict::kNotTested;
+  bool compared = false;
+  for (size_t i = 0; i < report->layers.size(); ++i) {
+    const LayerReport& layer = report->layers[i];
+    compared = compared || layer.verdict != Verdict::kNotTested;
+    if (layer.verdict == Verdict::kWrong && report->first_wrong < 0) report->first_wrong = static_cast<int>(i);
+    if (layer.verdict != Verdict::kNotTested) report->verdict = std::max(report->verdict, layer.verdict);
+  }
+  if (compared && report->verdict == Verdict::kNotTested) report->verdict = Verdict::kAligned;
+  ApplyCoverage(network_outputs, min_tested, report);
+}
+
+bool HoldsLayer(const StepInfo& step, const std::string& name) {
+  for (const MemberInfo& member : step.members) {
+    if (member.name == name || std::to_string(member.index) == name) return true;
+    if (std::find(member.nodes.begin(), member.nodes.end(), name) != member.nodes.end()) return true;
+  }
+  return step.name == name || std::to_string(step.index) == name;
+}
+
+Status CheckLayerNames(const std::vector<std::string>& names, const std::vector<const StepInfo*>& steps) {
+  for (const std::string& name : names) {
+    const auto holds = [&](const StepInfo* step) { return HoldsLayer(*step, name); };
+    if (std::any_of(steps.begin(), steps.end(), holds)) continue;
+    return Status::InvalidArgument("no layer '" + name + "' to judge: neither a name nor an index (0 to " +
+                                   std::to_string(steps.empty() ? 0 : steps.back()->index) +
+                                   "); model_info lists them");
+  }
+  return Status::Ok();
+}
+
+Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<std::string>& network_outputs,
+                       double min_tested, RunReport* report) {
+  if (names.empty()) return Status::Ok();
+  std::vector<const StepInfo*> steps;
+  for (const LayerReport& layer : report->layers) steps.push_back(&layer.step);
+  PLUMB_RETURN_IF_ERROR(CheckLayerNames(names, steps));
+  const auto dropped = [&](const LayerReport& layer) {
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& name) { return HoldsLayer(layer.step, name); });
+  };
+  report->layers.erase(std::remove_if(report->layers.begin(), report->layers.end(), dropped), report->layers.end());
+  report->only_named_layers = true;
+  ConcludeRun(network_outputs, min_tested, report);
+  return Status::Ok();
+}
+
+std::string CoverageText(const Coverage& c) {
+  return std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps, " + std::to_string(c.values) +
+         " values, " + std::to_string(c.outputs) + " of " + std::to_string(c.all_outputs) + " outputs";
+}
+
+}  // namespace plumb

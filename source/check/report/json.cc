@@ -1,0 +1,229 @@
+// The report that a machine reads (schema: doc/check.md, test/data/check.schema.json). NaN and infinities, which JSON
+// has not, are the strings "nan", "inf", "-inf".
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "check/report/util.h"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json JsonNumber(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json ToJson(const DiffMetrics& m, const Shape& shape) {
+  Json json;
+  json["count"] = m.count;
+  json["max_abs"] = JsonNumber(m.max_abs);
+  json["max_rel"] = JsonNumber(m.max_rel);
+  json["cosine"] = JsonNumber(m.cosine);
+  json["snr_db"] = JsonNumber(m.snr_db);
+  json["max_ulp"] = JsonNumber(m.max_ulp);
+  json["nan"] = {m.nan_a, m.nan_b};
+  json["inf"] = {m.inf_a, m.inf_b};
+  json["worst"] = nullptr;
+  if (m.worst >= 0) {
+    json["worst"] = {{"index", m.worst},
+                     {"at", Coordinates(m.worst, shape)},
+                     {"value", JsonNumber(m.worst_a)},
+                     {"expected", JsonNumber(m.worst_b)}};
+  }
+  return json;
+}
+
+Json ToJson(const OutputReport& o, bool with_golden) {
+  Json json;
+  json["blob"] = o.blob;
+  json["slot"] = o.slot;
+  json["dtype"] = DTypeName(o.dtype);
+  json["shape"] = o.shape.dims();
+  json["layout"] = o.layout;
+  json["verdict"] = VerdictName(o.verdict);
+  json["reason"] = o.reason;
+  json["E"] = JsonNumber(o.excess);
+  json["R"] = JsonNumber(o.rms_excess);
+  json["R_channel"] = JsonNumber(o.channel_excess);
+  json["slope"] = JsonNumber(o.slope);
+  json["slope_z"] = JsonNumber(o.slope_z);
+  json["smallest_fault"] = JsonNumber(o.smallest_fault);
+  json["bound_level"] = o.level;
+  json["introduced"] = ToJson(o.introduced, o.shape);
+  json["inherited"] = ToJson(o.inherited, o.shape);
+  json["total"] = ToJson(o.total, o.shape);
+  if (with_golden) {
+    json["golden"] = {
+        {"compared", o.golden.compared}, {"reason", o.golden.reason}, {"conversion", VerdictName(o.golden.conversion)}};
+    if (o.golden.compared) {
+      json["golden"]["naive"] = ToJson(o.golden.naive, o.shape);
+      json["golden"]["device"] = ToJson(o.golden.device, o.shape);
+    }
+  }
+  return json;
+}
+
+Json NodesOf(const StepInfo& step) {
+  Json nodes = Json::array();
+  for (const MemberInfo& member : step.members) {
+    for (const std::string& node : member.nodes) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+Json Identity(const LayerReport& layer) {
+  Json json;
+  json["index"] = layer.step.index;
+  json["name"] = layer.step.name;
+  json["type"] = layer.step.type;
+  json["outputs"] = Json::array();
+  for (const PortInfo& port : layer.step.outputs) json["outputs"].push_back(port.blob);
+  json["nodes"] = NodesOf(layer.step);
+  return json;
+}
+
+Json ToJson(const LayerReport& layer, bool with_golden) {
+  Json json;
+  json["index"] = layer.step.index;
+  json["name"] = layer.step.name;
+  json["type"] = layer.step.type;
+  json["members"] = Json::array();
+  for (const MemberInfo& m : layer.step.members)
+    json["members"].push_back({{"index", m.index}, {"name", m.name}, {"type", m.type}});
+  json["nodes"] = NodesOf(layer.step);
+  json["device"] = layer.step.device;
+  json["kernel"] = layer.step.kernel;
+  json["kernel_detail"] = layer.step.detail;
+  json["refused"] = layer.step.refusals;
+  json["fallback"] = layer.step.fallback;
+  json["seconds"] = layer.device_seconds;
+  json["verdict"] = VerdictName(layer.verdict);
+  json["reason"] = layer.reason;
+  json["cause"] = layer.cause;
+  json["outputs"] = Json::array();
+  for (const OutputReport& output : layer.outputs) json["outputs"].push_back(ToJson(output, with_golden));
+  return json;
+}
+
+Json Top(const Tensor& tensor) {
+  Json top = Json::array();
+  for (int64_t i : TopIndices(tensor, 5)) top.push_back({{"index", i}, {"value", JsonNumber(tensor.ValueAt(i))}});
+  return top;
+}
+
+Json Extent(const Tensor& tensor) {
+  const Range range = RangeOf(tensor);
+  return {{"min", JsonNumber(range.min)}, {"max", JsonNumber(range.max)}, {"mean", JsonNumber(range.mean)}};
+}
+
+Json ToJson(const OutputSummary& output) {
+  Json json;
+  json["name"] = output.name;
+  json["dtype"] = DTypeName(output.model_dtype.value_or(output.device.dtype()));
+  json["shape"] = output.device.shape().dims();
+  json["device"] = Extent(output.device);
+  if (!output.reference.empty()) json["reference"] = Extent(output.reference);
+  if (!IsScoreVector(output.device.shape())) return json;
+  json["device"]["top5"] = Top(output.device);
+  if (output.reference.empty()) return json;
+  json["reference"]["top5"] = Top(output.reference);
+  json["top1_changed"] = TopIndices(output.device, 1) != TopIndices(output.reference, 1);
+  return json;
+}
+
+Json ToJson(const InputMatch& match) {
+  Json json;
+  json["input"] = match.input;
+  json["a"] = match.a;
+  json["b"] = match.b;
+  json["equal"] = match.equal;
+  json["explanation"] = match.explanation;
+  json["difference"] = ToJson(match.difference, match.shape);
+  return json;
+}
+
+Json ToJson(const AskedDevice& device) {
+  constexpr const char* kStates[] = {"not run", "ran", "skipped", "failed"};
+  return {{"device", device.device},
+          {"asked", device.by_name ? "by name" : "ALL"},
+          {"state", kStates[static_cast<int>(device.state)]},
+          {"error", device.error},
+          {"exit_code", device.exit_code}};
+}
+
+Json ToJson(const CheckedModel& checked, const RunReport& run) {
+  Json json;
+  json["device"] = run.device;
+  json["device_description"] = run.device_description;
+  json["isa"] = checked.isa;
+  json["threads"] = checked.num_threads;
+  json["precision"] = run.precision;
+  json["verdict"] = VerdictName(run.verdict);
+  json["summary"] = FormatSummary(checked, run);
+  json["notes"] = run.notes;
+  json["judged_as"] = run.judged_as;
+  json["aligned"] = run.Count(Verdict::kAligned);
+  json["grey"] = run.Count(Verdict::kGrey);
+  json["wrong"] = run.Count(Verdict::kWrong);
+  json["not_tested"] = run.Count(Verdict::kNotTested);
+  json["compared_values"] = run.coverage.values;
+  json["coverage"] = {{"steps", run.coverage.steps},
+                      {"all_steps", run.coverage.all_steps},
+                      {"values", run.coverage.values},
+                      {"outputs", run.coverage.outputs},
+                      {"all_outputs", run.coverage.all_outputs}};
+  json["only_named_layers"] = run.only_named_layers;
+  json["not_tested_reason"] = run.why_not_tested;
+  json["first_wrong"] = nullptr;
+  if (run.first_wrong >= 0) json["first_wrong"] = Identity(run.layers[static_cast<size_t>(run.first_wrong)]);
+  json["outputs"] = Json::array();
+  for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
+  json["outputs_agree"] = nullptr;
+  if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = JsonNumber(agreement->relative);
+  json["layers"] = Json::array();
+  for (const LayerReport& layer : run.layers) json["layers"].push_back(ToJson(layer, run.has_golden));
+  return json;
+}
+
+}  // namespace
+
+std::string FormatJson(const CheckResult& result) {
+  const CheckedModel& checked = result.checked;
+  const Conclusion conclusion = Conclude(result);
+  Json json;
+  json["format"] = "plumb-check";
+  json["version"] = 1;
+  json["tool"] = checked.tool_version;
+  json["verdict"] = conclusion.verdict;
+  json["exit_code"] = conclusion.exit_code;
+  json["summary"] = conclusion.line;
+  json["errors"] = Json::array();
+  for (const CheckError& error : result.errors)
+    json["errors"].push_back({{"message", error.message}, {"exit_code", error.exit_code}});
+  json["model"] = checked.model;
+  json["num_layers"] = checked.num_layers;
+  json["weights"] = checked.weights;
+  json["weights_generated"] = checked.weights_generated;
+  json["seed"] = checked.seed;
+  json["precision"] = checked.precision;
+  json["min_tested"] = checked.min_tested;
+  json["inputs"] = checked.inputs;
+  json["input_matches"] = Json::array();
+  for (const InputMatch& match : checked.input_matches) json["input_matches"].push_back(ToJson(match));
+  json["notes"] = checked.notes;
+  json["rule"] = checked.rule;
+  json["reproduce"] = checked.reproduce;
+  json["devices"] = Json::array();
+  for (const AskedDevice& device : result.devices) json["devices"].push_back(ToJson(device));
+  json["comparisons"] = Json::array();
+  for (const FileComparison& c : result.comparisons)
+    json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
+  json["runs"] = Json::array();
+  for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(checked, run));
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace plumb

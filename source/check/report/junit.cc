@@ -1,0 +1,96 @@
+// The report for continuous integration: JUnit's XML, a test case per step and device.
+#include "base/printable.h"
+#include "base/text.h"
+#include "check/report/util.h"
+
+namespace plumb {
+namespace {
+
+// XML has no control characters, not even as entities, and only UTF-8.
+std::string Xml(const std::string& text) {
+  std::string xml;
+  for (const char c : PrintableMessage(text)) {
+    switch (c) {
+      case '&': xml += "&amp;"; break;
+      case '<': xml += "&lt;"; break;
+      case '>': xml += "&gt;"; break;
+      case '"': xml += "&quot;"; break;
+      default: xml += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return xml;
+}
+
+// One <testsuite> under construction.
+class Suite {
+ public:
+  explicit Suite(std::string name) : name_(std::move(name)) {}
+
+  // `kind`: "failure", "error", "skipped", or "" for a case that passed.
+  void Add(const std::string& test, double seconds, const std::string& kind, const std::string& message) {
+    ++tests_;
+    failures_ += kind == "failure" ? 1 : 0;
+    errors_ += kind == "error" ? 1 : 0;
+    skipped_ += kind == "skipped" ? 1 : 0;
+    cases_ +=
+        "  <testcase classname=\"" + Xml(name_) + "\" name=\"" + Xml(test) + "\" time=\"" + Number(seconds, 6) + "\"";
+    cases_ += kind.empty() ? "/>\n" : ">\n   <" + kind + " message=\"" + Xml(message) + "\"/>\n  </testcase>\n";
+  }
+
+  std::string Text() const {
+    return " <testsuite name=\"" + Xml(name_) + "\" tests=\"" + std::to_string(tests_) + "\" failures=\"" +
+           std::to_string(failures_) + "\" errors=\"" + std::to_string(errors_) + "\" skipped=\"" +
+           std::to_string(skipped_) + "\">\n" + cases_ + " </testsuite>\n";
+  }
+
+ private:
+  std::string name_, cases_;
+  int tests_ = 0, failures_ = 0, errors_ = 0, skipped_ = 0;
+};
+
+std::string Why(const LayerReport& layer) {
+  std::string text = layer.reason;
+  const OutputReport* worst = layer.Worst();
+  if (worst != nullptr && layer.verdict == Verdict::kWrong) {
+    text = "E " + Number(worst->excess, 3) + ", R " + Number(worst->rms_excess, 3) + ", introduced " +
+           Number(worst->introduced.max_abs, 3) + (text.empty() ? "" : "; ") + text;
+  }
+  return text + (text.empty() || layer.cause.empty() ? "" : "; ") + layer.cause;
+}
+
+std::string OfRun(const CheckedModel& checked, const RunReport& run) {
+  Suite suite(run.device);
+  for (const LayerReport& layer : run.layers) {
+    const std::string kind = layer.verdict == Verdict::kWrong       ? "failure"
+                             : layer.verdict == Verdict::kNotTested ? "skipped"
+                                                                    : "";
+    suite.Add(std::to_string(layer.step.index) + " " + layer.step.name + " (" + TypesOf(layer.step) + ")",
+              layer.device_seconds, kind, Why(layer));
+  }
+  const bool right = run.verdict == Verdict::kAligned || run.verdict == Verdict::kGrey;
+  suite.Add("verdict", 0, right ? "" : "failure", FormatSummary(checked, run));
+  return suite.Text();
+}
+
+}  // namespace
+
+std::string FormatJunit(const CheckResult& result) {
+  std::string suites;
+  for (const RunReport& run : result.runs) suites += OfRun(result.checked, run);
+  Suite whole("model_check");
+  for (const AskedDevice& device : result.devices) {
+    if (device.state == AskedDevice::State::kSkipped) whole.Add(device.device, 0, "skipped", device.error);
+    if (device.state == AskedDevice::State::kFailed) whole.Add(device.device, 0, "error", device.error);
+  }
+  for (const FileComparison& comparison : result.comparisons) {
+    whole.Add(comparison.what, 0, comparison.verdict == Verdict::kAligned ? "" : "failure",
+              VerdictName(comparison.verdict));
+  }
+  for (const CheckError& error : result.errors) whole.Add("run", 0, "error", error.message);
+  const Conclusion conclusion = Conclude(result);
+  whole.Add("conclusion", 0, conclusion.exit_code == 0 ? "" : "failure", conclusion.line);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"model_check\">\n" + suites + whole.Text() +
+         "</testsuites>\n";
+}
+
+}  // namespace plumb

@@ -1,0 +1,318 @@
+// The report that a person reads: a table with one row per step, the numbers of what is not aligned, outputs, one
+// sentence.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "base/printable.h"
+#include "base/text_table.h"
+#include "check/report/util.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMaxName = 40;  // of a name in a table
+
+std::string Pad(std::string text, size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+std::string Short(double value) {
+  char text[32];
+  if (value == 0) return "0";
+  std::snprintf(text, sizeof(text), "%.2e", value);
+  return text;
+}
+
+std::string Ratio(double value) {
+  char text[32];
+  if (std::isinf(value)) return "inf";
+  std::snprintf(text, sizeof(text), value < 100 ? "%.2f" : "%.1e", value);
+  return text;
+}
+
+const char* ColorOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAligned: return "\033[32m";
+    case Verdict::kNotTested: return "\033[36m";
+    case Verdict::kGrey: return "\033[33m";
+    case Verdict::kWrong: return "\033[1;31m";
+  }
+  return "";
+}
+
+TextCell Painted(Verdict verdict, const ReportStyle& style) {
+  return {VerdictName(verdict), style.color ? ColorOf(verdict) : ""};
+}
+
+std::string IndexText(const LayerReport& layer) {
+  if (layer.step.index < 0) return "const";  // computed from constants, before the network runs
+  char index[16];
+  std::snprintf(index, sizeof(index), "%05d", layer.step.index);
+  return index;
+}
+
+std::string Indented(const std::string& text, size_t indent, const ReportStyle& style) {
+  return std::string(indent, ' ') + Wrapped(text, style.width, indent, indent) + "\n";
+}
+
+// Behind a label of the head.
+std::string HeadLine(const std::string& label, const std::string& text, const ReportStyle& style) {
+  constexpr size_t kIndent = 8;
+  return Pad(label, kIndent) + Wrapped(PrintableLine(text), style.width, kIndent, kIndent) + "\n";
+}
+
+// Which steps are shown.
+struct Shown {
+  std::vector<const LayerReport*> layers;
+  int aligned = 0, not_tested = 0;  // left out
+};
+
+Shown Choose(const RunReport& run, const ReportStyle& style) {
+  constexpr int kNotTested = 5;
+  constexpr size_t kWorst = 5;
+  std::vector<const LayerReport*> aligned;
+  for (const LayerReport& layer : run.layers) {
+    if (layer.verdict == Verdict::kAligned && layer.Worst() != nullptr) aligned.push_back(&layer);
+  }
+  const auto worse = [](const LayerReport* a, const LayerReport* b) {
+    const auto key = [](const OutputReport& o) {
+      return std::max(o.excess, o.rms_excess / 2);
+    };  // as near to being wrong
+    return key(*a->Worst()) > key(*b->Worst());
+  };
+  std::stable_sort(aligned.begin(), aligned.end(), worse);
+  if (aligned.size() > kWorst + 1)
+    aligned.resize(kWorst);  // a single one takes no more room than the line that counts it
+  Shown shown;
+  int not_tested = 0;
+  for (const LayerReport& layer : run.layers) {
+    const bool is_aligned = layer.verdict == Verdict::kAligned, untested = layer.verdict == Verdict::kNotTested;
+    bool show = style.all || style.full || !(is_aligned || untested);
+    if (is_aligned) show = show || std::find(aligned.begin(), aligned.end(), &layer) != aligned.end();
+    if (untested) show = show || ++not_tested <= kNotTested;
+    if (show) {
+      shown.layers.push_back(&layer);
+    } else {
+      ++(is_aligned ? shown.aligned : shown.not_tested);
+    }
+  }
+  return shown;
+}
+
+std::string LeftOut(const Shown& shown) {
+  std::string text;
+  if (shown.aligned > 0) text += std::to_string(shown.aligned) + " more aligned";
+  if (shown.not_tested > 0) text += (text.empty() ? "" : ", ") + std::to_string(shown.not_tested) + " more not tested";
+  return text.empty() ? "" : "...    " + text + " (--all shows every step)\n";
+}
+
+std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape, const ReportStyle& style) {
+  char text[256];
+  std::snprintf(text, sizeof(text), "%-10s max abs %.3e  max rel %.3e  cosine %.9f  SNR %.1f dB  max ULP %.3g", label,
+                m.max_abs, m.max_rel, m.cosine, m.snr_db, m.max_ulp);
+  std::string line = text;
+  if (m.worst >= 0) {
+    std::snprintf(text, sizeof(text), "  worst at %s: %.9g, expected %.9g", Coordinates(m.worst, shape).c_str(),
+                  m.worst_a, m.worst_b);
+    line += text;
+  }
+  if (m.nan_a + m.inf_a + m.nan_b + m.inf_b > 0) {
+    line += "  NaN/Inf " + std::to_string(m.nan_a) + "/" + std::to_string(m.inf_a) + ", expected " +
+            std::to_string(m.nan_b) + "/" + std::to_string(m.inf_b);
+  }
+  return Indented(line, 7, style);
+}
+
+std::string Details(const OutputReport& o, const ReportStyle& style) {
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d", o.excess,
+                o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
+  return Indented("blob '" + Printable(o.blob) + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout,
+                  7, style) +
+         Indented(text, 7, style) + DiffLine("introduced", o.introduced, o.shape, style) +
+         (o.inherited.count > 0 ? DiffLine("inherited", o.inherited, o.shape, style) : "");
+}
+
+// The row of a step; its reason and, where they matter, its numbers stand below it.
+void AddRow(const LayerReport& layer, const ReportStyle& style, TextTable* table) {
+  std::string below = layer.reason.empty() ? "" : Indented(PrintableLine(layer.reason), 7, style);
+  if (style.full || layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey) {
+    for (const OutputReport& output : layer.outputs) below += Details(output, style);
+  }
+  const OutputReport* o = layer.Worst();
+  const auto number = [o](const std::string& text) { return TextCell{o == nullptr ? "-" : text}; };
+  const OutputReport none;
+  const OutputReport& w = o == nullptr ? none : *o;
+  table->Add({{IndexText(layer)},
+              {CutFront(layer.step.name, kMaxName)},
+              {CutFront(TypesOf(layer.step), kMaxName)},
+              {layer.step.kernel},
+              number(w.shape.ToString()),
+              number(Short(w.introduced.max_abs)),
+              number(w.inherited.count > 0 ? Short(w.inherited.max_abs) : "-"),
+              number(Ratio(w.excess)),
+              number(Ratio(w.rms_excess)),
+              Painted(layer.verdict, style)},
+             below);
+}
+
+std::string StepTable(const RunReport& run, const Shown& shown, const ReportStyle& style) {
+  TextTable table({{"index"},
+                   {"layer", 0, false, true},
+                   {"type", 2},
+                   {"kernel", 1},
+                   {"shape", 3},
+                   {"introduced"},
+                   {"inherited"},
+                   {"E"},
+                   {"R"},
+                   {"verdict"}});
+  for (const LayerReport* layer : shown.layers) AddRow(*layer, style, &table);
+  return table.Format(style.width) + LeftOut(shown);
+}
+
+std::string TopLine(const char* label, const Tensor& tensor, const std::vector<int64_t>& top) {
+  std::string line = "    " + Pad(label, 10);
+  char text[64];
+  for (int64_t i : top) {
+    std::snprintf(text, sizeof(text), "  #%lld %.6g", static_cast<long long>(i), tensor.ValueAt(i));
+    line += text;
+  }
+  return line;
+}
+
+// Three columns: a wrong conversion parts NAIVE from the golden, a wrong kernel parts the device from NAIVE.
+std::string GoldenTable(const Shown& shown, const ReportStyle& style) {
+  TextTable table({{"index"},
+                   {"layer", 0, false, true},
+                   {"type", 1},
+                   {"NAIVE-golden"},
+                   {"device-NAIVE"},
+                   {"device-golden"},
+                   {"conversion"},
+                   {"kernel"}});
+  for (const LayerReport* layer : shown.layers) {
+    for (const OutputReport& o : layer->outputs) {
+      const auto number = [&](const DiffMetrics& m) { return TextCell{o.golden.compared ? Short(m.max_abs) : "-"}; };
+      std::string below;
+      if (!o.golden.compared)
+        below = o.golden.reason.empty() ? "the golden has no tensor '" + Printable(o.blob) + "'"
+                                        : Printable(o.golden.reason);
+      table.Add({{IndexText(*layer)},
+                 {CutFront(layer->step.name, kMaxName)},
+                 {CutFront(TypesOf(layer->step), kMaxName)},
+                 number(o.golden.naive),
+                 number(o.total),
+                 number(o.golden.device),
+                 Painted(o.golden.conversion, style),
+                 Painted(o.verdict, style)},
+                below.empty() ? "" : Indented(below, 7, style));
+    }
+  }
+  return "\nagainst the golden (max abs)\n" + table.Format(style.width);
+}
+
+std::string RangeLine(const char* label, const Tensor& tensor) {
+  const Range range = RangeOf(tensor);
+  char text[128];
+  std::snprintf(text, sizeof(text), "  min %.6g  max %.6g  mean %.6g", range.min, range.max, range.mean);
+  return "    " + Pad(label, 10) + text;
+}
+
+std::string ValuesLine(const char* label, const Tensor& tensor) {
+  std::string line = "    " + Pad(label, 10);
+  char text[64];
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    std::snprintf(text, sizeof(text), "  %.9g", tensor.ValueAt(i));
+    line += text;
+  }
+  return line;
+}
+
+std::string OutputText(const RunReport& run, const OutputSummary& output, const ReportStyle& style) {
+  constexpr int64_t kFewValues = 8;
+  std::string text = "output '" + Printable(output.name) + "' " +
+                     DTypeName(output.model_dtype.value_or(output.device.dtype())) + " " +
+                     output.device.shape().ToString() + "\n";
+  const bool scores = IsScoreVector(output.device.shape());
+  const bool few = output.device.NumElements() <= kFewValues;
+  const auto top = scores ? TopIndices(output.device, 5) : std::vector<int64_t>();
+  const auto expected = scores && !output.reference.empty() ? TopIndices(output.reference, 5) : std::vector<int64_t>();
+  const auto line = [&](const std::string& label, const Tensor& tensor, const std::vector<int64_t>& best) {
+    const std::string values = few      ? ValuesLine(label.c_str(), tensor)
+                               : scores ? TopLine(label.c_str(), tensor, best)
+                                        : RangeLine(label.c_str(), tensor);
+    return Wrapped(values, style.width, 16) + "\n";
+  };
+  text += line(run.device, output.device, top);
+  if (output.reference.empty()) return text;
+  text += line("reference", output.reference, expected);
+  if (!scores) return text;
+  return text + (top[0] == expected[0] ? "    top-1 is the same: #" + std::to_string(top[0]) + "\n"
+                                       : "    TOP-1 CHANGED: #" + std::to_string(top[0]) + ", the reference says #" +
+                                             std::to_string(expected[0]) + "\n");
+}
+
+std::string MatchLine(const InputMatch& match) {
+  const std::string pair = "'" + match.input + "': " + match.a + " against " + match.b + ": ";
+  if (match.equal) return pair + "equal";
+  char text[160];
+  const DiffMetrics& d = match.difference;
+  std::snprintf(text, sizeof(text), "max %.6g at %s (%.9g, %.9g)", d.max_abs,
+                d.worst < 0 ? "-" : Coordinates(d.worst, match.shape).c_str(), d.worst_a, d.worst_b);
+  return pair + "DIFFERS: " + text +
+         (match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
+                                    : "; explained by: " + match.explanation);
+}
+
+std::string Head(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
+  std::string text = HeadLine(
+      "model", checked.model + ", " + std::to_string(checked.num_layers) + " layers, weights " + checked.weights,
+      style);
+  for (const std::string& input : checked.inputs) text += HeadLine("input", input, style);
+  for (const InputMatch& match : checked.input_matches) text += HeadLine("input", MatchLine(match), style);
+  if (!checked.notes.empty())
+    text += HeadLine("notes", std::to_string(checked.notes.size()) + " of loading (-v shows them)", style);
+  if (run.reproduce.empty()) {
+    const std::string precision =
+        run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
+    text += HeadLine("device",
+                     run.device + ": " + run.device_description + ", ISA " + checked.isa + ", " +
+                         std::to_string(checked.num_threads) + (checked.num_threads == 1 ? " thread" : " threads") +
+                         precision,
+                     style);
+  } else {
+    text += HeadLine(run.device, run.device_description, style);
+  }
+  for (const std::string& note : run.notes) text += HeadLine("", note, style);
+  text += HeadLine("rule", checked.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
+  return text +
+         HeadLine("legend",
+                  "introduced: what this step alone is off by (max abs), inherited: what the steps before it brought; "
+                  "E: the largest introduced error in units of the rounding to be expected there, R: its rms",
+                  style);
+}
+
+}  // namespace
+
+std::string FormatText(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
+  const std::string inputs = FormatInputs(checked);
+  const Shown shown = Choose(run, style);
+  std::string text = inputs.empty() ? "" : Wrapped(PrintableLine(inputs), style.width, 4) + "\n";
+  text += Head(checked, run, style) + "\n" + StepTable(run, shown, style);
+  if (run.has_golden) text += GoldenTable(shown, style);
+  text += "\n";
+  for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
+  // The command stays on one line, to be copied.
+  const std::string reproduce = ReproduceCommand(checked, run);
+  text += Wrapped(PrintableLine(VerdictSentence(checked, run)), style.width, 4) + "\n";
+  if (reproduce.empty()) return text;
+  const std::string guilty = Printable(run.layers[static_cast<size_t>(run.first_wrong)].step.name);
+  return text + "    Reproduce: " + reproduce + "\n    (with --layers '" + guilty + "' this step alone)\n";
+}
+
+}  // namespace plumb

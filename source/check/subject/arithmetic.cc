@@ -1,0 +1,145 @@
+#include "check/subject/arithmetic.h"
+
+#include <algorithm>
+
+#include "base/words.h"
+#include "check/subject/int8.h"
+#include "op/convolution.h"
+#include "reference/sum/winograd.h"
+
+namespace plumb {
+namespace {
+
+using A = SubjectArithmetic;
+constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
+
+// blobs, weights, chains, operands, winograd, u_products
+constexpr NumericModel kModels[] = {
+    {A::kFp32, "fp32"},
+    {A::kWinograd, "fp32+winograd", kF32, kF32, false, kF32, true},
+    {A::kTf32, "tf32", kF32, kF32, false, kF32, false, 0x1p-11},
+    {A::kFp16, "fp16", kF16, kF16},
+    {A::kBf16, "bf16", kBF16, kBF16},
+    {A::kChainedF16, "fp16+f32-chains", kF16, kF16, true},
+    {A::kChainedBf16, "bf16+f32-chains", kBF16, kBF16, true},
+    {A::kStoredF16, "fp32+f16-storage", kF16, kF32, true},
+    {A::kStoredBf16, "fp32+bf16-storage", kBF16, kF32, true},
+    {A::kF16Products, "fp32+f16-products", kF32, kF32, false, kF16},
+    {A::kBf16Products, "fp32+bf16-products", kF32, kF32, false, kBF16},
+    {A::kInt8, "int8", DType::kI8},
+};
+
+bool MayBeWinograd(const Layer& layer) {
+  if (layer.kind != OpKind::kConvolution) return false;
+  const auto& p = static_cast<const ConvolutionParam&>(*layer.param);
+  return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1 && p.group == 1 &&
+         reference::IsWinogradKernel(p.kernel_h, p.kernel_w);
+}
+
+}  // namespace
+
+const NumericModel& ModelOf(SubjectArithmetic arithmetic) {
+  for (const NumericModel& model : kModels) {
+    if (model.arithmetic == arithmetic) return model;
+  }
+  return kModels[0];
+}
+
+Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
+  std::vector<std::string> names;
+  for (const NumericModel& model : kModels) {
+    if (name == model.name) return model.arithmetic;
+    names.emplace_back(model.name);
+  }
+  return Status::InvalidArgument(UnknownWord("SessionOptions::arithmetic", name, names));
+}
+
+const char* ArithmeticName(SubjectArithmetic arithmetic) { return ModelOf(arithmetic).name; }
+
+const char* Int8WeightsName(Int8Weights weights) {
+  if (weights == Int8Weights::kPerChannel) return "weights rounded to 127 steps of max|w| per output channel";
+  if (weights == Int8Weights::kPerTensor) return "weights rounded to 127 steps of max|w| per tensor";
+  return "weights of unknown scale, counted as noise";
+}
+
+std::string ProductOf(const LayerGroup& group) {
+  for (const Layer* member : group.members) {
+    if (IsProduct(*member)) return member->type;
+  }
+  return "";
+}
+
+Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model) {
+  Arithmetic result;
+  if (!ProductOf(group).empty()) result.u = model.u_products;
+  // Nobody knows whether such a runtime rounded gamma, beta, mean and variance or what they were folded into: their
+  // roundings reach 5 units of the larger term, and the bound of BatchNormCxx is 24 u.
+  const bool folded = std::any_of(group.members.begin(), group.members.end(),
+                                  [](const Layer* member) { return member->kind == OpKind::kBatchNormCxx; });
+  if (folded && model.weights != kF32) result.u = (model.weights == kF16 ? 0x1p-11 : 0x1p-8) / 4;
+  return result;
+}
+
+bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithmetic* arithmetic, ReplayExtra* extra) {
+  if (model.winograd && MayBeWinograd(group)) {
+    arithmetic->any_winograd = true;
+    return true;
+  }
+  if (model.operands == kF32 || ProductOf(group).empty()) return false;
+  extra->operands = model.operands;
+  return true;
+}
+
+bool MayBeWinograd(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* member) { return MayBeWinograd(*member); });
+}
+
+void ProductEvidence::Note(const std::string& type, bool explained) {
+  Count& count = counts_[type];
+  ++count.possible;
+  count.explained += explained;
+}
+
+int ProductEvidence::possible() const {
+  int sum = 0;
+  for (const auto& entry : counts_) sum += entry.second.possible;
+  return sum;
+}
+
+int ProductEvidence::explained() const {
+  int sum = 0;
+  for (const auto& entry : counts_) sum += entry.second.explained;
+  return sum;
+}
+
+bool ProductEvidence::hopeless(int beyond) const {
+  constexpr int kPatience = 6;
+  return beyond > 2 * explained() + kPatience;
+}
+
+bool ProductEvidence::found(int beyond) const {
+  if (explained() < 2 || 2 * explained() <= beyond) return false;
+  return 2 * explained() > possible() || (model_.winograd && explained() >= 3);
+}
+
+bool ProductEvidence::adopts(const std::string& type) const {
+  const auto it = counts_.find(type);
+  return it != counts_.end() && (model_.winograd || 2 * it->second.explained > it->second.possible);
+}
+
+std::string ProductEvidence::Because(int beyond) const {
+  std::string text =
+      std::to_string(explained()) + " of " + std::to_string(beyond) + " layers that are beyond fp32 are not beyond ";
+  if (model_.winograd) return text + "Winograd's algorithm";
+  text += std::string("sums of products of ") + DTypeName(model_.operands) + " operands: ";
+  std::string types;
+  for (const auto& [type, count] : counts_) {
+    if (count.explained == 0) continue;
+    types += (types.empty() ? "" : ", ") + std::to_string(count.explained) + " of " + std::to_string(count.possible) +
+             " " + type;
+  }
+  return text + types;
+}
+
+}  // namespace plumb

@@ -1,0 +1,281 @@
+#include "check/subject/int8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <unordered_set>
+
+#include "op/matmul.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMaxValues = 256;
+constexpr size_t kMinValues = 8;  // fewer distinct values than that do not tell a grid from luck
+constexpr double kMaxSteps = 255.5;
+constexpr double kOffGrid = 0.02;  // of a step: f32 values of 255 steps are off by 1e-5
+constexpr double kManySaturated = 0.1;
+constexpr double kLevels = 127;  // of symmetric int8
+
+// Up to kMaxValues distinct values, zero among them, in order; empty where there are more or some are not finite.
+std::vector<double> DistinctValues(const Tensor& tensor) {
+  const float* x = tensor.data<float>();
+  std::unordered_set<uint32_t> seen;
+  std::vector<double> values = {0};
+  float last = 0;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+    if (x[i] == last || x[i] == 0) continue;
+    last = x[i];
+    uint32_t bits;
+    std::memcpy(&bits, &last, sizeof(bits));
+    if (!std::isfinite(last)) return {};
+    if (!seen.insert(bits).second) continue;
+    if (seen.size() > kMaxValues) return {};
+    values.push_back(static_cast<double>(last));
+  }
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+// Every value a whole number of steps, to within rounding. Returns the step fitted to all of them, 0: they are not.
+double FitStep(const std::vector<double>& values, double step) {
+  if (values.back() - values.front() > kMaxSteps * step) return 0;
+  double vn = 0, nn = 0;
+  for (const double value : values) {
+    const double steps = value / step, whole = std::nearbyint(steps);
+    if (std::fabs(steps - whole) > kOffGrid) return 0;
+    vn += value * whole;
+    nn += whole * whole;
+  }
+  return vn / nn;
+}
+
+// Where the output channels of a product's weights lie: dims [outer, channels, inner].
+struct ChannelDims {
+  int64_t outer = 1, channels = 1, inner = 1;
+};
+
+ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
+  const int last = weight.rank() - 1;
+  switch (layer.kind) {
+    case OpKind::kDeconvolution:
+      if (weight.rank() < 2) break;
+      return {weight[0], weight[1], weight.CountFrom(2)};
+    case OpKind::kMatMul: {
+      const bool first = layer.inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0;
+      if (weight.rank() < 2) break;
+      if (first) return {weight.Count(0, last - 1), weight[last - 1], weight[last]};
+      return {weight.Count(0, last), weight[last], 1};
+    }
+    default: return {1, weight.DimOrOne(0), weight.CountFrom(1)};
+  }
+  return {1, 1, weight.NumElements()};
+}
+
+// max|w| / 127 of each channel; the same for all when !per_channel.
+std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_channel) {
+  std::vector<double> steps(static_cast<size_t>(d.channels));
+  for (int64_t i = 0; i < d.outer * d.channels * d.inner; ++i) {
+    double& largest = steps[static_cast<size_t>(i / d.inner % d.channels)];
+    largest = std::max(largest, std::fabs(static_cast<double>(w[i])));
+  }
+  if (!per_channel) steps.assign(steps.size(), *std::max_element(steps.begin(), steps.end()));
+  for (double& step : steps) step /= kLevels;
+  return steps;
+}
+
+// Each weight moved by step / sqrt(12), up or down.
+Result<Tensor> Moved(const Layer& layer, const Tensor& weight, uint64_t* state) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor moved, weight.Clone());
+  if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return moved;
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  float* w = moved.data<float>();
+  const std::vector<double> steps = StepsOf(w, d, false);
+  for (int64_t i = 0; i < moved.NumElements(); ++i) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    const double by = steps[static_cast<size_t>(i / d.inner % d.channels)] / std::sqrt(12.0);
+    w[i] = static_cast<float>(static_cast<double>(w[i]) + (*state >> 63 != 0 ? by : -by));
+  }
+  return moved;
+}
+
+// The step that a tensor with too few values, or none but zeros, is judged with.
+double GuessedStep(const Grid& grid, const Tensor& reference) {
+  if (grid.step > 0) return grid.step;
+  double largest = 0;
+  const double* y = reference.data<double>();
+  for (int64_t i = 0; i < reference.NumElements(); ++i) {
+    if (std::isfinite(y[i])) largest = std::max(largest, std::fabs(y[i]));
+  }
+  return largest / kLevels;
+}
+
+}  // namespace
+
+Grid FindGrid(const Tensor& values) {
+  Grid grid;
+  if (values.dtype() != DType::kF32 || values.NumElements() == 0) return grid;
+  const std::vector<double> distinct = DistinctValues(values);
+  if (distinct.empty()) return grid;
+  grid.low = distinct.front();
+  grid.high = distinct.back();
+  double smallest = 0;
+  for (size_t i = 1; i < distinct.size(); ++i) {
+    const double distance = distinct[i] - distinct[i - 1];
+    smallest = i == 1 ? distance : std::min(smallest, distance);
+  }
+  grid.few = distinct.size() <= kMinValues;
+  grid.step = smallest;
+  if (grid.few) return grid;
+  for (const int part : {1, 2, 3, 4, 5}) {
+    grid.step = FitStep(distinct, smallest / part);
+    if (grid.step > 0) break;
+  }
+  return grid;
+}
+
+bool IsProduct(const Layer& layer) {
+  return layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D ||
+         layer.kind == OpKind::kDeconvolution || layer.kind == OpKind::kInnerProduct || layer.kind == OpKind::kMatMul;
+}
+
+Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
+  if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return rounded;
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  float* w = rounded.data<float>();
+  const std::vector<double> steps = StepsOf(w, d, per_channel);
+  for (int64_t i = 0; i < rounded.NumElements(); ++i) {
+    const double step = steps[static_cast<size_t>(i / d.inner % d.channels)];
+    if (step > 0) w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);
+  }
+  return rounded;
+}
+
+Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph) {
+  if (how == Int8Weights::kUnknown) return Status::Ok();
+  const bool per_channel = how == Int8Weights::kPerChannel;
+  for (size_t i = 0; i < graph->layers.size(); ++i) {
+    Layer& layer = graph->layers[i];
+    if (!quantised[i] || !IsProduct(layer)) continue;
+    if (layer.Resource("weight") != nullptr) {
+      PLUMB_ASSIGN_OR_RETURN(layer.resources["weight"], WeightAsInt8(layer, *layer.Resource("weight"), per_channel));
+    }
+    for (const std::string& input : layer.inputs) {
+      const auto constant = graph->constants.find(input);
+      if (constant == graph->constants.end()) continue;
+      PLUMB_ASSIGN_OR_RETURN(constant->second, WeightAsInt8(layer, constant->second, per_channel));
+    }
+  }
+  return Status::Ok();
+}
+
+std::string WhyUnbounded(const LayerGroup& group) {
+  int products = 0;
+  for (const Layer* member : group.members) {
+    products += IsProduct(*member);
+    const bool follows = GetReferenceOp(member->kind).in_place || GetOp(member->kind).moves_data_only;
+    if (!follows && !IsProduct(*member) && group.members.size() > 1) products = 2;
+  }
+  return products < 2 ? "" : "the subject's int8 values between the layers of this step are unknown";
+}
+
+Result<Tensor> InputNoise(const Tensor& input) {
+  double largest = 0;
+  for (int64_t i = 0; i < input.NumElements(); ++i) {
+    if (std::isfinite(input.ValueAt(i))) largest = std::max(largest, std::fabs(input.ValueAt(i)));
+  }
+  PLUMB_ASSIGN_OR_RETURN(Tensor tau, Tensor::Create(DType::kF64, input.shape()));
+  std::fill_n(tau.data<double>(), tau.NumElements(), 8 * (2 * largest / kLevels) / std::sqrt(12.0));
+  return tau;
+}
+
+Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vector<Tensor>& inputs,
+                                        const BlobTable& blobs, const ReplayResult& replay) {
+  constexpr int kTries = 4;
+  std::vector<Tensor> sigma;
+  for (const Tensor& value : replay.values) {
+    PLUMB_ASSIGN_OR_RETURN(sigma.emplace_back(), Tensor::Zeros(DType::kF64, value.shape()));
+  }
+  uint64_t state = 1;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    LayerGroup moved = group;
+    std::vector<std::unique_ptr<Layer>> layers;
+    for (const Layer*& member : moved.members) {
+      if (!IsProduct(*member) || member->Resource("weight") == nullptr) continue;
+      layers.push_back(std::make_unique<Layer>(*member));
+      PLUMB_ASSIGN_OR_RETURN(layers.back()->resources["weight"], Moved(*member, *member->Resource("weight"), &state));
+      member = layers.back().get();
+    }
+    if (layers.empty()) return sigma;
+    PLUMB_ASSIGN_OR_RETURN(const ReplayResult other, ReplayValues(moved, inputs, blobs));
+    for (size_t o = 0; o < sigma.size(); ++o) {
+      if (other.values[o].dtype() != DType::kF64) continue;
+      const double *a = other.values[o].data<double>(), *b = replay.values[o].data<double>();
+      double* squares = sigma[o].data<double>();
+      for (int64_t i = 0; i < sigma[o].NumElements(); ++i) squares[i] += (a[i] - b[i]) * (a[i] - b[i]) / kTries;
+    }
+  }
+  // Four tries are few for one element: the mean over the tensor is added.
+  for (Tensor& tensor : sigma) {
+    double* squares = tensor.data<double>();
+    double mean = 0;
+    for (int64_t i = 0; i < tensor.NumElements(); ++i) mean += squares[i] / static_cast<double>(tensor.NumElements());
+    for (int64_t i = 0; i < tensor.NumElements(); ++i) squares[i] = std::sqrt(squares[i] + mean);
+  }
+  return sigma;
+}
+
+Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau) {
+  OnGrid result;
+  if (device.NumElements() == 0) return result;
+  const Grid grid = FindGrid(device);
+  if (grid.none() && !grid.few) return result;  // stored in f32
+  PLUMB_ASSIGN_OR_RETURN(*reference, reference->Clone());
+  PLUMB_ASSIGN_OR_RETURN(*tau, tau->Clone());
+  result.step = GuessedStep(grid, *reference);
+  result.few = grid.few;
+  const float* x = device.data<float>();
+  double *y = reference->data<double>(), *bound = tau->data<double>();
+  const auto count = static_cast<double>(device.NumElements());
+  const auto beyond = [&](int64_t i, double slack) {
+    const auto value = static_cast<double>(x[i]);
+    return (value == grid.high && grid.high > 0 && y[i] > value + slack) ||
+           (value == grid.low && grid.low < 0 && y[i] < value - slack);
+  };
+  for (int64_t i = 0; i < device.NumElements(); ++i) result.saturated += beyond(i, result.step) ? 1 / count : 0;
+  const bool excused = grid.spans() || (grid.few && result.saturated <= kManySaturated);
+  for (int64_t i = 0; i < device.NumElements(); ++i) {
+    if (excused && beyond(i, 0)) y[i] = static_cast<double>(x[i]);
+    bound[i] = std::sqrt(bound[i] * bound[i] + 16 * result.step * result.step);
+  }
+  if (!excused) result.saturated = 0;
+  return result;
+}
+
+void OnGrid::AddTo(OutputReport* output) const {
+  const auto add = [&](const std::string& text) { output->reason += (output->reason.empty() ? "" : "; ") + text; };
+  char share[64];
+  std::snprintf(share, sizeof(share), "%.2g %% of the values saturate at the end of the grid", 100 * saturated);
+  if (few && output->verdict != Verdict::kWrong) add("weakly tested: too few distinct values to find the grid's step");
+  if (saturated > kManySaturated / 10) add(share);
+  if (saturated > kManySaturated && output->verdict == Verdict::kAligned) output->verdict = Verdict::kGrey;
+}
+
+Int8Evidence CountProducts(const Graph& graph, const RunReport& run) {
+  Int8Evidence evidence;
+  for (const LayerReport& layer : run.layers) {
+    const bool product = std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& m) {
+      return std::any_of(graph.layers.begin(), graph.layers.end(),
+                         [&](const Layer& l) { return l.index == m.index && IsProduct(l); });
+    });
+    if (!product || layer.verdict == Verdict::kNotTested) continue;
+    ++evidence.possible;
+    evidence.beyond += layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey;
+  }
+  return evidence;
+}
+
+}  // namespace plumb

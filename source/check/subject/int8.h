@@ -1,0 +1,75 @@
+// A subject whose runtime quantised a float model to int8 by itself: every tensor that it wrote lies on a grid
+// step * (whole numbers), and nobody knows the scales that it chose.
+//   Blobs: the step is found from the tensor's own values. tau^2 += (8 * step / 2)^2, the rounding of storing it.
+//   Weights: the replay takes them rounded to -127 ... 127 steps of max|w| / 127, per output channel or per tensor, one
+//   way for the whole subject; where neither fits they count as off by a random half step (first-order noise).
+//   Float inputs of a quantised product (the network's input): noise of a grid that spans twice what this input needs.
+//   Values beyond the tensor's own largest or smallest one saturate there.
+#ifndef PLUMB_CHECK_SUBJECT_INT8_H_
+#define PLUMB_CHECK_SUBJECT_INT8_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check/judge/replay.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+// The grid of a tensor's values. `step` is 0 where they lie on none.
+struct Grid {
+  double step = 0;
+  double low = 0, high = 0;  // smallest and largest value
+  bool few = false;          // too few distinct values to tell: `step` is the smallest distance between two of them
+
+  bool none() const { return step == 0; }
+  // Whether values at the ends may stand for values beyond: a range of 127 steps is half of int8's.
+  bool spans() const { return !few && high - low >= 126.5 * step; }
+};
+
+// At most 256 steps of one width, zero among them. A tensor with NaN or infinities has none.
+Grid FindGrid(const Tensor& values);
+
+// Convolutions, deconvolutions, InnerProduct and MatMul.
+bool IsProduct(const Layer& layer);
+
+// The weights of a product rounded to 127 steps of the largest, of each output channel or of all.
+Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel);
+
+// Replaces the weights of products by their int8 values; kUnknown leaves them. `quantised` says which layers.
+Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph);
+
+// Whether the step of a grid explains a step's outputs: at most one product, the rest element by element or moved.
+// "": it does; else why not.
+std::string WhyUnbounded(const LayerGroup& group);
+
+// tau of a float input that a quantised product reads: 8 sigma of rounding to 127 steps of twice its range.
+Result<Tensor> InputNoise(const Tensor& input);
+
+// Per output the sigma of what int8 weights of unknown scale add, from four replays with moved weights.
+Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vector<Tensor>& inputs,
+                                        const BlobTable& blobs, const ReplayResult& replay);
+
+// What the grid of an output means for its verdict.
+struct OnGrid {
+  double step = 0;
+  bool few = false;      // Grid::few
+  double saturated = 0;  // share of the values whose reference lies more than a step beyond the grid's end
+  // Says in the reason what is weakly tested; many saturated values are grey.
+  void AddTo(OutputReport* output) const;
+};
+
+// Replaces reference and tau (f64) by what a device that stores int8 is judged with.
+Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau);
+
+// Of a run: products that were judged, and how many of them are wrong or grey.
+struct Int8Evidence {
+  int possible = 0;
+  int beyond = 0;
+};
+Int8Evidence CountProducts(const Graph& graph, const RunReport& run);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_SUBJECT_INT8_H_

@@ -1,0 +1,253 @@
+#include "check/subject/paired_blobs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "check/subject/activated.h"
+#include "check/subject/int8.h"
+#include "check/subject/layouts.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMaxListed = 10;
+constexpr int64_t kManyValues = 1024;  // on a grid of 256 steps by quantisation, not by chance
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  if (names.size() > kMaxListed) text += " and " + std::to_string(names.size() - kMaxListed) + " more";
+  return text;
+}
+
+// [N,C,spatial...] of the shape that is [N,spatial...,C].
+Shape ChannelsFirst(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  return Shape(std::move(dims));
+}
+
+Result<Tensor> ToChannelsFirst(const Tensor& tensor) {
+  const Shape shape = ChannelsFirst(tensor.shape());
+  PLUMB_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensor.dtype(), shape));
+  const int64_t channels = shape[1], pixels = shape.CountFrom(2);
+  const size_t size = DTypeSize(tensor.dtype());
+  const auto* src = static_cast<const char*>(tensor.raw());
+  auto* dst = static_cast<char*>(result.raw());
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels; ++p, dst += size) {
+        std::memcpy(dst, src + static_cast<size_t>((n * pixels + p) * channels + c) * size, size);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<int64_t> WithoutOnes(const Shape& shape) {
+  std::vector<int64_t> dims;
+  for (int64_t dim : shape.dims()) {
+    if (dim != 1) dims.push_back(dim);
+  }
+  return dims;
+}
+
+// Values of a known size as what the blob is: integers where it holds integers, else the floats that they were read as.
+Tensor BitsAs(const Tensor& tensor, DType wanted) {
+  if (IsFloat(wanted)) return tensor;
+  DType same = DTypeSize(wanted) == DTypeSize(tensor.dtype()) ? wanted : DType::kU8;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 2) same = DType::kI16;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 4) same = DType::kI32;
+  if (same == DType::kU8 && DTypeSize(tensor.dtype()) == 8) same = DType::kI64;
+  auto owner = std::make_shared<Tensor>(tensor);
+  return Tensor::View(same, tensor.shape(), owner->raw(), owner);
+}
+
+// The tensor in the blob's dtype; InvalidArgument where that would need guessing.
+Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, const std::string& what) {
+  if (stored.has_bits) tensor = BitsAs(tensor, wanted);
+  if (tensor.dtype() == wanted) return tensor;
+  if ((stored.has_dtype || stored.has_bits) && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
+    return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " +
+                                   DTypeName(tensor.dtype()) + ", the model's blob is " + DTypeName(wanted));
+  }
+  return tensor.ConvertedTo(wanted);
+}
+
+// An array of values only, in the blob's order.
+bool IsFlat(const Tensor& value, const Shape& shape, const StoredTensor& stored) {
+  return value.NumElements() == shape.NumElements() &&
+         (!stored.has_shape || (value.shape().rank() == 1 && shape.rank() > 1));
+}
+
+// [N,spatial...,C] of the shape that is [N,C,spatial...].
+Shape ChannelsLast(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
+                                                         const SurveyOptions& options) {
+  std::unique_ptr<PairedBlobs> paired(new PairedBlobs(std::move(set)));
+  PLUMB_RETURN_IF_ERROR(paired->Pair(graph, blobs, options));
+  PLUMB_RETURN_IF_ERROR(paired->Survey(graph, blobs, options));
+  return paired;
+}
+
+Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
+  std::vector<std::string> model, theirs;
+  for (const GraphInput& input : graph.inputs) model.push_back(input.name);
+  for (const Layer& layer : graph.layers) model.insert(model.end(), layer.outputs.begin(), layer.outputs.end());
+  for (const StoredTensor& tensor : set_.tensors()) theirs.push_back(tensor.name);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(model, theirs, options.names));
+  for (const auto& [i, j] : pairing.pairs) {
+    const BlobInfo& info = blobs.at(model[i]);
+    if (!info.value.empty()) continue;  // follows from the shapes alone
+    paired_[model[i]] = j;
+    expected_[model[i]] = info;
+  }
+  if (paired_.empty()) {
+    return Status::InvalidArgument("the " + options.what + " '" + set_.path() +
+                                   "' has no tensor of the model: it has " + Listed(theirs) + ", the model has " +
+                                   Listed(model) + "; PairingOptions::names pairs names that differ");
+  }
+  notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " +
+                   std::to_string(model.size()) + " blobs are there");
+  if (!pairing.by_order.empty()) {
+    std::string text = "paired by order only, as asked:";
+    for (const auto& [i, j] : pairing.by_order) text += " '" + model[i] + "' = '" + theirs[j] + "';";
+    notes_.push_back(text);
+  }
+  std::vector<size_t> left = pairing.only_b;
+  if (options.record != nullptr) PLUMB_RETURN_IF_ERROR(PairConstants(*options.record, &left));
+  std::vector<std::string> unpaired;
+  for (size_t j : left) unpaired.push_back(theirs[j]);
+  if (!unpaired.empty())
+    notes_.push_back(std::to_string(unpaired.size()) +
+                     " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
+  return Status::Ok();
+}
+
+Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired) {
+  std::vector<std::string> model, theirs;
+  for (const Layer& layer : record.folded.layers) {
+    for (const std::string& blob : layer.outputs) {
+      const Tensor& value = record.folded.constants.at(blob);
+      if (value.dtype() == DType::kF32 && paired_.count(blob) == 0) model.push_back(blob);
+    }
+  }
+  for (const size_t j : *unpaired) theirs.push_back(set_.tensors()[j].name);
+  PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing, PairNames(model, theirs, {}));
+  for (const auto& [i, j] : pairing.pairs) {
+    const Tensor& value = record.folded.constants.at(model[i]);
+    paired_[model[i]] = (*unpaired)[j];
+    expected_[model[i]] = {value.dtype(), value.shape(), Tensor()};
+    constants_.insert(model[i]);
+  }
+  std::vector<size_t> left;
+  for (const size_t j : pairing.only_b) left.push_back((*unpaired)[j]);
+  *unpaired = left;
+  return Status::Ok();
+}
+
+// One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
+Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
+  int first = 0, last = 0, large = 0, on_grid = 0;
+  std::map<std::string, HalfValues> halves;
+  std::vector<std::string> flat;
+  std::map<std::string, bool> channels_first;  // of blobs whose shape tells
+  const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
+  std::map<std::string, std::string> activated;
+  for (const auto& [blob, index] : paired_) {
+    const StoredTensor& stored = set_.tensors()[index];
+    const BlobInfo& info = expected_.at(blob);
+    auto read = stored.load();
+    if (!read.ok()) return read.status().AddContext("tensor '" + stored.name + "' of the " + options.what);
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
+    if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
+    if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
+    if (value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
+      const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
+      first += as_is && !turned;
+      last += turned && !as_is;
+      if (as_is != turned) channels_first[blob] = turned;
+    }
+    const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                                   [&name = blob](const GraphInput& g) { return g.name == name; });
+    if (info.dtype == DType::kF32) halves[blob] = HalfValuesOf(value);
+    if (input || info.dtype != DType::kF32) continue;
+    const auto activation = activations.find(blob);
+    if (activation != activations.end() && paired_.count(activation->second.output) == 0 &&
+        IsActivated(value, activation->second)) {
+      activated[blob] = activation->second.output;
+    }
+    if (value.NumElements() >= kManyValues) {
+      const Grid grid = FindGrid(value);
+      ++large;
+      on_grid += !grid.none() && !grid.few;
+    }
+  }
+  half_storage_ = HalfStorage::Find(graph, halves);
+  maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
+  nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
+  const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
+  if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
+  for (const std::string& blob : constants_) {  // whose layout may be any
+    if (nhwc_) paired_.erase(blob);
+  }
+  std::string how =
+      options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
+  if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
+  if (options.layout.empty() && std::min(first, last) > 0)
+    how += ", " + std::to_string(std::min(first, last)) + " say otherwise" + (mixed ? ", as the model has both" : "");
+  GiveToActivations(activated, blobs);
+  if (!flat.empty()) {
+    notes_.push_back(std::to_string(flat.size()) + (flat.size() == 1 ? " flat array is" : " flat arrays are") +
+                     " taken in the shape that the model says: " + Listed(flat));
+  }
+  notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
+  return Status::Ok();
+}
+
+// Tensors that hold what the activation behind their layer gives are that activation's.
+void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs) {
+  for (const auto& [blob, output] : activated) {
+    paired_[output] = paired_.at(blob);
+    expected_[output] = blobs.at(output);
+    paired_.erase(blob);
+    expected_.erase(blob);
+  }
+  if (activated.empty()) return;
+  notes_.push_back(
+      std::to_string(activated.size()) +
+      " of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear (fused), " +
+      "and are judged as that: '" + activated.begin()->first + "' ...");
+}
+
+bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) const {
+  if (stored.rank() < 4) return false;
+  const auto it = channels_first_.find(blob);
+  return it != channels_first_.end() ? it->second : nhwc_ && channels_first_.empty();
+}
+
+Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
+  const StoredTensor& stored = set_.tensors()[paired_.at(blob)];
+  const BlobInfo& info = expected_.at(blob);
+  PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
+  PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
+  if (IsFlat(value, info.shape, stored)) {
+    if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
+    PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));
+  }
+  if (IsChannelsLast(blob, value.shape())) {
+    PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
+  }
+  if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape))
+    return value.Reshaped(info.shape);
+  return value;
+}
+
+}  // namespace plumb

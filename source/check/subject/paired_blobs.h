@@ -1,0 +1,69 @@
+// Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which
+// memory layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because
+// one transposed tensor is precisely a fault; only a model that changes the layout itself has tensors of both.
+#ifndef PLUMB_CHECK_SUBJECT_PAIRED_BLOBS_H_
+#define PLUMB_CHECK_SUBJECT_PAIRED_BLOBS_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "check/subject/half_storage.h"
+#include "interop/pairing.h"
+#include "interop/tensor_set.h"
+#include "plumb/check.h"
+#include "plumb/model.h"
+
+namespace plumb {
+
+struct SurveyOptions {
+  std::string what = "subject";  // "golden", in messages
+  NameOptions names;
+  std::string layout;                    // "NCHW", "NHWC"; "": found
+  const ImportRecord* record = nullptr;  // its constants that nodes compute may be in the set, too
+};
+
+// The tensors of a set as blobs of a graph: NCHW, of the graph's dtypes.
+class PairedBlobs : public BlobSource {
+ public:
+  // Reads every paired tensor once, so that a broken file is an error here (CorruptModel ...) and no verdict later.
+  // InvalidArgument: no tensor has the name of a blob, a dtype that cannot stand for the blob's.
+  static Result<std::unique_ptr<PairedBlobs>> Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
+                                                     const SurveyOptions& options);
+
+  bool Has(const std::string& blob) const override { return paired_.count(blob) != 0; }
+  Result<Tensor> Load(const std::string& blob) const override;
+
+  const TensorSet& set() const { return set_; }
+  // Sentences for the report: what it is, layout, pairing.
+  const std::vector<std::string>& notes() const { return notes_; }
+  const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
+  size_t num_paired() const { return paired_.size(); }
+  const HalfStorage& half_storage() const { return half_storage_; }
+  // Whether at least two, and three of four, of its large float tensors lie on grids of at most 256 steps.
+  bool maybe_int8() const { return maybe_int8_; }
+
+ private:
+  bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
+  void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
+  explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
+  Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+  Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
+  Status Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+
+  TensorSet set_;
+  std::map<std::string, size_t> paired_;      // blob -> tensor of the set
+  std::map<std::string, BlobInfo> expected_;  // of the paired blobs
+  std::set<std::string> constants_;           // those of them that nodes compute from constants
+  bool nhwc_ = false;
+  std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other
+  HalfStorage half_storage_;
+  bool maybe_int8_ = false;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_SUBJECT_PAIRED_BLOBS_H_

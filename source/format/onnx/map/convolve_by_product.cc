@@ -1,0 +1,75 @@
+#include "format/onnx/map/convolve_by_product.h"
+
+#include <climits>
+
+#include "format/onnx/map/window_attributes.h"
+#include "op/strided_slice.h"
+
+namespace plumb::onnx {
+namespace {
+
+// What the tap at `position` of each window reads: [n, c, windows ...].
+Result<Value> Tap(NodeContext& c, const Value& x, const WindowAttributes& w, const std::vector<int>& position,
+                  const std::vector<int64_t>& windows) {
+  auto cut = std::make_shared<StridedSliceV2Param>();
+  for (size_t i = 0; i < windows.size(); ++i) {
+    cut->axes.push_back(static_cast<int>(i) + 2);
+    const int64_t begin = int64_t{position[i]} * w.dilation[i], end = begin + (windows[i] - 1) * w.stride[i] + 1;
+    cut->begins.push_back(static_cast<int>(begin));
+    cut->ends.push_back(static_cast<int>(end));
+    cut->strides.push_back(w.stride[i]);
+  }
+  return c.Emit(OpKind::kStridedSliceV2, cut, {x});
+}
+
+// x [n, c, ...] as columns [n, group, c / group * taps, windows], the taps of a channel one after the other.
+Result<Value> Columns(NodeContext& c, const Value& x, const WindowAttributes& w, int64_t group,
+                      const std::vector<int64_t>& windows) {
+  const int64_t batch = c.ShapeOf(x)[0], channels = c.ShapeOf(x)[1], count = Shape(windows).NumElements();
+  std::vector<int> position(windows.size(), 0);
+  std::vector<Value> taps;
+  for (bool more = true; more;) {
+    PLUMB_ASSIGN_OR_RETURN(const Value tap, Tap(c, x, w, position, windows));
+    PLUMB_ASSIGN_OR_RETURN(const Value column, c.Reshape(tap, {batch, channels, 1, count}));
+    taps.push_back(column);
+    more = false;
+    for (size_t i = position.size(); i-- > 0 && !more;) {
+      more = ++position[i] < w.kernel[i];
+      if (!more) position[i] = 0;
+    }
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Join(taps, 2));
+  return c.Reshape(all, {batch, group, channels / group * static_cast<int64_t>(taps.size()), count});
+}
+
+}  // namespace
+
+Result<Value> ConvolveByProduct(NodeContext& c, const Value& x, const Value& filter, const TapProduct& product) {
+  const Shape in = c.ShapeOf(x), weights = c.ShapeOf(filter);
+  const int64_t group = c.Int("group", 1);
+  if (in.rank() < 3 || weights.rank() != in.rank() || group < 1 || weights[0] % group != 0 ||
+      in[1] != weights[1] * group) {
+    return Status::CorruptModel("the weights " + weights.ToString() + " with " + std::to_string(group) +
+                                " groups do not fit the input " + in.ToString());
+  }
+  PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {in.dims().begin() + 2, in.dims().end()},
+                                                              {weights.dims().begin() + 2, weights.dims().end()}));
+  std::vector<int64_t> out = {in[0], weights[0]}, windows;
+  for (size_t i = 0; i < w.kernel.size(); ++i) {
+    const int64_t room =
+        in[static_cast<int>(i) + 2] + w.begin[i] + w.end[i] - (int64_t{w.kernel[i]} - 1) * w.dilation[i] - 1;
+    if (room < 0) return Status::CorruptModel("the window does not fit the input " + in.ToString());
+    windows.push_back(room / w.stride[i] + 1);
+  }
+  if (in.NumElements() > INT_MAX) return Status::NotSupported("an input of " + in.ToString());
+  out.insert(out.end(), windows.begin(), windows.end());
+  const std::vector<int> none(w.begin.size(), 0);
+  const bool pads = w.begin != none || w.end != none;
+  PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(filter, {group, weights[0] / group, weights.CountFrom(1)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value padded, pads ? PadSpatial(c, x, w, 0) : Result<Value>(x));
+  PLUMB_ASSIGN_OR_RETURN(const Value columns, Columns(c, padded, w, group, windows));
+  PLUMB_ASSIGN_OR_RETURN(const Value sums, product(rows, columns));
+  return c.Reshape(sums, out);
+}
+
+}  // namespace plumb::onnx

@@ -1,0 +1,82 @@
+// TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through
+// here.
+//
+//   folder with manifest.json       a dump of ours, of tools/python, or by hand (doc/dump_format.md)
+//   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt, or .npy or .raw
+//   folder of .npy .txt .npz .json  a tensor's name is the file's without its ending
+//             .raw .bin .dat        named conv1-dims-1-64-112-112.raw, or described by <file>.json beside it
+//   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
+//   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
+//   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs`
+//   (Sophon)
+// Pickles (.pkl .pickle .pt .pth, object arrays) are refused: reading one may run code of its writer.
+//
+// Memory: the list only; a tensor is read when it is asked for. Threading: concurrent loads are safe.
+#ifndef PLUMB_INTEROP_TENSOR_SET_H_
+#define PLUMB_INTEROP_TENSOR_SET_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+
+struct StoredTensor {
+  std::string name;       // as the writer named it
+  std::string origin;     // file, for messages
+  bool has_shape = true;  // false: a text of values only, whose tensor is [count]
+  bool has_dtype = true;  // false: a text of values only; whole numbers arrive as i64
+  bool has_bits = false;  // true: values of a known size and nobody says of which dtype; floats of that size arrive
+  std::function<Result<Tensor>()> load;
+  bool is_input = true;  // of the network, or of nobody knows what: false only where a dump says that a layer wrote it
+};
+
+struct TensorSetOptions {
+  std::vector<TensorSpec> specs;  // what a file of values only holds, in its order
+};
+
+class TensorSet {
+ public:
+  // NotFound, IoError, CorruptModel, InvalidArgument (a pickle, a raw file without shapes, no tensor at all).
+  static Result<TensorSet> Open(const std::string& path, const TensorSetOptions& options = {});
+
+  // Tensors in memory. InvalidArgument: none; CorruptModel: two of one name.
+  static Result<TensorSet> Of(const std::vector<NamedTensor>& tensors);
+
+  const std::string& path() const { return path_; }
+  // "dump folder of onnxruntime 1.31.1, 76 tensors": what it is, for reports.
+  const std::string& description() const { return description_; }
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  // What a dump has as constants: parts of the model, and network inputs that were made constants.
+  const std::vector<StoredTensor>& constants() const { return constants_; }
+
+ private:
+  Status OpenFolder();
+  Status OpenDump();
+  Status OpenPlainFolder(bool beside_dump);
+  Status OpenFile(const std::string& path, const TensorSetOptions& options);
+  Status OpenRaw(const std::string& path, const TensorSetOptions& options);
+  Status OpenPolygraphy(const std::string& path);
+  Status OpenNpz(const std::string& path);
+  Status OpenWhole(const std::string& path, const std::string& name);
+  void OpenNamedShape(const std::string& path, const std::string& name, const Shape& shape);
+  Status CheckNames() const;
+
+  std::string path_, description_;
+  std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
+  std::vector<StoredTensor> tensors_, constants_;
+};
+
+// The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands
+// in errors.
+Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const std::string& path);
+
+// The description beside input_ref_data.dat (doc/dump_format.md). CorruptModel names the file and the field.
+Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path);
+
+}  // namespace plumb
+
+#endif  // PLUMB_INTEROP_TENSOR_SET_H_

@@ -1,0 +1,73 @@
+// Convolution and Convolution1D as sums of products (op/convolution.h has the formula). Where TNN's naive kernel
+// differs (it uses dilation_h on both axes, and float accumulation), this is the mathematically right result.
+#include "op/convolution.h"
+
+#include "reference/core/elementwise.h"
+#include "reference/sum/op.h"
+#include "reference/sum/winograd.h"
+
+namespace plumb {
+namespace {
+
+reference::SumAxis AxisOfConvolution(const WindowAxis& a) {
+  return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
+}
+
+// RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may
+// do, then the layer's own activation.
+Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOperands operands, int64_t batch,
+                     const ReferenceArgs& args, const BoundArgs& bound) {
+  const auto activate = operands.activate;
+  operands.activate = nullptr;
+  PLUMB_RETURN_IF_ERROR(reference::RunBatch(geometry, operands, batch, args, &bound));
+  const int64_t in = geometry.in_channels * geometry.in_pixels();
+  const int64_t out = geometry.out_channels * geometry.out_pixels();
+  double* values = args.outputs[0]->data<double>();
+  double* tau = bound.tau[0]->data<double>();
+  const WinogradForm& form = bound.arithmetic.winograd;
+  const bool uncertain = InputTau(bound, 0) != nullptr;
+  for (int64_t n = 0; n < batch; ++n) {
+    std::vector<double> own(uncertain ? static_cast<size_t>(out) : 0);  // what is inherited adds to it
+    double* raised = uncertain ? own.data() : tau + n * out;
+    const reference::ConstReals input = reference::RealsOf(*args.inputs[0], n * in);
+    const reference::SumBound sums = reference::SumBoundOf(&bound);
+    if (form.used()) {
+      reference::BoundAsWinograd(geometry, form, operands.weight.f32(), input, values + n * out, sums, raised);
+    } else {
+      reference::RaiseToWinograd(geometry, operands.weight.f32(), input, values + n * out, sums, raised);
+    }
+    double* inherited = tau + n * out;
+    for (size_t i = 0; i < own.size(); ++i) inherited[i] = Quadrature(inherited[i], own[i]);
+  }
+  if (activate != nullptr) activate(batch * out, values, tau);
+  return Status::Ok();
+}
+
+Status ComputeConvolution(const ReferenceArgs& args, const BoundArgs* bound) {
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(args.layer, args.inputs[0]->shape()));
+  reference::SumGeometry geometry;
+  geometry.groups = shape.group;
+  geometry.in_channels = shape.in_channels;
+  geometry.out_channels = shape.out_channels;
+  geometry.axis = {reference::SumAxis(), AxisOfConvolution(shape.window.h), AxisOfConvolution(shape.window.w)};
+  reference::SumOperands operands;
+  operands.weight = args.layer.Resource("weight")->data<float>();
+  operands.activate = reference::ActivationRow(shape.activation);
+  const bool declared = bound != nullptr && bound->arithmetic.winograd.used();
+  const bool any = bound != nullptr && bound->arithmetic.any_winograd;
+  if (declared ? reference::IsPlain3x3(geometry) : any && reference::MayBeWinograd(geometry)) {
+    if (declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm(bound->arithmetic.winograd));
+    return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
+  }
+  return reference::RunBatch(geometry, operands, shape.batch, args, bound);
+}
+
+Status RunConvolution(const ReferenceArgs& args) { return ComputeConvolution(args, nullptr); }
+Status BoundConvolution(const ReferenceArgs& args, const BoundArgs& bound) { return ComputeConvolution(args, &bound); }
+
+}  // namespace
+
+ReferenceOp ReferenceConvolution() { return {RunConvolution, BoundConvolution, reference::kMaxSumLevel}; }
+ReferenceOp ReferenceConvolution1D() { return {RunConvolution, BoundConvolution, reference::kMaxSumLevel}; }
+
+}  // namespace plumb

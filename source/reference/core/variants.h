@@ -1,0 +1,59 @@
+// What runtimes are known to compute in place of an operator: other functions, other sums, other bounds. A layer that
+// one of them explains is wrong all the same; the report names it (check/cause/alternatives.h). Each is defined beside
+// the reference of its operator, those of one variable in variants.cc.
+#ifndef PLUMB_REFERENCE_CORE_VARIANTS_H_
+#define PLUMB_REFERENCE_CORE_VARIANTS_H_
+
+#include <vector>
+
+#include "reference/core/reference_op.h"
+
+namespace plumb {
+
+// A function of one variable. Those of one family are taken for one another; the first that fits a step's values is
+// what the graph says.
+struct FunctionVariant {
+  const char* family;
+  const char* name;
+  double (*y)(double x);
+  ReferenceOp op;  // of one input and one output
+};
+const std::vector<FunctionVariant>& FunctionVariants();
+
+// Sigmoid, Tanh and Erf with the bound of kernels that are right relatively, however small the result; null for others.
+const ReferenceOp* RelativeClass(OpKind kind);
+
+// norm.cc, for InstBatchNormCxx, GroupNorm, LayerNorm: variance as E[x^2] - mean^2, which loses mean^2 / variance, and
+// divided by n - 1.
+ReferenceOp OnePassNorm();
+ReferenceOp UnbiasedNorm();
+// lrn.cc: squares added and subtracted along the channels.
+ReferenceOp SlidingLrn();
+// softmax.cc: exp(x) / sum exp(x) without the maximum; log of Softmax's result, and the same cut off at log(FLT_MIN).
+ReferenceOp UnshiftedSoftmax();
+ReferenceOp LogOfSoftmax();
+ReferenceOp LogOfClippedSoftmax();
+// reduce.cc: log sum exp(x) without the maximum.
+ReferenceOp UnshiftedLogSumExp();
+// resize.cc: linear weights of 8 bits.
+ReferenceOp SampledResize();
+// quantize_linear.cc
+ReferenceOp QuantizeHalfAway();
+ReferenceOp QuantizeHalfUp();
+ReferenceOp QuantizeDown();
+ReferenceOp QuantizeTowardsZero();
+// matmul_integer.cc: u8 times i8 in pairs that saturate at 16 bits (vpmaddubsw, x86 without VNNI).
+ReferenceOp SaturatingMatMulInteger();
+// variants.cc: sums of products whose operands are rounded to 11 bits (tf32) or bf16 first.
+ReferenceOp Tf32Operands();
+ReferenceOp Bf16Operands();
+ReferenceOp F16Operands();
+// variants.cc: a Convolution with one pad of each axis moved to the other end.
+ReferenceOp PadsToTheEnd();
+ReferenceOp PadsToTheBeginning();
+// variants.cc: powers as exp2(exponent log2 base): NaN for a negative base.
+ReferenceOp PowerByLog();
+
+}  // namespace plumb
+
+#endif  // PLUMB_REFERENCE_CORE_VARIANTS_H_

@@ -1,0 +1,8 @@
+// Flatten: the same elements as 2-D.
+#include "reference/core/strided.h"
+
+namespace plumb {
+
+ReferenceOp ReferenceFlatten() { return StridedOp(); }
+
+}  // namespace plumb

@@ -1,0 +1,124 @@
+// PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input is
+// uncertain (the runtime computes convolution and quantisation in one, in integers) and as the multiplication's own
+// three roundings go (by the reciprocal of the scale, say). PlumbDequantizeLinear: the difference is exact, the product
+// rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers as 8 sigma.
+#include "op/quantize_linear.h"
+
+#include <cmath>
+
+#include "reference/core/elementwise.h"
+#include "reference/core/steps.h"
+#include "reference/core/variants.h"
+
+namespace plumb {
+namespace {
+
+Result<Tensor> ZeroPoints(const ReferenceArgs& args) {
+  if (args.inputs.size() < 3) return Tensor::Zeros(DType::kI64, args.inputs[1]->shape());
+  return args.inputs[2]->ConvertedTo(DType::kI64);
+}
+
+double HalfEven(double x) { return std::nearbyint(x); }
+double HalfAway(double x) { return std::round(x); }
+double HalfUp(double x) { return std::floor(x + 0.5); }
+double Down(double x) { return std::floor(x); }
+double TowardsZero(double x) { return std::trunc(x); }
+
+// To f32 first: both operands of an f64 replay are f32 values.
+template <double (*kRound)(double)>
+int64_t Quantized(double x, double scale, int64_t zero_point, const QuantShape& s) {
+  const auto quotient = static_cast<double>(static_cast<float>(x) / static_cast<float>(scale));
+  const double q = kRound(quotient) + static_cast<double>(zero_point);
+  if (std::isnan(q)) return zero_point;
+  return static_cast<int64_t>(std::clamp(q, static_cast<double>(s.low), static_cast<double>(s.high)));
+}
+
+template <double (*kRound)(double)>
+Status RunQuantize(const ReferenceArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scales, args.inputs[1]->ConvertedTo(DType::kF64));
+  return WithStorage(args.inputs[0]->dtype(), [&](auto storage) {
+    using T = decltype(storage);
+    const T* x = args.inputs[0]->data<T>();
+    int64_t* y = args.outputs[0]->data<int64_t>();
+    ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = s.ScaleOf(i);
+        y[i] =
+            Quantized<kRound>(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
+      }
+    });
+    return Status::Ok();
+  });
+}
+
+template <double (*kRound)(double)>
+Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
+  SetExact(bound);
+  PLUMB_RETURN_IF_ERROR(RunQuantize<kRound>(args));
+  const double* tau_x = InputTau(bound, 0);
+  constexpr double kRequantise = 0x1p-22;
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  const double *x = args.inputs[0]->data<double>(), *scales = args.inputs[1]->data<double>();
+  const int64_t* y = args.outputs[0]->data<int64_t>();
+  for (int64_t i = 0; i < args.inputs[0]->NumElements(); ++i) {
+    const int64_t at = s.ScaleOf(i), zero = zero_points.data<int64_t>()[at];
+    const double span =
+        static_cast<double>(s.high - s.low) * scales[at];  // where the zero point is added before rounding
+    const double slack = (tau_x == nullptr ? 0 : tau_x[i]) + kRequantise * (std::fabs(x[i]) + std::fabs(span));
+    const int64_t low = Quantized<kRound>(x[i] - slack, scales[at], zero, s),
+                  high = Quantized<kRound>(x[i] + slack, scales[at], zero, s);
+    bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i])));
+  }
+  return Status::Ok();
+}
+
+Status RunDequantize(const ReferenceArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor q, args.inputs[0]->ConvertedTo(DType::kI64));
+  return WithStorage(args.outputs[0]->dtype(), [&](auto storage) {
+    using T = decltype(storage);
+    const T* scales = args.inputs[1]->data<T>();
+    T* y = args.outputs[0]->data<T>();
+    for (int64_t i = 0; i < q.NumElements(); ++i) {
+      const int64_t at = s.ScaleOf(i);
+      const auto difference = static_cast<double>(q.data<int64_t>()[i] - zero_points.data<int64_t>()[at]);
+      y[i] = static_cast<T>(difference * static_cast<double>(scales[at]));
+    }
+    return Status::Ok();
+  });
+}
+
+Status BoundDequantize(const ReferenceArgs& args, const BoundArgs& bound) {
+  PLUMB_RETURN_IF_ERROR(RunDequantize(args));
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
+  const double* y = args.outputs[0]->data<double>();
+  const double* scales = args.inputs[1]->data<double>();
+  const double *tau_q = InputTau(bound, 0), *tau_scale = InputTau(bound, 1);
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
+    double& tau = bound.tau[0]->data<double>()[i];
+    tau = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
+    const int64_t at = s.ScaleOf(i);
+    if (tau_q != nullptr) tau += kStepsToTau * tau_q[i] * std::fabs(scales[at]);
+    if (tau_scale != nullptr && y[i] != 0) tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+ReferenceOp ReferencePlumbQuantizeLinear() { return {RunQuantize<HalfEven>, BoundQuantize<HalfEven>}; }
+ReferenceOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAway>}; }
+ReferenceOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
+ReferenceOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }
+ReferenceOp QuantizeTowardsZero() { return {RunQuantize<TowardsZero>, BoundQuantize<TowardsZero>}; }
+ReferenceOp ReferencePlumbDequantizeLinear() {
+  ReferenceOp op{RunDequantize, BoundDequantize};
+  op.takes_uncertain_integers = true;
+  return op;
+}
+
+}  // namespace plumb

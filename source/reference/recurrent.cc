@@ -1,0 +1,122 @@
+// PlumbLSTM, PlumbGRU, PlumbRNN (op/recurrent.h), sequence by sequence, step by step, float64 throughout. The bound of
+// a sum:
+//   var = sig^2 + (1.5 d)^2 + sum (w sigma_x)^2, the bias first or last, the larger
+// and of what follows: recurrent_cells.h.
+#include "reference/core/elementwise.h"
+#include "reference/core/serial_sum.h"
+#include "reference/recurrent_cells.h"
+
+namespace plumb {
+namespace {
+
+class Cells : public RecurrentCells {
+ public:
+  explicit Cells(const Layer& layer)
+      : kind_(layer.kind), linear_before_reset_(ParamOf<RecurrentParam>(layer).linear_before_reset) {}
+
+  void Step(int64_t d, int64_t t, int64_t b, State* state) const {
+    const RecurrentShape& s = shape();
+    std::vector<Real> x;
+    for (int64_t k = 0; k < s.size; ++k) x.push_back(At(0, s.InputAt(t, b) + k));
+    if (kind_ == OpKind::kPlumbGRU) return StepGru(d, x, state);
+    std::vector<Real> sums;
+    for (int64_t row = 0; row < s.gates * s.hidden; ++row) sums.push_back(Gate(d, row, x, state->h));
+    if (kind_ == OpKind::kPlumbLSTM) return FinishLstm(d, sums, state);
+    for (size_t j = 0; j < sums.size(); ++j) state->h[j] = Activate(d, 0, sums[j]);
+  }
+
+ private:
+  // sum over k of w[row][k] x[k] (and r[row][k] h[k]) + bias
+  Real Sum(double bias, const std::vector<std::pair<int64_t, const std::vector<Real>*>>& parts, int64_t d,
+           int64_t row) const {
+    int64_t terms = 1;
+    for (const auto& part : parts) terms += static_cast<int64_t>(part.second->size());
+    SerialSum first(terms), last(terms);
+    double value = bias, inherited = 0;
+    first.Add(bias);
+    for (const auto& [input, vector] : parts) {
+      const auto length = static_cast<int64_t>(vector->size());
+      for (int64_t k = 0; k < length; ++k) {
+        const Real w = At(static_cast<int>(input), (d * shape().gates * shape().hidden + row) * length + k);
+        const Real x = (*vector)[static_cast<size_t>(k)];
+        value += w.v * x.v;
+        if (!with_bound()) continue;
+        first.Add(w.v * x.v);
+        last.Add(w.v * x.v);
+        inherited += w.v * w.v * x.var + x.v * x.v * w.var;
+      }
+    }
+    last.Add(bias);
+    if (!with_bound()) return {value, 0};
+    const double sig2 = std::max(first.sig2(u()), last.sig2(u()));
+    return {value, sig2 + 2.25 * std::max(first.d2(), last.d2()) + inherited};
+  }
+
+  Real Gate(int64_t d, int64_t row, const std::vector<Real>& x, const std::vector<Real>& h) const {
+    Real z = Sum(Bias(d, row, false) + Bias(d, row, true), {{1, &x}, {2, &h}}, d, row);
+    z.var += BiasVariance(d, row);
+    return z;
+  }
+
+  void StepGru(int64_t d, const std::vector<Real>& x, State* state) const {
+    const int64_t n = shape().hidden;
+    std::vector<Real> reset, reset_h, next;
+    for (int64_t j = 0; j < n; ++j) {
+      reset.push_back(Activate(d, 0, Gate(d, n + j, x, state->h)));
+      reset_h.push_back(Times(reset.back(), state->h[static_cast<size_t>(j)]));
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      const auto i = static_cast<size_t>(j);
+      const int64_t row = 2 * n + j;
+      Real z;
+      if (linear_before_reset_) {
+        const Real recurrent = Sum(Bias(d, row, true), {{2, &state->h}}, d, row);
+        z = Rounded(Plus(Sum(Bias(d, row, false), {{1, &x}}, d, row), Times(reset[i], recurrent)));
+        z.var += BiasVariance(d, row);
+      } else {
+        z = Gate(d, row, x, reset_h);
+      }
+      const Real g = Activate(d, 1, z), update = Activate(d, 0, Gate(d, j, x, state->h)), h = state->h[i];
+      const Real keep = {1 - update.v, update.var};
+      next.push_back(Rounded(Plus(Times(keep, g), Times(update, h))));
+    }
+    state->h = std::move(next);
+  }
+
+  OpKind kind_{};
+  bool linear_before_reset_ = false;
+};
+
+Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound) {
+  PLUMB_RETURN_IF_ERROR(CheckStorage(args));
+  Cells cells(args.layer);
+  PLUMB_RETURN_IF_ERROR(cells.Init(args, bound));
+  const RecurrentShape& s = cells.shape();
+  ParallelFor(s.directions * s.batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t sequence = begin; sequence < end; ++sequence) {
+      const int64_t d = sequence / s.batch, b = sequence % s.batch;
+      Cells::State state = cells.Initial(d, b);
+      for (int64_t i = 0; i < cells.Steps(b); ++i) {
+        cells.Step(d, cells.StepAt(d, b, i), b, &state);
+        cells.EndStep(d, b, i, &state);
+      }
+      cells.EndSequence(d, b, state);
+    }
+  });
+  return Status::Ok();
+}
+
+Status RunRecurrent(const ReferenceArgs& args) { return ComputeRecurrent(args, nullptr); }
+Status BoundRecurrent(const ReferenceArgs& args, const BoundArgs& bound) { return ComputeRecurrent(args, &bound); }
+
+}  // namespace
+
+ReferenceOp ReferencePlumbLSTM() {
+  ReferenceOp op{RunRecurrent, BoundRecurrent};
+  op.feeds_back = true;
+  return op;
+}
+ReferenceOp ReferencePlumbGRU() { return ReferencePlumbLSTM(); }
+ReferenceOp ReferencePlumbRNN() { return ReferencePlumbLSTM(); }
+
+}  // namespace plumb

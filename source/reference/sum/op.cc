@@ -1,0 +1,94 @@
+#include "reference/sum/op.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op/convolution.h"
+#include "reference/core/elementwise.h"
+
+namespace plumb::reference {
+namespace {
+
+double Relu(double x) { return x < 0 ? 0 : x; }
+double Relu6(double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
+double Swish(double x) { return x / (1 + std::exp(-x)); }
+
+// `own` is the activation's rounding as a multiple of |x|.
+template <double (*kFunction)(double)>
+void Activate(int64_t count, double* value, double* tau, double own) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = value[i];
+    value[i] = kFunction(x);
+    if (tau == nullptr) continue;
+    tau[i] = std::isfinite(x) ? Spread(kFunction, x, value[i], tau[i]) : 0;  // ReLU(-inf) is exactly 0
+    if (own != 0) tau[i] = std::hypot(tau[i], own * std::fabs(x) + 4 * kEta);
+  }
+}
+
+void ReluRow(int64_t count, double* value, double* tau) { Activate<Relu>(count, value, tau, 0); }
+void Relu6Row(int64_t count, double* value, double* tau) { Activate<Relu6>(count, value, tau, 0); }
+void SwishRow(int64_t count, double* value, double* tau) { Activate<Swish>(count, value, tau, 16 * 0x1p-24); }
+
+}  // namespace
+
+ActivateRow ActivationRow(int activation) {
+  switch (activation) {
+    case kActivationReLU: return ReluRow;
+    case kActivationReLU6: return Relu6Row;
+    case kActivationSwish: return SwishRow;
+    default: return nullptr;
+  }
+}
+
+namespace {
+
+// The taus of the same sums with the later bias added to their own, where they are larger.
+void WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::vector<SumImage> images,
+                      const BoundArgs& bound) {
+  std::vector<float> bias = bound.later_bias;
+  for (size_t o = 0; operands.bias != nullptr && o < bias.size(); ++o) bias[o] += operands.bias[o];
+  operands.bias = bias.data();
+  const auto size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
+  std::vector<double> values(size * images.size()), taus(size * images.size());
+  std::vector<double*> own;
+  for (size_t i = 0; i < images.size(); ++i) {
+    own.push_back(images[i].tau);
+    images[i].output = values.data() + i * size;
+    images[i].tau = taus.data() + i * size;
+  }
+  SumOfProducts(geometry, operands, images, SumBoundOf(&bound));
+  for (size_t i = 0; i < images.size(); ++i) {
+    for (size_t k = 0; k < size; ++k) own[i][k] = std::max(own[i][k], taus[i * size + k]);
+  }
+}
+
+}  // namespace
+
+Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const ReferenceArgs& args,
+                const BoundArgs* bound) {
+  const Tensor& input = *args.inputs[0];
+  if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
+    return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(input.dtype()) +
+                                " blobs here");
+  }
+  if (const Tensor* bias = args.layer.Resource("bias")) operands.bias = bias->data<float>();
+  const int64_t in = geometry.in_channels * geometry.in_pixels();
+  const int64_t out = geometry.out_channels * geometry.out_pixels();
+  const double* input_tau = bound != nullptr ? InputTau(*bound, 0) : nullptr;
+  std::vector<SumImage> images;
+  for (int64_t n = 0; n < batch; ++n) {
+    SumImage image;
+    image.input = RealsOf(input, n * in);
+    image.output = RealsOf(args.outputs[0], n * out);
+    if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
+    if (input_tau != nullptr) image.input_tau = input_tau + n * in;
+    images.push_back(image);
+  }
+  SumOfProducts(geometry, operands, images, SumBoundOf(bound));
+  const bool widen = bound != nullptr && bound->level >= 1 && operands.activate == nullptr &&
+                     static_cast<int64_t>(bound->later_bias.size()) == geometry.out_channels;
+  if (widen) WidenByLaterBias(geometry, operands, std::move(images), *bound);
+  return Status::Ok();
+}
+
+}  // namespace plumb::reference

@@ -1,0 +1,100 @@
+#include "reference/sum/products.h"
+
+#include "reference/sum/tiles.h"
+
+namespace plumb::reference {
+namespace {
+
+// Buffers of the bound's costly parts, one per image that wants a tau.
+struct SideArrays {
+  std::vector<std::vector<double>> extra, added;
+};
+
+bool OrdersDiffer(const SumGeometry& g) { return g.in_channels > g.groups && g.kernel_size() > 1; }
+
+void RunPass(const SumKernels& kernels, const SumPass& pass) {
+  const SumGeometry& g = *pass.geometry;
+  const bool depthwise = g.in_channels == g.groups && g.out_channels <= 2 * g.groups;
+  if (IsDense(pass)) {
+    SumDense(kernels, pass);
+  } else if (depthwise && (pass.sink == SumSink::kValues || pass.sink == SumSink::kVariance)) {
+    SumDepthwise(kernels, pass);
+  } else {
+    SumByTiles(kernels, pass);
+  }
+}
+
+// Sources of the images that `wants` says; null for the others.
+template <class Wants>
+std::vector<ConstReals> SourcesSumOfProducts(const std::vector<SumWork>& work, Wants wants) {
+  std::vector<ConstReals> sources;
+  for (const SumWork& w : work) sources.push_back(wants(w));
+  return sources;
+}
+
+ConstReals InputIfBounded(const SumWork& w) { return w.image.tau != nullptr ? w.image.input : ConstReals(); }
+ConstReals InputTauIfBounded(const SumWork& w) {
+  return w.image.tau != nullptr && w.image.input_tau != nullptr ? ConstReals(w.image.input_tau) : ConstReals();
+}
+
+// sum (w tau_x)^2 + sum (tau_w x)^2, first order.
+void AddInputUncertainty(const SumKernels& kernels, const std::vector<SumWork>& work, SumPass pass) {
+  pass.sink = SumSink::kVariance;
+  pass.square = true;
+  pass.weight = pass.operands->weight;
+  pass.sources = SourcesSumOfProducts(work, InputTauIfBounded);
+  RunPass(kernels, pass);
+  if (pass.operands->weight_tau == nullptr) return;
+  pass.weight = pass.operands->weight_tau;
+  pass.sources = SourcesSumOfProducts(work, InputIfBounded);
+  RunPass(kernels, pass);
+}
+
+}  // namespace
+
+void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, const std::vector<SumImage>& images,
+                   const SumBound& bound) {
+  const SumKernels& kernels = BestSumKernels();
+  std::vector<SumWork> work;
+  SideArrays side;
+  bool bounded = false;
+  bool uncertain = operands.weight_tau != nullptr;
+  for (const SumImage& image : images) {
+    work.push_back({image});
+    bounded = bounded || image.tau != nullptr;
+    uncertain = uncertain || image.input_tau != nullptr;
+  }
+  const bool bias_last = bounded && bound.level >= 1 && operands.bias != nullptr;
+  const bool both_orders = bounded && bound.level >= 1 && OrdersDiffer(geometry);
+  const bool drift = bounded && bound.level >= 2;
+  const size_t size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
+  for (SumWork& w : work) {
+    if (w.image.tau == nullptr) continue;
+    if (bias_last || both_orders) w.extra = side.extra.emplace_back(size).data();
+    if (drift || uncertain) w.added = side.added.emplace_back(size).data();
+  }
+  SumPass pass;
+  pass.geometry = &geometry;
+  pass.operands = &operands;
+  pass.work = &work;
+  pass.bound = bound;
+  pass.weight = operands.weight;
+  if (bounded && uncertain) AddInputUncertainty(kernels, work, pass);
+  if (bias_last || both_orders || drift) pass.sources = SourcesSumOfProducts(work, InputIfBounded);
+  if (drift) {
+    pass.sink = SumSink::kDrift;
+    RunPass(kernels, pass);
+  }
+  pass.sink = SumSink::kSquares;
+  if (bias_last) RunPass(kernels, pass);
+  if (both_orders) {
+    pass.order = TermOrder::kKernelFirst;
+    RunPass(kernels, pass);
+  }
+  pass.sink = SumSink::kValues;
+  pass.order = TermOrder::kChannelFirst;
+  pass.sources = SourcesSumOfProducts(work, [](const SumWork& w) { return w.image.input; });
+  RunPass(kernels, pass);
+}
+
+}  // namespace plumb::reference

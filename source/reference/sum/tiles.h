@@ -1,0 +1,24 @@
+// The general way of summing: tiles of output pixels gathered into [terms][kTile] doubles, six output channels at a
+// time.
+#ifndef PLUMB_REFERENCE_SUM_TILES_H_
+#define PLUMB_REFERENCE_SUM_TILES_H_
+
+#include "reference/sum/store.h"
+
+namespace plumb::reference {
+
+// Any geometry, any pass.
+void SumByTiles(const SumKernels& kernels, const SumPass& pass);
+
+// One input channel per group (depthwise): each run of pixels is summed straight from a padded copy of its channel.
+// REQUIRES: in_channels == groups, sink kValues or kVariance.
+void SumDepthwise(const SumKernels& kernels, const SumPass& pass);
+
+// One output pixel whose window is the whole input (InnerProduct): dot products along the weights, each read once.
+// REQUIRES: IsDense(pass).
+bool IsDense(const SumPass& pass);
+void SumDense(const SumKernels& kernels, const SumPass& pass);
+
+}  // namespace plumb::reference
+
+#endif  // PLUMB_REFERENCE_SUM_TILES_H_

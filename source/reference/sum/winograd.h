@@ -1,0 +1,38 @@
+// How far Winograd's algorithm may carry a convolution from its exact value (Lavin and Gray, arXiv:1509.09308, for
+// the algorithm; "The rule (measured)" of tolerance.md for the bound). F(m x m, r x r) computes m x m outputs at a time
+// from tiles of n x n inputs, n = m + r - 1, as A^T ((G g G^T) . (B^T d B)) A, and loses digits in those
+// transformations.
+#ifndef PLUMB_REFERENCE_SUM_WINOGRAD_H_
+#define PLUMB_REFERENCE_SUM_WINOGRAD_H_
+
+#include "plumb/status.h"
+#include "plumb/winograd.h"
+#include "reference/sum/products.h"
+
+namespace plumb::reference {
+
+// Convolutions that runtimes compute so: square kernels of 2x2 to 7x7 and 1xr, rx1; stride 1, no dilation, no groups.
+bool MayBeWinograd(const SumGeometry& geometry);
+bool IsWinogradKernel(int64_t height, int64_t width);
+
+// Those that our own kernels compute so, and may declare.
+bool IsPlain3x3(const SumGeometry& geometry);
+
+// OK for a form that can be bounded; else InvalidArgument: the tile is too large or the points do not match it.
+Status CheckWinogradForm(const WinogradForm& form);
+
+// Replaces one image's tau [out_channels][height][width] by the bound of exactly that form, infinite where a NaN or
+// infinity lies in the tile. output: the exact values; weight [out_channels][in_channels][3][3]. At level kMaxSumLevel
+// the serial drift d counts, too. REQUIRES: IsPlain3x3(geometry), CheckWinogradForm(form) is OK.
+void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
+                     const double* output, const SumBound& bound, double* tau);
+
+// Raises one image's tau to the largest bound of the forms that runtimes use: tiles of 4, 6 and 8 with their usual
+// points; at level 0 of 8 with points up to 3 alone. Values that overflow in it keep theirs. Otherwise like
+// BoundAsWinograd. REQUIRES: MayBeWinograd(geometry).
+void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
+                     const SumBound& bound, double* tau);
+
+}  // namespace plumb::reference
+
+#endif  // PLUMB_REFERENCE_SUM_WINOGRAD_H_

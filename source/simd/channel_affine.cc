@@ -1,0 +1,81 @@
+// One multiply-add, one clamp per element, on whole vectors; a plane of one channel has its scale in every lane.
+#include "simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/channel_affine.cc"
+#include "hwy/foreach_target.h"  // before highway.h
+
+#include "hwy/highway.h"
+#include "simd/channel_affine.h"
+#include "simd/dispatch.h"
+#include "simd/loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::simd::HWY_NAMESPACE {
+
+// Comparisons with NaN are false, so a NaN passes.
+template <class D, class V>
+HWY_INLINE V Limit(D d, V x, V low, V high) {
+  const V above = IfThenElse(Lt(x, low), low, x);
+  return IfThenElse(Gt(above, high), high, above);
+}
+
+struct AffineOp {
+  float scale, shift, low, high;
+  HWY_INLINE V32 operator()(F32 d, V32 x) const {
+    return Limit(d, MulAdd(x, Set(d, scale), Set(d, shift)), Set(d, low), Set(d, high));
+  }
+};
+
+template <int kBlock>
+void AffineBlocked(const float* src, int64_t pixels, const float* scale, const float* shift, const Clamp& clamp,
+                   float* dst) {
+  const CappedTag<float, kBlock> d;
+  for (size_t part = 0; part < kBlock; part += Lanes(d)) {
+    const auto by = LoadU(d, scale + part), plus = LoadU(d, shift + part);
+    const auto low = Set(d, clamp.low), high = Set(d, clamp.high);
+    for (int64_t p = 0; p < pixels; ++p) {
+      const auto x = LoadU(d, src + p * kBlock + part);
+      StoreU(Limit(d, MulAdd(x, by, plus), low, high), d, dst + p * kBlock + part);
+    }
+  }
+}
+
+void AffineRun(int block, const float* src, int64_t pixels, const float* scale, const float* shift, const Clamp& clamp,
+               float* dst) {
+  switch (block) {
+    case 16: return AffineBlocked<16>(src, pixels, scale, shift, clamp, dst);
+    case 8: return AffineBlocked<8>(src, pixels, scale, shift, clamp, dst);
+    default: return MapUnary(AffineOp{*scale, *shift, clamp.low, clamp.high}, src, dst, static_cast<size_t>(pixels));
+  }
+}
+
+void AddRun(const float* a, const float* b, const Clamp& clamp, float* dst, size_t n) {
+  const F32 d;
+  const size_t lanes = Lanes(d);
+  const V32 low = Set(d, clamp.low), high = Set(d, clamp.high);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) StoreU(Limit(d, Add(LoadU(d, a + i), LoadU(d, b + i)), low, high), d, dst + i);
+  if (i == n) return;
+  StorePart(Limit(d, Add(LoadPart(d, a + i, n - i), LoadPart(d, b + i, n - i)), low, high), d, dst + i, n - i);
+}
+
+}  // namespace plumb::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::simd {
+
+HWY_EXPORT(AffineRun);
+HWY_EXPORT(AddRun);
+
+void ChannelAffinePlane(int block, const float* src, int64_t pixels, const float* scale, const float* shift,
+                        const Clamp& clamp, float* dst) {
+  PLUMB_SIMD_CALL(AffineRun)(block, src, pixels, scale, shift, clamp, dst);
+}
+
+void AddClamp(const float* a, const float* b, const Clamp& clamp, float* dst, size_t n) {
+  PLUMB_SIMD_CALL(AddRun)(a, b, clamp, dst, n);
+}
+
+}  // namespace plumb::simd
+#endif

@@ -1,0 +1,66 @@
+#include "simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/quantize.cc"
+#include "hwy/foreach_target.h"  // before highway.h
+
+#include "hwy/highway.h"
+#include "simd/dispatch.h"
+#include "simd/loop-inl.h"
+#include "simd/quantize.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::simd::HWY_NAMESPACE {
+
+// As many elements as there are 64-bit lanes. `I64` is a full vector, or one lane for the tail.
+template <class I64>
+HWY_INLINE void QuantizeLanes(I64 d, const float* src, const QuantizeRange& range, int64_t* dst) {
+  const Rebind<float, I64> real;
+  const Rebind<int32_t, I64> narrow;
+  const auto low = Set(real, static_cast<float>(range.low - range.zero_point));
+  const auto high = Set(real, static_cast<float>(range.high - range.zero_point));
+  const auto x = Round(Div(LoadU(real, src), Set(real, range.scale)));
+  const auto finite = IfThenElseZero(Eq(x, x), x);
+  const auto steps = ConvertTo(narrow, Max(low, Min(finite, high)));
+  StoreU(PromoteTo(d, Add(steps, Set(narrow, range.zero_point))), d, dst);
+}
+
+template <class I64>
+HWY_INLINE void DequantizeLanes(I64 d, const int64_t* src, int64_t zero_point, float scale, float* dst) {
+  const Rebind<double, I64> wide;
+  const Rebind<float, I64> real;
+  const auto steps = DemoteTo(real, ConvertTo(wide, Sub(LoadU(d, src), Set(d, zero_point))));
+  StoreU(Mul(steps, Set(real, scale)), real, dst);
+}
+
+void RunQuantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t n) {
+  const ScalableTag<int64_t> d;
+  size_t i = 0;
+  for (; i + Lanes(d) <= n; i += Lanes(d)) QuantizeLanes(d, src + i, range, dst + i);
+  for (; i < n; ++i) QuantizeLanes(CappedTag<int64_t, 1>(), src + i, range, dst + i);
+}
+
+void RunDequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
+  const ScalableTag<int64_t> d;
+  size_t i = 0;
+  for (; i + Lanes(d) <= n; i += Lanes(d)) DequantizeLanes(d, src + i, zero_point, scale, dst + i);
+  for (; i < n; ++i) DequantizeLanes(CappedTag<int64_t, 1>(), src + i, zero_point, scale, dst + i);
+}
+
+}  // namespace plumb::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::simd {
+
+HWY_EXPORT(RunQuantize);
+HWY_EXPORT(RunDequantize);
+
+void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t n) {
+  PLUMB_SIMD_CALL(RunQuantize)(src, range, dst, n);
+}
+void Dequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
+  PLUMB_SIMD_CALL(RunDequantize)(src, zero_point, scale, dst, n);
+}
+
+}  // namespace plumb::simd
+#endif

@@ -1,0 +1,88 @@
+#include "tensor/image.h"
+
+#include <stb/stb_image.h>
+
+#include <climits>
+#include <memory>
+#include <sstream>
+
+#include "tensor/image_check.h"
+
+namespace plumb {
+namespace {
+
+float Pick(const std::vector<float>& values, int64_t channel, float otherwise) {
+  if (values.empty()) return otherwise;
+  return values.size() == 1 ? values[0] : values[static_cast<size_t>(channel)];
+}
+
+Status CheckList(const std::vector<float>& values, const char* name, int64_t channels) {
+  if (values.size() <= 1 || values.size() == static_cast<size_t>(channels)) return Status::Ok();
+  return Status::InvalidArgument(std::string("image ") + name + ": expected one value or one for each of " +
+                                 std::to_string(channels) + " channels, found " + std::to_string(values.size()));
+}
+
+Status CheckShape(const std::string& file, const Shape& found, const Shape& expected) {
+  if (found == expected) return Status::Ok();
+  const bool one_image = expected.rank() == 4 && expected[0] == 1;
+  return Status::Mismatch(
+      file + " is " + found.ToString() + " (batch, channels, height, width), but the input is " + expected.ToString() +
+      (one_image ? "; convert the image first, Plumb resizes nothing" : "; an image fits only an input [1,C,H,W]"));
+}
+
+}  // namespace
+
+Result<std::string> DescribeImageOptions(const ImageOptions& options, int64_t channels) {
+  PLUMB_RETURN_IF_ERROR(CheckList(options.bias, "bias", channels));
+  PLUMB_RETURN_IF_ERROR(CheckList(options.scale, "scale", channels));
+  std::ostringstream bias, scale;
+  for (int64_t c = 0; c < channels; ++c) {
+    bias << (c > 0 ? "," : "") << Pick(options.bias, c, 0);
+    scale << (c > 0 ? "," : "") << Pick(options.scale, c, 1);
+  }
+  const char* order = channels == 1 ? "gray" : options.order == ChannelOrder::kRgb ? "rgb" : "bgr";
+  return "(x - bias) * scale, bias " + bias.str() + ", scale " + scale.str() + ", " + order + ", NCHW";
+}
+
+Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const ImageOptions& options,
+                          const std::optional<Shape>& expected, uint64_t max_bytes) {
+  const std::string file = "image '" + path + "'";
+  if (bytes.size() > INT_MAX) return Status::InvalidArgument(file + " has more than 2 GiB");
+  PLUMB_RETURN_IF_ERROR(CheckImage(bytes, file));
+  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
+  const int size = static_cast<int>(bytes.size());
+  int width = 0, height = 0, channels = 0;
+  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) {
+    return Status::CorruptModel(file + " has a header that cannot be read: " + stbi_failure_reason());
+  }
+  const Shape shape{1, channels, height, width};
+  if (expected.has_value()) PLUMB_RETURN_IF_ERROR(CheckShape(file, shape, *expected));
+  PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(file));
+  if (static_cast<uint64_t>(shape.NumElements()) * sizeof(float) > max_bytes) {
+    return Status::InvalidArgument(file + " of " + shape.ToString() + " needs more than the limit of " +
+                                   std::to_string(max_bytes) + " bytes");
+  }
+  if (stbi_is_16_bit_from_memory(data, size) != 0) {
+    return Status::NotSupported(file + " has 16 bits per channel; expected 8, convert it first");
+  }
+  PLUMB_RETURN_IF_ERROR(CheckList(options.bias, "bias", channels).AddContext(file));
+  PLUMB_RETURN_IF_ERROR(CheckList(options.scale, "scale", channels).AddContext(file));
+
+  int found = 0;
+  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
+      stbi_load_from_memory(data, size, &width, &height, &found, channels), stbi_image_free);
+  if (pixels == nullptr) return Status::CorruptModel(file + " cannot be decoded: " + stbi_failure_reason());
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, shape));
+  const int64_t plane = shape.CountFrom(2);
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool swapped = options.order == ChannelOrder::kBgr && channels >= 3 && c < 3;  // alpha stays where it is
+    const stbi_uc* src = pixels.get() + (swapped ? 2 - c : c);
+    const float bias = Pick(options.bias, c, 0);
+    const float scale = Pick(options.scale, c, 1);
+    float* dst = tensor.data<float>() + c * plane;
+    for (int64_t i = 0; i < plane; ++i) dst[i] = (static_cast<float>(src[i * channels]) - bias) * scale;
+  }
+  return tensor;
+}
+
+}  // namespace plumb

@@ -1,0 +1,57 @@
+#include "tensor/npz.h"
+
+#include <set>
+
+#include "base/file.h"
+#include "tensor/npy.h"
+#include "tensor/zip.h"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+}  // namespace
+
+Result<std::vector<NamedTensor>> ParseNpz(std::string_view bytes, const std::string& path, uint64_t max_bytes,
+                                          std::optional<DType> expected) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(bytes, path, max_bytes));
+  std::vector<NamedTensor> tensors;
+  std::set<std::string> names;
+  std::string buffer;
+  for (const ZipMember& member : members) {
+    NamedTensor named;
+    const bool has_suffix = member.name.size() > kSuffix.size() &&
+                            member.name.compare(member.name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
+    named.name = has_suffix ? member.name.substr(0, member.name.size() - kSuffix.size()) : member.name;
+    if (!names.insert(named.name).second) {
+      return Status::CorruptModel("npz file '" + path + "' holds two arrays '" + named.name + "'");
+    }
+    PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(member, path, &buffer));
+    PLUMB_ASSIGN_OR_RETURN(named.tensor, ParseNpy(npy, path + "#" + member.name, expected));
+    tensors.push_back(std::move(named));
+  }
+  return tensors;
+}
+
+Status WriteNpz(const std::string& path, const std::vector<NamedTensor>& tensors) {
+  std::set<std::string> names;
+  for (const NamedTensor& named : tensors) {
+    if (named.name.empty() || named.name.size() > 0xFF00 || !names.insert(named.name).second) {
+      return Status::InvalidArgument("cannot write '" + path +
+                                     "': each array of an .npz needs a name of its own of at most " +
+                                     "65280 bytes, found '" + named.name.substr(0, 80) + "'");
+    }
+  }
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  ZipWriter writer(&file);
+  for (const NamedTensor& named : tensors) {
+    const Tensor& tensor = named.tensor;
+    PLUMB_RETURN_IF_ERROR(writer.Add(named.name + std::string(kSuffix), NpyHeader(tensor.dtype(), tensor.shape()),
+                                     tensor.raw(), tensor.bytes()));
+  }
+  PLUMB_RETURN_IF_ERROR(writer.Finish());
+  return file.Commit();
+}
+
+}  // namespace plumb

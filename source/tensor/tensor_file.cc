@@ -1,0 +1,168 @@
+// The front of the tensor formats: which reader or writer a path means.
+#include "plumb/tensor_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/memory_budget.h"
+#include "base/text.h"
+#include "tensor/image.h"
+#include "tensor/npy.h"
+#include "tensor/npz.h"
+#include "tensor/tnn_text.h"
+#include "tensor/values_text.h"
+#include "tensor/zstd.h"
+
+namespace plumb {
+namespace {
+
+// Deflate makes at most 1032 bytes of one; small files may become somewhat larger than that (zstd can do 30,000).
+constexpr uint64_t kMaxRatio = 1100;
+constexpr uint64_t kAlwaysAllowed = uint64_t{256} << 20;
+
+enum class Format { kText, kNpy, kNpz, kRaw, kImage, kUnknown };
+
+Format FormatOf(std::string_view path) {
+  struct Row {
+    const char* suffix;
+    Format format;
+  };
+  constexpr Row kRows[] = {{".txt", Format::kText},  {".npy", Format::kNpy},   {".npz", Format::kNpz},
+                           {".bin", Format::kRaw},   {".dat", Format::kRaw},   {".raw", Format::kRaw},
+                           {".png", Format::kImage}, {".jpg", Format::kImage}, {".jpeg", Format::kImage},
+                           {".bmp", Format::kImage}};
+  for (const Row& row : kRows) {
+    if (EndsWith(path, row.suffix)) return row.format;
+  }
+  return Format::kUnknown;
+}
+
+// For a path whose suffix says nothing.
+Format FormatOfBytes(std::string_view bytes) {
+  if (bytes.substr(0, 6) == std::string_view("\x93NUMPY", 6)) return Format::kNpy;
+  if (bytes.substr(0, 4) == "PK\x03\x04") return Format::kNpz;
+  if (bytes.substr(0, 4) == "\x89PNG" || bytes.substr(0, 3) == "\xFF\xD8\xFF") return Format::kImage;
+  return Format::kUnknown;
+}
+
+Status UnknownFormat(const std::string& path) {
+  return Status::InvalidArgument("'" + path +
+                                 "' is no tensor file that can be told by its name; expected .txt .npy .npz " +
+                                 ".bin .dat .raw .png .jpg .jpeg .bmp, or one of them followed by .zst");
+}
+
+uint64_t UnpackedLimit(size_t size, const TensorHints& hints) {
+  return std::min({hints.max_bytes, MemoryBudget(), std::max(kAlwaysAllowed, kMaxRatio * size)});
+}
+
+Result<Tensor> ParseRaw(std::string_view bytes, const std::string& path, const TensorHints& hints) {
+  if (!hints.shape.has_value()) {
+    return Status::InvalidArgument("raw file '" + path +
+                                   "' holds nothing but values; give its shape (and dtype, if not f32)");
+  }
+  PLUMB_RETURN_IF_ERROR(hints.shape->Validate().AddContext("raw file '" + path + "'"));
+  const DType dtype = hints.dtype.value_or(DType::kF32);
+  const uint64_t need = static_cast<uint64_t>(hints.shape->NumElements()) * DTypeSize(dtype);
+  if (need != bytes.size()) {
+    return Status::Mismatch("raw file '" + path + "' has " + std::to_string(bytes.size()) + " bytes, but " +
+                            hints.shape->ToString() + " of " + DTypeName(dtype) + " takes " + std::to_string(need));
+  }
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, *hints.shape));
+  if (need > 0) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
+  if (dtype == DType::kBool) {  // any other bit pattern in a C++ bool is undefined
+    auto* data = static_cast<uint8_t*>(tensor.raw());
+    for (size_t i = 0; i < bytes.size(); ++i) data[i] = data[i] != 0 ? 1 : 0;
+  }
+  return tensor;
+}
+
+std::vector<NamedTensor> One(Tensor tensor) { return {NamedTensor{"", std::move(tensor)}}; }
+
+Result<std::vector<NamedTensor>> ParseText(std::string_view bytes, const std::string& path, const TensorHints& hints) {
+  if (LooksLikeTnnText(bytes)) return ParseTnnText(bytes, path);
+  PLUMB_ASSIGN_OR_RETURN(Tensor tensor, ParseValuesText(bytes, path, hints.dtype.value_or(DType::kF32), hints.shape));
+  return One(std::move(tensor));
+}
+
+Result<std::vector<NamedTensor>> ParseAs(Format format, std::string_view bytes, const std::string& path,
+                                         const TensorHints& hints) {
+  Result<Tensor> tensor = Tensor();
+  switch (format) {
+    case Format::kText: return ParseText(bytes, path, hints);
+    case Format::kNpz: return ParseNpz(bytes, path, UnpackedLimit(bytes.size(), hints), hints.dtype);
+    case Format::kNpy: tensor = ParseNpy(bytes, path, hints.dtype); break;
+    case Format::kRaw: tensor = ParseRaw(bytes, path, hints); break;
+    case Format::kImage:
+      tensor = ParseImage(bytes, path, hints.image, hints.shape, UnpackedLimit(bytes.size(), hints));
+      break;
+    case Format::kUnknown: return UnknownFormat(path);
+  }
+  if (!tensor.ok()) return tensor.status();
+  return One(std::move(tensor).value());
+}
+
+}  // namespace
+
+Result<std::vector<NamedTensor>> ParseTensors(std::string_view bytes, const std::string& path,
+                                              const TensorHints& hints) {
+  std::string_view name = path;
+  std::string unpacked;
+  if (EndsWith(name, ".zst")) {
+    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(bytes, path, UnpackedLimit(bytes.size(), hints)));
+    bytes = unpacked;
+    name.remove_suffix(4);
+  }
+  Format format = FormatOf(name);
+  if (format == Format::kUnknown) format = FormatOfBytes(bytes);
+  return ParseAs(format, bytes, path, hints);
+}
+
+Result<std::vector<NamedTensor>> ReadTensors(const std::string& path, const TensorHints& hints) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
+  return ParseTensors(file.text(), path, hints);
+}
+
+Status WriteTensors(const std::string& path, const std::vector<NamedTensor>& tensors) {
+  const Format format = FormatOf(path);
+  if (format == Format::kText) return WriteTnnText(path, tensors);
+  if (format == Format::kNpz) return WriteNpz(path, tensors);
+  if (format != Format::kNpy && format != Format::kRaw) {
+    return Status::InvalidArgument("cannot write tensors to '" + path +
+                                   "'; expected a name that ends in .txt .npy .npz .bin .dat or .raw");
+  }
+  if (tensors.size() != 1) {
+    return Status::InvalidArgument("'" + path + "' holds one tensor, not " + std::to_string(tensors.size()) +
+                                   "; write .npz or .txt");
+  }
+  const Tensor& tensor = tensors[0].tensor;
+  if (format == Format::kNpy) return WriteNpy(path, tensor);
+  return WriteFile(path, {static_cast<const char*>(tensor.raw()), tensor.bytes()});
+}
+
+Result<std::vector<NamedTensor>> ReadRawTensors(const std::string& path, const std::vector<TensorSpec>& specs) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
+  uint64_t need = 0;
+  for (const TensorSpec& spec : specs) {
+    PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("raw file '" + path + "', tensor '" + spec.name + "'"));
+    need += static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
+  }
+  if (need != file.size()) {
+    return Status::Mismatch("raw file '" + path + "' has " + std::to_string(file.size()) + " bytes, but its " +
+                            std::to_string(specs.size()) + " tensors take " + std::to_string(need));
+  }
+  std::vector<NamedTensor> tensors;
+  std::string_view left = file.text();
+  for (const TensorSpec& spec : specs) {
+    const size_t size = static_cast<size_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
+    TensorHints hints;
+    hints.dtype = spec.dtype;
+    hints.shape = spec.shape;
+    PLUMB_ASSIGN_OR_RETURN(Tensor tensor, ParseRaw(left.substr(0, size), path, hints));
+    tensors.push_back({spec.name, std::move(tensor)});
+    left.remove_prefix(size);
+  }
+  return tensors;
+}
+
+}  // namespace plumb

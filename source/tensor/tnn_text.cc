@@ -1,0 +1,145 @@
+#include "tensor/tnn_text.h"
+
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+#include "base/file.h"
+#include "tensor/values_text.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kTnnTextMaxRank = 32;
+constexpr DType kTnnTextDTypes[] = {DType::kF32,  DType::kF16, DType::kI8, DType::kI32,
+                                    DType::kBF16, DType::kI64, DType::kU32};
+constexpr int64_t kNumDTypes = static_cast<int64_t>(sizeof(kTnnTextDTypes) / sizeof(kTnnTextDTypes[0]));
+
+std::optional<int64_t> ParseCount(std::string_view token) {
+  int64_t value = 0;
+  const auto result = std::from_chars(token.data(), token.data() + token.size(), value);
+  if (token.empty() || result.ec != std::errc() || result.ptr != token.data() + token.size() || value < 0) return {};
+  return value;
+}
+
+bool IsNumber(std::string_view token) {
+  double value = 0;
+  const auto result = std::from_chars(token.data(), token.data() + token.size(), value);
+  return result.ec != std::errc::invalid_argument && result.ptr == token.data() + token.size();
+}
+
+// Reads the next token as a whole number in [0, max].
+Result<int64_t> ReadCount(TextScanner* scanner, const std::string& what, int64_t max) {
+  const std::string_view token = scanner->Next();
+  if (token.empty()) return scanner->Error("the file ends where " + what + " is expected");
+  const std::optional<int64_t> value = ParseCount(token);
+  if (!value.has_value() || *value > max) {
+    return scanner->Error("expected " + what + ", a whole number from 0 to " + std::to_string(max) + ", found " +
+                          TextScanner::Quote(token));
+  }
+  return *value;
+}
+
+Result<NamedTensor> ReadTensor(TextScanner* scanner) {
+  NamedTensor named;
+  named.name = std::string(scanner->Next());
+  if (named.name.empty()) return scanner->Error("the file ends where a tensor's name is expected");
+  const std::string of = " of tensor " + TextScanner::Quote(named.name);
+  PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kTnnTextMaxRank));
+  Shape shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, "dim " + std::to_string(i) + of, INT32_MAX));
+    shape.dims().push_back(dim);
+  }
+  PLUMB_ASSIGN_OR_RETURN(const int64_t dtype, ReadCount(scanner, "the dtype" + of, kNumDTypes - 1));
+  // Each value takes a byte and a separator, which bounds the memory by the file's size.
+  const int64_t most = static_cast<int64_t>(scanner->bytes_left() / 2);
+  if (!shape.Validate().ok() || shape.NumElements() > most) {
+    return scanner->Error("tensor " + TextScanner::Quote(named.name) + " has the shape " + shape.ToString() +
+                          ", but the rest of the file has room for at most " + std::to_string(most) + " values");
+  }
+  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(kTnnTextDTypes[dtype], shape));
+  const Status read = scanner->ReadValues(kTnnTextDTypes[dtype], shape.NumElements(), named.tensor.raw());
+  if (!read.ok()) return Status(read.code(), read.message() + ", in tensor " + TextScanner::Quote(named.name));
+  return named;
+}
+
+Result<int> DTypeNumber(const NamedTensor& named) {
+  if (named.tensor.dtype() == DType::kBool) return 2;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (kTnnTextDTypes[i] == named.tensor.dtype()) return i;
+  }
+  return Status::InvalidArgument("tensor '" + named.name + "': TNN's text form has no dtype " +
+                                 DTypeName(named.tensor.dtype()) + "; write .npz or .npy, or convert the tensor first");
+}
+
+Status CheckName(const std::string& name) {
+  for (const char c : name) {
+    if (c != ' ' && (c < '\t' || c > '\r')) continue;
+    return Status::InvalidArgument("tensor '" + name +
+                                   "': TNN's text form cannot hold a name with white space; write .npz");
+  }
+  return name.empty() ? Status::InvalidArgument("TNN's text form cannot hold a tensor without a name") : Status::Ok();
+}
+
+Result<std::string> HeaderLine(const NamedTensor& named) {
+  PLUMB_RETURN_IF_ERROR(CheckName(named.name));
+  PLUMB_ASSIGN_OR_RETURN(const int dtype, DTypeNumber(named));
+  std::string line = named.name + " " + std::to_string(named.tensor.shape().rank());
+  for (const int64_t dim : named.tensor.shape().dims()) line += " " + std::to_string(dim);
+  return line + " " + std::to_string(dtype) + "\n";
+}
+
+}  // namespace
+
+bool LooksLikeTnnText(std::string_view text) {
+  const std::string path;
+  TextScanner scanner(text, path);
+  const std::string_view first = scanner.Next();
+  if (!ParseCount(first).has_value()) return false;
+  const std::string_view second = scanner.Next();
+  if (second.empty()) return first == "0";
+  if (!IsNumber(second)) return true;
+  const size_t line_end = std::min(text.find('\n', static_cast<size_t>(second.data() - text.data())), text.size());
+  const std::string_view between = text.substr(0, static_cast<size_t>(second.data() - text.data()));
+  const std::string_view rest = text.substr(0, line_end).substr(static_cast<size_t>(second.data() - text.data()));
+  TextScanner line(rest, path);
+  int tokens = 0;
+  while (tokens < 3 && !line.Next().empty()) ++tokens;
+  return between.find('\n') != std::string_view::npos && tokens == 3;
+}
+
+Result<std::vector<NamedTensor>> ParseTnnText(std::string_view text, const std::string& path) {
+  TextScanner scanner(text, path);
+  // The shortest tensor, "a 0 0 1", takes eight bytes with its separator.
+  PLUMB_ASSIGN_OR_RETURN(const int64_t count,
+                         ReadCount(&scanner, "the number of tensors", static_cast<int64_t>(text.size() / 8 + 1)));
+  std::vector<NamedTensor> tensors;
+  for (int64_t i = 0; i < count; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(NamedTensor named, ReadTensor(&scanner));
+    for (const NamedTensor& other : tensors) {
+      if (other.name == named.name) return scanner.Error("a second tensor " + TextScanner::Quote(named.name));
+    }
+    tensors.push_back(std::move(named));
+  }
+  PLUMB_RETURN_IF_ERROR(scanner.ExpectEnd());
+  return tensors;
+}
+
+Status WriteTnnText(const std::string& path, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> headers;
+  for (const NamedTensor& named : tensors) {
+    PLUMB_ASSIGN_OR_RETURN(std::string line, HeaderLine(named));
+    headers.push_back(std::move(line));
+  }
+  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  PLUMB_RETURN_IF_ERROR(file.Write(std::to_string(tensors.size()) + "\n"));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PLUMB_RETURN_IF_ERROR(file.Write(headers[i]));
+    PLUMB_RETURN_IF_ERROR(StreamValuesText(tensors[i].tensor, TextStyle::kShortest,
+                                           [&](std::string_view text) { return file.Write(text); }));
+  }
+  return file.Commit();
+}
+
+}  // namespace plumb

@@ -1,0 +1,303 @@
+// The layout is PKWARE's APPNOTE 6.3: local headers and data, then the central directory, then its end record (and, for
+// zip64, a locator and a record in front of that). Only the directory is believed; the local header is looked at for
+// the place of its data, since writers that stream leave the sizes out of it.
+#include "tensor/zip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "base/memory_budget.h"
+
+namespace plumb {
+namespace {
+
+constexpr uint32_t kLocalMagic = 0x04034B50;
+constexpr uint32_t kDirectoryMagic = 0x02014B50;
+constexpr uint32_t kEndMagic = 0x06054B50;
+constexpr uint32_t kEnd64Magic = 0x06064B50;
+constexpr uint32_t kLocator64Magic = 0x07064B50;
+constexpr size_t kLocalSize = 30;
+constexpr size_t kDirectorySize = 46;
+constexpr size_t kEndSize = 22;
+constexpr size_t kEnd64Size = 56;
+constexpr size_t kLocator64Size = 20;
+constexpr uint32_t kSeeZip64 = 0xFFFFFFFF;
+
+// REQUIRES: the bytes are there.
+uint64_t Read(std::string_view bytes, uint64_t offset, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = count; i-- > 0;) value = (value << 8) | static_cast<uint8_t>(bytes[static_cast<size_t>(offset) + i]);
+  return value;
+}
+
+void Append(std::string* out, uint64_t value, size_t count) {
+  for (size_t i = 0; i < count; ++i) *out += static_cast<char>(value >> (8 * i));
+}
+
+bool Fits(std::string_view bytes, uint64_t offset, uint64_t count) {
+  return offset <= bytes.size() && count <= bytes.size() - offset;
+}
+
+Status Corrupt(const std::string& path, uint64_t offset, const std::string& what) {
+  return Status::CorruptModel("zip archive '" + path + "', byte " + std::to_string(offset) + ": " + what);
+}
+
+struct Directory {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t members = 0;
+};
+
+Result<Directory> ReadEnd64(std::string_view bytes, const std::string& path, uint64_t end) {
+  const uint64_t locator = end - std::min<uint64_t>(end, kLocator64Size);
+  if (end < kLocator64Size || Read(bytes, locator, 4) != kLocator64Magic) {
+    return Corrupt(path, end, "the zip64 locator in front of the directory's end is missing");
+  }
+  const uint64_t record = Read(bytes, locator + 8, 8);
+  if (!Fits(bytes, record, kEnd64Size) || Read(bytes, record, 4) != kEnd64Magic) {
+    return Corrupt(path, locator,
+                   "the zip64 end record is not where its locator says (byte " + std::to_string(record) + ")");
+  }
+  return Directory{Read(bytes, record + 48, 8), Read(bytes, record + 40, 8), Read(bytes, record + 32, 8)};
+}
+
+Result<Directory> FindDirectory(std::string_view bytes, const std::string& path) {
+  const uint64_t longest = kEndSize + 0xFFFF;  // the archive's comment may follow
+  for (uint64_t back = kEndSize; back <= std::min<uint64_t>(bytes.size(), longest); ++back) {
+    const uint64_t end = bytes.size() - back;
+    if (Read(bytes, end, 4) != kEndMagic || Read(bytes, end + 20, 2) != back - kEndSize) continue;
+    if (Read(bytes, end + 4, 2) != Read(bytes, end + 6, 2)) {
+      return Status::NotSupported("zip archive '" + path + "' is split over several files");
+    }
+    Directory directory{Read(bytes, end + 16, 4), Read(bytes, end + 12, 4), Read(bytes, end + 10, 2)};
+    if (directory.offset == kSeeZip64 || directory.size == kSeeZip64 || directory.members == 0xFFFF) {
+      PLUMB_ASSIGN_OR_RETURN(directory, ReadEnd64(bytes, path, end));
+    }
+    if (!Fits(bytes.substr(0, end), directory.offset, directory.size)) {
+      return Corrupt(path, end, "the directory reaches past the end of the archive");
+    }
+    return directory;
+  }
+  return Corrupt(path, bytes.size(), "no end of a zip directory; the file is truncated or no zip archive");
+}
+
+// Replaces the sizes and the offset that are kSeeZip64 with those of the extra field 1, in the order of the
+// specification.
+Status ReadZip64Extra(std::string_view extra, const std::string& path, uint64_t at, uint64_t* size,
+                      uint64_t* stored_size, uint64_t* offset) {
+  for (size_t i = 0; i + 4 <= extra.size();) {
+    const uint64_t id = Read(extra, i, 2);
+    const size_t length = static_cast<size_t>(Read(extra, i + 2, 2));
+    if (length > extra.size() - i - 4) break;
+    if (id == 1) {
+      size_t next = i + 4;
+      for (uint64_t* field : {size, stored_size, offset}) {
+        if (*field != kSeeZip64) continue;
+        if (next + 8 > i + 4 + length) return Corrupt(path, at, "a zip64 field is too short");
+        *field = Read(extra, next, 8);
+        next += 8;
+      }
+      return Status::Ok();
+    }
+    i += 4 + length;
+  }
+  return *size == kSeeZip64 || *stored_size == kSeeZip64 || *offset == kSeeZip64
+             ? Corrupt(path, at, "a size or offset of 4 GiB without its zip64 field")
+             : Status::Ok();
+}
+
+// The directory's entry at `at`; *next becomes the place of the one after it.
+Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uint64_t at, uint64_t end,
+                            uint64_t* next) {
+  const std::string_view inside = bytes.substr(0, static_cast<size_t>(end));
+  if (!Fits(inside, at, kDirectorySize) || Read(bytes, at, 4) != kDirectoryMagic) {
+    return Corrupt(path, at, "expected an entry of the directory");
+  }
+  const uint64_t name_size = Read(bytes, at + 28, 2);
+  const uint64_t extra_size = Read(bytes, at + 30, 2);
+  *next = at + kDirectorySize + name_size + extra_size + Read(bytes, at + 32, 2);
+  if (*next > end) return Corrupt(path, at, "an entry of the directory is cut off");
+  ZipMember member;
+  member.name = std::string(bytes.substr(static_cast<size_t>(at + kDirectorySize), static_cast<size_t>(name_size)));
+  const uint64_t flags = Read(bytes, at + 8, 2);
+  const uint64_t method = Read(bytes, at + 10, 2);
+  if ((flags & 1) != 0)
+    return Status::NotSupported("zip archive '" + path + "': member '" + member.name + "' is encrypted");
+  if (method != 0 && method != 8) {
+    return Status::NotSupported("zip archive '" + path + "': member '" + member.name + "' uses compression method " +
+                                std::to_string(method) + ", expected 0 (stored) or 8 (deflate)");
+  }
+  member.deflated = method == 8;
+  member.crc = static_cast<uint32_t>(Read(bytes, at + 16, 4));
+  member.size = Read(bytes, at + 24, 4);
+  uint64_t stored_size = Read(bytes, at + 20, 4);
+  uint64_t local = Read(bytes, at + 42, 4);
+  const auto extra =
+      bytes.substr(static_cast<size_t>(at + kDirectorySize + name_size), static_cast<size_t>(extra_size));
+  PLUMB_RETURN_IF_ERROR(ReadZip64Extra(extra, path, at, &member.size, &stored_size, &local));
+  if (!Fits(bytes, local, kLocalSize) || Read(bytes, local, 4) != kLocalMagic) {
+    return Corrupt(path, at,
+                   "member '" + member.name + "' is not where the directory says (byte " + std::to_string(local) + ")");
+  }
+  const uint64_t data = local + kLocalSize + Read(bytes, local + 26, 2) + Read(bytes, local + 28, 2);
+  if (!Fits(bytes, data, stored_size) || (!member.deflated && stored_size != member.size)) {
+    return Corrupt(path, at, "the sizes of member '" + member.name + "' do not fit the archive");
+  }
+  member.stored = bytes.substr(static_cast<size_t>(data), static_cast<size_t>(stored_size));
+  return member;
+}
+
+}  // namespace
+
+namespace {
+
+// Members that share bytes would let a small archive unpack to any size: no writer makes such ones.
+Status CheckApart(const std::vector<ZipMember>& members, const std::string& path) {
+  std::vector<const ZipMember*> order;
+  for (const ZipMember& member : members) {
+    if (!member.stored.empty()) order.push_back(&member);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (order[i - 1]->stored.data() + order[i - 1]->stored.size() <= order[i]->stored.data()) continue;
+    return Status::CorruptModel("zip archive '" + path + "': members '" + order[i - 1]->name + "' and '" +
+                                order[i]->name + "' lie in each other");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes) {
+  PLUMB_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(bytes, path));
+  std::vector<ZipMember> members;
+  uint64_t at = directory.offset;
+  const uint64_t end = directory.offset + directory.size;
+  uint64_t total = 0;
+  while (at < end) {
+    PLUMB_ASSIGN_OR_RETURN(ZipMember member, ReadEntry(bytes, path, at, end, &at));
+    if (member.size > max_bytes - total) {
+      return Status::InvalidArgument("zip archive '" + path + "' would unpack to more than the limit of " +
+                                     std::to_string(max_bytes) + " bytes (member '" + member.name + "')");
+    }
+    total += member.size;
+    members.push_back(std::move(member));
+  }
+  if (members.size() != directory.members) {
+    return Corrupt(path, end,
+                   "the directory has " + std::to_string(members.size()) + " entries, its end says " +
+                       std::to_string(directory.members));
+  }
+  PLUMB_RETURN_IF_ERROR(CheckApart(members, path));
+  return members;
+}
+
+Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer) {
+  std::string_view bytes = member.stored;
+  if (member.deflated) {
+    PLUMB_RETURN_IF_ERROR(
+        CheckMemory(2 * member.size, "unpacking member '" + member.name + "' of '" + path + "'"));  // and its tensor
+    buffer->resize(static_cast<size_t>(member.size));
+    z_stream stream{};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Status::OutOfMemory("no memory for zlib");
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(member.stored.data()));
+    stream.next_out = reinterpret_cast<Bytef*>(buffer->data());
+    uint64_t in_left = member.stored.size();
+    uint64_t out_left = member.size;
+    int code = Z_OK;
+    while (code == Z_OK) {  // zlib counts with 32 bits
+      const uInt in = static_cast<uInt>(std::min<uint64_t>(in_left, INT_MAX));
+      const uInt out = static_cast<uInt>(std::min<uint64_t>(out_left, INT_MAX));
+      stream.avail_in = in;
+      stream.avail_out = out;
+      code = inflate(&stream, Z_NO_FLUSH);
+      in_left -= in - stream.avail_in;
+      out_left -= out - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    if (code != Z_STREAM_END || out_left != 0 || in_left != 0) {
+      return Status::CorruptModel("zip archive '" + path + "': member '" + member.name + "' does not unpack to " +
+                                  std::to_string(member.size) + " bytes; the archive is damaged");
+    }
+    bytes = *buffer;
+  }
+  const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  if (crc != member.crc) {
+    return Status::CorruptModel("zip archive '" + path + "': the checksum of member '" + member.name +
+                                "' is wrong; the archive is damaged");
+  }
+  return bytes;
+}
+
+Status ZipWriter::Add(const std::string& name, std::string_view head, const void* data, size_t size) {
+  const uint64_t offset = file_->bytes_written();
+  const uint64_t total = head.size() + size;
+  const bool big = total >= kSeeZip64 || offset >= kSeeZip64;
+  uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
+  crc = crc32_z(crc, static_cast<const Bytef*>(data), size);
+
+  std::string common;  // version needed .. extra size: the same in both headers
+  Append(&common, big ? 45 : 20, 2);
+  Append(&common, 0x800, 2);       // the name is UTF-8
+  Append(&common, 0, 2);           // stored
+  Append(&common, 0x00210000, 4);  // 1 January 1980: the same values give the same file
+  Append(&common, crc, 4);
+  Append(&common, big ? kSeeZip64 : total, 4);
+  Append(&common, big ? kSeeZip64 : total, 4);
+  Append(&common, name.size(), 2);
+
+  std::string extra;
+  if (big) {
+    Append(&extra, 1, 2);
+    Append(&extra, 24, 2);
+    for (const uint64_t value : {total, total, offset}) Append(&extra, value, 8);
+  }
+  std::string local;
+  Append(&local, kLocalMagic, 4);
+  local += common;
+  Append(&local, extra.size(), 2);
+  local += name + extra;
+
+  Append(&directory_, kDirectoryMagic, 4);
+  Append(&directory_, 0x0300 | 45, 2);  // made on Unix
+  directory_ += common;
+  Append(&directory_, extra.size(), 2);
+  Append(&directory_, 0, 6);           // comment, disk, internal attributes
+  Append(&directory_, 0x81A40000, 4);  // -rw-r--r--
+  Append(&directory_, big ? kSeeZip64 : offset, 4);
+  directory_ += name + extra;
+  ++members_;
+  PLUMB_RETURN_IF_ERROR(file_->Write(local));
+  PLUMB_RETURN_IF_ERROR(file_->Write(head));
+  return file_->Write(data, size);
+}
+
+Status ZipWriter::Finish() {
+  const uint64_t offset = file_->bytes_written();
+  const uint64_t size = directory_.size();
+  std::string end;
+  if (offset >= kSeeZip64 || size >= kSeeZip64 || members_ >= 0xFFFF) {
+    Append(&end, kEnd64Magic, 4);
+    Append(&end, kEnd64Size - 12, 8);
+    Append(&end, 45 | uint64_t{45} << 16, 4);
+    Append(&end, 0, 8);
+    for (const uint64_t value : {members_, members_, size, offset}) Append(&end, value, 8);
+    Append(&end, kLocator64Magic, 4);
+    Append(&end, 0, 4);
+    Append(&end, offset + size, 8);
+    Append(&end, 1, 4);
+  }
+  Append(&end, kEndMagic, 4);
+  Append(&end, 0, 4);
+  for (int i = 0; i < 2; ++i) Append(&end, std::min<uint64_t>(members_, 0xFFFF), 2);
+  Append(&end, std::min<uint64_t>(size, kSeeZip64), 4);
+  Append(&end, std::min<uint64_t>(offset, kSeeZip64), 4);
+  Append(&end, 0, 2);
+  PLUMB_RETURN_IF_ERROR(file_->Write(directory_));
+  return file_->Write(end);
+}
+
+}  // namespace plumb

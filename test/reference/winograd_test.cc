@@ -1,0 +1,185 @@
+// The bound of Winograd convolutions against fp32 emulations of F(2), F(4) and F(6): healthy ones stay inside it,
+// faults do not, and the bound of direct convolution calls F(6) wrong.
+#include "reference/sum/winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "util/winograd_emulation.h"
+
+namespace plumb::reference {
+namespace {
+
+struct Problem {
+  SumGeometry geometry;
+  std::vector<float> input, weight;
+  std::vector<double> output, direct, tau;
+
+  Problem(int channels, int outputs, int height, int width, int rows = 3, int columns = 3) {
+    geometry.in_channels = channels;
+    geometry.out_channels = outputs;
+    geometry.axis[1] = {height, height + 2 * (rows / 2) - rows + 1, rows, 1, 1, rows / 2};
+    geometry.axis[2] = {width, width + 2 * (columns / 2) - columns + 1, columns, 1, 1, columns / 2};
+    const int terms = channels * rows * columns;
+    std::mt19937 engine(7);
+    std::normal_distribution<float> normal;
+    for (int i = 0; i < channels * height * width; ++i) input.push_back(std::max(0.f, normal(engine)));
+    for (int i = 0; i < outputs * terms; ++i) weight.push_back(normal(engine) / std::sqrt(static_cast<float>(terms)));
+    output.resize(static_cast<size_t>(outputs * geometry.out_pixels()));
+    direct = output;
+    SumImage image;
+    image.input = input.data();
+    image.output = output.data();
+    image.tau = direct.data();
+    SumOperands operands;
+    operands.weight = weight.data();
+    SumOfProducts(geometry, operands, {image});
+    tau = direct;
+    SumBound all_forms;
+    all_forms.level = 1;  // level 0 is that of the form that loses most, which is enough for nearly every layer
+    RaiseToWinograd(geometry, weight.data(), input.data(), output.data(), all_forms, tau.data());
+  }
+
+  std::vector<double> BoundOf(const WinogradForm& form) const {
+    std::vector<double> bound = direct;
+    BoundAsWinograd(geometry, form, weight.data(), input.data(), output.data(), SumBound(), bound.data());
+    return bound;
+  }
+
+  std::vector<float> Emulate(const WinogradForm& form) const {
+    const SumAxis &h = geometry.axis[1], &w = geometry.axis[2];
+    const WinogradProblem sizes{geometry.in_channels, geometry.out_channels, h.in, w.in, h.out, w.out, h.pad};
+    return EmulateWinograd(form, sizes, input.data(), weight.data());
+  }
+
+  // {E, R} of tolerance.md.
+  static std::pair<double, double> Excess(const std::vector<float>& got, const std::vector<double>& want,
+                                          const std::vector<double>& tau, double factor) {
+    double largest = 0, squares = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double ratio = (static_cast<double>(got[i]) * factor - want[i]) / tau[i];
+      largest = std::max(largest, std::fabs(ratio));
+      squares += ratio * ratio;
+    }
+    return {largest, 8 * std::sqrt(squares / static_cast<double>(got.size()))};
+  }
+};
+
+const std::vector<WinogradForm> kForms = {
+    {2, {0, 1, -1}}, {4, {0, 1, -1, 2, -2}}, {6, {0, 1, -1, 2, -2, 0.5, -0.5}}, {6, {0, 1, -1, 2, -2, 3, -3}}};
+
+TEST(Winograd, HealthyStaysInsideAndFaultsDoNot) {
+  const Problem problem(64, 5, 13, 11);
+  for (const WinogradForm& form : kForms) {
+    const std::vector<float> got = problem.Emulate(form);
+    const auto [excess, rms] = Problem::Excess(got, problem.output, problem.tau, 1);
+    EXPECT_LT(excess, 1) << form.Name();
+    EXPECT_LT(rms, 0.6) << form.Name();
+    EXPECT_GT(Problem::Excess(got, problem.output, problem.tau, 1.001).second, 2) << form.Name();
+  }
+}
+
+TEST(Winograd, DirectBoundIsTooNarrowForLargeTiles) {
+  const Problem problem(64, 5, 13, 11);
+  EXPECT_GT(Problem::Excess(problem.Emulate(kForms[3]), problem.output, problem.direct, 1).second, 2);
+}
+
+TEST(Winograd, LargestFormFillsItsBound) {  // the bound is no wider than it must be
+  const Problem problem(64, 5, 13, 11);
+  EXPECT_GT(Problem::Excess(problem.Emulate(kForms[3]), problem.output, problem.tau, 1).second, 0.1);
+}
+
+TEST(Winograd, NeverBelowDirect) {
+  const Problem problem(3, 70, 6, 7);  // more outputs than are taken at a time, one tile
+  for (size_t i = 0; i < problem.tau.size(); ++i) EXPECT_GE(problem.tau[i], problem.direct[i]);
+}
+
+// Judged as declared: every form fits its own bound and fills it, and large tiles do not pass for small ones.
+TEST(Winograd, DeclaredFormHasItsOwnBound) {
+  const Problem problem(64, 5, 13, 11);
+  for (const WinogradForm& form : kForms) {
+    const std::vector<double> tau = problem.BoundOf(form);
+    const std::vector<float> got = problem.Emulate(form);
+    const auto [excess, rms] = Problem::Excess(got, problem.output, tau, 1);
+    EXPECT_LT(excess, 1) << form.Name();
+    EXPECT_LT(rms, 0.6) << form.Name();
+    EXPECT_GT(rms, 0.1) << form.Name();
+    EXPECT_GT(Problem::Excess(got, problem.output, tau, 1.001).second, 10) << form.Name();
+  }
+  EXPECT_GT(Problem::Excess(problem.Emulate(kForms[3]), problem.output, problem.BoundOf(kForms[0]), 1).second, 2);
+}
+
+TEST(Winograd, RefusesADeclarationThatMakesNoSense) {
+  EXPECT_TRUE(CheckWinogradForm(kForms[0]).ok());
+  EXPECT_FALSE(CheckWinogradForm({7, {0, 1, -1, 2, -2, 3, -3, 4}}).ok());
+  EXPECT_FALSE(CheckWinogradForm({4, {0, 1, -1}}).ok());
+}
+
+// MNN's: tiles of 8 with points up to 3, whatever the kernel.
+TEST(Winograd, OtherSquareKernelsStayInsideAndFaultsDoNot) {
+  for (const int kernel : {2, 4, 5, 6, 7}) {
+    const Problem problem(64, 5, 13, 11, kernel, kernel);
+    const std::vector<float> got = problem.Emulate({9 - kernel, {0, 1, -1, 2, -2, 3, -3}});
+    const auto [excess, rms] = Problem::Excess(got, problem.output, problem.tau, 1);
+    EXPECT_LT(excess, 1) << kernel;
+    EXPECT_LT(rms, 0.6) << kernel;
+    EXPECT_GT(rms, 0.1) << kernel;
+    EXPECT_GT(Problem::Excess(got, problem.output, problem.tau, 1.002).second, 2) << kernel;
+    EXPECT_GT(Problem::Excess(got, problem.output, problem.direct, 1).second, 2) << kernel;
+  }
+}
+
+// A row of the kernel is a column of it turned: nothing is transformed along the other axis.
+TEST(Winograd, ARowIsAColumnTurned) {
+  const int height = 13, width = 11, channels = 8, outputs = 3;
+  const Problem row(channels, outputs, height, width, 1, 7);
+  Problem column(channels, outputs, width, height, 7, 1);
+  for (int c = 0; c < channels; ++c) {
+    for (int i = 0; i < height * width; ++i) {
+      column.input[static_cast<size_t>(c * height * width + i % width * height + i / width)] =
+          row.input[static_cast<size_t>(c * height * width + i)];
+    }
+  }
+  column.weight = row.weight;
+  std::vector<double> turned(row.tau.size());
+  std::vector<double> own(row.tau.size());
+  Problem same = row;
+  std::fill(same.output.begin(), same.output.end(), 0.0), std::fill(column.output.begin(), column.output.end(), 0.0);
+  RaiseToWinograd(same.geometry, same.weight.data(), same.input.data(), same.output.data(), {1}, own.data());
+  RaiseToWinograd(column.geometry, column.weight.data(), column.input.data(), column.output.data(), {1}, turned.data());
+  for (int o = 0; o < outputs; ++o) {
+    for (int i = 0; i < height * width; ++i) {
+      const double a = own[static_cast<size_t>(o * height * width + i)];
+      EXPECT_GT(a, 0);
+      EXPECT_NEAR(a / turned[static_cast<size_t>(o * height * width + i % width * height + i / width)], 1, 1e-9);
+    }
+  }
+}
+
+TEST(Winograd, KernelsThatRuntimesComputeSo) {
+  EXPECT_TRUE(IsWinogradKernel(2, 2));
+  EXPECT_TRUE(IsWinogradKernel(7, 7));
+  EXPECT_TRUE(IsWinogradKernel(1, 7));
+  EXPECT_TRUE(IsWinogradKernel(3, 1));
+  EXPECT_FALSE(IsWinogradKernel(1, 1));
+  EXPECT_FALSE(IsWinogradKernel(3, 5));
+  EXPECT_FALSE(IsWinogradKernel(9, 9));
+}
+
+TEST(Winograd, IsForPlainConvolutionsOnly) {
+  SumGeometry geometry = Problem(2, 2, 5, 5).geometry;
+  EXPECT_TRUE(MayBeWinograd(geometry));
+  EXPECT_TRUE(IsPlain3x3(geometry));
+  EXPECT_FALSE(IsPlain3x3(Problem(2, 2, 5, 5, 5, 5).geometry)) << "our own kernels declare 3x3 only";
+  geometry.axis[1].stride = 2;
+  EXPECT_FALSE(MayBeWinograd(geometry));
+  geometry = Problem(2, 2, 5, 5).geometry;
+  geometry.groups = 2;
+  EXPECT_FALSE(MayBeWinograd(geometry));
+}
+
+}  // namespace
+}  // namespace plumb::reference
