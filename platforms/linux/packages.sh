@@ -8,7 +8,7 @@ build_packages=(
   opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd # device OPENCL; PoCL runs it without a GPU
   libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
   libprotobuf-dev libonnx-dev
-  nlohmann-json3-dev libstb-dev libxxhash-dev
+  nlohmann-json3-dev libpng-dev libturbojpeg0-dev libxxhash-dev
   libgtest-dev
   python3-venv # build/venv, where plumb-golden runs models in ONNX Runtime
   libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU

@@ -1,12 +1,8 @@
 #include "tensor/image.h"
 
-#include <stb/stb_image.h>
-
-#include <climits>
-#include <memory>
 #include <sstream>
 
-#include "tensor/image_check.h"
+#include "tensor/image_decode.h"
 
 namespace plumb {
 namespace {
@@ -30,6 +26,21 @@ Status CheckShape(const std::string& file, const Shape& found, const Shape& expe
       (one_image ? "; convert the image first, Plumb resizes nothing" : "; an image fits only an input [1,C,H,W]"));
 }
 
+struct ImageFormat {
+  std::string_view magic;
+  Result<ImageSize> (*size)(std::string_view bytes, const std::string& file);
+  Status (*decode)(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
+};
+constexpr ImageFormat kImageFormats[] = {
+    {"\x89PNG", PngSize, DecodePng}, {"\xFF\xD8", JpegSize, DecodeJpeg}, {"BM", BmpSize, DecodeBmp}};
+
+const ImageFormat* ImageFormatOf(std::string_view bytes) {
+  for (const ImageFormat& format : kImageFormats) {
+    if (bytes.substr(0, format.magic.size()) == format.magic) return &format;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::string> DescribeImageOptions(const ImageOptions& options, int64_t channels) {
@@ -47,36 +58,27 @@ Result<std::string> DescribeImageOptions(const ImageOptions& options, int64_t ch
 Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const ImageOptions& options,
                           const std::optional<Shape>& expected, uint64_t max_bytes) {
   const std::string file = "image '" + path + "'";
-  if (bytes.size() > INT_MAX) return Status::InvalidArgument(file + " has more than 2 GiB");
-  PLUMB_RETURN_IF_ERROR(CheckImage(bytes, file));
-  const auto* data = reinterpret_cast<const stbi_uc*>(bytes.data());
-  const int size = static_cast<int>(bytes.size());
-  int width = 0, height = 0, channels = 0;
-  if (stbi_info_from_memory(data, size, &width, &height, &channels) == 0) {
-    return Status::CorruptModel(file + " has a header that cannot be read: " + stbi_failure_reason());
-  }
-  const Shape shape{1, channels, height, width};
+  const ImageFormat* format = ImageFormatOf(bytes);
+  if (format == nullptr) return Status::CorruptModel(file + ", byte 0: neither PNG, JPEG nor BMP");
+  PLUMB_ASSIGN_OR_RETURN(const ImageSize size, format->size(bytes, file));
+  const int64_t channels = size.channels;
+  const Shape shape{1, channels, size.height, size.width};
   if (expected.has_value()) PLUMB_RETURN_IF_ERROR(CheckShape(file, shape, *expected));
   PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(file));
   if (static_cast<uint64_t>(shape.NumElements()) * sizeof(float) > max_bytes) {
     return Status::InvalidArgument(file + " of " + shape.ToString() + " needs more than the limit of " +
                                    std::to_string(max_bytes) + " bytes");
   }
-  if (stbi_is_16_bit_from_memory(data, size) != 0) {
-    return Status::NotSupported(file + " has 16 bits per channel; expected 8, convert it first");
-  }
   PLUMB_RETURN_IF_ERROR(CheckList(options.bias, "bias", channels).AddContext(file));
   PLUMB_RETURN_IF_ERROR(CheckList(options.scale, "scale", channels).AddContext(file));
 
-  int found = 0;
-  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
-      stbi_load_from_memory(data, size, &width, &height, &found, channels), stbi_image_free);
-  if (pixels == nullptr) return Status::CorruptModel(file + " cannot be decoded: " + stbi_failure_reason());
+  std::vector<uint8_t> pixels(static_cast<size_t>(shape.NumElements()));
+  PLUMB_RETURN_IF_ERROR(format->decode(bytes, file, size, pixels.data()));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, shape));
   const int64_t plane = shape.CountFrom(2);
   for (int64_t c = 0; c < channels; ++c) {
     const bool swapped = options.order == ChannelOrder::kBgr && channels >= 3 && c < 3;  // alpha stays where it is
-    const stbi_uc* src = pixels.get() + (swapped ? 2 - c : c);
+    const uint8_t* src = pixels.data() + (swapped ? 2 - c : c);
     const float bias = Pick(options.bias, c, 0);
     const float scale = Pick(options.scale, c, 1);
     float* dst = tensor.data<float>() + c * plane;

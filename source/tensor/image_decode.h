@@ -1,0 +1,32 @@
+// The decoders behind image.h: 8-bit pixels, row by row, channels interleaved, as many channels as the file has.
+#ifndef PLUMB_TENSOR_IMAGE_DECODE_H_
+#define PLUMB_TENSOR_IMAGE_DECODE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plumb/status.h"
+
+namespace plumb {
+
+struct ImageSize {
+  int64_t width = 0, height = 0;
+  int64_t channels = 0;  // 1 gray, 2 gray and alpha, 3 rgb, 4 rgba
+};
+
+// Reads the header only, so that its size can be refused before anything is allocated. `file` begins each message;
+// damaged or cut files are errors, never filled with grey.
+Result<ImageSize> PngSize(std::string_view bytes, const std::string& file);
+Result<ImageSize> JpegSize(std::string_view bytes, const std::string& file);
+Result<ImageSize> BmpSize(std::string_view bytes, const std::string& file);
+
+// pixels: width * height * channels bytes of the size that was read. PNG's gamma is not applied (nor is it by PIL or
+// OpenCV).
+Status DecodePng(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
+Status DecodeJpeg(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
+Status DecodeBmp(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TENSOR_IMAGE_DECODE_H_

@@ -1,0 +1,49 @@
+// JPEG by libjpeg-turbo (its TurboJPEG interface, which needs no setjmp).
+#include <turbojpeg.h>
+
+#include <memory>
+
+#include "tensor/image_decode.h"
+
+namespace plumb {
+namespace {
+
+struct TurboClose {
+  void operator()(void* handle) const { tjDestroy(handle); }
+};
+using TurboHandle = std::unique_ptr<void, TurboClose>;
+
+Status JpegError(const std::string& file, const TurboHandle& handle) {
+  return Status::CorruptModel(file + " cannot be decoded as JPEG: " + tjGetErrorStr2(handle.get()));
+}
+
+const unsigned char* Bytes(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+
+}  // namespace
+
+Result<ImageSize> JpegSize(std::string_view bytes, const std::string& file) {
+  const TurboHandle handle(tjInitDecompress());
+  int width = 0, height = 0, subsampling = 0, colors = 0;
+  if (tjDecompressHeader3(handle.get(), Bytes(bytes), bytes.size(), &width, &height, &subsampling, &colors) != 0) {
+    return JpegError(file, handle);
+  }
+  if (colors == TJCS_CMYK || colors == TJCS_YCCK) {
+    return Status::NotSupported(file + " is a CMYK image; expected gray or RGB, convert it first");
+  }
+  return ImageSize{width, height, colors == TJCS_GRAY ? 1 : 3};
+}
+
+Status DecodeJpeg(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels) {
+  const TurboHandle handle(tjInitDecompress());
+  // A warning is a cut or damaged file, whose rest would be grey. LIMITSCANS: a progressive file of 500 scans is a
+  // bomb.
+  const int flags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
+  const int format = size.channels == 1 ? TJPF_GRAY : TJPF_RGB;
+  if (tjDecompress2(handle.get(), Bytes(bytes), bytes.size(), pixels, static_cast<int>(size.width), 0,
+                    static_cast<int>(size.height), format, flags) != 0) {
+    return JpegError(file, handle);
+  }
+  return Status::Ok();
+}
+
+}  // namespace plumb
