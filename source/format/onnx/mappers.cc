@@ -8,19 +8,23 @@
 namespace plumb::onnx {
 
 #define PLUMB_ONNX(op_type, file, inputs, outputs) Status Map##op_type(NodeContext& c);
+#define PLUMB_ONNX_ONE PLUMB_ONNX
 #define PLUMB_ONNX_MICROSOFT(op_type, file, inputs, outputs) Status MapMicrosoft##op_type(NodeContext& c);
 #include "format/onnx/onnx_list.def"
 #undef PLUMB_ONNX_MICROSOFT
+#undef PLUMB_ONNX_ONE
 #undef PLUMB_ONNX
 
 namespace {
 
 constexpr MapperRow kRows[] = {
 #define PLUMB_ONNX(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, Map##op_type, ""},
+#define PLUMB_ONNX_ONE PLUMB_ONNX
 #define PLUMB_ONNX_MICROSOFT(op_type, file, inputs, outputs) \
   {#op_type, {inputs, outputs}, MapMicrosoft##op_type, "com.microsoft"},
 #include "format/onnx/onnx_list.def"
 #undef PLUMB_ONNX_MICROSOFT
+#undef PLUMB_ONNX_ONE
 #undef PLUMB_ONNX
 };
 

@@ -1,9 +1,10 @@
 // NodeContext: what a mapper sees of one ONNX node, and how it says what the node becomes.
 //
-//   Status MapElu(NodeContext& c) {
-//     auto param = std::make_shared<EluParam>();
-//     param->alpha = c.Float("alpha", 1);
-//     return c.EmitOutput(OpKind::kElu, param, {c.In(0)});
+//   Status MapHardSigmoid(NodeContext& c) {
+//     auto param = std::make_shared<HardParam>();
+//     param->alpha = c.Float("alpha", 0.2f);
+//     param->beta = c.Float("beta", 0.5f);
+//     return c.EmitOutput(OpKind::kHardSigmoid, param, {c.In(0)});
 //   }
 //
 // Errors need no node name: the importer adds it and goes on with the next node, so that all are named at once.

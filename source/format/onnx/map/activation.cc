@@ -15,25 +15,12 @@ Status MapLeakyRelu(NodeContext& c) {
   return c.EmitOutput(OpKind::kPReLU, param, {c.In(0)}, {{"slope", slope}});
 }
 
-Status MapElu(NodeContext& c) {
-  auto param = std::make_shared<EluParam>();
-  param->alpha = c.Float("alpha", 1);
-  return c.EmitOutput(OpKind::kElu, param, {c.In(0)});
-}
-
 // max(0, x) + min(0, alpha (e^(x / alpha) - 1)) = alpha Elu(x / alpha)
 Status MapCelu(NodeContext& c) {
   const float alpha = c.Float("alpha", 1);
   PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kDiv, c.In(0), c.ConstFloat(alpha, c.DTypeOf(0))));
   PLUMB_ASSIGN_OR_RETURN(const Value elu, c.Emit(OpKind::kElu, nullptr, {scaled}));
   return c.EmitOutput(OpKind::kMul, nullptr, {elu, c.ConstFloat(alpha, c.DTypeOf(0))});
-}
-
-Status MapSelu(NodeContext& c) {
-  auto param = std::make_shared<SeluParam>();
-  param->alpha = c.Float("alpha", param->alpha);
-  param->gamma = c.Float("gamma", param->gamma);
-  return c.EmitOutput(OpKind::kSelu, param, {c.In(0)});
 }
 
 Status MapHardSigmoid(NodeContext& c) {
