@@ -51,11 +51,12 @@ Status SpecsBinary(const Layer& layer, const std::vector<BlobInfo>& inputs, std:
   return Status::Ok();
 }
 
-template <ResourceSpec::Fill fill>
+template <int min_inputs, ResourceSpec::Fill fill>
 OpDef DefineBinary() {
   OpDef op;
-  op.make_param = MakeParam<BinaryParam>;
   op.infer = InferBinary;
+  if (min_inputs == 2) return op;  // no constant, so no parameters and no resources
+  op.make_param = MakeParam<BinaryParam>;
   op.visit_resources = ResourcesBinary;
   op.resource_specs = SpecsBinary<fill>;
   return op;
@@ -90,26 +91,9 @@ Result<Shape> ConstantOperandShape(const Tensor& element, const Shape& input) {
                                  input.ToString());
 }
 
-OpDef DefineAdd() { return DefineBinary<ResourceSpec::kSmall>(); }
-OpDef DefineSub() { return DefineBinary<ResourceSpec::kSmall>(); }
-OpDef DefineMul() { return DefineBinary<ResourceSpec::kNearOne>(); }
-OpDef DefineDiv() { return DefineBinary<ResourceSpec::kNearOne>(); }
-OpDef DefineMaximum() { return DefineBinary<ResourceSpec::kSmall>(); }
-OpDef DefineMinimum() { return DefineBinary<ResourceSpec::kSmall>(); }
-OpDef DefineSquaredDifference() { return DefineBinary<ResourceSpec::kSmall>(); }
-
-namespace {
-
-OpDef DefineOwn() {
-  OpDef op;
-  op.infer = InferBinary;
-  return op;
-}
-
-}  // namespace
-
-OpDef DefinePlumbPow() { return DefineOwn(); }
-OpDef DefinePlumbMod() { return DefineOwn(); }
-OpDef DefinePlumbFmod() { return DefineOwn(); }
+#define PLUMB_BINARY(name, min_inputs, fill, ...) \
+  OpDef Define##name() { return DefineBinary<min_inputs, ResourceSpec::fill>(); }
+#include "op/binary.def"
+#undef PLUMB_BINARY
 
 }  // namespace plumb

@@ -24,19 +24,20 @@ Status InferFloat(ShapeContext& context) {
   return InferReducedShape(context);
 }
 
-Status InferNumberReduce(ShapeContext& context) {
+Status InferReduce(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
-  return dtype == DType::kI32 || dtype == DType::kI64 ? InferReducedShape(context) : InferFloat(context);
+  const bool whole = dtype == DType::kI32 || dtype == DType::kI64;
+  return whole && ReducesWhole(context.layer.kind) ? InferReducedShape(context) : InferFloat(context);
 }
 
 double FlopsReduce(const Layer& layer, const std::vector<BlobInfo>& inputs, const std::vector<BlobInfo>& outputs) {
   return static_cast<double>(inputs[0].shape.NumElements());
 }
 
-OpDef DefineOfReduce(Status (*infer)(ShapeContext&)) {
+OpDef DefineReduce() {
   OpDef op;
   op.make_param = MakeParam<ReduceParam>;
-  op.infer = infer;
+  op.infer = InferReduce;
   op.flops = FlopsReduce;
   return op;
 }
@@ -52,15 +53,21 @@ Result<std::vector<bool>> ReducedDims(const ReduceParam& param, int rank) {
   return reduced;
 }
 
-OpDef DefineReduceSum() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceMean() { return DefineOfReduce(InferFloat); }
-OpDef DefineReduceMax() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceMin() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceProd() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceL1() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceL2() { return DefineOfReduce(InferFloat); }
-OpDef DefineReduceSumSquare() { return DefineOfReduce(InferNumberReduce); }
-OpDef DefineReduceLogSum() { return DefineOfReduce(InferFloat); }
-OpDef DefineReduceLogSumExp() { return DefineOfReduce(InferFloat); }
+bool ReducesWhole(OpKind kind) {
+  enum class Numbers { floats, whole };
+  switch (kind) {
+#define PLUMB_REDUCE(name, combine, numbers, ...) \
+  case OpKind::k##name:                           \
+    return Numbers::numbers == Numbers::whole;
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
+    default: return false;
+  }
+}
+
+#define PLUMB_REDUCE(name, ...) \
+  OpDef Define##name() { return DefineReduce(); }
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
 
 }  // namespace plumb

@@ -1,6 +1,6 @@
-// ReduceSum, Mean, Max, Min, Prod, L1, L2, SumSquare, LogSum, LogSumExp over any axes; no axis means all.
-// Sum, Max, Min, Prod, L1 and SumSquare carry i32 and i64 too (wrapping around). Of nothing Sum is 0, Prod 1, Max
-// -infinity, Min infinity, Mean NaN. LogSumExp is shifted by the maximum, so it does not overflow.
+// The reductions of op/reduce.def over any axes; no axis means all. Some carry i32 and i64 too (wrapping around). Of
+// nothing Sum is 0, Prod 1, Max -infinity, Min infinity, Mean NaN. LogSumExp is shifted by the maximum, so it does not
+// overflow.
 #ifndef PLUMB_OP_REDUCE_H_
 #define PLUMB_OP_REDUCE_H_
 
@@ -19,6 +19,9 @@ struct ReduceParam : ParamBase<ReduceParam> {
 
 // For each dim whether it is reduced.
 Result<std::vector<bool>> ReducedDims(const ReduceParam& param, int rank);
+
+// Whether i32 and i64 are reduced, too. REQUIRES: a row of op/reduce.def.
+bool ReducesWhole(OpKind kind);
 
 }  // namespace plumb
 

@@ -97,7 +97,7 @@ HWY_EXPORT(RunBinaryRow);
 void BinaryRow(BinaryOp op, const float* a, int a_step, const float* b, int b_step, float* dst, size_t n) {
   if (n == 0) return;
   if (a_step == 0 && b_step == 0) n = 1;  // a plan of one element
-  if (op == BinaryOp::kPow && a_step != 0 && b_step == 0) {
+  if (op == BinaryOp::kPlumbPow && a_step != 0 && b_step == 0) {
     return Unary(UnaryOp::kPower, {1.0f, 0.0f, *b}, a, dst, n);
   }
   PLUMB_SIMD_CALL(RunBinaryRow)(op, a, a_step, b, b_step, dst, n);

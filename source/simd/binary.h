@@ -1,4 +1,4 @@
-// dst = f(a, b) with numpy broadcasting, for the operators of binary.def; float vectors, int32 and int64 loops.
+// dst = f(a, b) with numpy broadcasting, for the operators of binary.def, on float vectors.
 #ifndef PLUMB_SIMD_BINARY_H_
 #define PLUMB_SIMD_BINARY_H_
 
@@ -40,10 +40,6 @@ BroadcastPlan PlanBroadcast(const int64_t* a_dims, int a_rank, const int64_t* b_
 
 // Computes elements [begin, end) of the dense result; split the work by elements or by rows as you like.
 void Binary(BinaryOp op, const BroadcastPlan& plan, const float* a, const float* b, float* dst, int64_t begin,
-            int64_t end);
-void Binary(BinaryOp op, const BroadcastPlan& plan, const int32_t* a, const int32_t* b, int32_t* dst, int64_t begin,
-            int64_t end);
-void Binary(BinaryOp op, const BroadcastPlan& plan, const int64_t* a, const int64_t* b, int64_t* dst, int64_t begin,
             int64_t end);
 
 }  // namespace plumb::simd

@@ -111,7 +111,29 @@ void LogSumExpOfSlice(const Slice& s, float* dst) {
   for (; c < s.end; ++c) dst[c - s.begin] = LogSumExpOfColumn(s.src + c, s.n, s.inner);
 }
 
-#define PLUMB_SIMD_REDUCE(name, term, ...)                               \
+// A row's combine.
+template <class Term, class Finish>
+void RunSum(const Slice& s, const Finish& finish, float* dst) {
+  FoldSlice(s, PlusOp(), 0.0, Term(), finish, dst);
+}
+template <class Term, class Finish>
+void RunProduct(const Slice& s, const Finish& finish, float* dst) {
+  FoldSlice(s, TimesOp(), 1.0, Term(), finish, dst);
+}
+template <class Term, class Finish>
+void RunLargest(const Slice& s, const Finish&, float* dst) {
+  ExtremeOfSlice(s, MaxOp(), dst);
+}
+template <class Term, class Finish>
+void RunSmallest(const Slice& s, const Finish&, float* dst) {
+  ExtremeOfSlice(s, MinOp(), dst);
+}
+template <class Term, class Finish>
+void RunShiftedSum(const Slice& s, const Finish&, float* dst) {
+  LogSumExpOfSlice(s, dst);
+}
+
+#define PLUMB_SIMD_REDUCE(name, combine, term, ...)                      \
   struct name##Term {                                                    \
     template <class V>                                                   \
     HWY_INLINE V operator()(V x) const {                                 \
@@ -128,15 +150,11 @@ void LogSumExpOfSlice(const Slice& s, float* dst) {
 void RunReduce(ReduceOp op, const float* src, int64_t n, int64_t inner, int64_t begin, int64_t end, float* dst) {
   const Slice s{src, n, inner, begin, end};
   switch (op) {
-#define PLUMB_SIMD_REDUCE(name, ...) \
-  case ReduceOp::k##name:            \
-    return FoldSlice(s, PlusOp(), 0.0, name##Term(), name##Finish{n}, dst);
+#define PLUMB_SIMD_REDUCE(name, combine, ...) \
+  case ReduceOp::k##name:                     \
+    return Run##combine<name##Term>(s, name##Finish{n}, dst);
 #include "simd/reduce.def"
 #undef PLUMB_SIMD_REDUCE
-    case ReduceOp::kProd: return FoldSlice(s, TimesOp(), 1.0, IdentityTerm(), SumFinish{n}, dst);
-    case ReduceOp::kMax: return ExtremeOfSlice(s, MaxOp(), dst);
-    case ReduceOp::kMin: return ExtremeOfSlice(s, MinOp(), dst);
-    case ReduceOp::kLogSumExp: return LogSumExpOfSlice(s, dst);
     case ReduceOp::kNumOps: return;
   }
 }
@@ -160,10 +178,6 @@ const char* ReduceName(ReduceOp op) {
     return #name;
 #include "simd/reduce.def"
 #undef PLUMB_SIMD_REDUCE
-    case ReduceOp::kProd: return "Prod";
-    case ReduceOp::kMax: return "Max";
-    case ReduceOp::kMin: return "Min";
-    case ReduceOp::kLogSumExp: return "LogSumExp";
     case ReduceOp::kNumOps: break;
   }
   return "unknown";

@@ -10,10 +10,6 @@ enum class ReduceOp {
 #define PLUMB_SIMD_REDUCE(name, ...) k##name,
 #include "simd/reduce.def"
 #undef PLUMB_SIMD_REDUCE
-  kProd,
-  kMax,
-  kMin,
-  kLogSumExp,
   kNumOps
 };
 

@@ -80,6 +80,9 @@ void AddConstants(std::vector<OpCase>* cases) {
       Pair("PlumbMod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, 1, -1, -2, 1.5, 1.5}));
   cases->push_back(
       Pair("PlumbFmod", "values", {5, -5, 5, -5, 5.5, -0.5}, {3, 3, -3, -3, 2, 2}).Out({2, -2, 2, -2, 1.5, -0.5}, 0));
+  cases->push_back(Pair("PlumbFmod", "wide", {1e30, -1e30, 3e38, 16777216, 5, INFINITY, 5, 7.5},
+                        {3, 7, 2e-38, 0.1, INFINITY, 2, 0, -2.5})
+                       .Out({0, -1, 1.978315056615547e-38, 0.05000000447034836, 5, NAN, NAN, 0}, 0));
   cases->push_back(Pair("PlumbMod", "i64", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI64)
                        .Out({0, -2, 5, 0, 2, 3, 0}, 0));
   cases->push_back(Pair("PlumbFmod", "i32", {-4, 7, 5, 4, -7, 8, 3}, {2, -3, 8, -2, 3, 5, 0}, DType::kI32)

@@ -18,15 +18,15 @@ double Reference(ReduceOp op, const std::vector<double>& x) {
   double exps = 0;
   for (double v : x) exps += std::exp(v - max);
   switch (op) {
-    case ReduceOp::kSum: return sum;
-    case ReduceOp::kMean: return sum / static_cast<double>(x.size());
-    case ReduceOp::kL1: return sum1;
-    case ReduceOp::kL2: return std::sqrt(sum2);
-    case ReduceOp::kSumSquare: return sum2;
-    case ReduceOp::kLogSum: return std::log(sum);
-    case ReduceOp::kProd: return prod;
-    case ReduceOp::kMax: return nan ? NAN : max;
-    case ReduceOp::kMin: return nan ? NAN : min;
+    case ReduceOp::kReduceSum: return sum;
+    case ReduceOp::kReduceMean: return sum / static_cast<double>(x.size());
+    case ReduceOp::kReduceL1: return sum1;
+    case ReduceOp::kReduceL2: return std::sqrt(sum2);
+    case ReduceOp::kReduceSumSquare: return sum2;
+    case ReduceOp::kReduceLogSum: return std::log(sum);
+    case ReduceOp::kReduceProd: return prod;
+    case ReduceOp::kReduceMax: return nan ? NAN : max;
+    case ReduceOp::kReduceMin: return nan ? NAN : min;
     default: return nan ? NAN : (std::isinf(max) ? max : max + std::log(exps));
   }
 }
@@ -43,9 +43,9 @@ void Check(const std::vector<float>& src, int64_t n, int64_t inner, int64_t begi
       for (int64_t i = 0; i < n; ++i) x[i] = src[i * inner + c], magnitude = std::max(magnitude, std::fabs(x[i]));
       const double y = Reference(op, x);
       // float64 sums leave one rounding; LogSumExp also has the exponentials' and x - m
-      double tau = op == ReduceOp::kMax || op == ReduceOp::kMin ? 0 : 8 * kU * std::fabs(y) + 4 * kEta;
-      if (op == ReduceOp::kLogSumExp) tau = 12 * kU * (1 + magnitude + std::fabs(y));
-      if (op == ReduceOp::kLogSum) tau += 12 * kU;
+      double tau = op == ReduceOp::kReduceMax || op == ReduceOp::kReduceMin ? 0 : 8 * kU * std::fabs(y) + 4 * kEta;
+      if (op == ReduceOp::kReduceLogSumExp) tau = 12 * kU * (1 + magnitude + std::fabs(y));
+      if (op == ReduceOp::kReduceLogSum) tau += 12 * kU;
       ASSERT_LE(ErrorInTau(dst[c - begin], y, tau), 0.25)
           << ReduceName(op) << " n " << n << " inner " << inner << " column " << c << ": " << dst[c - begin]
           << ", float64 " << y;

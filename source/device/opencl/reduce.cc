@@ -43,11 +43,9 @@ class ReduceKernel : public ClKernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
     if (dtype == DType::kI32 || dtype == DType::kI64) {
-      bool whole = false;
-      for (const char* type : {"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceSumSquare"}) {
-        whole = whole || spec.layer().type == type;
+      if (!ReducesWhole(spec.layer().kind)) {
+        return Status::NotSupported("'" + spec.layer().type + "' of whole numbers has no kernel");
       }
-      if (!whole) return Status::NotSupported("'" + spec.layer().type + "' of whole numbers has no kernel");
     } else {
       PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     }

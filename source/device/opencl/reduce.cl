@@ -59,27 +59,19 @@ inline int term(Terms t, int i) {
     JOIN_##SHAPE(float, s, a + b)                                                                                     \
     if (WRITES_##SHAPE) STORE(result, y + y_at, output);                                                              \
   }
-#define SUMS(SHAPE)                                                                                                   \
-  SUM(ReduceSum, false, x, s, SHAPE)                                                                                  \
-  SUM(ReduceMean, false, x, s / n, SHAPE)                                                                             \
-  SUM(ReduceL1, false, fabs(x), s, SHAPE)                                                                             \
-  SUM(ReduceL2, false, x* x, sqrt(s), SHAPE)                                                                          \
-  SUM(ReduceSumSquare, false, x* x, s, SHAPE)                                                                         \
-  SUM(ReduceLogSum, false, x, log(s), SHAPE)                                                                          \
-  SUM(ReduceLogSumExp, true, exp(x - m), m + log(s), SHAPE)
-SUMS(ITEM)
-SUMS(SHARED)
 
-// v: a term, of which `each` is taken; `both` joins two results a and b.
-#define FOLD(name, T, element_type, load, store, start, each, both, SHAPE)                                            \
+// x: a term (of whole numbers its bits), of which `each` is taken; `both` joins two results a and b. T is their type, U its bits.
+#define FOLD(name, value_type, bits_type, x_type, element_type, load, store, start, each, both, SHAPE)                \
   LINEAR void NAME_##SHAPE(reduce_##name)(global element_type* y, long y_at, global const element_type* in,           \
                                           long in_at, int count, Terms t) {                                           \
+    typedef value_type T;                                                                                             \
+    typedef bits_type U;                                                                                              \
     LOCALS_##SHAPE(T)                                                                                                 \
     OUTPUT(SHAPE, element_type)                                                                                       \
     T a = start;                                                                                                      \
     for (int i = FIRST_##SHAPE; i < t.terms; i += STEP_##SHAPE) {                                                     \
-      const T v = load(from, term(t, i));                                                                             \
-      const T b = each;                                                                                               \
+      const x_type x = (x_type)load(from, term(t, i));                                                                \
+      const T b = (T)(each);                                                                                          \
       a = both;                                                                                                       \
     }                                                                                                                 \
     T all = a;                                                                                                        \
@@ -87,22 +79,39 @@ SUMS(SHARED)
     if (WRITES_##SHAPE) store(all, y + y_at, output);                                                                 \
   }
 
+// Floats: the rows of op/reduce.def by their combine. A NaN wins and stays.
+#define Magnitude(x) fabs(x)
+#define FLOAT_FOLD(name, start, each, both, SHAPE)                                                                    \
+  FOLD(name, float, uint, float, stored, LOAD, STORE, start, each, both, SHAPE)
+#define FLOAT_Sum(name, each, result, SHAPE) SUM(name, false, each, result, SHAPE)
+#define FLOAT_ShiftedSum(name, each, result, SHAPE) SUM(name, true, each, result, SHAPE)
+#define FLOAT_Product(name, each, result, SHAPE) FLOAT_FOLD(name, 1.0f, each, a * b, SHAPE)
+#define FLOAT_Largest(name, each, result, SHAPE)                                                                      \
+  FLOAT_FOLD(name, -INFINITY, each, (b > a || b != b) && a == a ? b : a, SHAPE)
+#define FLOAT_Smallest(name, each, result, SHAPE)                                                                     \
+  FLOAT_FOLD(name, INFINITY, each, (b < a || b != b) && a == a ? b : a, SHAPE)
+#define PLUMB_REDUCE(name, combine, numbers, each, result)                                                            \
+  FLOAT_##combine(name, each, result, ITEM)                                                                           \
+  FLOAT_##combine(name, each, result, SHARED)
+#include "reduce.def"
+#undef PLUMB_REDUCE
+#undef Magnitude
+
+// Whole numbers, which wrap round.
 #define PLAIN_LOAD(p, i) (p)[i]
 #define PLAIN_STORE(v, p, i) (p)[i] = (v)
-#define FLOATS(SHAPE)                                                                                                 \
-  FOLD(ReduceMax, float, stored, LOAD, STORE, -INFINITY, v, (b > a || b != b) && a == a ? b : a, SHAPE)               \
-  FOLD(ReduceMin, float, stored, LOAD, STORE, INFINITY, v, (b < a || b != b) && a == a ? b : a, SHAPE)                \
-  FOLD(ReduceProd, float, stored, LOAD, STORE, 1.0f, v, a* b, SHAPE)
-#define WHOLE(T, U, low, high, SHAPE)                                                                                 \
-  FOLD(ReduceSum_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, v, (T)((U)a + (U)b), SHAPE)                                   \
-  FOLD(ReduceProd_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 1, v, (T)((U)a * (U)b), SHAPE)                                  \
-  FOLD(ReduceMax_##T, T, T, PLAIN_LOAD, PLAIN_STORE, low, v, b > a ? b : a, SHAPE)                                    \
-  FOLD(ReduceMin_##T, T, T, PLAIN_LOAD, PLAIN_STORE, high, v, b < a ? b : a, SHAPE)                                   \
-  FOLD(ReduceL1_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)abs(v), (T)((U)a + (U)b), SHAPE)                            \
-  FOLD(ReduceSumSquare_##T, T, T, PLAIN_LOAD, PLAIN_STORE, 0, (T)((U)v * (U)v), (T)((U)a + (U)b), SHAPE)
-#define FOLDS(SHAPE)                                                                                                  \
-  FLOATS(SHAPE)                                                                                                       \
-  WHOLE(int, uint, INT_MIN, INT_MAX, SHAPE)                                                                           \
-  WHOLE(long, ulong, LONG_MIN, LONG_MAX, SHAPE)
-FOLDS(ITEM)
-FOLDS(SHARED)
+#define Magnitude(x) abs((T)(x))
+#define WHOLE_FOLD(name, T, U, start, each, both, SHAPE)                                                              \
+  FOLD(name##_##T, T, U, U, T, PLAIN_LOAD, PLAIN_STORE, start, each, both, SHAPE)
+#define WHOLE_Sum(name, T, U, low, high, each, SHAPE) WHOLE_FOLD(name, T, U, 0, each, (T)((U)a + (U)b), SHAPE)
+#define WHOLE_Product(name, T, U, low, high, each, SHAPE) WHOLE_FOLD(name, T, U, 1, each, (T)((U)a * (U)b), SHAPE)
+#define WHOLE_Largest(name, T, U, low, high, each, SHAPE) WHOLE_FOLD(name, T, U, low, each, b > a ? b : a, SHAPE)
+#define WHOLE_Smallest(name, T, U, low, high, each, SHAPE) WHOLE_FOLD(name, T, U, high, each, b < a ? b : a, SHAPE)
+#define NUMBERS_floats(name, combine, each)
+#define NUMBERS_whole(name, combine, each)                                                                            \
+  WHOLE_##combine(name, int, uint, INT_MIN, INT_MAX, each, ITEM)                                                      \
+  WHOLE_##combine(name, int, uint, INT_MIN, INT_MAX, each, SHARED)                                                    \
+  WHOLE_##combine(name, long, ulong, LONG_MIN, LONG_MAX, each, ITEM)                                                  \
+  WHOLE_##combine(name, long, ulong, LONG_MIN, LONG_MAX, each, SHARED)
+#define PLUMB_REDUCE(name, combine, numbers, each, result) NUMBERS_##numbers(name, combine, each)
+#include "reduce.def"

@@ -13,16 +13,13 @@ namespace {
 
 constexpr size_t kBinaryMaxRank = 8;
 
-// In the order of the shader's cases.
-const OpKind kBinaryOps[] = {OpKind::kAdd,
-                             OpKind::kSub,
-                             OpKind::kMul,
-                             OpKind::kDiv,
-                             OpKind::kMaximum,
-                             OpKind::kMinimum,
-                             OpKind::kSquaredDifference,
-                             OpKind::kPlumbPow,
-                             OpKind::kHardSwish};
+// The rows of op/binary.def, whose numbers are the shader's cases (CMakeLists.txt writes them), and the gate behind
+// them.
+const OpKind kBinaryOps[] = {
+#define PLUMB_BINARY(name, ...) OpKind::k##name,
+#include "op/binary.def"
+#undef PLUMB_BINARY
+    OpKind::kHardSwish};
 
 // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
 bool StaysChannel4Binary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {

@@ -10,10 +10,12 @@ namespace {
 
 constexpr size_t kReduceMaxRank = 9;
 
-// In the order of the shader's numbers.
+// The rows of op/reduce.def, whose numbers are the shader's cases (CMakeLists.txt writes them).
 const OpKind kReduceOps[] = {
-    OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,       OpKind::kReduceMin,    OpKind::kReduceProd,
-    OpKind::kReduceL1,  OpKind::kReduceL2,   OpKind::kReduceSumSquare, OpKind::kReduceLogSum, OpKind::kReduceLogSumExp};
+#define PLUMB_REDUCE(name, ...) OpKind::k##name,
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
+};
 
 struct Dims {
   Walk kept, reduced;

@@ -1,14 +1,16 @@
 #version 450
 // Reductions: the first kKept of kRank dims walk the output, the others its terms.
-// kOp: 0 Sum 1 Mean 2 Max 3 Min 4 Prod 5 L1 6 L2 7 SumSquare 8 LogSum 9 LogSumExp; -DTYPE_f32, _i32, _i64 (wrapping).
+// kOp is the row of op/reduce.def; -DTYPE_f32, _i32, _i64 (wrapping).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "types.glslh"
 #ifdef TYPE_f32
-#include "math.glslh"
 #include "sum.glslh"
 #endif
 #include "row.glslh"
+#ifdef TYPE_f32
+#include "functions.glslh"
+#endif
 
 layout(constant_id = 2) const int kOp = 0;
 layout(constant_id = 3) const int kKept = 1;
@@ -38,7 +40,32 @@ uint Offset(uint i) {
   return at;
 }
 
+// How terms combine, by the names in op/reduce.def.
+const int kSum = 0, kProduct = 1, kLargest = 2, kSmallest = 3, kShiftedSum = 4;
+int Combine() {
+  switch (kOp) {
+#include "reduce_combine_cases.glslh"
+  }
+  return kSum;
+}
+
+T Magnitude(T v) { return v < T(0) ? T(0) - v : v; }
+
 #ifdef TYPE_f32
+float Term(float x, float m) {
+  switch (kOp) {
+#include "reduce_term_cases.glslh"
+  }
+  return x;
+}
+
+float Result(float s, float n, float m) {
+  switch (kOp) {
+#include "reduce_result_cases.glslh"
+  }
+  return s;
+}
+
 // A NaN wins and stays.
 float Larger(float a, float b) { return !IsNaN(a) && (IsNaN(b) || b > a) ? b : a; }
 float Smaller(float a, float b) { return !IsNaN(a) && (IsNaN(b) || b < a) ? b : a; }
@@ -70,30 +97,17 @@ float Product(uint base, uint end) {
 }
 
 float Reduce(uint base, uint end) {
-  if (kOp == 2) return Largest(base, end);
-  if (kOp == 3) return Smallest(base, end);
-  if (kOp == 4) return Product(base, end);
+  const int combine = Combine();
+  if (combine == kLargest) return Largest(base, end);
+  if (combine == kSmallest) return Smallest(base, end);
+  if (combine == kProduct) return Product(base, end);
   float top = 0.0;
-  if (kOp == 9) top = Largest(base, end);
+  if (combine == kShiftedSum) top = Largest(base, end);
   const float shift = IsFinite(top) ? top : 0.0;
   Sum sum = NewSum();
-  for (uint i = Lane(); i < end; i += kLanes) {
-    const float v = x[base + Offset(i)];
-    precise float term = v;
-    if (kOp == 5) term = abs(v);
-    if (kOp == 6 || kOp == 7) term = v * v;
-    if (kOp == 9) term = Exp(v - shift);
-    Add(sum, term);
-  }
+  for (uint i = Lane(); i < end; i += kLanes) Add(sum, Term(x[base + Offset(i)], shift));
   const float total = Value(SumOfRow(sum));
-  if (!IsFinite(top)) return top;
-  switch (kOp) {
-    case 1: return total / float(terms);
-    case 6: return sqrt(total);
-    case 8: return Log(total);
-    case 9: return shift + Log(total);
-    default: return total;
-  }
+  return IsFinite(top) ? Result(total, float(terms), shift) : top;
 }
 #else
 #ifdef TYPE_i32
@@ -102,28 +116,36 @@ const int kBits = 32;
 const int kBits = 64;
 #endif
 
-T Both(T a, T b) {
+T Term(T x) {
   switch (kOp) {
-    case 2: return b > a ? b : a;
-    case 3: return b < a ? b : a;
-    case 4: return a * b;
+#include "reduce_whole_cases.glslh"
+  }
+  return x;
+}
+
+T Both(T a, T b) {
+  switch (Combine()) {
+    case kLargest: return b > a ? b : a;
+    case kSmallest: return b < a ? b : a;
+    case kProduct: return a * b;
     default: return a + b;
   }
 }
 DEFINE_JOIN(T, AllOfRow, Both)
 
+T Start() {
+  const T low = T(1) << (kBits - 1);
+  switch (Combine()) {
+    case kLargest: return low;
+    case kSmallest: return ~low;
+    case kProduct: return T(1);
+    default: return T(0);
+  }
+}
+
 T Reduce(uint base, uint end) {
-  T result = kOp == 4 ? T(1) : T(0);
-  if (kOp == 2 || kOp == 3) {
-    T low = T(1) << (kBits - 1);
-    result = kOp == 2 ? low : ~low;
-  }
-  for (uint i = Lane(); i < end; i += kLanes) {
-    T v = x[base + Offset(i)];
-    if (kOp == 5 && v < T(0)) v = T(0) - v;
-    if (kOp == 7) v *= v;
-    result = Both(result, v);
-  }
+  T result = Start();
+  for (uint i = Lane(); i < end; i += kLanes) result = Both(result, Term(x[base + Offset(i)]));
   return AllOfRow(result);
 }
 #endif

@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "half.glslh"
-#include "unary_functions.glslh"
+#include "functions.glslh"
 
 layout(constant_id = 0) const int kOp = 0;
 layout(constant_id = 1) const int kChannel4 = 0;  // the blob is in NC4HW4

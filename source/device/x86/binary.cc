@@ -1,14 +1,17 @@
-// Binary element-wise operators with broadcasting on the rows of simd/binary.def; f32, i32 and i64. The second
-// operand may be the layer's constant. Two feature maps of equally many channels stay in channel blocks; everything
-// else is computed in plain order.
+// Binary element-wise operators with broadcasting: f32 on the rows of simd/binary.def, i32 and i64 on
+// op/binary.def's expressions of whole numbers. The second operand may be the layer's constant. Two feature maps of
+// equally many channels stay in channel blocks; everything else is computed in plain order.
 #include <algorithm>
+#include <array>
+#include <string>
 #include <vector>
 
 #include "base/threads.h"
 #include "device/binary_operands.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
-#include "simd/binary.h"
+#include "op/core/whole_numbers.h"
+#include "simd/broadcast.h"
 
 namespace plumb::x86 {
 namespace {
@@ -17,30 +20,30 @@ using simd::BinaryOp;
 
 constexpr int64_t kBinaryGrain = 16384;  // elements that are worth a second thread
 
-struct NamedBinary {
-  const char* type;
-  BinaryOp op;
-};
-
-const NamedBinary kBinaryNamed[] = {
-    {"Add", BinaryOp::kAdd},         {"Sub", BinaryOp::kSub},
-    {"Mul", BinaryOp::kMul},         {"Div", BinaryOp::kDiv},
-    {"Maximum", BinaryOp::kMaximum}, {"Minimum", BinaryOp::kMinimum},
-    {"PlumbPow", BinaryOp::kPow},    {"SquaredDifference", BinaryOp::kSquaredDifference},
-};
-
-const NamedBinary* Find(const Layer& layer) {
-  for (const NamedBinary& named : kBinaryNamed) {
-    if (layer.type == named.type) return &named;
+// NotSupported for what device/x86/scalar.cc computes.
+Result<BinaryOp> VectorBinaryOf(const Layer& layer) {
+  switch (layer.kind) {
+#define PLUMB_BINARY_binary(name) \
+  case OpKind::k##name:           \
+    return BinaryOp::k##name;
+#define PLUMB_BINARY_scalar_binary(name)
+#define PLUMB_BINARY(name, min_inputs, fill, x86, ...) PLUMB_BINARY_##x86(name)
+#include "op/binary.def"
+#undef PLUMB_BINARY
+#undef PLUMB_BINARY_scalar_binary
+#undef PLUMB_BINARY_binary
+    default: return Status::NotSupported("'" + layer.type + "' has no vector kernel");
   }
-  return nullptr;
 }
+
+// The operator as a kernel's detail names it: without the prefix of types that are ours.
+std::string ShownBinary(const std::string& type) { return type.substr(type.rfind("Plumb", 0) == 0 ? 5 : 0); }
 
 class BinaryKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    if (Find(spec.layer()) == nullptr) return Status::NotSupported("'" + spec.layer().type + "' has no vector kernel");
+    PLUMB_RETURN_IF_ERROR(VectorBinaryOf(spec.layer()).status());
     const DType dtype = spec.inputs[0].dtype;
     if (dtype != DType::kF32 && dtype != DType::kI32 && dtype != DType::kI64) {
       return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
@@ -67,7 +70,9 @@ class BinaryKernel : public Kernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    op_ = Find(spec.layer());
+    kind_ = spec.layer().kind;
+    detail_ = ShownBinary(spec.layer().type);
+    PLUMB_ASSIGN_OR_RETURN(op_, VectorBinaryOf(spec.layer()));
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     const int64_t block = blocked_ ? ChannelBlock() : 1;
     const auto a = MemoryDims(operands.shape[0], block), b = MemoryDims(operands.shape[1], block);
@@ -86,15 +91,15 @@ class BinaryKernel : public Kernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     switch (outputs[0].dtype) {
-      case DType::kI32: RunAs<int32_t>(inputs, outputs[0]); break;
-      case DType::kI64: RunAs<int64_t>(inputs, outputs[0]); break;
-      default: RunAs<float>(inputs, outputs[0]); break;
+      case DType::kI32: RunWhole<int32_t>(inputs, outputs[0]); break;
+      case DType::kI64: RunWhole<int64_t>(inputs, outputs[0]); break;
+      default: RunFloat(inputs, outputs[0]); break;
     }
     ZeroTailLanes(outputs[0]);
     return Status::Ok();
   }
 
-  std::string Detail() const override { return op_ == nullptr ? "" : simd::BinaryName(op_->op); }
+  std::string Detail() const override { return detail_; }
 
  private:
   // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
@@ -107,18 +112,43 @@ class BinaryKernel : public Kernel {
   }
 
   template <class T>
-  void RunAs(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
-    const T* operand[2];
+  std::array<const T*, 2> Operands(const std::vector<DeviceTensor>& inputs) const {
+    std::array<const T*, 2> operand{};
     size_t next = 0;
-    for (int i = 0; i < 2; ++i) operand[i] = i == constant_ ? element_.data<T>() : inputs[next++].template host<T>();
+    for (int i = 0; i < 2; ++i) {
+      operand[static_cast<size_t>(i)] = i == constant_ ? element_.data<T>() : inputs[next++].template host<T>();
+    }
+    return operand;
+  }
+
+  void RunFloat(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+    const auto operand = Operands<float>(inputs);
+    float* dst = output.host<float>();
+    ParallelFor(plan_.size(), kBinaryGrain,
+                [&](int64_t begin, int64_t end) { simd::Binary(op_, plan_, operand[0], operand[1], dst, begin, end); });
+  }
+
+  template <class T>
+  void RunWhole(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+    const auto operand = Operands<T>(inputs);
     T* dst = output.host<T>();
-    ParallelFor(plan_.size(), kBinaryGrain, [&](int64_t begin, int64_t end) {
-      simd::Binary(op_->op, plan_, operand[0], operand[1], dst, begin, end);
+    const auto row = [&](auto f, int64_t a, int64_t b, int64_t at, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) {
+        dst[at + i] = f(operand[0][a + i * plan_.a_step], operand[1][b + i * plan_.b_step]);
+      }
+    };
+    whole::WithBinary<T>(kind_, [&](auto f) {
+      ParallelFor(plan_.size(), kBinaryGrain, [&](int64_t begin, int64_t end) {
+        simd::ForEachBroadcastRow(plan_, begin, end,
+                                  [&](int64_t a, int64_t b, int64_t at, int64_t count) { row(f, a, b, at, count); });
+      });
     });
   }
 
   bool blocked_ = false;
-  const NamedBinary* op_ = nullptr;
+  OpKind kind_{};
+  BinaryOp op_ = BinaryOp::kAdd;
+  std::string detail_;
   simd::BroadcastPlan plan_;
   int constant_ = -1;
   Tensor element_;

@@ -3,8 +3,8 @@
 // around.
 #include "simd/reduce.h"
 
+#include <algorithm>
 #include <limits>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -54,12 +54,15 @@ Result<Terms> TermsOf(const Layer& layer, const Shape& shape) {
   return t;
 }
 
-Result<simd::ReduceOp> OpOf(const Layer& layer) {
-  for (int i = 0; i < static_cast<int>(simd::ReduceOp::kNumOps); ++i) {
-    const auto op = static_cast<simd::ReduceOp>(i);
-    if (layer.type == std::string("Reduce") + simd::ReduceName(op)) return op;
+Result<simd::ReduceOp> VectorReduceOf(const Layer& layer) {
+  switch (layer.kind) {
+#define PLUMB_REDUCE(name, ...) \
+  case OpKind::k##name:         \
+    return simd::ReduceOp::k##name;
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
+    default: return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
   }
-  return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
 }
 
 class ReduceKernel : public Kernel {
@@ -67,11 +70,11 @@ class ReduceKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-    return OpOf(spec.layer()).status();
+    return VectorReduceOf(spec.layer()).status();
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    PLUMB_ASSIGN_OR_RETURN(op_, OpOf(spec.layer()));
+    PLUMB_ASSIGN_OR_RETURN(op_, VectorReduceOf(spec.layer()));
     PLUMB_ASSIGN_OR_RETURN(terms_, TermsOf(spec.layer(), spec.inputs[0].shape));
     if (!terms_.adjacent) gathered_.resize(terms_.outputs.size() * terms_.terms.size());
     return Status::Ok();
@@ -104,10 +107,38 @@ class ReduceKernel : public Kernel {
     return Status::Ok();
   }
 
-  simd::ReduceOp op_ = simd::ReduceOp::kSum;
+  simd::ReduceOp op_ = simd::ReduceOp::kReduceSum;
   Terms terms_;
   std::vector<float> gathered_;
 };
+
+// How whole numbers combine, in unsigned arithmetic where overflow wraps: what `combine` of op/reduce.def says.
+template <class T>
+struct WholeSum {
+  static constexpr T kStart = 0;
+  static T Of(T s, T x) { return static_cast<T>(Bits(s) + Bits(x)); }
+  static std::make_unsigned_t<T> Bits(T v) { return static_cast<std::make_unsigned_t<T>>(v); }
+};
+template <class T>
+struct WholeProduct {
+  static constexpr T kStart = 1;
+  static T Of(T s, T x) { return static_cast<T>(WholeSum<T>::Bits(s) * WholeSum<T>::Bits(x)); }
+};
+template <class T>
+struct WholeLargest {
+  static constexpr T kStart = std::numeric_limits<T>::min();
+  static T Of(T s, T x) { return std::max(s, x); }
+};
+template <class T>
+struct WholeSmallest {
+  static constexpr T kStart = std::numeric_limits<T>::max();
+  static T Of(T s, T x) { return std::min(s, x); }
+};
+
+template <class U>
+U Magnitude(U bits) {
+  return static_cast<std::make_signed_t<U>>(bits) < 0 ? 0 - bits : bits;
+}
 
 // One step of a reduction of whole numbers, and what it starts from.
 template <class T>
@@ -117,26 +148,23 @@ struct WholeOp {
 };
 
 template <class T>
-Result<WholeOp<T>> WholeOpOf(const std::string& type) {
+Result<WholeOp<T>> WholeOpOf(const Layer& layer) {
   using U = std::make_unsigned_t<T>;
-  using Limits = std::numeric_limits<T>;
-  if (type == "ReduceSum")
-    return WholeOp<T>{0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x)); }};
-  if (type == "ReduceProd")
-    return WholeOp<T>{1, [](T s, T x) { return static_cast<T>(static_cast<U>(s) * static_cast<U>(x)); }};
-  if (type == "ReduceMax") return WholeOp<T>{Limits::min(), [](T s, T x) { return std::max(s, x); }};
-  if (type == "ReduceMin") return WholeOp<T>{Limits::max(), [](T s, T x) { return std::min(s, x); }};
-  if (type == "ReduceSumSquare") {
-    return WholeOp<T>{
-        0, [](T s, T x) { return static_cast<T>(static_cast<U>(s) + static_cast<U>(x) * static_cast<U>(x)); }};
-  }
-  if (type == "ReduceL1") {
-    return WholeOp<T>{0, [](T s, T x) {
-                        const U magnitude = x < 0 ? U{0} - static_cast<U>(x) : static_cast<U>(x);
-                        return static_cast<T>(static_cast<U>(s) + magnitude);
+  switch (layer.kind) {
+#define PLUMB_REDUCE_floats(...)
+#define PLUMB_REDUCE_whole(name, combine, term)                                \
+  case OpKind::k##name:                                                        \
+    return WholeOp<T>{Whole##combine<T>::kStart, [](T s, T value) {            \
+                        const U x = static_cast<U>(value);                     \
+                        return Whole##combine<T>::Of(s, static_cast<T>(term)); \
                       }};
+#define PLUMB_REDUCE(name, combine, numbers, term, ...) PLUMB_REDUCE_##numbers(name, combine, term)
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
+#undef PLUMB_REDUCE_whole
+#undef PLUMB_REDUCE_floats
+    default: return Status::NotSupported("'" + layer.type + "' of whole numbers has no kernel");
   }
-  return Status::NotSupported("'" + type + "' of whole numbers has no kernel");
 }
 
 class ReduceIntKernel : public Kernel {
@@ -147,24 +175,23 @@ class ReduceIntKernel : public Kernel {
     if (dtype != DType::kI32 && dtype != DType::kI64) {
       return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
     }
-    return WholeOpOf<int32_t>(spec.layer().type).status();
+    return WholeOpOf<int32_t>(spec.layer()).status();
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    type_ = spec.layer().type;
+    PLUMB_ASSIGN_OR_RETURN(i32_, WholeOpOf<int32_t>(spec.layer()));
+    PLUMB_ASSIGN_OR_RETURN(i64_, WholeOpOf<int64_t>(spec.layer()));
     PLUMB_ASSIGN_OR_RETURN(terms_, TermsOf(spec.layer(), spec.inputs[0].shape));
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    if (inputs[0].dtype == DType::kI32) return RunAs<int32_t>(inputs[0], outputs[0]);
-    return RunAs<int64_t>(inputs[0], outputs[0]);
+    return inputs[0].dtype == DType::kI32 ? RunAs(i32_, inputs[0], outputs[0]) : RunAs(i64_, inputs[0], outputs[0]);
   }
 
  private:
   template <class T>
-  Status RunAs(const DeviceTensor& input, const DeviceTensor& output) {
-    PLUMB_ASSIGN_OR_RETURN(const WholeOp<T> op, WholeOpOf<T>(type_));
+  Status RunAs(const WholeOp<T>& op, const DeviceTensor& input, const DeviceTensor& output) {
     const T* src = input.host<T>();
     T* dst = output.host<T>();
     const auto fold = [&](T accumulated, int64_t at) { return op.step(accumulated, src[at]); };
@@ -184,7 +211,8 @@ class ReduceIntKernel : public Kernel {
     return Status::Ok();
   }
 
-  std::string type_;
+  WholeOp<int32_t> i32_{};
+  WholeOp<int64_t> i64_{};
   Terms terms_;
 };
 

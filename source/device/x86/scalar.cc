@@ -8,6 +8,7 @@
 #include "op/activation.h"
 #include "op/bitwise.h"
 #include "op/classify.h"
+#include "op/core/whole_numbers.h"
 
 namespace plumb::x86 {
 namespace {
@@ -97,20 +98,11 @@ class ClassifyKernel : public Kernel {
   bool nan_ = false, negative_ = false, positive_ = false;
 };
 
-// a op b for one dtype; integers as unsigned bits where that matters.
-template <class T>
-T Remainder(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::fmod(a, b);
-  } else {
-    return b == 0 || b == -1 ? T{0} : a % b;
-  }
-}
-template <class T>
-T FloorRemainder(T a, T b) {
-  const T rest = Remainder(a, b);
+float FloatFloorRemainder(float a, float b) {
+  const float rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+
 template <class T>
 T Shifted(T a, T b, bool left) {
   using U = std::make_unsigned_t<T>;
@@ -130,15 +122,15 @@ bool CombineScalar(OpKind kind, const ScalarRows& rows, bool left, const T* a, c
     });
     return true;
   };
-  if constexpr (!std::is_same_v<T, uint8_t>) {
-    if (kind == OpKind::kPlumbMod) return apply([](T l, T r) { return FloorRemainder(l, r); });
-    if (kind == OpKind::kPlumbFmod) return apply([](T l, T r) { return Remainder(l, r); });
-  }
-  if constexpr (!std::is_floating_point_v<T>) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (kind == OpKind::kPlumbMod) return apply(FloatFloorRemainder);
+    if (kind == OpKind::kPlumbFmod) return apply([](T l, T r) { return std::fmod(l, r); });
+  } else {
     if (kind == OpKind::kPlumbBitwiseAnd) return apply([](T l, T r) { return l & r; });
     if (kind == OpKind::kPlumbBitwiseOr) return apply([](T l, T r) { return l | r; });
     if (kind == OpKind::kPlumbBitwiseXor) return apply([](T l, T r) { return l ^ r; });
     if constexpr (!std::is_same_v<T, uint8_t>) {
+      if (whole::WithBinary<T>(kind, apply)) return true;
       if (kind == OpKind::kPlumbBitShift) return apply([&](T l, T r) { return Shifted(l, r, left); });
       if (kind == OpKind::kPlumbBitwiseNot) return apply([](T l, T) { return ~l; });
     } else if (kind == OpKind::kPlumbBitwiseNot) {

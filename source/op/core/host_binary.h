@@ -7,9 +7,8 @@
 
 namespace plumb {
 
-// The value of `kind` (Add, Sub, Mul, Div, Maximum, Minimum, PlumbMod, PlumbFmod) of two known i32 or i64 blobs,
-// broadcast to `out`: wraps around, a quotient truncates, x / 0 is 0. An empty tensor when the value is not known, too
-// large to pass on, or of another kind.
+// The value of `kind` (a row of op/binary.def) of two known i32 or i64 blobs, broadcast to `out`; see
+// op/core/whole_numbers.h. An empty tensor when the value is not known, too large to pass on, or of another kind.
 Result<Tensor> KnownBinary(OpKind kind, const BlobInfo& a, const BlobInfo& b, const Shape& out);
 
 }  // namespace plumb
