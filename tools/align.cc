@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
 #include "common/model_options.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

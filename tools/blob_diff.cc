@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/cli.h"
+#include "common/option_words.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
@@ -133,7 +134,8 @@ int Main(int argc, char** argv) {
   const auto report = Diff(options);
   if (!report.ok()) return Fail(report.status());
   const DiffStyle style = {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())};
-  const std::string text = options.output.quiet ? FormatDiffSummary(*report) : FormatDiffText(*report, style);
+  const std::string text =
+      options.output.quiet ? FormatDiffSummary(*report) : InOptionWords(FormatDiffText(*report, style));
   std::fwrite(text.data(), 1, text.size(), stdout);
   Status status;
   if (!options.json.empty()) status = WriteOutput(options.json, FormatDiffJson(*report));

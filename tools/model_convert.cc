@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "align.h"
-#include "base/printable.h"
 #include "common/cli.h"
 #include "common/model_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

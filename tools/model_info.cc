@@ -2,13 +2,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
-#include "base/text_table.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 #include "plumb/support.h"
 
 namespace plumb {

@@ -9,15 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/file.h"
-#include "base/printable.h"
 #include "common/dumping.h"
 #include "common/inputs.h"
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "common/vocabulary.h"
+#include "plumb/file.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 #include "plumb/runtime.h"
 #include "plumb/tensor_file.h"
 
@@ -156,8 +156,7 @@ class Profiler : public Observer {
 
 // -ip: plain numbers; every input takes as many as it needs from the file's start.
 Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& graph, const BlobTable& blobs) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-  const std::string text(bytes.text());
+  PLUMB_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   NetworkInputs inputs;
   for (const GraphInput& input : graph.inputs) {
     const BlobInfo& info = blobs.at(input.name);

@@ -20,6 +20,9 @@ struct InputMatch {
   std::string explanation;  // what turns a into b: "the channels are swapped (RGB for BGR)"; "": nothing that was tried
 };
 
+// "[0,3,5,7]": the element of that flat index (DiffMetrics::worst), as reports name it.
+std::string Coordinates(int64_t index, const Shape& shape);
+
 // What was checked, for the report's head and for the command that reproduces it.
 struct CheckedModel {
   std::string model;    // as given
@@ -34,7 +37,7 @@ struct CheckedModel {
   double min_tested = 0.5;                // CheckOptions::min_tested
   std::vector<std::string> notes;         // of loading
   int num_threads = 1;
-  std::string isa;  // "AVX512"; what --max-isa left
+  std::string isa;  // "AVX512"; what RuntimeOptions::max_isa left
   std::string rule = "doc/check.md, The rule (measured)";
   std::string reproduce;  // command line up to the device: "model_check -m x.tnnproto --seed 3"
 };
@@ -60,6 +63,7 @@ struct FileComparison {
 struct CheckError {
   std::string message;
   int exit_code = 0;
+  StatusCode code = StatusCode::kOk;  // where CheckAll found it
 };
 
 // All that one call found out. Last line, exit code and JSON are derived from it by Conclude, and so agree.

@@ -81,8 +81,10 @@ class Session {
   // Prepares the model on the device (CreateNetwork), runs it on inputs() and judges every layer; with the golden
   // beside it.
   Result<RunReport> CheckDevice(const std::string& device, const NetworkOptions& network = {}, CheckOptions check = {});
-  // For a caller who runs a Checker alone: fills GoldenReport::conversion of the report.
-  void AddConversion(RunReport* report) const;
+  // The same on a network that the caller prepared of graph() (with observers of its own, say) and on the caller's
+  // inputs. `outputs`, where it is not null, gets the network outputs.
+  Result<RunReport> CheckNetwork(Network* network, const std::map<std::string, Tensor>& inputs, CheckOptions check = {},
+                                 std::map<std::string, Tensor>* outputs = nullptr);
 
   // What was checked, for FormatText, FormatSummary and CheckResult::subject. `reproduce` is the caller's.
   CheckedModel Describe() const;

@@ -1,5 +1,6 @@
 // Checks: devices, subjects and goldens judged; the result keeps the library's reports, which every form is made of.
 #include "bind.h"
+#include "common/option_words.h"
 #include "plumb/baseline.h"
 #include "plumb/check_all.h"
 
@@ -64,11 +65,10 @@ CheckResult Check(const CheckArguments& a) {
   return Compute([&]() -> Result<CheckResult> {
     PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open(ModelFiles{a.model.structure, a.model.weights}, options));
     PLUMB_ASSIGN_OR_RETURN(CheckResult result, CheckAll(session.get(), plan));
-    // As in the rest of the report, which names commands, the words are model_check's.
-    for (std::string& line : result.checked.inputs) {
-      const std::string field = "InputOptions::files";
-      if (const size_t at = line.find(field); at != std::string::npos) line.replace(at, field.size(), "-i");
-    }
+    for (const CheckError& error : result.errors) return Status(error.code, error.message);
+    // The report names commands: its words are model_check's. Those of a device's error are Python's (_errors.py).
+    PutInOptionWords(&result.checked);
+    for (RunReport& run : result.runs) PutInOptionWords(&run);
     return result;
   });
 }
@@ -98,7 +98,7 @@ nb::list Failures(const CheckResult& result) {
 }
 
 std::string Text(const CheckResult& result, size_t run, bool color, bool all, bool full, size_t width) {
-  return FormatText(result.checked, RunOf(result, run), {color, full, all, width});
+  return InOptionWords(FormatText(result.checked, RunOf(result, run), {color, full, all, width}));
 }
 
 }  // namespace
@@ -133,12 +133,12 @@ void BindCheck(nb::module_& m) {
       .def_rw("golden_name", &CheckArguments::golden_name)
       .def_rw("subject_name", &CheckArguments::subject_name);
   nb::class_<CheckResult>(m, "CheckResult")
-      .def("json", [](const CheckResult& result) { return FormatJson(result); })
+      .def("json", [](const CheckResult& result) { return InOptionWords(FormatJson(result)); })
       .def("csv", [](const CheckResult& result) { return FormatCsv(result.runs); })
       .def("conclusion",
            [](const CheckResult& result) {
              const Conclusion conclusion = Conclude(result);
-             return nb::make_tuple(conclusion.verdict, conclusion.exit_code, conclusion.line);
+             return nb::make_tuple(conclusion.verdict, conclusion.exit_code, InOptionWords(conclusion.line));
            })
       .def("failures", &Failures)
       .def("text", &Text)

@@ -1,5 +1,6 @@
 // Comparing dumps, and proving conversions.
 #include "bind.h"
+#include "common/option_words.h"
 #include "plumb/align.h"
 #include "plumb/diff.h"
 #include "plumb/inputs.h"
@@ -94,7 +95,7 @@ void BindCompare(nb::module_& m) {
       .def("csv", [](const DiffReport& report) { return FormatDiffCsv(report); })
       .def("summary", [](const DiffReport& report) { return FormatDiffSummary(report); })
       .def("text", [](const DiffReport& report, bool color, bool all, size_t width) {
-        return FormatDiffText(report, {color, all, width});
+        return InOptionWords(FormatDiffText(report, {color, all, width}));
       });
   m.def("diff", &Diff);
   m.def("align", &AlignModels);

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 _WORDS = {
+    "CheckOptions::layers": "layers",
     "ComparisonRule::atol": "atol",
     "ComparisonRule::kind": "rule",
     "ComparisonRule::rtol": "rtol",

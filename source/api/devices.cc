@@ -5,11 +5,11 @@
 #include <mutex>
 
 #include "base/memory_budget.h"
-#include "base/words.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 #include "reference/core/reference_op.h"
 #ifdef PLUMB_DEVICE_OPENCL
 #include "device/opencl/opencl_device.h"

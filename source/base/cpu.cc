@@ -7,7 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "base/words.h"
+#include "plumb/printing.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

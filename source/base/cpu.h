@@ -15,7 +15,7 @@ namespace plumb {
 // Ordered within one architecture: a greater value includes the smaller ones.
 enum class Isa { kGeneric, kSse41, kAvx2, kAvx512, kNeon };
 
-// "GENERIC", "SSE41", "AVX2", "AVX512", "NEON": the names that PLUMB_MAX_CPU_ISA and --max-isa take.
+// "GENERIC", "SSE41", "AVX2", "AVX512", "NEON": the names that PLUMB_MAX_CPU_ISA and RuntimeOptions::max_isa take.
 const char* IsaName(Isa isa);
 
 // The best that this CPU (and operating system) offers, whatever the cap. AVX512 means F, BW, DQ and VL; AVX2 means

@@ -1,4 +1,4 @@
-#include "base/environment.h"
+#include "plumb/environment.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/words.h"
+#include "plumb/printing.h"
 
 extern char** environ;
 
@@ -51,7 +51,7 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"PLUMB_VULKAN_SHAPES", "cpu or gpu", "VULKAN's kernel shapes (by adapter type)"},
       {"PLUMB_VULKAN_WINOGRAD", "off, 2 or 4", "VULKAN's 3x3 convolutions (where Winograd pays)"},
       {"PLUMB_VULKAN_VALIDATION", kSwitch, "run VULKAN under the Khronos validation layer"},
-      {"PLUMB_PYTHON", "a program", "the Python that --golden onnxruntime and -align run (python3)"},
+      {"PLUMB_PYTHON", "a program", "the Python that runs ONNX Runtime for goldens and alignments (python3)"},
   };
   return variables;
 }

@@ -1,4 +1,4 @@
-#include "base/exit_code.h"
+#include "plumb/exit_code.h"
 
 namespace plumb {
 

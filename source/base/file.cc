@@ -218,4 +218,11 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   return file.Commit();
 }
 
+Status TryWriteFile(const std::string& path) { return AtomicFile::Create(path).status(); }
+
+Result<std::string> ReadWholeFile(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+  return std::string(bytes.text());
+}
+
 }  // namespace plumb

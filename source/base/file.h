@@ -1,4 +1,5 @@
-// Whole files in and out: ReadFile maps or reads a file, AtomicFile writes one that is either complete or not there.
+// Whole files in and out, beyond plumb/file.h: ReadFile maps or reads a file, AtomicFile writes one that is either
+// complete or not there.
 //
 // Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB
 // per call and may write less; both are handled here, so that nobody else loops over write(). Threading: values; one
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "plumb/file.h"
 #include "plumb/status.h"
 
 namespace plumb {
@@ -75,9 +77,6 @@ class AtomicFile {
   uint64_t bytes_written_ = 0;
   bool failed_ = false;
 };
-
-// Create, Write, Commit in one.
-Status WriteFile(const std::string& path, std::string_view bytes);
 
 // "No space left on device": the operating system's text for an errno value, safe with threads.
 std::string ErrnoText(int error);

@@ -1,4 +1,4 @@
-#include "base/printable.h"
+#include "plumb/printing.h"
 
 #include <cctype>
 #include <cstdint>

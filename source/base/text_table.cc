@@ -1,8 +1,8 @@
-#include "base/text_table.h"
+#include "plumb/printing.h"
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/words.h"
+#include "plumb/printing.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "base/environment.h"
-#include "base/words.h"
 #include "dump/filter.h"
 #include "plumb/dump.h"
+#include "plumb/environment.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "base/words.h"
 #include "format/tnn/types.h"
 #include "op/core/op.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

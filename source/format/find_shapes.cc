@@ -208,9 +208,11 @@ std::string FoundShapes::Options(const InputShapeMap& shapes) const {
   std::string text;
   for (const auto& [name, shape] : shapes) {
     const std::string dims = shape.ToString();
-    text += (text.empty() ? "--shape " : " --shape ") + Quoted(name + "=" + dims.substr(1, dims.size() - 2));
+    text += std::string(text.empty() ? "" : " ") + "LoadOptions::input_shapes " +
+            Quoted(name + "=" + dims.substr(1, dims.size() - 2));
   }
-  for (const auto& [name, value] : values) text += " --constant " + Quoted(name + "=" + std::to_string(value));
+  for (const auto& [name, value] : values)
+    text += " LoadOptions::input_values " + Quoted(name + "=" + std::to_string(value));
   return text;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
 #include "base/text.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -96,7 +96,8 @@ std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const
     }
     if (changed && !input.open()) filled += (filled.empty() ? "'" : ", '") + input.name + "' " + input.DimsText();
   }
-  if (!batch_given && !filled.empty()) *note = "open batch: taken as 1, " + filled + " (--shape gives another)";
+  if (!batch_given && !filled.empty())
+    *note = "open batch: taken as 1, " + filled + " (LoadOptions::input_shapes gives another)";
   return inputs;
 }
 

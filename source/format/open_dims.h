@@ -52,7 +52,8 @@ struct FoundShapes {
   InputShapeMap smallest, usual;  // of the inputs that were open; both empty: nothing ran, both equal: only that ran
   InputValues values;             // and these must be constants
   Status refusal;                 // what the attempt at a usual shape said, when nothing ran
-  // "--shape x=1,3,32,32 --constant n=1", quoted for a shell.
+  // "LoadOptions::input_shapes x=1,3,32,32 LoadOptions::input_values n=1", quoted for a shell: a tool puts its own
+  // options in.
   std::string Options(const InputShapeMap& shapes) const;
 };
 
@@ -60,7 +61,7 @@ struct FoundShapes {
 // ten seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried.
 FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes& attempt);
 
-// The refusal of a model with open inputs: what is open, and command-line fragments that run.
+// The refusal of a model with open inputs: what is open, and what of them runs.
 Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes& found);
 
 }  // namespace plumb

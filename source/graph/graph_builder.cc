@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "base/words.h"
 #include "graph/random_weights.h"
 #include "graph/resources.h"
 #include "op/core/named_params.h"
 #include "op/core/op.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

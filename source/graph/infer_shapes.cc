@@ -2,8 +2,8 @@
 #include <set>
 
 #include "base/memory_budget.h"
-#include "base/printable.h"
 #include "op/core/op.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/printable.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

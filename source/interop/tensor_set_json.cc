@@ -82,8 +82,8 @@ Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const st
   Walker walker(path);
   PLUMB_RETURN_IF_ERROR(walker.Walk(json, "", 0));
   if (!walker.tensors.empty()) return std::move(walker.tensors);
-  return Status::InvalidArgument(
-      "file '" + path + "' holds no tensor; expected what Polygraphy's --save-outputs or --save-inputs writes");
+  return Status::InvalidArgument("file '" + path +
+                                 "' holds no tensor; expected outputs or inputs that Polygraphy saved");
 }
 
 Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path) {

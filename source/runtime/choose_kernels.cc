@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/printable.h"
 #include "base/text.h"
+#include "plumb/printing.h"
 #include "plumb/support.h"
 #include "runtime/plan.h"
 

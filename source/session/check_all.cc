@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/exit_code.h"
+#include "plumb/exit_code.h"
 #include "plumb/interrupt.h"
 #include "plumb/plumb.h"
 #include "plumb/support.h"
@@ -14,18 +14,13 @@ class WholeCheck {
  public:
   WholeCheck(Session* session, const CheckPlan& plan) : session_(session), plan_(plan) {}
 
-  Result<CheckResult> Run() {
-    const bool alone = plan_.devices.empty() && session_->subject() != nullptr;
-    if (!alone) {
-      const std::vector<std::string> all = {"ALL"};
-      PLUMB_ASSIGN_OR_RETURN(result_.devices, AskDevices(plan_.devices.empty() ? all : plan_.devices));
-    }
-    result_.checked = session_->Describe();
-    result_.checked.precision = PrecisionName(plan_.network.precision);
-    result_.checked.min_tested = plan_.check.min_tested;
-    result_.checked.reproduce = plan_.reproduce;
-    if (session_->golden() != nullptr) PLUMB_RETURN_IF_ERROR(JudgeGolden());
-    if (session_->subject() != nullptr) PLUMB_RETURN_IF_ERROR(JudgeSubject());
+  Result<CheckResult> Run(std::vector<AskedDevice> devices) {
+    result_.devices = std::move(devices);
+    Describe();
+    if (session_->golden() != nullptr) Note(JudgeGolden());
+    PLUMB_RETURN_IF_ERROR(Interrupter::Check());
+    if (session_->subject() != nullptr) Note(JudgeSubject());
+    PLUMB_RETURN_IF_ERROR(Interrupter::Check());
     for (AskedDevice& asked : result_.devices) {
       JudgeOn(&asked);
       PLUMB_RETURN_IF_ERROR(Interrupter::Check());
@@ -34,47 +29,71 @@ class WholeCheck {
   }
 
  private:
+  void Describe() {
+    result_.checked = session_->Describe();
+    result_.checked.precision = PrecisionName(plan_.network.precision);
+    result_.checked.min_tested = plan_.check.min_tested;
+    result_.checked.reproduce = plan_.reproduce;
+    if (plan_.hooks.described) plan_.hooks.described(&result_.checked);
+  }
+
   Status JudgeGolden() {
     CheckOptions check = plan_.check;
     check.on_wrong = nullptr;
     check.layers.clear();  // a conversion is right as a whole
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeGolden(std::move(check)));
     report.reproduce = plan_.reproduce_golden;
-    result_.runs.push_back(std::move(report));
-    return Status::Ok();
+    return Keep(std::move(report), {});
   }
 
   Status JudgeSubject() {
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeSubject(plan_.check));
     report.reproduce = plan_.reproduce_subject;
+    return Keep(std::move(report), {});
+  }
+
+  Status Keep(RunReport report, const std::map<std::string, Tensor>& outputs) {
     result_.runs.push_back(std::move(report));
-    return Status::Ok();
+    return plan_.hooks.judged ? plan_.hooks.judged(result_.checked, &result_.runs.back(), outputs) : Status::Ok();
+  }
+
+  // Of golden and subject.
+  void Note(const Status& judged) {
+    if (judged.ok()) return;
+    result_.errors.push_back({judged.message(), ExitCodeOf(judged), judged.code()});
+    if (plan_.hooks.failed) plan_.hooks.failed(&result_.errors.back());
   }
 
   void JudgeOn(AskedDevice* asked) {
     NetworkOptions options = plan_.network;
     if (asked->device != "OPENCL" && asked->device != "VULKAN") options.device_index = 0;
     const auto opened = OpenDevice(asked->device, options.device_index);
-    if (!opened.ok()) return Fail(asked, opened.status(), ExitCodeOfDevice(opened.status()));
-    auto report = session_->CheckDevice(asked->device, options, plan_.check);
-    if (report.ok()) {
-      asked->state = AskedDevice::State::kRan;
-      return result_.runs.push_back(std::move(*report));
-    }
-    if (report.status().code() == StatusCode::kNotSupported && !asked->by_name) {
+    if (!opened.ok()) return NotRun(asked, opened.status(), ExitCodeOfDevice(opened.status()));
+    const auto network = plan_.hooks.prepare ? plan_.hooks.prepare(*opened, options)
+                                             : CreateNetwork(session_->graph(), asked->device, options);
+    if (network.status().code() == StatusCode::kNotSupported && !asked->by_name) {
       asked->state = AskedDevice::State::kSkipped;
-      asked->error = WithoutKernel(*session_->graph(), **opened, report.status());
-      asked->code = report.status().code();
-      return;
+      return NotRun(asked, Status::NotSupported(WithoutKernel(*session_->graph(), **opened, network.status())), 0);
     }
-    Fail(asked, report.status(), ExitCodeOf(report.status()));
+    const Status used = network.ok() ? Use(network->get()) : network.status();
+    if (!used.ok()) return NotRun(asked, used, ExitCodeOf(used));
+    asked->state = AskedDevice::State::kRan;
   }
 
-  static void Fail(AskedDevice* asked, const Status& why, int exit_code) {
-    asked->state = AskedDevice::State::kFailed;
+  Status Use(Network* network) {
+    if (plan_.hooks.use) return plan_.hooks.use(network);
+    const auto& inputs = plan_.inputs == nullptr ? session_->inputs().values : *plan_.inputs;
+    std::map<std::string, Tensor> outputs;
+    PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->CheckNetwork(network, inputs, plan_.check, &outputs));
+    return Keep(std::move(report), outputs);
+  }
+
+  void NotRun(AskedDevice* asked, const Status& why, int exit_code) {
+    if (asked->state != AskedDevice::State::kSkipped) asked->state = AskedDevice::State::kFailed;
     asked->error = why.message();
     asked->code = why.code();
     asked->exit_code = exit_code;
+    if (plan_.hooks.not_run) plan_.hooks.not_run(asked);
   }
 
   Session* session_;
@@ -84,7 +103,16 @@ class WholeCheck {
 
 }  // namespace
 
-Result<CheckResult> CheckAll(Session* session, const CheckPlan& plan) { return WholeCheck(session, plan).Run(); }
+Result<CheckResult> CheckAll(Session* session, const CheckPlan& plan) {
+  if (plan.devices.empty() && session->subject() != nullptr) return CheckAll(session, plan, {});
+  const std::vector<std::string> all = {"ALL"};
+  PLUMB_ASSIGN_OR_RETURN(std::vector<AskedDevice> devices, AskDevices(plan.devices.empty() ? all : plan.devices));
+  return CheckAll(session, plan, std::move(devices));
+}
+
+Result<CheckResult> CheckAll(Session* session, const CheckPlan& plan, std::vector<AskedDevice> devices) {
+  return WholeCheck(session, plan).Run(std::move(devices));
+}
 
 Result<std::vector<AskedDevice>> AskDevices(const std::vector<std::string>& names) {
   std::vector<AskedDevice> asked;

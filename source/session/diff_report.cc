@@ -7,10 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "base/printable.h"
-#include "base/text_table.h"
 #include "check/report/util.h"
 #include "plumb/diff.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -112,7 +111,8 @@ std::string List(const std::vector<std::string>& names, const std::string& side,
   std::string text = "not paired, only in " + side + ": " + std::to_string(names.size()) + "\n";
   const size_t shown = all ? names.size() : std::min(names.size(), kShown);
   for (size_t i = 0; i < shown; ++i) text += "  " + Printable(names[i]) + "\n";
-  if (shown < names.size()) text += "  ... " + std::to_string(names.size() - shown) + " more (--all shows every one)\n";
+  if (shown < names.size())
+    text += "  ... " + std::to_string(names.size() - shown) + " more (DiffStyle::all shows every one)\n";
   return text;
 }
 
@@ -229,7 +229,8 @@ std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
               pair.reason.empty() ? "" : "         " + Wrapped(PrintableLine(pair.reason), style.width, 9, 9) + "\n");
   }
   text += table.Format(style.width);
-  if (left_out > 0) text += "...      " + std::to_string(left_out) + " more aligned (--all shows every pair)\n";
+  if (left_out > 0)
+    text += "...      " + std::to_string(left_out) + " more aligned (DiffStyle::all shows every pair)\n";
   return text + List(report.only_a, "A", style.all) + List(report.only_b, "B", style.all) + FormatDiffSummary(report);
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/words.h"
 #include "check/cause/input_match.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -193,11 +193,11 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
 }
 
 Status Foreign::Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record) {
-  if (golden_set_ != nullptr) {
+  if (golden_set_ != nullptr && golden_ == nullptr) {
     PLUMB_ASSIGN_OR_RETURN(
         golden_, PairedBlobs::Create(*golden_set_, graph, blobs, {"golden", golden_names_, options_.layout, &record}));
   }
-  if (subject_set_ != nullptr) {
+  if (subject_set_ != nullptr && subject_ == nullptr) {
     PLUMB_ASSIGN_OR_RETURN(subject_, PairedBlobs::Create(*subject_set_, graph, blobs,
                                                          {"subject", subject_names_, options_.layout, &record}));
   }

@@ -34,7 +34,7 @@ class Foreign {
   Result<std::map<std::string, Shape>> InputShapes(const Graph& graph, const std::map<std::string, Shape>& given) const;
   // InvalidArgument when golden or subject ran with another value of a network input that is a constant here.
   Status CheckConstants(const std::map<std::string, Tensor>& constants) const;
-  // Pairs the sets' tensors with the graph's blobs and reads each once.
+  // Pairs the sets' tensors with the graph's blobs and reads each once; what is paired already stays.
   Status Pair(const Graph& graph, const BlobTable& blobs, const ImportRecord& record);
   // The network inputs: `given` when it is not null; else the golden's; else the subject's; else those of `generate`
   // when all are needed. Fills the matches between all sources that were given.

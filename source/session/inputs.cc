@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "base/words.h"
 #include "graph/input_ranges.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -24,6 +24,10 @@ struct Session::Impl {
   Result<NetworkInputs> Prepare() const { return PrepareInputs(options.inputs, *graph, blobs); }
   Status MakeGolden();
   Status ReadInputs();
+  // What the golden's trial found, said of each layer of another run.
+  void AddConversion(RunReport* report) const {
+    if (golden_report) CopyConversion(*golden_report, report);
+  }
 
   ModelFiles model;
   SessionOptions options;
@@ -91,7 +95,7 @@ Status Session::Impl::MakeGolden() {
   NetworkInputs used;
   if (!HasInputs() && options.subject.given()) {
     std::vector<InputMatch> none;
-    PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));
+    PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));  // the subject alone: there is no golden yet
     PLUMB_ASSIGN_OR_RETURN(used, foreign.Inputs(
                                      *graph, nullptr, "", [this] { return Prepare(); }, true, &none));
   } else {
@@ -140,10 +144,6 @@ const std::vector<InputMatch>& Session::input_matches() const { return impl_->ma
 const BlobSource* Session::subject() const { return impl_->foreign.subject(); }
 const BlobSource* Session::golden() const { return impl_->foreign.golden(); }
 
-void Session::AddConversion(RunReport* report) const {
-  if (impl_->golden_report) CopyConversion(*impl_->golden_report, report);
-}
-
 Result<RunReport> Session::JudgeGolden(CheckOptions check) {
   const PairedBlobs* golden = impl_->foreign.golden();
   if (golden == nullptr) return Status::InvalidArgument("the session has no golden (SessionOptions::golden)");
@@ -162,18 +162,24 @@ Result<RunReport> Session::JudgeSubject(CheckOptions check) {
   check.record = &impl_->record;
   PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("subject", *impl_->graph, *subject, impl_->inputs.values,
                                                         impl_->options.arithmetic, std::move(check)));
-  AddConversion(&report);
+  impl_->AddConversion(&report);
   return report;
 }
 
 Result<RunReport> Session::CheckDevice(const std::string& device, const NetworkOptions& options, CheckOptions check) {
   PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(impl_->graph, device, options));
+  return CheckNetwork(network.get(), impl_->inputs.values, std::move(check));
+}
+
+Result<RunReport> Session::CheckNetwork(Network* network, const std::map<std::string, Tensor>& inputs,
+                                        CheckOptions check, std::map<std::string, Tensor>* outputs) {
   check.golden = impl_->foreign.golden();
   Checker checker(std::move(check));
-  PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), impl_->inputs.values));
-  PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), impl_->inputs.values).status());
+  PLUMB_RETURN_IF_ERROR(checker.Attach(network, inputs));
+  PLUMB_ASSIGN_OR_RETURN(auto computed, RunNetwork(network, inputs));
   PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
-  AddConversion(&report);
+  impl_->AddConversion(&report);
+  if (outputs != nullptr) *outputs = std::move(computed);
   return report;
 }
 

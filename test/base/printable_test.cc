@@ -1,5 +1,5 @@
 // What of a file's text reaches a terminal.
-#include "base/printable.h"
+#include "plumb/printing.h"
 
 #include <gtest/gtest.h>
 

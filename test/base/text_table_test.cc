@@ -1,4 +1,4 @@
-#include "base/text_table.h"
+#include "plumb/printing.h"
 
 #include <gtest/gtest.h>
 

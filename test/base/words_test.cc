@@ -1,5 +1,5 @@
 // What was meant by a misspelt word; the list of environment variables and what it is compared with.
-#include "base/words.h"
+#include "plumb/printing.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/cpu.h"
-#include "base/environment.h"
+#include "plumb/environment.h"
 
 namespace plumb {
 namespace {

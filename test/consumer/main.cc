@@ -7,11 +7,15 @@
 #include <plumb/check_all.h>
 #include <plumb/diff.h>
 #include <plumb/dump.h>
+#include <plumb/environment.h>
+#include <plumb/exit_code.h>
+#include <plumb/file.h>
 #include <plumb/golden.h>
 #include <plumb/graph_builder.h>
 #include <plumb/inputs.h>
 #include <plumb/interrupt.h>
 #include <plumb/plumb.h>
+#include <plumb/printing.h>
 #include <plumb/report.h>
 #include <plumb/runtime.h>
 #include <plumb/session.h>

@@ -2,6 +2,7 @@
 #include "plumb/check_all.h"
 
 #include <atomic>
+#include <memory>
 
 #include "plumb/interrupt.h"
 #include "session/session_test_util.h"
@@ -55,6 +56,66 @@ TEST(CheckAllTest, ASubjectIsJudgedAloneUnlessDevicesAreNamed) {
   EXPECT_EQ(alone->runs[0].reproduce, "--subject theirs.npz");
   plan.devices = {"NAIVE"};
   EXPECT_EQ(CheckAll(Session::Open(kDigits, options).value().get(), plan)->runs.size(), 2u);
+}
+
+TEST(CheckAllTest, HooksPrepareSeeAndMayReplaceTheJudging) {
+  const auto session = Session::Open(kDigits).value();
+  CheckPlan plan;
+  plan.devices = {"NAIVE", "ARM"};
+  auto count = std::make_shared<CountSteps>();
+  std::vector<std::string> seen;
+  plan.hooks.described = [](CheckedModel* checked) { checked->model = "mine"; };
+  plan.hooks.prepare = [&](std::shared_ptr<Device> device, const NetworkOptions& options) {
+    auto network = Network::Create(session->graph(), std::move(device), options);
+    if (network.ok()) network.value()->AddObserver(count);
+    return network;
+  };
+  plan.hooks.judged = [&](const CheckedModel& checked, RunReport* run, const std::map<std::string, Tensor>& outputs) {
+    seen.push_back(checked.model + " " + run->device);
+    run->notes.emplace_back("seen");
+    return outputs.count("prob") == 1 ? Status::Ok() : Status::Internal("the output is missing");
+  };
+  plan.hooks.not_run = [&](AskedDevice* asked) { seen.push_back("not " + asked->device); };
+  const auto result = CheckAll(session.get(), plan);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(seen, (std::vector<std::string>{"mine NAIVE", "not ARM"}));
+  EXPECT_EQ(result->runs[0].notes, std::vector<std::string>{"seen"});
+  EXPECT_EQ(count->steps, static_cast<int>(result->runs[0].layers.size()));
+  plan.devices = {"NAIVE"};
+  plan.hooks.use = [](Network* network) { return Status::Mismatch(network->device_name() + " was used otherwise"); };
+  const auto used = CheckAll(session.get(), plan);
+  ASSERT_TRUE(used.ok()) << used.status().message();
+  EXPECT_TRUE(used->runs.empty());
+  EXPECT_EQ(used->devices[0].error, "NAIVE was used otherwise");
+  EXPECT_EQ(used->devices[0].code, StatusCode::kMismatch);
+}
+
+TEST(CheckAllTest, OtherInputsAndASubjectThatCannotBeJudged) {
+  const auto session = Session::Open(kDigits).value();
+  CheckPlan plan;
+  plan.devices = {"NAIVE"};
+  std::map<std::string, Tensor> twice;
+  ASSERT_TRUE(twice.emplace("input", Tensor::Zeros(DType::kF32, {2, 1, 8, 8}).value()).second);
+  plan.inputs = &twice;
+  plan.network.input_shapes["input"] = Shape{2, 1, 8, 8};
+  const auto doubled = CheckAll(session.get(), plan);
+  ASSERT_TRUE(doubled.ok()) << doubled.status().message();
+  EXPECT_EQ(doubled->runs[0].outputs[0].device.shape(), (Shape{2, 10, 1, 1}));
+
+  SessionOptions options;
+  options.subject.tensors = {{"prob", Tensor::Zeros(DType::kF32, {1, 10, 1, 1}).value()}};
+  options.checks_devices = false;
+  const auto with_subject = Session::Open(kDigits, options).value();
+  CheckPlan named;
+  named.check.layers = {"nowhere"};
+  std::string said;
+  named.hooks.failed = [&](CheckError* error) { said = error->message; };
+  const auto failed = CheckAll(with_subject.get(), named);
+  ASSERT_TRUE(failed.ok()) << failed.status().message();
+  ASSERT_EQ(failed->errors.size(), 1u);
+  EXPECT_EQ(failed->errors[0].message, said);
+  EXPECT_EQ(failed->errors[0].code, StatusCode::kInvalidArgument);
+  EXPECT_EQ(Conclude(*failed).exit_code, 2);
 }
 
 TEST(CheckAllTest, ADeviceIsAskedOnceAndByNameWhereItIsNamed) {

@@ -10,10 +10,11 @@
 #include <cstdlib>
 #include <exception>
 #include <future>
+#include <new>
+#include <stdexcept>
 
-#include "base/memory_budget.h"
-#include "base/printable.h"
 #include "common/option_words.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 
@@ -104,11 +105,14 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) 
 }
 
 int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
-  const auto run = [&]() -> Result<int> { return tool(argc, argv); };
+  const std::string no_memory =
+      "no memory for what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)";
   try {
-    const Result<int> code =
-        CatchNoMemory("what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)", run);
-    return code.ok() ? *code : Fail(code.status());
+    return tool(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return Fail(Status::OutOfMemory(no_memory));
+  } catch (const std::length_error&) {
+    return Fail(Status::OutOfMemory(no_memory + " (a size beyond all limits)"));
   } catch (const std::future_error& error) {  // oneDNN's cache of primitives throws it once it had no memory
     return Fail(Status::OutOfMemory(std::string("no memory for a kernel (oneDNN: ") + error.what() + ")"));
   } catch (const std::exception& error) {
@@ -133,8 +137,11 @@ double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 Progress::Progress(std::string what, int64_t total, bool quiet)
     : what_(std::move(what)), total_(total), enabled_(!quiet && StderrIsTerminal()), start_(Now()) {}
 
-Progress::~Progress() {
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
   if (shown_) std::fprintf(stderr, "\r\033[K");
+  shown_ = false;
 }
 
 void Progress::Step(int64_t done, const std::string& detail) {

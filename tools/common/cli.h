@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/exit_code.h"
 #include "common/command_line.h"
+#include "plumb/exit_code.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
 
@@ -39,6 +39,8 @@ class Progress {
   Progress(std::string what, int64_t total, bool quiet);
   ~Progress();
   void Step(int64_t done, const std::string& detail);
+  // Takes the bar away; the next Step shows it again.
+  void Clear();
 
  private:
   std::string what_;

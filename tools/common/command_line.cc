@@ -5,12 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/environment.h"
-#include "base/memory_budget.h"
-#include "base/words.h"
 #include "common/cli.h"
 #include "common/command_line_impl.h"
+#include "plumb/environment.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 
@@ -26,7 +25,7 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
   Check([this] {
     if (impl_->max_memory.empty()) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes("--max-memory", impl_->max_memory));
-    SetMemoryBudget(bytes);
+    SetMaxMemory(bytes);
     return Status::Ok();
   });
 }

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/words.h"
 #include "common/command_line_impl.h"
 #include "common/outputs.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

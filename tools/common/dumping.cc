@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
 #include "plumb/dump.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

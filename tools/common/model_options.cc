@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/printable.h"
-#include "base/words.h"
 #include "common/compile_progress.h"
+#include "common/option_words.h"
 #include "common/vocabulary.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 #include "plumb/runtime.h"
 
 namespace plumb {
@@ -52,7 +52,8 @@ bool HasAdapters(const std::string& device) { return device == "OPENCL" || devic
 // Once in a process: model_check may load a model twice.
 void Say(const std::string& what, const std::string& text) {
   static std::set<std::string> said;
-  if (said.insert(text).second) std::fprintf(stderr, "%s: %s\n", what.c_str(), PrintableMessage(text).c_str());
+  if (said.insert(text).second)
+    std::fprintf(stderr, "%s: %s\n", what.c_str(), PrintableMessage(InOptionWords(text)).c_str());
 }
 
 // These notes are said without -v: they change what everything that follows is about.
@@ -128,6 +129,7 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::stri
   load.open_shapes = open_shapes;
   load.open_dims = open_dims;
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
+  for (std::string& note : graph.notes) note = InOptionWords(std::move(note));
   SayWhatWasLoaded(graph, open_dims);
   return std::make_shared<const Graph>(std::move(graph));
 }

@@ -1,5 +1,8 @@
 #include "common/option_words.h"
 
+#include <utility>
+#include <vector>
+
 namespace plumb {
 namespace {
 
@@ -8,9 +11,11 @@ struct FieldWord {
   const char* option;
 };
 constexpr FieldWord kFieldWords[] = {
+    {"CheckOptions::layers", "--layers"},
     {"ComparisonRule::atol", "--atol"},
     {"ComparisonRule::kind", "--rule"},
     {"ComparisonRule::rtol", "--rtol"},
+    {"DiffStyle::all", "--all"},
     {"InputOptions::files", "-i"},
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},
@@ -21,12 +26,19 @@ constexpr FieldWord kFieldWords[] = {
     {"PairingOptions::layout", "--layout"},
     {"PairingOptions::names", "--names"},
     {"PairingOptions::tensors", "--tensors"},
+    {"ReportStyle::all", "--all"},
     {"RuntimeOptions::max_isa", "--max-isa"},
     {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},
     {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
     {"SetMaxMemory", "--max-memory"},
 };
+
+void Put(std::string* text) { *text = InOptionWords(std::move(*text)); }
+
+void Put(std::vector<std::string>* texts) {
+  for (std::string& text : *texts) Put(&text);
+}
 
 }  // namespace
 
@@ -38,6 +50,21 @@ std::string InOptionWords(std::string message) {
     }
   }
   return message;
+}
+
+void PutInOptionWords(CheckedModel* checked) {
+  Put(&checked->inputs);
+  Put(&checked->notes);
+}
+
+void PutInOptionWords(RunReport* run) {
+  Put(&run->notes);
+  Put(&run->why_not_tested);
+  for (LayerReport& layer : run->layers) {
+    Put(&layer.reason);
+    Put(&layer.cause);
+    for (OutputReport& output : layer.outputs) Put(&output.reason);
+  }
 }
 
 }  // namespace plumb

@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/printable.h"
+#include "common/option_words.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -47,7 +48,7 @@ int OutputWidth() {
 
 void PrintNotes(const OutputOptions& output, const std::vector<std::string>& notes) {
   if (!output.verbose) return;
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", PrintableLine(note).c_str());
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", PrintableLine(InOptionWords(note)).c_str());
 }
 
 }  // namespace plumb

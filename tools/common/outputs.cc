@@ -6,13 +6,17 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 
-#include "base/file.h"
+#include "plumb/file.h"
 
 namespace plumb {
 namespace {
 
 int standard_output = STDOUT_FILENO;
+
+// The operating system's text for what just failed.
+std::string ErrorText() { return std::generic_category().message(errno); }
 
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.find_last_of('/');
@@ -24,11 +28,11 @@ Status CheckParent(const std::string& wrong, const std::string& path) {
   const std::string folder = FolderOf(path);
   struct stat info;
   if (::stat(folder.c_str(), &info) != 0) {
-    return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrnoText(errno));
+    return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrorText());
   }
   if (!S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": '" + folder + "' is no folder");
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return Status::Ok();
-  return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrnoText(errno));
+  return Status::InvalidArgument(wrong + ": folder '" + folder + "': " + ErrorText());
 }
 
 }  // namespace
@@ -40,28 +44,28 @@ Status CheckOutputFile(const std::string& option, const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": it is a folder");
-    if (::access(path.c_str(), W_OK) != 0) return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+    if (::access(path.c_str(), W_OK) != 0) return Status::InvalidArgument(wrong + ": " + ErrorText());
     if (!S_ISREG(info.st_mode)) return Status::Ok();  // a pipe or /dev/stdout is written in place
   } else if (errno != ENOENT) {
-    return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+    return Status::InvalidArgument(wrong + ": " + ErrorText());
   }
   if (path.back() == '/') return Status::InvalidArgument(wrong + ": a file's name is missing behind the last '/'");
   PLUMB_RETURN_IF_ERROR(CheckParent(wrong, path));
-  const auto tried = AtomicFile::Create(path);  // `path`.part, gone with it
-  return tried.ok() ? Status::Ok() : Status::InvalidArgument(option + ": " + tried.status().message());
+  const Status tried = TryWriteFile(path);
+  return tried.ok() ? tried : Status::InvalidArgument(option + ": " + tried.message());
 }
 
 Status CheckOutputFolder(const std::string& option, const std::string& path) {
   const std::string wrong = option + ": cannot write into '" + path + "'";
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) {
-    if (errno != ENOENT) return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+    if (errno != ENOENT) return Status::InvalidArgument(wrong + ": " + ErrorText());
     const size_t end = path.find_last_not_of('/');
     return CheckParent(wrong, path.substr(0, end == std::string::npos ? end : end + 1));
   }
   if (!S_ISDIR(info.st_mode)) return Status::InvalidArgument(wrong + ": it is no folder");
   if (::access(path.c_str(), W_OK | X_OK) == 0) return Status::Ok();
-  return Status::InvalidArgument(wrong + ": " + ErrnoText(errno));
+  return Status::InvalidArgument(wrong + ": " + ErrorText());
 }
 
 void ReserveStandardOutput() {
@@ -79,7 +83,7 @@ Status WriteOutput(const std::string& path, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(standard_output, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Status::IoError("standard output: " + ErrnoText(errno));
+    if (written < 0) return Status::IoError("standard output: " + ErrorText());
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return Status::Ok();

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/file.h"
-#include "base/printable.h"
-#include "check/report/util.h"
 #include "common/outputs.h"
+#include "plumb/file.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
+#include "plumb/report.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {

@@ -2,9 +2,9 @@
 // layer.
 #include <cstdlib>
 
-#include "base/environment.h"
 #include "model_check/options.h"
 #include "model_check/run.h"
+#include "plumb/environment.h"
 
 namespace plumb {
 namespace {

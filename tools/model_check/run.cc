@@ -2,12 +2,10 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
-#include "base/text_table.h"
 #include "common/option_words.h"
 #include "common/outputs.h"
-#include "plumb/check_all.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -15,15 +13,20 @@ namespace {
 // Shows which layer is being checked.
 class ProgressObserver : public Observer {
  public:
-  ProgressObserver(const std::string& device, int64_t total, bool quiet) : progress_("check " + device, total, quiet) {}
-  Status After(const LayerEvent& event) override {
-    progress_.Step(++done_, event.step().name);
+  ProgressObserver(const Network& network, bool quiet)
+      : progress_("check " + network.device_name(), static_cast<int64_t>(network.steps().size()), quiet) {}
+  Status Before(const LayerEvent& event) override {
+    progress_.Step(++begun_, event.step().name);
+    return Status::Ok();
+  }
+  Status ForwardEnd(int) override {
+    progress_.Clear();
     return Status::Ok();
   }
 
  private:
   Progress progress_;
-  int64_t done_ = 0;
+  int64_t begun_ = 0;
 };
 
 }  // namespace
@@ -65,109 +68,109 @@ Status Run::Load() {
     return Status::InvalidArgument("-f compares with outputs of a given input: give that input with -i");
   }
   if (options_.files.double_batch) PLUMB_RETURN_IF_ERROR(DoubleBatch(&inputs_, &network_options_.input_shapes));
-  Describe();
+  Describe(&result_.checked);
   return Status::Ok();
 }
 
 void Run::Judge() {
-  const auto add = [this](const Status& status) {
-    if (!status.ok()) AddError(status);
-  };
   if (!options_.files.layer_files.empty()) {
     result_.devices.clear();  // NAIVE alone is compared with the files
-    return add(CheckLayerFiles());
+    if (const Status compared = CheckLayerFiles(); !compared.ok()) AddError(compared);
+    return;
   }
   // With --quiet, which prints no report, this is where the headline is said.
   const std::string headline = FormatInputs(result_.checked);
   if (options_.output.quiet && !headline.empty()) Say(headline + "\n");
-  if (session_->golden() != nullptr) add(JudgeGolden());
-  if (session_->subject() != nullptr) add(JudgeSubject());
-  for (AskedDevice& asked : result_.devices) JudgeOn(&asked);
+  auto found = CheckAll(session_.get(), Plan(), result_.devices);
+  if (!found.ok()) return AddError(found.status());
+  found->comparisons = std::move(result_.comparisons);
+  result_ = std::move(*found);
 }
 
-Status Run::JudgeGolden() {
-  CheckOptions check = CheckOptionsHere();
-  check.on_wrong = nullptr;  // -du is for what is judged on this side
-  check.layers.clear();      // a conversion is right as a whole
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeGolden(std::move(check)));
-  report.reproduce = "--golden " + options_.foreign.golden;
-  if (report.verdict == Verdict::kWrong || options_.full) {
-    Print(report);
-  } else {
-    const size_t width = static_cast<size_t>(OutputWidth());
-    std::string text = "golden  " + options_.foreign.golden + "\n";
-    for (const std::string& note : report.notes) text += "        " + Wrapped(PrintableLine(note), width, 8, 8) + "\n";
-    if (options_.output.quiet) text.clear();
-    const std::string summary = PrintableLine(FormatSummary(result_.checked, report));
-    Say(text + (options_.output.quiet ? summary + "\n" : Wrapped(summary, width, 4) + "\n\n"));
-  }
-  result_.runs.push_back(std::move(report));
-  return Status::Ok();
+CheckPlan Run::Plan() {
+  CheckPlan plan;
+  plan.network = network_options_;
+  plan.network.device_index = options_.run.device_index;
+  plan.check.min_tested = min_tested_;
+  plan.check.layers = options_.layers;
+  plan.check.on_wrong = OnWrong();
+  plan.inputs = &inputs_.values;
+  plan.reproduce_golden = "--golden " + options_.foreign.golden;
+  plan.reproduce_subject = "--subject " + options_.foreign.subject;
+  plan.hooks = Hooks();
+  return plan;
 }
 
-Status Run::JudgeSubject() {
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeSubject(CheckOptionsHere()));
-  report.reproduce = "--subject " + options_.foreign.subject;
-  Print(report);
-  result_.runs.push_back(std::move(report));
-  return Status::Ok();
-}
-
-// One of ALL that lacks a kernel is left out; a device that was asked for by name fails.
-void Run::JudgeOn(AskedDevice* asked) {
-  const std::string& device = asked->device;
-  const NetworkOptions options = OptionsFor(network_options_, options_.run, device);
-  const auto fail = [&](const Status& status, int exit_code) {
-    Fail(status);
-    asked->state = AskedDevice::State::kFailed;
-    asked->error = InOptionWords(status.message());
-    asked->exit_code = exit_code;
+CheckHooks Run::Hooks() {
+  CheckHooks hooks;
+  hooks.described = [this](CheckedModel* checked) { *checked = result_.checked; };
+  hooks.prepare = [this](std::shared_ptr<Device> device, const NetworkOptions& options) {
+    return Prepare(std::move(device), options);
   };
-  const auto opened = OpenDevice(device, options.device_index);
-  if (!opened.ok()) return fail(opened.status(), ExitCodeOfDevice(opened.status()));
-  auto network = dump_log_.CreateNetwork(graph_, *opened, options, result_.devices.size() > 1);
-  if (!network.ok() && network.status().code() == StatusCode::kNotSupported && !asked->by_name) {
-    asked->state = AskedDevice::State::kSkipped;
-    asked->error = InOptionWords(WithoutKernel(*graph_, **opened, network.status()));
-    return Say(device + ": skipped: " + asked->error + "\n" + (options_.output.quiet ? "" : "\n"));
-  }
-  if (!network.ok()) return fail(network.status(), ExitCodeOf(network.status()));
-  NotePrecision(network_options_, **network);
-  const Status checked =
-      options_.files.outputs_only ? CheckOutputs(device, network->get()) : CheckDevice(device, network->get());
-  if (!checked.ok()) return fail(checked, ExitCodeOf(checked));
-  asked->state = AskedDevice::State::kRan;
+  if (options_.files.outputs_only) hooks.use = [this](Network* network) { return CheckOutputs(network); };
+  hooks.judged = [this](const CheckedModel&, RunReport* run, const std::map<std::string, Tensor>& outputs) {
+    return Judged(run, outputs);
+  };
+  hooks.not_run = [this](AskedDevice* asked) { NotRun(asked); };
+  hooks.failed = [](CheckError* error) {
+    Fail(Status(error->code, error->message));
+    error->message = InOptionWords(std::move(error->message));
+  };
+  return hooks;
 }
 
-Status Run::CheckDevice(const std::string& device, Network* network) {
-  CheckOptions check = CheckOptionsHere();
-  check.golden = session_->golden();
-  Checker checker(check);
-  PLUMB_RETURN_IF_ERROR(checker.Attach(network, inputs_.values));
-  ProgressObserver progress(device, static_cast<int64_t>(network->steps().size()), options_.output.quiet);
-  network->AddObserver(&progress);
-  PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, checker.Finish());
-  session_->AddConversion(&report);
-  Print(report);
+Result<std::unique_ptr<Network>> Run::Prepare(std::shared_ptr<Device> device, const NetworkOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(auto network,
+                         dump_log_.CreateNetwork(graph_, std::move(device), options, result_.devices.size() > 1));
+  NotePrecision(network_options_, *network);
+  if (!options_.files.outputs_only) {
+    network->AddObserver(std::make_shared<ProgressObserver>(*network, options_.output.quiet));
+  }
+  return network;
+}
+
+Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs) {
+  PutInOptionWords(run);
+  if (run->is_golden) return PrintGolden(*run), Status::Ok();
+  Print(*run);
+  if (outputs.empty()) return Status::Ok();  // the subject
   NamedValues reference;
-  for (const OutputSummary& output : report.outputs) {
+  for (const OutputSummary& output : run->outputs) {
     if (!output.reference.empty()) reference[output.name] = output.reference;
   }
-  result_.runs.push_back(std::move(report));
   if (!options_.files.reference.empty()) {
     PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs));
-    PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, reference));
+    PLUMB_RETURN_IF_ERROR(CompareWith(run->device, outputs, reference));
   }
   return WriteOutputs(outputs, reference);
 }
 
-Status Run::CheckOutputs(const std::string& device, Network* network) {
+// Shortly, unless the conversion is wrong.
+void Run::PrintGolden(const RunReport& golden) const {
+  if (golden.verdict == Verdict::kWrong || options_.full) return Print(golden);
+  const size_t width = static_cast<size_t>(OutputWidth());
+  std::string text = "golden  " + options_.foreign.golden + "\n";
+  for (const std::string& note : golden.notes) text += "        " + Wrapped(PrintableLine(note), width, 8, 8) + "\n";
+  if (options_.output.quiet) text.clear();
+  const std::string summary = PrintableLine(FormatSummary(result_.checked, golden));
+  Say(text + (options_.output.quiet ? summary + "\n" : Wrapped(summary, width, 4) + "\n\n"));
+}
+
+// One of ALL that lacks a kernel is left out; a device that was asked for by name fails.
+void Run::NotRun(AskedDevice* asked) {
+  if (asked->state == AskedDevice::State::kFailed) Fail(Status(asked->code, asked->error));
+  asked->error = InOptionWords(std::move(asked->error));
+  if (asked->state == AskedDevice::State::kSkipped) {
+    Say(asked->device + ": skipped: " + asked->error + "\n" + (options_.output.quiet ? "" : "\n"));
+  }
+}
+
+Status Run::CheckOutputs(Network* network) {
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
   auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_)
                                                     : ReadReference(options_.files.reference, outputs);
   if (!reference.ok()) return reference.status();
-  PLUMB_RETURN_IF_ERROR(CompareWith(device, outputs, *reference));
+  PLUMB_RETURN_IF_ERROR(CompareWith(network->device_name(), outputs, *reference));
   return WriteOutputs(outputs, *reference);
 }
 
@@ -223,14 +226,6 @@ int Run::Finish() {
   return conclusion.exit_code;
 }
 
-CheckOptions Run::CheckOptionsHere() const {
-  CheckOptions check;
-  check.min_tested = min_tested_;
-  check.layers = options_.layers;
-  check.on_wrong = OnWrong();
-  return check;
-}
-
 void Run::Say(const std::string& text) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -239,9 +234,8 @@ void Run::Say(const std::string& text) const {
 void Run::Print(const RunReport& run) const {
   const OutputOptions& output = options_.output;
   if (output.quiet) return Say(PrintableLine(FormatSummary(result_.checked, run)) + "\n");
-  Say(FormatText(result_.checked, run,
-                 {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())}) +
-      "\n");
+  const ReportStyle style = {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())};
+  Say(InOptionWords(FormatText(result_.checked, run, style)) + "\n");
 }
 
 Status Run::OpenSession() {
@@ -253,7 +247,6 @@ Status Run::OpenSession() {
   PLUMB_ASSIGN_OR_RETURN(session_, Session::Open(options_.model.Files(), options));
   graph_ = session_->graph();
   inputs_ = session_->inputs();
-  for (std::string& line : inputs_.lines) line = InOptionWords(line);
   options_.model.SayWhatWasLoaded(*graph_);
   PrintNotes(options_.output, graph_->notes);
   return Status::Ok();
@@ -282,14 +275,15 @@ Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& referenc
   return Status::Ok();
 }
 
-void Run::Describe() {
-  CheckedModel checked = session_->Describe();
-  checked.inputs = inputs_.lines;
-  for (const std::string& line : options_.model.constants.Lines()) checked.inputs.push_back(line);
-  checked.precision = result_.checked.precision;
-  checked.min_tested = result_.checked.min_tested;
-  checked.reproduce = result_.checked.reproduce;
-  result_.checked = std::move(checked);
+void Run::Describe(CheckedModel* checked) const {
+  CheckedModel described = session_->Describe();
+  described.inputs = inputs_.lines;
+  for (const std::string& line : options_.model.constants.Lines()) described.inputs.push_back(line);
+  described.precision = checked->precision;
+  described.min_tested = checked->min_tested;
+  described.reproduce = checked->reproduce;
+  PutInOptionWords(&described);
+  *checked = std::move(described);
 }
 
 }  // namespace plumb

@@ -10,6 +10,7 @@
 #include "common/dumping.h"
 #include "model_check/options.h"
 #include "plumb/baseline.h"
+#include "plumb/check_all.h"
 #include "plumb/report.h"
 #include "plumb/session.h"
 
@@ -26,15 +27,15 @@ class Run {
   Status Load();
   Status ParseAsked();
   void Judge();
-  // The golden judged like a device: where it computed a layer otherwise than the model here says, the conversion is
-  // wrong.
-  Status JudgeGolden();
-  Status JudgeSubject();
-  void JudgeOn(AskedDevice* asked);
-  // Judges every layer; compares the outputs with -f when it is given; writes what -do and -du ask for.
-  Status CheckDevice(const std::string& device, Network* network);
+  CheckPlan Plan();
+  CheckHooks Hooks();
+  Result<std::unique_ptr<Network>> Prepare(std::shared_ptr<Device> device, const NetworkOptions& options);
+  // Prints a run; of a device compares the outputs with -f when it is given, and writes what -do asks for.
+  Status Judged(RunReport* run, const std::map<std::string, Tensor>& outputs);
+  void PrintGolden(const RunReport& golden) const;
   // -e: network outputs only, against -f or NAIVE.
-  Status CheckOutputs(const std::string& device, Network* network);
+  Status CheckOutputs(Network* network);
+  void NotRun(AskedDevice* asked);
   Status CheckLayerFiles();
   // Says what stands in the way, and keeps it for the conclusion.
   void AddError(const Status& status);
@@ -44,11 +45,10 @@ class Run {
   Status JudgeByBaseline();
   // The model, its inputs, subject and golden.
   Status OpenSession();
-  void Describe();
+  void Describe(CheckedModel* checked) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
-  CheckOptions CheckOptionsHere() const;
   void Print(const RunReport& run) const;
   void Say(const std::string& text) const;
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "base/words.h"
 #include "check/judge/metrics.h"
 #include "plumb/diff.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

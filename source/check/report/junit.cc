@@ -1,7 +1,7 @@
 // The report for continuous integration: JUnit's XML, a test case per step and device.
-#include "base/printable.h"
 #include "base/text.h"
 #include "check/report/util.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,10 +1,10 @@
 // The verdict of a whole call: its last line, its exit code and the JSON's verdict come out of one function.
 #include <algorithm>
 
-#include "base/exit_code.h"
-#include "base/printable.h"
 #include "check/report/coverage.h"
 #include "check/report/util.h"
+#include "plumb/exit_code.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {

@@ -5,9 +5,8 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/printable.h"
-#include "base/text_table.h"
 #include "check/report/util.h"
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -106,7 +105,7 @@ std::string LeftOut(const Shown& shown) {
   std::string text;
   if (shown.aligned > 0) text += std::to_string(shown.aligned) + " more aligned";
   if (shown.not_tested > 0) text += (text.empty() ? "" : ", ") + std::to_string(shown.not_tested) + " more not tested";
-  return text.empty() ? "" : "...    " + text + " (--all shows every step)\n";
+  return text.empty() ? "" : "...    " + text + " (ReportStyle::all shows every step)\n";
 }
 
 std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape, const ReportStyle& style) {
@@ -312,7 +311,7 @@ std::string FormatText(const CheckedModel& checked, const RunReport& run, const 
   text += Wrapped(PrintableLine(VerdictSentence(checked, run)), style.width, 4) + "\n";
   if (reproduce.empty()) return text;
   const std::string guilty = Printable(run.layers[static_cast<size_t>(run.first_wrong)].step.name);
-  return text + "    Reproduce: " + reproduce + "\n    (with --layers '" + guilty + "' this step alone)\n";
+  return text + "    Reproduce: " + reproduce + "\n    (with CheckOptions::layers '" + guilty + "' this step alone)\n";
 }
 
 }  // namespace plumb

@@ -12,8 +12,6 @@ namespace plumb {
 
 // "Convolution+ReLU": the members' types in order.
 std::string TypesOf(const StepInfo& step);
-// "[0,3,5,7]" of a flat index.
-std::string Coordinates(int64_t index, const Shape& shape);
 
 // [N], [1,N], [1,N,1,1] with N >= 5: what people take the top-5 of.
 bool IsScoreVector(const Shape& shape);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/words.h"
 #include "check/subject/int8.h"
 #include "op/convolution.h"
+#include "plumb/printing.h"
 #include "reference/sum/winograd.h"
 
 namespace plumb {

@@ -83,8 +83,8 @@ Status Lockstep::ExplainPutOff(size_t position) {
     const bool winograd = products_[0].put_off.count(position) != 0;
     if (winograd) {
       layer.reason += std::string(layer.reason.empty() ? "" : "; ") +
-                      "Winograd's algorithm would explain it (--arithmetic fp32+winograd), but other layers do not "
-                      "speak for that";
+                      "Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), but other "
+                      "layers do not speak for that";
     }
   }
   return HandOverWrong(layer);

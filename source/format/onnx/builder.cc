@@ -37,7 +37,7 @@ std::string DependsOn(const std::vector<std::string>& inputs) {
   std::string names, options;
   for (const std::string& name : inputs) {
     names += (names.empty() ? "'" : ", '") + name + "'";
-    options += " --constant " + name + "=VALUES";
+    options += " LoadOptions::input_values " + name + "=VALUES";
   }
   const bool one = inputs.size() == 1;
   return std::string("depends on the network input") + (one ? " " : "s ") + names + ":" + options +

@@ -40,7 +40,7 @@ struct LayerSpec {
   size_t num_outputs = 1;
 };
 
-// "depends on the network input 'n': --constant n=VALUES makes it a constant", for refusals.
+// "depends on the network input 'n': LoadOptions::input_values n=VALUES makes it a constant", for refusals.
 std::string DependsOn(const std::vector<std::string>& inputs);
 
 class Builder {

@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "base/printable.h"
 #include "format/onnx/importer.h"
 #include "format/onnx/parse.h"
+#include "plumb/printing.h"
 
 namespace plumb::onnx {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <queue>
 
-#include "base/printable.h"
 #include "format/onnx/importer.h"
+#include "plumb/printing.h"
 
 namespace plumb::onnx {
 namespace {

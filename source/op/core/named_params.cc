@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "base/words.h"
+#include "plumb/printing.h"
 #include "plumb/support.h"
 
 namespace plumb {

@@ -398,7 +398,7 @@ TEST(OnnxMicrosoftTest, NamesWhatItRefuses) {
   const std::vector<MicrosoftInput> group = {F({1, 2, 8}, 1), F({1, 2, 8}, 2),     F({1, 2, 8}, 3),   None(),
                                              None(),          Fed(kI32, {1}, {1}), Fed(kI32, {}, {2})};
   const std::map<std::string, int64_t> heads = {{"num_heads", 1}, {"kv_num_heads", 1}};
-  ExpectRefusal({"GroupQueryAttention", domain, group, heads, {}, 1, 0, {}}, "--constant i6=VALUES");
+  ExpectRefusal({"GroupQueryAttention", domain, group, heads, {}, 1, 0, {}}, "LoadOptions::input_values i6=VALUES");
   std::map<std::string, int64_t> window = heads;
   window["sliding_window_cache"] = 1;
   ExpectRefusal({"GroupQueryAttention", domain, group, window, {}, 1, 0, {}}, "sliding_window_cache");

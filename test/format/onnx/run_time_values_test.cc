@@ -122,7 +122,7 @@ TEST(OnnxIfTest, BranchesOfDifferentShapesAreRefused) {
   AddIf(&m, "c", "Relu", "Transpose");
   ExpectRefusal(m.Import().status(),
                 {"node 'if1' (If, opset 17)", "output 'y' is f32 [2,1] in then_branch and f32 [1,2] in else_branch",
-                 "--constant c=VALUES"});
+                 "LoadOptions::input_values c=VALUES"});
 }
 
 TEST(OnnxIfTest, ABranchThatFailsOnBadIndicesIsRefused) {
@@ -132,7 +132,7 @@ TEST(OnnxIfTest, ABranchThatFailsOnBadIndicesIsRefused) {
   const Status status = m.Import().status();
   ExpectRefusal(
       status, {"node 'if1/then/first' (Gather) fails on indices that do not fit, also in the branch that is not taken",
-               "--constant c=VALUES"});
+               "LoadOptions::input_values c=VALUES"});
 }
 
 TEST(OnnxIfTest, AnOperatorThatIsMissingInOneBranchIsNamedWithTheIf) {
@@ -141,7 +141,7 @@ TEST(OnnxIfTest, AnOperatorThatIsMissingInOneBranchIsNamedWithTheIf) {
   AddIf(&m, "c", "Relu", "Bernoulli");
   ExpectRefusal(m.Import().status(),
                 {"node 'if1/else/first' (Bernoulli", "both branches are imported, but not all of their nodes can be",
-                 "--constant c=VALUES"});
+                 "LoadOptions::input_values c=VALUES"});
   EXPECT_TRUE(m.Import(Bind("c", Truth(true))).ok());
 }
 
@@ -151,7 +151,7 @@ TEST(OnnxConstantTest, AListOfValuesTakesTheInputsDtypeAndShape) {
   m.Node("Reshape", {"x", "s"}, {"r"});
   m.Node("Relu", {"r"}, {"y"});
   ExpectRefusal(m.Import().status(), {"shape (input 1) must be known when the model is loaded, but depends on the "
-                                      "network input 's': --constant s=VALUES makes it a constant"});
+                                      "network input 's': LoadOptions::input_values s=VALUES makes it a constant"});
   const auto graph = m.Import(Bind("s", Floats({2, 2}, {2})));
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   EXPECT_EQ(graph->inputs.size(), 1u);

@@ -1,7 +1,9 @@
 // The environment variables that Plumb reads: one list, from which the check for misspelt names, messages and the table
 // in doc/environment.md (a test compares them) derive. The test also looks for readers of names that are not in it.
-#ifndef PLUMB_BASE_ENVIRONMENT_H_
-#define PLUMB_BASE_ENVIRONMENT_H_
+//
+// Threading: free functions; nobody else may change the environment meanwhile.
+#ifndef PLUMB_ENVIRONMENT_H_
+#define PLUMB_ENVIRONMENT_H_
 
 #include <vector>
 
@@ -26,4 +28,4 @@ Status CheckEnvironmentNames();
 
 }  // namespace plumb
 
-#endif  // PLUMB_BASE_ENVIRONMENT_H_
+#endif  // PLUMB_ENVIRONMENT_H_
