@@ -23,8 +23,9 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables();
 const char* EnvironmentValues(const char* name);
 
 // InvalidArgument when a variable is set whose name is none of the list but close to one: then it was meant for us and
-// would do nothing. Names that only share the prefix are another program's.
-Status CheckEnvironmentNames();
+// would do nothing. Names that only share the prefix are another program's. Also for a PLUMB_LOG that is no level;
+// other values are read where they are used.
+Status CheckEnvironment();
 
 }  // namespace plumb
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/log.h"
 #include "base/memory_budget.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
@@ -76,6 +77,10 @@ Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
     }
   }
   auto device = row.create(index);
+  if (Logs(LogLevel::kDebug)) {
+    Log(LogLevel::kDebug, "device " + std::string(row.name) + " " + std::to_string(index) + ": " +
+                              (device.ok() ? (*device)->Description() : "refused: " + device.status().message()));
+  }
   if (!device.ok() || (*device)->SurvivesFork()) return device;
   const std::lock_guard<std::mutex> lock(*mutex);
   opened->emplace(row.name, getpid());

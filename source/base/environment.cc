@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "plumb/printing.h"
 
 extern char** environ;
@@ -44,6 +45,8 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"DUMP_BLOB_STATS", kSwitch, "statistics in the manifest only, no blob files"},
       {"DUMP_BLOB_UNFUSE", kSwitch, "prepare the network without fusion"},
       {"SAVE_IO_TENSORS", kSwitch, "write the network's inputs and outputs as raw files"},
+      {"PLUMB_LOG", "debug, info, warn or off",
+       "what is said on standard error; debug: drivers, kernels with refusals, program caches, pairings (info)"},
       {"PLUMB_MAX_CPU_ISA", "GENERIC, SSE41, AVX2, AVX512, NEON or DEFAULT", "holds the CPU kernels to an ISA"},
       {"PLUMB_CACHE_DIR", "a folder", "compiled GPU programs ($XDG_CACHE_HOME/plumb, else ~/.cache/plumb)"},
       {"PLUMB_OPENCL_SHAPES", "cpu or gpu", "OPENCL's kernel shapes (by device type)"},
@@ -63,7 +66,7 @@ const char* EnvironmentValues(const char* name) {
   return "";
 }
 
-Status CheckEnvironmentNames() {
+Status CheckEnvironment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
@@ -80,7 +83,7 @@ Status CheckEnvironmentNames() {
     return Status::InvalidArgument("unknown environment variable " + std::string(name) + "; did you mean " +
                                    nearest->name + "? (all of Plumb's: doc/environment.md)");
   }
-  return Status::Ok();
+  return CheckLogEnvironment();
 }
 
 }  // namespace plumb

@@ -100,7 +100,7 @@ const Variable kVariables[] = {
 }  // namespace
 
 Result<DumpOptions> DumpOptionsFromEnvironment() {
-  PLUMB_RETURN_IF_ERROR(CheckEnvironmentNames());
+  PLUMB_RETURN_IF_ERROR(CheckEnvironment());
   DumpOptions options;
   options.inputs = kInputDefault;
   options.outputs = kOutputDefault;

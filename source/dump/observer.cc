@@ -160,7 +160,7 @@ class DumpObserver : public Observer {
     if (options_.note) {
       options_.note(text);
     } else {
-      LogNote(text);
+      Log(LogLevel::kInfo, text);
     }
   }
 

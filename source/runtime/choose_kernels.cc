@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "plumb/printing.h"
 #include "plumb/support.h"
@@ -90,6 +91,18 @@ std::unique_ptr<Step> MakeStep(LayerGroup group, const Plan& plan) {
   return step;
 }
 
+// "X86 layer 4 'relu2' (Convolution+ReLU): x86/convolution_blocked; refused winograd: needs stride 1".
+void LogChoice(const Plan& plan, const Step& step) {
+  if (!Logs(LogLevel::kDebug)) return;
+  std::string types;
+  for (const Layer* member : step.group.members) types += (types.empty() ? "" : "+") + member->type;
+  std::string text = std::string(plan.device->name()) + " layer " + std::to_string(step.group.last().index) + " '" +
+                     step.group.last().name + "' (" + types + "): ";
+  text += step.info.kernel.empty() ? "no kernel" : step.info.kernel;
+  for (const std::string& refusal : step.info.refusals) text += "; refused " + refusal;
+  Log(LogLevel::kDebug, text);
+}
+
 }  // namespace
 
 std::string LayerFrame(const Layer& layer) {
@@ -144,7 +157,9 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
   int count = 0;
   for (size_t g = 0; g < groups.size(); ++g) {
     auto step = MakeStep(std::move(groups[g]), *plan);
-    if (!TryOwnKernels(*plan, step.get())) {
+    const bool found = TryOwnKernels(*plan, step.get());
+    if (!found && step->group.members.size() > 1) LogChoice(*plan, *step);
+    if (!found) {
       if (step->group.members.size() > 1) {  // nobody fuses it: one by one
         std::vector<LayerGroup> singles;
         for (const Layer* member : step->group.members) singles.push_back(SingleGroup(*member));
@@ -153,6 +168,7 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
         continue;
       }
       if (!TryFallback(*plan, step.get())) {
+        LogChoice(*plan, *step);
         ++count;
         missing += "\n  " + LayerFrame(step->group.last());
         for (const std::string& refusal : step->info.refusals) missing += "\n    " + refusal;
@@ -161,6 +177,7 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
       }
     }
     FillInfo(step.get());
+    LogChoice(*plan, *step);
     plan->steps.push_back(std::move(step));
   }
   if (count == 0) return Status::Ok();

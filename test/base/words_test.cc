@@ -65,7 +65,7 @@ TEST(Environment, MisspeltNamesAreRefusedAndOthersAreNot) {
                                                        {"PLUMB_TEST_PYTHON", nullptr}};
   for (const auto& [name, meant] : wrong) {
     const Variable set(name);
-    const Status status = CheckEnvironmentNames();
+    const Status status = CheckEnvironment();
     EXPECT_EQ(status.ok(), meant == nullptr) << name << ": " << status.message();
     if (meant == nullptr) continue;
     EXPECT_NE(status.message().find(std::string("unknown environment variable ") + name), std::string::npos);

@@ -164,7 +164,7 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   if (status.ok()) status = impl_->Store();
   if (status.ok()) status = impl_->CheckRules();
   if (!status.ok()) return Fail(Status::InvalidArgument(status.message() + "; see " + impl_->name + " --help"));
-  status = CheckEnvironmentNames();
+  status = CheckEnvironment();
   for (size_t i = 0; i < impl_->checks.size() && status.ok(); ++i) status = impl_->checks[i]();
   if (status.ok()) status = impl_->CheckOutputs();
   if (status.ok()) return std::nullopt;

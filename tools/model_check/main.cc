@@ -24,7 +24,8 @@ std::string EnvironmentAgain() {
   for (const EnvironmentVariable& variable : EnvironmentVariables()) {
     const std::string name = variable.name;
     const char* value = std::getenv(variable.name);
-    const bool decides = name == "DUMP_BLOB_UNFUSE" || (name.rfind("PLUMB_", 0) == 0 && name != "PLUMB_CACHE_DIR");
+    const bool decides = name == "DUMP_BLOB_UNFUSE" ||
+                         (name.rfind("PLUMB_", 0) == 0 && name != "PLUMB_CACHE_DIR" && name != "PLUMB_LOG");
     if (decides && value != nullptr && *value != '\0') text += name + "=" + ShellQuoted(value) + " ";
   }
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "check/subject/activated.h"
 #include "check/subject/int8.h"
 #include "check/subject/layouts.h"
@@ -94,6 +95,7 @@ Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Gr
   std::unique_ptr<PairedBlobs> paired(new PairedBlobs(std::move(set)));
   PLUMB_RETURN_IF_ERROR(paired->Pair(graph, blobs, options));
   PLUMB_RETURN_IF_ERROR(paired->Survey(graph, blobs, options));
+  if (Logs(LogLevel::kDebug)) paired->LogPairs(options.what);
   return paired;
 }
 
@@ -129,6 +131,19 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     notes_.push_back(std::to_string(unpaired.size()) +
                      " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
   return Status::Ok();
+}
+
+void PairedBlobs::LogPairs(const std::string& what) const {
+  std::set<size_t> taken;
+  for (const auto& [blob, place] : paired_) {
+    const StoredTensor& tensor = set_.tensors()[place];
+    Log(LogLevel::kDebug, what + ": blob '" + blob + "' is its tensor '" + tensor.name + "' (" + tensor.origin + ")");
+    taken.insert(place);
+  }
+  for (size_t i = 0; i < set_.tensors().size(); ++i) {
+    if (taken.count(i) == 0) Log(LogLevel::kDebug, what + ": no blob is its tensor '" + set_.tensors()[i].name + "'");
+  }
+  Log(LogLevel::kDebug, what + ": layout " + layout());
 }
 
 Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired) {

@@ -50,6 +50,7 @@ class PairedBlobs : public BlobSource {
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+  void LogPairs(const std::string& what) const;
   Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
   Status Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/embed.h"
+#include "base/log.h"
 #include "device/opencl/pocl_cache.h"
 #include "device/shared/compiling.h"
 #include "device/shared/program_cache.h"
@@ -130,6 +131,7 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
       const std::string name = PlatformText(*api, platform, CL_PLATFORM_NAME);
       empty += (empty.empty() ? "'" : ", '") + name + "': " + ErrorName(found);
       if (name == "Portable Computing Language" && !without_cache.empty()) empty += ", because " + without_cache;
+      Log(LogLevel::kDebug, "OPENCL driver '" + name + "': refused: " + ErrorName(found) + " (clGetDeviceIDs)");
       continue;
     }
     std::vector<cl_device_id> ids(devices);
@@ -143,6 +145,9 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
   }
   std::stable_sort(adapters.begin(), adapters.end(),
                    [](const Adapter& a, const Adapter& b) { return !a.cpu && b.cpu; });
+  for (size_t i = 0; i < adapters.size() && Logs(LogLevel::kDebug); ++i) {
+    Log(LogLevel::kDebug, "OPENCL adapter " + std::to_string(i) + ": " + adapters[i].Description());
+  }
   return adapters;
 }
 
@@ -216,8 +221,10 @@ Result<cl_program> Context::Build(const std::string& file, const std::string& op
   const std::string cached = LoadCached(kCacheKind, key);
   if (!cached.empty()) {
     auto program = BuildFromBinary(cached, options);
-    if (program.ok()) return program;  // else: the driver does not take its own binary any more
+    if (program.ok()) return program;
+    Log(LogLevel::kDebug, "OPENCL driver: refused its own binary of " + file + ": " + program.status().message());
   }
+  Log(LogLevel::kDebug, "OPENCL compiles " + file);
   const CompilingScope compiling("OPENCL", file, CacheFolder());
   PLUMB_ASSIGN_OR_RETURN(const cl_program program, BuildFromSource(source, file, options));
   StoreCached(kCacheKind, key, Binary(program));

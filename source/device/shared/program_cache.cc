@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/log.h"
 
 namespace plumb {
 namespace {
@@ -34,6 +35,16 @@ std::string TemporaryFolder() {
   const bool ours = ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
                     (found.st_mode & 077) == 0;
   return ours ? folder : "";
+}
+
+std::string ReadCached(const std::string& path, const std::string& kind, const std::string& key, std::string* why_not) {
+  const auto file = ReadFile(path, kMaxFile);
+  if (!file.ok()) return *why_not = file.status().message(), "";
+  const std::string text(file->text());
+  const size_t header = Header(kind, key, "").size();  // the checksum's length is always the same
+  std::string bytes = text.size() <= header ? "" : text.substr(header);
+  if (!bytes.empty() && text.compare(0, header, Header(kind, key, bytes)) == 0) return bytes;
+  return *why_not = "it is of another program or damaged", "";
 }
 
 }  // namespace
@@ -74,14 +85,17 @@ std::string CachePath(const std::string& kind, const std::string& key) {
 
 std::string LoadCached(const std::string& kind, const std::string& key) {
   const std::string path = CachePath(kind, key);
-  if (path.empty()) return "";
-  const auto file = ReadFile(path, kMaxFile);
-  if (!file.ok()) return "";
-  const std::string text(file->text());
-  const size_t header = Header(kind, key, "").size();  // the checksum's length is always the same
-  if (text.size() <= header) return "";
-  std::string bytes = text.substr(header);
-  return text.compare(0, header, Header(kind, key, bytes)) == 0 ? bytes : "";
+  std::string why_not;
+  std::string bytes = path.empty() ? "" : ReadCached(path, kind, key, &why_not);
+  if (path.empty()) {
+    Log(LogLevel::kDebug,
+        "program cache: none for " + kind + ": no folder can be written, or PLUMB_CACHE_DIR is empty");
+  } else if (bytes.empty()) {
+    Log(LogLevel::kDebug, "program cache " + path + ": miss: " + why_not);
+  } else {
+    Log(LogLevel::kDebug, "program cache " + path + ": hit, " + std::to_string(bytes.size()) + " bytes");
+  }
+  return bytes;
 }
 
 void StoreCached(const std::string& kind, const std::string& key, const std::string& bytes) {
@@ -90,8 +104,11 @@ void StoreCached(const std::string& kind, const std::string& key, const std::str
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   const std::string own = path + "." + std::to_string(getpid());  // several processes may store the same program
-  if (!WriteFile(own, Header(kind, key, bytes) + bytes).ok()) return;
-  fs::rename(own, path, error);
+  const Status written = WriteFile(own, Header(kind, key, bytes) + bytes);
+  if (written.ok()) fs::rename(own, path, error);
+  Log(LogLevel::kDebug, "program cache " + path + ": " +
+                            (written.ok() && !error ? "written, " + std::to_string(bytes.size()) + " bytes"
+                                                    : "not written: " + (error ? error.message() : written.message())));
 }
 
 }  // namespace plumb

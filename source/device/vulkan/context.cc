@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/log.h"
 #include "device/vulkan/memory.h"
 #include "device/vulkan/pipelines.h"
 #include "device/vulkan/queue.h"
@@ -243,7 +244,10 @@ Result<std::vector<std::string>> Context::Adapters() {
   PLUMB_RETURN_IF_ERROR(context.CreateInstance());
   PLUMB_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> devices, PhysicalDevices(context.api_, context.instance_));
   std::vector<std::string> lines;
-  for (const VkPhysicalDevice device : devices) lines.push_back(Describe(context.api_, device).description);
+  for (const VkPhysicalDevice device : devices) {
+    lines.push_back(Describe(context.api_, device).description);
+    Log(LogLevel::kDebug, "VULKAN adapter " + std::to_string(lines.size() - 1) + ": " + lines.back());
+  }
   return lines;
 }
 
