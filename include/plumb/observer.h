@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "plumb/dtype.h"
+#include "plumb/numerics.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
-#include "plumb/winograd.h"
 
 namespace plumb {
 
@@ -50,7 +50,7 @@ struct StepInfo {
   std::string device;                 // "X86"; "NAIVE" when this step fell back
   std::string kernel;                 // "x86/convolution_onednn"
   std::string detail;                 // what the kernel says of itself
-  WinogradForm winograd;              // how it says that it computed a 3x3 convolution
+  Numerics numerics;                  // how the kernel says that it computes
   std::vector<std::string> refusals;  // kernels that were asked first, with their reasons
   bool fallback = false;
   std::vector<PortInfo> inputs;

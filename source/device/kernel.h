@@ -12,8 +12,8 @@
 
 #include "device/layout.h"
 #include "op/core/op.h"
+#include "plumb/numerics.h"
 #include "plumb/precision.h"
-#include "plumb/winograd.h"
 
 namespace plumb {
 
@@ -111,8 +111,8 @@ class Kernel {
   virtual Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) = 0;
   // Extra words for reports: "jit:avx512_core 16 threads rows"; may change in Prepare.
   virtual std::string Detail() const { return ""; }
-  // Of a 3x3 convolution: how its sums were computed, for the verdict and for reports; may change in Prepare.
-  virtual WinogradForm Winograd() const { return {}; }
+  // How it computes, for the verdict and for reports; may change in Prepare.
+  virtual Numerics DeclaredNumerics() const { return {}; }
 };
 
 // A row of a device's ordered kernel list (kernel_list.def), best first. The first whose Supports is OK is taken.

@@ -13,9 +13,9 @@ constexpr double kG4[6][3] = {{1.0 / 4, 0, 0},
 
 }  // namespace
 
-WinogradForm UsualWinogradForm(int m) {
-  if (m == 2) return {2, {0, 1, -1}};
-  return {4, {0, 1, -1, 2, -2}};
+Numerics UsualWinograd(int m) {
+  if (m == 2) return Numerics::Winograd(2, {0, 1, -1});
+  return Numerics::Winograd(4, {0, 1, -1, 2, -2});
 }
 
 void TransformWinogradKernel(int m, const float* kernel, double* transformed) {

@@ -4,14 +4,14 @@
 #ifndef PLUMB_DEVICE_WINOGRAD_H_
 #define PLUMB_DEVICE_WINOGRAD_H_
 
-#include "plumb/winograd.h"
+#include "plumb/numerics.h"
 
 namespace plumb {
 
 constexpr int kMaxWinogradTile = 6;  // m + 2 at most
 
 // What a kernel that uses this file declares. REQUIRES: m is 2 or 4.
-WinogradForm UsualWinogradForm(int m);
+Numerics UsualWinograd(int m);
 
 // U = G g G^T of a 3x3 kernel g, (m + 2) x (m + 2) values in float64: the device rounds each once, to what it stores.
 // REQUIRES: m is 2 or 4.

@@ -24,15 +24,16 @@ Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOpera
   const int64_t out = geometry.out_channels * geometry.out_pixels();
   double* values = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  const WinogradForm& form = bound.arithmetic.winograd;
+  const Numerics& products = bound.arithmetic.products;
   const bool uncertain = InputTau(bound, 0) != nullptr;
   for (int64_t n = 0; n < batch; ++n) {
     std::vector<double> own(uncertain ? static_cast<size_t>(out) : 0);  // what is inherited adds to it
     double* raised = uncertain ? own.data() : tau + n * out;
     const reference::ConstReals input = reference::RealsOf(*args.inputs[0], n * in);
     const reference::SumBound sums = reference::SumBoundOf(&bound);
-    if (form.used()) {
-      reference::BoundAsWinograd(geometry, form, operands.weight.f32(), input, values + n * out, sums, raised);
+    if (products.tile > 0) {
+      reference::BoundAsWinograd(geometry, {products.tile, products.points}, operands.weight.f32(), input,
+                                 values + n * out, sums, raised);
     } else {
       reference::RaiseToWinograd(geometry, operands.weight.f32(), input, values + n * out, sums, raised);
     }
@@ -53,10 +54,10 @@ Status ComputeConvolution(const ReferenceArgs& args, const BoundArgs* bound) {
   reference::SumOperands operands;
   operands.weight = args.layer.Resource("weight")->data<float>();
   operands.activate = reference::ActivationRow(shape.activation);
-  const bool declared = bound != nullptr && bound->arithmetic.winograd.used();
-  const bool any = bound != nullptr && bound->arithmetic.any_winograd;
-  if (declared ? reference::IsPlain3x3(geometry) : any && reference::MayBeWinograd(geometry)) {
-    if (declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm(bound->arithmetic.winograd));
+  const Numerics direct, &products = bound == nullptr ? direct : bound->arithmetic.products;
+  const bool winograd = products.algorithm == Numerics::kWinograd, declared = products.tile > 0;
+  if (winograd && (declared ? reference::IsPlain3x3(geometry) : reference::MayBeWinograd(geometry))) {
+    if (declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm({products.tile, products.points}));
     return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
   }
   return reference::RunBatch(geometry, operands, shape.batch, args, bound);

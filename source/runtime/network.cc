@@ -160,9 +160,9 @@ Status Network::Impl::Prepare() {
     PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
                               .AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel)
                               .AddContext(frame));
-    step->info.winograd = step->kernel->Winograd();
-    const std::string detail = step->kernel->Detail(), winograd = step->info.winograd.Name();
-    step->info.detail = detail + (detail.empty() || winograd.empty() ? "" : " ") + winograd;
+    step->info.numerics = step->kernel->DeclaredNumerics();
+    const std::string detail = step->kernel->Detail(), numerics = step->info.numerics.Name();
+    step->info.detail = detail + (detail.empty() || numerics.empty() ? "" : " ") + numerics;
   }
   return Status::Ok();
 }

@@ -29,7 +29,7 @@ class OutputFault : public Kernel {
                  const std::vector<DeviceTensor>& out) override {
     return kernel_->Prepare(spec, in, out);
   }
-  WinogradForm Winograd() const override { return kernel_->Winograd(); }
+  Numerics DeclaredNumerics() const override { return kernel_->DeclaredNumerics(); }
   Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
     PLUMB_ASSIGN_OR_RETURN(const Tensor before, device_->Download(out[0]));
     PLUMB_RETURN_IF_ERROR(kernel_->Run(in, out));

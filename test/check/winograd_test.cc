@@ -8,6 +8,7 @@
 
 #include "check/judge/judge.h"
 #include "check/judge/replay.h"
+#include "check/judge/storage.h"
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/check.h"
@@ -20,8 +21,9 @@ namespace plumb {
 namespace {
 
 const WinogradForm kComputed = {6, {0, 1, -1, 2, -2, 3, -3}};
-WinogradForm declared;
-float gain = 1;  // a fault: one weight times this
+Numerics declared;
+float gain = 1;       // a fault: one weight times this
+bool narrow = false;  // direct sums of operands rounded to bf16
 
 Tensor Random(const Shape& shape, unsigned seed, float scale) {
   Tensor t = Tensor::Create(DType::kF32, shape).value();
@@ -53,9 +55,21 @@ std::shared_ptr<Graph> ConvGraph() {
   return graph;
 }
 
+std::vector<float> ConvolveNarrow(const Tensor& weight, const float* x) {
+  const auto graph = ConvGraph();
+  Tensor input = Tensor::Create(DType::kF32, {1, 64, 13, 11}).value();
+  std::copy_n(x, input.NumElements(), input.data<float>());
+  input = RoundedTo(DType::kBF16, input).value();
+  graph->layers[0].resources["weight"] = RoundedTo(DType::kBF16, weight).value();
+  Tensor output = Tensor::Create(DType::kF32, {1, 8, 13, 11}).value();
+  EXPECT_TRUE(GetReferenceOp(OpKind::kConvolution).run({graph->layers[0], {&input}, {&output}}).ok());
+  return {output.data<float>(), output.data<float>() + output.NumElements()};
+}
+
 std::vector<float> Convolve(const Tensor& weight, const float* x) {
   Tensor spoiled = weight.Clone().value();
   spoiled.data<float>()[7] *= gain;
+  if (narrow) return ConvolveNarrow(spoiled, x);
   return EmulateWinograd(kComputed, {64, 8, 13, 11, 13, 11, 1}, x, spoiled.data<float>());
 }
 
@@ -70,14 +84,18 @@ class WinogradKernel : public Kernel {
     std::copy(y.begin(), y.end(), out[0].host<float>());
     return Status::Ok();
   }
-  WinogradForm Winograd() const override { return declared; }
+  Numerics DeclaredNumerics() const override { return declared; }
 
  private:
   Tensor weight_;
 };
 
-RunReport Check(const WinogradForm& form, float fault = 1, float pixel = 0) {
-  declared = form;
+Numerics Declared(const WinogradForm& form) {
+  return form.m == 0 ? Numerics() : Numerics::Winograd(form.m, form.points);
+}
+
+RunReport CheckDeclared(const Numerics& numerics, float fault, float pixel) {
+  declared = numerics;
   gain = fault;
   const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
   device->kernels_in_front = {
@@ -91,6 +109,27 @@ RunReport Check(const WinogradForm& form, float fault = 1, float pixel = 0) {
   for (const auto& [name, value] : inputs) EXPECT_TRUE(network->SetInput(name, value).ok());
   EXPECT_TRUE(network->Forward().ok());
   return checker.Finish().value();
+}
+
+RunReport Check(const WinogradForm& form, float fault = 1, float pixel = 0) {
+  return CheckDeclared(Declared(form), fault, pixel);
+}
+
+// Whatever a kernel declares is used.
+TEST(DeclaredNumerics, OperandsAndAccumulatorsOfFewBits) {
+  narrow = true;
+  Numerics numerics;
+  EXPECT_EQ(CheckDeclared(numerics, 1, 0).layers[0].verdict, Verdict::kWrong) << "undeclared";
+  numerics.storage = DType::kBF16;
+  const RunReport declared_storage = CheckDeclared(numerics, 1, 0);
+  EXPECT_EQ(declared_storage.verdict, Verdict::kAligned) << declared_storage.layers[0].reason;
+  EXPECT_EQ(declared_storage.layers[0].step.detail, "operands in bf16");
+  EXPECT_EQ(CheckDeclared(numerics, 1.05f, 0).layers[0].verdict, Verdict::kWrong);
+  numerics.storage = DType::kF32;
+  numerics.accumulator = DType::kBF16;
+  EXPECT_EQ(CheckDeclared(numerics, 1, 0).layers[0].verdict, Verdict::kAligned)
+      << "far below the rounding of sums in bf16";
+  narrow = false;
 }
 
 TEST(DeclaredWinograd, IsJudgedByItsOwnForm) {
@@ -139,7 +178,7 @@ TEST(DeclaredWinograd, CarriesThroughAFusedGroup) {
     Tensor got = Tensor::Create(DType::kF32, r.shape()).value();
     for (size_t i = 0; i < y.size(); ++i) got.data<float>()[i] = std::max(0.f, y[i] + r.data<float>()[i]);
     Arithmetic arithmetic;
-    arithmetic.winograd = form;
+    arithmetic.products = Declared(form);
     const ReplayResult replay = ReplayWithBound(group, inputs, blobs, arithmetic, MaxBoundLevel(group)).value();
     OutputReport report;
     report.dtype = DType::kF32;

@@ -62,15 +62,16 @@ TEST_P(WinogradTile, TransformsMakeAConvolution) {
 // Column j of A^T is 1, p, p^2, ... of the declared point p, up to a factor; the last column is that of infinity.
 TEST_P(WinogradTile, HasTheDeclaredPoints) {
   const int m = GetParam(), n = m + 2;
-  const WinogradForm form = UsualWinogradForm(m);
-  ASSERT_EQ(form.points.size(), static_cast<size_t>(n - 1));
+  const Numerics usual = UsualWinograd(m);
+  const std::vector<double>& points = usual.points;
+  ASSERT_EQ(points.size(), static_cast<size_t>(n - 1));
   for (int j = 0; j < n; ++j) {
     double column[kMaxWinogradTile] = {};
     column[j] = 1;
     if (m == 2) WINOGRAD2_OUTPUT(double, column, 0, 1)
     if (m == 4) WINOGRAD4_OUTPUT(double, column, 0, 1)
     for (int i = 0; i < m; ++i) {
-      const double power = j == n - 1 ? (i == m - 1) : std::pow(form.points[static_cast<size_t>(j)], i);
+      const double power = j == n - 1 ? (i == m - 1) : std::pow(points[static_cast<size_t>(j)], i);
       EXPECT_EQ(column[i], power) << "row " << i << ", column " << j;
     }
   }
@@ -78,10 +79,13 @@ TEST_P(WinogradTile, HasTheDeclaredPoints) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, WinogradTile, testing::Values(2, 4));
 
-TEST(WinogradForm, SaysWhatItIs) {
-  EXPECT_EQ(UsualWinogradForm(4).Name(), "winograd F(4x4,3x3) points 0 1 -1 2 -2");
-  EXPECT_EQ(WinogradForm().Name(), "");
-  EXPECT_FALSE(WinogradForm().used());
+TEST(Numerics, SayWhatTheyAre) {
+  EXPECT_EQ(UsualWinograd(4).Name(), "winograd F(4x4,3x3) points 0 1 -1 2 -2");
+  Numerics numerics;
+  EXPECT_EQ(numerics.Name(), "");
+  numerics.accumulator = DType::kF16;
+  numerics.storage = DType::kBF16;
+  EXPECT_EQ(numerics.Name(), "sums in f16, operands in bf16");
 }
 
 }  // namespace

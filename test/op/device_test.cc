@@ -22,12 +22,12 @@ struct Reference {
   std::vector<Tensor> outputs, taus;
 };
 
-Result<Reference> Compute(const OpInstance& instance, const WinogradForm& winograd) {
+Result<Reference> Compute(const OpInstance& instance, const Numerics& numerics) {
   Reference reference;
   std::vector<Tensor> inputs;
   ReferenceArgs args{instance.layer(), {}, {}};
   BoundArgs bound;
-  bound.arithmetic.winograd = winograd;
+  bound.arithmetic.products = numerics;
   for (const Tensor& t : instance.inputs) inputs.push_back(IsFloat(t.dtype()) ? t.ConvertedTo(DType::kF64).value() : t);
   for (const Tensor& t : inputs) args.inputs.push_back(&t);
   for (const BlobInfo& out : instance.outputs) {
@@ -153,7 +153,7 @@ Result<std::vector<Tensor>> RunOnDevice(const OpInstance& instance, const std::s
   facts->halves.assign(outputs.size(), false);
   for (const StepInfo* step : network->steps()) {
     for (size_t i = 0; i < step->outputs.size(); ++i) facts->halves[i] = step->outputs[i].stored == DType::kF16;
-    facts->winograd = step->winograd;
+    facts->numerics = step->numerics;
   }
   return outputs;
 }
@@ -175,7 +175,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
   auto got = RunOnDevice(*instance, device, {}, precision, &facts);
   if (!got.ok() && got.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << got.status().message();
   ASSERT_TRUE(got.ok()) << got.status().ToString();
-  auto want = Compute(*instance, facts.winograd);
+  auto want = Compute(*instance, facts.numerics);
   ASSERT_TRUE(want.ok()) << want.status().ToString();
   ExpectSameInGuardedMemory(*instance, device, precision, *got);
   for (size_t i = 0; i < got->size(); ++i) {

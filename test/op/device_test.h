@@ -25,7 +25,7 @@ void PrintWorstCases();
 // What the verdict must know of the kernel.
 struct DeviceFacts {
   std::vector<bool> halves;  // which outputs the device stored as f16
-  WinogradForm winograd;     // how it says that it computed
+  Numerics numerics;         // how it says that it computed
 };
 
 // The outputs of the instance as a network on `device`.

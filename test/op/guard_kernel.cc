@@ -84,7 +84,7 @@ class GuardKernel : public Kernel {
     guarded_spec_->workspace = workspace_.tensor();
     return kernel_->Prepare(*guarded_spec_, inputs, outputs);
   }
-  WinogradForm Winograd() const override { return kernel_->Winograd(); }
+  Numerics DeclaredNumerics() const override { return kernel_->DeclaredNumerics(); }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     std::vector<Copy> in, out;
     std::vector<Tensor> before;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "plumb/winograd.h"
+#include "reference/sum/winograd.h"
 
 namespace plumb {
 

@@ -91,17 +91,17 @@ std::vector<Sum> SampleOf(const ReplayedStep& step) {
   return sums;
 }
 
-struct Way {
+struct SumWay {
   bool half;  // f16, else bf16
   bool channels_inner, fused, bias_first;
   size_t lanes;
 };
 
-float Rounded(const Way& way, float x) {
+float Rounded(const SumWay& way, float x) {
   return way.half ? HalfToFloat(FloatToHalf(x)) : BFloat16ToFloat(FloatToBFloat16(x));
 }
 
-float Accumulate(const Sum& sum, const Way& way) {
+float Accumulate(const Sum& sum, const SumWay& way) {
   std::vector<float> lanes(way.lanes, 0.0f);
   if (way.bias_first) lanes[0] = Rounded(way, sum.bias);
   const auto terms = static_cast<int64_t>(sum.x.size()), channels = terms / sum.inner;
@@ -116,7 +116,7 @@ float Accumulate(const Sum& sum, const Way& way) {
   return way.bias_first ? total : Rounded(way, total + sum.bias);
 }
 
-std::string Describe(const Way& way) {
+std::string Describe(const SumWay& way) {
   return std::string("accumulated in ") + (way.half ? "f16" : "bf16") +
          (way.channels_inner ? ", channels innermost" : ", channel by channel") +
          (way.lanes > 1 ? ", in " + std::to_string(way.lanes) + " partial sums" : "");
@@ -135,7 +135,7 @@ std::string NameAccumulator(const ReplayedStep& step) {
   }
   constexpr size_t kLanes[] = {1, 4, 8};
   for (int bits = 0; bits < 48; ++bits) {
-    const Way way{bits % 2 == 0, bits / 2 % 2 != 0, bits / 4 % 2 == 0, bits / 8 % 2 != 0, kLanes[bits / 16]};
+    const SumWay way{bits % 2 == 0, bits / 2 % 2 != 0, bits / 4 % 2 == 0, bits / 8 % 2 != 0, kLanes[bits / 16]};
     if (way.channels_inner && sums[0].inner == 1) continue;
     const double enough = kCollapsed * kCollapsed * own;
     double left = 0;

@@ -193,14 +193,14 @@ std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return Altern
 ReplayExtra Alternative::Extra() const {
   ReplayExtra extra;
   if (op.run == nullptr) return extra;
-  extra.member = member;
-  extra.op = &op;
+  extra.changes = {{member, op, {}, {}}};
   return extra;
 }
 
 Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,
-                                       const Arithmetic& arithmetic, int level) {
-  return ReplayWithBound(alternative.group, step.inputs, step.blobs, arithmetic, level, alternative.Extra());
+                                       const Arithmetic& arithmetic, int level, ReplayExtra extra) {
+  extra.changes = alternative.Extra().changes;
+  return ReplayWithBound(alternative.group, step.inputs, step.blobs, arithmetic, level, extra);
 }
 
 std::string DescribeAlternative(const Alternative& alternative) {

@@ -41,7 +41,7 @@ std::vector<Alternative> FindFunctions(const ReplayedStep& step);
 
 // The step as the alternative computes it, with its bound.
 Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,
-                                       const Arithmetic& arithmetic, int level);
+                                       const Arithmetic& arithmetic, int level, ReplayExtra extra = {});
 std::string DescribeAlternative(const Alternative& alternative);
 
 }  // namespace plumb

@@ -49,7 +49,7 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
     return Status::InvalidArgument(
         "Checker::Attach was called before: a Checker judges one Forward, make one for each");
   }
-  Lockstep::Scene scene;
+  Scene scene;
   scene.device = network->device_name();
   scene.description = network->device_description();
   scene.precision = PrecisionName(network->options().precision);

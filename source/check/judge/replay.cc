@@ -51,7 +51,11 @@ class Chain {
       operands.resize(own.inputs.size()), operand_taus.resize(own.inputs.size());
     }
     const Layer& layer = narrow ? rounded : own;
-    const ReferenceOp& op = m == extra_.member ? *extra_.op : GetReferenceOp(layer.kind);
+    const MemberChange* change = ChangeOf(m);
+    const ReferenceOp& op = change != nullptr && change->op.run != nullptr ? change->op : GetReferenceOp(layer.kind);
+    std::vector<Tensor> read, read_taus;  // otherwise
+    const bool reads = change != nullptr && change->reads;
+    if (reads) read.resize(own.inputs.size()), read_taus.resize(own.inputs.size());
     ReferenceArgs args{layer, {}, {}};
     BoundArgs bound;
     bound.level = level;
@@ -60,6 +64,7 @@ class Chain {
       args.inputs.push_back(&InputOf(m, slot, inputs));
       const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
+      if (reads) PLUMB_RETURN_IF_ERROR(ReadOtherwise(*change, slot, &read, &read_taus, &args, &bound));
       if (narrow) PLUMB_RETURN_IF_ERROR(RoundOperand(slot, &operands, &operand_taus, &args, &bound));
       uncertain = uncertain || tau != taus_.end();
       const bool moved = GetOp(layer.kind).moves_data_only && HoldsMoved(layer, static_cast<size_t>(slot));
@@ -77,7 +82,12 @@ class Chain {
       }
       args.outputs.push_back(&values_[blob]);
     }
-    if (arithmetic == nullptr) return op.run(args);
+    const bool writes = change != nullptr && change->writes;
+    if (arithmetic == nullptr) {
+      PLUMB_RETURN_IF_ERROR(op.run(args));
+      for (size_t i = 0; i < args.outputs.size() && writes; ++i) change->writes(args.outputs[i], nullptr);
+      return Status::Ok();
+    }
     if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !op.takes_uncertain_integers)) {
       return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
     }
@@ -93,8 +103,27 @@ class Chain {
       bound.tau.push_back(&taus_[blob]);
     }
     PLUMB_RETURN_IF_ERROR(RunBounded(op, args, &bound, uncertain));
+    for (size_t i = 0; i < args.outputs.size() && writes; ++i) change->writes(args.outputs[i], bound.tau[i]);
     if (extra_.stored) PLUMB_RETURN_IF_ERROR(AddInnerStorage(layer));
     for (const std::string& blob : layer.outputs) DropExact(blob);
+    return Status::Ok();
+  }
+
+  const MemberChange* ChangeOf(int m) const {
+    for (const MemberChange& change : extra_.changes) {
+      if (change.member == m) return &change;
+    }
+    return nullptr;
+  }
+
+  static Status ReadOtherwise(const MemberChange& change, int slot, std::vector<Tensor>* read,
+                              std::vector<Tensor>* taus, ReferenceArgs* args, BoundArgs* bound) {
+    const auto i = static_cast<size_t>(slot);
+    PLUMB_ASSIGN_OR_RETURN((*read)[i], change.reads(i, *args->inputs[i]));
+    args->inputs[i] = &(*read)[i];
+    if (bound->input_tau[i] == nullptr) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN((*taus)[i], change.reads(i, *bound->input_tau[i]));
+    bound->input_tau[i] = &(*taus)[i];
     return Status::Ok();
   }
 

@@ -18,11 +18,20 @@ struct ReplayResult {
   std::vector<Tensor> tau;  // f64; empty when no bound was asked for
 };
 
+// A member that is computed otherwise than its layer says.
+struct MemberChange {
+  int member = -1;
+  ReferenceOp op;  // in place of its reference; without `run`: the reference
+  // What it reads in place of an input: elements of it, in another place. Asked of values and of their bounds.
+  std::function<Result<Tensor>(size_t slot, const Tensor& input)> reads;
+  // What becomes of an output; tau is null where no bound is asked for.
+  std::function<void(Tensor* values, Tensor* tau)> writes;
+};
+
 // What a caller knows beyond the graph.
 struct ReplayExtra {
   std::map<std::string, Tensor> input_tau;  // f64, of inputs that are uncertain themselves, by blob
-  int member = -1;                          // this member is computed by `op` in place of its reference
-  const ReferenceOp* op = nullptr;
+  std::vector<MemberChange> changes;
   // What the device wrote, by blob: where a recurrent member's steps start from. Left out: from the reference's own.
   std::map<std::string, Tensor> device_outputs;
   DType operands = DType::kF32;  // f16, bf16: sums of products round their operands so first

@@ -13,21 +13,41 @@ namespace {
 using A = SubjectArithmetic;
 constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
 
-// blobs, weights, chains, operands, winograd, u_products
-constexpr NumericModel kModels[] = {
-    {A::kFp32, "fp32"},
-    {A::kWinograd, "fp32+winograd", kF32, kF32, false, kF32, true},
-    {A::kTf32, "tf32", kF32, kF32, false, kF32, false, 0x1p-11},
-    {A::kFp16, "fp16", kF16, kF16},
-    {A::kBf16, "bf16", kBF16, kBF16},
-    {A::kChainedF16, "fp16+f32-chains", kF16, kF16, true},
-    {A::kChainedBf16, "bf16+f32-chains", kBF16, kBF16, true},
-    {A::kStoredF16, "fp32+f16-storage", kF16, kF32, true},
-    {A::kStoredBf16, "fp32+bf16-storage", kBF16, kF32, true},
-    {A::kF16Products, "fp32+f16-products", kF32, kF32, false, kF16},
-    {A::kBf16Products, "fp32+bf16-products", kF32, kF32, false, kBF16},
-    {A::kInt8, "int8", DType::kI8},
-};
+Numerics AnyWinograd() {
+  Numerics numerics;
+  numerics.algorithm = Numerics::kWinograd;
+  return numerics;
+}
+
+Numerics RoundedOperands(DType storage) {
+  Numerics numerics;
+  numerics.storage = storage;
+  return numerics;
+}
+
+// blobs, weights, chains, products, u_products
+const std::vector<NumericModel>& Models() {
+  static const auto* models = new std::vector<NumericModel>{
+      {A::kFp32, "fp32"},
+      {A::kWinograd, "fp32+winograd", kF32, kF32, false, AnyWinograd()},
+      {A::kTf32, "tf32", kF32, kF32, false, {}, 0x1p-11},
+      {A::kFp16, "fp16", kF16, kF16},
+      {A::kBf16, "bf16", kBF16, kBF16},
+      {A::kChainedF16, "fp16+f32-chains", kF16, kF16, true},
+      {A::kChainedBf16, "bf16+f32-chains", kBF16, kBF16, true},
+      {A::kStoredF16, "fp32+f16-storage", kF16, kF32, true},
+      {A::kStoredBf16, "fp32+bf16-storage", kBF16, kF32, true},
+      {A::kF16Products, "fp32+f16-products", kF32, kF32, false, RoundedOperands(kF16)},
+      {A::kBf16Products, "fp32+bf16-products", kF32, kF32, false, RoundedOperands(kBF16)},
+      {A::kInt8, "int8", DType::kI8},
+  };
+  return *models;
+}
+
+double RoundoffOf(DType accumulator) {
+  if (accumulator == kF16) return 0x1p-11;
+  return accumulator == kBF16 ? 0x1p-8 : 0x1p-24;
+}
 
 bool MayBeWinograd(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
@@ -39,15 +59,15 @@ bool MayBeWinograd(const Layer& layer) {
 }  // namespace
 
 const NumericModel& ModelOf(SubjectArithmetic arithmetic) {
-  for (const NumericModel& model : kModels) {
+  for (const NumericModel& model : Models()) {
     if (model.arithmetic == arithmetic) return model;
   }
-  return kModels[0];
+  return Models()[0];
 }
 
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
   std::vector<std::string> names;
-  for (const NumericModel& model : kModels) {
+  for (const NumericModel& model : Models()) {
     if (name == model.name) return model.arithmetic;
     names.emplace_back(model.name);
   }
@@ -80,13 +100,16 @@ Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model) {
   return result;
 }
 
+void UseNumerics(const Numerics& numerics, Arithmetic* arithmetic, ReplayExtra* extra) {
+  arithmetic->products = numerics;
+  arithmetic->u = std::max(arithmetic->u, RoundoffOf(numerics.accumulator));
+  extra->operands = numerics.storage;
+}
+
 bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithmetic* arithmetic, ReplayExtra* extra) {
-  if (model.winograd && MayBeWinograd(group)) {
-    arithmetic->any_winograd = true;
-    return true;
-  }
-  if (model.operands == kF32 || ProductOf(group).empty()) return false;
-  extra->operands = model.operands;
+  const bool winograd = model.products.algorithm == Numerics::kWinograd;
+  if (winograd ? !MayBeWinograd(group) : model.products.storage == kF32 || ProductOf(group).empty()) return false;
+  UseNumerics(model.products, arithmetic, extra);
   return true;
 }
 
@@ -120,19 +143,19 @@ bool ProductEvidence::hopeless(int beyond) const {
 
 bool ProductEvidence::found(int beyond) const {
   if (explained() < 2 || 2 * explained() <= beyond) return false;
-  return 2 * explained() > possible() || (model_.winograd && explained() >= 3);
+  return 2 * explained() > possible() || (winograd() && explained() >= 3);
 }
 
 bool ProductEvidence::adopts(const std::string& type) const {
   const auto it = counts_.find(type);
-  return it != counts_.end() && (model_.winograd || 2 * it->second.explained > it->second.possible);
+  return it != counts_.end() && (winograd() || 2 * it->second.explained > it->second.possible);
 }
 
 std::string ProductEvidence::Because(int beyond) const {
   std::string text =
       std::to_string(explained()) + " of " + std::to_string(beyond) + " layers that are beyond fp32 are not beyond ";
-  if (model_.winograd) return text + "Winograd's algorithm";
-  text += std::string("sums of products of ") + DTypeName(model_.operands) + " operands: ";
+  if (winograd()) return text + "Winograd's algorithm";
+  text += std::string("sums of products of ") + DTypeName(model_.products.storage) + " operands: ";
   std::string types;
   for (const auto& [type, count] : counts_) {
     if (count.explained == 0) continue;

@@ -22,6 +22,7 @@
 #include "check/judge/replay.h"
 #include "device/kernel.h"
 #include "plumb/check.h"
+#include "plumb/numerics.h"
 #include "plumb/subject.h"
 #include "reference/core/reference_op.h"
 
@@ -34,13 +35,10 @@ struct NumericModel {
   DType blobs = DType::kF32;     // in what results stand in the dump: f16, bf16, i8; where some do not: half_storage.h
   DType weights = DType::kF32;   // f16, bf16: of layers whose results are stored so; constants, too
   bool chains = false;           // readers may have used the values before they were rounded
-  DType operands = DType::kF32;  // f16, bf16: of sums of products, rounded before they are multiplied
-  bool winograd = false;
+  Numerics products = {};        // how sums of products are computed where fp32 does not explain them
   double u_products = 0x1p-24;
 
   bool is_half() const { return blobs == DType::kF16 || blobs == DType::kBF16; }
-  // Whether sums of products are computed otherwise than in fp32: tried where fp32 does not explain them.
-  bool has_other_products() const { return winograd || operands != DType::kF32; }
 };
 
 const NumericModel& ModelOf(SubjectArithmetic arithmetic);
@@ -50,6 +48,9 @@ const char* Int8WeightsName(Int8Weights weights);
 
 // The roundoffs of one step, its products computed directly.
 Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model);
+
+// Adds what a kernel, or a model's other products, say of how they compute.
+void UseNumerics(const Numerics& numerics, Arithmetic* arithmetic, ReplayExtra* extra);
 
 // Makes them those of the model's other products; false: the group has none.
 bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithmetic* arithmetic, ReplayExtra* extra);
@@ -81,6 +82,7 @@ class ProductEvidence {
     int possible = 0, explained = 0;
   };
   int possible() const;
+  bool winograd() const { return model_.products.algorithm == Numerics::kWinograd; }
   const NumericModel& model_;
   std::map<std::string, Count> counts_;
 };

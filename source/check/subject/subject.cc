@@ -91,7 +91,12 @@ class SubjectCheck {
     const bool rounds = ModelOf(options_.check.arithmetic).weights != DType::kF32;
     for (const Cone& cone : cones_)
       steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, storage_, rounds));
-    Lockstep::Scene scene{options_.device, options_.description, "", &judged_.graph, &blobs_, {}, {}, {}, storage_};
+    Scene scene;
+    scene.device = options_.device;
+    scene.description = options_.description;
+    scene.graph = &judged_.graph;
+    scene.blobs = &blobs_;
+    scene.storage = storage_;
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {

@@ -113,7 +113,7 @@ class WinogradKernel : public ClKernel {
     return tail_.zero.Run(outputs[0]);
   }
 
-  WinogradForm Winograd() const override { return UsualWinogradForm(kM); }
+  Numerics DeclaredNumerics() const override { return UsualWinograd(kM); }
 
  private:
   ConvArg conv_;

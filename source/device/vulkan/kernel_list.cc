@@ -17,7 +17,7 @@ class LaunchKernel : public Kernel {
     Builder builder(spec, inputs, outputs);
     PLUMB_RETURN_IF_ERROR(functions_.build(&builder));
     detail_ = builder.detail;
-    winograd_ = builder.winograd;
+    numerics_ = builder.numerics;
     for (LaunchSpec& launch : builder.launches) {
       PLUMB_ASSIGN_OR_RETURN(launches_.emplace_back(), Launch::Create(builder.device().context(), std::move(launch)));
       PLUMB_RETURN_IF_ERROR(launches_.back()->Bind(inputs, outputs));
@@ -31,13 +31,13 @@ class LaunchKernel : public Kernel {
   }
 
   std::string Detail() const override { return detail_; }
-  WinogradForm Winograd() const override { return winograd_; }
+  Numerics DeclaredNumerics() const override { return numerics_; }
 
  private:
   const KernelFunctions& functions_;
   std::vector<std::unique_ptr<Launch>> launches_;
   std::string detail_;
-  WinogradForm winograd_;
+  Numerics numerics_;
 };
 
 template <const KernelFunctions* functions>

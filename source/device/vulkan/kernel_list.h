@@ -28,7 +28,7 @@ class Builder {
   const std::vector<DeviceTensor>& outputs;
   std::vector<LaunchSpec> launches;
   std::string detail;
-  WinogradForm winograd;
+  Numerics numerics;
 
   const Layer& layer() const { return spec.layer(); }
   VulkanDevice& device() const { return *static_cast<VulkanDevice*>(spec.device); }

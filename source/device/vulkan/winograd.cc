@@ -95,7 +95,7 @@ class WinogradBuilder {
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, FoldedWeights(b_->layer(), plan_.shape, group_.affine));
     PLUMB_RETURN_IF_ERROR(AddProduct(TransformedWeights(plan_, folded)));
     PLUMB_RETURN_IF_ERROR(AddOutput(folded.bias));
-    b_->winograd = UsualWinogradForm(static_cast<int>(plan_.m));
+    b_->numerics = UsualWinograd(static_cast<int>(plan_.m));
     return Status::Ok();
   }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "op/core/op.h"
-#include "plumb/winograd.h"
+#include "plumb/numerics.h"
 
 namespace plumb {
 
@@ -23,10 +23,8 @@ struct Arithmetic {
   double u = 0x1p-24;      // of the accumulation
   double u_out = 0x1p-24;  // of the stored result
   double min_normal = 0x1p-126;
-  // 3x3 convolutions: how the kernel declares that it computed them ...
-  WinogradForm winograd;
-  // ... or a foreign runtime, of which nobody knows: directly or by Winograd's algorithm in any usual form.
-  bool any_winograd = false;
+  // How sums of products are computed: as a kernel declares, or by any form of an algorithm (Numerics::tile).
+  Numerics products;
 };
 
 // One call. Outputs are allocated by the caller with the shapes of InferShapes.

@@ -9,24 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "base/threads.h"
 
 namespace plumb {
-
-std::string WinogradForm::Name() const {
-  if (!used()) return "";
-  const std::string outputs = std::to_string(m) + "x" + std::to_string(m);
-  std::string name = "winograd F(" + outputs + ",3x3) points";
-  for (const double point : points) {
-    char text[32];
-    std::snprintf(text, sizeof(text), " %.4g", point);
-    name += text;
-  }
-  return name;
-}
 
 namespace reference {
 namespace {

@@ -5,9 +5,20 @@
 #ifndef PLUMB_REFERENCE_SUM_WINOGRAD_H_
 #define PLUMB_REFERENCE_SUM_WINOGRAD_H_
 
+#include <vector>
+
 #include "plumb/status.h"
-#include "plumb/winograd.h"
 #include "reference/sum/products.h"
+
+namespace plumb {
+
+// F(m x m, 3 x 3): m x m outputs at a time from tiles of (m + 2) x (m + 2) inputs.
+struct WinogradForm {
+  int m = 0;
+  std::vector<double> points;  // the m + 1 finite interpolation points; infinity is the last one
+};
+
+}  // namespace plumb
 
 namespace plumb::reference {
 

@@ -53,7 +53,7 @@ bool Refused(const Network& network, const char* words) {
 // The tile that the last step's kernel took, 0 for direct sums.
 int TileOf(const Builder& builder) {
   const auto network = Open(builder);
-  return network == nullptr ? -1 : network->steps().back()->winograd.m;
+  return network == nullptr ? -1 : network->steps().back()->numerics.tile;
 }
 
 int TileOfLayer(int in, int out, int size) {
@@ -97,7 +97,7 @@ TEST(VulkanWinograd, TooLargeForTheAdapter) {
   b.Conv("x", 4, 8, 3);
   const auto network = Open(b);
   ASSERT_NE(network, nullptr);
-  if (network->steps().back()->winograd.used()) GTEST_SKIP() << "this adapter binds more than 135 MB at once";
+  if (network->steps().back()->numerics.tile > 0) GTEST_SKIP() << "this adapter binds more than 135 MB at once";
   EXPECT_TRUE(Refused(*network, "needs 135531648 bytes between its launches"));
 }
 
@@ -142,7 +142,7 @@ TEST_P(Forms, IsAlignedByItsOwnBound) {
       const RunReport report = checker.Finish().value();
       ASSERT_EQ(report.layers.size(), 2u);
       for (const LayerReport& layer : report.layers) {
-        EXPECT_EQ(std::to_string(layer.step.winograd.m), std::get<1>(GetParam())) << layer.step.kernel;
+        EXPECT_EQ(std::to_string(layer.step.numerics.tile), std::get<1>(GetParam())) << layer.step.kernel;
         EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.step.name << ": " << layer.reason;
       }
     }

@@ -1,0 +1,24 @@
+#include "plumb/numerics.h"
+
+#include <cstdio>
+
+namespace plumb {
+
+std::string Numerics::Name() const {
+  std::string name;
+  const auto add = [&name](const std::string& words) { name += (name.empty() ? "" : ", ") + words; };
+  if (algorithm == kWinograd) {
+    const std::string outputs = std::to_string(tile) + "x" + std::to_string(tile);
+    add("winograd F(" + outputs + ",3x3) points");
+    for (const double point : points) {
+      char text[32];
+      std::snprintf(text, sizeof(text), " %.4g", point);
+      name += text;
+    }
+  }
+  if (accumulator != DType::kF32) add(std::string("sums in ") + DTypeName(accumulator));
+  if (storage != DType::kF32) add(std::string("operands in ") + DTypeName(storage));
+  return name;
+}
+
+}  // namespace plumb

@@ -1,0 +1,112 @@
+#include "check/cause/explainers.h"
+
+#include "check/cause/signature.h"
+
+namespace plumb {
+namespace {
+
+std::optional<Answer> TextOf(std::string text) {
+  if (text.empty()) return std::nullopt;
+  return Answer{std::move(text), "", {}};
+}
+
+std::optional<Answer> HintEarlierTensor(const Question& q) {
+  return TextOf(q.written.EarlierTensor(q.record.info.outputs[q.output].blob, q.record.device[q.output]));
+}
+
+std::optional<Answer> HintDifference(const Question& q) {
+  return TextOf(DescribeDifference(q.record.device[q.output], q.record.replay.values[q.output]));
+}
+
+void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
+
+}  // namespace
+
+const std::vector<Explainer>& AllExplainers() {
+  static const auto* explainers = new std::vector<Explainer>{
+      {"fused group", Says::kExcuse, ExplainAsFused},
+      {"overflow", Says::kCause, ExplainAsOverflow},
+      {"alternative", Says::kCause, ExplainAsAlternative},
+      {"accumulator", Says::kCause, ExplainAsAccumulator},
+      {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"earlier tensor", Says::kHint, HintEarlierTensor},
+      {"difference", Says::kHint, HintDifference},
+  };
+  return *explainers;
+}
+
+Explainers::Explainers(const Scene* scene, const StepJudge* judge, const WrittenBlobs* written)
+    : scene_(scene), judge_(judge), written_(written) {
+  if (scene->earlier) fused_ = FusedGroups(*scene->graph, *scene->blobs);
+}
+
+void Explainers::Excuse(StepRecord* record) {
+  if (!record->may_be_explained()) return;
+  for (const Explainer& explainer : AllExplainers()) {
+    if (explainer.says != Says::kExcuse) continue;
+    std::optional<Answer> answer = explainer.explain(Ask(*record));
+    if (!answer.has_value()) continue;
+    LayerReport& report = record->report;
+    report.outputs = std::move(answer->judged.outputs);
+    report.verdict = Verdict::kGrey;
+    report.cause = answer->text;
+    report.reason = report.cause + ", on whose own inputs it is within the bound";
+    for (OutputReport& output : report.outputs) {
+      output.verdict = Verdict::kGrey;
+      output.reason = report.reason;
+    }
+    ++excused_[answer->function];
+    return;
+  }
+}
+
+void Explainers::Explain(StepRecord* record) {
+  if (record->report.cause.empty()) NameCause(record);
+  if (record->report.cause.empty()) AddHints(record);
+}
+
+// The cause is told in the reasons, too, and leaves the verdict.
+void Explainers::NameCause(StepRecord* record) {
+  constexpr int kMaxSteps = 6;  // a run that is wrong everywhere has one cause for all of it
+  if (!record->may_be_explained() || ++causes_sought_ > kMaxSteps) return;
+  LayerReport& report = record->report;
+  for (const Explainer& explainer : AllExplainers()) {
+    if (explainer.says != Says::kCause) continue;
+    const std::optional<Answer> answer = explainer.explain(Ask(*record));
+    if (!answer.has_value()) continue;
+    report.cause = answer->text;
+    Append(report.cause, &report.reason);
+    for (OutputReport& output : report.outputs) {
+      if (output.verdict == report.verdict) Append(report.cause, &output.reason);
+    }
+    return;
+  }
+}
+
+void Explainers::AddHints(StepRecord* record) const {
+  const OutputReport* worst = record->report.Worst();
+  for (size_t i = 0; i < record->report.outputs.size(); ++i) {
+    OutputReport& output = record->report.outputs[i];
+    if (output.verdict != Verdict::kWrong) continue;
+    for (const Explainer& explainer : AllExplainers()) {
+      if (explainer.says != Says::kHint) continue;
+      const std::optional<Answer> answer = explainer.explain(Ask(*record, i));
+      if (!answer.has_value()) continue;
+      Append(answer->text, &output.reason);
+      if (&output == worst && record->changed.empty()) record->report.reason = output.reason;
+      break;
+    }
+  }
+}
+
+void Explainers::AddNotes(RunReport* report) const {
+  std::string names;
+  for (const auto& [name, count] : excused_) names += (names.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  if (names.empty()) return;
+  report->notes.push_back("computed fused: " + names +
+                          "; each explains its last layer from the group's own inputs, which is grey: what is inside "
+                          "was not used, or another "
+                          "form of the same function");
+}
+
+}  // namespace plumb

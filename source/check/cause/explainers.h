@@ -1,0 +1,85 @@
+// Explainers: what may explain a step that is wrong or grey. One table (explainers.cc) lists them in the order in which
+// they are asked; the first of a kind that answers counts. An excuse makes the step grey (it computed the graph's own
+// values in another way), a cause names what was computed instead and leaves the verdict, a hint says what a wrong
+// output looks like where no cause is known. A new one is a function of a Question and a row of the table; what single
+// layers are known to be computed as is a row of proposals.h's tables instead.
+#ifndef PLUMB_CHECK_CAUSE_EXPLAINERS_H_
+#define PLUMB_CHECK_CAUSE_EXPLAINERS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/judge/scene.h"
+#include "check/judge/step_judge.h"
+#include "check/judge/step_record.h"
+#include "check/judge/written_blobs.h"
+#include "check/subject/fused.h"
+
+namespace plumb {
+
+struct Question {
+  const Scene& scene;
+  const StepJudge& judge;
+  const FusedGroups& fused;
+  const WrittenBlobs& written;
+  const StepRecord& record;
+  size_t output = 0;  // that a hint is asked of
+};
+
+struct Answer {
+  std::string text;
+  std::string function;  // of an excuse: "LayerNorm", by which it is counted for the run
+  LayerReport judged;    // of an excuse: the outputs as that computation
+};
+
+enum class Says { kExcuse, kCause, kHint };
+
+struct Explainer {
+  const char* name;
+  Says says;
+  std::optional<Answer> (*explain)(const Question& question);
+};
+
+// In the order in which they are asked.
+const std::vector<Explainer>& AllExplainers();
+
+class Explainers {
+ public:
+  Explainers() = default;
+  // All of them outlive it.
+  Explainers(const Scene* scene, const StepJudge* judge, const WrittenBlobs* written);
+
+  void Excuse(StepRecord* record);
+  // Cause and hints, also in the reasons.
+  void Explain(StepRecord* record);
+  // What was excused, counted for the run.
+  void AddNotes(RunReport* report) const;
+
+ private:
+  Question Ask(const StepRecord& record, size_t output = 0) const {
+    return {*scene_, *judge_, fused_, *written_, record, output};
+  }
+  void NameCause(StepRecord* record);
+  void AddHints(StepRecord* record) const;
+
+  const Scene* scene_ = nullptr;
+  const StepJudge* judge_ = nullptr;
+  const WrittenBlobs* written_ = nullptr;
+  FusedGroups fused_;
+  int causes_sought_ = 0;
+  std::map<std::string, int> excused_;  // by function
+};
+
+// explain_fused.cc: a larger group that was computed as one although the subject has tensors for what lies inside.
+std::optional<Answer> ExplainAsFused(const Question& question);
+// explain_otherwise.cc: another computation than the graph's, of the step (alternatives.h) or of a larger group.
+std::optional<Answer> ExplainAsOverflow(const Question& question);
+std::optional<Answer> ExplainAsAlternative(const Question& question);
+std::optional<Answer> ExplainAsAccumulator(const Question& question);
+std::optional<Answer> ExplainAsLargerFunction(const Question& question);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_CAUSE_EXPLAINERS_H_

@@ -1,0 +1,54 @@
+// Blobs that lie on grids of int8, whose scales the runtime chose (int8.h).
+#include <cmath>
+
+#include "check/judge/numeric_rules.h"
+#include "check/subject/int8.h"
+
+namespace plumb {
+namespace {
+
+class GridNumericRules : public NumericRules {
+ public:
+  std::string WhyUnbounded(const LayerGroup& group) const override { return plumb::WhyUnbounded(group); }
+  double wrong_below_db() const override { return 10; }
+  bool tells_functions() const override { return false; }
+
+  // Float inputs that the step rounds itself.
+  Result<Way> FirstWay(const Scene& scene, const StepRecord& record) const override {
+    Way way;
+    way.arithmetic = ArithmeticFor(record.group, *scene.model);
+    for (size_t i = 0; i < record.info.inputs.size(); ++i) {
+      const PortInfo& port = record.info.inputs[i];
+      const Layer& reader = *record.group.members[static_cast<size_t>(record.group.inputs[i].member)];
+      if (port.constant || port.stored != DType::kF32 || port.dtype != DType::kF32 || !IsProduct(reader)) continue;
+      if (record.info.outputs[0].stored != DType::kI8) continue;  // computed in floats
+      PLUMB_ASSIGN_OR_RETURN(way.extra.input_tau[port.blob], InputNoise(record.inputs[i]));
+    }
+    return way;
+  }
+
+  Result<bool> WiderWay(const Scene&, const StepRecord&, Way*) const override { return false; }
+
+  // Weights of unknown scale.
+  Status WidenBound(const Scene& scene, const StepRecord& record, ReplayResult* replay) const override {
+    if (scene.int8_weights != Int8Weights::kUnknown) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> sigma,
+                           WeightNoise(record.group, record.inputs, *scene.blobs, *replay));
+    for (size_t o = 0; o < sigma.size(); ++o) {
+      double* tau = replay->tau[o].data<double>();
+      const double* noise = sigma[o].data<double>();
+      for (int64_t i = 0; i < sigma[o].NumElements(); ++i)
+        tau[i] = std::sqrt(tau[i] * tau[i] + 64 * noise[i] * noise[i]);
+    }
+    return Status::Ok();
+  }
+};
+
+}  // namespace
+
+const NumericRules& GridRules() {
+  static const NumericRules* rules = new GridNumericRules();
+  return *rules;
+}
+
+}  // namespace plumb

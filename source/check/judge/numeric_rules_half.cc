@@ -1,0 +1,50 @@
+// Blobs that stand in the dump as f16 or bf16: the replay reads the rounded values; a step that is off on these very
+// values may have read them before they were rounded, or rounded what stands in f32.
+#include <algorithm>
+
+#include "check/judge/numeric_rules.h"
+#include "check/judge/storage.h"
+
+namespace plumb {
+namespace {
+
+class HalfNumericRules : public NumericRules {
+ public:
+  Result<bool> WiderWay(const Scene& scene, const StepRecord& record, Way* way) const override {
+    PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
+    if (record.group.members.size() == 1) return any;
+    way->extra.stored = scene.storage;  // what nobody dumped was stored, too
+    return true;
+  }
+
+  // What stands in 16 bits may have been read before it was rounded; what stands in f32 (what an operator keeps so) may
+  // be rounded when it is read; of the network's input either holds.
+  Result<bool> AddInputNoise(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
+                             ReplayExtra* extra) const override {
+    const NumericModel& model = *scene.model;
+    const bool writes_half = std::any_of(group.outputs.begin(), group.outputs.end(), [&](const LayerGroup::Port& port) {
+      return scene.storage(port.blob) == model.blobs;
+    });
+    for (size_t i = 0; i < group.inputs.size(); ++i) {
+      const std::string& blob = group.inputs[i].blob;
+      if (!scene.blobs->at(blob).value.empty()) continue;
+      const auto& outer = scene.graph->inputs;
+      const bool network = std::any_of(outer.begin(), outer.end(), [&](const GraphInput& g) { return g.name == blob; });
+      const bool stands_rounded = scene.storage(blob) == model.blobs;
+      const bool read_before = model.chains && (network || stands_rounded);
+      const bool read_rounded = writes_half && (network || !stands_rounded);
+      PLUMB_ASSIGN_OR_RETURN(Tensor noise, StorageNoise(model.blobs, inputs[i], read_before, read_rounded));
+      if (!noise.empty()) extra->input_tau[blob] = std::move(noise);
+    }
+    return !extra->input_tau.empty();
+  }
+};
+
+}  // namespace
+
+const NumericRules& HalfRules() {
+  static const NumericRules* rules = new HalfNumericRules();
+  return *rules;
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+#include "check/judge/scene.h"
+
+#include "check/judge/inspect.h"
+#include "check/judge/storage.h"
+
+namespace plumb {
+
+Result<std::vector<Tensor>> InputsOf(const Scene& scene, const LayerGroup& group) {
+  std::vector<Tensor> inputs;
+  for (const LayerGroup::Port& port : group.inputs) {
+    const BlobInfo& info = scene.blobs->at(port.blob);
+    Tensor value = info.value;
+    if (value.empty()) {
+      PLUMB_ASSIGN_OR_RETURN(value, scene.earlier(port.blob));
+      if (value.shape() != info.shape) return Status::InvalidArgument("another shape");
+    }
+    PLUMB_ASSIGN_OR_RETURN(value, Widened(value));
+    const bool rounded = scene.model->weights != DType::kF32 && info.dtype == DType::kF32;
+    const DType storage = rounded ? scene.storage(group.outputs[0].blob) : DType::kF32;
+    if (!info.value.empty() && storage != DType::kF32) {
+      PLUMB_ASSIGN_OR_RETURN(value, RoundedTo(storage, value));
+    }
+    inputs.push_back(std::move(value));
+  }
+  return inputs;
+}
+
+}  // namespace plumb

@@ -1,0 +1,34 @@
+// Scene: the run that is judged: whose it is, its graph and steps, what can be read of it, and how it counts numbers.
+#ifndef PLUMB_CHECK_JUDGE_SCENE_H_
+#define PLUMB_CHECK_JUDGE_SCENE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "check/subject/arithmetic.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+struct Scene {
+  std::string device, description, precision;
+  // Both outlive it.
+  const Graph* graph = nullptr;
+  const BlobTable* blobs = nullptr;
+  std::vector<const StepInfo*> steps;                              // all that will be shown, in order
+  std::function<Result<Tensor>(const std::string& name)> output;   // a network output; NotFound: left out of the report
+  std::function<Result<Tensor>(const std::string& blob)> earlier;  // any blob that was read or written; may be empty
+  std::function<DType(const std::string& blob)> storage;           // of float blobs, of a subject
+  // From CheckOptions.
+  const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
+  Int8Weights int8_weights = Int8Weights::kPerChannel;
+};
+
+// The inputs of any group of the scene as the reference replays them, where `earlier` has them: floats in f64,
+// constants in what the group's result is stored in.
+Result<std::vector<Tensor>> InputsOf(const Scene& scene, const LayerGroup& group);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_JUDGE_SCENE_H_

@@ -1,0 +1,118 @@
+#include "check/judge/step_judge.h"
+
+#include <algorithm>
+
+#include "check/judge/judge.h"
+#include "check/judge/metrics.h"
+#include "check/judge/stored_output.h"
+
+namespace plumb {
+namespace {
+
+bool Picks(const LayerGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Layer* l) { return GetReferenceOp(l->kind).picks; });
+}
+
+}  // namespace
+
+Status StepJudge::Judge(bool own_run, StepRecord* record) const {
+  LayerReport* report = &record->report;
+  const std::string unbounded = rules().WhyUnbounded(record->group);
+  if (!unbounded.empty()) return JudgeValues(*record, unbounded, report, &record->replay);
+  PLUMB_ASSIGN_OR_RETURN(Way way, rules().FirstWay(*scene_, *record));
+  PLUMB_RETURN_IF_ERROR(JudgeBy(*record, way, own_run, report, &record->replay));
+  if (!record->is_off()) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const bool wider, rules().WiderWay(*scene_, *record, &way));
+  if (!wider) return Status::Ok();
+  LayerReport tried;
+  ReplayResult replay;
+  const Status judged = JudgeBy(*record, way, false, &tried, &replay);
+  if (!judged.ok() || replay.tau.empty()) return Status::Ok();  // only where errors can be followed
+  report->verdict = tried.verdict;
+  report->reason = tried.reason;
+  report->outputs = std::move(tried.outputs);
+  record->replay = std::move(replay);
+  return Status::Ok();
+}
+
+Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, bool own_run, LayerReport* report,
+                          ReplayResult* replay) const {
+  const int max_level = MaxBoundLevel(record.group);
+  for (int level = 0; level <= max_level; ++level) {
+    auto bounded = ReplayWithBound(record.group, record.inputs, *scene_->blobs, way.arithmetic, level, way.extra);
+    if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && record.group.members.size() > 1)
+      return JudgeValues(record, bounded.status().message(), report, replay);
+    if (!bounded.ok()) return bounded.status();
+    PLUMB_RETURN_IF_ERROR(rules().WidenBound(*scene_, record, &*bounded));
+    if (own_run && level == 0) own_->Take(record.group, bounded->values);
+    PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report));
+    *replay = std::move(*bounded);
+    if (report->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
+  }
+  return Status::Ok();
+}
+
+Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level,
+                                            size_t i) const {
+  const PortInfo& port = record.info.outputs[i];
+  const Tensor& device = record.device[i];
+  OutputReport output;
+  output.blob = port.blob;
+  output.slot = port.slot;
+  output.dtype = device.dtype();
+  output.shape = device.shape();
+  output.layout = port.layout;
+  output.level = level;
+  Tensor reference = replay.values[i], tau = replay.tau[i];
+  PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(port, device, &reference, &tau));
+  plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.on_grid(),
+                Picks(record.group)},
+               &output);
+  stored.AddTo(&output);
+  const Tensor* own = own_->Find(output.blob);
+  if (own != nullptr) {
+    const Differences differences = CompareThree(device, replay.values[i], *own);
+    output.introduced = differences.introduced;
+    output.inherited = differences.inherited;
+    output.total = differences.total;
+  } else {
+    output.introduced = CompareTensors(device, replay.values[i]);
+  }
+  CompareGolden(device, &output);
+  return output;
+}
+
+Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level,
+                               LayerReport* report) const {
+  report->outputs.clear();
+  report->verdict = Verdict::kAligned;
+  report->reason.clear();
+  bool tested = false;
+  for (size_t i = 0; i < record.device.size(); ++i) {
+    PLUMB_ASSIGN_OR_RETURN(OutputReport output, JudgeOutput(record, replay, level, i));
+    tested = tested || output.verdict != Verdict::kNotTested;
+    report->outputs.push_back(std::move(output));
+  }
+  const OutputReport* worst = report->Worst();
+  if (worst == nullptr) return Status::Ok();
+  report->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
+  report->reason = worst->reason;
+  return Status::Ok();
+}
+
+void StepJudge::CompareGolden(const Tensor& device, OutputReport* output) const {
+  if (golden_ == nullptr || !golden_->Has(output->blob)) return;
+  GoldenReport& golden = output->golden;
+  const auto value = golden_->Load(output->blob);
+  if (!value.ok() || value->shape() != device.shape()) {
+    golden.reason = value.ok() ? "shape " + value->shape().ToString() + " in the golden" : value.status().message();
+    return;
+  }
+  golden.compared = true;
+  golden.device = CompareTensors(device, *value);
+  const Tensor* own = own_->Find(output->blob);
+  if (own != nullptr) golden.naive = CompareTensors(*own, *value);
+}
+
+}  // namespace plumb

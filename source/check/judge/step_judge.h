@@ -1,0 +1,43 @@
+// StepJudge: the verdict of one step: its outputs against the reference's replay on its own inputs, level by level of
+// the bound, as the run's arithmetic says (numeric_rules.h).
+#ifndef PLUMB_CHECK_JUDGE_STEP_JUDGE_H_
+#define PLUMB_CHECK_JUDGE_STEP_JUDGE_H_
+
+#include <string>
+#include <vector>
+
+#include "check/judge/numeric_rules.h"
+#include "check/judge/own_run.h"
+#include "check/judge/scene.h"
+#include "check/judge/step_record.h"
+
+namespace plumb {
+
+class StepJudge {
+ public:
+  // Of scene and golden (null: none) as they are when a step is judged; all of them outlive it.
+  StepJudge(const Scene* scene, const BlobSource* golden, OwnRun* own) : scene_(scene), golden_(golden), own_(own) {}
+
+  // Fills report and replay. own_run: the device's inputs are the reference's own, so the replay is its run, too.
+  Status Judge(bool own_run, StepRecord* record) const;
+  // By one way, level by level until it is aligned.
+  Status JudgeBy(const StepRecord& record, const Way& way, bool own_run, LayerReport* report,
+                 ReplayResult* replay) const;
+  // The outputs against one replay with its bound.
+  Status JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level, LayerReport* report) const;
+
+ private:
+  Result<OutputReport> JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level, size_t i) const;
+  // step_values.cc. Without a bound: values against the replay's, where errors cannot be followed through a group.
+  Status JudgeValues(const StepRecord& record, const std::string& why, LayerReport* report, ReplayResult* replay) const;
+  void CompareGolden(const Tensor& device, OutputReport* output) const;
+  const NumericRules& rules() const { return RulesOf(*scene_->model); }
+
+  const Scene* scene_;
+  const BlobSource* golden_;
+  OwnRun* own_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_JUDGE_STEP_JUDGE_H_

@@ -1,0 +1,29 @@
+// StoredOutput: what it means for the verdict of an output in what the device stores it: as f32 (nothing), as f16 or
+// bf16 (storage.h) or on a grid of int8 (int8.h).
+#ifndef PLUMB_CHECK_JUDGE_STORED_OUTPUT_H_
+#define PLUMB_CHECK_JUDGE_STORED_OUTPUT_H_
+
+#include "check/subject/int8.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+class StoredOutput {
+ public:
+  // Replaces reference and tau (f64) by what such an output is judged with.
+  static Result<StoredOutput> Take(const PortInfo& port, const Tensor& device, Tensor* reference, Tensor* tau);
+  bool on_grid() const { return on_grid_; }
+  // Of f32 it was measured on convolutions only, one at a time. A gain below 16 bits' rounding is none, and a constant
+  // field rounds alike everywhere; a grid's layers all have it.
+  bool HasSlopeTest(const LayerGroup& group) const;
+  // Says what the grid means.
+  void AddTo(OutputReport* output) const;
+
+ private:
+  bool half_ = false, on_grid_ = false;
+  OnGrid grid_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_JUDGE_STORED_OUTPUT_H_

@@ -1,0 +1,79 @@
+#include "check/subject/other_products.h"
+
+namespace plumb {
+namespace {
+
+// Whether the step is aligned by the model's way to compute products.
+bool TryProduct(const StepRecord& record, const StepJudge& judge, const NumericModel& model, LayerReport* tried) {
+  plumb::Way way;
+  way.arithmetic = ArithmeticFor(record.group, model);
+  UseOtherProducts(record.group, model, &way.arithmetic, &way.extra);
+  ReplayResult replay;
+  return judge.JudgeBy(record, way, false, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
+}
+
+}  // namespace
+
+OtherProducts OtherProducts::All() {
+  OtherProducts products;
+  for (const SubjectArithmetic other :
+       {SubjectArithmetic::kWinograd, SubjectArithmetic::kF16Products, SubjectArithmetic::kBf16Products})
+    products.ways_.push_back({ProductEvidence(other), {}});
+  return products;
+}
+
+bool OtherProducts::PutOff(const StepRecord& record, const StepJudge& judge, size_t position) {
+  const std::string type = ProductOf(record.group);
+  const bool beyond = record.is_off() && record.report.cause.empty();
+  beyond_fp32_ += beyond;
+  if (type.empty() || record.report.verdict == Verdict::kNotTested) return false;
+  const bool trial = beyond && record.may_be_explained();
+  bool any = false;
+  for (Way& way : ways_) {
+    const NumericModel& model = way.evidence.model();
+    if (model.products.algorithm == Numerics::kWinograd && !plumb::MayBeWinograd(record.group)) continue;
+    LayerReport tried = record.report;
+    const bool explained = trial && !way.evidence.hopeless(beyond_fp32_) && TryProduct(record, judge, model, &tried);
+    way.evidence.Note(type, explained);
+    if (explained) way.waiting.emplace(position, std::move(tried));
+    any = any || explained;
+  }
+  return any;
+}
+
+bool OtherProducts::MayBeWinograd(size_t position) const {
+  for (const Way& way : ways_) {
+    if (way.evidence.model().products.algorithm == Numerics::kWinograd) return way.waiting.count(position) != 0;
+  }
+  return false;
+}
+
+Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
+                             const std::function<Status(size_t position)>& explain, RunReport* run) const {
+  const Way* found = nullptr;
+  for (const Way& way : ways_) {
+    const bool more = found == nullptr || way.evidence.explained() > found->evidence.explained();
+    if (way.evidence.found(beyond_fp32_) && more) found = &way;
+  }
+  std::map<size_t, const LayerReport*> settled;  // null: as it was judged
+  for (const Way& way : ways_) {
+    for (const auto& [position, layer] : way.waiting) {
+      const bool adopted = &way == found && found->evidence.adopts(ProductOf(*steps[position]->group));
+      const LayerReport*& chosen = settled[position];
+      if (adopted) chosen = &layer;
+    }
+  }
+  for (const auto& [position, layer] : settled) {
+    if (layer != nullptr) {
+      run->layers[position] = *layer;
+    } else {
+      PLUMB_RETURN_IF_ERROR(explain(position));
+    }
+  }
+  if (found == nullptr) return Status::Ok();
+  run->found_arithmetic = found->evidence.model().arithmetic;
+  run->found_because = found->evidence.Because(beyond_fp32_);
+  return Status::Ok();
+}
+
+}  // namespace plumb
