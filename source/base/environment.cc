@@ -25,6 +25,11 @@ int Nearness(std::string_view name) {
   return 2;
 }
 
+// Nor is half of a short name of ours a misspelling: PLUMB_ROOT is not PLUMB_LOG.
+int Reach(std::string_view variable) {
+  return StartsWith(variable, "PLUMB_") ? static_cast<int>(variable.size() - 6) / 2 : static_cast<int>(variable.size());
+}
+
 bool HasOurPrefix(std::string_view name) {
   return StartsWith(name, "PLUMB_") || StartsWith(name, "DUMP_") || StartsWith(name, "SAVE_IO_");
 }
@@ -75,7 +80,7 @@ Status CheckEnvironment() {
     int best = Nearness(name) + 1;
     for (const EnvironmentVariable& variable : EnvironmentVariables()) {
       const int distance = EditDistance(name, variable.name);
-      if (distance >= best) continue;
+      if (distance >= best || distance > Reach(variable.name)) continue;
       best = distance;
       nearest = &variable;
     }

@@ -62,6 +62,8 @@ TEST(Environment, MisspeltNamesAreRefusedAndOthersAreNot) {
                                                        {"DUMP_CORE", nullptr},
                                                        {"DUMP_OUTPUT", nullptr},
                                                        {"PLUMB_BIN_DIR", nullptr},
+                                                       {"PLUMB_ROOT", nullptr},
+                                                       {"PLUMB_LOGS", "PLUMB_LOG"},
                                                        {"PLUMB_TEST_PYTHON", nullptr}};
   for (const auto& [name, meant] : wrong) {
     const Variable set(name);
