@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 import plumbnn
-from plumbnn.golden.folder import Folder
+from plumbnn.golden.folder import Folder, to_text
 
 ROOT = pathlib.Path(os.environ["PLUMB_ROOT"])
 DIGITS = str(ROOT / "examples/digits/digits.tnnproto")
@@ -40,9 +40,26 @@ class GoldenTest(unittest.TestCase):
                 self.assertEqual(*bytes_of)
                 for field in ("dtype", "shape"):
                     self.assertEqual(other[field], entry[field])
-                for field in ("values_xxh64", "file_xxh64"):
-                    self.assertIn(other.get(field, ""), ("", entry.get(field, "")))  # no xxhash
+                for field in ("values_xxh64", "xxh64"):
+                    self.assertIn(other[field], ("", entry[field]))  # "": without xxhash
                 self.compare(other["statistics"], entry["statistics"])
+
+    def test_manifests_are_written_byte_for_byte_alike(self):
+        x = np.random.default_rng(1).random((1, 1, 8, 8), dtype=np.float32)
+        ours = pathlib.Path(plumbnn.dump(DIGITS, self.folder / "ours", {"input": x}, "NAIVE"))
+        text = (ours / "manifest.json").read_text(encoding="utf-8")
+        expected = json.loads(text)
+        self.assertEqual(to_text(expected), text)
+        theirs = Folder(self.folder / "theirs", framework="by hand")
+        theirs.add("input", x, is_input=True)
+        theirs.finish()
+        found = json.loads((self.folder / "theirs/manifest.json").read_text(encoding="utf-8"))
+        self.assertEqual(list(found.pop("framework")), ["python", "numpy", "cpu", "platform", "notes", "left_out"])
+        self.assertEqual(list(found), list(expected))  # the same fields in the same order
+        for field in ("model", "device", "options"):
+            self.assertEqual(list(found[field]), list(expected[field]))
+        self.assertEqual(list(found["files"][0]), list(expected["files"][0]))
+        self.assertEqual(list(found["files"][0]["statistics"]), list(expected["files"][0]["statistics"]))
 
     def compare(self, found, expected):
         self.assertEqual(set(found), set(expected))

@@ -112,6 +112,19 @@ def clear(path, force):
     (path / "manifest.json").unlink()
 
 
+def to_text(manifest):
+    """As the library writes it, byte for byte (source/dump/manifest.cc; python/tests/test_golden.py compares): a line per file."""
+    def dump(value):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def lines(value):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return "[\n" + ",\n".join("  " + dump(one) for one in value) + "\n ]"
+        return dump(value)
+
+    return "{\n" + ",\n".join(f" {dump(key)}: {lines(value)}" for key, value in manifest.items()) + "\n}\n"
+
+
 class Folder:
     """A dump folder under construction. Names must be unique."""
 
@@ -176,11 +189,12 @@ class Folder:
             "complete": complete, "errors": list(errors),
             "model": {"source": str(self.model), "weights_generated": False, "weight_seed": None},
             "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH", "threads": 1},
-            "network": 1, "forward": 0, "forwards_note": "", "framework": {**self.facts, "notes": self.notes, "left_out": self.lost},
+            "network": 1, "forward": 0, "forwards_note": "",
             "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",
                         "forwards": "", "statistics_only": False, "unfuse": False},
             "io_files": [], "files": self.files, "absent": [],
+            "framework": {**self.facts, "notes": self.notes, "left_out": self.lost},
         }
         part = self.path / "manifest.json.part"
-        part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        part.write_text(to_text(manifest), encoding="utf-8")
         part.rename(self.path / "manifest.json")
