@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Plumb and runs its tests: the release build's, the core's under ASan and UBSan,
-# and the readers' fuzz targets.
+# and the readers' fuzz targets; and clang-tidy over what changed.
 #
 #   platforms/linux/test.sh          every test that is not labelled slow
 #   platforms/linux/test.sh --slow   every test, and the build with NAIVE alone and no ONNX reader
@@ -13,7 +13,7 @@ presets=(release dev fuzz)
 case "${1:-}" in
   "") ;;
   --slow) select=() presets+=(minimal) ;;
-  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
+  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
   *) echo "test.sh: unknown option '$1'; it knows --slow and --help." >&2; exit 2 ;;
 esac
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -30,6 +30,11 @@ for preset in "${presets[@]}"; do
   build "$preset"
   echo "Built build/$preset ($SECONDS s since the start)."
 done
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+  if [ ${#select[@]} -gt 0 ]; then platforms/linux/tidy.sh; else platforms/linux/tidy.sh --all; fi
+else
+  echo "Skipping clang-tidy over what changed: this is no git repository." >&2
+fi
 # One run over all builds, so that one summary speaks for everything.
 mkdir -p build/all
 export LSAN_OPTIONS="suppressions=$PWD/test/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}"
