@@ -78,7 +78,7 @@ struct OutputReport {
 };
 
 struct LayerReport {
-  StepInfo step;  // step.group is null here
+  StepInfo step;
   Verdict verdict = Verdict::kNotTested;
   std::string reason;
   std::string cause;  // of a wrong or grey layer what explains it: "computed as tanh-GELU; the graph says erf-GELU"

@@ -19,8 +19,6 @@
 
 namespace plumb {
 
-struct LayerGroup;  // source/device/kernel.h
-
 // A blob that crosses a step's border. An input belongs to the member that reads it, an output to the one that writes
 // it.
 struct PortInfo {
@@ -55,7 +53,6 @@ struct StepInfo {
   bool fallback = false;
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
-  const LayerGroup* group = nullptr;
 };
 
 class LayerEvent {

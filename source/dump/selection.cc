@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "device/kernel.h"
+#include "device/grouped_step.h"
 #include "dump/filter.h"
 
 namespace plumb {
@@ -47,11 +47,11 @@ class Selector {
 
   // Blobs between the members of a fused group live in the kernel only, if at all.
   void ListInternal(const StepInfo& step) {
-    if (step.group == nullptr || step.group->members.size() < 2) return;
+    if (step.members.size() < 2) return;
     std::set<std::string> border;
     for (const PortInfo& port : step.outputs) border.insert(port.blob);
     std::set<std::string> internal;
-    for (const Layer* member : step.group->members) {
+    for (const Layer* member : GroupOf(step).members) {
       for (int slot = 0; options_.inputs && slot < static_cast<int>(member->inputs.size()); ++slot) {
         const std::string& blob = member->inputs[static_cast<size_t>(slot)];
         if (internal.count(blob) != 0) AddInternal(step, *member, false, slot, blob);

@@ -34,7 +34,7 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
 
 void FillInfo(Step* step) {
   const LayerGroup& group = step->group;
-  StepInfo& info = step->info;
+  GroupedStep& info = step->info;
   info.index = group.last().index;
   info.name = group.last().name;
   info.type = group.last().type;

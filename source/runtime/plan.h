@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/grouped_step.h"
 #include "plumb/network.h"
 
 namespace plumb {
@@ -32,7 +33,7 @@ struct Value {
 
 struct Step {
   LayerGroup group;
-  StepInfo info;
+  GroupedStep info;
   std::unique_ptr<KernelSpec> spec;
   std::unique_ptr<Kernel> kernel;
   LayoutChoice choice;

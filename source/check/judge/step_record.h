@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "check/judge/replay.h"
+#include "device/grouped_step.h"
 #include "plumb/check.h"
 
 namespace plumb {
 
 struct StepRecord {
-  explicit StepRecord(const StepInfo& step_info) : info(step_info), group(*step_info.group) {
+  explicit StepRecord(const StepInfo& step_info) : info(step_info), group(GroupOf(step_info)) {
     report.step = step_info;
-    report.step.group = nullptr;
   }
 
   const StepInfo& info;

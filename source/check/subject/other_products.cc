@@ -58,7 +58,7 @@ Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
   std::map<size_t, const LayerReport*> settled;  // null: as it was judged
   for (const Way& way : ways_) {
     for (const auto& [position, layer] : way.waiting) {
-      const bool adopted = &way == found && found->evidence.adopts(ProductOf(*steps[position]->group));
+      const bool adopted = &way == found && found->evidence.adopts(ProductOf(GroupOf(*steps[position])));
       const LayerReport*& chosen = settled[position];
       if (adopted) chosen = &layer;
     }

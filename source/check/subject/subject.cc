@@ -10,6 +10,7 @@
 #include "check/subject/int8.h"
 #include "check/subject/judged_graph.h"
 #include "check/subject/subject_steps.h"
+#include "device/grouped_step.h"
 #include "graph/resources.h"
 #include "plumb/interrupt.h"
 
@@ -34,10 +35,10 @@ PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const B
   return info;
 }
 
-StepInfo MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& judged, const std::string& device,
-                  const StorageOfBlob& storage, bool rounds_constants) {
+GroupedStep MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& judged, const std::string& device,
+                     const StorageOfBlob& storage, bool rounds_constants) {
   const LayerGroup& group = cone.group;
-  StepInfo step;
+  GroupedStep step;
   step.index = group.last().index;
   step.name = group.last().name;
   step.type = group.last().type;
@@ -190,7 +191,7 @@ class SubjectCheck {
   Lockstep lockstep_;
   BlobTable blobs_;
   std::vector<Cone> cones_;
-  std::vector<StepInfo> steps_;
+  std::vector<GroupedStep> steps_;
 };
 
 // The reference replays with the weights that the subject has.

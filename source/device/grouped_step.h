@@ -1,0 +1,21 @@
+// The steps that networks and the check of a subject hand to observers: StepInfo, which is public, and its layers, which
+// are not.
+#ifndef PLUMB_DEVICE_GROUPED_STEP_H_
+#define PLUMB_DEVICE_GROUPED_STEP_H_
+
+#include "device/kernel.h"
+#include "plumb/observer.h"
+
+namespace plumb {
+
+struct GroupedStep : StepInfo {
+  const LayerGroup* group = nullptr;
+};
+
+// REQUIRES: the step is what Network::steps or LayerEvent::step returned, or of a scene that is judged; no copy of it,
+// which has no layers.
+inline const LayerGroup& GroupOf(const StepInfo& step) { return *static_cast<const GroupedStep&>(step).group; }
+
+}  // namespace plumb
+
+#endif  // PLUMB_DEVICE_GROUPED_STEP_H_
