@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -15,6 +17,7 @@
 #include "op/core/op.h"
 #include "op/device_test.h"
 #include "op/format_test.h"
+#include "op/op_map.h"
 #include "op/reference_test.h"
 #include "op/support_table.h"
 #include "plumb/plumb.h"
@@ -77,10 +80,23 @@ TEST(OpTable, CaseNamesAreUnique) {
   }
 }
 
+// A page that nobody prints again would lead to files that are gone.
+TEST(OpTable, MapIsThatOfTheLists) {
+  const std::string root = std::string(PLUMB_TEST_DATA) + "/../../";
+  std::ifstream page(root + "doc/op_map.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  EXPECT_TRUE(text == OpMap()) << "run: op_test --map > doc/op_map.md";
+  for (const std::string& file : FilesOfOpMap()) EXPECT_TRUE(std::filesystem::exists(root + file)) << file;
+}
+
 }  // namespace
 }  // namespace plumb
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--map") {
+    std::fputs(plumb::OpMap().c_str(), stdout);
+    return 0;
+  }
   if (argc == 2 && std::string(argv[1]) == "--support") {
     std::fputs(plumb::SupportTable().c_str(), stdout);
     return 0;

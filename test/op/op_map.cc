@@ -1,0 +1,94 @@
+#include "op/op_map.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace plumb {
+namespace {
+
+struct OpRow {
+  const char *name, *file;
+};
+struct KernelOfOp {
+  const char *op, *kernel, *file;
+};
+
+const OpRow kOpRows[] = {
+#define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) {#name, #file},
+#include "op/core/op_list.def"
+#undef PLUMB_OP
+};
+const KernelOfOp kX86[] = {
+#define PLUMB_X86_KERNEL(op, kernel, file) {#op, #kernel, #file},
+#include "device/x86/kernel_list.def"
+#undef PLUMB_X86_KERNEL
+};
+const KernelOfOp kOpencl[] = {
+#define PLUMB_OPENCL_KERNEL(op, kernel, file) {#op, #kernel, #file},
+#include "device/opencl/kernel_list.def"
+#undef PLUMB_OPENCL_KERNEL
+};
+const KernelOfOp kVulkan[] = {
+#define PLUMB_VULKAN_KERNEL(op, kernel, file) {#op, #kernel, #file},
+#include "device/vulkan/kernel_list.def"
+#undef PLUMB_VULKAN_KERNEL
+};
+
+// "convolution winograd": the files of a device that have a kernel for one of the operators, in the order they are
+// asked.
+template <size_t kCount>
+std::string FilesFor(const std::set<std::string>& ops, const KernelOfOp (&kernels)[kCount]) {
+  std::vector<std::string> files;
+  for (const KernelOfOp& row : kernels) {
+    if (ops.count(row.op) != 0 && std::find(files.begin(), files.end(), row.file) == files.end())
+      files.push_back(row.file);
+  }
+  std::string text;
+  for (const std::string& file : files) text += (text.empty() ? "" : " ") + file;
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string OpMap() {
+  std::vector<std::string> files;
+  std::map<std::string, std::vector<std::string>> ops_of;
+  for (const OpRow& row : kOpRows) {
+    auto& ops = ops_of[row.file];
+    if (ops.empty()) files.push_back(row.file);
+    ops.push_back(row.name);
+  }
+  std::sort(files.begin(), files.end());
+  std::string text =
+      "# Where an operator stands\n\nPrinted by `op_test --map` from the lists (`source/op/core/op_list.def` and each "
+      "device's "
+      "`kernel_list.def`). A row's first\ncolumn names `source/op/<file>.cc`, its reference "
+      "`source/reference/<file>.cc` and "
+      "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/x86`, `opencl` and `vulkan` whose "
+      "kernels "
+      "are asked, best first;\n`-`: none of its own (what only moves elements runs in `strided.cc`; "
+      "`doc/op_support.md` says what does not run).\n\n| file | operators | X86 | OPENCL | VULKAN "
+      "|\n|---|---|---|---|---|\n";
+  for (const std::string& file : files) {
+    const std::set<std::string> ops(ops_of[file].begin(), ops_of[file].end());
+    text += "| " + file + " |";
+    for (const std::string& op : ops_of[file]) text += " " + op;
+    text += " | " + FilesFor(ops, kX86) + " | " + FilesFor(ops, kOpencl) + " | " + FilesFor(ops, kVulkan) + " |\n";
+  }
+  return text;
+}
+
+std::vector<std::string> FilesOfOpMap() {
+  std::vector<std::string> files;
+  for (const OpRow& row : kOpRows) {
+    for (const char* folder : {"source/op/", "source/reference/"})
+      files.push_back(folder + std::string(row.file) + ".cc");
+  }
+  for (const KernelOfOp& row : kX86) files.push_back("source/device/x86/" + std::string(row.file) + ".cc");
+  for (const KernelOfOp& row : kOpencl) files.push_back("source/device/opencl/" + std::string(row.file) + ".cc");
+  for (const KernelOfOp& row : kVulkan) files.push_back("source/device/vulkan/" + std::string(row.file) + ".cc");
+  return files;
+}
+
+}  // namespace plumb
