@@ -56,12 +56,12 @@ build() {
 # python_environment: what the Python package is built and tested with, from PyPI into build/venv, where CMake looks for it.
 python_environment() {
   local venv=build/venv log=build/venv.log
-  ! "$venv/bin/python" -c "import nanobind, numpy, pytest" 2>/dev/null || return 0
-  echo "Installing nanobind, numpy and pytest into $venv"
+  ! "$venv/bin/python" -c "import mypy, nanobind, numpy, pytest" 2>/dev/null || return 0
+  echo "Installing nanobind, numpy, pytest and mypy into $venv"
   mkdir -p build
   {
     { [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"; } &&
-      PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest
+      PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest mypy
   } >"$log" 2>&1 && return
   echo "Going on without the Python package and its tests: $(grep -o -m 1 "ERROR: .*" "$log" || tail -n 1 "$log") ($log)"
 }

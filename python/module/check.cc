@@ -135,14 +135,16 @@ void BindCheck(nb::module_& m) {
   nb::class_<CheckResult>(m, "CheckResult")
       .def("json", [](const CheckResult& result) { return InOptionWords(FormatJson(result)); })
       .def("csv", [](const CheckResult& result) { return FormatCsv(result.runs); })
-      .def("conclusion",
-           [](const CheckResult& result) {
-             const Conclusion conclusion = Conclude(result);
-             return nb::make_tuple(conclusion.verdict, conclusion.exit_code, InOptionWords(conclusion.line));
-           })
-      .def("failures", &Failures)
+      .def(
+          "conclusion",
+          [](const CheckResult& result) {
+            const Conclusion conclusion = Conclude(result);
+            return nb::make_tuple(conclusion.verdict, conclusion.exit_code, InOptionWords(conclusion.line));
+          },
+          nb::sig("def conclusion(self) -> tuple[str, int, str]"))
+      .def("failures", &Failures, nb::sig("def failures(self) -> list[tuple[str, str, str]]"))
       .def("text", &Text)
-      .def("outputs", &Outputs);
+      .def("outputs", &Outputs, nb::sig("def outputs(self, run: int, /) -> list[tuple[str, typing.Any, typing.Any]]"));
   m.def("check", &Check);
   nb::class_<Baseline>(m, "Baseline")
       .def(nb::init<>())

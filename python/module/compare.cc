@@ -98,7 +98,10 @@ void BindCompare(nb::module_& m) {
         return InOptionWords(FormatDiffText(report, {color, all, width}));
       });
   m.def("diff", &Diff);
-  m.def("align", &AlignModels);
+  m.def("align", &AlignModels,
+        nb::sig("def align(original: str, converted: Graph, devices: collections.abc.Sequence[str], "
+                "arrays: collections.abc.Mapping[str, tuple[object, bool]], seed: int, tolerance: float, "
+                "every_layer: bool, python: str, /) -> tuple[str, list[dict[str, typing.Any]]]"));
 }
 
 }  // namespace plumb::python

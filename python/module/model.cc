@@ -62,24 +62,28 @@ void BindModel(nb::module_& m) {
       .def_rw("constants", &ModelArguments::constants)
       .def_rw("seed", &ModelArguments::seed);
   nb::class_<ModelHandle>(m, "Graph")
-      .def("inputs",
-           [](const ModelHandle& model) {
-             nb::dict inputs;
-             for (const GraphInput& input : model.graph->inputs) {
-               inputs[input.name.c_str()] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
-             }
-             return inputs;
-           })
+      .def(
+          "inputs",
+          [](const ModelHandle& model) {
+            nb::dict inputs;
+            for (const GraphInput& input : model.graph->inputs) {
+              inputs[input.name.c_str()] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
+            }
+            return inputs;
+          },
+          nb::sig("def inputs(self) -> dict[str, tuple[str, list[int]]]"))
       .def("outputs", [](const ModelHandle& model) { return model.graph->outputs; })
       .def("notes", [](const ModelHandle& model) { return model.graph->notes; })
       .def("weights_generated", [](const ModelHandle& model) { return model.graph->weights_generated; })
       .def("hazards", [](const ModelHandle& model) { return WeightHazards(*model.graph); })
-      .def("layers",
-           [](const ModelHandle& model) {
-             nb::list layers;
-             for (const Layer& layer : model.graph->layers) layers.append(Describe(layer));
-             return layers;
-           })
+      .def(
+          "layers",
+          [](const ModelHandle& model) {
+            nb::list layers;
+            for (const Layer& layer : model.graph->layers) layers.append(Describe(layer));
+            return layers;
+          },
+          nb::sig("def layers(self) -> list[dict[str, typing.Any]]"))
       .def("save", [](const ModelHandle& model, const std::string& prefix, int version) {
         SaveOptions options;
         options.tnnmodel_version = version;
@@ -95,18 +99,21 @@ void BindModel(nb::module_& m) {
       return std::make_shared<const Graph>(std::move(graph));
     })};
   });
-  m.def("devices", &DescribeDevices);
+  m.def("devices", &DescribeDevices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
   m.def("version", &Version);
   m.def("set_runtime", [](int threads, const std::string& max_isa) { ThrowIfError(SetRuntime({threads, max_isa})); });
-  m.def("runtime", [] {
-    const RuntimeInfo info = GetRuntime();
-    nb::dict dict;
-    dict["cpus"] = info.num_cpus;
-    dict["threads"] = info.num_threads;
-    dict["isa"] = info.isa;
-    dict["cpu_isa"] = info.cpu_isa;
-    return dict;
-  });
+  m.def(
+      "runtime",
+      [] {
+        const RuntimeInfo info = GetRuntime();
+        nb::dict dict;
+        dict["cpus"] = info.num_cpus;
+        dict["threads"] = info.num_threads;
+        dict["isa"] = info.isa;
+        dict["cpu_isa"] = info.cpu_isa;
+        return dict;
+      },
+      nb::sig("def runtime() -> dict[str, int | str]"));
 }
 
 }  // namespace plumb::python

@@ -206,13 +206,15 @@ void BindNetwork(nb::module_& m) {
       .def("output", &EventHandle::Output, nb::arg("index") = 0);
   nb::class_<NetworkHandle>(m, "Network", nb::type_slots(network_slots))
       .def(nb::init<const ModelHandle&, const std::string&, const DeviceArguments&>())
-      .def("run", &NetworkHandle::Run)
+      .def("run", &NetworkHandle::Run,
+           nb::sig("def run(self, arrays: collections.abc.Mapping[str, tuple[object, bool]], seed: int, /) -> "
+                   "dict[str, typing.Any]"))
       .def("watch", &NetworkHandle::Watch)
       .def("unwatch", &NetworkHandle::Unwatch)
       .def("add_dump", &NetworkHandle::AddDump)
       .def("dumped", &NetworkHandle::dumped)
-      .def("steps", &ToSteps)
-      .def("inputs", &DescribeInputs)
+      .def("steps", &ToSteps, nb::sig("def steps(self) -> list[typing.Any]"))
+      .def("inputs", &DescribeInputs, nb::sig("def inputs(self) -> dict[str, tuple[str, list[int]]]"))
       .def("outputs", [](const NetworkHandle& handle) { return handle.network().graph().outputs; })
       .def("device", [](const NetworkHandle& handle) { return handle.network().device_name(); })
       .def("description", [](const NetworkHandle& handle) { return handle.network().device_description(); });

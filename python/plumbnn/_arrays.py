@@ -55,7 +55,8 @@ def _host(value: Any) -> Any:
 def to_numpy(array: Any, bf16: bool) -> np.ndarray:
     """A numpy array of what `ready` returned; bfloat16, which numpy lacks, as float32."""
     if bf16:
-        return (array.astype(np.uint32) << 16).view(np.float32)
+        bits: np.ndarray = array.astype(np.uint32) << 16
+        return bits.view(np.float32)
     if not isinstance(array, np.ndarray) and "bfloat16" in str(getattr(array, "dtype", "")):
         array = array.float()
     return np.asarray(array)

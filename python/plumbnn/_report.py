@@ -125,7 +125,8 @@ class Report:
     @functools.cached_property
     def json(self) -> dict[str, Any]:
         """All that there is, as `to_json` has it."""
-        return json.loads(self._text)
+        data: dict[str, Any] = json.loads(self._text)
+        return data
 
     @functools.cached_property
     def runs(self) -> list[Run]:
