@@ -1,5 +1,5 @@
 // The devices' Winograd matrices: G, and B^T and A^T as winograd.inc applies them, give a convolution exactly.
-#include "device/winograd.h"
+#include "device/shared/winograd.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "device/winograd.inc"
+#include "device/shared/winograd.inc"
 
 namespace plumb {
 namespace {

@@ -3,10 +3,10 @@
 // HardSwish of two inputs, y = x0 * clip(alpha * x1 + beta, 0, 1).
 #include <algorithm>
 
-#include "device/binary_operands.h"
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/walk.h"
+#include "device/shared/binary_operands.h"
 #include "op/activation.h"
 
 namespace plumb::opencl {
@@ -20,8 +20,8 @@ struct BinaryPairs {
 
 Walk WalkOfBinary(const KernelSpec& spec, const BinaryOperands& operands, bool blocked) {
   const int64_t block = blocked ? kBlock : 1;
-  return Walk::Broadcast(MemoryDims(spec.outputs[0].shape, block),
-                         {MemoryDims(operands.shape[0], block), MemoryDims(operands.shape[1], block)});
+  return BroadcastWalk({MemoryDims(operands.shape[0], block), MemoryDims(operands.shape[1], block)},
+                       MemoryDims(spec.outputs[0].shape, block));
 }
 
 bool IsGate(const KernelSpec& spec) { return spec.layer().kind == OpKind::kHardSwish; }
@@ -36,12 +36,13 @@ class BinaryKernel : public ClKernel {
     }
     if (IsGate(spec) && spec.inputs.size() != 2) return Status::NotSupported("takes two inputs");
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    return WalkOfBinary(spec, operands, false).Check();
+    return CheckRank(WalkOfBinary(spec, operands, false));
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    blocked_ = StaysBlocked(arriving, operands) && WalkOfBinary(spec, operands, true).Check().ok();
+    blocked_ = std::any_of(arriving.begin(), arriving.end(), IsBlocked) && operands.FitsBlocks() &&
+               CheckRank(WalkOfBinary(spec, operands, true)).ok();
     const LayoutPtr layout = StoredLayout(spec, spec.inputs[0].dtype, blocked_);
     choice->inputs.assign(arriving.size(), layout);
     choice->outputs = {layout};
@@ -58,10 +59,10 @@ class BinaryKernel : public ClKernel {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     const Walk walk = WalkOfBinary(spec, operands, blocked_);
     count_ = walk.count();
-    pairs_.rank = walk.rank();
-    walk.PutDims(pairs_.dims);
-    walk.PutStrides(0, pairs_.a);
-    walk.PutStrides(1, pairs_.b);
+    pairs_.rank = static_cast<int>(walk.rank());
+    PutDims(walk.dims, pairs_.dims);
+    PutDims(walk.strides[0], pairs_.a);
+    PutDims(walk.strides[1], pairs_.b);
     constant_ = operands.constant;
     if (constant_ >= 0) {
       const bool blocked = blocked_ && operands.element.NumElements() != 1;
@@ -86,14 +87,6 @@ class BinaryKernel : public ClKernel {
   }
 
  private:
-  // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
-  static bool StaysBlocked(const std::vector<LayoutPtr>& arriving, const BinaryOperands& operands) {
-    if (std::none_of(arriving.begin(), arriving.end(), IsBlocked)) return false;
-    const Shape &a = operands.shape[0], &b = operands.shape[1];
-    if (a.rank() != b.rank() || a.rank() < 2) return false;
-    return operands.has_single_constant() || a[1] == b[1];
-  }
-
   bool blocked_ = false;
   int constant_ = -1;
   int64_t count_ = 0;

@@ -2,10 +2,10 @@
 // order.
 #include "op/cast.h"
 
-#include "device/fill.h"
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/queue.h"
+#include "device/shared/fill.h"
 
 namespace plumb::opencl {
 namespace {

@@ -1,9 +1,9 @@
 // Element-wise groups with coefficients per channel in whatever form the blob arrives: constant scales and shifts with
 // an activation behind them, the sum of two blobs with an activation, PReLU; BatchNormCxx, Scale and BiasAdd along
 // other axes; LRN.
-#include "device/fused_tail.h"
 #include "device/opencl/epilogue.h"
 #include "device/opencl/kernel_list.h"
+#include "device/shared/fused_tail.h"
 #include "op/affine.h"
 #include "op/lrn.h"
 

@@ -26,7 +26,7 @@ Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
 }
 
 Walk WalkOfCompare(const CompareOperands& o) {
-  return Walk::Broadcast(o.out.dims(), {o.a.shape.dims(), o.b.shape.dims()});
+  return BroadcastWalk({o.a.shape.dims(), o.b.shape.dims()}, o.out.dims());
 }
 
 class CompareKernel : public ClKernel {
@@ -38,17 +38,17 @@ class CompareKernel : public ClKernel {
       return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
     }
     PLUMB_RETURN_IF_ERROR(RequireF64(spec.device, o.a.dtype));
-    return WalkOfCompare(o).Check();
+    return CheckRank(WalkOfCompare(o));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
     const Walk walk = WalkOfCompare(o);
     count_ = walk.count();
-    pairs_.rank = walk.rank();
-    walk.PutDims(pairs_.dims);
-    walk.PutStrides(0, pairs_.a);
-    walk.PutStrides(1, pairs_.b);
+    pairs_.rank = static_cast<int>(walk.rank());
+    PutDims(walk.dims, pairs_.dims);
+    PutDims(walk.strides[0], pairs_.a);
+    PutDims(walk.strides[1], pairs_.b);
     dtype_ = static_cast<int>(o.a.dtype);
     op_ = CompareRow(spec.layer().kind);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "compare.cl", "compare"));
@@ -84,18 +84,18 @@ class WhereKernel : public ClKernel {
     if (dtype != DType::kBool && dtype != DType::kI32 && dtype != DType::kI64) {
       return Status::NotSupported(std::string("needs a condition of bool, i32 or i64, got ") + DTypeName(dtype));
     }
-    return WalkOfCompare(spec).Check();
+    return CheckRank(WalkOfCompare(spec));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
                  const std::vector<DeviceTensor>& outputs) override {
     const Walk walk = WalkOfCompare(spec);
     count_ = walk.count();
-    choice_.rank = walk.rank();
-    walk.PutDims(choice_.dims);
-    walk.PutStrides(0, choice_.x);
-    walk.PutStrides(1, choice_.y);
-    walk.PutStrides(2, choice_.condition);
+    choice_.rank = static_cast<int>(walk.rank());
+    PutDims(walk.dims, choice_.dims);
+    PutDims(walk.strides[0], choice_.x);
+    PutDims(walk.strides[1], choice_.y);
+    PutDims(walk.strides[2], choice_.condition);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl",
                                                        "where_" + std::to_string(ElementBytes(outputs[0])), false));
     return Status::Ok();
@@ -108,8 +108,8 @@ class WhereKernel : public ClKernel {
 
  private:
   static Walk WalkOfCompare(const KernelSpec& spec) {
-    return Walk::Broadcast(spec.outputs[0].shape.dims(),
-                           {spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()});
+    return BroadcastWalk({spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()},
+                         spec.outputs[0].shape.dims());
   }
 
   int64_t count_ = 0;

@@ -1,12 +1,12 @@
 #include "device/opencl/context.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/embed.h"
 #include "base/log.h"
 #include "device/opencl/pocl_cache.h"
 #include "device/shared/compiling.h"
+#include "device/shared/kernel_choice.h"
 #include "device/shared/program_cache.h"
 
 namespace plumb::opencl {
@@ -178,22 +178,10 @@ Context::Context(const Api& api, Adapter adapter, cl_context context)
     : api_(api), adapter_(std::move(adapter)), context_(context), cpu_shapes_(adapter_.cpu) {}
 
 Status Context::ReadEnvironment() {
-  const auto read = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string shapes = read("PLUMB_OPENCL_SHAPES"); !shapes.empty()) {
-    if (shapes != "cpu" && shapes != "gpu") {
-      return Status::InvalidArgument("PLUMB_OPENCL_SHAPES: expected cpu or gpu, found '" + shapes + "'");
-    }
-    cpu_shapes_ = shapes == "cpu";
-  }
-  if (const std::string use = read("PLUMB_OPENCL_WINOGRAD"); !use.empty()) {
-    if (use != "off" && use != "4") {
-      return Status::InvalidArgument("PLUMB_OPENCL_WINOGRAD: expected off or 4, found '" + use + "'");
-    }
-    winograd_ = use == "4" ? WinogradUse::kAlways : WinogradUse::kNever;
-  }
+  PLUMB_ASSIGN_OR_RETURN(const std::optional<bool> shapes, CpuShapesFromEnvironment("PLUMB_OPENCL_SHAPES"));
+  PLUMB_ASSIGN_OR_RETURN(const std::optional<int> tile, WinogradTileFromEnvironment("PLUMB_OPENCL_WINOGRAD", {4}));
+  cpu_shapes_ = shapes.value_or(cpu_shapes_);
+  if (tile) winograd_ = *tile == 0 ? WinogradUse::kNever : WinogradUse::kAlways;
   return Status::Ok();
 }
 

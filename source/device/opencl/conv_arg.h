@@ -2,10 +2,10 @@
 #ifndef PLUMB_DEVICE_OPENCL_CONV_ARG_H_
 #define PLUMB_DEVICE_OPENCL_CONV_ARG_H_
 
-#include "device/folded_weights.h"
-#include "device/fused_tail.h"
 #include "device/opencl/epilogue.h"
 #include "device/opencl/kernel_list.h"
+#include "device/shared/folded_weights.h"
+#include "device/shared/fused_tail.h"
 #include "op/deconvolution.h"
 
 namespace plumb::opencl {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "device/fused_tail.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/opencl_device.h"
+#include "device/shared/fused_tail.h"
 
 namespace plumb {
 namespace opencl {

@@ -2,7 +2,7 @@
 #ifndef PLUMB_DEVICE_OPENCL_EPILOGUE_H_
 #define PLUMB_DEVICE_OPENCL_EPILOGUE_H_
 
-#include "device/epilogue.h"
+#include "device/shared/epilogue.h"
 
 namespace plumb::opencl {
 

@@ -32,8 +32,8 @@ Result<Walks> WalksOf(const KernelSpec& spec) {
   }
   walks.outputs.Simplify();
   walks.terms.Simplify();
-  PLUMB_RETURN_IF_ERROR(walks.outputs.Check());
-  PLUMB_RETURN_IF_ERROR(walks.terms.Check());
+  PLUMB_RETURN_IF_ERROR(CheckRank(walks.outputs));
+  PLUMB_RETURN_IF_ERROR(CheckRank(walks.terms));
   return walks;
 }
 
@@ -54,16 +54,16 @@ class ReduceKernel : public ClKernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const Walks walks, WalksOf(spec));
-    terms_.rank = walks.outputs.rank();
-    terms_.term_rank = walks.terms.rank();
+    terms_.rank = static_cast<int>(walks.outputs.rank());
+    terms_.term_rank = static_cast<int>(walks.terms.rank());
     terms_.terms = static_cast<int>(walks.terms.count());
-    walks.outputs.PutDims(terms_.dims);
-    walks.outputs.PutStrides(0, terms_.strides);
-    walks.terms.PutDims(terms_.term_dims);
-    walks.terms.PutStrides(0, terms_.term_strides);
+    PutDims(walks.outputs.dims, terms_.dims);
+    PutDims(walks.outputs.strides[0], terms_.strides);
+    PutDims(walks.terms.dims, terms_.term_dims);
+    PutDims(walks.terms.strides[0], terms_.term_strides);
     const DType dtype = spec.inputs[0].dtype;
     const char* suffix = dtype == DType::kI32 ? "_int" : dtype == DType::kI64 ? "_long" : "";
-    const bool side_by_side = walks.terms.rank() == 0 || walks.terms.strides[0].back() == 1;
+    const bool side_by_side = walks.terms.strides[0].back() <= 1;
     items_ = RowItems(spec.device, walks.outputs.count(), terms_.terms, side_by_side);
     const std::string name = RowKernelName("reduce_" + spec.layer().type + suffix, items_);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "reduce.cl", name));

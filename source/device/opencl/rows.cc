@@ -3,6 +3,7 @@
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/row_items.h"
+#include "device/shared/axis_view.h"
 #include "op/arg_max.h"
 #include "op/norm.h"
 #include "op/normalize.h"
@@ -11,15 +12,7 @@
 namespace plumb::opencl {
 namespace {
 
-// A plain blob as [outer, n, inner].
-struct AxisView {
-  int64_t outer = 1, n = 1, inner = 1;
-  static AxisView Over(const Shape& shape, int begin, int end) {
-    return {shape.Count(0, begin), shape.Count(begin, end), shape.CountFrom(end)};
-  }
-  int64_t rows() const { return outer * inner; }
-  int64_t Items(Device* device) const { return RowItems(device, rows(), n, inner == 1); }
-};
+int64_t ItemsOf(const AxisView& view, Device* device) { return RowItems(device, view.rows(), view.n, view.inner == 1); }
 
 class SoftmaxKernel : public ClKernel {
  public:
@@ -31,7 +24,7 @@ class SoftmaxKernel : public ClKernel {
     const Shape& shape = spec.inputs[0].shape;
     PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<SoftmaxParam>(spec.layer()).axis, shape.rank()));
     view_ = AxisView::Over(shape, axis, axis + 1);
-    items_ = view_.Items(spec.device);
+    items_ = ItemsOf(view_, spec.device);
     const bool log = spec.layer().kind == OpKind::kLogSoftmax;
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName(log ? "log_softmax" : "softmax", items_)));
     return Status::Ok();
@@ -60,7 +53,7 @@ class NormalizeKernel : public ClKernel {
     PLUMB_ASSIGN_OR_RETURN(kind_, KindOf(spec));
     view_ = AxisView::Over(shape, axis, p.across_spatial != 0 ? shape.rank() : axis + 1);
     epsilon_ = p.epsilon;
-    items_ = view_.Items(spec.device);
+    items_ = ItemsOf(view_, spec.device);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName("normalize_rows", items_)));
     return Status::Ok();
   }
@@ -147,7 +140,7 @@ class ArgMaxKernel : public ClKernel {
     smallest_ = p.mode != 1;
     last_ = p.select_last_index;
     const DType dtype = spec.inputs[0].dtype;
-    items_ = view_.Items(spec.device);
+    items_ = ItemsOf(view_, spec.device);
     const char* name = dtype == DType::kI32 ? "arg_int" : dtype == DType::kI64 ? "arg_long" : "arg_float";
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "rows.cl", RowKernelName(name, items_)));
     return Status::Ok();

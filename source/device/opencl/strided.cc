@@ -7,6 +7,7 @@
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/queue.h"
 #include "device/opencl/walk.h"
+#include "device/shared/moved_elements.h"
 #include "op/concat.h"
 #include "op/reshape.h"
 
@@ -27,23 +28,16 @@ struct Copy {
   static Copy Of(const Walk& plan) {
     Copy copy;
     copy.count = plan.count();
-    copy.walk.rank = plan.rank();
-    plan.PutDims(copy.walk.dims);
-    plan.PutStrides(0, copy.walk.x);
-    plan.PutStrides(1, copy.walk.y);
+    copy.walk.rank = static_cast<int>(plan.rank());
+    PutDims(plan.dims, copy.walk.dims);
+    PutDims(plan.strides[0], copy.walk.x);
+    PutDims(plan.strides[1], copy.walk.y);
     return copy;
   }
 };
 
 Result<Launcher> LoadCopy(const KernelSpec& spec, const DeviceTensor& tensor) {
   return Launcher::Create(spec.device, "strided.cl", "copy_" + std::to_string(ElementBytes(tensor)), false);
-}
-
-Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
-  PLUMB_ASSIGN_OR_RETURN(StridedMap map,
-                         GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
-  map.Simplify();
-  return map;
 }
 
 Walk WalkOfStrided(const StridedMap& map) {
@@ -60,13 +54,16 @@ class StridedKernel : public ClKernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     for (size_t i = 0; i < spec.outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
-      PLUMB_RETURN_IF_ERROR(WalkOfStrided(map).Check());
+      PLUMB_RETURN_IF_ERROR(CheckRank(WalkOfStrided(map)));
     }
     return Status::Ok();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    PLUMB_ASSIGN_OR_RETURN(const bool blocked, StaysBlocked(spec, arriving[0]));
+    bool blocked = IsBlocked(arriving[0]);
+    if (blocked) {
+      PLUMB_ASSIGN_OR_RETURN(blocked, MovesWholeBlocks(spec, kBlock));
+    }
     const LayoutPtr layout = StoredLayout(spec, spec.inputs[0].dtype, blocked);
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = layout;
@@ -112,23 +109,6 @@ class StridedKernel : public ClKernel {
   }
 
  private:
-  static Result<bool> StaysBlocked(const KernelSpec& spec, const LayoutPtr& arriving) {
-    if (!IsBlocked(arriving)) return false;
-    const Shape& in = spec.inputs[0].shape;
-    for (size_t i = 0; i < spec.outputs.size(); ++i) {
-      PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
-      const Shape& out = spec.outputs[i].shape;
-      if (!map.Contiguous() || out.rank() != in.rank()) return false;
-      if (out == in) continue;
-      bool channels = in[0] == 1 && out[0] == 1;
-      for (int d = 2; d < in.rank(); ++d) channels = channels && in[d] == out[d];
-      const bool whole = map.offset % (in.CountFrom(2) * kBlock) == 0 &&
-                         (out[1] % kBlock == 0 || map.offset + out.NumElements() == in.NumElements());
-      if (!channels || !whole) return false;
-    }
-    return true;
-  }
-
   Queue* queue_ = nullptr;
   std::vector<Copy> copies_;
   std::vector<bool> contiguous_;

@@ -2,7 +2,7 @@
 // than direct sums (doc/opencl.md has the measurement): in channel blocks with what follows them (fused_tail.h), on CPU
 // drivers. The transformed inputs are f32 in the network's memory plan, the transformed weights f32 whatever the blobs'
 // storage.
-#include "device/winograd.h"
+#include "device/shared/winograd.h"
 
 #include <algorithm>
 

@@ -2,10 +2,10 @@
 // two inputs, which is one more of them: binary.comp.
 #include <algorithm>
 
-#include "device/binary_operands.h"
+#include "device/shared/binary_operands.h"
+#include "device/shared/walk.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
-#include "device/vulkan/walk.h"
 #include "op/activation.h"
 
 namespace plumb::vulkan {
@@ -21,17 +21,14 @@ const OpKind kBinaryOps[] = {
 #undef PLUMB_BINARY
     OpKind::kHardSwish};
 
-// Equal rank and channels, so that lane by lane the operands belong together, or one of them a single constant.
 bool StaysChannel4Binary(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, const BinaryOperands& o) {
   if (std::none_of(arriving.begin(), arriving.end(), IsChannel4)) return false;
   if (o.constant >= 0 && spec.precision != Precision::kHigh) return false;  // the constant is not to be rounded
-  const Shape &a = o.shape[0], &b = o.shape[1];
-  if (a.rank() != b.rank() || a.rank() > 7) return false;
-  return o.has_single_constant() || a[1] == b[1];
+  return o.shape[0].rank() <= 7 && o.FitsBlocks();
 }
 
 Result<Walk> WalkOfBinary(const KernelSpec& spec, const BinaryOperands& o, bool channel4 = false) {
-  const auto memory = [block = channel4 ? 4 : 1](const Shape& shape) { return Shape(MemoryDims(shape, block)); };
+  const auto memory = [block = channel4 ? 4 : 1](const Shape& shape) { return MemoryDims(shape, block); };
   Walk walk = BroadcastWalk({memory(o.shape[0]), memory(o.shape[1])}, memory(spec.outputs[0].shape));
   if (walk.rank() > kBinaryMaxRank) return Status::NotSupported("broadcasts over more than 8 dims");
   return walk;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 #include "op/convolution.h"
 
 namespace plumb::vulkan {

@@ -1,8 +1,8 @@
 // The comparisons of op/compare.def with broadcasting: compare.comp.
 #include "op/compare.h"
 
+#include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
-#include "device/vulkan/walk.h"
 #include "op/binary.h"
 
 namespace plumb::vulkan {
@@ -22,7 +22,7 @@ Status SupportsCompare(const KernelSpec& spec) {
   if (o.a.dtype == DType::kF16 || o.a.dtype == DType::kBF16) {
     return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
   }
-  if (BroadcastWalk({o.a.shape, o.b.shape}, o.out).rank() > kCompareMaxRank) {
+  if (BroadcastWalk({o.a.shape.dims(), o.b.shape.dims()}, o.out.dims()).rank() > kCompareMaxRank) {
     return Status::NotSupported("broadcasts over more than 8 dims");
   }
   return RequireDType(spec, o.a.dtype);
@@ -30,7 +30,7 @@ Status SupportsCompare(const KernelSpec& spec) {
 
 Status BuildCompare(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(b->spec));
-  const Walk walk = BroadcastWalk({o.a.shape, o.b.shape}, o.out);
+  const Walk walk = BroadcastWalk({o.a.shape.dims(), o.b.shape.dims()}, o.out.dims());
   LaunchSpec launch;
   launch.shader = "compare" + DTypeSuffix(o.a.dtype);
   launch.constants = {static_cast<uint32_t>(CompareRow(b->layer().kind)), static_cast<uint32_t>(walk.rank())};

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "device/epilogue.h"
+#include "device/shared/epilogue.h"
 #include "device/vulkan/blocked_weights.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/shape_choice.h"

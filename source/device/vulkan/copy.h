@@ -2,8 +2,8 @@
 #ifndef PLUMB_DEVICE_VULKAN_COPY_H_
 #define PLUMB_DEVICE_VULKAN_COPY_H_
 
+#include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
-#include "device/vulkan/walk.h"
 
 namespace plumb::vulkan {
 

@@ -1,5 +1,5 @@
 // ConstantOfShape and Range: made once, when the kernel is prepared, and copied at each Forward.
-#include "device/fill.h"
+#include "device/shared/fill.h"
 
 #include "device/vulkan/copy.h"
 

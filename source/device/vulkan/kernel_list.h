@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "device/fused_tail.h"
 #include "device/kernel.h"
+#include "device/shared/fused_tail.h"
 #include "device/vulkan/context.h"
 #include "device/vulkan/launch.h"
 #include "device/vulkan/vulkan_device.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "device/folded_weights.h"
+#include "device/shared/folded_weights.h"
 #include "device/vulkan/launch.h"
 #include "op/convolution.h"
 

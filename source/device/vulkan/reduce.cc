@@ -1,9 +1,9 @@
 // Reductions over any axes: reduce.comp. The dims that stay come first, then those that are reduced.
 #include "op/reduce.h"
 
+#include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/row_lanes.h"
-#include "device/vulkan/walk.h"
 
 namespace plumb::vulkan {
 namespace {
@@ -33,8 +33,8 @@ Result<Dims> DimsOf(const KernelSpec& spec) {
     walk.dims.push_back(shape[d]);
     walk.strides[0].push_back(shape.CountFrom(d + 1));
   }
-  Simplify(&dims.kept);
-  Simplify(&dims.reduced);
+  dims.kept.Simplify();
+  dims.reduced.Simplify();
   if (dims.kept.rank() + dims.reduced.rank() > kReduceMaxRank) return Status::NotSupported("walks more than 9 dims");
   return dims;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "device/shared/axis_view.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/row_lanes.h"
@@ -27,10 +28,9 @@ LaunchSpec RowLaunch(Builder* b, const std::string& shader, int begin, int end, 
   LaunchSpec launch;
   launch.shader = shader;
   launch.arguments = {Argument::Output(0), Argument::Input(0)};
-  const int64_t rows = shape.Count(0, begin) * shape.CountFrom(end);
-  const int64_t n = shape.Count(begin, end), inner = shape.CountFrom(end);
-  launch.push.Int(rows).Int(n).Int(inner);
-  OverRows(b, rows, n, inner == 1, passes, &launch);
+  const AxisView view = AxisView::Over(shape, begin, end);
+  launch.push.Int(view.rows()).Int(view.n).Int(view.inner);
+  OverRows(b, view.rows(), view.n, view.inner == 1, passes, &launch);
   launch.constants.insert(launch.constants.end(), constants.begin(), constants.end());
   return launch;
 }

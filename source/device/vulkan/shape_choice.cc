@@ -1,29 +1,20 @@
 #include "device/vulkan/shape_choice.h"
 
-#include <cstdlib>
-#include <string>
-
+#include "device/shared/kernel_choice.h"
 #include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
 namespace {
 
-std::string WantedShapeChoice() {
-  const char* text = std::getenv("PLUMB_VULKAN_SHAPES");
-  return text == nullptr ? "" : text;
-}
+constexpr char kShapes[] = "PLUMB_VULKAN_SHAPES";
 
 }  // namespace
 
-Status CheckShapeEnvironment() {
-  const std::string wanted = WantedShapeChoice();
-  if (wanted.empty() || wanted == "cpu" || wanted == "gpu") return Status::Ok();
-  return Status::InvalidArgument("PLUMB_VULKAN_SHAPES is cpu or gpu, found '" + wanted + "'");
-}
+Status CheckShapeEnvironment() { return CpuShapesFromEnvironment(kShapes).status(); }
 
 bool WantsCpuShapes(const KernelSpec& spec) {
-  const std::string wanted = WantedShapeChoice();
-  return wanted.empty() ? AdapterOf(spec).cpu : wanted == "cpu";
+  const auto wanted = CpuShapesFromEnvironment(kShapes);
+  return wanted.ok() && wanted->has_value() ? **wanted : AdapterOf(spec).cpu;
 }
 
 Status RequireShape(const KernelSpec& spec, KernelShape shape) {

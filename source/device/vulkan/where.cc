@@ -1,6 +1,6 @@
 // Where, for conditions of bool, i32 and i64: where.comp.
+#include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
-#include "device/vulkan/walk.h"
 
 namespace plumb::vulkan {
 namespace {
@@ -8,7 +8,8 @@ namespace {
 constexpr size_t kWhereMaxRank = 7;
 
 Walk WalkOfWhere(const KernelSpec& spec) {
-  return BroadcastWalk({spec.inputs[0].shape, spec.inputs[1].shape, spec.inputs[2].shape}, spec.outputs[0].shape);
+  return BroadcastWalk({spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()},
+                       spec.outputs[0].shape.dims());
 }
 
 Status SupportsWhere(const KernelSpec& spec) {

@@ -1,18 +1,16 @@
 #include "device/vulkan/winograd_choice.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <string>
 
+#include "device/shared/kernel_choice.h"
 #include "device/vulkan/shape_choice.h"
 
 namespace plumb::vulkan {
 namespace {
 
-std::string WantedWinogradChoice() {
-  const char* text = std::getenv("PLUMB_VULKAN_WINOGRAD");
-  return text == nullptr ? "" : text;
-}
+Result<std::optional<int>> WantedWinogradTile() { return WinogradTileFromEnvironment("PLUMB_VULKAN_WINOGRAD", {2, 4}); }
 
 Status RequireThreeByThree(const ConvolutionShape& shape) {
   if (shape.group != 1) return Status::NotSupported("needs one group, got " + std::to_string(shape.group));
@@ -60,17 +58,13 @@ double WinogradCost(const ConvolutionShape& shape, int64_t m, const Costs& costs
 
 }  // namespace
 
-Status CheckWinogradEnvironment() {
-  const std::string wanted = WantedWinogradChoice();
-  if (wanted.empty() || wanted == "off" || wanted == "2" || wanted == "4") return Status::Ok();
-  return Status::InvalidArgument("PLUMB_VULKAN_WINOGRAD is off, 2 or 4, found '" + wanted + "'");
-}
+Status CheckWinogradEnvironment() { return WantedWinogradTile().status(); }
 
 Result<int64_t> ChooseWinogradTile(const KernelSpec& spec, const ConvolutionShape& shape) {
   PLUMB_RETURN_IF_ERROR(RequireThreeByThree(shape));
-  const std::string wanted = WantedWinogradChoice();
-  if (wanted == "off") return Status::NotSupported("is switched off by PLUMB_VULKAN_WINOGRAD=off");
-  if (!wanted.empty()) return wanted == "2" ? 2 : 4;
+  PLUMB_ASSIGN_OR_RETURN(const std::optional<int> wanted, WantedWinogradTile());
+  if (wanted == 0) return Status::NotSupported("is switched off by PLUMB_VULKAN_WINOGRAD=off");
+  if (wanted) return *wanted;
   const Costs& costs = WantsCpuShapes(spec) ? kCpuCosts : kGpuCosts;
   const double two = WinogradCost(shape, 2, costs), four = WinogradCost(shape, 4, costs);
   const double gain = DirectCost(shape, costs) / std::min(two, four);

@@ -1,7 +1,7 @@
 // ArgMaxOrMin along any axis in plain order: f32 on the shared vector kernel, i32 and i64 in plain loops.
 #include "op/arg_max.h"
 
-#include "device/x86/axis_view.h"
+#include "device/shared/axis_view.h"
 #include "device/x86/kernel_list.h"
 #include "simd/reduce.h"
 

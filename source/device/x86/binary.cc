@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/binary_operands.h"
+#include "device/shared/binary_operands.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "op/core/whole_numbers.h"
@@ -57,7 +57,7 @@ class BinaryKernel : public Kernel {
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
-    blocked_ = StaysBlocked(spec, arriving, operands);
+    blocked_ = std::any_of(arriving.begin(), arriving.end(), IsBlocked) && operands.FitsBlocks();
     const LayoutPtr layout = LayoutOf(blocked_ ? Format::kBlocked : Format::kPlain);
     choice->inputs.assign(arriving.size(), layout);
     choice->outputs = {layout};
@@ -102,15 +102,6 @@ class BinaryKernel : public Kernel {
   std::string Detail() const override { return detail_; }
 
  private:
-  // Equal rank and channels, so that lane by lane the operands belong together, or one of them a single value.
-  static bool StaysBlocked(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving,
-                           const BinaryOperands& operands) {
-    if (std::none_of(arriving.begin(), arriving.end(), IsBlocked)) return false;
-    const Shape &a = operands.shape[0], &b = operands.shape[1];
-    if (a.rank() != b.rank()) return false;
-    return operands.has_single_constant() || a[1] == b[1];
-  }
-
   template <class T>
   std::array<const T*, 2> Operands(const std::vector<DeviceTensor>& inputs) const {
     std::array<const T*, 2> operand{};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 

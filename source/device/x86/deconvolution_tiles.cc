@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/threads.h"
-#include "device/folded_weights.h"
-#include "device/fused_tail.h"
+#include "device/shared/folded_weights.h"
+#include "device/shared/fused_tail.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "device/x86/sliced_convolution.h"

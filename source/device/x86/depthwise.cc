@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/folded_weights.h"
+#include "device/shared/folded_weights.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "simd/transpose.h"

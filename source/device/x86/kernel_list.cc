@@ -1,5 +1,5 @@
 #include "device/x86/kernel_list.h"
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 
 namespace plumb::x86 {
 

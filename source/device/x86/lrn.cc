@@ -1,7 +1,7 @@
 // LRN across channels in plain order, each window summed afresh (simd/norm.h).
 #include "op/lrn.h"
 
-#include "device/x86/axis_view.h"
+#include "device/shared/axis_view.h"
 #include "device/x86/kernel_list.h"
 #include "simd/norm.h"
 

@@ -1,7 +1,7 @@
 // Normalize along any axis, or along it and all behind it, in plain order (simd/norm.h).
 #include "op/normalize.h"
 
-#include "device/x86/axis_view.h"
+#include "device/shared/axis_view.h"
 #include "device/x86/kernel_list.h"
 #include "simd/norm.h"
 

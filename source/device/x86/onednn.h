@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "device/epilogue.h"
+#include "device/shared/epilogue.h"
 #include "plumb/status.h"
 
 namespace plumb::x86 {

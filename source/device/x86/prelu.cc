@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "simd/prelu.h"

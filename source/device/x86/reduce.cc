@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/x86/axis_view.h"
+#include "device/shared/axis_view.h"
 #include "device/x86/kernel_list.h"
 #include "op/reduce.h"
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/threads.h"
+#include "device/shared/moved_elements.h"
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "simd/transpose.h"
@@ -16,13 +17,6 @@ namespace {
 
 constexpr int64_t kStridedGrain = 1 << 14;  // elements that are worth a second thread
 constexpr int64_t kStridedColumns = 64;     // of one transposed piece
-
-Result<StridedMap> MapOfOutput(const KernelSpec& spec, size_t output) {
-  PLUMB_ASSIGN_OR_RETURN(StridedMap map,
-                         GetOp(spec.layer().kind).map(spec.layer(), spec.inputs, static_cast<int>(output)));
-  map.Simplify();
-  return map;
-}
 
 // How one output is copied: `rows` times `row` elements along the innermost dim.
 struct CopyPlan {
@@ -96,7 +90,10 @@ class StridedKernel : public Kernel {
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
-    PLUMB_ASSIGN_OR_RETURN(blocked_, StaysBlocked(spec, arriving[0]));
+    blocked_ = IsBlocked(arriving[0]);
+    if (blocked_) {
+      PLUMB_ASSIGN_OR_RETURN(blocked_, MovesWholeBlocks(spec, ChannelBlock()));
+    }
     const LayoutPtr layout = LayoutOf(blocked_ ? Format::kBlocked : Format::kPlain);
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = layout;
@@ -142,32 +139,6 @@ class StridedKernel : public Kernel {
   }
 
  private:
-  // A contiguous range of whole channel blocks of one image, or the whole blob, lies at the same offset in both
-  // layouts.
-  static Result<bool> StaysBlocked(const KernelSpec& spec, const LayoutPtr& arriving) {
-    if (!IsBlocked(arriving)) return false;
-    const Shape& in = spec.inputs[0].shape;
-    for (size_t i = 0; i < spec.outputs.size(); ++i) {
-      PLUMB_ASSIGN_OR_RETURN(const StridedMap map, MapOfOutput(spec, i));
-      const Shape& out = spec.outputs[i].shape;
-      if (!map.Contiguous() || out.rank() != in.rank()) return false;
-      if (out == in) continue;
-      const int64_t block_pixels = MapOf(in).pixels * ChannelBlock();
-      const bool channels = in[0] == 1 && out[0] == 1 && out.CountFrom(2) == in.CountFrom(2) && SamePixels(in, out);
-      const bool whole = map.offset % block_pixels == 0 &&
-                         (out[1] % ChannelBlock() == 0 || map.offset + out.NumElements() == in.NumElements());
-      if (!channels || !whole) return false;
-    }
-    return true;
-  }
-
-  static bool SamePixels(const Shape& a, const Shape& b) {
-    for (int i = 2; i < a.rank(); ++i) {
-      if (a[i] != b[i]) return false;
-    }
-    return true;
-  }
-
   bool blocked_ = false;
   std::vector<CopyPlan> plans_;
 };

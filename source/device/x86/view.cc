@@ -12,7 +12,7 @@ class ViewKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    if (spec.layer().type == "Reshape" && ParamOf<ReshapeParam>(spec.layer()).reshape_type != 0) {
+    if (spec.layer().kind == OpKind::kReshape && ParamOf<ReshapeParam>(spec.layer()).reshape_type != 0) {
       return Status::NotSupported("reads its elements in NHWC order (reshape_type 1)");
     }
     return Status::Ok();

@@ -4,24 +4,35 @@
 
 namespace plumb {
 
-void StridedMap::Simplify() {
-  std::vector<int64_t> new_dims, new_strides;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == 1) continue;
-    if (!new_dims.empty() && new_strides.back() == strides[i] * dims[i]) {
-      new_dims.back() *= dims[i];
-      new_strides.back() = strides[i];
+void JoinDims(std::vector<int64_t>* dims, std::vector<std::vector<int64_t>>* strides) {
+  std::vector<int64_t> joined_dims;
+  std::vector<std::vector<int64_t>> joined(strides->size());
+  for (size_t d = 0; d < dims->size(); ++d) {
+    const int64_t dim = (*dims)[d];
+    if (dim == 1) continue;
+    bool joins = !joined_dims.empty();
+    for (size_t i = 0; i < joined.size() && joins; ++i) joins = joined[i].back() == (*strides)[i][d] * dim;
+    if (joins) {
+      joined_dims.back() *= dim;
     } else {
-      new_dims.push_back(dims[i]);
-      new_strides.push_back(strides[i]);
+      joined_dims.push_back(dim);
+    }
+    for (size_t i = 0; i < joined.size(); ++i) {
+      if (joins) joined[i].pop_back();
+      joined[i].push_back((*strides)[i][d]);
     }
   }
-  if (new_dims.empty()) {
-    new_dims.push_back(1);
-    new_strides.push_back(1);
-  }
-  dims = std::move(new_dims);
-  strides = std::move(new_strides);
+  *dims = std::move(joined_dims);
+  *strides = std::move(joined);
+}
+
+void StridedMap::Simplify() {
+  std::vector<std::vector<int64_t>> of_input = {std::move(strides)};
+  JoinDims(&dims, &of_input);
+  strides = std::move(of_input[0]);
+  if (!dims.empty()) return;
+  dims.push_back(1);
+  strides.push_back(1);
 }
 
 std::vector<int64_t> DenseStrides(const Shape& shape) {

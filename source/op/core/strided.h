@@ -25,6 +25,8 @@ struct StridedMap {
   bool Contiguous() const { return dims.size() == 1 && strides[0] == 1; }
 };
 
+// Drops dims of 1 and joins neighbours that one stride walks in every list of strides; no dim may be left.
+void JoinDims(std::vector<int64_t>* dims, std::vector<std::vector<int64_t>>* strides);
 // C order strides of a shape.
 std::vector<int64_t> DenseStrides(const Shape& shape);
 // The same elements in the same order under the shape `out`.

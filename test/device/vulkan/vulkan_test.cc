@@ -136,7 +136,7 @@ TEST(VulkanShape, RefusesOtherWords) {
   const auto network = CreateNetwork(Faults(), "VULKAN", {});
   unsetenv("PLUMB_VULKAN_SHAPES");
   ASSERT_FALSE(network.ok());
-  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_SHAPES is cpu or gpu, found 'tpu'"), std::string::npos)
+  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_SHAPES: expected cpu or gpu, found 'tpu'"), std::string::npos)
       << network.status().message();
 }
 

@@ -112,7 +112,8 @@ TEST(VulkanWinograd, TheEnvironmentWins) {
   b.Conv("x", 8, 8, 3);
   const auto network = CreateNetwork(b.graph, "VULKAN", {});
   ASSERT_FALSE(network.ok());
-  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_WINOGRAD is off, 2 or 4, found '6'"), std::string::npos)
+  EXPECT_NE(network.status().message().find("PLUMB_VULKAN_WINOGRAD: expected off, 2 or 4, found '6'"),
+            std::string::npos)
       << network.status().message();
 }
 

@@ -3,14 +3,14 @@
 // A convolution (or inner product, or nothing at all) is followed by, in this order: constant scales and shifts per
 // channel (folded into the weights and bias), one addition of another blob of the same shape, one activation. So batch
 // normalisation, residual additions and activations cost no pass over memory.
-#ifndef PLUMB_DEVICE_FUSED_TAIL_H_
-#define PLUMB_DEVICE_FUSED_TAIL_H_
+#ifndef PLUMB_DEVICE_SHARED_FUSED_TAIL_H_
+#define PLUMB_DEVICE_SHARED_FUSED_TAIL_H_
 
 #include <string>
 #include <vector>
 
-#include "device/epilogue.h"
 #include "device/kernel.h"
+#include "device/shared/epilogue.h"
 
 namespace plumb {
 
@@ -39,4 +39,4 @@ Result<Tensor> F32Resource(const Layer& layer, const std::string& slot);
 
 }  // namespace plumb
 
-#endif  // PLUMB_DEVICE_FUSED_TAIL_H_
+#endif  // PLUMB_DEVICE_SHARED_FUSED_TAIL_H_

@@ -1,4 +1,4 @@
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 
 #include <algorithm>
 #include <cmath>
@@ -48,8 +48,8 @@ Result<std::vector<float>> PerChannel(const Tensor& constant, const Shape& shape
 }
 
 Status Reader::Head(const Layer& layer) {
-  const bool transposed = layer.type == "Deconvolution";
-  if (layer.type == "Convolution" || layer.type == "Convolution1D" || transposed) {
+  const bool transposed = layer.kind == OpKind::kDeconvolution;
+  if (layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D || transposed) {
     const Shape& input = blobs.at(layer.inputs[0]).shape;
     PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape,
                            transposed ? ResolveDeconvolution(layer, input) : ResolveConvolution(layer, input));
@@ -58,7 +58,7 @@ Status Reader::Head(const Layer& layer) {
     if (shape.activation == kActivationReLU) group.epilogue.kind = Kind::kRelu;
     if (shape.activation == kActivationReLU6) group.epilogue = {Kind::kClip, 0.0f, 6.0f, false};
     if (shape.activation == kActivationSwish) group.epilogue.kind = Kind::kSwish;
-  } else if (layer.type == "InnerProduct") {
+  } else if (layer.kind == OpKind::kInnerProduct) {
     group.head = &layer;
   }
   return Status::Ok();
@@ -66,11 +66,11 @@ Status Reader::Head(const Layer& layer) {
 
 // The layer as an epilogue, or NotSupported.
 Result<Epilogue> ActivationOf(const Layer& layer) {
-  if (layer.type == "ReLU") return Epilogue{Kind::kRelu};
-  if (layer.type == "ReLU6") return Epilogue{Kind::kClip, 0.0f, 6.0f};
-  if (layer.type == "LeakyRelu") return Epilogue{Kind::kLeakyRelu, ParamOf<LeakyReluParam>(layer).slope};
-  if (layer.type == "Swish") return Epilogue{Kind::kSwish};
-  if (layer.type != "Clip") return Status::NotSupported("'" + layer.type + "' is not a fused activation");
+  if (layer.kind == OpKind::kReLU) return Epilogue{Kind::kRelu};
+  if (layer.kind == OpKind::kReLU6) return Epilogue{Kind::kClip, 0.0f, 6.0f};
+  if (layer.kind == OpKind::kLeakyRelu) return Epilogue{Kind::kLeakyRelu, ParamOf<LeakyReluParam>(layer).slope};
+  if (layer.kind == OpKind::kSwish) return Epilogue{Kind::kSwish};
+  if (layer.kind != OpKind::kClip) return Status::NotSupported("'" + layer.type + "' is not a fused activation");
   const auto& p = ParamOf<ClipParam>(layer);
   if (!(p.min <= p.max)) return Status::NotSupported("a Clip whose min exceeds its max is not fused");
   return Epilogue{Kind::kClip, p.min, p.max};
@@ -101,7 +101,7 @@ Status Reader::Activation(const Layer& layer) {
 
 Status Reader::Affine(const std::vector<float>& by, const std::vector<float>& plus) {
   if (group.addend_member >= 0) return Status::NotSupported("a scale or shift behind an addition is not fused");
-  const bool rows = group.head != nullptr && group.head->type == "InnerProduct";
+  const bool rows = group.head != nullptr && group.head->kind == OpKind::kInnerProduct;
   if (rows && ParamOf<InnerProductParam>(*group.head).axis != 1) {
     return Status::NotSupported("the outputs of an inner product over another axis are not its channels");
   }
@@ -157,22 +157,23 @@ Status Reader::Follow(const Layer& layer, const std::string& data_blob, int memb
   if (data.dtype != DType::kF32) return Status::NotSupported("only f32 is fused");
   if (layer.outputs.size() == 1 && layer.inputs.size() == 1 && ActivationOf(layer).ok()) return Activation(layer);
   if (closed) return Status::NotSupported("nothing is fused behind an activation");
-  if (layer.type == "BatchNormCxx" || layer.type == "Scale" || layer.type == "BiasAdd") return FromCoefficients(layer);
-  if (layer.type != "Add" && layer.type != "Sub" && layer.type != "Mul")
+  if (layer.kind == OpKind::kBatchNormCxx || layer.kind == OpKind::kScale || layer.kind == OpKind::kBiasAdd)
+    return FromCoefficients(layer);
+  if (layer.kind != OpKind::kAdd && layer.kind != OpKind::kSub && layer.kind != OpKind::kMul)
     return Status::NotSupported("'" + layer.type + "' is not fused");
   const int slot = layer.inputs.size() == 2 && layer.inputs[1] == data_blob ? 1 : 0;
   if (blobs.at(layer.outputs[0]).shape != data.shape) return Status::NotSupported("the operand changes the shape");
   const size_t channels = static_cast<size_t>(data.shape.DimOrOne(1));
   auto constant = ConstantPerChannel(layer, slot);
   if (constant.ok()) {
-    if (layer.type == "Mul") return Affine(*constant, std::vector<float>(channels, 0.0f));
-    if (layer.type == "Add") return Affine(std::vector<float>(channels, 1.0f), *constant);
+    if (layer.kind == OpKind::kMul) return Affine(*constant, std::vector<float>(channels, 0.0f));
+    if (layer.kind == OpKind::kAdd) return Affine(std::vector<float>(channels, 1.0f), *constant);
     const bool from_data = layer.inputs.size() == 2 ? slot == 0 : ParamOf<BinaryParam>(layer).weight_input_index == 1;
     for (float& value : *constant) value = from_data ? -value : value;  // x - c, or c - x
     return Affine(std::vector<float>(channels, from_data ? 1.0f : -1.0f), *constant);
   }
-  if (layer.type != "Add" || layer.inputs.size() != 2) return constant.status();
-  if (group.head != nullptr && group.head->type == "InnerProduct") {
+  if (layer.kind != OpKind::kAdd || layer.inputs.size() != 2) return constant.status();
+  if (group.head != nullptr && group.head->kind == OpKind::kInnerProduct) {
     return Status::NotSupported("an addition behind an inner product is not fused");
   }
   const BlobInfo& other = blobs.at(layer.inputs[static_cast<size_t>(1 - slot)]);

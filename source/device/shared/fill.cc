@@ -1,4 +1,4 @@
-#include "device/fill.h"
+#include "device/shared/fill.h"
 
 #include <cmath>
 #include <cstring>

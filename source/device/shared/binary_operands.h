@@ -1,6 +1,6 @@
 // The two operands of a binary element-wise layer, as every device's kernel needs them.
-#ifndef PLUMB_DEVICE_BINARY_OPERANDS_H_
-#define PLUMB_DEVICE_BINARY_OPERANDS_H_
+#ifndef PLUMB_DEVICE_SHARED_BINARY_OPERANDS_H_
+#define PLUMB_DEVICE_SHARED_BINARY_OPERANDS_H_
 
 #include <vector>
 
@@ -13,6 +13,9 @@ struct BinaryOperands {
   int constant = -1;  // the operand that is the layer's resource; -1: both are inputs
   Tensor element;     // that resource: the input's dtype, the operand's shape
 
+  // Whether blobs in channel blocks may stay so: equal rank and channels, so that lane by lane the operands belong
+  // together, or one of them is a single constant.
+  bool FitsBlocks() const;
   bool has_single_constant() const { return constant >= 0 && element.NumElements() == 1; }
 };
 
@@ -25,4 +28,4 @@ std::vector<int64_t> MemoryDims(const Shape& shape, int64_t block);
 
 }  // namespace plumb
 
-#endif  // PLUMB_DEVICE_BINARY_OPERANDS_H_
+#endif  // PLUMB_DEVICE_SHARED_BINARY_OPERANDS_H_

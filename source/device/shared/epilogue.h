@@ -1,6 +1,6 @@
 // What the sums of products of every device have in common: what follows the sum, and how weights lie in a model.
-#ifndef PLUMB_DEVICE_EPILOGUE_H_
-#define PLUMB_DEVICE_EPILOGUE_H_
+#ifndef PLUMB_DEVICE_SHARED_EPILOGUE_H_
+#define PLUMB_DEVICE_SHARED_EPILOGUE_H_
 
 #include <cstdint>
 
@@ -23,4 +23,4 @@ struct WeightStrides {
 
 }  // namespace plumb
 
-#endif  // PLUMB_DEVICE_EPILOGUE_H_
+#endif  // PLUMB_DEVICE_SHARED_EPILOGUE_H_

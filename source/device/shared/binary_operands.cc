@@ -1,4 +1,4 @@
-#include "device/binary_operands.h"
+#include "device/shared/binary_operands.h"
 
 #include "op/binary.h"
 
@@ -22,6 +22,11 @@ Result<BinaryOperands> BinaryOperandsOf(const KernelSpec& spec) {
   PLUMB_ASSIGN_OR_RETURN(operands.element, element->ConvertedTo(spec.inputs[0].dtype));
   PLUMB_ASSIGN_OR_RETURN(operands.element, operands.element.Reshaped(shape));
   return operands;
+}
+
+bool BinaryOperands::FitsBlocks() const {
+  const Shape &a = shape[0], &b = shape[1];
+  return a.rank() == b.rank() && a.rank() >= 2 && (has_single_constant() || a[1] == b[1]);
 }
 
 std::vector<int64_t> MemoryDims(const Shape& shape, int64_t block) {

@@ -1,13 +1,13 @@
-// AxisView: a dense blob as [outer, n, inner] around the axes that an operator works along, cut into tasks for threads.
-#ifndef PLUMB_DEVICE_X86_AXIS_VIEW_H_
-#define PLUMB_DEVICE_X86_AXIS_VIEW_H_
+// AxisView: a dense blob as [outer, n, inner] around the axes that an operator works along.
+#ifndef PLUMB_DEVICE_SHARED_AXIS_VIEW_H_
+#define PLUMB_DEVICE_SHARED_AXIS_VIEW_H_
 
 #include <algorithm>
 
 #include "base/threads.h"
 #include "plumb/shape.h"
 
-namespace plumb::x86 {
+namespace plumb {
 
 struct AxisView {
   int64_t outer = 1, n = 1, inner = 1;
@@ -17,7 +17,10 @@ struct AxisView {
     return {shape.Count(0, begin), shape.Count(begin, end), shape.CountFrom(end)};
   }
 
-  // f(outer index, first column, end column) on the pool; up to 64 columns a task: contiguous loads, and enough tasks.
+  int64_t rows() const { return outer * inner; }
+
+  // On the host: f(outer index, first column, end column) on the pool; up to 64 columns a task: contiguous loads, and
+  // enough tasks.
   template <class F>
   void ForEachTile(F f) const {
     constexpr int64_t kColumns = 64, kElements = 4096;
@@ -32,6 +35,6 @@ struct AxisView {
   }
 };
 
-}  // namespace plumb::x86
+}  // namespace plumb
 
-#endif  // PLUMB_DEVICE_X86_AXIS_VIEW_H_
+#endif  // PLUMB_DEVICE_SHARED_AXIS_VIEW_H_

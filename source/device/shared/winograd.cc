@@ -1,4 +1,4 @@
-#include "device/winograd.h"
+#include "device/shared/winograd.h"
 
 namespace plumb {
 namespace {

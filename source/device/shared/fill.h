@@ -1,7 +1,7 @@
 // ConstantOfShape and Range: values that are known before the network runs. A device makes them once, when its kernel
 // is prepared, and copies them at each Forward.
-#ifndef PLUMB_DEVICE_FILL_H_
-#define PLUMB_DEVICE_FILL_H_
+#ifndef PLUMB_DEVICE_SHARED_FILL_H_
+#define PLUMB_DEVICE_SHARED_FILL_H_
 
 #include "device/kernel.h"
 
@@ -15,4 +15,4 @@ Result<Tensor> MakeFill(const KernelSpec& spec);
 
 }  // namespace plumb
 
-#endif  // PLUMB_DEVICE_FILL_H_
+#endif  // PLUMB_DEVICE_SHARED_FILL_H_

@@ -1,4 +1,4 @@
-#include "device/folded_weights.h"
+#include "device/shared/folded_weights.h"
 
 namespace plumb {
 namespace {

@@ -1,8 +1,8 @@
 // A convolution's weights and bias with the constant scales and shifts behind it folded in (fused_tail.h).
-#ifndef PLUMB_DEVICE_FOLDED_WEIGHTS_H_
-#define PLUMB_DEVICE_FOLDED_WEIGHTS_H_
+#ifndef PLUMB_DEVICE_SHARED_FOLDED_WEIGHTS_H_
+#define PLUMB_DEVICE_SHARED_FOLDED_WEIGHTS_H_
 
-#include "device/fused_tail.h"
+#include "device/shared/fused_tail.h"
 #include "op/convolution.h"
 
 namespace plumb {
@@ -17,4 +17,4 @@ Result<Folded> Fold(const Layer& layer, const ConvolutionShape& shape, const Wei
 
 }  // namespace plumb
 
-#endif  // PLUMB_DEVICE_FOLDED_WEIGHTS_H_
+#endif  // PLUMB_DEVICE_SHARED_FOLDED_WEIGHTS_H_
