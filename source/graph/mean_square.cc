@@ -28,15 +28,6 @@ bool HasActivation(const Layer& layer) {
   return finder.found;
 }
 
-bool IsOneOf(const std::string& type, std::initializer_list<const char*> types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
-
-bool IsActivation(const std::string& type) {
-  return IsOneOf(type,
-                 {"ReLU", "ReLU6", "LeakyRelu", "PReLU", "Elu", "Selu", "GELU", "Swish", "HardSwish", "Softplus"});
-}
-
 }  // namespace
 
 MeanSquares::Value MeanSquares::Of(const std::string& blob) const {
@@ -46,7 +37,7 @@ MeanSquares::Value MeanSquares::Of(const std::string& blob) const {
 
 void MeanSquares::AddLayer(const Layer& layer, bool drawn) {
   Value value = drawn ? Value{2, 0} : Output(layer);
-  if (IsActivation(layer.type) || HasActivation(layer)) {
+  if (GetOp(layer.kind).spread == Spread::kHalved || HasActivation(layer)) {
     // Half of the symmetric part; a little more on top of positive values, which keep some of the negative ones alive.
     const double kept = value.positive > 0 ? 0.6 : 0.5;
     value = {0, value.positive + kept * value.symmetric};
@@ -59,18 +50,22 @@ void MeanSquares::AddLayer(const Layer& layer, bool drawn) {
 MeanSquares::Value MeanSquares::Output(const Layer& layer) const {
   const Value input = First(layer);
   const bool two = layer.inputs.size() == 2;
-  if (IsOneOf(layer.type, {"Sigmoid", "HardSigmoid"})) return {0, 0.4};
-  if (layer.type == "Tanh") return {std::min(input.Total(), 0.4), 0};
-  if (IsOneOf(layer.type, {"InstBatchNormCxx", "LayerNorm", "GroupNorm"})) return {1, 0};
-  if (two && IsOneOf(layer.type, {"Add", "Sub"})) {
+  switch (GetOp(layer.kind).spread) {
+    case Spread::kPositive: return {0, 0.4};
+    case Spread::kBounded: return {std::min(input.Total(), 0.4), 0};
+    case Spread::kNormalised: return {1, 0};
+    case Spread::kKept:
+    case Spread::kHalved: break;
+  }
+  if (two && (layer.kind == OpKind::kAdd || layer.kind == OpKind::kSub)) {
     const Value other = Of(layer.inputs[1]);
     return {input.symmetric + other.symmetric, input.positive + other.positive};
   }
-  if (two && layer.type == "Mul") {
+  if (two && layer.kind == OpKind::kMul) {
     const double product = input.Total() * Of(layer.inputs[1]).Total();
     return input.symmetric > 0 ? Value{product, 0} : Value{0, product};
   }
-  if (layer.type != "Concat" || layer.inputs.empty()) return input;
+  if (layer.kind != OpKind::kConcat || layer.inputs.empty()) return input;
   Value mean{0, 0};
   for (const std::string& name : layer.inputs) {
     mean.symmetric += Of(name).symmetric / static_cast<double>(layer.inputs.size());

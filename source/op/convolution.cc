@@ -95,6 +95,7 @@ OpDef DefineOfConvolution() {
   op.visit_resources = VisitConvolutionResources;
   op.resource_specs = ConvolutionResources;
   op.flops = ConvolutionFlops;
+  op.sums = Sums::kProducts;
   return op;
 }
 

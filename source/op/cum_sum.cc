@@ -66,6 +66,7 @@ OpDef DefinePlumbCumSum() {
   OpDef op;
   op.make_param = MakeParam<CumSumParam>;
   op.infer = InferCumSum;
+  op.sums = Sums::kTerms;
   return op;
 }
 

@@ -95,6 +95,7 @@ OpDef DefineDeconvolution() {
   op.visit_resources = VisitResourcesDeconvolution;
   op.resource_specs = ResourcesDeconvolution;
   op.flops = FlopsDeconvolution;
+  op.sums = Sums::kProducts;
   return op;
 }
 

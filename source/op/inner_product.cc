@@ -49,6 +49,7 @@ OpDef DefineInnerProduct() {
   op.visit_resources = ResourcesInnerProduct;
   op.resource_specs = SpecsInnerProduct;
   op.flops = FlopsInnerProduct;
+  op.sums = Sums::kProducts;
   return op;
 }
 

@@ -23,6 +23,7 @@ OpDef DefineLRN() {
   op.make_param = MakeParam<LrnParam>;
   op.infer = InferLrn;
   op.flops = FlopsLrn;
+  op.sums = Sums::kSquares;
   return op;
 }
 

@@ -110,6 +110,7 @@ OpDef DefineMatMul() {
   op.visit_resources = VisitResourcesMatmul;
   op.resource_specs = ResourcesMatmul;
   op.flops = FlopsMatmul;
+  op.sums = Sums::kProducts;
   return op;
 }
 

@@ -44,6 +44,8 @@ OpDef DefineNorm() {
   op.make_param = MakeParam<P>;
   op.infer = InferNorm;
   op.flops = FlopsNorm;
+  op.sums = Sums::kSquares;
+  op.spread = Spread::kNormalised;
   return op;
 }
 

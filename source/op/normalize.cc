@@ -23,6 +23,7 @@ OpDef DefineNormalize() {
   op.make_param = MakeParam<NormalizeParam>;
   op.infer = InferNormalize;
   op.flops = FlopsNormalize;
+  op.sums = Sums::kSquares;
   return op;
 }
 

@@ -127,6 +127,7 @@ OpDef DefinePlumbPoolND() {
   OpDef op;
   op.make_param = MakeParam<PoolNDParam>;
   op.infer = InferPool;
+  op.sums = Sums::kTerms;
   op.flops = FlopsPoolNd;
   return op;
 }

@@ -116,6 +116,7 @@ OpDef Define() {
   op.make_param = MakeParam<P>;
   op.infer = InferPooling;
   op.flops = PoolingFlops;
+  op.sums = Sums::kTerms;
   return op;
 }
 

@@ -23,6 +23,7 @@ OpDef DefinePReLU() {
   op.infer = InferFloatSameAsInput;
   op.visit_resources = ResourcesPrelu;
   op.resource_specs = SpecsPrelu;
+  op.spread = Spread::kHalved;
   return op;
 }
 

@@ -1,5 +1,7 @@
 #include "op/reduce.h"
 
+#include <string_view>
+
 namespace plumb {
 namespace {
 
@@ -34,8 +36,9 @@ double FlopsReduce(const Layer& layer, const std::vector<BlobInfo>& inputs, cons
   return static_cast<double>(inputs[0].shape.NumElements());
 }
 
-OpDef DefineReduce() {
+OpDef DefineReduce(std::string_view combine, std::string_view term) {
   OpDef op;
+  if (combine == "Sum") op.sums = term == "x * x" ? Sums::kSquares : Sums::kTerms;
   op.make_param = MakeParam<ReduceParam>;
   op.infer = InferReduce;
   op.flops = FlopsReduce;
@@ -65,8 +68,8 @@ bool ReducesWhole(OpKind kind) {
   }
 }
 
-#define PLUMB_REDUCE(name, ...) \
-  OpDef Define##name() { return DefineReduce(); }
+#define PLUMB_REDUCE(name, combine, numbers, term, ...) \
+  OpDef Define##name() { return DefineReduce(#combine, #term); }
 #include "op/reduce.def"
 #undef PLUMB_REDUCE
 

@@ -52,33 +52,6 @@ std::string DescribeHeld(const ReplayedStep& step) {
          " held at its largest, 3.4e+38, where the layer gives infinity";
 }
 
-bool SumsSquares(OpKind kind) {
-  switch (kind) {
-    case OpKind::kReduceL2:
-    case OpKind::kReduceSumSquare:
-    case OpKind::kNormalize:
-    case OpKind::kLRN:
-    case OpKind::kLayerNorm:
-    case OpKind::kGroupNorm:
-    case OpKind::kInstBatchNormCxx: return true;
-    default: return false;
-  }
-}
-
-bool IsSum(OpKind kind) {
-  switch (kind) {
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceL1:
-    case OpKind::kPlumbCumSum:
-    case OpKind::kPooling:
-    case OpKind::kPlumbAveragePool:
-    case OpKind::kPlumbPoolND:
-    case OpKind::kReduceLogSum: return true;
-    default: return false;
-  }
-}
-
 // How many values of the input go into one of the output, at most.
 double TermsOf(const Layer& layer, const Tensor& x, double outputs) {
   if (layer.kind == OpKind::kPlumbCumSum) return static_cast<double>(x.NumElements());
@@ -94,12 +67,12 @@ double TermsOf(const Layer& layer, const Tensor& x, double outputs) {
 double SumsInside(const Layer& layer, const std::vector<Tensor>& inputs, double outputs, const char** what) {
   if (inputs.empty()) return 0;
   const double x = LargestOf(inputs[0]), terms = TermsOf(layer, inputs[0], outputs);
-  if (SumsSquares(layer.kind)) {
+  if (GetOp(layer.kind).sums == Sums::kSquares) {
     *what = "the squares that it sums";
     return x * x * terms;
   }
   *what = "the terms that it sums";
-  if (IsSum(layer.kind)) return x * terms;
+  if (GetOp(layer.kind).sums == Sums::kTerms) return x * terms;
   if (!IsProduct(layer)) return 0;
   *what = "the products that it sums";
   const Tensor* weight = layer.Resource("weight");

@@ -21,7 +21,7 @@ constexpr int64_t kBlock = 512;
 constexpr double kMinNormal = 0x1p-126;
 
 // Sums of one piece.
-struct Sums {
+struct PieceSums {
   double dot = 0, aa = 0, bb = 0, dd = 0;
   DiffMetrics m;
 };
@@ -102,7 +102,7 @@ double UlpOf(double b) {
   return std::ldexp(1.0, std::ilogb(f) - 23);
 }
 
-void AddNonFinite(double a, double b, Sums* s, int64_t i) {
+void AddNonFinite(double a, double b, PieceSums* s, int64_t i) {
   s->m.nan_a += std::isnan(a);
   s->m.inf_a += std::isinf(a);
   s->m.nan_b += std::isnan(b);
@@ -128,7 +128,7 @@ double Difference(int64_t a, int64_t b) {
 
 // Elements [begin, end), one by one.
 template <class A, class B>
-void AddElements(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
+void AddElements(const A* a, const B* b, int64_t begin, int64_t end, PieceSums* s) {
   for (int64_t i = begin; i < end; ++i) {
     const double x = static_cast<double>(a[i]);
     const double y = static_cast<double>(b[i]);
@@ -171,12 +171,12 @@ void TakePeaks(const A* a, const B* b, int64_t begin, int64_t end, const Peaks& 
   m->max_ulp = std::max(m->max_ulp, peaks.max_ulp);
 }
 
-void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, Sums* s) {
+void AddPiece(const int64_t* a, const int64_t* b, int64_t begin, int64_t end, PieceSums* s) {
   AddElements(a, b, begin, end, s);
 }
 
 template <class A, class B>
-void AddPiece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
+void AddPiece(const A* a, const B* b, int64_t begin, int64_t end, PieceSums* s) {
   const auto sum = PLUMB_BEST_ISA(Sum<A, B>);
   LaneSums sums;
   for (int64_t i = begin; i < end; i += kBlock) {
@@ -199,7 +199,7 @@ void AddPiece(const A* a, const B* b, int64_t begin, int64_t end, Sums* s) {
   s->dd += lanes::SumOf(sums.dd);
 }
 
-void Join(const Sums& from, Sums* to) {
+void Join(const PieceSums& from, PieceSums* to) {
   to->dot += from.dot;
   to->aa += from.aa;
   to->bb += from.bb;
@@ -218,8 +218,8 @@ void Join(const Sums& from, Sums* to) {
   to->m.inf_b += from.m.inf_b;
 }
 
-DiffMetrics Finish(const Sums* pieces, size_t num_pieces, int64_t count) {
-  Sums total;
+DiffMetrics Finish(const PieceSums* pieces, size_t num_pieces, int64_t count) {
+  PieceSums total;
   for (size_t p = 0; p < num_pieces; ++p) Join(pieces[p], &total);
   DiffMetrics m = total.m;
   m.count = count;
@@ -242,7 +242,7 @@ size_t NumPieces(int64_t count) { return static_cast<size_t>((count + kMetricsPi
 
 template <class A, class B>
 DiffMetrics Compare(const A* a, const B* b, int64_t count) {
-  std::vector<Sums> pieces(NumPieces(count));
+  std::vector<PieceSums> pieces(NumPieces(count));
   ForEachPiece(count, [&](size_t p, int64_t begin, int64_t end) { AddPiece(a, b, begin, end, &pieces[p]); });
   return Finish(pieces.data(), pieces.size(), count);
 }
@@ -305,7 +305,7 @@ Differences CompareThree(const Tensor& device, const Tensor& replay, const Tenso
     return {CompareTensors(device, replay), CompareTensors(replay, own), CompareTensors(device, own)};
   }
   const int64_t count = device.NumElements();
-  std::vector<Sums> introduced(NumPieces(count)), inherited(NumPieces(count)), total(NumPieces(count));
+  std::vector<PieceSums> introduced(NumPieces(count)), inherited(NumPieces(count)), total(NumPieces(count));
   ForEachPiece(count, [&](size_t p, int64_t begin, int64_t end) {
     AddPiece(device.data<float>(), replay.data<double>(), begin, end, &introduced[p]);
     AddPiece(replay.data<double>(), own.data<double>(), begin, end, &inherited[p]);

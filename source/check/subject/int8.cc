@@ -136,10 +136,7 @@ Grid FindGrid(const Tensor& values) {
   return grid;
 }
 
-bool IsProduct(const Layer& layer) {
-  return layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D ||
-         layer.kind == OpKind::kDeconvolution || layer.kind == OpKind::kInnerProduct || layer.kind == OpKind::kMatMul;
-}
+bool IsProduct(const Layer& layer) { return GetOp(layer.kind).sums == Sums::kProducts; }
 
 Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel) {
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());

@@ -11,7 +11,7 @@
     STORE(expression, y + y_at, i);                                                                                    \
   }
 
-#define PLUMB_UNARY(name, file, max_inputs, zero, x86, expression) UNARY(name, expression)
+#define PLUMB_UNARY(name, file, max_inputs, zero, spread, x86, expression) UNARY(name, expression)
 #include "unary.def"
 
 // ReLU, Abs, Neg, Sign and Clip of whole numbers (WholeUnary), which wrap around.

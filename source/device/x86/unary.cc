@@ -22,7 +22,7 @@ Result<UnaryOp> VectorOpOf(const Layer& layer) {
   case OpKind::k##name:         \
     return UnaryOp::k##name;
 #define PLUMB_UNARY_scalar_unary(name)
-#define PLUMB_UNARY(name, file, max_inputs, zero, x86, ...) PLUMB_UNARY_##x86(name)
+#define PLUMB_UNARY(name, file, max_inputs, zero, spread, x86, ...) PLUMB_UNARY_##x86(name)
 #include "op/unary.def"
 #undef PLUMB_UNARY
 #undef PLUMB_UNARY_scalar_unary

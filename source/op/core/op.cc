@@ -21,15 +21,24 @@ OpDef FromRow(OpDef def, OpKind kind, const char* name, int min_inputs, int max_
   return def;
 }
 
+// The spreads that op/unary.def says; other operators' files say their own.
+std::vector<OpDef>* WithSpreads(std::vector<OpDef>* ops) {
+#define PLUMB_UNARY(name, file, max_inputs, zero, of_row, ...) \
+  (*ops)[static_cast<size_t>(OpKind::k##name)].spread = Spread::of_row;
+#include "op/unary.def"
+#undef PLUMB_UNARY
+  return ops;
+}
+
 }  // namespace
 
 const std::vector<OpDef>& AllOps() {
-  static const std::vector<OpDef>* ops = new std::vector<OpDef>{
+  static const std::vector<OpDef>* ops = WithSpreads(new std::vector<OpDef>{
 #define PLUMB_OP(name, file, min_inputs, max_inputs, outputs) \
   FromRow(Define##name(), OpKind::k##name, #name, min_inputs, max_inputs, outputs),
 #include "op/core/op_list.def"
 #undef PLUMB_OP
-  };
+  });
   return *ops;
 }
 

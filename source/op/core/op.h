@@ -101,6 +101,13 @@ struct ShapeContext {
   void SetAll(DType dtype, const Shape& shape);
 };
 
+// What an operator adds up, whose sums may overflow or be computed in int8.
+enum class Sums { kNothing, kTerms, kSquares, kProducts };
+
+// What an operator makes of the mean square of the values that it reads, which generated weights keep near 1
+// (graph/mean_square.h): kept, halved as by a ReLU, of [0, 1], of [-1, 1], or 1 whatever it was.
+enum class Spread { kKept, kHalved, kPositive, kBounded, kNormalised };
+
 struct OpDef {
   OpKind kind{};
   const char* name = "";  // from the row
@@ -120,6 +127,8 @@ struct OpDef {
   // them. Shape rule, host evaluation, the reference and the devices' copying kernels follow from it
   // (op/core/strided.h).
   Result<StridedMap> (*map)(const Layer& layer, const std::vector<BlobInfo>& inputs, int output) = nullptr;
+  Sums sums = Sums::kNothing;
+  Spread spread = Spread::kKept;
   bool moves_data_only = false;  // outputs are input elements unchanged (Permute, Concat, Reshape ...)
 };
 
