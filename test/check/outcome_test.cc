@@ -263,7 +263,7 @@ TEST(Report, ShowsWhatIsNotAlignedAndTheWorstFive) {
   EXPECT_NE(text.find("\n00007  "), std::string::npos) << text;
   EXPECT_NE(text.find("\n00020  "), std::string::npos) << text;
   EXPECT_EQ(text.find("\n00000  "), std::string::npos) << text;
-  EXPECT_NE(text.find("24 more aligned (--all shows every step)"), std::string::npos) << text;
+  EXPECT_NE(text.find("24 more aligned (ReportStyle::all shows every step)"), std::string::npos) << text;
   style.all = true;
   const std::string all = FormatText({}, run, style);
   EXPECT_NE(all.find("\n00000  "), std::string::npos) << all;

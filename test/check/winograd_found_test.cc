@@ -81,7 +81,8 @@ TEST(WinogradFound, ALoneOneStaysWrongWithAHint) {
   const RunReport run = Judge(graph, RunOf(graph, {4}));
   EXPECT_TRUE(run.found_because.empty());
   ASSERT_EQ(run.first_wrong, 4);
-  EXPECT_NE(run.layers[4].reason.find("--arithmetic fp32+winograd"), std::string::npos) << run.layers[4].reason;
+  EXPECT_NE(run.layers[4].reason.find("SessionOptions::arithmetic fp32+winograd"), std::string::npos)
+      << run.layers[4].reason;
   EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_because.empty()) << "two of eight may be faults";
 }
 
