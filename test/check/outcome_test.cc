@@ -267,7 +267,7 @@ TEST(Report, ShowsWhatIsNotAlignedAndTheWorstFive) {
   style.all = true;
   const std::string all = FormatText({}, run, style);
   EXPECT_NE(all.find("\n00000  "), std::string::npos) << all;
-  EXPECT_EQ(all.find("--all"), std::string::npos) << all;
+  EXPECT_EQ(all.find("ReportStyle::all"), std::string::npos) << all;
 }
 
 TEST(Report, FewValuesArePrinted) {
