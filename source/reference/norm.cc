@@ -42,15 +42,23 @@ struct Moments {
   double mean, variance;
 };
 
-enum class Variance { kTwoPass, kOnePass, kUnbiased };
+// The graph's, and what is computed in its place.
+enum class Variance { kTwoPass, kOnePass, kUnbiased, kAroundZero, kEpsilonOutside };
 
 template <Variance kVariance, class T>
 Moments MomentsOf(const T* x, int64_t n) {
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
-  const double mean = sum / static_cast<double>(n);
+  const double mean = kVariance == Variance::kAroundZero ? 0 : sum / static_cast<double>(n);
   for (int64_t i = 0; i < n; ++i) squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
   return {mean, squares / static_cast<double>(kVariance == Variance::kUnbiased ? n - 1 : n)};
+}
+
+// The square of what x - mean is divided by.
+template <Variance kVariance>
+double Divisor2(const Moments& m, double eps) {
+  if (kVariance != Variance::kEpsilonOutside) return m.variance + eps;
+  return (std::sqrt(m.variance) + eps) * (std::sqrt(m.variance) + eps);
 }
 
 // f(row, first element, number of the row's first gamma)
@@ -72,7 +80,7 @@ Status RunNorm(const ReferenceArgs& args) {
     T* y = args.outputs[0]->data<T>();
     ForEachRowNorm(s, [&](int64_t at, int64_t first) {
       const Moments m = MomentsOf<kVariance>(x + at, s.n);
-      const double inverse = 1 / std::sqrt(m.variance + s.eps);
+      const double inverse = 1 / std::sqrt(Divisor2<kVariance>(m, s.eps));
       for (int64_t i = 0; i < s.n; ++i) {
         const int64_t k = first + i / s.inner;
         y[at + i] = static_cast<T>((static_cast<double>(x[at + i]) - m.mean) * inverse * c.Gamma(k) + c.Beta(k));
@@ -93,7 +101,7 @@ void BoundRowNorm(const NormShape& s, const NormCoefficients& c, int64_t first, 
     variance.Add((x[i] - m.mean) * (x[i] - m.mean));
     if (kVariance == Variance::kOnePass) raw.Add(x[i] * x[i]);
   }
-  const double s2 = m.variance + s.eps;
+  const double s2 = Divisor2<kVariance>(m, s.eps);
   const double mean2 = mean.Error2(u) / s2;
   double variance2 = variance.Error2(u) / (s2 * s2);
   if (kVariance == Variance::kOnePass) {
@@ -138,5 +146,7 @@ ReferenceOp ReferenceGroupNorm() { return MakeNorm<Variance::kTwoPass>(); }
 ReferenceOp ReferenceLayerNorm() { return MakeNorm<Variance::kTwoPass>(); }
 ReferenceOp OnePassNorm() { return MakeNorm<Variance::kOnePass>(); }
 ReferenceOp UnbiasedNorm() { return MakeNorm<Variance::kUnbiased>(); }
+ReferenceOp RmsNorm() { return MakeNorm<Variance::kAroundZero>(); }
+ReferenceOp OutsideEpsilonNorm() { return MakeNorm<Variance::kEpsilonOutside>(); }
 
 }  // namespace plumb

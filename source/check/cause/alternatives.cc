@@ -50,6 +50,7 @@ double Misfit(const ReplayedStep& step, const std::vector<Tensor>& values) {
 
 // Whether the altered layer makes outputs of the same shapes: everything else was allocated for those.
 bool SameShapes(const ReplayedStep& step, const Layer& layer) {
+  if (layer.outputs.empty()) return false;
   ShapeContext context{layer, {}, std::vector<BlobInfo>(layer.outputs.size())};
   for (const std::string& input : layer.inputs) context.inputs.push_back(step.blobs.at(input));
   if (!GetOp(layer.kind).infer(context).ok()) return false;
@@ -70,50 +71,92 @@ class AlternativeFinder {
 
   std::vector<Alternative> Find() {
     AddFunctions();
-    const auto& members = step_.group.members;
-    const bool cheap = std::none_of(members.begin(), members.end(), [](const Layer* l) { return IsProduct(*l); });
+    constexpr double kCheap = 1 << 22;  // multiplications
+    const bool cheap = Multiplications() <= kCheap;
     for (size_t m = 0; m < step_.group.members.size(); ++m) {
       const Layer& member = *step_.group.members[m];
-      const ProposalContext context{member, step_.blobs.at(member.inputs[0]).shape,
-                                    [this, m](const Layer& altered) { return MisfitOf(m, altered); }, misfit_, cheap};
-      for (Proposal& proposal : ProposalsFor(context)) Add(m, std::move(proposal));
+      const ProposalContext context{member,
+                                    step_.group,
+                                    m,
+                                    step_.blobs,
+                                    step_.blobs.at(member.inputs[0]).shape,
+                                    [this, m](size_t slot) { return ValueOf(m, slot); },
+                                    [this, m](const Proposal& altered) { return MisfitOf(m, altered); },
+                                    misfit_,
+                                    cheap};
+      for (const Proposal& proposal : ProposalsFor(context)) Add(m, proposal);
     }
     return std::move(found_);
   }
 
  private:
-  Alternative Altered(size_t m, Layer layer) const {
-    Alternative a;
-    a.layer = std::make_shared<Layer>(std::move(layer));
-    a.group = step_.group;
-    a.group.members[m] = a.layer.get();
-    const std::vector<std::string>& before = step_.group.members[m]->inputs;
-    for (LayerGroup::Port& port : a.group.inputs) {  // operands may have changed places
-      if (port.member != static_cast<int>(m) || a.layer->inputs == before) continue;
-      const auto slot = std::find(a.layer->inputs.begin(), a.layer->inputs.end(), port.blob);
-      port.slot = static_cast<int>(slot - a.layer->inputs.begin());
+  // Of the step's sums of products, about.
+  double Multiplications() const {
+    double sum = 0;
+    for (const Layer* member : step_.group.members) {
+      if (!IsProduct(*member)) continue;
+      const Tensor* weight = member->Resource("weight");
+      const Shape& out = step_.blobs.at(member->outputs[0]).shape;
+      const Shape& in = step_.blobs.at(member->inputs[0]).shape;
+      const int64_t channels = std::max<int64_t>(1, member->kind == OpKind::kMatMul ? 1 : out.DimOrOne(1));
+      const int64_t terms = weight != nullptr && member->kind != OpKind::kMatMul ? weight->NumElements() / channels
+                                                                                 : in.DimOrOne(in.rank() - 1);
+      sum += static_cast<double>(out.NumElements()) * static_cast<double>(terms);
     }
+    return sum;
+  }
+
+  const Tensor* ValueOf(size_t m, size_t slot) const {
+    for (size_t i = 0; i < step_.group.inputs.size(); ++i) {
+      const LayerGroup::Port& port = step_.group.inputs[i];
+      if (port.member == static_cast<int>(m) && port.slot == static_cast<int>(slot)) return &step_.inputs[i];
+    }
+    return nullptr;
+  }
+
+  // Puts the layer in the place of member m.
+  void Replace(size_t m, const Layer& layer, Alternative* a) const {
+    a->layers.push_back(std::make_shared<Layer>(layer));
+    a->group.members[m] = a->layers.back().get();
+    const std::vector<std::string>& before = step_.group.members[m]->inputs;
+    if (layer.inputs == before) return;
+    for (LayerGroup::Port& port : a->group.inputs) {  // operands may have changed places
+      if (port.member != static_cast<int>(m)) continue;
+      const auto slot = std::find(layer.inputs.begin(), layer.inputs.end(), port.blob);
+      port.slot = static_cast<int>(slot - layer.inputs.begin());
+    }
+  }
+
+  Alternative Altered(size_t m, const Proposal& proposal) const {
+    Alternative a;
+    a.computed = proposal.computed;
+    a.says = proposal.says;
+    a.family = proposal.family;
+    a.group = step_.group;
+    Replace(m, proposal.layer, &a);
+    for (const auto& [member, layer] : proposal.also) Replace(member, layer, &a);
+    if (proposal.op.run != nullptr || proposal.reads || proposal.writes)
+      a.changes = {{static_cast<int>(m), proposal.op, proposal.reads, proposal.writes}};
     return a;
   }
 
-  double MisfitOf(size_t m, const Layer& layer) const {
-    if (!SameShapes(step_, layer)) return INFINITY;
-    const auto values = ReplayValues(Altered(m, layer).group, step_.inputs, step_.blobs);
+  double MisfitOf(const Alternative& a) const {
+    ReplayExtra extra;
+    extra.changes = a.changes;
+    const auto values = ReplayValues(a.group, step_.inputs, step_.blobs, extra);
     return values.ok() ? Misfit(step_, values->values) : INFINITY;
   }
 
-  void Add(size_t m, Proposal proposal) {
+  double MisfitOf(size_t m, const Proposal& proposal) const {
+    return SameShapes(step_, proposal.layer) ? MisfitOf(Altered(m, proposal)) : INFINITY;
+  }
+
+  void Add(size_t m, const Proposal& proposal) {
     if (!SameShapes(step_, proposal.layer)) return;
-    Alternative a = Altered(m, std::move(proposal.layer));
-    a.computed = std::move(proposal.computed);
-    a.says = std::move(proposal.says);
-    a.family = std::move(proposal.family);
-    a.op = proposal.op;
-    a.member = static_cast<int>(m);
-    const auto values = ReplayValues(a.group, step_.inputs, step_.blobs, a.Extra());
-    if (!values.ok()) return;
-    const double misfit = Misfit(step_, values->values);
-    if (misfit < kCloser * misfit_ || (a.op.run != nullptr && misfit == misfit_)) found_.push_back(std::move(a));
+    Alternative a = Altered(m, proposal);
+    const double misfit = MisfitOf(a);
+    const bool other_bound = proposal.op.run != nullptr && misfit == misfit_;
+    if (misfit < kCloser * misfit_ || other_bound) found_.push_back(std::move(a));
   }
 
   // The only blob that the step reads, or -1: there are several.
@@ -159,15 +202,16 @@ class AlternativeFinder {
   void AddFunction(const FunctionVariant& says, const FunctionVariant& computed, int input) {
     Alternative a;
     const auto& port = step_.group.inputs[static_cast<size_t>(input)];
-    a.layer = std::make_shared<Layer>(step_.group.last());
-    a.layer->kind = OpKind::kIdentity;
-    a.layer->inputs = {port.blob};
-    a.layer->outputs = {step_.group.outputs[0].blob};
-    a.group.members = {a.layer.get()};
+    auto layer = std::make_shared<Layer>(step_.group.last());
+    layer->kind = OpKind::kIdentity;
+    layer->inputs = {port.blob};
+    layer->outputs = {step_.group.outputs[0].blob};
+    a.layers = {layer};
+    a.group.members = {layer.get()};
     a.group.inputs.resize(static_cast<size_t>(input) + 1, {-1, -1, ""});
     a.group.inputs.back() = {0, 0, port.blob};
-    a.group.outputs = {{0, 0, a.layer->outputs[0]}};
-    a.op = computed.op;
+    a.group.outputs = {{0, 0, layer->outputs[0]}};
+    a.changes = {{0, computed.op, {}, {}}};
     a.computed = std::string("as ") + computed.name;
     a.says = says.name;
     a.family = says.family;
@@ -190,16 +234,9 @@ std::vector<Alternative> FindAlternatives(const ReplayedStep& step) {
 
 std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return AlternativeFinder(step).Functions(); }
 
-ReplayExtra Alternative::Extra() const {
-  ReplayExtra extra;
-  if (op.run == nullptr) return extra;
-  extra.changes = {{member, op, {}, {}}};
-  return extra;
-}
-
 Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,
                                        const Arithmetic& arithmetic, int level, ReplayExtra extra) {
-  extra.changes = alternative.Extra().changes;
+  extra.changes = alternative.changes;
   return ReplayWithBound(alternative.group, step.inputs, step.blobs, arithmetic, level, extra);
 }
 

@@ -21,16 +21,13 @@ struct ReplayedStep {
   const ReplayResult& replay;
 };
 
-// The step with one member, or all of it, computed otherwise.
+// The step with some members, or all of it, computed otherwise.
 struct Alternative {
-  std::string computed, says;    // "computed `computed`; the graph says `says`"
-  std::string family;            // of those of one family the first that explains the step is the cause
-  std::shared_ptr<Layer> layer;  // the altered member, which `group` points to
+  std::string computed, says;                  // "computed `computed`; the graph says `says`"
+  std::string family;                          // of those of one family the first that explains the step is the cause
+  std::vector<std::shared_ptr<Layer>> layers;  // the altered members, which `group` points to
   LayerGroup group;
-  ReferenceOp op;  // in place of that member's reference; without `run`: the reference
-  int member = 0;
-
-  ReplayExtra Extra() const;
+  std::vector<MemberChange> changes;
 };
 
 // Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound

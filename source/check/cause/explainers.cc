@@ -15,7 +15,10 @@ std::optional<Answer> HintEarlierTensor(const Question& q) {
 }
 
 std::optional<Answer> HintDifference(const Question& q) {
-  return TextOf(DescribeDifference(q.record.device[q.output], q.record.replay.values[q.output]));
+  const ReplayResult& replay = q.record.replay;
+  const bool bounded = !replay.tau.empty() && q.record.info.outputs[q.output].stored == DType::kF32;
+  return TextOf(DescribeDifference(q.record.device[q.output], replay.values[q.output],
+                                   bounded ? &replay.tau[q.output] : nullptr));
 }
 
 void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
@@ -24,13 +27,10 @@ void Append(const std::string& text, std::string* reason) { *reason += (reason->
 
 const std::vector<Explainer>& AllExplainers() {
   static const auto* explainers = new std::vector<Explainer>{
-      {"fused group", Says::kExcuse, ExplainAsFused},
-      {"overflow", Says::kCause, ExplainAsOverflow},
-      {"alternative", Says::kCause, ExplainAsAlternative},
-      {"accumulator", Says::kCause, ExplainAsAccumulator},
-      {"larger function", Says::kCause, ExplainAsLargerFunction},
-      {"earlier tensor", Says::kHint, HintEarlierTensor},
-      {"difference", Says::kHint, HintDifference},
+      {"fused group", Says::kExcuse, ExplainAsFused},      {"overflow", Says::kCause, ExplainAsOverflow},
+      {"alternative", Says::kCause, ExplainAsAlternative}, {"copied parts", Says::kCause, ExplainAsCopied},
+      {"accumulator", Says::kCause, ExplainAsAccumulator}, {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"earlier tensor", Says::kHint, HintEarlierTensor},  {"difference", Says::kHint, HintDifference},
   };
   return *explainers;
 }

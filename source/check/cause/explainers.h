@@ -74,6 +74,8 @@ class Explainers {
 
 // explain_fused.cc: a larger group that was computed as one although the subject has tensors for what lies inside.
 std::optional<Answer> ExplainAsFused(const Question& question);
+// explain_copied.cc: parts of an output hold the values of others.
+std::optional<Answer> ExplainAsCopied(const Question& question);
 // explain_otherwise.cc: another computation than the graph's, of the step (alternatives.h) or of a larger group.
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);

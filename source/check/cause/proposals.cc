@@ -8,8 +8,6 @@
 #include "check/cause/proposals_util.h"
 #include "op/activation.h"
 #include "op/lrn.h"
-#include "op/norm.h"
-#include "op/normalize.h"
 #include "op/pad.h"
 #include "op/pooling.h"
 #include "op/resize.h"
@@ -20,67 +18,16 @@
 namespace plumb {
 namespace {
 
-// The value in [low, high] with the least misfit: half decades first, then golden sections of the best one.
-double Search(double low, double high, const std::function<double(double)>& misfit) {
-  double best = std::log10(low), least = INFINITY;
-  for (double at = std::log10(low); at <= std::log10(high) + 0.01; at += 0.5) {
-    const double found = misfit(std::pow(10, at));
-    if (found < least) least = found, best = at;
-  }
-  constexpr double kGolden = 0.6180339887498949;
-  double a = best - 0.5, b = best + 0.5;
-  double c = b - kGolden * (b - a), d = a + kGolden * (b - a);
-  double at_c = misfit(std::pow(10, c)), at_d = misfit(std::pow(10, d));
-  for (int i = 0; i < 24; ++i) {
-    if (at_c < at_d) {
-      b = d, d = c, at_d = at_c, c = b - kGolden * (b - a);
-      at_c = misfit(std::pow(10, c));
-    } else {
-      a = c, c = d, at_c = at_d, d = a + kGolden * (b - a);
-      at_d = misfit(std::pow(10, d));
-    }
-  }
-  return std::pow(10, (a + b) / 2);
-}
-
-// A parameter of another value, found by search; few digits are proposed first.
-void OtherValue(const ProposalContext& c, const std::string& name, double own, double low, double high,
-                const std::function<Layer(double)>& with, Proposals* proposals) {
-  constexpr double kBetter = 0.1;
-  if (!c.cheap) return;
-  const auto misfit = [&](double value) { return c.misfit(with(value)); };
-  const double found = Search(low, high, misfit);
-  if (!(misfit(found) < kBetter * c.own_misfit)) return;
-  std::set<double> seen = {own};
-  for (const int digits : {1, 2, 3, 6}) {
-    const double value = std::strtod(Number(found, digits).c_str(), nullptr);
-    if (!seen.insert(value).second) continue;
-    proposals->push_back({"with " + name + " " + Number(value, 6), Number(own, 6), with(value), {}, name});
-  }
-}
-
-template <class P, float P::*kField>
-void OtherField(const ProposalContext& c, const char* name, double low, double high, Proposals* proposals) {
-  const auto with = [&](double value) {
-    return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
-  };
-  OtherValue(c, name, static_cast<double>(ParamOf<P>(c.layer).*kField), low, high, with, proposals);
-}
-
-template <class P, float P::*kField>
-void Epsilon(const ProposalContext& c, Proposals* proposals) {
-  OtherField<P, kField>(c, "epsilon", 1e-12, 1, proposals);
-}
 void Slope(const ProposalContext& c, Proposals* p) {
-  OtherField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
+  SearchField<LeakyReluParam, &LeakyReluParam::slope>(c, "slope", 1e-4, 1, p);
 }
 void EluAlpha(const ProposalContext& c, Proposals* p) {
-  OtherField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p);
+  SearchField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p);
 }
 void LrnAlpha(const ProposalContext& c, Proposals* p) {
-  OtherField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
+  SearchField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
 }
-void LrnBeta(const ProposalContext& c, Proposals* p) { OtherField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
+void LrnBeta(const ProposalContext& c, Proposals* p) { SearchField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
 
 // A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
 void SharedSlope(const ProposalContext& c, Proposals* proposals) {
@@ -94,15 +41,9 @@ void SharedSlope(const ProposalContext& c, Proposals* proposals) {
     return layer;
   };
   proposals->push_back({"as ReLU", "slope " + Number(slope->ValueAt(0), 6), with(0), {}, "slope"});
-  OtherValue(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
+  SearchNamed(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
 }
 
-void OnePass(const ProposalContext& c, Proposals* p) {
-  Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
-}
-void Unbiased(const ProposalContext& c, Proposals* p) {
-  Computed<UnbiasedNorm>(c, "as a norm whose variance is divided by n - 1", "n", p);
-}
 void Sliding(const ProposalContext& c, Proposals* p) {
   Computed<SlidingLrn>(c, "as LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
                        p);
@@ -160,7 +101,7 @@ void OtherKind(const ProposalContext& c, Proposals* proposals) {
     if (other == c.layer.kind) continue;
     Layer altered = c.layer;
     altered.kind = other;
-    proposals->push_back({std::string("as ") + GetOp(other).name, c.layer.type, std::move(altered), {}, ""});
+    proposals->push_back({std::string("as ") + GetOp(other).name, c.layer.type, std::move(altered), {}, "operator"});
   }
 }
 
@@ -243,7 +184,7 @@ void CountPadding(const ProposalContext& c, Proposals* proposals) {
   const char *counted = "as average pooling that counts its padding",
              *left_out = "as average pooling that leaves its padding out";
   const bool counts = param->count_include_pad;
-  proposals->push_back({counts ? counted : left_out, counts ? "to leave it out" : "to count it", layer, {}, ""});
+  proposals->push_back({counts ? counted : left_out, counts ? "to leave it out" : "to count it", layer, {}, "divisor"});
 }
 
 // Maximum and average exchanged.
@@ -269,16 +210,6 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kPooling, CountPadding},
     {OpKind::kPooling, OtherPooling},
     {OpKind::kPlumbAveragePool, CountPadding},
-    {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
-    {OpKind::kInstBatchNormCxx, Unbiased},
-    {OpKind::kInstBatchNormCxx, OnePass},
-    {OpKind::kGroupNorm, Epsilon<GroupNormParam, &GroupNormParam::eps>},
-    {OpKind::kGroupNorm, Unbiased},
-    {OpKind::kGroupNorm, OnePass},
-    {OpKind::kLayerNorm, Epsilon<LayerNormParam, &LayerNormParam::eps>},
-    {OpKind::kLayerNorm, Unbiased},
-    {OpKind::kLayerNorm, OnePass},
-    {OpKind::kNormalize, Epsilon<NormalizeParam, &NormalizeParam::epsilon>},
     {OpKind::kLRN, LrnAlpha},
     {OpKind::kLRN, LrnBeta},
     {OpKind::kLRN, Sliding},
@@ -319,10 +250,13 @@ constexpr ProposalRow kProposalRows[] = {
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   Proposals proposals;
+  ProposeForElements(context, &proposals);  // a layer that is left out comes before another one in its place
   for (const ProposalRow& row : kProposalRows) {
     if (row.kind == context.layer.kind) row.propose(context, &proposals);
   }
+  ProposeForNorms(context, &proposals);
   ProposeForProducts(context, &proposals);
+  ProposeForMoved(context, &proposals);
   return proposals;
 }
 

@@ -1,30 +1,43 @@
-// Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise. One
-// table of operators and functions (proposals.cc); nothing here decides whether one is true.
+// Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise, as
+// tables of operators and functions: proposals.cc (functions and parameters), proposals_element.cc (operands of
+// element-wise layers, layers left out), proposals_norm.cc, proposals_moved.cc (slices, pools), proposals_product.cc.
+// Nothing here decides whether one is true.
 #ifndef PLUMB_CHECK_CAUSE_PROPOSALS_H_
 #define PLUMB_CHECK_CAUSE_PROPOSALS_H_
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "check/judge/replay.h"
 #include "reference/core/reference_op.h"
 
 namespace plumb {
 
 struct Proposal {
   std::string computed, says;
-  Layer layer;         // the altered one
-  ReferenceOp op;      // in place of its reference; without `run`: the reference
-  std::string family;  // of those of one family the first that explains the step is the cause; "": each may be
+  Layer layer;              // the altered one
+  ReferenceOp op = {};      // in place of its reference; without `run`: the reference
+  std::string family = "";  // of those of one family the first that explains the step is the cause; "": each may be
+  // As of MemberChange; empty: nothing else.
+  std::function<Result<Tensor>(size_t slot, const Tensor& input)> reads = nullptr;
+  std::function<void(Tensor* values, Tensor* tau)> writes = nullptr;
+  std::vector<std::pair<size_t, Layer>> also = {};  // other members of the step that are altered with it
 };
 
 struct ProposalContext {
   const Layer& layer;
+  const LayerGroup& group;  // of the step
+  size_t member;            // in it
+  const BlobTable& blobs;
   const Shape& input;  // of its first input
+  // The value of an input that the step reads or that is a constant (floats in f64); null: it is made inside.
+  std::function<const Tensor*(size_t slot)> value;
   // How far the device is from the step with the layer altered, for searches; and with the layer as it is.
-  std::function<double(const Layer& altered)> misfit;
+  std::function<double(const Proposal& altered)> misfit;
   double own_misfit = 0;
-  bool cheap = true;  // a step without sums of products, which may be replayed some fifty times
+  bool cheap = true;  // a step that may be replayed some fifty times
 };
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context);

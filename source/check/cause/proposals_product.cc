@@ -4,6 +4,7 @@
 #include "check/subject/int8.h"
 #include "op/convolution.h"
 #include "op/deconvolution.h"
+#include "op/inner_product.h"
 #include "reference/core/variants.h"
 
 namespace plumb {
@@ -44,6 +45,78 @@ void NoBias(const ProductContext& c, Proposals* proposals) {
   Layer layer = c.layer;
   layer.resources["bias"] = *zeros;
   proposals->push_back({"without the bias", "with it", std::move(layer), {}, ""});
+}
+
+void NarrowBias(const ProductContext& c, Proposals* proposals) {
+  const Tensor* bias = c.layer.Resource("bias");
+  if (bias == nullptr) return;
+  const Tensor* weight = c.layer.Resource("weight");
+  for (const DType format : {DType::kF16, DType::kBF16}) {
+    auto rounded = RoundedTo(format, *bias);
+    if (!rounded.ok()) continue;
+    Layer layer = c.layer;
+    layer.resources["bias"] = *rounded;
+    proposals->push_back({std::string("with the bias rounded to ") + DTypeName(format), "f32", layer});
+    auto weights = weight == nullptr ? Result<Tensor>(Status::NotFound("")) : RoundedTo(format, *weight);
+    if (!weights.ok()) continue;
+    layer.resources["weight"] = *weights;
+    proposals->push_back({std::string("with weights and bias rounded to ") + DTypeName(format), "f32", layer});
+  }
+}
+
+// The memory of a weight [out][in][inner] as one of another order would be read.
+void OtherOrder(const ProductContext& c, Proposals* proposals) {
+  const Tensor* weight = c.layer.Resource("weight");
+  if (weight == nullptr || weight->NumElements() == 0 || weight->dtype() != DType::kF32) return;
+  int64_t out = 1, in = 1, inner = 1;
+  if (c.layer.kind == OpKind::kConvolution) {
+    const auto shape = ResolveConvolution(c.layer, c.input);
+    if (!shape.ok()) return;
+    out = shape->out_channels, in = shape->in_per_group(), inner = shape->kernel_size();
+  } else if (c.layer.kind == OpKind::kInnerProduct) {
+    out = ParamOf<InnerProductParam>(c.layer).num_output, in = weight->NumElements() / std::max<int64_t>(1, out);
+  } else if (weight->shape().rank() == 2) {
+    out = weight->shape()[0], in = weight->shape()[1];
+  }
+  if (out * in * inner != weight->NumElements() || out < 2 || in < 2) return;
+  const auto read = [&](const char* words, auto from) {
+    WithWeight(c, words, "otherwise",
+               ElementsFrom(*weight, weight->shape(),
+                            [&](int64_t i) { return from(i / (in * inner), i / inner % in, i % inner); }),
+               proposals);
+  };
+  read("with in and out channels of the weight exchanged",
+       [&](int64_t o, int64_t i, int64_t k) { return (i * out + o) * inner + k; });
+  if (inner == 1) return;
+  read("with the weight in the order out, height, width, in",
+       [&](int64_t o, int64_t i, int64_t k) { return (o * inner + k) * in + i; });
+  read("with the weight in the order height, width, in, out",
+       [&](int64_t o, int64_t i, int64_t k) { return (k * in + i) * out + o; });
+}
+
+// Groups that read other channels than their own: the input in another order of its channels.
+void OtherGroups(const ProductContext& c, Proposals* proposals) {
+  const auto shape = ResolveConvolution(c.layer, c.input);
+  if (!shape.ok() || shape->group < 2 || c.input.rank() != 4) return;
+  const int64_t channels = shape->in_channels, groups = shape->group, each = channels / groups;
+  const int64_t pixels = c.input.CountFrom(2);
+  const auto read = [&](const char* words, const std::function<int64_t(int64_t)>& from) {
+    Proposal proposal{words, "otherwise", c.layer};
+    proposal.reads = [=](size_t slot, const Tensor& input) -> Result<Tensor> {
+      if (slot != 0) return input;
+      return ElementsFrom(input, input.shape(), [&](int64_t i) {
+        const int64_t channel = i / pixels % channels;
+        return i + (from(channel) - channel) * pixels;
+      });
+    };
+    proposals->push_back(std::move(proposal));
+  };
+  if (each > 1)
+    read("with the channels dealt out to the groups in turn",
+         [=](int64_t channel) { return channel % each * groups + channel / each; });
+  read("with every group reading the first group's channels", [=](int64_t channel) { return channel % each; });
+  read("with the groups in reverse",
+       [=](int64_t channel) { return (groups - 1 - channel / each) * each + channel % each; });
 }
 
 // The weight of [outer][height][width] kernels with element (h, w) from where `from` says.
@@ -121,7 +194,11 @@ constexpr ProposalRow kProductProposalRows[] = {
     {OpKind::kDeconvolution, NarrowWeights}, {OpKind::kInnerProduct, NoBias},
     {OpKind::kInnerProduct, NarrowWeights},  {OpKind::kInnerProduct, NarrowOperands},
     {OpKind::kMatMul, SwappedOperands},      {OpKind::kMatMul, NarrowWeights},
-    {OpKind::kMatMul, NarrowOperands},
+    {OpKind::kMatMul, NarrowOperands},       {OpKind::kConvolution, NarrowBias},
+    {OpKind::kConvolution1D, NarrowBias},    {OpKind::kDeconvolution, NarrowBias},
+    {OpKind::kInnerProduct, NarrowBias},     {OpKind::kConvolution, OtherOrder},
+    {OpKind::kInnerProduct, OtherOrder},     {OpKind::kMatMul, OtherOrder},
+    {OpKind::kConvolution, OtherGroups},
 };
 
 }  // namespace

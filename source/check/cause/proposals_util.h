@@ -2,7 +2,11 @@
 #ifndef PLUMB_CHECK_CAUSE_PROPOSALS_UTIL_H_
 #define PLUMB_CHECK_CAUSE_PROPOSALS_UTIL_H_
 
+#include <cstring>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "check/cause/proposals.h"
@@ -17,8 +21,20 @@ struct ProposalRow {
   void (*propose)(const ProposalContext& context, Proposals* proposals);
 };
 
-// Those of convolutions, deconvolutions, InnerProduct and MatMul (proposals_product.cc).
+// Those of convolutions, deconvolutions, InnerProduct and MatMul (proposals_product.cc), of element-wise layers
+// (proposals_element.cc), of norms (proposals_norm.cc), of slices and pools (proposals_moved.cc).
 void ProposeForProducts(const ProposalContext& context, Proposals* proposals);
+void ProposeForElements(const ProposalContext& context, Proposals* proposals);
+void ProposeForNorms(const ProposalContext& context, Proposals* proposals);
+void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
+
+// A number of another value, found by search between low and high, both above 0; few digits are proposed first, then
+// inverse roots of whole numbers. `with` makes the proposal of a value.
+void SearchValue(const ProposalContext& context, const std::string& family, double own, double low, double high,
+                 const std::function<Proposal(double)>& with, Proposals* proposals);
+// The same of a field that is called `name`.
+void SearchNamed(const ProposalContext& context, const std::string& name, double own, double low, double high,
+                 const std::function<Layer(double)>& with, Proposals* proposals);
 
 // The layer with its parameters changed by f.
 template <class P, class F>
@@ -30,17 +46,45 @@ Layer With(const Layer& layer, F f) {
   return altered;
 }
 
+template <class P, float P::*kField>
+void SearchField(const ProposalContext& c, const char* name, double low, double high, Proposals* proposals) {
+  const auto with = [&](double value) {
+    return With<P>(c.layer, [&](P* p) { p->*kField = static_cast<float>(value); });
+  };
+  SearchNamed(c, name, static_cast<double>(ParamOf<P>(c.layer).*kField), low, high, with, proposals);
+}
+
 // The layer as it is, under another reference.
 template <ReferenceOp (*kOp)()>
 void Computed(const ProposalContext& c, const char* computed, const char* says, Proposals* proposals) {
-  proposals->push_back({computed, says, c.layer, kOp(), ""});
+  proposals->push_back({computed, says, c.layer, kOp()});
 }
 
 inline void SwappedOperands(const ProposalContext& c, Proposals* proposals) {
   if (c.layer.inputs.size() != 2) return;
   Layer altered = c.layer;
   std::swap(altered.inputs[0], altered.inputs[1]);
-  proposals->push_back({"with its operands exchanged", "otherwise", std::move(altered), {}, ""});
+  proposals->push_back({"with its operands exchanged", "otherwise", std::move(altered)});
+}
+
+// Element i of the result is element from(i) of the tensor, of any dtype.
+template <class F>
+Result<Tensor> ElementsFrom(const Tensor& tensor, const Shape& shape, F from) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor moved, Tensor::Create(tensor.dtype(), shape));
+  const size_t size = DTypeSize(tensor.dtype());
+  const char* in = static_cast<const char*>(tensor.raw());
+  char* out = static_cast<char*>(moved.raw());
+  for (int64_t i = 0; i < moved.NumElements(); ++i)
+    std::memcpy(out + static_cast<size_t>(i) * size, in + static_cast<size_t>(from(i)) * size, size);
+  return moved;
+}
+
+// Replaces every element of an f64 tensor by f of it, in order.
+template <class F>
+void ForEachReal(Tensor* tensor, F f) {
+  if (tensor->dtype() != DType::kF64) return;
+  double* values = tensor->data<double>();
+  for (int64_t i = 0; i < tensor->NumElements(); ++i) values[i] = f(values[i]);
 }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "base/text.h"
+#include "check/cause/axis_words.h"
 #include "check/cause/signature_order.h"
 
 namespace plumb {
@@ -27,13 +28,14 @@ std::string Constant(const WrongOutput& p) {
 std::string Border(const WrongOutput& p) {
   if (p.shape.rank() != 4 || p.shape[2] < 5 || p.shape[3] < 5) return "";
   const int64_t height = p.shape[2], width = p.shape[3];
-  double inside = 0;
+  bool inside = false;
   for (size_t i = 0; i < p.x.size(); ++i) {
     const int64_t w = static_cast<int64_t>(i) % width, h = static_cast<int64_t>(i) / width % height;
     const bool border = std::min({w, h, width - 1 - w, height - 1 - h}) < 2;
-    if (!border) inside = std::max(inside, std::fabs(p.x[i] - p.y[i]));
+    inside = inside || (!border && p.differs[i]);
   }
-  return inside <= kNothing * p.error ? "only the border differs: pads" : "";
+  const int64_t line = std::min(height, width);
+  return !inside && p.differing >= line ? "only the border differs: pads" : "";
 }
 
 // x = a y + b over the elements that `at` gives; how far the worst is from that.
@@ -100,15 +102,15 @@ std::string PerChannel(const WrongOutput& p) {
 // Only what is left over of blocks of 4, 8 or 16 channels, rows or columns, or at the end of the memory.
 std::string Tail(const WrongOutput& p) {
   static const char* const kAxes[] = {"channels", "rows", "columns"};
-  const auto differs = [&](size_t i) { return std::fabs(p.x[i] - p.y[i]) > kNothing * p.error; };
   for (int axis = 1; axis < std::min(p.shape.rank(), 4); ++axis) {
     const int64_t size = p.shape[axis], inner = p.shape.CountFrom(axis + 1);
     int64_t first = size;
     for (size_t i = 0; i < p.x.size() && first > 0; ++i) {
-      if (differs(i)) first = std::min(first, static_cast<int64_t>(i) / inner % size);
+      if (p.differs[i]) first = std::min(first, static_cast<int64_t>(i) / inner % size);
     }
     for (const int64_t block : {4, 8, 16}) {
-      if (size > block && size % block != 0 && first >= size - size % block) {
+      const int64_t rest = size % block, all = static_cast<int64_t>(p.x.size()) / size * rest;
+      if (size > block && rest != 0 && first >= size - rest && 2 * p.differing >= all) {
         return "only the last " + std::to_string(size % block) + " of " + std::to_string(size) + " " + kAxes[axis - 1] +
                " differ: the rest of blocks of " + std::to_string(block);
       }
@@ -127,20 +129,66 @@ std::string Lane(const WrongOutput& p) {
       std::vector<bool> lanes(static_cast<size_t>(step));
       for (size_t i = 0; i < p.x.size(); ++i) {
         const int64_t at = by_channel ? static_cast<int64_t>(i) / pixels % p.shape[1] : static_cast<int64_t>(i);
-        if (std::fabs(p.x[i] - p.y[i]) > kNothing * p.error) lanes[static_cast<size_t>(at % step)] = true;
+        if (p.differs[i]) lanes[static_cast<size_t>(at % step)] = true;
       }
       if (std::count(lanes.begin(), lanes.end(), true) != 1) continue;
       const auto lane = std::find(lanes.begin(), lanes.end(), true) - lanes.begin();
-      const int64_t differing = std::count_if(p.x.begin(), p.x.end(), [&, i = size_t{0}](double x) mutable {
-        return std::fabs(x - p.y[i++]) > kNothing * p.error;
-      });
-      if (differing < 3) return "";
+      if (p.differing < 3) return "";
       return std::string("only ") + (by_channel ? "channels" : "values") + " whose number is " + std::to_string(lane) +
              " modulo " + std::to_string(step) + " differ";
     }
   }
   return "";
 }
+
+std::string Share(const WrongOutput& p) {
+  return std::to_string(p.differing) + " of " + std::to_string(p.x.size()) + " values differ" +
+         (p.differing == 1 ? "s" : "");
+}
+
+// So few that no pattern can be told.
+std::string Few(const WrongOutput& p) {
+  if (p.differing > 3 || 16 * p.differing > static_cast<int64_t>(p.x.size())) return "";
+  std::string places;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    if (!p.differs[i]) continue;
+    std::vector<int64_t> at(static_cast<size_t>(p.shape.rank()));
+    for (int axis = 0; axis < p.shape.rank(); ++axis)
+      at[static_cast<size_t>(axis)] = static_cast<int64_t>(i) / p.shape.CountFrom(axis + 1) % p.shape[axis];
+    places += (places.empty() ? ", at " : ", ") + Shape(at).ToString();
+  }
+  return Share(p) + places;
+}
+
+// A box that they fill for the most part: a batch element, a channel, a tile.
+std::string Place(const WrongOutput& p) {
+  std::vector<int64_t> first(p.shape.dims()), last(p.shape.dims().size(), -1);
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    for (int axis = 0; axis < p.shape.rank() && p.differs[i]; ++axis) {
+      const int64_t at = static_cast<int64_t>(i) / p.shape.CountFrom(axis + 1) % p.shape[axis];
+      first[static_cast<size_t>(axis)] = std::min(first[static_cast<size_t>(axis)], at);
+      last[static_cast<size_t>(axis)] = std::max(last[static_cast<size_t>(axis)], at);
+    }
+  }
+  std::vector<std::string> words;
+  int64_t volume = 1;
+  bool one = true;
+  for (int axis = 0; axis < p.shape.rank(); ++axis) {
+    const int64_t from = first[static_cast<size_t>(axis)], to = last[static_cast<size_t>(axis)];
+    volume *= to - from + 1;
+    if (to - from + 1 == p.shape[axis]) continue;
+    words.push_back(PlaceWords(axis, p.shape.rank(), from, to));
+    one = one && from == to;
+  }
+  const auto all = static_cast<int64_t>(p.x.size());
+  if (words.empty() || p.differing == 0 || 2 * p.differing < volume || 2 * volume > all) return "";
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return "only " + text + " differ" + (one && words.size() == 1 ? "s" : "");
+}
+
+// What nothing else is said of.
+std::string Some(const WrongOutput& p) { return 2 * p.differing < static_cast<int64_t>(p.x.size()) ? Share(p) : ""; }
 
 std::string Narrow(const WrongOutput& p) {
   const auto all = [](const std::vector<double>& values, auto rounded) {
@@ -170,11 +218,11 @@ std::string Overflow(const Tensor& device, const Tensor& reference) {
 
 }  // namespace
 
-std::string DescribeDifference(const Tensor& device, const Tensor& reference) {
+std::string DescribeDifference(const Tensor& device, const Tensor& reference, const Tensor* tau) {
   if (!IsFloat(device.dtype()) || device.NumElements() == 0 || device.NumElements() > kMaxElements) return "";
   const std::string overflow = Overflow(device, reference);
   if (!overflow.empty()) return overflow;
-  WrongOutput pair{device.shape(), {}, {}, 0, 0};
+  WrongOutput pair{device.shape(), {}, {}, 0, 0, {}, 0};
   for (int64_t i = 0; i < device.NumElements(); ++i) {
     pair.x.push_back(device.ValueAt(i));
     pair.y.push_back(reference.ValueAt(i));
@@ -182,12 +230,18 @@ std::string DescribeDifference(const Tensor& device, const Tensor& reference) {
     pair.largest = std::max(pair.largest, std::fabs(pair.y.back()));
     pair.error = std::max(pair.error, std::fabs(pair.x.back() - pair.y.back()));
   }
+  for (size_t i = 0; i < pair.x.size(); ++i) {
+    const double allowed = tau == nullptr ? kNothing * pair.error : tau->ValueAt(static_cast<int64_t>(i));
+    pair.differs.push_back(std::fabs(pair.x[i] - pair.y[i]) > allowed);
+    pair.differing += pair.differs.back();
+  }
   const bool moved = pair.error > 10 * kSameValue * pair.largest;  // less may be anything
   for (const auto look : {DescribeAxes, DescribeChannels, DescribeShift}) {
     const std::string text = moved ? look(pair) : "";
     if (!text.empty()) return text;
   }
-  for (const auto look : {Constant, Factor, Offset, PerChannel, Tail, Border, Narrow, DescribeReordered, Lane}) {
+  for (const auto look :
+       {Constant, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow, DescribeReordered, Lane, Some}) {
     const std::string text = look(pair);
     if (!text.empty()) return text;
   }

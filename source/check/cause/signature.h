@@ -9,8 +9,9 @@
 
 namespace plumb {
 
-// "" when it looks like nothing that is known. REQUIRES: the same shape.
-std::string DescribeDifference(const Tensor& device, const Tensor& reference);
+// "" when it looks like nothing that is known. tau (f64): what differs by less is right; null: what differs by less
+// than a thousandth of the largest difference. REQUIRES: the same shape.
+std::string DescribeDifference(const Tensor& device, const Tensor& reference, const Tensor* tau = nullptr);
 
 }  // namespace plumb
 

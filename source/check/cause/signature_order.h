@@ -15,6 +15,8 @@ struct WrongOutput {
   std::vector<double> x, y;  // device, reference
   double largest = 0;        // |y|
   double error = 0;          // |x - y|
+  std::vector<bool> differs = {};  // element by element
+  int64_t differing = 0;
 };
 
 constexpr double kSameValue = 1e-4;  // of the largest value: far above rounding, far below another arrangement

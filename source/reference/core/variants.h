@@ -24,9 +24,11 @@ const std::vector<FunctionVariant>& FunctionVariants();
 const ReferenceOp* RelativeClass(OpKind kind);
 
 // norm.cc, for InstBatchNormCxx, GroupNorm, LayerNorm: variance as E[x^2] - mean^2, which loses mean^2 / variance, and
-// divided by n - 1.
+// divided by n - 1; around zero in place of the mean (RMS); (x - mean) / (sqrt(variance) + eps).
 ReferenceOp OnePassNorm();
 ReferenceOp UnbiasedNorm();
+ReferenceOp RmsNorm();
+ReferenceOp OutsideEpsilonNorm();
 // lrn.cc: squares added and subtracted along the channels.
 ReferenceOp SlidingLrn();
 // softmax.cc: exp(x) / sum exp(x) without the maximum; log of Softmax's result, and the same cut off at log(FLT_MIN).

@@ -1,0 +1,103 @@
+// A cause: some batch elements, channels, rows or columns of an output hold the values of others (stale, or written
+// from the wrong place), and all else is right.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "check/cause/axis_words.h"
+#include "check/cause/explainers.h"
+#include "check/cause/proposals_util.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMaxCopied = 4;  // parts of one axis
+
+// One output along one axis.
+struct CopiedAxis {
+  const Tensor &x, &y, &tau;
+  int axis;
+  int64_t size() const { return x.shape()[axis]; }
+  int64_t inner() const { return x.shape().CountFrom(axis + 1); }
+  int64_t part() const { return x.NumElements() / std::max<int64_t>(1, size()); }
+  // Element k of part i.
+  int64_t At(int64_t i, int64_t k) const { return (k / inner() * size() + i) * inner() + k % inner(); }
+
+  bool Matches(int64_t device, int64_t reference) const {
+    for (int64_t k = 0; k < part(); ++k) {
+      const int64_t from = At(reference, k);
+      if (!(std::fabs(x.ValueAt(At(device, k)) - y.ValueAt(from)) <= tau.ValueAt(from))) return false;
+    }
+    return true;
+  }
+  // A part of one value everywhere may be anything.
+  bool Tells(int64_t i) const {
+    for (int64_t k = 1; k < part(); ++k) {
+      if (y.ValueAt(At(i, k)) != y.ValueAt(At(i, 0))) return true;
+    }
+    return false;
+  }
+};
+
+// Of each part that is off the one whose values it has; empty: there are none, too many, or they have no other's.
+std::vector<std::pair<int64_t, int64_t>> FindCopied(const CopiedAxis& a) {
+  std::set<int64_t> off;
+  for (int64_t i = 0; i < a.x.NumElements(); ++i) {
+    if (std::fabs(a.x.ValueAt(i) - a.y.ValueAt(i)) <= a.tau.ValueAt(i)) continue;
+    off.insert(i / a.inner() % a.size());
+    if (off.size() > kMaxCopied || 2 * static_cast<int64_t>(off.size()) > a.size()) return {};
+  }
+  std::vector<std::pair<int64_t, int64_t>> copied;
+  for (const int64_t to : off) {
+    int64_t from = 0;
+    while (from < a.size() && (from == to || !a.Tells(from) || !a.Matches(to, from))) ++from;
+    if (from == a.size()) return {};
+    copied.emplace_back(to, from);
+  }
+  return copied;
+}
+
+// The replay with these parts copied, bounds too.
+Result<ReplayResult> Copied(const ReplayResult& replay, size_t output, const CopiedAxis& a,
+                            const std::vector<std::pair<int64_t, int64_t>>& copied) {
+  ReplayResult changed = replay;
+  const auto from = [&](int64_t i) {
+    const int64_t at = i / a.inner() % a.size();
+    for (const auto& [to, source] : copied) {
+      if (to == at) return i + (source - at) * a.inner();
+    }
+    return i;
+  };
+  PLUMB_ASSIGN_OR_RETURN(changed.values[output], ElementsFrom(a.y, a.y.shape(), from));
+  PLUMB_ASSIGN_OR_RETURN(changed.tau[output], ElementsFrom(a.tau, a.tau.shape(), from));
+  return changed;
+}
+
+}  // namespace
+
+std::optional<Answer> ExplainAsCopied(const Question& q) {
+  constexpr int64_t kMaxElements = 1 << 22;
+  for (size_t o = 0; o < q.record.device.size(); ++o) {
+    const Tensor& x = q.record.device[o];
+    if (x.dtype() != DType::kF32 || x.NumElements() > kMaxElements || x.NumElements() == 0) continue;
+    for (int axis = 0; axis < x.shape().rank() && x.shape().rank() > 1; ++axis) {
+      const CopiedAxis a{x, q.record.replay.values[o], q.record.replay.tau[o], axis};
+      if (a.size() < 2 || a.part() < 4) continue;
+      const auto copied = FindCopied(a);
+      if (copied.empty()) continue;
+      const auto replay = Copied(q.record.replay, o, a, copied);
+      LayerReport tried;
+      if (!replay.ok() || !q.judge.JudgeOutputs(q.record, *replay, 0, &tried).ok()) continue;
+      if (tried.verdict != Verdict::kAligned) continue;
+      std::string text;
+      const int rank = x.shape().rank();
+      for (const auto& [to, from] : copied)
+        text += (text.empty() ? "" : ", ") + PlaceWord(axis, rank, to) + " has the values of " +
+                PlaceWord(axis, rank, from);
+      return Answer{text, "", {}};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace plumb

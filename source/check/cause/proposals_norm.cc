@@ -1,0 +1,128 @@
+// Proposals for normalisations, in one layer or in single operators.
+#include <cmath>
+#include <memory>
+
+#include "base/text.h"
+#include "check/cause/proposals_util.h"
+#include "op/norm.h"
+#include "op/normalize.h"
+#include "op/reduce.h"
+#include "reference/core/variants.h"
+
+namespace plumb {
+namespace {
+
+template <class P, float P::*kField>
+void Epsilon(const ProposalContext& c, Proposals* proposals) {
+  SearchField<P, kField>(c, "epsilon", 1e-12, 1, proposals);
+}
+
+void OtherMoments(const ProposalContext& c, Proposals* p) {
+  Computed<UnbiasedNorm>(c, "as a norm whose variance is divided by n - 1", "n", p);
+  Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
+  Computed<RmsNorm>(c, "as an RMS norm, without subtracting the mean", "with it", p);
+  Computed<OutsideEpsilonNorm>(c, "with epsilon added outside of the root", "inside", p);
+}
+
+Result<Tensor> AllOf(const Tensor& like, double value) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor filled, Tensor::Create(like.dtype(), like.shape()));
+  for (int64_t i = 0; i < filled.NumElements(); ++i) {
+    if (like.dtype() == DType::kF64) filled.data<double>()[i] = value;
+    if (like.dtype() == DType::kF32) filled.data<float>()[i] = static_cast<float>(value);
+  }
+  return filled;
+}
+
+// gamma and beta are resources or inputs 1 and 2.
+void NoAffine(const ProposalContext& c, Proposals* proposals) {
+  const struct {
+    const char *resource, *computed;
+    size_t slot;
+    double neutral;
+  } parts[] = {{"scale", "without gamma", 1, 1}, {"bias", "without beta", 2, 0}};
+  for (const auto& part : parts) {
+    Proposal proposal{part.computed, "with it", c.layer};
+    const Tensor* own = c.layer.Resource(part.resource);
+    if (own != nullptr) {
+      auto neutral = AllOf(*own, part.neutral);
+      if (!neutral.ok()) continue;
+      proposal.layer.resources[part.resource] = *neutral;
+    } else if (c.layer.inputs.size() > part.slot) {
+      const size_t slot = part.slot;
+      const double neutral = part.neutral;
+      proposal.reads = [slot, neutral](size_t at, const Tensor& input) -> Result<Tensor> {
+        if (at != slot) return input;
+        return AllOf(input, neutral);
+      };
+    } else {
+      continue;
+    }
+    proposals->push_back(std::move(proposal));
+  }
+}
+
+// A mean whose sum is divided by n - 1: a variance in single operators.
+void UnbiasedMean(const ProposalContext& c, Proposals* proposals) {
+  const int64_t out = c.blobs.at(c.layer.outputs[0]).shape.NumElements(), in = c.input.NumElements();
+  const auto n = out > 0 ? static_cast<double>(in / out) : 0;
+  if (n < 2) return;
+  Proposal proposal{"divided by n - 1", "n", c.layer};
+  proposal.writes = [n](Tensor* values, Tensor* tau) {
+    ForEachReal(values, [n](double v) { return v * n / (n - 1); });
+    if (tau != nullptr) ForEachReal(tau, [n](double t) { return t * n / (n - 1); });
+  };
+  proposals->push_back(std::move(proposal));
+}
+
+// sqrt(v + epsilon) of single operators as sqrt(v) + epsilon.
+void EpsilonOutside(const ProposalContext& c, Proposals* proposals) {
+  for (size_t m = 0; m < c.member; ++m) {
+    const Layer& add = *c.group.members[m];
+    if (add.kind != OpKind::kAdd || add.outputs[0] != c.layer.inputs[0]) continue;
+    const Tensor* constant = add.Resource("element");
+    size_t kept = 0;
+    for (size_t slot = 0; slot < add.inputs.size() && add.inputs.size() == 2; ++slot) {
+      if (c.blobs.at(add.inputs[slot]).value.empty()) continue;
+      constant = &c.blobs.at(add.inputs[slot]).value;
+      kept = 1 - slot;
+    }
+    if (constant == nullptr || constant->NumElements() != 1) continue;
+    const double epsilon = constant->ValueAt(0);
+    Layer plain = add;
+    plain.kind = OpKind::kIdentity;
+    plain.param = GetOp(OpKind::kIdentity).make_param();
+    plain.resources.clear();
+    plain.inputs = {add.inputs[kept]};
+    Proposal proposal{"with epsilon added outside of the root", "inside", c.layer};
+    proposal.writes = [epsilon](Tensor* values, Tensor*) {
+      ForEachReal(values, [epsilon](double v) { return v + epsilon; });
+    };
+    proposal.also = {{m, std::move(plain)}};
+    proposals->push_back(std::move(proposal));
+  }
+}
+
+constexpr ProposalRow kNormProposalRows[] = {
+    {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
+    {OpKind::kInstBatchNormCxx, OtherMoments},
+    {OpKind::kInstBatchNormCxx, NoAffine},
+    {OpKind::kGroupNorm, Epsilon<GroupNormParam, &GroupNormParam::eps>},
+    {OpKind::kGroupNorm, OtherMoments},
+    {OpKind::kGroupNorm, NoAffine},
+    {OpKind::kLayerNorm, Epsilon<LayerNormParam, &LayerNormParam::eps>},
+    {OpKind::kLayerNorm, OtherMoments},
+    {OpKind::kLayerNorm, NoAffine},
+    {OpKind::kNormalize, Epsilon<NormalizeParam, &NormalizeParam::epsilon>},
+    {OpKind::kReduceMean, UnbiasedMean},
+    {OpKind::kSqrt, EpsilonOutside},
+};
+
+}  // namespace
+
+void ProposeForNorms(const ProposalContext& context, Proposals* proposals) {
+  for (const ProposalRow& row : kNormProposalRows) {
+    if (row.kind == context.layer.kind) row.propose(context, proposals);
+  }
+}
+
+}  // namespace plumb
