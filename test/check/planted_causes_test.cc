@@ -14,6 +14,7 @@
 #include "op/norm.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
+#include "op/resize.h"
 #include "op/softmax.h"
 #include "op/strided_slice.h"
 
@@ -346,6 +347,25 @@ std::vector<PlantedCause> MovedPlants() {
   return plants;
 }
 
+std::vector<PlantedCause> ResizePlants() {
+  const auto resize = [](const char* mode, int size, const std::function<void(ResizeParam*)>& set) {
+    return GraphOf({LayerOf<ResizeParam>(OpKind::kPlumbResize,
+                                         [&](ResizeParam* p) {
+                                           p->mode = mode, p->sizes = {1, 3, size, size};
+                                           set(p);
+                                         })},
+                   {1, 3, 9, 9});
+  };
+  const auto as_said = [](ResizeParam*) {};
+  const Graph cubic = resize("cubic", 14, as_said);
+  return {{"cubic coefficient", cubic, resize("cubic", 14, [](ResizeParam* p) { p->cubic_coeff_a = -0.5f; }),
+           "with the cubic coefficient -0.5; the graph says -0.75"},
+          {"exclude_outside", cubic, resize("cubic", 14, [](ResizeParam* p) { p->exclude_outside = true; }),
+           "with exclude_outside; the graph says without it"},
+          {"antialias", resize("linear", 4, as_said), resize("linear", 4, [](ResizeParam* p) { p->antialias = true; }),
+           "with antialias; the graph says without it"}};
+}
+
 std::vector<PlantedCause> PlacePlants() {
   const Graph map = TanhGraph({4, 6, 16, 16});
   const auto spoil = [&](const std::string& name, const std::string& words, const std::function<bool(int64_t)>& where) {
@@ -394,7 +414,7 @@ TEST_P(PlantedCauses, AreNamedAndNoOthers) {
 
 std::vector<PlantedCause> AllPlants() {
   std::vector<PlantedCause> plants;
-  for (const auto& of : {NormPlants(), ProductPlants(), ElementPlants(), MovedPlants(), PlacePlants()})
+  for (const auto& of : {NormPlants(), ProductPlants(), ElementPlants(), MovedPlants(), ResizePlants(), PlacePlants()})
     plants.insert(plants.end(), of.begin(), of.end());
   return plants;
 }

@@ -123,6 +123,24 @@ std::string Rule(const ResizeParam& p) {
   return p.mode + ", " + p.coordinates + (p.mode == "nearest" ? ", " + p.nearest_mode : "");
 }
 
+// The other values of what else a resize may be told.
+void OtherResizeOptions(const Layer& layer, Proposals* proposals) {
+  const ResizeParam& own = ParamOf<ResizeParam>(layer);
+  const auto propose = [&](const std::string& computed, const std::string& says, auto change) {
+    proposals->push_back({computed, says, With<ResizeParam>(layer, change)});
+  };
+  const auto with = [](const char* what, bool is) { return std::string(is ? "with " : "without ") + what; };
+  if (own.mode == "nearest") return;
+  propose(with("antialias", !own.antialias), own.antialias ? "with it" : "without it",
+          [](ResizeParam* p) { p->antialias = !p->antialias; });
+  if (own.mode != "cubic") return;
+  propose(with("exclude_outside", !own.exclude_outside), own.exclude_outside ? "with it" : "without it",
+          [](ResizeParam* p) { p->exclude_outside = !p->exclude_outside; });
+  const float other = own.cubic_coeff_a == -0.5f ? -0.75f : -0.5f;
+  propose("with the cubic coefficient " + Number(static_cast<double>(other), 3),
+          Number(static_cast<double>(own.cubic_coeff_a), 3), [other](ResizeParam* p) { p->cubic_coeff_a = other; });
+}
+
 // Every other coordinate mode, rounding and mode of a resize that PlumbResize can say.
 void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* proposals) {
   const std::string own = Rule(ParamOf<ResizeParam>(layer));
@@ -143,6 +161,7 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
   if (own_mode == "linear")
     proposals->push_back({"as linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer,
                           SampledResize(), ""});
+  OtherResizeOptions(layer, proposals);
 }
 
 void ResizeRules(const ProposalContext& c, Proposals* proposals) {
