@@ -35,4 +35,5 @@ function(plumb_package)
   install(FILES ${PROJECT_BINARY_DIR}/plumb-config.cmake ${PROJECT_BINARY_DIR}/plumb-config-version.cmake
     DESTINATION ${folder})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/include/plumb_dump.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
