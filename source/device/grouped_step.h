@@ -1,5 +1,5 @@
-// The steps that networks and the check of a subject hand to observers: StepInfo, which is public, and its layers, which
-// are not.
+// The steps that networks and the check of a subject hand to observers: StepInfo, which is public, and its layers,
+// which are not.
 #ifndef PLUMB_DEVICE_GROUPED_STEP_H_
 #define PLUMB_DEVICE_GROUPED_STEP_H_
 

@@ -12,9 +12,9 @@ namespace plumb {
 // A wrong output and what it should be; all values are finite.
 struct WrongOutput {
   const Shape& shape;
-  std::vector<double> x, y;  // device, reference
-  double largest = 0;        // |y|
-  double error = 0;          // |x - y|
+  std::vector<double> x, y;        // device, reference
+  double largest = 0;              // |y|
+  double error = 0;                // |x - y|
   std::vector<bool> differs = {};  // element by element
   int64_t differing = 0;
 };

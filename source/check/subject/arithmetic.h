@@ -32,10 +32,10 @@ namespace plumb {
 struct NumericModel {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   const char* name = "fp32";
-  DType blobs = DType::kF32;     // in what results stand in the dump: f16, bf16, i8; where some do not: half_storage.h
-  DType weights = DType::kF32;   // f16, bf16: of layers whose results are stored so; constants, too
-  bool chains = false;           // readers may have used the values before they were rounded
-  Numerics products = {};        // how sums of products are computed where fp32 does not explain them
+  DType blobs = DType::kF32;    // in what results stand in the dump: f16, bf16, i8; where some do not: half_storage.h
+  DType weights = DType::kF32;  // f16, bf16: of layers whose results are stored so; constants, too
+  bool chains = false;          // readers may have used the values before they were rounded
+  Numerics products = {};       // how sums of products are computed where fp32 does not explain them
   double u_products = 0x1p-24;
 
   bool is_half() const { return blobs == DType::kF16 || blobs == DType::kBF16; }
