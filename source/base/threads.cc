@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <mutex>
@@ -33,8 +35,9 @@ int CgroupCpus() {  // cgroup v2: "max 100000" or "200000 100000"
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota;
   double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return kMaxThreads;
-  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+  if (!(file >> quota >> period) || period <= 0) return kMaxThreads;
+  const double allowed = std::strtod(quota.c_str(), nullptr) / period;  // "max" is 0
+  return allowed > 0 && allowed < kMaxThreads ? std::max(1, static_cast<int>(std::lround(allowed))) : kMaxThreads;
 }
 
 thread_local bool inside_loop = false;

@@ -10,6 +10,8 @@
 #if defined(__x86_64__) || defined(__i386__)
 #define HWY_BASELINE_TARGETS (HWY_SSE4 | (HWY_BASELINE_AVX2) | (HWY_BASELINE_AVX3))
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SCALAR | HWY_EMU128)
+#elif defined(__aarch64__)
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)  // whose vectors cannot be members
 #endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/shortest_digits.cc"

@@ -102,16 +102,16 @@ TEST(Environment, ThePageHasExactlyTheList) {
 
 // What the code reads and the other pages name is in the list.
 TEST(Environment, WhatIsReadIsInTheList) {
-  const std::regex reader(R"re((?:getenv|kVariable =|read)\(? ?"((?:PLUMB|DUMP|SAVE)_[A-Z_]+)")re");
+  const std::regex reader(R"re([^A-Z]"((?:PLUMB|DUMP|SAVE)_[A-Z_]{3,})")re");
   std::set<std::string> read;
   for (const char* folder : {"source", "tools"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(PLUMB_SOURCE "/") + folder)) {
-      if (entry.path().extension() != ".cc") continue;
+      if (entry.path().extension() != ".cc" || entry.path().filename() == "environment.cc") continue;  // the list's
       const std::string text = Text(entry.path());
       for (std::sregex_iterator it(text.begin(), text.end(), reader), end; it != end; ++it) read.insert((*it)[1]);
     }
   }
-  EXPECT_GE(read.size(), 7u);
+  EXPECT_GE(read.size(), 8u);
   const std::set<std::string> names = Names();
   for (const std::string& name : read) EXPECT_EQ(names.count(name), 1u) << name;
   const std::string page = Text(PLUMB_SOURCE "/doc/dump.md");
