@@ -49,4 +49,7 @@ arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev l
   libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
 build arm64-cross
 cmake build/arm64-cross -DPLUMB_QEMU_CPU="$cpu" >/dev/null
+# qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own are those
+# of the x86 builds: a kernel without binfmt_misc starts no ARM program.
+export GTEST_FILTER='-*AForkedChild*'
 ctest --test-dir build/arm64-cross -LE slow -j "$(nproc)" --output-on-failure
