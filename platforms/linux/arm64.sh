@@ -40,6 +40,9 @@ arm64_sysroot() {
     return 4
   }
   for deb in "$work"/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
+  find "$root" -lname '/*' | while read -r link; do  # absolute ones would lead out of the folder
+    ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
+  done
   rm -rf "$work"
   echo "${packages[*]}" >"$root/packages"
 }
