@@ -1,6 +1,6 @@
 /* plumb_dump.h: any runtime dumps what its layers computed, for model_check --subject (Plumb).
- * SPDX-License-Identifier: MIT-0. This one file may be copied into any project. C99 and later, C++11 and later; no
- * dependencies but the C library and POSIX (mkdir, threads).
+ * SPDX-License-Identifier: MIT-0. This one file may be copied into any project, which is why it is long. C99 and later,
+ * C++11 and later; no dependencies but the C library and POSIX (mkdir, threads).
  *
  *   #define PLUMB_DUMP_IMPLEMENTATION   // in one source file, before the include; the others only include it
  *   #include "plumb_dump.h"
@@ -23,8 +23,8 @@
  *
  * The environment (as of Plumb's own dumps, doc/dump.md): DUMP_OUTPUT_BLOB, DUMP_INPUT_BLOB (1 or 0), DUMP_BLOB_DIR
  * (plumb_dump), DUMP_BLOB_FORMAT (npy or raw), DUMP_BLOB_LAYERS (globs and index ranges, by commas), DUMP_BLOB_TYPES,
- * DUMP_BLOB_FORWARDS (0; "0,5-9,20-" or "all"), DUMP_BLOB_STATS=1 (statistics only). What the folder holds:
- * doc/dump_format.md. */
+ * DUMP_BLOB_FORWARDS (0; "0,5-9,20-" or "all"), DUMP_BLOB_STATS=1 (statistics only); what it cannot follow is said, and
+ * nothing is dumped. What the folder holds: doc/dump_format.md. */
 #ifndef PLUMB_DUMP_C_H_
 #define PLUMB_DUMP_C_H_
 
@@ -210,8 +210,8 @@ struct plumb_dumper {
   int network, forward, written_forwards, next_index;
   int in_forward, writes_forward, raw, inputs, outputs, statistics_only, failed;
   int64_t files;
-  FILE* manifest; /* under construction, while a Forward is written */
-  const char *layers, *types, *forwards;
+  FILE* manifest;                  /* under construction, while a Forward is written */
+  char *layers, *types, *forwards; /* copies: the environment may change under us */
   char error[512];
   unsigned char piece[PLUMB__PIECE];
   plumb__statistics statistics;
@@ -840,7 +840,15 @@ static char* plumb__copy(const char* text) {
   return copy;
 }
 
+static int plumb__take_words(char** to, const char* name) {
+  const char* value = plumb__variable(name);
+  *to = value != NULL ? plumb__copy(value) : NULL;
+  return value != NULL && *to == NULL ? -1 : 0;
+}
+
 static int plumb__read_environment(plumb_dumper* d) {
+  char item[64];
+  const char* list;
   const char* format = plumb__variable("DUMP_BLOB_FORMAT");
   d->inputs = plumb__flag("DUMP_INPUT_BLOB");
   d->outputs = plumb__flag("DUMP_OUTPUT_BLOB");
@@ -850,11 +858,21 @@ static int plumb__read_environment(plumb_dumper* d) {
   if (format != NULL && !d->raw && strcmp(format, "npy") != 0) {
     return plumb__fail(d, "DUMP_BLOB_FORMAT: this program writes npy or raw, found '%.64s'", format);
   }
-  d->layers = plumb__variable("DUMP_BLOB_LAYERS");
-  d->types = plumb__variable("DUMP_BLOB_TYPES");
-  d->forwards = plumb__variable("DUMP_BLOB_FORWARDS");
+  if (plumb__take_words(&d->layers, "DUMP_BLOB_LAYERS") != 0 || plumb__take_words(&d->types, "DUMP_BLOB_TYPES") != 0 ||
+      plumb__take_words(&d->forwards, "DUMP_BLOB_FORWARDS") != 0) {
+    return plumb__fail(d, "no memory");
+  }
+  for (list = d->forwards; (list = plumb__item(list, item, sizeof(item))) != NULL;) {
+    if (!plumb__same_word(item, "all") && plumb__in_range(item, 0) < 0) {
+      return plumb__fail(d, "DUMP_BLOB_FORWARDS: expected numbers and ranges such as 0,5-9,20- or all, found '%s'",
+                         item);
+    }
+  }
   if (d->layers != NULL && (d->layers[0] == '/' || strstr(d->layers, ",/") != NULL)) {
     return plumb__fail(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
+  }
+  if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("SAVE_IO_TENSORS") != 0) {
+    return plumb__fail(d, "DUMP_BLOB_UNFUSE, SAVE_IO_TENSORS: this program does neither; unset them");
   }
   if (plumb__variable("DUMP_BLOB_COMPRESS") != NULL && strcmp(plumb__variable("DUMP_BLOB_COMPRESS"), "none") != 0) {
     return plumb__fail(d, "DUMP_BLOB_COMPRESS: this program cannot compress");
@@ -882,6 +900,16 @@ static int plumb__take_folder(plumb_dumper* d) {
   return result;
 }
 
+static void plumb__free(plumb_dumper* d) {
+  free(d->runtime);
+  free(d->model);
+  free(d->layers);
+  free(d->types);
+  free(d->forwards);
+  (void)pthread_mutex_destroy(&d->mutex);
+  free(d);
+}
+
 plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   plumb_dumper* d;
   if (plumb__variable("DUMP_OUTPUT_BLOB") == NULL && plumb__variable("DUMP_INPUT_BLOB") == NULL) return NULL;
@@ -891,9 +919,7 @@ plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   d->runtime = plumb__copy(runtime);
   d->model = plumb__copy(model);
   if (d->runtime == NULL || d->model == NULL || plumb__read_environment(d) != 0 || plumb__take_folder(d) != 0) {
-    free(d->runtime);
-    free(d->model);
-    free(d);
+    plumb__free(d);
     return NULL;
   }
   d->forward = -1;
@@ -983,8 +1009,9 @@ int plumb_dump_wants(plumb_dumper* d, const plumb_dump_place* place, const char*
   if (d == NULL || name == NULL) return 0;
   if (place == NULL) place = &unknown;
   (void)pthread_mutex_lock(&d->mutex);
-  wants = (d->forward < 0 ? plumb__writes_forward(d) || d->forwards == NULL : d->writes_forward) && !d->failed &&
-          plumb__wants(d, place, place->index >= 0 ? place->index : d->next_index, name);
+  if (d->forward < 0) plumb__next_forward(d);
+  wants =
+      d->writes_forward && !d->failed && plumb__wants(d, place, place->index >= 0 ? place->index : d->next_index, name);
   (void)pthread_mutex_unlock(&d->mutex);
   return wants;
 }
@@ -1010,17 +1037,29 @@ int plumb_dump_write(plumb_dumper* d, const plumb_dump_place* place, const char*
   return result;
 }
 
+/* No Forward was written: the mark of the folder goes, so that the next run may have it. */
+static void plumb__leave_nothing(plumb_dumper* d) {
+  char part[PLUMB__PATH];
+  if (d->manifest != NULL) (void)fclose(d->manifest);
+  if (d->manifest != NULL && plumb__join(part, d->root, "/", "manifest.json", ".part") == 0) (void)remove(part);
+  fprintf(stderr, "plumb_dump: nothing is dumped: of %d Forwards none is in DUMP_BLOB_FORWARDS=%s\n", d->forward + 1,
+          d->forwards != NULL ? d->forwards : "0");
+}
+
 int plumb_dump_close(plumb_dumper* d) {
   int result;
   if (d == NULL) return 0;
   if (d->forward < 0) plumb__next_forward(d);
+  if (d->written_forwards == 0 && d->error[0] == 0) {
+    plumb__leave_nothing(d);
+    plumb__free(d);
+    return 0;
+  }
   plumb__end_manifest(d);
   result = d->error[0] == 0 ? 0 : -1;
   fprintf(stderr, "plumb_dump: %s in '%s'\n", result == 0 ? "the dump is complete" : "a dump that is not complete",
           d->root);
-  free(d->runtime);
-  free(d->model);
-  free(d);
+  plumb__free(d);
   return result;
 }
 

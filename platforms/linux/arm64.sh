@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Cross-compiles Plumb for 64-bit ARM (preset arm64-cross: NAIVE, all readers, the tools) and runs its tests in qemu-user.
+# Cross-compiles Plumb for 64-bit ARM (preset arm64-cross: NAIVE, all readers, the tools) and runs its tests in
+# qemu-user.
 #
 #   platforms/linux/arm64.sh             build/arm64-cross, then the tests, on the CPU "max"
 #   platforms/linux/arm64.sh --cpu NAME  another CPU that `qemu-aarch64 -cpu help` lists: cortex-a53, cortex-a76
@@ -12,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cpu=max
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpu=$2; shift 2 ;;
     *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME and --help." >&2; exit 2 ;;
   esac
@@ -29,8 +30,9 @@ arm64_sysroot() {
   mkdir -p "$root" "$work"/{lists,archives}/partial
   : >"$work/status"
   work=$PWD/$work
-  local options=(-q -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$work" -o Dir::State::status="$work/status"
-    -o Dir::State::lists="$work/lists" -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives" -o Debug::NoLocking=1)
+  local options=(-q -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Debug::NoLocking=1
+    -o Dir::State="$work" -o Dir::State::status="$work/status" -o Dir::State::lists="$work/lists"
+    -o Dir::Cache="$work" -o Dir::Cache::archives="$work/archives")
   {
     apt-get "${options[@]}" update &&
       apt-get "${options[@]}" install -y --no-install-recommends --download-only "${packages[@]}"
@@ -48,12 +50,13 @@ arm64_sysroot() {
 }
 
 install_missing g++ cmake ninja-build ccache nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
-arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev \
-  libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
+arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev libzstd-dev zlib1g-dev \
+  libspdlog-dev libfmt-dev libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
 build arm64-cross
 cmake build/arm64-cross -DPLUMB_QEMU_CPU="$cpu" >/dev/null
-# qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own are those
-# of the x86 builds: a kernel without binfmt_misc starts no ARM program.
+# qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own
+# are those of the x86 builds: a kernel without binfmt_misc starts no ARM program.
 export GTEST_FILTER='-*AForkedChild*'
-started='^(tools|tool_words|model_convert|subject|constant|only_tools|consumer|numpy|dump_process|mutate|netron|plumb_golden)_'
+started='^(tools|tool_words|model_convert|subject|constant|only_tools|consumer|numpy|dump_process|mutate|netron'
+started+='|plumb_golden)_'
 ctest --test-dir build/arm64-cross -LE slow -E "$started" -j "$(nproc)" --output-on-failure
