@@ -16,6 +16,11 @@ struct GroupedStep : StepInfo {
 // which has no layers.
 inline const LayerGroup& GroupOf(const StepInfo& step) { return *static_cast<const GroupedStep&>(step).group; }
 
+// A layer as a step's member; `nodes` are the layer's own name where it has none.
+MemberInfo MemberOf(const Layer& layer);
+// A port of the group, as the graph has it: in which format it is stored is the caller's to say.
+PortInfo PortOf(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob);
+
 }  // namespace plumb
 
 #endif  // PLUMB_DEVICE_GROUPED_STEP_H_

@@ -19,19 +19,6 @@ std::unique_ptr<KernelSpec> MakeSpec(const LayerGroup& group, const Plan& plan) 
   return spec;
 }
 
-PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob) {
-  const Layer& layer = *group.members[static_cast<size_t>(port.member)];
-  PortInfo info;
-  info.layer_index = layer.index;
-  info.layer_name = layer.name;
-  info.slot = port.slot;
-  info.blob = port.blob;
-  info.dtype = blob.dtype;
-  info.shape = blob.shape;
-  info.constant = !blob.value.empty();
-  return info;
-}
-
 void FillInfo(Step* step) {
   const LayerGroup& group = step->group;
   GroupedStep& info = step->info;
@@ -39,14 +26,11 @@ void FillInfo(Step* step) {
   info.name = group.last().name;
   info.type = group.last().type;
   info.group = &group;
-  for (const Layer* member : group.members) {
-    info.members.push_back({member->index, member->name, member->type,
-                            member->nodes.empty() ? std::vector<std::string>{member->name} : member->nodes});
-  }
+  for (const Layer* member : group.members) info.members.push_back(MemberOf(*member));
   for (size_t i = 0; i < group.inputs.size(); ++i)
-    info.inputs.push_back(MakePort(group, group.inputs[i], step->spec->inputs[i]));
+    info.inputs.push_back(PortOf(group, group.inputs[i], step->spec->inputs[i]));
   for (size_t i = 0; i < group.outputs.size(); ++i) {
-    info.outputs.push_back(MakePort(group, group.outputs[i], step->spec->outputs[i]));
+    info.outputs.push_back(PortOf(group, group.outputs[i], step->spec->outputs[i]));
   }
 }
 

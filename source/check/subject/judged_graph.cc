@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "device/grouped_step.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -191,11 +192,6 @@ class Constants {
 };
 
 }  // namespace
-
-MemberInfo MemberOf(const Layer& layer) {
-  return {layer.index, layer.name, layer.type,
-          layer.nodes.empty() ? std::vector<std::string>{layer.name} : layer.nodes};
-}
 
 JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject) {
   JudgedGraph judged = Contraction(graph, record, subject).Make();

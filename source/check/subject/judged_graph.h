@@ -20,9 +20,6 @@ struct JudgedGraph {
   std::map<std::string, std::vector<MemberInfo>> members;  // by layer name: the layers that it stands for
 };
 
-// A layer as a report lists it.
-MemberInfo MemberOf(const Layer& layer);
-
 // A node stays several layers where the subject has a blob between them: then each is judged on its own. A weight that
 // is such a constant is the subject's.
 JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject);

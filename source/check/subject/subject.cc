@@ -20,17 +20,9 @@ namespace {
 // In what a blob of the subject is stored.
 using StorageOfBlob = std::function<DType(const std::string& blob)>;
 
-PortInfo MakePort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob,
-                  const StorageOfBlob& storage) {
-  const Layer& layer = *group.members[static_cast<size_t>(port.member)];
-  PortInfo info;
-  info.layer_index = layer.index;
-  info.layer_name = layer.name;
-  info.slot = port.slot;
-  info.blob = port.blob;
-  info.dtype = blob.dtype;
-  info.shape = blob.shape;
-  info.constant = !blob.value.empty();
+PortInfo StoredPort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob,
+                    const StorageOfBlob& storage) {
+  PortInfo info = PortOf(group, port, blob);
   if (blob.dtype == DType::kF32 && !info.constant) info.stored = storage(port.blob);
   return info;
 }
@@ -50,8 +42,8 @@ GroupedStep MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph
         several == judged.members.end() ? std::vector<MemberInfo>{MemberOf(*member)} : several->second;
     step.members.insert(step.members.end(), members.begin(), members.end());
   }
-  for (const auto& port : group.inputs) step.inputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
-  for (const auto& port : group.outputs) step.outputs.push_back(MakePort(group, port, blobs.at(port.blob), storage));
+  for (const auto& port : group.inputs) step.inputs.push_back(StoredPort(group, port, blobs.at(port.blob), storage));
+  for (const auto& port : group.outputs) step.outputs.push_back(StoredPort(group, port, blobs.at(port.blob), storage));
   for (PortInfo& port : step.inputs) {
     if (port.constant && port.dtype == DType::kF32 && rounds_constants) port.stored = step.outputs[0].stored;
   }
