@@ -1,6 +1,7 @@
 #include "op/op_map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -35,10 +36,19 @@ const KernelOfOp kVulkan[] = {
 #undef PLUMB_VULKAN_KERNEL
 };
 
+// The room of programs that OPENCL and VULKAN share, asked behind their own.
+const KernelOfOp kGpu[] = {
+#define PLUMB_GPU_KERNEL(op, kernel, file) {#op, #kernel, "gpu/" #file},
+#include "device/gpu/kernel_list.def"
+#undef PLUMB_GPU_KERNEL
+};
+
 // "convolution winograd": the files of a device that have a kernel for one of the operators, in the order they are
 // asked.
-template <size_t kCount>
-std::string FilesFor(const std::set<std::string>& ops, const KernelOfOp (&kernels)[kCount]) {
+template <size_t... kCounts>
+std::string FilesFor(const std::set<std::string>& ops, const KernelOfOp (&... lists)[kCounts]) {
+  std::vector<KernelOfOp> kernels;
+  (kernels.insert(kernels.end(), std::begin(lists), std::end(lists)), ...);
   std::vector<std::string> files;
   for (const KernelOfOp& row : kernels) {
     if (ops.count(row.op) != 0 && std::find(files.begin(), files.end(), row.file) == files.end())
@@ -65,7 +75,8 @@ std::string OpMap() {
       "device's "
       "`kernel_list.def`). A row's first\ncolumn names `source/op/<file>.cc`, its reference "
       "`source/reference/<file>.cc` and "
-      "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/x86`, `opencl` and `vulkan` whose "
+      "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/x86`, `opencl` and `vulkan` "
+      "(`gpu/x`: in `source/device/gpu`) whose "
       "kernels "
       "are asked, best first;\n`-`: none of its own (what only moves elements runs in `strided.cc`; "
       "`doc/op_support.md` says what does not run).\n\n| file | operators | X86 | OPENCL | VULKAN "
@@ -74,7 +85,8 @@ std::string OpMap() {
     const std::set<std::string> ops(ops_of[file].begin(), ops_of[file].end());
     text += "| " + file + " |";
     for (const std::string& op : ops_of[file]) text += " " + op;
-    text += " | " + FilesFor(ops, kX86) + " | " + FilesFor(ops, kOpencl) + " | " + FilesFor(ops, kVulkan) + " |\n";
+    text += " | " + FilesFor(ops, kX86) + " | " + FilesFor(ops, kOpencl, kGpu) + " | " + FilesFor(ops, kVulkan, kGpu) +
+            " |\n";
   }
   return text;
 }
@@ -87,6 +99,7 @@ std::vector<std::string> FilesOfOpMap() {
   }
   for (const KernelOfOp& row : kX86) files.push_back("source/device/x86/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kOpencl) files.push_back("source/device/opencl/" + std::string(row.file) + ".cc");
+  for (const KernelOfOp& row : kGpu) files.push_back("source/device/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kVulkan) files.push_back("source/device/vulkan/" + std::string(row.file) + ".cc");
   return files;
 }

@@ -20,6 +20,8 @@ std::vector<OpCase> top_k_cases() {
       OpCase("PlumbTopK", "known_value", "axis=0 largest=0").Outputs(2).Const({2, 2}, {5, 2, 3, 9}, i64).Const({1}, {1}, i64).Out({3, 2}, 0).Out({1, 0}, 0),
       OpCase("TopK", "parameter", "axis=1 k=2").Outputs(2).In({2, 3}, {1, 3, 2, 6, 5, 4}, DType::kI32).Out({3, 2, 6, 5}, 0).Out({1, 2, 0, 1}, 0),
       OpCase("TopK", "long_row", "axis=0 largest=0 k=7").Outputs(2).In({1000}),
+      OpCase("TopK", "longer_than_a_loop", "axis=1 k=11").Outputs(2).In({2, 70001}, Regime::kInts),
+      OpCase("TopK", "rows_apart_and_long", "axis=0 k=3").Outputs(2).In({5000, 3}, Regime::kSpecials),
       OpCase("PlumbTopK", "too_many", "axis=0").Outputs(2).In({3}).Const({1}, {4}, i64).Refused("k 4 is outside 0 .. 3"),
       OpCase("PlumbTopK", "k_unknown", "axis=0").Outputs(2).In({3}).In({1}, Regime::kZeros, i64).Refused("k comes from a blob [1]"),
       OpCase("TopK", "no_k", "axis=0").Outputs(2).In({3}).Refused("k is neither a parameter nor an input"),

@@ -11,6 +11,7 @@ const std::vector<KernelRow>& KernelList() {
 #include "device/opencl/kernel_list.def"
 #undef PLUMB_OPENCL_KERNEL
     };
+    AddGpuKernels(rows);
     // Operators that only move elements need no row: one kernel runs them all by their map.
     for (const OpDef& op : AllOps()) {
       if (op.map != nullptr) rows->push_back({"strided", op.kind, kernel_strided.supports, kernel_strided.create});

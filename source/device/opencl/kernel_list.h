@@ -27,6 +27,8 @@ const std::vector<KernelRow>& KernelList();
 #include "device/opencl/kernel_list.def"
 #undef PLUMB_OPENCL_KERNEL
 extern const KernelFunctions kernel_strided;
+// The operators of device/gpu.
+void AddGpuKernels(std::vector<KernelRow>* rows);
 
 // NotSupported for f64 blobs on a device without fp64.
 Status RequireF64(Device* device, DType dtype);

@@ -68,6 +68,9 @@ class Launcher {
  private:
   void Set(const DeviceTensor& tensor);
   void Set(const Array& array);
+  void Set(const std::vector<DeviceTensor>& tensors) {
+    for (const DeviceTensor& tensor : tensors) Set(tensor);
+  }
   void Set(int value) { SetBytes(&value, sizeof(value)); }
   void Set(int64_t value);
   void Set(float value) { SetBytes(&value, sizeof(value)); }

@@ -73,6 +73,8 @@ Status PlainInPlace(const KernelSpec& spec, const std::vector<LayoutPtr>& arrivi
 #include "device/vulkan/kernel_list.def"
 #undef PLUMB_VULKAN_KERNEL
 extern const KernelFunctions kernel_strided;
+// The operators of device/gpu.
+void AddGpuKernels(std::vector<KernelRow>* rows);
 
 }  // namespace plumb::vulkan
 

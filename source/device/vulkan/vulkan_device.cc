@@ -1,5 +1,6 @@
 #include "device/vulkan/vulkan_device.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/convert.h"
@@ -37,7 +38,31 @@ Status VulkanDevice::Begin() {
   context_->queue().Drop();
   return Status::Ok();
 }
-Status VulkanDevice::Finish() { return context_->queue().Flush(); }
+
+// In memory that the host reads, which costs a launch nothing but a bad value.
+Result<std::shared_ptr<Buffer>> VulkanDevice::AddFlag(std::string message) {
+  PLUMB_ASSIGN_OR_RETURN(std::shared_ptr<VulkanBuffer> buffer, context_->memory().AllocateStaging(2 * sizeof(int32_t)));
+  std::memset(buffer->host(), 0, 2 * sizeof(int32_t));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  flags_.push_back({buffer, std::move(message)});
+  return std::shared_ptr<Buffer>(std::move(buffer));
+}
+
+Status VulkanDevice::Finish() {
+  PLUMB_RETURN_IF_ERROR(context_->queue().Flush());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  flags_.erase(std::remove_if(flags_.begin(), flags_.end(), [](const Flag& flag) { return flag.buffer.expired(); }),
+               flags_.end());
+  for (const Flag& flag : flags_) {
+    const std::shared_ptr<Buffer> buffer = flag.buffer.lock();
+    if (buffer == nullptr) continue;
+    auto* raised = static_cast<int32_t*>(buffer->host());
+    if (raised[0] == 0) continue;
+    raised[0] = 0;
+    return Status::InvalidArgument(flag.message + ", found " + std::to_string(raised[1]));
+  }
+  return Status::Ok();
+}
 
 Status VulkanDevice::Write(const void* data, size_t bytes, const Buffer& buffer, size_t offset) {
   PLUMB_RETURN_IF_ERROR(Finish());

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "device/device.h"
 #include "device/vulkan/launch.h"
@@ -41,6 +43,9 @@ class VulkanDevice : public Device {
   Status Begin() override;
   Status Finish() override;
 
+  // A kernel that met a bad value (an index outside its dim) writes 1 and the value into this buffer of two i32; Finish
+  // then fails with `message`.
+  Result<std::shared_ptr<Buffer>> AddFlag(std::string message);
   // Raw bytes to and from a buffer, at once.
   Status Write(const void* data, size_t bytes, const Buffer& buffer, size_t offset);
   Status Read(const Buffer& buffer, size_t offset, size_t bytes, void* data);
@@ -51,10 +56,15 @@ class VulkanDevice : public Device {
 
  private:
   using ReorderKey = std::tuple<uint64_t, size_t, uint64_t, size_t, std::string>;
+  struct Flag {
+    std::weak_ptr<Buffer> buffer;  // gone with its kernel
+    std::string message;
+  };
   Result<Launch*> ReorderLaunch(const DeviceTensor& src, const DeviceTensor& dst);
 
   std::shared_ptr<Context> context_;
   std::mutex mutex_;
+  std::vector<Flag> flags_;
   std::map<ReorderKey, std::unique_ptr<Launch>> reorders_;
 };
 
