@@ -12,6 +12,7 @@ std::vector<OpCase> matmul_integer_cases() {
       OpCase("PlumbMatMulInteger", "per_column", "has_b_zero_point").In({1, 3}, {1, 2, 3}, i64).In({3, 2}, b, i64).In({2}, {1, 4}, i64).Out({8, 8}, 0),
       OpCase("PlumbMatMulInteger", "per_row", "has_a_zero_point").In({2, 2}, {1, 2, 3, 4}, i64).In({2, 1}, {1, 1}, i64).In({2}, {1, 3}, i64).Out({1, 1}, 0),
       OpCase("PlumbMatMulInteger", "batch", "has_a_zero_point").In({2, 3, 5}, Regime::kInts, i64).In({5, 4}, Regime::kInts, i64).In({}, std::vector<double>{3}, i64).OutShape({2, 3, 4}),
+      OpCase("PlumbMatMulInteger", "longer_than_a_loop", "has_b_zero_point").In({2, 70000}, Regime::kInts, i64).Const({70000, 2}, Regime::kInts, DType::kI8).Const({1}, {3}, DType::kI8),
       OpCase("PlumbMatMulInteger", "flags", "has_a_zero_point").In({2, 2}, Regime::kInts, i64).In({2, 2}, Regime::kInts, i64).Refused("the flags announce 3 inputs, found 2"),
       OpCase("PlumbMatMulInteger", "floats").In({2, 2}).In({2, 2}).Refused("expects integers, found f32"),
       OpCase("PlumbMatMulInteger", "zero_point_count", "has_a_zero_point").In({2, 2}, Regime::kInts, i64).In({2, 2}, Regime::kInts, i64).In({3}, Regime::kInts, i64).Refused("must have 1 or 2 values"),

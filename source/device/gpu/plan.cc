@@ -76,6 +76,11 @@ Result<std::string> Plan::Number(DType dtype) const {
   return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
 }
 
+Status Plan::RequireF32(int i) const {
+  if (in(i).dtype == DType::kF32) return Status::Ok();
+  return Status::NotSupported(std::string("takes f32, found ") + DTypeName(in(i).dtype));
+}
+
 std::string Plan::Bits(DType dtype) const {
   return fmt::format("b{}", dtype == DType::kF32 && facts.half ? 2 : DTypeSize(dtype));
 }
@@ -84,6 +89,17 @@ Result<int64_t> Plan::Wide(int input) const {
   const DType dtype = in(input).dtype;
   if (dtype == DType::kI32 || dtype == DType::kI64) return dtype == DType::kI64 ? int64_t{1} : int64_t{0};
   return Status::NotSupported(std::string("takes indices of i32 and i64, found ") + DTypeName(dtype));
+}
+
+Result<Plan::Whole> Plan::WholeNumbers(int input) {
+  const BlobInfo& blob = in(input);
+  if (blob.value.empty() || blob.dtype == DType::kI32 || blob.dtype == DType::kI64) {
+    PLUMB_ASSIGN_OR_RETURN(const int64_t wide, Wide(input));
+    return Whole{In(input, "i32"), wide};
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Tensor values, blob.value.ConvertedTo(DType::kI64));
+  const auto* first = values.data<int64_t>();
+  return Whole{Ints({first, first + values.NumElements()}), 0};
 }
 
 Status MakePlan(PlanFunction function, Plan* plan) {

@@ -80,8 +80,16 @@ class Plan {
 
   // "real", "i32", "i64": the type in which f32, i32, i64 are computed. NotSupported for others.
   Result<std::string> Number(DType dtype) const;
+  // NotSupported unless input `i` is f32.
+  Status RequireF32(int i) const;
   // "b1" .. "b8", by the bytes of a stored element.
   std::string Bits(DType dtype) const;
+  // Whole numbers of any dtype: i32 and i64 as they are, constants of others as i32.
+  struct Whole {
+    Port port;
+    int64_t wide;  // as of Wide
+  };
+  Result<Whole> WholeNumbers(int input);
   // 1 where indices are i64, which programs read as pairs of i32; 0 for i32. NotSupported for others.
   Result<int64_t> Wide(int input) const;
 };

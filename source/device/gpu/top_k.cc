@@ -9,7 +9,8 @@
 namespace plumb::gpu {
 namespace {
 
-constexpr int64_t kTopKChunk = 1024;
+// Each round keeps at most a quarter.
+int64_t ChunkOf(const TopKShape& s) { return std::max<int64_t>(64, 4 * s.k); }
 
 struct Candidates {
   int64_t count;  // of a row
@@ -27,13 +28,13 @@ Port AddRanks(Plan* plan, const TopKShape& s, const Candidates& c, int64_t chunk
 }
 
 Candidates ThinOut(Plan* plan, const TopKShape& s, const Candidates& c, const std::string& number) {
-  const Port ranks = AddRanks(plan, s, c, kTopKChunk, number);
-  const int64_t rows = s.outer * s.inner, rest = c.count % kTopKChunk;
-  const int64_t kept = c.count / kTopKChunk * s.k + std::min(rest, s.k);
+  const int64_t chunk = ChunkOf(s), rows = s.outer * s.inner;
+  const Port ranks = AddRanks(plan, s, c, chunk, number);
+  const int64_t kept = c.count / chunk * s.k + std::min(c.count % chunk, s.k);
   const Port list = plan->Scratch(rows * kept, "i32");
   plan->Add("keep_by_rank", rows * c.count, {list, ranks, c.listed ? c.list : plan->Ints({0})})
       .Int(c.count)
-      .Int(kTopKChunk)
+      .Int(chunk)
       .Int(s.k)
       .Int(kept)
       .Int(c.listed);
@@ -48,7 +49,7 @@ Status plan_top_k(Plan* plan) {
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(plan->layer(), plan->spec.inputs));
   if (s.k == 0 || plan->in(0).shape.NumElements() == 0) return Status::Ok();
   Candidates c{s.size, false, {}};
-  while (c.count > 2 * kTopKChunk && s.k <= kTopKChunk / 4) c = ThinOut(plan, s, c, number);
+  while (c.count > 2 * ChunkOf(s)) c = ThinOut(plan, s, c, number);
   const Port ranks = AddRanks(plan, s, c, c.count, number);
   const std::string bits = plan->Bits(dtype);
   plan->Add("place_by_rank_" + bits, s.outer * s.inner * c.count,
