@@ -20,7 +20,7 @@ using simd::BinaryOp;
 
 constexpr int64_t kBinaryGrain = 16384;  // elements that are worth a second thread
 
-// NotSupported for what device/x86/scalar.cc computes.
+// NotSupported for what device/x86/binary_scalar.cc computes.
 Result<BinaryOp> VectorBinaryOf(const Layer& layer) {
   switch (layer.kind) {
 #define PLUMB_BINARY_binary(name) \

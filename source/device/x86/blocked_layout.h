@@ -4,7 +4,7 @@
 #define PLUMB_DEVICE_X86_BLOCKED_LAYOUT_H_
 
 #include "device/kernel.h"
-#include "device/x86/format.h"
+#include "device/x86/reorder.h"
 
 namespace plumb::x86 {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/threads.h"
-#include "device/x86/format.h"
+#include "device/x86/reorder.h"
 
 namespace plumb::x86 {
 namespace {

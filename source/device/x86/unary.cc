@@ -15,7 +15,7 @@ constexpr int64_t kUnaryGrain = 16384;  // elements that are worth a second thre
 
 using simd::UnaryOp;
 
-// NotSupported for what device/x86/scalar.cc computes.
+// NotSupported for what device/x86/unary_scalar.cc computes.
 Result<UnaryOp> VectorOpOf(const Layer& layer) {
   switch (layer.kind) {
 #define PLUMB_UNARY_unary(name) \

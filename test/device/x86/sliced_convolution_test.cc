@@ -11,7 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "device/x86/format.h"
+#include "device/x86/reorder.h"
 
 namespace plumb::x86 {
 namespace {

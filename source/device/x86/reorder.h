@@ -1,6 +1,6 @@
 // Moves feature maps between C order (NCHW) and channel blocks (N, C/block, H*W, block), see onednn.h.
-#ifndef PLUMB_DEVICE_X86_FORMAT_H_
-#define PLUMB_DEVICE_X86_FORMAT_H_
+#ifndef PLUMB_DEVICE_X86_REORDER_H_
+#define PLUMB_DEVICE_X86_REORDER_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ void ToPlain(const MapShape& map, int block, const float* src, int64_t src_image
 
 }  // namespace plumb::x86
 
-#endif  // PLUMB_DEVICE_X86_FORMAT_H_
+#endif  // PLUMB_DEVICE_X86_REORDER_H_

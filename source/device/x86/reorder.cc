@@ -1,4 +1,4 @@
-#include "device/x86/format.h"
+#include "device/x86/reorder.h"
 
 #include <algorithm>
 

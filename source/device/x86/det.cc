@@ -1,0 +1,42 @@
+// PlumbDet in plain order: determinants by elimination with row exchanges, in double.
+#include <algorithm>
+#include <cmath>
+
+#include "device/x86/function_kernel.h"
+
+namespace plumb::x86 {
+namespace {
+
+Status Det(const Layer&, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
+  const int64_t n = in[0].shape[in[0].shape.rank() - 1];
+  std::vector<std::vector<double>> rows(static_cast<size_t>(n));
+  for (int64_t i = 0; i < out[0].shape.NumElements(); ++i) {
+    const float* x = in[0].host<float>() + i * n * n;
+    for (auto& row : rows) {
+      row.assign(x, x + n);
+      x += n;
+    }
+    double det = 1;
+    for (size_t k = 0; k < rows.size() && det != 0; ++k) {
+      const auto best = std::max_element(rows.begin() + static_cast<ptrdiff_t>(k), rows.end(),
+                                         [&](auto& a, auto& b) { return std::fabs(a[k]) < std::fabs(b[k]); });
+      if (*best != rows[k]) {
+        std::swap(*best, rows[k]);
+        det = -det;
+      }
+      det *= rows[k][k];
+      for (size_t r = k + 1; r < rows.size() && det != 0; ++r) {
+        const double factor = rows[r][k] / rows[k][k];
+        for (size_t c = k; c < rows.size(); ++c) rows[r][c] -= factor * rows[k][c];
+      }
+    }
+    out[0].host<float>()[i] = static_cast<float>(det);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+const KernelFunctions kernel_det = FunctionKernelOf<Det, Takes::kF32>();
+
+}  // namespace plumb::x86
