@@ -1,4 +1,4 @@
-// Equal, Greater, Less, And, Not, their Plumb relatives, and Where, in plain order, with broadcasting.
+// Equal, Greater, Less, And, Not and their Plumb relatives, in plain order, with broadcasting.
 #include "op/compare.h"
 
 #include "device/opencl/constant.h"
@@ -12,12 +12,6 @@ namespace {
 struct ComparePairs {
   int rank;
   int dims[kMaxRank], a[kMaxRank], b[kMaxRank];
-};
-
-// Choice of strided.cl.
-struct Choice {
-  int rank;
-  int dims[kMaxRank], x[kMaxRank], y[kMaxRank], condition[kMaxRank];
 };
 
 Result<CompareOperands> OperandsOf(const KernelSpec& spec) {
@@ -76,50 +70,8 @@ class CompareKernel : public ClKernel {
   Launcher launcher_;
 };
 
-class WhereKernel : public ClKernel {
- public:
-  static Status Supports(const KernelSpec& spec) {
-    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    const DType dtype = spec.inputs[2].dtype;
-    if (dtype != DType::kBool && dtype != DType::kI32 && dtype != DType::kI64) {
-      return Status::NotSupported(std::string("needs a condition of bool, i32 or i64, got ") + DTypeName(dtype));
-    }
-    return CheckRank(WalkOfCompare(spec));
-  }
-
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
-                 const std::vector<DeviceTensor>& outputs) override {
-    const Walk walk = WalkOfCompare(spec);
-    count_ = walk.count();
-    choice_.rank = static_cast<int>(walk.rank());
-    PutDims(walk.dims, choice_.dims);
-    PutDims(walk.strides[0], choice_.x);
-    PutDims(walk.strides[1], choice_.y);
-    PutDims(walk.strides[2], choice_.condition);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "strided.cl",
-                                                       "where_" + std::to_string(ElementBytes(outputs[0])), false));
-    return Status::Ok();
-  }
-
-  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    const int bytes = static_cast<int>(ElementBytes(inputs[2]));
-    return launcher_.Run({count_}, outputs[0], inputs[0], inputs[1], inputs[2], bytes, count_, choice_);
-  }
-
- private:
-  static Walk WalkOfCompare(const KernelSpec& spec) {
-    return BroadcastWalk({spec.inputs[0].shape.dims(), spec.inputs[1].shape.dims(), spec.inputs[2].shape.dims()},
-                         spec.outputs[0].shape.dims());
-  }
-
-  int64_t count_ = 0;
-  Choice choice_{};
-  Launcher launcher_;
-};
-
 }  // namespace
 
 const KernelFunctions kernel_compare = {CompareKernel::Supports, MakeKernel<CompareKernel>};
-const KernelFunctions kernel_where = {WhereKernel::Supports, MakeKernel<WhereKernel>};
 
 }  // namespace plumb::opencl

@@ -3,7 +3,7 @@
 // that fill blocks of input and pairs of blocks of output channels.
 #include <algorithm>
 
-#include "device/opencl/conv_arg.h"
+#include "device/opencl/convolution_group.h"
 
 namespace plumb::opencl {
 namespace {

@@ -10,7 +10,7 @@
 namespace plumb::opencl {
 namespace {
 
-// Index of strided.cl.
+// Index of gather.cl.
 struct IndexFacts {
   int width, count, batched;
   int dims[kMaxRank], steps[kMaxRank];
@@ -48,7 +48,7 @@ class GatherKernel : public ClKernel {
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, g_.data.value.ConvertedTo(spec.outputs[0].dtype));
       PLUMB_ASSIGN_OR_RETURN(data_, UploadConstant(spec.device, value, StoredLayout(spec, value.dtype())));
     }
-    PLUMB_ASSIGN_OR_RETURN(copy_, Launcher::Create(spec.device, "strided.cl",
+    PLUMB_ASSIGN_OR_RETURN(copy_, Launcher::Create(spec.device, "gather.cl",
                                                    "gather_" + std::to_string(ElementBytes(outputs[0])), false));
     return constant_indices_ ? Resolve(spec.device) : PrepareIndices(spec);
   }
@@ -89,7 +89,7 @@ class GatherKernel : public ClKernel {
                                       ->AddFlag("layer '" + spec.layer().name + "' (" + spec.layer().type +
                                                 "): an index lies outside its dim of " + dims));
     PLUMB_ASSIGN_OR_RETURN(starts_kernel_,
-                           Load(spec, "strided.cl", std::string("gather_starts_") + TypeName(g_.indices.dtype)));
+                           Load(spec, "gather.cl", std::string("gather_starts_") + TypeName(g_.indices.dtype)));
     return Status::Ok();
   }
 

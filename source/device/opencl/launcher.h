@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "device/opencl/forms.h"
+#include "device/opencl/blocked_layout.h"
 
 typedef struct _cl_kernel* cl_kernel;  // as CL/cl.h has it
 

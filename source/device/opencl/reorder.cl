@@ -1,4 +1,4 @@
-// Conversions between the forms of a blob (forms.h): one item per stored element of the destination; lanes behind the last
+// Conversions between the forms of a blob (blocked_layout.h): one item per stored element of the destination; lanes behind the last
 // channel become zero.
 #include "common.clh"
 

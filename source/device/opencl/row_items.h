@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device/opencl/launcher.h"
+#include "device/shared/axis_view.h"
 
 namespace plumb::opencl {
 
@@ -13,6 +14,9 @@ namespace plumb::opencl {
 inline int64_t RowItems(Device* device, int64_t rows, int64_t n, bool side_by_side) {
   constexpr int64_t kItems = 64, kManyRows = 16384;
   return Launcher::CpuShapes(device) || n < kItems || (!side_by_side && rows >= kManyRows) ? 1 : kItems;
+}
+inline int64_t RowItems(Device* device, const AxisView& view) {
+  return RowItems(device, view.rows(), view.n, view.inner == 1);
 }
 inline std::string RowKernelName(const std::string& name, int64_t items) {
   return items == 1 ? name : name + "_shared";

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "device/opencl/conv_arg.h"
+#include "device/opencl/convolution_group.h"
 #include "device/opencl/queue.h"
 
 namespace plumb::opencl {

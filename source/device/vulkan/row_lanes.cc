@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/shared/axis_view.h"
 #include "device/vulkan/loop_rounds.h"
 #include "device/vulkan/shape_choice.h"
 
@@ -33,6 +34,18 @@ void OverRows(Builder* b, int64_t rows, int64_t n, bool side_by_side, int64_t ro
   launch->constants = {group, lanes};
   launch->Over(rows * lanes, group);
   if (lanes > 1) b->detail = std::to_string(lanes) + " invocations a row";
+}
+
+LaunchSpec RowLaunch(Builder* b, const std::string& shader, int begin, int end, int64_t rounds,
+                     const std::vector<uint32_t>& constants) {
+  const AxisView view = AxisView::Over(b->inputs[0].shape, begin, end);
+  LaunchSpec launch;
+  launch.shader = shader;
+  launch.arguments = {Argument::Output(0), Argument::Input(0)};
+  launch.push.Int(view.rows()).Int(view.n).Int(view.inner);
+  OverRows(b, view.rows(), view.n, view.inner == 1, rounds, &launch);
+  launch.constants.insert(launch.constants.end(), constants.begin(), constants.end());
+  return launch;
 }
 
 Status RequireRow(const KernelSpec& spec, int64_t n, int64_t rounds) {

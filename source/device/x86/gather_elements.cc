@@ -1,5 +1,6 @@
 // PlumbGatherElements in plain order.
 #include "op/gather_elements.h"
+
 #include "device/x86/function_kernel.h"
 
 namespace plumb::x86 {

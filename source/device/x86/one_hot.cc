@@ -1,5 +1,6 @@
 // OneHot and PlumbOneHot in plain order.
 #include "op/one_hot.h"
+
 #include "device/x86/function_kernel.h"
 
 namespace plumb::x86 {

@@ -5,6 +5,7 @@
 
 #include "device/x86/function_kernel.h"
 #include "op/quantize_linear.h"
+
 #include "simd/quantize.h"
 
 namespace plumb::x86 {

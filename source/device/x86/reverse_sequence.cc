@@ -1,5 +1,6 @@
 // PlumbReverseSequence in plain order.
 #include "op/reverse_sequence.h"
+
 #include "device/x86/function_kernel.h"
 
 namespace plumb::x86 {

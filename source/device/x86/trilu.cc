@@ -1,5 +1,6 @@
 // PlumbTrilu in plain order: a matrix without what lies above or below one of its diagonals.
 #include "op/trilu.h"
+
 #include "device/x86/function_kernel.h"
 
 namespace plumb::x86 {

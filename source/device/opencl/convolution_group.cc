@@ -1,4 +1,4 @@
-#include "device/opencl/conv_arg.h"
+#include "device/opencl/convolution_group.h"
 
 namespace plumb::opencl {
 

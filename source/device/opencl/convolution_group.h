@@ -1,6 +1,6 @@
-// A convolution's or deconvolution's facts as kernels take them (Conv of products.cl), and its group resolved.
-#ifndef PLUMB_DEVICE_OPENCL_CONV_ARG_H_
-#define PLUMB_DEVICE_OPENCL_CONV_ARG_H_
+// A convolution's or deconvolution's facts as kernels take them (Conv of conv.clh), and its group resolved.
+#ifndef PLUMB_DEVICE_OPENCL_CONVOLUTION_GROUP_H_
+#define PLUMB_DEVICE_OPENCL_CONVOLUTION_GROUP_H_
 
 #include "device/opencl/epilogue.h"
 #include "device/opencl/kernel_list.h"
@@ -50,4 +50,4 @@ struct ConvTail {
 
 }  // namespace plumb::opencl
 
-#endif  // PLUMB_DEVICE_OPENCL_CONV_ARG_H_
+#endif  // PLUMB_DEVICE_OPENCL_CONVOLUTION_GROUP_H_

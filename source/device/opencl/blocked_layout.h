@@ -1,7 +1,7 @@
 // Forms: how a blob lies in an OpenCL buffer. Plain order or channels in blocks of 8 (N, C/8, spatial, 8; the lanes
 // behind the last channel are zero in every blob); f32 blobs as f32 or as f16. A form is the device's Layout.
-#ifndef PLUMB_DEVICE_OPENCL_FORMS_H_
-#define PLUMB_DEVICE_OPENCL_FORMS_H_
+#ifndef PLUMB_DEVICE_OPENCL_BLOCKED_LAYOUT_H_
+#define PLUMB_DEVICE_OPENCL_BLOCKED_LAYOUT_H_
 
 #include "device/kernel.h"
 
@@ -40,4 +40,4 @@ size_t ElementBytes(const DeviceTensor& tensor);
 
 }  // namespace plumb::opencl
 
-#endif  // PLUMB_DEVICE_OPENCL_FORMS_H_
+#endif  // PLUMB_DEVICE_OPENCL_BLOCKED_LAYOUT_H_

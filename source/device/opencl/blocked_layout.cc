@@ -1,4 +1,4 @@
-#include "device/opencl/forms.h"
+#include "device/opencl/blocked_layout.h"
 
 namespace plumb::opencl {
 namespace {
