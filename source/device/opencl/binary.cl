@@ -1,5 +1,5 @@
-// Binary element-wise operators with broadcasting: the rows of op/binary.def, each for f32, i32 and i64 blobs. A walk over the
-// output's dims finds both operands by their strides (0 where an operand repeats).
+// Binary element-wise operators with broadcasting: the rows of op/binary.def, each for f32, i32 and i64 blobs. A walk
+// over the output's dims finds both operands by their strides (0 where an operand repeats).
 #include "common.clh"
 #include "math.clh"
 

@@ -1,5 +1,5 @@
-// The comparisons of op/compare.def (op is the row) with broadcasting, as bool (one byte). Floats compare as float (f64 as
-// double), whole numbers as long; NaN compares false.
+// The comparisons of op/compare.def (op is the row) with broadcasting, as bool (one byte). Floats compare as float (f64
+// as double), whole numbers as long; NaN compares false.
 #include "common.clh"
 #include "dtype.clh"
 

@@ -1,6 +1,6 @@
-// Convolutions in channel blocks for CPU drivers: an item computes TILE neighbouring pixels of 16 output channels in registers.
-// Weights lie as [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane 16], so that one
-// vector load serves TILE multiplications. 1x1 kernels of stride 1 come with the whole map as one row.
+// Convolutions in channel blocks for CPU drivers: an item computes TILE neighbouring pixels of 16 output channels in
+// registers. Weights lie as [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane
+// 16], so that one vector load serves TILE multiplications. 1x1 kernels of stride 1 come with the whole map as one row.
 #include "common.clh"
 #include "conv.clh"
 
@@ -27,9 +27,10 @@
 #endif
 
 SINGLE void convolution_cpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                                long addend_at, global const float* weight, global const float* bias, int tiles, int pairs,
-                                int flags, Conv c, Epilogue e) {
-  const int tile = get_global_id(0) % tiles, row = get_global_id(0) / tiles, pair = get_global_id(1), n = get_global_id(2);
+                            long addend_at, global const float* weight, global const float* bias, int tiles, int pairs,
+                            int flags, Conv c, Epilogue e) {
+  const int tile = get_global_id(0) % tiles, row = get_global_id(0) / tiles, pair = get_global_id(1),
+            n = get_global_id(2);
   if (row >= c.out_h || pair >= pairs || n >= c.batch) return;
   const int in_blocks = (c.in_channels / c.group + 7) / 8, out_blocks = (c.out_channels + 7) / 8;
   const int all_in_blocks = (c.in_channels + 7) / 8;
@@ -91,9 +92,10 @@ SINGLE void convolution_cpu(global stored* y, long y_at, global const stored* x,
 
 // One filter per channel: weights [block][kernel row][kernel column][8].
 SINGLE void depthwise_cpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                              long addend_at, global const float* weight, global const float* bias, int tiles, int pairs,
-                              int flags, Conv c, Epilogue e) {
-  const int tile = get_global_id(0) % tiles, row = get_global_id(0) / tiles, block = get_global_id(1), n = get_global_id(2);
+                          long addend_at, global const float* weight, global const float* bias, int tiles, int pairs,
+                          int flags, Conv c, Epilogue e) {
+  const int tile = get_global_id(0) % tiles, row = get_global_id(0) / tiles, block = get_global_id(1),
+            n = get_global_id(2);
   const int blocks = (c.out_channels + 7) / 8;
   if (row >= c.out_h || block >= blocks || n >= c.batch) return;
   const int column = tile * TILE, count = min(TILE, c.out_w - column), in_column = column * c.stride_w - c.pad_left;
@@ -122,5 +124,6 @@ SINGLE void depthwise_cpu(global stored* y, long y_at, global const stored* x, l
     if (flags & 2) a##t += LOAD8(more, t * 8);                   \
     STORE8(activate8(a##t, e), to, t * 8);                       \
   }
-  STORE_CHANNELS(0) STORE_CHANNELS(1) STORE_CHANNELS(2) STORE_CHANNELS(3) STORE_CHANNELS(4) STORE_CHANNELS(5) STORE_CHANNELS(6)
+  STORE_CHANNELS(0) STORE_CHANNELS(1) STORE_CHANNELS(2) STORE_CHANNELS(3)
+  STORE_CHANNELS(4) STORE_CHANNELS(5) STORE_CHANNELS(6)
 }

@@ -1,5 +1,6 @@
-// Convolutions in channel blocks for GPUs. Dense: a group of 64 items computes 128 pixels of 16 output channels from tiles of 16
-// input channels in local memory, an item 8 pixels of four channels. Depthwise: strips of rows in registers.
+// Convolutions in channel blocks for GPUs. Dense: a group of 64 items computes 128 pixels of 16 output channels from
+// tiles of 16 input channels in local memory, an item 8 pixels of four channels. Depthwise: strips of rows in
+// registers.
 #include "common.clh"
 #include "conv.clh"
 
@@ -10,8 +11,8 @@
 
 // Weights [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane 16].
 LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                            long addend_at, global const float* weight, global const float* bias, int tiles, int columns,
-                            int flags, Conv c, Epilogue e) {
+                            long addend_at, global const float* weight, global const float* bias, int tiles,
+                            int columns, int flags, Conv c, Epilogue e) {
   local float4 data[4][PIXELS];  // four channels of the step, pixel
   local float4 filter[16][4];    // channel of the step, four output channels
   const int id = get_local_id(0), lane = id & 15, quad = id >> 4;
@@ -42,7 +43,8 @@ LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x,
         }
       }
       const int from = block + id / 32;  // this item's four weights: of channel id / 4 of the step
-      filter[id / 4][id % 4] = from < in_blocks ? vload4(((from * taps + k) * 8 + id / 4 % 8) * 4 + id % 4, w) : (float4)(0.0f);
+      filter[id / 4][id % 4] =
+          from < in_blocks ? vload4(((from * taps + k) * 8 + id / 4 % 8) * 4 + id % 4, w) : (float4)(0.0f);
       barrier(CLK_LOCAL_MEM_FENCE);
       for (int q = 0; q < 4; ++q) {
         const float4 w0 = filter[4 * q][quad], w1 = filter[4 * q + 1][quad];
@@ -67,11 +69,12 @@ LINEAR void convolution_gpu(global stored* y, long y_at, global const stored* x,
   }
 }
 
-// One filter per channel: an item computes ROWS neighbouring rows of one column of eight channels and loads each pixel once for all
-// of them; neighbouring items compute neighbouring columns. Weights [block][kernel row][kernel column][8]; `tiles` strips of rows.
+// One filter per channel: an item computes ROWS neighbouring rows of one column of eight channels and loads each pixel
+// once for all of them; neighbouring items compute neighbouring columns. Weights [block][kernel row][kernel column][8];
+// `tiles` strips of rows.
 LINEAR void depthwise_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                          long addend_at, global const float* weight, global const float* bias, int tiles, int columns, int flags,
-                          Conv c, Epilogue e) {
+                          long addend_at, global const float* weight, global const float* bias, int tiles, int columns,
+                          int flags, Conv c, Epilogue e) {
   const int item = get_global_id(0), block = get_global_id(1), n = get_global_id(2);
   if (item >= tiles * c.out_w || block >= columns || n >= c.batch) return;
   const int column = item % c.out_w, row = item / c.out_w * ROWS, count = min(ROWS, c.out_h - row);

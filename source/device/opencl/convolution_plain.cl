@@ -2,12 +2,13 @@
 #include "common.clh"
 #include "conv.clh"
 
-LINEAR void convolution_plain(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                              long addend_at, global const float* weight, global const float* bias, int flags, Conv c,
-                              Epilogue e) {
+LINEAR void convolution_plain(global stored* y, long y_at, global const stored* x, long x_at,
+                              global const stored* addend, long addend_at, global const float* weight,
+                              global const float* bias, int flags, Conv c, Epilogue e) {
   const int i = get_global_id(0), pixels = c.out_h * c.out_w;
   if (i >= c.batch * c.out_channels * pixels) return;
-  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels, n = i / pixels / c.out_channels;
+  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels,
+            n = i / pixels / c.out_channels;
   const int in = c.in_channels / c.group, first = o / (c.out_channels / c.group) * in;
   float sum = 0.0f;
   for (int k = 0; k < in; ++k) {
@@ -28,13 +29,15 @@ LINEAR void convolution_plain(global stored* y, long y_at, global const stored* 
   STORE(finish(sum, o, i, bias, addend + addend_at, flags, e), y + y_at, i);
 }
 
-// The input pixels that reach an output pixel: row * stride - pad + k * dilation = output. Weights [group][in][out][kh][kw].
-LINEAR void deconvolution_plain(global stored* y, long y_at, global const stored* x, long x_at, global const stored* addend,
-                                long addend_at, global const float* weight, global const float* bias, int flags, Conv c,
-                                Epilogue e) {
+// The input pixels that reach an output pixel: row * stride - pad + k * dilation = output. Weights
+// [group][in][out][kh][kw].
+LINEAR void deconvolution_plain(global stored* y, long y_at, global const stored* x, long x_at,
+                                global const stored* addend, long addend_at, global const float* weight,
+                                global const float* bias, int flags, Conv c, Epilogue e) {
   const int i = get_global_id(0), pixels = c.out_h * c.out_w;
   if (i >= c.batch * c.out_channels * pixels) return;
-  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels, n = i / pixels / c.out_channels;
+  const int column = i % c.out_w, row = i / c.out_w % c.out_h, o = i / pixels % c.out_channels,
+            n = i / pixels / c.out_channels;
   const int in = c.in_channels / c.group, out = c.out_channels / c.group, g = o / out;
   float sum = 0.0f;
   for (int k = 0; k < in; ++k) {

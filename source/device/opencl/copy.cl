@@ -1,5 +1,5 @@
-// Copies along a walk: element (i0, i1, ...) goes from x_first + sum i * x[d] to y_first + sum i * y[d]. By element size, so
-// that one kernel serves every dtype.
+// Copies along a walk: element (i0, i1, ...) goes from x_first + sum i * x[d] to y_first + sum i * y[d]. By element
+// size, so that one kernel serves every dtype.
 #include "common.clh"
 
 typedef struct {

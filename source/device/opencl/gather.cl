@@ -14,8 +14,8 @@ GATHER(2, ushort)
 GATHER(4, uint)
 GATHER(8, ulong)
 
-// Where an index vector is an input: starts[s] = batch * batch_step + sum of index[j] * steps[j]. An index outside its dim counts
-// as 0 and is reported in flag.
+// Where an index vector is an input: starts[s] = batch * batch_step + sum of index[j] * steps[j]. An index outside its
+// dim counts as 0 and is reported in flag.
 typedef struct {
   int width, count, batched;
   int dims[MAX_RANK], steps[MAX_RANK];

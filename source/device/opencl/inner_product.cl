@@ -21,9 +21,11 @@ LINEAR void inner_product(global stored* y, long y_at, global const stored* x, l
   STORE(finish(sum, o, i, bias, row, flags, e), y + y_at, i);
 }
 
-// The same for GPUs: a group of 64 items per output, whose neighbours read neighbouring weights; their sums meet in a tree.
-LINEAR void inner_product_gpu(global stored* y, long y_at, global const stored* x, long x_at, global const float* weight,
-                              global const float* bias, int rows, int k, int outputs, int flags, Epilogue e) {
+// The same for GPUs: a group of 64 items per output, whose neighbours read neighbouring weights; their sums meet in a
+// tree.
+LINEAR void inner_product_gpu(global stored* y, long y_at, global const stored* x, long x_at,
+                              global const float* weight, global const float* bias, int rows, int k, int outputs,
+                              int flags, Epilogue e) {
   local float part[64];
   const int id = get_local_id(0), i = get_group_id(0), o = i % outputs;
   global const stored* row = x + x_at + (long)(i / outputs) * k;

@@ -2,8 +2,8 @@
 #include "common.clh"
 
 // y = x / (bias + alpha / size * sum of x^2 over the channels [c - before, c + after])^beta.
-LINEAR void lrn(global stored* y, long y_at, global const stored* x, long x_at, int batch, int channels, int pixels, int block,
-                int before, int after, float alpha_by_size, float beta, float bias) {
+LINEAR void lrn(global stored* y, long y_at, global const stored* x, long x_at, int batch, int channels, int pixels,
+                int block, int before, int after, float alpha_by_size, float beta, float bias) {
   const int i = get_global_id(0);
   if (i >= batch * channels * pixels) return;
   const int p = i % pixels, c = i / pixels % channels, n = i / pixels / channels;

@@ -3,6 +3,7 @@
 
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
+#include "device/shared/fused_tail.h"
 
 namespace plumb::opencl {
 namespace {

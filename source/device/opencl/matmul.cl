@@ -1,5 +1,6 @@
-// Matrix products with several outputs per item: y[b] (m x n) = first[matrix[2b]] (m x k) second[matrix[2b + 1]] (k x n).
-// An operand that is the layer's constant is f32 even where blobs are stored as f16; variants with _f32 at the end read it.
+// Matrix products with several outputs per item: y[b] (m x n) = first[matrix[2b]] (m x k) second[matrix[2b + 1]] (k x
+// n). An operand that is the layer's constant is f32 even where blobs are stored as f16; variants with _f32 at the end
+// read it.
 #include "common.clh"
 
 #define F32_LOAD(p, i) (p)[i]
@@ -33,9 +34,9 @@
 // Row r of the tile, or the last one there is.
 #define ROW(First, r) global const First* row##r = left + min(row + r, m - 1) * k;
 
-#define ARGUMENTS(First, Second)                                                                                 \
-  (global stored * y, long y_at, global const First* first, long first_at, global const Second* second, long second_at, \
-   global const int* matrix, int count, int m, int k, int n)
+#define ARGUMENTS(First, Second)                                                                        \
+  (global stored * y, long y_at, global const First* first, long first_at, global const Second* second, \
+   long second_at, global const int* matrix, int count, int m, int k, int n)
 
 // For CPU drivers: 6 rows of 16 columns.
 #define MATMUL_CPU(name, First, Second, load_first, load_second, load_second16)                                  \
@@ -60,7 +61,8 @@
     if (rows > 5) STORE16(a5, to, 5 * n);                                                                        \
   }
 
-// For GPUs: a group of 64 items computes 64 rows of 32 columns from tiles of 16 in local memory, an item 8 rows of four columns.
+// For GPUs: a group of 64 items computes 64 rows of 32 columns from tiles of 16 in local memory, an item 8 rows of four
+// columns.
 #define MATMUL_GPU(name, First, Second, load_first, load_second)                                                 \
   LINEAR void name ARGUMENTS(First, Second) {                                                                    \
     local float tile[16][65];     /* inner index, row; one more, so that neighbours lie in different banks */    \

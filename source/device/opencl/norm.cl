@@ -2,8 +2,8 @@
 #include "common.clh"
 #include "row.clh"
 
-// Rows of n neighbours: y = gamma (x - mean) / sqrt(variance + eps) + beta, in two passes. Element i of row r takes gamma and
-// beta number (r % groups) * per_row + i / stretch; has: 1 gamma, 2 beta.
+// Rows of n neighbours: y = gamma (x - mean) / sqrt(variance + eps) + beta, in two passes. Element i of row r takes
+// gamma and beta number (r % groups) * per_row + i / stretch; has: 1 gamma, 2 beta.
 #define NORM(SHAPE)                                                                                                   \
   LINEAR void NAME_##SHAPE(norm_rows)(global stored* y, long y_at, global const stored* x, long x_at,                 \
                                       global const float* gamma, long gamma_at, global const float* beta,             \

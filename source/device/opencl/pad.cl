@@ -1,8 +1,8 @@
 // Pad, by element size.
 #include "common.clh"
 
-// Padding: per output dim a table says which input position each output position shows, -1: the fill value. The tables lie one
-// after the other in `from`.
+// Padding: per output dim a table says which input position each output position shows, -1: the fill value. The tables
+// lie one after the other in `from`.
 typedef struct {
   int rank;
   int in[MAX_RANK], out[MAX_RANK];

@@ -40,12 +40,14 @@ LINEAR void pooling(global stored* y, long y_at, global const stored* x, long x_
   STORE(p.average ? sum / divisor : largest, y + y_at, i);
 }
 
-// The same for windows whose rows overlap, for GPUs: an item computes ROWS neighbouring rows of one column and lane, and reduces each
-// input row once for all of them; neighbouring items read neighbouring elements. `strips` strips of rows a plane.
+// The same for windows whose rows overlap, for GPUs: an item computes ROWS neighbouring rows of one column and lane,
+// and reduces each input row once for all of them; neighbouring items read neighbouring elements. `strips` strips of
+// rows a plane.
 #define ROWS 4
 #define EACH_ROW for (int t = 0; t < ROWS; ++t)
 
-LINEAR void pooling_rows(global stored* y, long y_at, global const stored* x, long x_at, int count, int block, int strips, Pool p) {
+LINEAR void pooling_rows(global stored* y, long y_at, global const stored* x, long x_at, int count, int block,
+                         int strips, Pool p) {
   const int i = get_global_id(0);
   if (i >= count) return;
   const int lane = i % block, at = i / block, column = at % p.w.out, strip = at / p.w.out;
@@ -76,7 +78,8 @@ LINEAR void pooling_rows(global stored* y, long y_at, global const stored* x, lo
     if (t >= rows) break;
     const int3 h = range(p.h, 0, row + t);
     const int divisor = p.count_include_pad ? h.z * w.z : max(h.y - h.x, 0) * max(w.y - w.x, 0);
-    STORE(p.average ? sum[t] / divisor : largest[t], y + y_at, ((plane * p.h.out + row + t) * p.w.out + column) * block + lane);
+    STORE(p.average ? sum[t] / divisor : largest[t], y + y_at,
+          ((plane * p.h.out + row + t) * p.w.out + column) * block + lane);
   }
 }
 

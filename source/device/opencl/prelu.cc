@@ -1,5 +1,6 @@
 // PReLU in whatever form the blob arrives.
 #include "device/opencl/kernel_list.h"
+#include "device/shared/fused_tail.h"
 
 namespace plumb::opencl {
 namespace {

@@ -1,8 +1,8 @@
 // PReLU in either form.
 #include "common.clh"
 
-LINEAR void prelu(global stored* y, long y_at, global const stored* x, long x_at, global const float* slope, int count, int blocks,
-                  int pixels, int block) {
+LINEAR void prelu(global stored* y, long y_at, global const stored* x, long x_at, global const float* slope, int count,
+                  int blocks, int pixels, int block) {
   const int i = get_global_id(0);
   if (i >= count) return;
   const float v = LOAD(x + x_at, i);

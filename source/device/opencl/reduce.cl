@@ -1,5 +1,5 @@
-// Reductions: an output is a row (include/row.clh), whose terms are found by a walk of their own. Sums of blocks are summed
-// (common.clh).
+// Reductions: an output is a row (include/row.clh), whose terms are found by a walk of their own. Sums of blocks are
+// summed (common.clh).
 #include "common.clh"
 #include "row.clh"
 
@@ -60,7 +60,8 @@ inline int term(Terms t, int i) {
     if (WRITES_##SHAPE) STORE(result, y + y_at, output);                                                              \
   }
 
-// x: a term (of whole numbers its bits), of which `each` is taken; `both` joins two results a and b. T is their type, U its bits.
+// x: a term (of whole numbers its bits), of which `each` is taken; `both` joins two results a and b. T is their type, U
+// its bits.
 #define FOLD(name, value_type, bits_type, x_type, element_type, load, store, start, each, both, SHAPE)                \
   LINEAR void NAME_##SHAPE(reduce_##name)(global element_type* y, long y_at, global const element_type* in,           \
                                           long in_at, int count, Terms t) {                                           \

@@ -1,5 +1,5 @@
-// Conversions between the forms of a blob (blocked_layout.h): one item per stored element of the destination; lanes behind the last
-// channel become zero.
+// Conversions between the forms of a blob (blocked_layout.h): one item per stored element of the destination; lanes
+// behind the last channel become zero.
 #include "common.clh"
 
 #define F32_LOAD(p, i) (p)[i]

@@ -1,8 +1,9 @@
-// Convolutions of 3x3 and stride 1 by Winograd's algorithm F(4x4,3x3) for CPU drivers. Tiles of 4 x 4 outputs, numbered through
-// rows and batch, are computed TILES at a time. First their 6 x 6 inputs are transformed, to
+// Convolutions of 3x3 and stride 1 by Winograd's algorithm F(4x4,3x3) for CPU drivers. Tiles of 4 x 4 outputs, numbered
+// through rows and batch, are computed TILES at a time. First their 6 x 6 inputs are transformed, to
 //   [unit of TILES tiles][position 6 x 6][input block][tile][8];
-// then an item sums one unit's products for 16 output channels at all 36 positions and transforms them back, so that sums never
-// leave its own memory. Weights: [pair of output blocks][position][input block][input lane 8][output lane 16].
+// then an item sums one unit's products for 16 output channels at all 36 positions and transforms them back, so that
+// sums never leave its own memory. Weights: [pair of output blocks][position][input block][input lane 8][output lane
+// 16].
 #include "common.clh"
 #include "conv.clh"
 #include "winograd.inc"
@@ -19,7 +20,8 @@ inline void place(int tile, Conv c, int* n, int* row, int* column) {
   *column = t % across * 4;
 }
 
-SINGLE void winograd_input(global float* v, long v_at, global const stored* x, long x_at, int units, int blocks, Conv c) {
+SINGLE void winograd_input(global float* v, long v_at, global const stored* x, long x_at, int units, int blocks,
+                           Conv c) {
   const int block = get_global_id(0), unit = get_global_id(1);
   if (block >= blocks || unit >= units) return;
   for (int t = 0; t < TILES; ++t) {
@@ -31,7 +33,8 @@ SINGLE void winograd_input(global float* v, long v_at, global const stored* x, l
     for (int i = 0; i < 6; ++i) {
       for (int j = 0; j < 6; ++j) {
         const int h = top + i, w = left + j;
-        d[i * 6 + j] = h >= 0 && h < c.in_h && w >= 0 && w < c.in_w ? LOAD8(plane, (h * c.in_w + w) * 8) : (float8)(0.0f);
+        d[i * 6 + j] =
+            h >= 0 && h < c.in_h && w >= 0 && w < c.in_w ? LOAD8(plane, (h * c.in_w + w) * 8) : (float8)(0.0f);
       }
     }
     for (int j = 0; j < 6; ++j) WINOGRAD4_INPUT(float8, d, j, 6)
@@ -71,7 +74,8 @@ SINGLE void winograd_output(global stored* y, long y_at, global const float* v, 
     sums[p * TILES + 5] = a5;
   }
   const float16 start = flags & 1 ? vload16(pair, bias) : (float16)(0.0f);
-  const int out_blocks = (c.out_channels + 7) / 8, plane = c.out_h * c.out_w * 8, per_image = (c.out_w + 3) / 4 * ((c.out_h + 3) / 4);
+  const int out_blocks = (c.out_channels + 7) / 8, plane = c.out_h * c.out_w * 8,
+            per_image = (c.out_w + 3) / 4 * ((c.out_h + 3) / 4);
   for (int t = 0; t < min(TILES, c.batch * per_image - unit * TILES); ++t) {
     int n, row, column;
     place(unit * TILES + t, c, &n, &row, &column);
@@ -81,8 +85,8 @@ SINGLE void winograd_output(global stored* y, long y_at, global const float* v, 
     for (int i = 0; i < min(4, c.out_h - row); ++i) {
       for (int j = 0; j < min(4, c.out_w - column); ++j) {
         const long pixel = at + (i * c.out_w + j) * 8;
-        store_pair(y + y_at + pixel, addend + addend_at + pixel, sums[(i * 6 + j) * TILES + t] + start, out_blocks - pair * 2, plane,
-                   flags, e);
+        store_pair(y + y_at + pixel, addend + addend_at + pixel, sums[(i * 6 + j) * TILES + t] + start,
+                   out_blocks - pair * 2, plane, flags, e);
       }
     }
   }

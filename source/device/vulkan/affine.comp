@@ -5,7 +5,8 @@
 #include "half.glslh"
 
 layout(constant_id = 0) const int kPrelu = 0;
-layout(constant_id = 1) const int kChannel4 = 0;  // NC4HW4: `channels` in whole quads, the coefficients behind the last one 0
+// NC4HW4: `channels` in whole quads, the coefficients behind the last one 0.
+layout(constant_id = 1) const int kChannel4 = 0;
 layout(std430, binding = 0) writeonly buffer Y { S y[]; };
 layout(std430, binding = 1) readonly buffer X { S x[]; };
 layout(std430, binding = 2) readonly buffer Scale { float scale[]; };

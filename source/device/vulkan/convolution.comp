@@ -1,8 +1,8 @@
 #version 450
-// Convolution of any kind in plain NCHW, one invocation per output; kTransposed 1: deconvolution. The sum is followed by
-// bias, an addend of the output's shape (kAddend 1) and an activation. Weights [out][in/group][kh][kw], or
-// [group][in/group][out/group][kh][kw] when transposed. A launch adds the input channels [first_in, last_in) of a group to
-// what launches before it left in y (loop_rounds.h).
+// Convolution of any kind in plain NCHW, one invocation per output; kTransposed 1: deconvolution. The sum is followed
+// by bias, an addend of the output's shape (kAddend 1) and an activation. Weights [out][in/group][kh][kw], or
+// [group][in/group][out/group][kh][kw] when transposed. A launch adds the input channels [first_in, last_in) of a group
+// to what launches before it left in y (loop_rounds.h).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "math.glslh"
@@ -47,7 +47,8 @@ void main() {
   const int group = c / out_per_group;
   const int taps = kernel_h * kernel_w;
   const int in_step = kTransposed != 0 ? out_per_group * taps : taps;
-  const int first = kTransposed != 0 ? (group * in_per_group * out_per_group + c % out_per_group) * taps : c * in_per_group * taps;
+  const int first =
+      kTransposed != 0 ? (group * in_per_group * out_per_group + c % out_per_group) * taps : c * in_per_group * taps;
   precise float sum = first_in > 0 ? y[i] : 0.0, lost = 0.0;
   for (int k = 0; k < taps; ++k) {
     const int ph = Position(h, k / kernel_w, stride_h, dilation_h, pad_top, in_h);

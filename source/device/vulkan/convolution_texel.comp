@@ -1,8 +1,8 @@
 #version 450
-// Convolution for drivers that run on a CPU, in NC4HW4: one invocation computes PIXELS neighbouring pixels of eight output
-// channels in registers, and reads through texel buffers, which lavapipe does some 30 times faster than storage buffers.
-// Weights [block of 8 out][tap][in quad][4 in][2 quads of out]. The sum is followed by bias, an addend of the output's shape
-// (has_addend) and an activation. -DPIXELS=8 or 1 (few pixels: inner
+// Convolution for drivers that run on a CPU, in NC4HW4: one invocation computes PIXELS neighbouring pixels of eight
+// output channels in registers, and reads through texel buffers, which lavapipe does some 30 times faster than storage
+// buffers. Weights [block of 8 out][tap][in quad][4 in][2 quads of out]. The sum is followed by bias, an addend of the
+// output's shape (has_addend) and an activation. -DPIXELS=8 or 1 (few pixels: inner
 // products), -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,7 +1,7 @@
 #version 450
-// Convolution for GPUs, in NC4HW4: a workgroup computes 64 pixels of 32 output channels from tiles of 16 input channels in
-// shared memory, an invocation 8 pixels of four channels. Weights as in convolution_texel.comp. The sum is followed by bias, an
-// addend of the output's shape (has_addend) and an activation. -DSWISH.
+// Convolution for GPUs, in NC4HW4: a workgroup computes 64 pixels of 32 output channels from tiles of 16 input channels
+// in shared memory, an invocation 8 pixels of four channels. Weights as in convolution_texel.comp. The sum is followed
+// by bias, an addend of the output's shape (has_addend) and an activation. -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "half.glslh"

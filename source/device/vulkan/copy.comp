@@ -1,5 +1,6 @@
 #version 450
-// Moves elements along a strided walk on both sides: Permute, slices, Tile, Concat ... by element size (-DTYPE_b1 .. _b8).
+// Moves elements along a strided walk on both sides: Permute, slices, Tile, Concat ... by element size (-DTYPE_b1 ..
+// _b8).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "types.glslh"

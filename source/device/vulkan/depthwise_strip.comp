@@ -1,7 +1,7 @@
 #version 450
-// Depthwise convolution for GPUs, in NC4HW4: one invocation computes kStrip pixels of a row of four channels, from inputs
-// that it reads once per row into registers. Weights as in depthwise_texel.comp; then bias, an addend (has_addend) and
-// an activation. -DSWISH.
+// Depthwise convolution for GPUs, in NC4HW4: one invocation computes kStrip pixels of a row of four channels, from
+// inputs that it reads once per row into registers. Weights as in depthwise_texel.comp; then bias, an addend
+// (has_addend) and an activation. -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "half.glslh"

@@ -1,7 +1,7 @@
 #version 450
-// Winograd's algorithm, the last of three launches (winograd.cc): y = A^T m A of each tile, four channels at a time; then
-// bias, an addend of the output's shape (has_addend) and an activation. m [frequency][quad][tile of all images]. -DTILE,
-// -DTEXELS: include/winograd.glslh; -DSWISH.
+// Winograd's algorithm, the last of three launches (winograd.cc): y = A^T m A of each tile, four channels at a time;
+// then bias, an addend of the output's shape (has_addend) and an activation. m [frequency][quad][tile of all images].
+// -DTILE, -DTEXELS: include/winograd.glslh; -DSWISH.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"
 #include "half.glslh"
