@@ -1,5 +1,6 @@
-# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>;
-# its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
+# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias
+# plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed,
+# exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
 # plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool.
 # plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
 function(plumb_settings target)

@@ -1,5 +1,6 @@
-# An operator is asked for by its OpKind or by what OpDef says of it, never by its name: no file of source/ but the readers and
-# writers of names (format/) compares a layer's type with a string. cmake -DROOT=<repository> -P op_kind.cmake
+# An operator is asked for by its OpKind or by what OpDef says of it, never by its name: no file of source/ but the
+# readers and writers of names (format/) compares a layer's type with a string. cmake -DROOT=<repository> -P
+# op_kind.cmake
 cmake_minimum_required(VERSION 3.20)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/source/*.cc ${ROOT}/source/*.h)
 list(FILTER files EXCLUDE REGEX "^source/format/")

@@ -1,5 +1,5 @@
-# What run.sh and test.sh share: the packages, a function that configures and builds a preset, and one that makes the Python
-# environment of plumb-golden. Sourced, not run.
+# What run.sh and test.sh share: the packages, a function that configures and builds a preset, and one that makes the
+# Python environment of plumb-golden. Sourced, not run.
 # REQUIRES: the working folder is the project's root.
 source platforms/linux/packages.sh
 
@@ -23,8 +23,8 @@ progress() {
   done
 }
 
-# build PRESET [TARGET]: configures into build/PRESET and builds what is out of date. The dump options are passed each time, so
-# that a build with dumps switched on does not stay that way.
+# build PRESET [TARGET]: configures into build/PRESET and builds what is out of date. The dump options are passed each
+# time, so that a build with dumps switched on does not stay that way.
 build() {
   local preset=$1 log=build/$1.log input output target=() reporter code=0
   [ $# -lt 2 ] || target=(--target "$2")
@@ -53,7 +53,8 @@ build() {
   return "$code"
 }
 
-# python_environment: what the Python package is built and tested with, from PyPI into build/venv, where CMake looks for it.
+# python_environment: what the Python package is built and tested with, from PyPI into build/venv, where CMake looks for
+# it.
 python_environment() {
   local venv=build/venv log=build/venv.log
   ! "$venv/bin/python" -c "import mypy, nanobind, numpy, pytest" 2>/dev/null || return 0
@@ -66,8 +67,9 @@ python_environment() {
   echo "Going on without the Python package and its tests: $(grep -o -m 1 "ERROR: .*" "$log" || tail -n 1 "$log") ($log)"
 }
 
-# golden_environment: plumb-golden with ONNX Runtime in build/venv, which `model_check --golden onnxruntime` finds by itself.
-# pip builds a copy, so that it writes nothing into tools/python. What cannot be had is said, and nothing else fails for it.
+# golden_environment: plumb-golden with ONNX Runtime in build/venv, which `model_check --golden onnxruntime` finds by
+# itself. pip builds a copy, so that it writes nothing into tools/python. What cannot be had is said, and nothing else
+# fails for it.
 golden_environment() {
   local venv=build/venv source=build/plumb_golden log=build/venv.log want
   want=$(cat tools/python/pyproject.toml tools/python/plumb_golden/*.py | cksum)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Plumb and checks the example networks on every device of this machine.
 #
-#   platforms/linux/run.sh               prepare, build the tools (build/release), run model_check on the examples, print its reports
-#   platforms/linux/run.sh --build-only  prepare and build, check nothing
-#   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    the same with a build that dumps every layer's outputs (also DUMP_INPUT_BLOB)
+#   platforms/linux/run.sh               prepare, build the tools (build/release), run model_check on the examples,
+#   print its reports platforms/linux/run.sh --build-only  prepare and build, check nothing
+#   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    the same with a build that dumps every layer's outputs (also
+#   DUMP_INPUT_BLOB)
 #
 # Needs a Debian 12 and root or sudo, nothing else. A second run installs and builds nothing. Exit code: model_check's
 # (0 aligned, 1 misaligned, 2 bad usage, 3 no device, 4 failure); 2 and 4 also for the preparation.

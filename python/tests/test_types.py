@@ -1,4 +1,5 @@
-"""The package is `mypy --strict` clean, with the module's stub (plumbnn.golden, which also runs alone, has no types)."""
+"""The package is `mypy --strict` clean, with the module's stub (plumbnn.golden, which also runs alone, has no
+types)."""
 
 import importlib.util
 import os

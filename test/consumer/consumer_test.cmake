@@ -1,6 +1,7 @@
-# Installs the build into an empty prefix and builds, against that alone, the project beside this file (with every example of
-# README.md, doc/dump.md, doc/library.md and the public headers in it) and examples/cpp; runs both, with a right path and with wrong ones.
-# cmake -DBUILD=<build folder> -DWORK=<scratch folder> -DCOMPILER=<c++> -P consumer_test.cmake
+# Installs the build into an empty prefix and builds, against that alone, the project beside this file (with every
+# example of README.md, doc/dump.md, doc/library.md and the public headers in it) and examples/cpp; runs both, with a
+# right path and with wrong ones. cmake -DBUILD=<build folder> -DWORK=<scratch folder> -DCOMPILER=<c++> -P
+# consumer_test.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT code EQUAL 0)

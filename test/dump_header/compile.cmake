@@ -1,5 +1,5 @@
-# plumb_dump.h compiles without a warning as C99 and C++11 (without exceptions), in every compiler that is here, and what it
-# writes is the same. cmake -DROOT=<repository> -DWORK=<scratch folder> -P compile.cmake
+# plumb_dump.h compiles without a warning as C99 and C++11 (without exceptions), in every compiler that is here, and
+# what it writes is the same. cmake -DROOT=<repository> -DWORK=<scratch folder> -P compile.cmake
 cmake_minimum_required(VERSION 3.20)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})

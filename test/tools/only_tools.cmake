@@ -1,4 +1,5 @@
-# cmake -DBIN=<build>/bin "-DTOOLS=a b" -P only_tools.cmake: the folder that the README names holds the tools and nothing else.
+# cmake -DBIN=<build>/bin "-DTOOLS=a b" -P only_tools.cmake: the folder that the README names holds the tools and
+# nothing else.
 cmake_minimum_required(VERSION 3.20)
 separate_arguments(TOOLS)
 file(GLOB there RELATIVE ${BIN} ${BIN}/*)

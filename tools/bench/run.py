@@ -2,11 +2,14 @@
 """Measures Plumb and prints one table with ratios; --json keeps every number.
 
   tools/bench/run.py                        build/release, the five float networks, 1 and 2 threads
-  tools/bench/run.py --peers DIR            also times ONNX Runtime, OpenVINO, MNN and ncnn (DIR: their bench.py); its Python is
+  tools/bench/run.py --peers DIR            also times ONNX Runtime, OpenVINO, MNN and ncnn (DIR: their bench.py); its
+  Python is
                                             $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
-  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers, convert
+  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers,
+  convert
 
-Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks drift.
+Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks
+drift.
 """
 import argparse
 import json
@@ -59,23 +62,28 @@ class Bench:
         self.result = {"date": time.strftime("%Y-%m-%d %H:%M"), "cpu": cpu_name(), "cpus": os.cpu_count()}
 
     def forward(self):
-        """Forward per device, network and thread count; NAIVE once. PoCL and lavapipe take their threads from the environment."""
+        """Forward per device, network and thread count; NAIVE once. PoCL and lavapipe take their threads from the
+        environment."""
         found = {}
         for _ in range(self.args.rounds):
             for net in NETWORKS:
                 for threads in (1, 2):
                     for device in self.args.devices.split(","):
-                        text = run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", device, "--threads", threads,
-                                    "-wc", 2, "-ic", 5], {"POCL_MAX_PTHREAD_COUNT": str(threads), "LP_NUM_THREADS": str(threads)}).stdout
+                        text = run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", device,
+                                    "--threads", threads,
+                                    "-wc", 2, "-ic", 5],
+                                    {"POCL_MAX_PTHREAD_COUNT": str(threads), "LP_NUM_THREADS": str(threads)}).stdout
                         found.setdefault((net, device, threads), []).append(times_of(text))
         rows = []
         for (net, device, threads), times in found.items():
             best = min(t["min"] for t in times)
             median = statistics.median(t["median"] for t in times)
             rows.append([net, device, threads, f"{best:.2f}", f"{median:.2f}"])
-            self.result.setdefault("forward", []).append({"net": net, "device": device, "threads": threads, "min": best, "median": median})
+            self.result.setdefault("forward", []).append({"net": net, "device": device, "threads": threads, "min": best,
+                                                          "median": median})
         for net in NETWORKS[:2]:
-            t = times_of(run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "NAIVE", "-ic", 3]).stdout)
+            t = times_of(run([self.bin / "model_run", "-m", self.models / f"{net}.tnnproto", "-d", "NAIVE", "-ic",
+                              3]).stdout)
             rows.append([net, "NAIVE", os.cpu_count(), f"{t['min']:.2f}", f"{t['median']:.2f}"])
         table("Forward, ms (inputs given, outputs taken)", ["network", "device", "threads", "min", "median"], rows)
 
@@ -90,15 +98,18 @@ class Bench:
                 for _ in range(self.args.rounds):
                     before = resource.getrusage(resource.RUSAGE_CHILDREN)
                     start = time.perf_counter()
-                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_check", "-m", f"{model}.tnnproto", "-d", "X86",
+                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_check", "-m", f"{model}.tnnproto",
+                                "-d", "X86",
                                 "--threads", 2, "--quiet"])
                     walls.append(time.perf_counter() - start)
                     after = resource.getrusage(resource.RUSAGE_CHILDREN)
                     cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
                     peak = max(peak, int(re.search(r"peak (\d+)", done.stderr).group(1)) // 1024)
                 rows.append([net, f"{min(walls):.2f}", f"{statistics.median(walls):.2f}", f"{min(cpu):.2f}", peak])
-                self.result.setdefault("check", []).append({"net": net, "wall_min": min(walls), "cpu_min": min(cpu), "peak_mib": peak})
-        table("model_check -d X86, tnnmodel given, 2 threads", ["network", "wall s min", "wall s median", "processor s min", "peak MiB"], rows)
+                self.result.setdefault("check", []).append({"net": net, "wall_min": min(walls), "cpu_min": min(cpu),
+                                                            "peak_mib": peak})
+        table("model_check -d X86, tnnmodel given, 2 threads",
+              ["network", "wall s min", "wall s median", "processor s min", "peak MiB"], rows)
 
     def program(self, name):
         """One of the benchmark programs beside the tools; it prints its own table."""
@@ -124,18 +135,23 @@ class Bench:
             ratio = count["in"] / count["out"] - 1
             rows.append([model.stem, count["out"], count["in"], f"{100 * ratio:+.4f} %"])
             self.result.setdefault("hooks", []).append({"net": model.stem, **count, "ratio": ratio})
-        table("Instructions of five Forwards, hooks silent", ["network", "compiled out", "compiled in", "difference"], rows)
+        table("Instructions of five Forwards, hooks silent", ["network", "compiled out", "compiled in", "difference"],
+              rows)
 
     def instructions(self, folder, model):
-        """Those of Network::Forward alone, counted by callgrind on one thread; small networks, where hooks weigh most."""
+        """Those of Network::Forward alone, counted by callgrind on one thread; small networks, where hooks weigh
+        most."""
         with tempfile.NamedTemporaryFile() as out:
-            done = run(["valgrind", "--tool=callgrind", "--toggle-collect=plumb::Network::Forward()", f"--callgrind-out-file={out.name}",
+            done = run(["valgrind", "--tool=callgrind", "--toggle-collect=plumb::Network::Forward()",
+                        f"--callgrind-out-file={out.name}",
                         folder / "model_run", "-m", model, "-d", "X86", "--threads", 1, "--max-isa", "AVX2", "-ic", 5])
             return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
     def busy(self):
-        """Two threads beside one competing busy loop against one thread without it (medians of 50 Forwards of resnet50)."""
-        command = [self.bin / "model_run", "-m", self.models / "resnet50.tnnproto", "-d", "X86", "-wc", 3, "-ic", 50, "--threads"]
+        """Two threads beside one competing busy loop against one thread without it (medians of 50 Forwards of
+        resnet50)."""
+        command = [self.bin / "model_run", "-m", self.models / "resnet50.tnnproto", "-d", "X86", "-wc", 3, "-ic", 50,
+                   "--threads"]
         loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             two = times_of(run(command + [2]).stdout)["median"]
@@ -159,9 +175,11 @@ class Bench:
         work.mkdir(parents=True, exist_ok=True)
         self.write_twins(python, peers, work)
         subprocess.run([python, str(peers / "bench.py")] + [str(work / f"{n}.onnx") for n in NETWORKS] +
-                       ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json", str(work / "peers.json"),
+                       ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json",
+                        str(work / "peers.json"),
                         "--runtimes", self.args.runtimes],
-                       env={**os.environ, "PLUMB_BIN": str(self.bin.resolve()), "PLUMB_MODELS": str(self.models.resolve())},
+                       env={**os.environ, "PLUMB_BIN": str(self.bin.resolve()),
+                            "PLUMB_MODELS": str(self.models.resolve())},
                        stdout=subprocess.DEVNULL, check=True)
         data = json.loads((work / "peers.json").read_text())
         self.result["peers"] = {"versions": data["versions"], "rows": data["rows"], "problems": data["problems"]}
@@ -173,7 +191,8 @@ class Bench:
                 row = [by.get((net, threads, r)) for r in runtimes]
                 text = [f"{r['min']:.2f} / {r['median']:.2f}" if r else "-" for r in row]
                 ours, ort = by.get((net, threads, "plumb")), by.get((net, threads, "onnxruntime"))
-                text.append(f"{ours['min'] / ort['min']:.2f} ({ours['median'] / ort['median']:.2f})" if ours and ort else "-")
+                text.append(f"{ours['min'] / ort['min']:.2f} ({ours['median'] / ort['median']:.2f})" if ours
+                            and ort else "-")
                 rows.append([net, threads] + text)
         table("Against the peers, ms, min / median", ["network", "threads"] + runtimes + ["plumb / onnxruntime"], rows)
         for problem in data["problems"]:
@@ -203,16 +222,19 @@ class Bench:
                     size = len(model.read_bytes())
                     reads.append(time.perf_counter() - start)
                     start = time.perf_counter()
-                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_convert", model, "-o", pathlib.Path(folder) / net, "-q"])
+                    done = run(["/usr/bin/time", "-f", "peak %M", self.bin / "model_convert", model, "-o",
+                                pathlib.Path(folder) / net, "-q"])
                     walls.append(time.perf_counter() - start)
                     peak = max(peak, int(re.search(r"peak (\d+)", done.stderr).group(1)) * 1024)
                 rows.append([net, f"{size / 1e6:.1f}", f"{min(reads):.2f}", f"{min(walls):.2f}", f"{peak / size:.1f}"])
-                self.result.setdefault("convert", []).append({"net": net, "bytes": size, "read_min": min(reads), "wall_min": min(walls),
+                self.result.setdefault("convert", []).append({"net": net, "bytes": size, "read_min": min(reads),
+                                                              "wall_min": min(walls),
                                                               "peak": peak})
         table("model_convert from ONNX", ["network", "MB", "read s", "convert s min", "peak / file size"], rows)
 
     def main(self):
-        print(f"Plumb benchmark, {self.result['date']}, {self.result['cpu']}, {self.result['cpus']} CPUs, load {os.getloadavg()[0]:.1f}")
+        print(f"Plumb benchmark, {self.result['date']}, {self.result['cpu']}, {self.result['cpus']} CPUs, load "
+              f"{os.getloadavg()[0]:.1f}")
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
                  "hooks": self.hooks, "busy": self.busy, "peers": self.peers, "convert": self.convert}
@@ -228,7 +250,8 @@ class Bench:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=ROOT / "build/release/bin", help="folder of the tools")
-    parser.add_argument("--hooks-off", default=ROOT / "build/hooks-off/bin", help="tools of a build with -DPLUMB_BLOB_HOOKS=OFF")
+    parser.add_argument("--hooks-off", default=ROOT / "build/hooks-off/bin",
+                        help="tools of a build with -DPLUMB_BLOB_HOOKS=OFF")
     parser.add_argument("--models", default=ROOT / "test/data/networks")
     parser.add_argument("--devices", default="X86", help="whose Forward is timed, comma separated: X86,OPENCL,VULKAN")
     parser.add_argument("--peers", help="folder with the peers' bench.py and tnnproto_to_onnx.py")

@@ -36,7 +36,7 @@ Status LayoutsAffine(const KernelSpec& spec, const std::vector<LayoutPtr>& arriv
   return Status::Ok();
 }
 
-Status Launch(Builder* b, bool prelu, std::vector<float> scale, std::vector<float> bias, int64_t inner) {
+Status LaunchAffine(Builder* b, bool prelu, std::vector<float> scale, std::vector<float> bias, int64_t inner) {
   const bool channel4 = IsChannel4(b->outputs[0].layout);
   if (channel4) {
     const MapShape map = MapOf(b->outputs[0].shape);
@@ -62,7 +62,7 @@ Status BuildAffine(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const AffineShape shape, ResolveAffine(b->layer(), b->inputs[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const auto scale, Expand(shape.scale, shape.count, 1));
   PLUMB_ASSIGN_OR_RETURN(const auto bias, Expand(shape.bias, shape.count, 0));
-  return Launch(b, false, scale, bias, shape.inner);
+  return LaunchAffine(b, false, scale, bias, shape.inner);
 }
 
 Status SupportsPrelu(const KernelSpec& spec) {
@@ -79,7 +79,7 @@ Status BuildPrelu(Builder* b) {
                                 shape.ToString() + ", found " + std::to_string(count));
   }
   const std::vector<float> values(slope.data<float>(), slope.data<float>() + count);
-  return Launch(b, true, values, values, shape.rank() < 2 ? 1 : shape.CountFrom(2));
+  return LaunchAffine(b, true, values, values, shape.rank() < 2 ? 1 : shape.CountFrom(2));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-# Runs TEST with the gtest filter FILTER on oclgrind instead of this machine's OpenCL drivers; fails when it reports anything or
-# finds no case. DRIVER: liboclgrind-rt-icd.so. WORK: a folder of its own.
+# Runs TEST with the gtest filter FILTER on oclgrind instead of this machine's OpenCL drivers; fails when it reports
+# anything or finds no case. DRIVER: liboclgrind-rt-icd.so. WORK: a folder of its own.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/vendors ${WORK}/cache)
 file(WRITE ${WORK}/vendors/oclgrind.icd "${DRIVER}\n")

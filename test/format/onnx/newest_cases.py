@@ -1,7 +1,9 @@
-"""The cases of the newest onnx of PyPI, run by onnx_backend_test: the node cases that it generates, written as libonnx-testdata's
-are; the models that it ships (simple, pytorch-converted, pytorch-operator); and its nine light networks, whose weights are constants.
+"""The cases of the newest onnx of PyPI, run by onnx_backend_test: the node cases that it generates, written as
+libonnx-testdata's are; the models that it ships (simple, pytorch-converted, pytorch-operator); and its nine light
+networks, whose weights are constants.
 
-    newest_cases.py --test build/release/test-bin/onnx_backend_test --work build/release/onnx_newest --list FILE [--write-list]
+    newest_cases.py --test build/release/test-bin/onnx_backend_test --work build/release/onnx_newest --list FILE
+    [--write-list]
 """
 import argparse
 import os
@@ -84,7 +86,8 @@ def main():
     environment = {**os.environ, "PLUMB_ONNX_DATA": str(options.work / "data"), "PLUMB_ONNX_UNSUPPORTED": options.list}
     if options.write_list:
         environment["PLUMB_ONNX_LIST"] = options.list
-    sys.exit(subprocess.run([options.test, "--gtest_filter=*Naive"] if options.write_list else [options.test], env=environment).returncode)
+    sys.exit(subprocess.run([options.test, "--gtest_filter=*Naive"] if options.write_list else [options.test],
+                            env=environment).returncode)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""model_convert -align: healthy conversions are proved equal; one whose weights were exchanged is not, and its first operator is named.
+"""model_convert -align: healthy conversions are proved equal; one whose weights were exchanged is not, and its first
+operator is named.
 
     align_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -19,10 +20,12 @@ def build(path):
     import numpy as np
     from onnx import TensorProto, helper, save
     b = network.Builder()
-    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 8, 3, 3, 3), b.weight("conv1_b", 8, scale=0.3)], pads=[0, 0, 1, 1], strides=[2, 2])
+    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 8, 3, 3, 3), b.weight("conv1_b", 8, scale=0.3)],
+           pads=[0, 0, 1, 1], strides=[2, 2])
     b.node("Relu", "relu1", ["conv1"])
     b.node("AveragePool", "pool", ["relu1"], kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1)
-    b.node("Resize", "up", ["pool", "", b.constant("scales", np.array([1, 1, 2, 2], np.float32))], mode="linear", coordinate_transformation_mode="asymmetric")
+    b.node("Resize", "up", ["pool", "", b.constant("scales", np.array([1, 1, 2, 2], np.float32))], mode="linear",
+           coordinate_transformation_mode="asymmetric")
     b.node("GlobalAveragePool", "mean", ["up"])
     b.node("Flatten", "flat", ["mean"])
     b.node("Softmax", "prob", ["flat"], axis=1)
@@ -38,10 +41,12 @@ def build_branches(path):
     from onnx import TensorProto, helper, save
 
     def branch(op):
-        nodes = [helper.make_node(op, ["x"], ["inner"], name="first"), helper.make_node("Exp", ["inner"], ["out"], name="second")]
+        nodes = [helper.make_node(op, ["x"], ["inner"], name="first"),
+                 helper.make_node("Exp", ["inner"], ["out"], name="second")]
         return helper.make_graph(nodes, op, [], [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
     nodes = [helper.make_node("Equal", ["rate", "wanted"], ["same"], name="equal"),
-             helper.make_node("If", ["same"], ["y"], name="choose", then_branch=branch("Relu"), else_branch=branch("Neg"))]
+             helper.make_node("If", ["same"], ["y"], name="choose", then_branch=branch("Relu"),
+                              else_branch=branch("Neg"))]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3]),
                                            helper.make_tensor_value_info("rate", TensorProto.INT64, [])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
@@ -52,15 +57,18 @@ def build_branches(path):
 
 
 def check_branches(tool, work):
-    """The branch that is taken, seen from inside, with a constant condition and with one that is known only at run time."""
+    """The branch that is taken, seen from inside, with a constant condition and with one that is known only at run
+    time."""
     model = work / "branches.onnx"
     build_branches(model)
     for rate, inside in ((16000, "choose/then/inner"), (8000, "choose/else/inner")):
         code, output = run(tool, model, "-o", work / f"rate{rate}", "--constant", f"rate={rate}", "-align", "all")
-        expect(code == 0 and "proved equal" in output and f"tensor '{inside}'" in output, f"rate {rate} is proved equal", output)
+        expect(code == 0 and "proved equal" in output and f"tensor '{inside}'" in output,
+               f"rate {rate} is proved equal", output)
         expect(f"align   input rate: the constant {rate}" in output, "the constant is said", output)
     code, output = run(tool, model, "-o", work / "both", "-align", "all")
-    expect(code == 0 and "proved equal" in output and "tensor 'choose/else/inner'" in output, "both branches are proved equal", output)
+    expect(code == 0 and "proved equal" in output and "tensor 'choose/else/inner'" in output,
+           "both branches are proved equal", output)
     expect("If 'choose': its condition is known only when the network runs" in output, "both branches are said", output)
 
 
@@ -68,7 +76,8 @@ def check_random(tool, work):
     """A random node's output is a network input; ONNX Runtime gets the same values in the node's place."""
     from onnx import TensorProto, helper, save
     model = work / "random.onnx"
-    nodes = [helper.make_node("RandomNormalLike", ["x"], ["noise"], "draw"), helper.make_node("Mul", ["x", "noise"], ["scaled"], "scale"),
+    nodes = [helper.make_node("RandomNormalLike", ["x"], ["noise"], "draw"),
+             helper.make_node("Mul", ["x", "noise"], ["scaled"], "scale"),
              helper.make_node("Tanh", ["scaled"], ["y"], "squash")]
     dims = [1, 3, 8, 8]
     graph = helper.make_graph(nodes, "random", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
@@ -98,7 +107,8 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True)
     a = parser.parse_args()
-    packages.ensure(pathlib.Path(a.work) / "venv-onnx", ["onnx", "onnxruntime", "numpy"], ["onnx", "onnxruntime", "numpy"])
+    packages.ensure(pathlib.Path(a.work) / "venv-onnx", ["onnx", "onnxruntime", "numpy"],
+                    ["onnx", "onnxruntime", "numpy"])
     work = pathlib.Path(a.work) / "align"
     work.mkdir(parents=True, exist_ok=True)
     model, tool = work / "small.onnx", pathlib.Path(a.bin) / "model_convert"
@@ -111,7 +121,8 @@ def main():
     expect(code == 0 and "tensor 'conv1'" in output, "-align all prints every layer", output)
     code, output = run(tool, model, "-o", work / "c", "-q", "--random-weights", "-align")
     expect(code == 1 and "NOT equal" in output, "other weights are found", output)
-    expect("the first operator that differs: layer 1 'conv1' (Convolution" in output, "the first operator is named", output)
+    expect("the first operator that differs: layer 1 'conv1' (Convolution" in output, "the first operator is named",
+           output)
     check_branches(tool, work)
     check_random(tool, work)
     print("proved equal; a difference is found and named")

@@ -58,7 +58,8 @@ def replace_type(name, kind, **attributes):
 
 
 def behind(name, *chain):
-    """Nodes behind the node; the last one writes the tensor of the old name. chain: (type, extra inputs, attributes)."""
+    """Nodes behind the node; the last one writes the tensor of the old name. chain: (type, extra inputs,
+    attributes)."""
     def edit(model):
         at = next(i for i, n in enumerate(model.graph.node) if n.name == name)
         n = model.graph.node[at]
@@ -70,7 +71,8 @@ def behind(name, *chain):
             for e, value in enumerate(extra):
                 inputs.append(f"{last}_{k}_{e}")
                 model.graph.initializer.append(numpy_helper.from_array(np.asarray(value), inputs[-1]))
-            model.graph.node.insert(at + 1 + k, helper.make_node(kind, inputs, [output], name=f"{name}_{kind}_{k}", **attributes))
+            model.graph.node.insert(at + 1 + k,
+                                    helper.make_node(kind, inputs, [output], name=f"{name}_{kind}_{k}", **attributes))
             current = output
     return edit
 
@@ -103,7 +105,8 @@ FAULTS = [
     ("one weight infinite", "dilated", weight("dilated_w", one(77, np.inf))),
     ("one weight zero", "dilated", weight("dilated_w", lambda w: one(int(np.abs(w).argmax()), 0)(w))),
     ("weights in fp16", "dilated", weight("dilated_w", fp16)),
-    ("weights in int8", "conv2", weight("conv2_w", lambda w: (np.round(w / np.abs(w).max() * 127) / 127 * np.abs(w).max()).astype(np.float32))),
+    ("weights in int8", "conv2",
+     weight("conv2_w", lambda w: (np.round(w / np.abs(w).max() * 127) / 127 * np.abs(w).max()).astype(np.float32))),
     ("one output channel zero", "conv2", weight("conv2_w", lambda w: np.concatenate([w[:-1], 0 * w[-1:]]))),
     ("output channels swapped", "conv2", weight("conv2_w", lambda w: np.concatenate([w[1:2], w[:1], w[2:]]))),
     ("dilation lost", "dilated", attribute("dilated", dilations=[1, 1], pads=[1, 1, 1, 1])),
@@ -116,13 +119,15 @@ FAULTS = [
     ("upper limit lost", "clip", weight("clip_hi", lambda v: np.float32(6))),
     ("slope 1/6 for 0.2", "hard", attribute("hard", alpha=1 / 6)),
     ("HardSigmoid became Sigmoid", "hard", replace_type("hard", "Sigmoid")),
-    ("depthwise kernel turned", "depthwise", weight("depthwise_w", lambda w: np.ascontiguousarray(w.transpose(0, 1, 3, 2)))),
+    ("depthwise kernel turned", "depthwise",
+     weight("depthwise_w", lambda w: np.ascontiguousarray(w.transpose(0, 1, 3, 2)))),
     ("Add became Sub", "residual", replace_type("residual", "Sub")),
     ("residual reads another tensor", "residual", read_instead("residual", 1, "pointwise")),
     ("pool took the mean", "maxpool", replace_type("maxpool", "AveragePool", kernel_shape=[2, 2], strides=[2, 2])),
     ("count_include_pad", "avgpool", attribute("avgpool", count_include_pad=1)),
     ("inputs in the other order", "concat", swap_inputs("concat")),
-    ("deconvolution kernel turned", "deconv", weight("deconv_w", lambda w: np.ascontiguousarray(w.transpose(0, 1, 3, 2)))),
+    ("deconvolution kernel turned", "deconv",
+     weight("deconv_w", lambda w: np.ascontiguousarray(w.transpose(0, 1, 3, 2)))),
     ("epsilon 1e-2 for 1e-5", "inorm", attribute("inorm", epsilon=1e-2)),
     ("alpha 0.9 for 1", "elu", attribute("elu", alpha=0.9)),
     ("edge for reflect", "pad", attribute("pad", mode="edge")),
@@ -142,7 +147,8 @@ FAULTS = [
     ("log kept", "attention", replace_type("attention", "LogSoftmax", axis=-1)),
     ("epsilon 1e-3 for 1e-5", "lnorm", attribute("lnorm", epsilon=1e-3)),
     ("gain lost", "lnorm", weight("lnorm_g", np.ones_like)),
-    ("weights of the last column zero", "project", weight("project_w", lambda w: np.concatenate([w[:, :-1], 0 * w[:, -1:]], axis=1))),
+    ("weights of the last column zero", "project",
+     weight("project_w", lambda w: np.concatenate([w[:, :-1], 0 * w[:, -1:]], axis=1))),
     ("Min for Max", "best", replace_type("best", "ReduceMin", keepdims=0)),
     ("rounded to fp16", "conv1", half("conv1")),
     ("rounded to fp16", "relu", half("relu")),
@@ -175,7 +181,8 @@ def store_as_half(model):
 # Beside fp16 storage smaller faults cannot be seen.
 HALF_FAULTS = [
     ("times 1.05", "pointwise", weight("pointwise_w", lambda w: w * np.float32(1.05))),
-    ("weights in int8", "dilated", weight("dilated_w", lambda w: (np.round(w / np.abs(w).max() * 31) / 31 * np.abs(w).max()).astype(np.float32))),
+    ("weights in int8", "dilated",
+     weight("dilated_w", lambda w: (np.round(w / np.abs(w).max() * 31) / 31 * np.abs(w).max()).astype(np.float32))),
     ("bias dropped", "conv2", drop_input("conv2", 2)),
     ("alpha 0.01 for 0.1", "leaky", attribute("leaky", alpha=0.01)),
     ("inputs in the other order", "concat", swap_inputs("concat")),

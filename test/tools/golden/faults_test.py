@@ -1,5 +1,5 @@
-"""Faults planted by editing an ONNX file, run by ONNX Runtime as the subject: each must be named at the right layer. And healthy
-subjects: ONNX Runtime unoptimised, its optimised graphs, and inputs and outputs alone raise no fault.
+"""Faults planted by editing an ONNX file, run by ONNX Runtime as the subject: each must be named at the right layer.
+And healthy subjects: ONNX Runtime unoptimised, its optimised graphs, and inputs and outputs alone raise no fault.
 
     faults_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -27,13 +27,14 @@ def options():
 def model_check(o, model, *arguments):
     report = pathlib.Path(o.work) / "report.json"
     report.unlink(missing_ok=True)
-    done = subprocess.run([f"{o.bin}/model_check", "-m", str(model), "--json", str(report), *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run([f"{o.bin}/model_check", "-m", str(model), "--json", str(report), *map(str, arguments)],
+                          capture_output=True, text=True)
     return done, json.loads(report.read_text()) if report.exists() else None
 
 
 def run_subject(model, data, path, guilty):
-    """All node outputs of the model in ONNX Runtime, unoptimised, as an .npz. What does not fit together any more because of
-    another shape ends with the guilty node."""
+    """All node outputs of the model in ONNX Runtime, unoptimised, as an .npz. What does not fit together any more
+    because of another shape ends with the guilty node."""
     import onnx
     whole = onnx.ModelProto()
     whole.CopyFrom(model)
@@ -83,7 +84,8 @@ def check_faults(o, build, healthy, data, faults, then=None):
         run_subject(model, data, subject, guilty)
         done, report = model_check(o, healthy, "--subject", subject)
         found = guilty_nodes(report) if report else []
-        others = [layer["nodes"] for layer in report["runs"][0]["layers"] if layer["verdict"] == "wrong"][1:] if report else []
+        others = [layer["nodes"] for layer in report["runs"][0]["layers"]
+                  if layer["verdict"] == "wrong"][1:] if report else []
         ok = done.returncode == 1 and found == [guilty] and not others
         print(f"{'ok  ' if ok else 'FAIL'} {guilty}: {name}: {found}" + (f", also {others}" if others else ""))
         if not ok:
@@ -103,7 +105,8 @@ def check_healthy(o, healthy, data):
             run(healthy, folder, input_files=[str(pathlib.Path(o.work) / "input.npz")], optimized=level)
             done, report = model_check(o, healthy, "--subject", folder)
             tested = sum(layer["verdict"] != "not tested" for layer in report["runs"][0]["layers"]) if report else 0
-            print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} healthy, optimised {level}: {done.stdout.strip().splitlines()[-1:]}")
+            print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} healthy, optimised {level}: "
+                  f"{done.stdout.strip().splitlines()[-1:]}")
             if done.returncode != 0 or tested == 0:
                 failed.append(f"healthy {level}")
                 print(done.stdout[-3000:] + done.stderr[-500:])
@@ -118,7 +121,8 @@ def check_golden(o, healthy):
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     ok = done.returncode == 0 and "conversion: the golden computed every layer" in done.stdout
     print(f"{'ok  ' if ok else 'FAIL'} --golden onnxruntime: {done.stdout.strip().splitlines()[-1:]}")
-    missing = subprocess.run(command, capture_output=True, text=True, env={**environment, "PLUMB_PYTHON": "/nonexistent/python"})
+    missing = subprocess.run(command, capture_output=True, text=True,
+                             env={**environment, "PLUMB_PYTHON": "/nonexistent/python"})
     told = missing.returncode == 2 and "platforms/linux/run.sh" in missing.stderr
     print(f"{'ok  ' if told else 'FAIL'} without the package: {missing.stderr.strip().splitlines()[-1:]}")
     return ([] if ok else ["--golden onnxruntime"]) + ([] if told else ["no package"])

@@ -1,6 +1,7 @@
-"""A float network that ONNX Runtime quantised to int8 and ran in integers (QLinearConv ...), as the subject of two models:
-the float model, whose blobs it stores on grids (--arithmetic int8), and the quantised model itself, whose integers must agree
-but for rounding ties. Healthy runs raise nothing; faults planted into the quantised model are named.
+"""A float network that ONNX Runtime quantised to int8 and ran in integers (QLinearConv ...), as the subject of two
+models: the float model, whose blobs it stores on grids (--arithmetic int8), and the quantised model itself, whose
+integers must agree but for rounding ties. Healthy runs raise nothing; faults planted into the quantised model are
+named.
 
     int8_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -19,10 +20,13 @@ def build():
     import onnx
     from onnx import TensorProto, helper
     b = network.Builder()
-    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 16, 3, 3, 3), b.weight("conv1_b", 16, scale=0.3)], pads=[1] * 4, strides=[2, 2])
+    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 16, 3, 3, 3), b.weight("conv1_b", 16, scale=0.3)],
+           pads=[1] * 4, strides=[2, 2])
     b.node("Relu", "relu1", ["conv1"])
-    b.node("Conv", "depthwise", ["relu1", b.weight("depthwise_w", 16, 1, 3, 3), b.weight("depthwise_b", 16, scale=0.1)], pads=[1] * 4, group=16)
-    b.node("Conv", "pointwise", ["depthwise", b.weight("pointwise_w", 32, 16, 1, 1), b.weight("pointwise_b", 32, scale=0.3)])
+    b.node("Conv", "depthwise", ["relu1", b.weight("depthwise_w", 16, 1, 3, 3), b.weight("depthwise_b", 16, scale=0.1)],
+           pads=[1] * 4, group=16)
+    b.node("Conv", "pointwise",
+           ["depthwise", b.weight("pointwise_w", 32, 16, 1, 1), b.weight("pointwise_b", 32, scale=0.3)])
     b.node("Relu", "relu2", ["pointwise"])
     b.node("MaxPool", "pool", ["relu2"], kernel_shape=[2, 2], strides=[2, 2])
     b.node("Conv", "left", ["pool", b.weight("left_w", 32, 32, 3, 3), b.weight("left_b", 32, scale=0.3)], pads=[1] * 4)
@@ -36,7 +40,8 @@ def build():
     b.node("Flatten", "flat", ["mean"])
     b.node("Gemm", "fc", ["flat", b.weight("fc_w", 40, 48), b.weight("fc_b", 40, scale=0.3)], transB=1)
     b.node("Softmax", "prob", ["fc"], axis=1)
-    graph = helper.make_graph(b.nodes, "int8", [helper.make_tensor_value_info("data", TensorProto.FLOAT, [1, 3, 40, 40])],
+    graph = helper.make_graph(b.nodes, "int8",
+                              [helper.make_tensor_value_info("data", TensorProto.FLOAT, [1, 3, 40, 40])],
                               [helper.make_tensor_value_info("prob", TensorProto.FLOAT, [1, 40])], b.weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
@@ -68,7 +73,8 @@ def initializer(model, name):
 
 
 def run_integers(model, data):
-    """Every quantised tensor of the model as its optimised run computes it, which really is in integers; and the outputs."""
+    """Every quantised tensor of the model as its optimised run computes it, which really is in integers; and the
+    outputs."""
     import numpy as np
     import onnxruntime as ort
     quantised = [n.output[0] for n in model.graph.node if n.op_type == "QuantizeLinear"]
@@ -103,7 +109,8 @@ def dequantised(model, integers):
 def check(model, subject, *arguments):
     report = OPTIONS.work / "int8_report.json"
     report.unlink(missing_ok=True)
-    done = subprocess.run([f"{OPTIONS.bin}/model_check", "-m", str(model), "--json", str(report), "--subject", str(subject), *arguments],
+    done = subprocess.run([f"{OPTIONS.bin}/model_check", "-m", str(model), "--json", str(report), "--subject",
+                           str(subject), *arguments],
                           capture_output=True, text=True)
     run = json.loads(report.read_text())["runs"][0] if report.exists() else None
     return done, run
@@ -123,7 +130,8 @@ def scaled(name, factor):
     def edit(model):
         from onnx import numpy_helper
         tensor = next(w for w in model.graph.initializer if w.name == name)
-        tensor.CopyFrom(numpy_helper.from_array((numpy_helper.to_array(tensor) * factor).astype(numpy_helper.to_array(tensor).dtype), name))
+        tensor.CopyFrom(numpy_helper.from_array((numpy_helper.to_array(tensor)
+                                                 * factor).astype(numpy_helper.to_array(tensor).dtype), name))
     return edit
 
 

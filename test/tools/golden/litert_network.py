@@ -3,8 +3,10 @@ import numpy as np
 
 # operator: (class of its options, or None, and what is set in it)
 OPTIONS = {
-    "ADD": ("Add", {}), "SUB": ("Sub", {}), "MUL": ("Mul", {}), "DIV": ("Div", {}), "GELU": ("Gelu", {"approximate": False}),
-    "MEAN": ("Reducer", {"keepDims": True}), "SOFTMAX": ("Softmax", {"beta": 1.0}), "SQUARED_DIFFERENCE": ("SquaredDifference", {}),
+    "ADD": ("Add", {}), "SUB": ("Sub", {}), "MUL": ("Mul", {}), "DIV": ("Div", {}),
+    "GELU": ("Gelu", {"approximate": False}),
+    "MEAN": ("Reducer", {"keepDims": True}), "SOFTMAX": ("Softmax", {"beta": 1.0}),
+    "SQUARED_DIFFERENCE": ("SquaredDifference", {}),
     "FULLY_CONNECTED": ("FullyConnected", {"keepNumDims": True}), "HARD_SWISH": ("HardSwish", {}),
     "CONV_2D": ("Conv2D", {"padding": 0, "strideW": 1, "strideH": 1}),
     "DEPTHWISE_CONV_2D": ("DepthwiseConv2D", {"padding": 0, "strideW": 1, "strideH": 1, "depthMultiplier": 1}),
@@ -26,7 +28,8 @@ class Lite:
     def tensor(self, name, shape, data=None):
         tensor, schema = self.schema.TensorT(), self.schema
         tensor.name, tensor.shape, tensor.buffer = name, list(shape), 0
-        tensor.type = schema.TensorType.INT32 if data is not None and data.dtype == np.int32 else schema.TensorType.FLOAT32
+        whole = data is not None and data.dtype == np.int32
+        tensor.type = schema.TensorType.INT32 if whole else schema.TensorType.FLOAT32
         if data is not None:
             buffer = schema.BufferT()
             buffer.data = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
@@ -48,12 +51,14 @@ class Lite:
             self.model.operatorCodes.append(code)
         self.tensor(makes, shape)
         operator = schema.OperatorT()
-        operator.opcodeIndex, operator.inputs, operator.outputs = self.codes[kind], [self.index[r] for r in reads], [self.index[makes]]
+        operator.opcodeIndex = self.codes[kind]
+        operator.inputs, operator.outputs = [self.index[r] for r in reads], [self.index[makes]]
         if kind in OPTIONS:
             name, defaults = OPTIONS[kind]
             operator.builtinOptions = getattr(schema, name + "OptionsT")()
             operator.builtinOptionsType = getattr(schema.BuiltinOptions, name + "Options")
-            for key, value in {**defaults, **options, **({"fusedActivationFunction": FUSED[fused]} if fused else {})}.items():
+            for key, value in {**defaults, **options,
+                               **({"fusedActivationFunction": FUSED[fused]} if fused else {})}.items():
                 setattr(operator.builtinOptions, key, value)
         self.graph.operators.append(operator)
 

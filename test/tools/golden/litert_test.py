@@ -1,5 +1,5 @@
-"""LiteRT as a subject: one function in two forms, as .tflite and as .onnx; LiteRT computes it, plumb-golden dumps it, model_check
-judges the dump. An equal form is never wrong; another function is, and its cause is named.
+"""LiteRT as a subject: one function in two forms, as .tflite and as .onnx; LiteRT computes it, plumb-golden dumps it,
+model_check judges the dump. An equal form is never wrong; another function is, and its cause is named.
 
     litert_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -46,7 +46,8 @@ class Twin:
         from onnx import numpy_helper
         for name, value in values.items():
             is_list = isinstance(value, self.np.ndarray) and value.dtype.kind == "i"
-            self.weights.append(numpy_helper.from_array(value if is_list else self.np.asarray(value, self.np.float32), name))
+            array = value if is_list else self.np.asarray(value, self.np.float32)
+            self.weights.append(numpy_helper.from_array(array, name))
 
     def constants(self, **values):
         self.only_lite(**values)
@@ -55,9 +56,11 @@ class Twin:
     def save(self, path, output, opset):
         from onnx import TensorProto, helper, save
         self.lite.save(path.with_suffix(".tflite"), ["x"], [output])
-        graph = helper.make_graph(self.nodes, "twin", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
+        graph = helper.make_graph(self.nodes, "twin",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
                                   [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], self.weights)
-        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), str(path.with_suffix(".onnx")))
+        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8),
+             str(path.with_suffix(".onnx")))
 
 
 def onnx_hard_swish(t):
@@ -276,8 +279,10 @@ def convolutions(t):
 
 
 # (network, opset). Forms that are equal, and one that is not, with what its cause must say.
-EQUAL = [(hard_swish, 13), (hard_swish_exposed, 13), (hard_swish_reciprocal, 13), (hard_swish_hard_sigmoid, 13), (hard_swish_apart, 14),
-         (silu, 13), (silu_quotient, 13), (gelu, 13), (gelu_tanh, 13), (layer_norm, 18), (layer_norm_whole, 17), (batch_norm, 15),
+EQUAL = [(hard_swish, 13), (hard_swish_exposed, 13), (hard_swish_reciprocal, 13), (hard_swish_hard_sigmoid, 13),
+         (hard_swish_apart, 14),
+         (silu, 13), (silu_quotient, 13), (gelu, 13), (gelu_tanh, 13), (layer_norm, 18), (layer_norm_whole, 17),
+         (batch_norm, 15),
          (division, 13), (multiply_add, 13), (dense, 13), (convolutions, 14)]
 WRONG = {gelu_of_another_kind: "tanh-GELU"}
 
@@ -294,8 +299,10 @@ def judge(case, opset, options, environment):
     twin.save(work / "net", "y", opset)
     x = (np.random.default_rng(3).standard_normal(shape) * 3).astype(np.float32)
     np.save(work / "x.npy", x.transpose(0, 2, 3, 1) if len(shape) == 4 else x)
-    run([sys.executable, "-m", "plumb_golden", "litert", work / "net.tflite", "-i", work / "x.npy", "-o", work / "dump"], env=environment)
-    done = subprocess.run([f"{options.bin}/model_check", "-m", work / "net.onnx", "--subject", work / "dump", "--all", "--json", work / "report.json"],
+    run([sys.executable, "-m", "plumb_golden", "litert", work / "net.tflite", "-i", work / "x.npy", "-o",
+         work / "dump"], env=environment)
+    done = subprocess.run([f"{options.bin}/model_check", "-m", work / "net.onnx", "--subject", work / "dump", "--all",
+                           "--json", work / "report.json"],
                           capture_output=True, text=True)
     assert done.returncode in (0, 1), f"{case.__name__}: {done.stdout}{done.stderr}"
     report = json.loads((work / "report.json").read_text())
@@ -307,7 +314,8 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     options = parser.parse_args()
-    packages.ensure(options.work / "litert", ["ai-edge-litert", "flatbuffers", "onnx", "numpy"], ["ai_edge_litert", "flatbuffers", "onnx"])
+    packages.ensure(options.work / "litert", ["ai-edge-litert", "flatbuffers", "onnx", "numpy"],
+                    ["ai_edge_litert", "flatbuffers", "onnx"])
     environment = {**os.environ, "PYTHONPATH": str(PYTHON)}
     failures = []
     for case, opset in EQUAL + [(case, 13) for case in WRONG]:
@@ -316,7 +324,8 @@ def main():
         print(f"{case.__name__}: {', '.join(verdicts)}; {last.get('cause', '')}")
         named = all(layer.get("cause") for layer in layers if layer["verdict"] in ("grey", "wrong"))
         equal = not {"wrong", "not tested"} & set(verdicts)
-        if not named or (last["verdict"] != "wrong" or WRONG[case] not in last["cause"] if case in WRONG else not equal):
+        if not named or (last["verdict"] != "wrong" or WRONG[case] not in last["cause"]
+                         if case in WRONG else not equal):
             failures.append(f"{case.__name__}\n{text}")
     assert not failures, "\n".join(failures)
 

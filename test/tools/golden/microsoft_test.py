@@ -1,5 +1,5 @@
-"""ONNX Runtime's own operators (com.microsoft), one node per case: Plumb computes what ONNX Runtime computes, and judges its dump
-operator by operator.
+"""ONNX Runtime's own operators (com.microsoft), one node per case: Plumb computes what ONNX Runtime computes, and
+judges its dump operator by operator.
 
     microsoft_test.py --bin build/release/bin --work build/release/golden_test [--only NAME]
 """
@@ -18,10 +18,11 @@ PYTHON = HERE.parents[2] / "tools" / "python"
 sys.path[:0] = [str(HERE), str(PYTHON)]
 import packages  # noqa: E402
 
-# What ONNX Runtime's CPU kernels do not run (it has no such kernel, or crashes), so that there is nothing to compare with; Plumb
-# imports them.
+# What ONNX Runtime's CPU kernels do not run (it has no such kernel, or crashes), so that there is nothing to compare
+# with; Plumb imports them.
 NOT_ON_CPU = {"mha_packed_qkv": "packed QKV", "mha_packed_kv": "packed KV", "attention_no_bias": "SIGSEGV in 1.31",
-              "qlinear_add_no_zero": "a type of zero point that is not there", "gqa_norm": "q_norm_weight", "nbits_8_64_float_zero": "float zero points", "nbits_8_40_float_zero": "float zero points"}
+              "qlinear_add_no_zero": "a type of zero point that is not there", "gqa_norm": "q_norm_weight",
+              "nbits_8_64_float_zero": "float zero points", "nbits_8_40_float_zero": "float zero points"}
 # What ONNX Runtime runs and Plumb refuses: the sentence says why.
 REFUSED = {}
 
@@ -46,7 +47,8 @@ def build(path, name):
             constants.append(numpy_helper.from_array(np.asarray(value.value, order="C"), f"i{i}"))
         elif value is not None:
             feeds[f"i{i}"] = np.asarray(value, order="C")
-            infos.append(helper.make_tensor_value_info(f"i{i}", helper.np_dtype_to_tensor_dtype(value.dtype), value.shape))
+            infos.append(helper.make_tensor_value_info(f"i{i}", helper.np_dtype_to_tensor_dtype(value.dtype),
+                                                       value.shape))
     outputs = [f"o{i}" if i in wanted else "" for i in range(max(wanted) + 1)]
     node = helper.make_node(op, names, outputs, name="the_node", domain=domain, **attributes)
     graph = helper.make_graph([node], "g", infos, [output(op, o) for o in outputs if o], constants)
@@ -76,7 +78,9 @@ def difference(ours, theirs, slack):
         finite = b[np.isfinite(b) & (np.abs(b) < 1e30)]
         far = off.max(initial=0) / max(np.abs(finite).max(initial=0), 1e-30) if np.isfinite(off).all() else np.inf
         return "" if far <= slack else f"off by {far:.2g} of the largest value"
-    return "" if off.max(initial=0) <= 1 and (off != 0).mean() <= 0.05 else f"off by {off.max():g}, {(off != 0).mean():.0%} of the values"
+    if off.max(initial=0) <= 1 and (off != 0).mean() <= 0.05:
+        return ""
+    return f"off by {off.max():g}, {(off != 0).mean():.0%} of the values"
 
 
 def check(options, name):
@@ -97,7 +101,8 @@ def check(options, name):
         why = str(error)
     np.savez(work / "in.npz", **feeds)
     given = ["-i", work / "in.npz"] if feeds else []
-    done = subprocess.run([f"{options.bin}/model_run", "-m", model, "-d", "NAIVE", *given, "-o", work / "out.npz"], capture_output=True, text=True)
+    done = subprocess.run([f"{options.bin}/model_run", "-m", model, "-d", "NAIVE", *given, "-o", work / "out.npz"],
+                          capture_output=True, text=True)
     if done.returncode != 0:
         return "refused: " + done.stderr.strip()[-600:]
     if theirs is None:
@@ -112,7 +117,8 @@ def check(options, name):
         if cli.main(words) != 0:
             return "plumb_golden failed"
     report = work / "report.json"
-    done = subprocess.run([f"{options.bin}/model_check", "-m", model, "-d", "X86", "--fallback", "--golden", work / "golden", "--json", report],
+    done = subprocess.run([f"{options.bin}/model_check", "-m", model, "-d", "X86", "--fallback", "--golden",
+                           work / "golden", "--json", report],
                           capture_output=True, text=True)
     if done.returncode not in (0, 1) or not report.exists():
         return f"model_check: exit {done.returncode} {done.stderr.strip()[-400:]}"
@@ -121,7 +127,8 @@ def check(options, name):
             if layer["verdict"] == "wrong":
                 return f"{run['device']}: '{layer['name']}' is wrong: {layer.get('reason')}"
         if run["device"] == "golden" and all(layer["verdict"] != "aligned" for layer in run["layers"]):
-            return "golden: nothing is aligned: " + str([(layer["verdict"], layer.get("reason")) for layer in run["layers"]])[:400]
+            found = [(layer["verdict"], layer.get("reason")) for layer in run["layers"]]
+            return f"golden: nothing is aligned: {found}"[:430]
     return ""
 
 
@@ -139,13 +146,15 @@ def main():
     for name in names:
         text = check(options, name)
         if name in REFUSED:
-            text = "" if "refused" in text and REFUSED[name] in text else f"is listed as refused ('{REFUSED[name]}'), found: {text or 'it runs'}"
+            refused = "refused" in text and REFUSED[name] in text
+            text = "" if refused else f"is listed as refused ('{REFUSED[name]}'), found: {text or 'it runs'}"
         if text:
             failed[name] = text
             print(f"{name} ({microsoft_cases.CASES[name][0]}): {text}", flush=True)
     operators = {microsoft_cases.CASES[name][0] for name in names}
     bad = {microsoft_cases.CASES[name][0] for name in failed}
-    print(f"{len(names) - len(failed)} of {len(names)} cases agree with ONNX Runtime; {len(operators - bad)} of {len(operators)} operators in all of theirs")
+    print(f"{len(names) - len(failed)} of {len(names)} cases agree with ONNX Runtime; {len(operators - bad)} of "
+          f"{len(operators)} operators in all of theirs")
     sys.exit(1 if failed else 0)
 
 

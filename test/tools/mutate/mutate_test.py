@@ -3,7 +3,8 @@
 
 Whatever the file: no signal, no time-out, exit code 0 to 3, no control byte on the screen, memory within --max-memory.
 
-    mutate_test.py --bin build/release/bin --work FOLDER [--cases N] [--seed S] [--jobs J] [--full] [--only KIND] [--case I]
+    mutate_test.py --bin build/release/bin --work FOLDER [--cases N] [--seed S] [--jobs J] [--full] [--only KIND]
+    [--case I]
 
 A case is drawn from the seed and its number alone, so `--case I` runs it again; what failed is kept in FOLDER/failed.
 """
@@ -48,17 +49,21 @@ def commands(rng, kind, path, folder):
     digits = REPOSITORY / "examples/digits"
     if kind == "onnx":
         return [rng.choice([["model_info", "-m", path], ["model_convert", path, "-o", folder / "out"],
-                            ["model_run", "-m", path, "-d", rng.choice(["NAIVE", "X86"])], ["model_check", "-m", path, "-d", "X86"]])]
+                            ["model_run", "-m", path, "-d", rng.choice(["NAIVE", "X86"])],
+                            ["model_check", "-m", path, "-d", "X86"]])]
     if kind == "tnnproto":
         return [rng.choice([["model_info", "-m", path], ["model_run", "-m", path, "-d", rng.choice(["NAIVE", "X86"])],
-                            ["model_check", "-m", path, "-d", "X86"], ["model_convert", path, "-o", folder / "out", "--random-weights"]])]
+                            ["model_check", "-m", path, "-d", "X86"],
+                            ["model_convert", path, "-o", folder / "out", "--random-weights"]])]
     if kind == "tnnmodel":
         proto = digits / "digits.tnnproto"
-        return [rng.choice([["model_run", "-p", proto, "-m", path], ["model_convert", "-p", proto, "-m", path, "-o", folder / "out"],
+        return [rng.choice([["model_run", "-p", proto, "-m", path],
+                            ["model_convert", "-p", proto, "-m", path, "-o", folder / "out"],
                             ["model_info", "-p", proto, "-m", path]])]
     if kind == "tensor":
         return [rng.choice([["model_run", "-m", digits / "digits.tnnproto", "-i", path],
-                            ["blob_diff", path, folder / "original" / path.name], ["blob_diff", folder / "original" / path.name, path]])]
+                            ["blob_diff", path, folder / "original" / path.name],
+                            ["blob_diff", folder / "original" / path.name, path]])]
     whole = folder / "original"
     return [rng.choice([["blob_diff", path.parent, whole], ["blob_diff", whole, path.parent],
                         ["model_check", "-m", digits / "digits.tnnproto", "--subject", path.parent]])]
@@ -70,7 +75,8 @@ def forbidden(output):
         code = ord(character)
         if character == "\n":
             continue
-        hidden = 0x200B <= code <= 0x200F or 0x2028 <= code <= 0x202E or 0x2060 <= code <= 0x206F or 0xDC80 <= code <= 0xDCFF
+        ranges = (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xDC80, 0xDCFF)
+        hidden = any(first <= code <= last for first, last in ranges)
         if code < 32 or 127 <= code < 160 or hidden:
             return hex(code)
     return None
@@ -84,7 +90,8 @@ def run(command, folder, timeout):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
-        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, preexec_fn=limits)
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   preexec_fn=limits)
         end = time.monotonic() + WAITING * timeout
         pid = 0
         while pid == 0 and time.monotonic() < end:
@@ -131,7 +138,7 @@ def run_case(options, found, index):
     names = mutations.SPECIAL_FILES + [str(folder / name) for name in ("fifo", "socket", "loop")]
     target.write_bytes(mutations.mutate(rng, kind, source.name, source.read_bytes(), names))
     for words in commands(rng, kind, target, folder):
-        command = [str(options.bin / words[0])] + [str(word) for word in words[1:]] + ["--max-memory", f"{BUDGET >> 20}M"]
+        command = [str(options.bin / words[0]), *map(str, words[1:]), "--max-memory", f"{BUDGET >> 20}M"]
         wrong, code, output = run(command, folder, options.timeout)
         if wrong is None:
             continue
@@ -156,7 +163,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=float, default=60, help="seconds of CPU for one call")
     parser.add_argument("--only", choices=list(WEIGHTS))
-    parser.add_argument("--full", action="store_true", help="every small model of libonnx-testdata, the large tnnprotos")
+    parser.add_argument("--full", action="store_true",
+                        help="every small model of libonnx-testdata, the large tnnprotos")
     options = parser.parse_args()
     options.bin, options.work = options.bin.resolve(), options.work.resolve()
     found = seeds.collect(REPOSITORY, options.bin, options.work / "seeds", options.full)

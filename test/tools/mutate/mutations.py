@@ -8,11 +8,15 @@ import zipfile
 
 import wire
 
-NUMBERS = [0, 1, -1, 2, 7, 127, 128, 255, 256, 1000, 65535, 65536, 10**6, 10**9, 2**31 - 1, 2**31, -2**31, 2**32 - 1, 2**32,
+NUMBERS = [0, 1, -1, 2, 7, 127, 128, 255, 256, 1000, 65535, 65536, 10**6, 10**9, 2**31 - 1, 2**31, -2**31, 2**32 - 1,
+           2**32,
            2**32 + 1, 2**40, 2**62, 2**63 - 1, -2**63]
-NAMES = ["", "\x1b[2J\x1b[32mall aligned", "a\rX86: all aligned", "line\nX86: all aligned: 1 aligned", "\x9b31m", "\u202egnp.exe",
-         "x" * 300, "x" * 70000, "\x00", "../../etc/passwd", "/dev/zero", "/proc/self/mem", "%s%n", "y" * 4000 + "\x1b]0;t\x07"]
-SPECIAL_FILES = ["/dev/zero", "/dev/null", "/dev/urandom", "/proc/self/mem", "/", "fifo", "socket", "loop", "n" * 300, "../x",
+NAMES = ["", "\x1b[2J\x1b[32mall aligned", "a\rX86: all aligned", "line\nX86: all aligned: 1 aligned", "\x9b31m",
+         "\u202egnp.exe",
+         "x" * 300, "x" * 70000, "\x00", "../../etc/passwd", "/dev/zero", "/proc/self/mem", "%s%n",
+         "y" * 4000 + "\x1b]0;t\x07"]
+SPECIAL_FILES = ["/dev/zero", "/dev/null", "/dev/urandom", "/proc/self/mem", "/", "fifo", "socket", "loop", "n" * 300,
+                 "../x",
                  "/proc/kmsg", "gone"]
 
 
@@ -91,7 +95,10 @@ def of_tnnproto(rng, data):
         token = rng.choice(tokens)
         number = re.fullmatch(r"-?[0-9.]+", token.group()) is not None
         how = rng.randrange(5)
-        new = str(rng.choice(NUMBERS)) if number and how < 3 else rng.choice(NAMES) if how == 3 else rng.choice(tokens).group()
+        if number and how < 3:
+            new = str(rng.choice(NUMBERS))
+        else:
+            new = rng.choice(NAMES) if how == 3 else rng.choice(tokens).group()
         text = text[:token.start()] + new + text[token.end():]
     return text.encode("utf-8", "surrogatepass")
 
@@ -146,7 +153,8 @@ def of_npz(rng, data):
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             count = rng.choice([1 << 20, 1 << 24, 1 << 26])
             head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({count // 4},), }}".ljust(117) + "\n"
-            archive.writestr("input.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes(count))
+            archive.writestr("input.npy",
+                             b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes(count))
         return packed.getvalue()
     if how == 1:  # every entry of the directory points to the same member
         end = data.rfind(b"PK\x05\x06")
@@ -155,7 +163,8 @@ def of_npz(rng, data):
         first = directory[:46 + sum(struct.unpack("<HHH", directory[28:34]))]
         count = rng.choice([2, 50, 1000])
         entries = b"".join(first[:46] + (b"%08d" % i)[:struct.unpack("<H", first[28:30])[0]].ljust(
-            struct.unpack("<H", first[28:30])[0], b"_") + first[46 + struct.unpack("<H", first[28:30])[0]:] for i in range(count))
+            struct.unpack("<H", first[28:30])[0], b"_") + first[46 + struct.unpack("<H", first[28:30])[0]:]
+            for i in range(count))
         tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, count, count, len(entries), start, 0)
         return data[:start] + entries + tail
     return of_bytes(rng, data)

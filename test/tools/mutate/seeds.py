@@ -103,7 +103,8 @@ def tensors():
     with zipfile.ZipFile(stored, "w") as archive:
         archive.writestr("input.npy", array)
     text = "1\ninput 4 1 1 8 8 0\n" + "".join(f"{i / 64}\n" for i in range(64))
-    return {"a.npy": array, "deflated.npz": packed.getvalue(), "stored.npz": stored.getvalue(), "tnn.txt": text.encode(),
+    return {"a.npy": array, "deflated.npz": packed.getvalue(), "stored.npz": stored.getvalue(),
+            "tnn.txt": text.encode(),
             "values.txt": "".join(f"{i / 64}\n" for i in range(64)).encode(), "raw.bin": values}
 
 
@@ -127,8 +128,10 @@ def collect(repository, binaries, work, full):
         found["tensor"].append(work / name)
     dump = work / "dump"
     if not (dump / "manifest.json").exists():
-        subprocess.run([binaries / "model_run", "-m", digits / "digits.tnnproto", "-d", "NAIVE"], check=True, capture_output=True,
-                       env={"DUMP_OUTPUT_BLOB": "1", "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_DIR": str(dump), "PATH": "/usr/bin:/bin"})
+        subprocess.run([binaries / "model_run", "-m", digits / "digits.tnnproto", "-d", "NAIVE"], check=True,
+                       capture_output=True,
+                       env={"DUMP_OUTPUT_BLOB": "1", "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_DIR": str(dump),
+                            "PATH": "/usr/bin:/bin"})
     json.loads((dump / "manifest.json").read_text())
     found["manifest"] = [dump / "manifest.json"]
     return found

@@ -13,7 +13,8 @@ import sys
 import zipfile
 
 VERSION = "9.3.3"
-# Types whose weights Netron does not read: such a network opens through its tnnproto, without them; so does one with constants.
+# Types whose weights Netron does not read: such a network opens through its tnnproto, without them; so does one with
+# constants.
 NO_WEIGHTS = ("Convolution1D",)
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -48,7 +49,8 @@ def layers_of(proto):
 
 
 def unknown(prefix):
-    """Whether Netron refuses the tnnmodel: such weights, or blobs that nobody writes, which stand in the constants section."""
+    """Whether Netron refuses the tnnmodel: such weights, or blobs that nobody writes, which stand in the constants
+    section."""
     proto = pathlib.Path(f"{prefix}.tnnproto")
     layers = list(layers_of(proto))
     written = {words.split()[0] for words in proto.read_text().splitlines()[1].strip('",').split(":")}
@@ -64,7 +66,8 @@ def check(proto, seen):
     filters = 0
     for (kind, name, inputs, outputs), node in zip(layers, seen["nodes"]):
         found = (node["type"], node["name"], node["inputs"], node["outputs"])
-        assert found == (kind, name, inputs, outputs), f"{proto}: layer {(kind, name, inputs, outputs)}, Netron shows {found}"
+        assert found == (kind, name, inputs,
+                         outputs), f"{proto}: layer {(kind, name, inputs, outputs)}, Netron shows {found}"
         if kind in ("Convolution", "InnerProduct", "BatchNormCxx"):
             assert node["weights"], f"{proto}: Netron shows no weights of {name}"
             assert all(0 not in weight["shape"] for weight in node["weights"]), f"{proto}: {name}: {node['weights']}"
@@ -89,7 +92,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--convert", required=True, help="the tool model_convert")
     parser.add_argument("--work", required=True, type=pathlib.Path, help="folder for what is downloaded and written")
-    parser.add_argument("--onnx", type=pathlib.Path, help="folder of folders with a model.onnx each, converted where they can be")
+    parser.add_argument("--onnx", type=pathlib.Path,
+                        help="folder of folders with a model.onnx each, converted where they can be")
     parser.add_argument("models", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
     if shutil.which("node") is None:

@@ -1,6 +1,7 @@
 """Goldens: every tensor that a model computes in its own framework, as a dump folder of Plumb's format.
 
-    plumb-golden onnx model.onnx -o golden/ --input data=image.npy     # then: model_check -m model.onnx --golden golden/
+    plumb-golden onnx model.onnx -o golden/ --input data=image.npy     # then: model_check -m model.onnx --golden
+    golden/
 
 Any other framework:
 

@@ -42,7 +42,8 @@ class Parser(argparse.ArgumentParser):
 
     def words(self):
         own = list(self._option_string_actions)
-        return own + [word for command in getattr(self, "commands", {}).values() for word in command._option_string_actions]
+        return own + [word for command in getattr(self, "commands", {}).values()
+                      for word in command._option_string_actions]
 
     def error(self, message):
         for word in message.split():
@@ -53,7 +54,8 @@ class Parser(argparse.ArgumentParser):
         if message.startswith("argument COMMAND: invalid choice: "):
             word = message.split("'")[1]
             near = difflib.get_close_matches(word, list(FRAMEWORKS), 1)
-            message = f"there is no framework '{word}'" + (f"; did you mean '{near[0]}'?" if near else "; known: " + ", ".join(FRAMEWORKS))
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(FRAMEWORKS)}"
+            message = f"there is no framework '{word}'; {hint}"
         print(f"error: {message} (plumb-golden --help)", file=sys.stderr)
         sys.exit(2)
 
@@ -64,10 +66,13 @@ def add_common(parser, reads):
     parser.add_argument("-o", "--output", default="plumb_golden", help="the dump folder (default: %(default)s)")
     parser.add_argument("--force", action="store_true", help="replace a dump that is in that folder")
     parser.add_argument("-i", "--input", action="append", default=[], metavar="[NAME=]FILE",
-                        help=".npz .npy .txt (TNN) .json (Polygraphy) .dat, or a folder; may repeat; default: drawn from --seed as model_run does")
+                        help=".npz .npy .txt (TNN) .json (Polygraphy) .dat, or a folder; may repeat; default: drawn "
+                             "from --seed as model_run does")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=1,3,224,224", help="of a drawn input")
-    parser.add_argument("--tensors", action="append", default=[], metavar="NAME=1,3,224,224", help="what a raw file given with -i holds")
-    parser.add_argument("--seed", type=seed_number, default=1, help="of Python, numpy, torch and drawn inputs (default: 1)")
+    parser.add_argument("--tensors", action="append", default=[], metavar="NAME=1,3,224,224",
+                        help="what a raw file given with -i holds")
+    parser.add_argument("--seed", type=seed_number, default=1,
+                        help="of Python, numpy, torch and drawn inputs (default: 1)")
     parser.add_argument("--input-range", "--range", dest="range", type=number_range, metavar="LO,HI",
                         help="of drawn inputs (default: -1,1; integers: what the graph allows)")
     parser.add_argument("--json", metavar="FILE", help="what was written and left out, as JSON; - is standard output")
@@ -94,13 +99,15 @@ def make_parser():
         add_common(commands.add_parser(name, help=text, description=text), reads)
     commands.choices["onnx"].add_argument(
         "--optimized", nargs="?", const="all", default=False, choices=["basic", "extended", "all"],
-        help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really computes")
+        help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really "
+             "computes")
     commands.choices["onnx"].add_argument(
         "--constant", action="append", default=[], dest="constants", metavar="NAME=VALUES|FILE",
         help="the value of an input that Plumb was told to take as a constant (the same option there); may repeat")
     commands.choices["torch"].add_argument("--train-mode", action="store_true",
                                            help="allow modules in training mode (active Dropout, batch statistics)")
-    commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx", help="name the tensors as this export of the module does")
+    commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx",
+                                           help="name the tensors as this export of the module does")
     return parser
 
 
@@ -120,7 +127,8 @@ def check(options):
 
 def run(options):
     check(options)
-    arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape), specs=inputs.parse_specs(options.tensors),
+    arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
+                     specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force)
     for own in ("optimized", "train_mode", "onnx", "constants"):
         if hasattr(options, own):
@@ -148,9 +156,11 @@ def own_output(quiet):
 def write_json(options, code, folder=None, error=""):
     if options.json is None:
         return
-    report = {"tool": f"plumb_golden {VERSION}", "command": options.command, "model": options.model, "exit_code": code, "error": error}
+    report = {"tool": f"plumb_golden {VERSION}", "command": options.command, "model": options.model, "exit_code": code,
+              "error": error}
     if folder is not None:
-        report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files], left_out=folder.lost,
+        report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files],
+                      left_out=folder.lost,
                       notes=folder.notes)
     text = json.dumps(report, indent=1)
     if options.json == "-":

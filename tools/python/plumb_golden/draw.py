@@ -1,8 +1,9 @@
-"""Network inputs that nobody gives: the very bits that Plumb's tools draw from the same seed (doc/formats.md, source/graph/philox.h).
+"""Network inputs that nobody gives: the very bits that Plumb's tools draw from the same seed (doc/formats.md,
+source/graph/philox.h).
 
 Philox4x32-10 with the seed as key; the counter is the number of four elements and the FNV-1a hash of 'input', 0 and the
-name. Floats are uniform on multiples of 2^-24 of the range, integers and floats that become indices are whole numbers, and
-what range a graph allows them is asked of model_info, where it is built.
+name. Floats are uniform on multiples of 2^-24 of the range, integers and floats that become indices are whole numbers,
+and what range a graph allows them is asked of model_info, where it is built.
 """
 import json
 import math
@@ -58,7 +59,8 @@ def draw(name, dtype, shape, seed, low, high, whole):
 
 
 def model_info():
-    """Plumb's model_info: of $PLUMB_BIN_DIR, of the build beside this Python's environment (build/venv), or on the path; or None."""
+    """Plumb's model_info: of $PLUMB_BIN_DIR, of the build beside this Python's environment (build/venv), or on the
+    path; or None."""
     places = [os.environ.get("PLUMB_BIN_DIR"), pathlib.Path(sys.prefix).parent / "release" / "bin"]
     for folder in filter(None, places):
         tool = pathlib.Path(folder) / "model_info"
@@ -68,7 +70,8 @@ def model_info():
 
 
 def ranges(model, shapes):
-    """{input: (low, high, whole, needed)} of what the graph allows, as Plumb finds it; empty where that is not known."""
+    """{input: (low, high, whole, needed)} of what the graph allows, as Plumb finds it; empty where that is not
+    known."""
     tool = model_info()
     if tool is None or pathlib.Path(model).suffix != ".onnx":
         return {}
@@ -80,7 +83,8 @@ def ranges(model, shapes):
         found = json.loads(done.stdout)["inputs"]
     except (ValueError, KeyError, TypeError):
         return {}
-    return {i["name"]: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")), bool(i["range"].get("needed")))
+    return {i["name"]: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")),
+                        bool(i["range"].get("needed")))
             for i in found if isinstance(i.get("range"), dict)}
 
 
@@ -93,10 +97,12 @@ class Drawn:
 
     def values(self, name, dtype, shape, all_shapes):
         if any(not isinstance(d, int) or d < 0 for d in shape):
-            raise UsageError(f"input '{name}' has the shape [{', '.join(map(str, shape))}]; give it with --shape {name}=1,3,224,224")
+            raise UsageError(f"input '{name}' has the shape [{', '.join(map(str, shape))}]; give it with --shape "
+                             f"{name}=1,3,224,224")
         if self._ranges is None:
             self._ranges = ranges(self.model, all_shapes)
-        low, high, whole, needed = self._ranges.get(name, (*((-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)), False, False))
+        usual = (-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)
+        low, high, whole, needed = self._ranges.get(name, (*usual, False, False))
         if self.given is not None:
             inside = max(low, self.given[0]), min(high, self.given[1])
             low, high = inside if needed and inside[0] <= inside[1] else self.given

@@ -74,7 +74,8 @@ def statistics(array):
         number = float if is_float else int
         with np.errstate(over="ignore", invalid="ignore"):
             moments = {"mean": float(wide.mean()), "std": float(wide.std()), "sum": float(wide.sum())}
-        result.update(min=number(finite.min()), max=number(finite.max()), **{k: v if np.isfinite(v) else None for k, v in moments.items()})
+        result.update(min=number(finite.min()), max=number(finite.max()),
+                      **{k: v if np.isfinite(v) else None for k, v in moments.items()})
         distinct = len(np.unique(finite)) + (1 if result["nan"] else 0)
         result["distinct"] = distinct if distinct <= 256 and not result["inf"] else None
     return result
@@ -113,7 +114,8 @@ def clear(path, force):
 
 
 def to_text(manifest):
-    """As the library writes it, byte for byte (source/dump/manifest.cc; python/tests/test_golden.py compares): a line per file."""
+    """As the library writes it, byte for byte (source/dump/manifest.cc; python/tests/test_golden.py compares): a line
+    per file."""
     def dump(value):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -132,7 +134,8 @@ class Folder:
         self.path = pathlib.Path(path)
         clear(self.path, force)
         self.framework, self.model, self.device, self.layout = framework, model, device, layout
-        self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(), "platform": platform.platform()}
+        self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(),
+                      "platform": platform.platform()}
         self.facts.update(source or {})
         self.files, self.names, self.notes, self.lost = [], set(), [], []
 
@@ -151,8 +154,10 @@ class Folder:
         data = (self.path / file).read_bytes() if xxhash is not None else b""
         self.files.append({
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
-            "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)], "constant": constant,
-            "device": self.device or self.framework, "layout": self.layout, "kernel": "", "kernel_detail": "", "fallback": False,
+            "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)],
+            "constant": constant,
+            "device": self.device or self.framework, "layout": self.layout, "kernel": "", "kernel_detail": "",
+            "fallback": False,
             "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],
             "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),
             "values_xxh64": checksum(array.tobytes()) if xxhash is not None else "", "statistics": statistics(array),
@@ -171,7 +176,8 @@ class Folder:
 
     def summary(self):
         text = f"{len(self.files)} tensors of {self.device or self.framework} in {self.path}"
-        return text + ("; left out: " + ", ".join(f"{lost['count']} {lost['why']}" for lost in self.lost) if self.lost else "")
+        return text + ("; left out: " + ", ".join(f"{lost['count']} {lost['why']}" for lost in self.lost)
+                       if self.lost else "")
 
     def abandon(self):
         """Takes away what was written: a dump that is of no use must not lie there."""
@@ -188,7 +194,8 @@ class Folder:
             "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "complete": complete, "errors": list(errors),
             "model": {"source": str(self.model), "weights_generated": False, "weight_seed": None},
-            "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH", "threads": 1},
+            "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH",
+                       "threads": 1},
             "network": 1, "forward": 0, "forwards_note": "",
             "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",
                         "forwards": "", "statistics_only": False, "unfuse": False},

@@ -1,5 +1,6 @@
 """Reads tensors that other tools wrote: .npz, .npy, folders of them, TNN's text, SAVE_IO files, raw files with shapes,
-Polygraphy's JSON. The same list as model_check reads; pickles are refused, because reading one can run its writer's code."""
+Polygraphy's JSON. The same list as model_check reads; pickles are refused, because reading one can run its writer's
+code."""
 import base64
 import io
 import json
@@ -22,7 +23,8 @@ def load_array(source, where):
 
 
 def read_tensors(path, specs=()):
-    """{name: array}; a file with one tensor and no name gives {'': array}. specs: [(name, dtype, shape)] of a raw file."""
+    """{name: array}; a file with one tensor and no name gives {'': array}. specs: [(name, dtype, shape)] of a raw
+    file."""
     path = pathlib.Path(path)
     if not path.exists():
         raise UsageError(f"there is no file or folder '{path}'")
@@ -30,7 +32,8 @@ def read_tensors(path, specs=()):
         return read_folder(path)
     suffix = path.suffix
     if suffix in (".pkl", ".pickle", ".pt", ".pth"):
-        raise UsageError(f"'{path}' is a pickle; reading one can run its writer's code, so it is refused. Save with numpy.savez")
+        raise UsageError(f"'{path}' is a pickle; reading one can run its writer's code, so it is refused. Save with "
+                         f"numpy.savez")
     if suffix == ".npz":
         with load_array(path, path) as archive:
             return {name: archive[name] for name in archive.files}
@@ -42,7 +45,8 @@ def read_tensors(path, specs=()):
         return read_polygraphy(path)
     if suffix in (".dat", ".bmrt", ".bin", ".raw"):
         return read_raw(path, specs)
-    raise UsageError(f"'{path}' is no tensor file that can be told by its name; expected .npz .npy .txt .json .dat .bmrt .bin .raw")
+    raise UsageError(f"'{path}' is no tensor file that can be told by its name; expected .npz .npy .txt .json .dat "
+                     f".bmrt .bin .raw")
 
 
 def read_folder(path):
@@ -66,7 +70,9 @@ def read_dump(path, manifest):
     for direction in ("out", "in"):
         for entry in manifest["files"]:
             name = entry["blob"]
-            if entry["direction"] != direction or entry["constant"] or not isinstance(name, str) or name in tensors or not entry["file"]:
+            if entry["direction"] != direction or entry["constant"] or not entry["file"]:
+                continue
+            if not isinstance(name, str) or name in tensors:
                 continue
             file = path / pathlib.Path(entry["file"]).name
             dtype, shape = NUMPY.get(entry["dtype"]), entry["shape"]
@@ -89,7 +95,8 @@ def read_tnn_text(path):
     tensors, at = {}, 1
     for _ in range(int(lines[0])):
         name, rank, *rest = lines[at].split()
-        dims, dtype = [int(d) for d in rest[:int(rank)]], TNN_DTYPES[int(rest[int(rank)]) if len(rest) > int(rank) else 0]
+        dims = [int(d) for d in rest[:int(rank)]]
+        dtype = TNN_DTYPES[int(rest[int(rank)]) if len(rest) > int(rank) else 0]
         count = int(np.prod(dims))
         tensors[name] = np.array(lines[at + 1:at + 1 + count], dtype=np.float64).astype(dtype).reshape(dims)
         at += 1 + count

@@ -62,7 +62,8 @@ def given(texts, specs=()):
 
 
 def constants(texts, infos, shapes):
-    """{input: array} from 'NAME=1,2,3' and 'NAME=FILE'; infos: {input: (dtype, shape)}. A list of values takes the input's shape."""
+    """{input: array} from 'NAME=1,2,3' and 'NAME=FILE'; infos: {input: (dtype, shape)}. A list of values takes the
+    input's shape."""
     found = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -107,8 +108,10 @@ def feeds(model, wanted, files, shapes, specs, seed, value_range):
     found = from_files(files, list(wanted), specs)
     unknown = sorted(set(shapes) - set(wanted))
     if unknown:
-        raise UsageError(f"--shape: the model has no input {', '.join(map(repr, unknown))}; it has {', '.join(map(repr, wanted))}")
-    dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name, (_, shape) in wanted.items()}
+        raise UsageError(f"--shape: the model has no input {', '.join(map(repr, unknown))}; it has "
+                         f"{', '.join(map(repr, wanted))}")
+    dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name,
+            (_, shape) in wanted.items()}
     drawn = Drawn(model, seed, value_range)
     for name, (dtype, _) in wanted.items():
         values = found[name] if name in found else drawn.values(name, dtype, dims[name], dims)

@@ -1,8 +1,8 @@
 """Every tensor of a .tflite model, as LiteRT's plain kernels compute it.
 
 Intermediate tensors are kept and no delegate is taken: without the first LiteRT hands out stale memory without a word,
-with a delegate its fused partitions hide most tensors. Names may repeat inside a file; the second and later bearers of a
-name get '#' and their tensor index behind it. Quantised tensors are dumped as the integers they are.
+with a delegate its fused partitions hide most tensors. Names may repeat inside a file; the second and later bearers of
+a name get '#' and their tensor index behind it. Quantised tensors are dumped as the integers they are.
 """
 import pathlib
 
@@ -32,7 +32,9 @@ def open_model(interpreter, model):
 
 def set_inputs(lite, model, files, shapes, specs, seed, value_range):
     details = lite.get_input_details()
-    wanted = {d["name"]: (d["dtype"], [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])]) for d in details}
+    wanted = {d["name"]: (d["dtype"],
+                          [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])])
+                          for d in details}
     feeds = network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range)
     for detail in details:
         name = detail["name"]
@@ -67,7 +69,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     feeds = set_inputs(lite, model, input_files, shapes or {}, specs, seed, value_range)
     lite.invoke()
     out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, plain kernels",
-                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "determinism": determinism}, layout="NHWC", force=force)
+                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
+                         "determinism": determinism}, layout="NHWC", force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     names = unique_names(lite.get_tensor_details())

@@ -1,9 +1,10 @@
 """The tensors of an ONNX model as MNN computes them on the CPU, after its converter's fusions.
 
-MNN's converter folds batch normalisations and activations into convolutions and gives the fused result's tensor its ONNX name.
-A session that is told to keep every tensor hands them out by name, the network's outputs and integers among them. What the
-converter made for itself has no name in the model, and what it moved (a Squeeze or Reshape past a convolution or product) has
-another shape there: both are left out and counted. MNN computes 3x3 convolutions by Winograd's algorithm.
+MNN's converter folds batch normalisations and activations into convolutions and gives the fused result's tensor its
+ONNX name. A session that is told to keep every tensor hands them out by name, the network's outputs and integers among
+them. What the converter made for itself has no name in the model, and what it moved (a Squeeze or Reshape past a
+convolution or product) has another shape there: both are left out and counted. MNN computes 3x3 convolutions by
+Winograd's algorithm.
 
 The converter is called without its command `mnnconvert`, which at every start installs a package with pip where that is
 missing, downgrading protobuf, and reports the conversion to a server.
@@ -38,14 +39,16 @@ def load_frameworks():
 def convert(model, work):
     """The .mnn file and its graph."""
     made, bare, text = work / "model.mnn", work / "bare.mnn", work / "model.json"
-    read = ["-f", "ONNX", "--modelFile", str(pathlib.Path(model).resolve()), "--bizCode", "MNN", "--keepInputFormat", "1"]
+    read = ["-f", "ONNX", "--modelFile", str(pathlib.Path(model).resolve()), "--bizCode", "MNN", "--keepInputFormat",
+            "1"]
     steps = ([*read, "--MNNModel", str(made)],
              [*read, "--MNNModel", str(bare), "--saveExternalData"],  # as JSON, 100 MB of weights take a minute
              ["-f", "MNN", "--modelFile", str(bare), "--JsonFile", str(text)])
     for step in steps:
         done = subprocess.run([sys.executable, "-c", CONVERTER, *step], capture_output=True, text=True, cwd=work)
         if done.returncode != 0 or not made.exists():
-            raise UsageError(f"MNN's converter cannot convert '{model}': {' '.join((done.stderr or done.stdout).split())[-300:]}")
+            raise UsageError(f"MNN's converter cannot convert '{model}': "
+                             f"{' '.join((done.stderr or done.stdout).split())[-300:]}")
     return made, read_json(text.read_text(encoding="utf-8", errors="replace"))
 
 
@@ -56,9 +59,9 @@ def read_json(text):
 
 
 def wrongly_named(graph, roots):
-    """The tensors whose name the converter gave to another value, as it does when it sinks a Squeeze or Reshape below the Relu
-    that it fused: then one value bears the names of several of the model's, and the last one's it is. roots: {tensor: (the
-    tensor that it is a mere view of, its place)} in the model."""
+    """The tensors whose name the converter gave to another value, as it does when it sinks a Squeeze or Reshape below
+    the Relu that it fused: then one value bears the names of several of the model's, and the last one's it is. roots:
+    {tensor: (the tensor that it is a mere view of, its place)} in the model."""
     names, group = graph["tensorName"], {}
     for op in graph["oplists"]:
         for i in op["outputIndexes"]:
@@ -89,13 +92,15 @@ class Session:
     def __init__(self, MNN, file, keep):
         self.MNN = MNN
         self.network = MNN.Interpreter(str(file))
-        self.session = self.network.createSession({"precision": "high", "backend": "CPU", "numThread": 1, "saveTensors": tuple(keep)})
+        self.session = self.network.createSession({"precision": "high", "backend": "CPU", "numThread": 1,
+                                                   "saveTensors": tuple(keep)})
         self.ports = self.network.getSessionInputAll(self.session)
         self.kinds = {MNN.Halide_Type_Int: np.int32, MNN.Halide_Type_Uint8: np.uint8}
 
     def kind(self, port):
         """MNN's type and numpy's; MNN computes int64 and bool as int32."""
-        return next(((kind, dtype) for kind, dtype in self.kinds.items() if port.getDataType() == kind), (self.MNN.Halide_Type_Float, np.float32))
+        return next(((kind, dtype) for kind, dtype in self.kinds.items() if port.getDataType() == kind),
+                    (self.MNN.Halide_Type_Float, np.float32))
 
     def run(self, feeds):
         for name, port in self.ports.items():
@@ -103,7 +108,8 @@ class Session:
         self.network.resizeSession(self.session)
         for name, port in self.ports.items():
             kind, dtype = self.kind(port)
-            host = self.MNN.Tensor(feeds[name].shape, kind, np.ascontiguousarray(feeds[name], dtype), self.MNN.Tensor_DimensionType_Caffe)
+            host = self.MNN.Tensor(feeds[name].shape, kind, np.ascontiguousarray(feeds[name], dtype),
+                                   self.MNN.Tensor_DimensionType_Caffe)
             port.copyFrom(host)
         if self.network.runSession(self.session) not in (0, None):
             raise UsageError("MNN cannot run the model on these inputs")
@@ -138,7 +144,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     # MNN keeps the names of outputs; should it rename one, their order still says which it is.
-    renamed = dict(zip(graph.get("outputName", []), tensors.outputs)) if len(graph.get("outputName", [])) == len(tensors.outputs) else {}
+    renamed = dict(zip(graph.get("outputName", []),
+                       tensors.outputs)) if len(graph.get("outputName", [])) == len(tensors.outputs) else {}
     own, moved, wrong = 0, [], wrongly_named(graph, tensors.roots())
     for name, (operator, kind, slot) in places.items():
         tensor = name if name in tensors.dtypes or name in tensors.made else renamed.get(name)

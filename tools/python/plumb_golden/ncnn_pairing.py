@@ -1,9 +1,11 @@
-"""Which tensor of an ONNX model each ncnn blob holds. pnnx gives blobs numbers for names, so both graphs are walked together.
+"""Which tensor of an ONNX model each ncnn blob holds. pnnx gives blobs numbers for names, so both graphs are walked
+together.
 
-A layer is the group of ONNX nodes that computes one tensor from what the layer reads and that consists of the operators which its
-type stands for: a convolution with the normalisation and activation folded into it, x * sigmoid(x) for Swish. Among several
-convolutions of one tensor the weights tell which it is: folding scales them per output channel, and no more. A layer of which the
-model has no tensor (pnnx splits some operators in two) is tried together with the next one. Nothing is paired by what it computes.
+A layer is the group of ONNX nodes that computes one tensor from what the layer reads and that consists of the operators
+which its type stands for: a convolution with the normalisation and activation folded into it, x * sigmoid(x) for Swish.
+Among several convolutions of one tensor the weights tell which it is: folding scales them per output channel, and no
+more. A layer of which the model has no tensor (pnnx splits some operators in two) is tried together with the next one.
+Nothing is paired by what it computes.
 """
 import re
 import zipfile
@@ -11,33 +13,42 @@ import zipfile
 import numpy as np
 
 MOVES = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast", "Expand"}
-WEIGHTED = {"Convolution": 9, "ConvolutionDepthWise": 9, "Deconvolution": 9, "DeconvolutionDepthWise": 9, "InnerProduct": 9,
-            "Convolution1D": 9, "ConvolutionDepthWise1D": 9, "Deconvolution1D": 9}  # type: parameter that says the activation
+WEIGHTED = {"Convolution": 9, "ConvolutionDepthWise": 9, "Deconvolution": 9, "DeconvolutionDepthWise": 9,
+            "InnerProduct": 9,
+            "Convolution1D": 9, "ConvolutionDepthWise1D": 9,
+            "Deconvolution1D": 9}  # type: parameter that says the activation
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 HARD_SWISH = [("HardSwish",), ("HardSigmoid", "Mul"), ("Add", "Clip", "Div", "Mul"), ("Add", "Clip", "Mul", "Mul")]
 ACTIVATIONS = {1: [("Relu",)], 2: [("LeakyRelu",)], 3: [("Clip",)], 4: [("Sigmoid",)],
                5: [("Mish",), ("Mul", "Softplus", "Tanh")], 6: HARD_SWISH}
 # ncnn's type: the operators of ONNX, sorted, that it may stand for.
 GROUPS = {
-    "ReLU": [("Relu",), ("LeakyRelu",)], "Clip": [("Clip",)], "Sigmoid": [("Sigmoid",)], "TanH": [("Tanh",)], "ELU": [("Elu",)],
+    "ReLU": [("Relu",), ("LeakyRelu",)], "Clip": [("Clip",)], "Sigmoid": [("Sigmoid",)], "TanH": [("Tanh",)],
+    "ELU": [("Elu",)],
     "HardSwish": HARD_SWISH, "HardSigmoid": [("HardSigmoid",), ("Add", "Clip", "Div"), ("Add", "Clip", "Mul")],
-    "Swish": [("Mul", "Sigmoid"), ("Mul", "Mul", "Sigmoid"), ("Swish",)], "Mish": ACTIVATIONS[5], "PReLU": [("PRelu",)], "SELU": [("Selu",)],
+    "Swish": [("Mul", "Sigmoid"), ("Mul", "Mul", "Sigmoid"), ("Swish",)], "Mish": ACTIVATIONS[5], "PReLU": [("PRelu",)],
+    "SELU": [("Selu",)],
     "GELU": [("Gelu",), ("Add", "Div", "Erf", "Mul", "Mul"), ("Add", "Erf", "Mul", "Mul", "Mul")],
     "LRN": [("LRN",)], "InstanceNorm": [("InstanceNormalization",)],
-    "Concat": [("Concat",)], "Softmax": [("Softmax",)], "BatchNorm": [("BatchNormalization",)], "Scale": [("Mul",), ("Add", "Mul")],
+    "Concat": [("Concat",)], "Softmax": [("Softmax",)], "BatchNorm": [("BatchNormalization",)],
+    "Scale": [("Mul",), ("Add", "Mul")],
     "Squeeze": [()], "ExpandDims": [()], "Slice": [("Split",), ("Slice",)], "Crop": [("Slice",)],
-    "Reshape": [()], "Flatten": [()], "Permute": [("Transpose",)], "Padding": [("Pad",)], "Interp": [("Resize",), ("Upsample",)],
+    "Reshape": [()], "Flatten": [()], "Permute": [("Transpose",)], "Padding": [("Pad",)],
+    "Interp": [("Resize",), ("Upsample",)],
     "MatMul": [("MatMul",)], "PixelShuffle": [("DepthToSpace",)], "Erf": [("Erf",)],
 }
 # Types whose parameter 0 says which operator it is.
 LAYER_NORM = ("Add", "Div", "Pow", "ReduceMean", "ReduceMean", "Sqrt", "Sub")
 POOLS = (("MaxPool", "GlobalMaxPool", "ReduceMax"), ("AveragePool", "GlobalAveragePool", "ReduceMean"))
 CHOICES = {
-    "BinaryOp": (("Add", "Sub"), ("Sub", "Add"), ("Mul", "Div"), ("Div", "Mul"), ("Max",), ("Min",), ("Pow",), ("Sub",), ("Div",), ("Pow",)),
-    "UnaryOp": (("Abs",), ("Neg",), ("Floor",), ("Ceil",), ("Pow", "Mul"), ("Sqrt",), (), ("Exp",), ("Log",), ("Sin",), ("Cos",), ("Tan",),
+    "BinaryOp": (("Add", "Sub"), ("Sub", "Add"), ("Mul", "Div"), ("Div", "Mul"), ("Max",), ("Min",), ("Pow",), ("Sub",),
+                 ("Div",), ("Pow",)),
+    "UnaryOp": (("Abs",), ("Neg",), ("Floor",), ("Ceil",), ("Pow", "Mul"), ("Sqrt",), (), ("Exp",), ("Log",), ("Sin",),
+                ("Cos",), ("Tan",),
                 ("Asin",), ("Acos",), ("Atan",), ("Reciprocal", "Div"), ("Tanh",), (), ("Round",), ()),
     "Eltwise": (("Mul",), ("Add",), ("Max",)), "Pooling": POOLS, "Pooling1D": POOLS,
-    "Reduction": tuple((f"Reduce{kind}",) for kind in ("Sum", "L1", "SumSquare", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp")),
+    "Reduction": tuple((f"Reduce{kind}",) for kind in
+                       ("Sum", "L1", "SumSquare", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp")),
 }
 IN_ORDER = {1: 1, 3: 1, 6: 1, 7: -1, 8: -1, 9: -1}  # BinaryOp: differences and quotients, and the reversed ones
 REACH = 14  # nodes that one layer may stand for
@@ -69,7 +80,8 @@ class OnnxGraph:
         return [name for name in node.input if name not in self.fixed]
 
     def group(self, sources, tensor):
-        """The nodes between the sources and the tensor, in order; None when it follows from anything else or skips a source."""
+        """The nodes between the sources and the tensor, in order; None when it follows from anything else or skips a
+        source."""
         nodes, todo, met = {}, [tensor], set()
         while todo:
             name = todo.pop()
@@ -102,7 +114,8 @@ class OnnxGraph:
         return self.weights[name].shape if name in self.weights else self.shapes.get(name, [-1])
 
     def weight(self, node):
-        return next((self.weights[name] for name in node.input[1:] if name in self.weights and self.weights[name].ndim > 1), None)
+        return next((self.weights[name] for name in node.input[1:] if name in self.weights
+                     and self.weights[name].ndim > 1), None)
 
 
 def closed(core):
@@ -118,7 +131,8 @@ def same_but_scaled(ours, theirs, node):
         return False
     if node.op_type == "ConvTranspose":
         return True
-    flip = node.op_type == "MatMul" or (node.op_type == "Gemm" and not any(a.name == "transB" and a.i for a in node.attribute))
+    flip = node.op_type == "MatMul" or (node.op_type == "Gemm"
+                                        and not any(a.name == "transB" and a.i for a in node.attribute))
     a, b = (w.reshape(len(ours), -1).astype(np.float64) for w in (ours, theirs.T if flip else theirs))
     return bool(np.all(np.abs((a * b).sum(1)) >= 0.999 * np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1) - 1e-30))
 
@@ -141,13 +155,15 @@ def read_param(path):
 
 def read_weights(layers, param, archive):
     """Gives convolutions and products the weights that pnnx's own form has of them, which is in the same order."""
-    shapes = re.findall(r"(?m)^nn\.(?:Conv|ConvTranspose|Linear)\w*\s+(\S+) .*?@weight=\(([\d,]+)\)f32", param.read_text(encoding="utf-8"))
+    shapes = re.findall(r"(?m)^nn\.(?:Conv|ConvTranspose|Linear)\w*\s+(\S+) .*?@weight=\(([\d,]+)\)f32",
+                        param.read_text(encoding="utf-8"))
     takers = [layer for layer in layers if layer["type"] in WEIGHTED or layer["type"] == "Gemm"]
     if len(shapes) != len(takers):
         return
     with zipfile.ZipFile(archive) as stored:
         for layer, (name, shape) in zip(takers, shapes):
-            layer["weight"] = np.frombuffer(stored.read(f"{name}.weight"), np.float32).reshape([int(d) for d in shape.split(",")])
+            layer["weight"] = np.frombuffer(stored.read(f"{name}.weight"),
+                                            np.float32).reshape([int(d) for d in shape.split(",")])
 
 
 class Pairing:
@@ -223,7 +239,9 @@ class Pairing:
     def by_weight(self, layer):
         for node in self.graph.nodes:
             weight = self.graph.weight(node)
-            if node.op_type in PRODUCTS and weight is not None and weight.size == layer["weight"].size and node.output[0] not in self.graph.used:
+            if node.op_type not in PRODUCTS or node.output[0] in self.graph.used:
+                continue
+            if weight is not None and weight.size == layer["weight"].size:
                 if same_but_scaled(layer["weight"], weight, node):
                     return self.find(layer, [layer], self.graph.data(node))
         return None
@@ -234,7 +252,9 @@ class Pairing:
         if layer["type"] in WEIGHTED and len(chain) == 1:
             return self.is_product(layer, core)
         if len(chain) == 1:
-            return kinds in self.options(layer) and closed(core) and (kinds != () or group[-1].op_type in MOVES) and self.in_order(layer, core)
+            if kinds not in self.options(layer) or not closed(core):
+                return False
+            return (kinds != () or group[-1].op_type in MOVES) and self.in_order(layer, core)
         known = {kind for one in chain for option in self.options(one) for kind in option}
         ends = {option for option in self.options(layer)}
         products = sum(one["type"] in WEIGHTED for one in chain)
@@ -260,14 +280,18 @@ class Pairing:
 
     def in_order(self, layer, core):
         """a - b is not b - a."""
-        order = IN_ORDER.get(int(layer["params"].get(0, 0))) if layer["type"] == "BinaryOp" and len(layer["inputs"]) == 2 else None
+        if layer["type"] != "BinaryOp" or len(layer["inputs"]) != 2 or len(core) != 1:
+            return True
+        order = IN_ORDER.get(int(layer["params"].get(0, 0)))
         reads = [self.tensors.get(blob) for blob in layer["inputs"]]
-        return order is None or len(core) != 1 or [name for name in core[0].input if name not in self.graph.fixed] == reads[::order]
+        return order is None or [name for name in core[0].input if name not in self.graph.fixed] == reads[::order]
 
     def is_product(self, layer, core):
-        if not core or core[0].op_type not in PRODUCTS or not same_but_scaled(layer["weight"], self.graph.weight(core[0]), core[0]):
+        if not core or core[0].op_type not in PRODUCTS:
             return False
         weight, count = self.graph.weight(core[0]), layer["params"].get(2 if layer["type"] == "InnerProduct" else 6)
+        if not same_but_scaled(layer["weight"], weight, core[0]):
+            return False
         if weight is None or (count and weight.size != count):
             return False
         rest = core[1:]

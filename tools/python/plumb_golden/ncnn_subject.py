@@ -1,7 +1,8 @@
 """The tensors of an ONNX model as ncnn computes them on the CPU, after pnnx's conversion and fusions.
 
-ncnn_pairing.py finds which tensor each blob holds; the network's outputs go by their order. What finds no partner is left out and
-counted. ncnn's Mat has no batch dimension: batch 1 only. f32; ncnn uses Winograd for 3x3 unless told not to.
+ncnn_pairing.py finds which tensor each blob holds; the network's outputs go by their order. What finds no partner is
+left out and counted. ncnn's Mat has no batch dimension: batch 1 only. f32; ncnn uses Winograd for 3x3 unless told not
+to.
 """
 import pathlib
 import shutil
@@ -35,8 +36,10 @@ def convert(pnnx, model, feeds, work):
     """The layers and ncnn's two files."""
     local = work / "net.onnx"
     shutil.copy(model, local)
-    shapes = ",".join(f"[{','.join(map(str, array.shape))}]{PNNX_TYPES.get(str(array.dtype), 'f32')}" for array in feeds.values())
-    done = subprocess.run([str(pnnx), str(local), "fp16=0", f"inputshape={shapes}"], cwd=work, capture_output=True, text=True)
+    shapes = ",".join(f"[{','.join(map(str, array.shape))}]{PNNX_TYPES.get(str(array.dtype), 'f32')}"
+                      for array in feeds.values())
+    done = subprocess.run([str(pnnx), str(local), "fp16=0", f"inputshape={shapes}"], cwd=work, capture_output=True,
+                          text=True)
     param = work / "net.ncnn.param"
     if done.returncode != 0 or not param.exists():
         raise UsageError(f"pnnx cannot convert '{model}': {' '.join((done.stderr or done.stdout).split())[-300:]}")
@@ -87,7 +90,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     pairing = Pairing(OnnxGraph(onnx, tensors.model, tensors.shapes), layers, list(feeds), tensors.outputs)
     write(out, extractor_of(ncnn, net, layers, feeds), layers, pairing, tensors)
     refuse_lost_outputs(out, tensors.outputs, "ncnn")
-    out.left_out(len(pairing.unknown), "of ncnn's own without a partner in the model", [layer["name"] for layer in pairing.unknown])
+    out.left_out(len(pairing.unknown), "of ncnn's own without a partner in the model",
+                 [layer["name"] for layer in pairing.unknown])
     out.left_out(len(set(tensors.made) - out.names - pairing.graph.fixed), "of the model's fused or without a partner")
     out.finish()
     return out
@@ -105,7 +109,8 @@ def write(out, extractor, layers, pairing, tensors):
             code, values = extractor.extract(blob)
             if code != 0:
                 out.abandon()
-                raise UsageError(f"ncnn cannot compute blob '{blob}' of layer '{layer['name']}' ({layer['type']}, code {code})")
+                raise UsageError(f"ncnn cannot compute blob '{blob}' of layer '{layer['name']}' ({layer['type']}, code "
+                                 f"{code})")
             values = tensors.as_declared(tensor, np.array(values)[None])  # ncnn drops dimensions of 1
             if values is None:
                 moved.append(tensor)

@@ -1,7 +1,7 @@
 """If nodes of an ONNX model: the branch that is taken replaces the node, so that the tensors inside can be seen.
 
-Names inside get the node's name and the branch in front ("if1/then/conv"), as Plumb's importer has them. An If inside a branch
-follows once its branch stands in the graph; one inside a Loop or Scan stays.
+Names inside get the node's name and the branch in front ("if1/then/conv"), as Plumb's importer has them. An If inside a
+branch follows once its branch stands in the graph; one inside a Loop or Scan stays.
 """
 
 
@@ -10,7 +10,8 @@ def has_branches(model):
 
 
 def inline(onnx, model, evaluate):
-    """Replaces every If on top, the first one first. evaluate(model, tensor): its value in a model that ends before the If."""
+    """Replaces every If on top, the first one first. evaluate(model, tensor): its value in a model that ends before the
+    If."""
     while has_branches(model):
         nodes = list(model.graph.node)
         at = next(i for i, node in enumerate(nodes) if node.op_type == "If" and not node.domain)

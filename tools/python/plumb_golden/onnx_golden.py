@@ -1,7 +1,8 @@
 """Every node output of an ONNX model, as ONNX Runtime computes it.
 
-The branch that an If takes stands in its place (onnx_branches.py). Optimisations are off, so the tensors are what the graph says; --optimized saves ONNX Runtime's own optimised graph and runs
-that one instead, fused tensors gone. One thread: two change bits.
+The branch that an If takes stands in its place (onnx_branches.py). Optimisations are off, so the tensors are what the
+graph says; --optimized saves ONNX Runtime's own optimised graph and runs that one instead, fused tensors gone. One
+thread: two change bits.
 """
 import os
 import pathlib
@@ -13,7 +14,8 @@ from . import inputs as network_inputs
 from . import onnx_branches, onnx_tensors
 from .folder import Folder, UsageError, seed_everything
 
-LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
+LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
+          "all": "ORT_ENABLE_ALL"}
 INSTALL = "pip install onnx onnxruntime"
 TYPES = {
     "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int8)": "int8",
@@ -65,7 +67,8 @@ RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLik
 
 
 def replace_random(onnx, model, given):
-    """Random nodes whose output is given become network inputs: what Plumb makes of them, so that both see the same values."""
+    """Random nodes whose output is given become network inputs: what Plumb makes of them, so that both see the same
+    values."""
     for node in [n for n in model.graph.node if n.op_type in RANDOM and n.output[0] in given]:
         kind = onnx.helper.np_dtype_to_tensor_dtype(given[node.output[0]].dtype)
         model.graph.input.append(onnx.helper.make_tensor_value_info(node.output[0], kind, None))
@@ -74,7 +77,8 @@ def replace_random(onnx, model, given):
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, optimized=False,
         constants=(), force=False):
-    """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime really runs).
+    """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime
+    really runs).
 
     constants: NAME=VALUES or NAME=FILE, inputs that are constants for Plumb; the manifest says which.
     """
@@ -83,7 +87,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     model = pathlib.Path(model)
     onnx_tensors.load(onnx, model, external=False)
     version = f"onnxruntime {onnxruntime.__version__}"
-    out = Folder(folder, framework="onnxruntime", model=model, device=version + (f", optimised graph ({optimized})" if optimized else ", unoptimised"),
+    out = Folder(folder, framework="onnxruntime", model=model,
+                 device=version + (f", optimised graph ({optimized})" if optimized else ", unoptimised"),
                  source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
                          "threads": 1, "determinism": determinism}, force=force)
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
@@ -138,7 +143,8 @@ def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants):
     infos = {i.name: (TYPES[i.type], i.shape) for i in ort.get_inputs()}
     bound = network_inputs.constants(constants, infos, shapes)
     free = {name: info for name, info in infos.items() if name not in bound}
-    drawn = network_inputs.feeds(model, free, files, {n: s for n, s in shapes.items() if n not in bound}, specs, seed, value_range)
+    drawn = network_inputs.feeds(model, free, files, {n: s for n, s in shapes.items() if n not in bound}, specs, seed,
+                                 value_range)
     return {**drawn, **bound}
 
 

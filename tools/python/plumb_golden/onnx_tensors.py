@@ -1,4 +1,5 @@
-"""What an .onnx file says of its tensors: dtypes, shapes, inputs and outputs. For recipes whose runtime forgets some of that."""
+"""What an .onnx file says of its tensors: dtypes, shapes, inputs and outputs. For recipes whose runtime forgets some of
+that."""
 import pathlib
 
 import numpy as np
@@ -13,7 +14,8 @@ def load(onnx, model, external=True):
     try:
         loaded = onnx.load(str(model), load_external_data=external)
     except Exception as error:  # protobuf's DecodeError, a missing file of external weights
-        raise UsageError(f"'{model}' is no .onnx file that can be read: {str(error).strip().splitlines()[0]}") from error
+        why = str(error).strip().splitlines()[0]
+        raise UsageError(f"'{model}' is no .onnx file that can be read: {why}") from error
     if not loaded.graph.node:
         raise UsageError(f"'{model}' is no .onnx file that can be read: it holds no node")
     return loaded
@@ -46,7 +48,8 @@ class OnnxTensors:
     def declared(self):
         """{input: (dtype, shape)}; an open dim is its name or -1."""
         kinds = {name: value.type.tensor_type for name, value in self.inputs.items()}
-        return {name: (self._numpy(kind.elem_type), [d.dim_value if d.HasField("dim_value") else (d.dim_param or -1) for d in kind.shape.dim])
+        return {name: (self._numpy(kind.elem_type),
+                       [d.dim_value if d.HasField("dim_value") else (d.dim_param or -1) for d in kind.shape.dim])
                 for name, kind in kinds.items()}
 
     def _numpy(self, kind):
@@ -71,7 +74,8 @@ class OnnxTensors:
             self.dtypes[value.name] = self._numpy(kind.elem_type)
 
     def as_declared(self, name, values):
-        """The values in the shape and dtype that the model declares; None: another number of elements or order of dims."""
+        """The values in the shape and dtype that the model declares; None: another number of elements or order of
+        dims."""
         wanted = self.shapes.get(name)
         if wanted is not None:
             if len(wanted) == values.ndim and all(d in (-1, n) for d, n in zip(wanted, values.shape)):
@@ -88,5 +92,7 @@ def refuse_lost_outputs(out, outputs, runtime):
     lost = [name for name in outputs if name not in out.names]
     if lost:
         out.abandon()
-        raise UsageError(f"{runtime}'s graph has no tensor for the network output{'s' if len(lost) > 1 else ''} {', '.join(map(repr, lost))}: "
-                         f"{len(out.files)} other tensors were found, and a dump without the outputs would prove nothing")
+        raise UsageError(f"{runtime}'s graph has no tensor for the network output{'s' if len(lost) > 1 else ''} "
+                         f"{', '.join(map(repr, lost))}: "
+                         f"{len(out.files)} other tensors were found, and a dump without the outputs would prove "
+                         f"nothing")

@@ -1,7 +1,8 @@
 """Every tensor of an ONNX model (or OpenVINO's own .xml), as OpenVINO computes it on the CPU.
 
 Every operator's output is made an output of the network, under its ONNX name; OpenVINO then does not fuse across it, so
-what is dumped are its kernels without those fusions. Arithmetic is held to f32: the default is bf16 where the CPU has it.
+what is dumped are its kernels without those fusions. Arithmetic is held to f32: the default is bf16 where the CPU has
+it.
 """
 import pathlib
 
@@ -57,7 +58,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     compiled = openvino.Core().compile_model(network, "CPU", settings)
     out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, f32",
-                 source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism}, force=force)
+                 source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism},
+                 force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     results = compiled(feeds)

@@ -2,9 +2,10 @@
 
 A script defines `model` (an nn.Module) and `inputs` (a tensor, a tuple, or a dict by argument name). Every ATen call is
 recorded under the path of the module that makes it: 'layer1.0.conv1/convolution', a second one there
-'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module (either exporter), tensors get
-their ONNX names where a module's calls and nodes of one kind are equally many; what finds no node keeps its path and a note
-says so. Where the exporter folded a BatchNorm into the convolution before it, the ONNX name is the BatchNorm's result.
+'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module (either exporter),
+tensors get their ONNX names where a module's calls and nodes of one kind are equally many; what finds no node keeps its
+path and a note says so. Where the exporter folded a BatchNorm into the convolution before it, the ONNX name is the
+BatchNorm's result.
 """
 import ast
 import collections
@@ -21,11 +22,15 @@ ONNX_TYPES = {
     "convolution": ("Conv", "ConvTranspose"), "addmm": ("Gemm",), "mm": ("MatMul",), "bmm": ("MatMul",),
     "native_batch_norm": ("BatchNormalization",), "cudnn_batch_norm": ("BatchNormalization",), "relu": ("Relu",),
     "relu_": ("Relu",), "hardtanh": ("Clip",), "hardtanh_": ("Clip",), "clamp": ("Clip",), "leaky_relu": ("LeakyRelu",),
-    "elu": ("Elu",), "sigmoid": ("Sigmoid",), "tanh": ("Tanh",), "hardsigmoid": ("HardSigmoid",), "hardswish": ("HardSwish",),
+    "elu": ("Elu",), "sigmoid": ("Sigmoid",), "tanh": ("Tanh",), "hardsigmoid": ("HardSigmoid",),
+    "hardswish": ("HardSwish",),
     "_softmax": ("Softmax",), "_log_softmax": ("LogSoftmax",), "max_pool2d_with_indices": ("MaxPool",),
-    "avg_pool2d": ("AveragePool",), "mean": ("GlobalAveragePool", "ReduceMean"), "_adaptive_avg_pool2d": ("GlobalAveragePool",),
-    "add": ("Add",), "add_": ("Add",), "sub": ("Sub",), "mul": ("Mul",), "mul_": ("Mul",), "div": ("Div",), "cat": ("Concat",),
-    "exp": ("Exp",), "log": ("Log",), "sqrt": ("Sqrt",), "erf": ("Erf",), "abs": ("Abs",), "neg": ("Neg",), "pow": ("Pow",),
+    "avg_pool2d": ("AveragePool",), "mean": ("GlobalAveragePool", "ReduceMean"),
+    "_adaptive_avg_pool2d": ("GlobalAveragePool",),
+    "add": ("Add",), "add_": ("Add",), "sub": ("Sub",), "mul": ("Mul",), "mul_": ("Mul",), "div": ("Div",),
+    "cat": ("Concat",),
+    "exp": ("Exp",), "log": ("Log",), "sqrt": ("Sqrt",), "erf": ("Erf",), "abs": ("Abs",), "neg": ("Neg",),
+    "pow": ("Pow",),
     "native_layer_norm": ("LayerNormalization",), "upsample_nearest2d": ("Resize",), "upsample_bilinear2d": ("Resize",),
 }
 NO_VALUES = ("empty", "detach", "alias")  # uninitialised memory, and views without a computation
@@ -44,12 +49,14 @@ def load_script(torch, script):
     if not pathlib.Path(script).exists():
         raise UsageError(f"there is no file '{script}'")
     if pathlib.Path(script).suffix != ".py":
-        raise UsageError(f"'{script}' is no Python script: weights alone do not say how they are used (and reading a pickle can run its "
+        raise UsageError(f"'{script}' is no Python script: weights alone do not say how they are used (and reading a "
+                         f"pickle can run its "
                          "writer's code); give a .py that defines `model` and `inputs`")
     try:
         names = runpy.run_path(str(script))
     except Exception as error:
-        raise UsageError(f"the script '{script}' fails: {type(error).__name__}: {' '.join(str(error).split())[:300]}") from error
+        why = " ".join(str(error).split())[:300]
+        raise UsageError(f"the script '{script}' fails: {type(error).__name__}: {why}") from error
     model, given = names.get("model"), names.get("inputs")
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"'{script}' defines no nn.Module named 'model'")
@@ -63,14 +70,17 @@ def load_script(torch, script):
 
 
 def refuse_training(model):
-    training = [f"{path or 'model'} ({type(module).__name__})" for path, module in model.named_modules() if module.training]
+    training = [f"{path or 'model'} ({type(module).__name__})" for path,
+                module in model.named_modules() if module.training]
     if training:
         shown = ", ".join(training[:8]) + (f" and {len(training) - 8} more" if len(training) > 8 else "")
-        raise UsageError(f"these modules are in training mode: {shown}; call model.eval(), or say --train-mode if that is meant")
+        raise UsageError(f"these modules are in training mode: {shown}; call model.eval(), or say --train-mode if that "
+                         f"is meant")
 
 
 class Call:
-    """One ATen call: its tensors are copies; `reads` are the calls that made its inputs, `weight` is a convolution's."""
+    """One ATen call: its tensors are copies; `reads` are the calls that made its inputs, `weight` is a
+    convolution's."""
 
     def __init__(self, path, kind, tensors, reads, weight):
         self.path, self.kind, self.tensors, self.reads, self.weight = path, kind, tensors, reads, weight
@@ -113,8 +123,9 @@ class Recorder:
 
 
 def module_path(node):
-    """Of the dynamo exporter's metadata, "['', 'layer1', 'layer1.conv1', 'conv2d']" -> 'layer1.conv1'; else of the node's name,
-    '/layer1/layer1.0/conv1/Conv' -> 'layer1.0.conv1': a part that begins with the path so far stands for all of it."""
+    """Of the dynamo exporter's metadata, "['', 'layer1', 'layer1.conv1', 'conv2d']" -> 'layer1.conv1'; else of the
+    node's name, '/layer1/layer1.0/conv1/Conv' -> 'layer1.0.conv1': a part that begins with the path so far stands for
+    all of it."""
     for entry in getattr(node, "metadata_props", []):
         if entry.key == "pkg.torch.onnx.name_scopes":
             return (["", *ast.literal_eval(entry.value)])[-2]
@@ -174,11 +185,13 @@ def onnx_names(calls, export, notes):
             continue
         for number, node in zip(numbers, nodes):
             stored = export.weight(node)
-            if calls[number].weight is not None and stored is not None and not np.array_equal(calls[number].weight, stored):
+            given = calls[number].weight
+            if given is not None and stored is not None and not np.array_equal(given, stored):
                 number = folded_into(calls, number)
                 folded += number is not None
                 if number is None:
-                    notes.append(f"'{node.output[0]}' has other weights in the .onnx than in the module: it keeps its own name")
+                    notes.append(f"'{node.output[0]}' has other weights in the .onnx than in the module: it keeps its "
+                                 f"own name")
                     continue
             names[number] = node.output[0]
     if folded:
@@ -186,7 +199,8 @@ def onnx_names(calls, export, notes):
     return names
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, train_mode=False, onnx=None, force=False):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, train_mode=False, onnx=None,
+        force=False):
     """Writes the dump folder; returns the Folder."""
     torch, mode_class = load_framework()
     determinism = seed_everything(seed)
@@ -198,7 +212,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     shown = export.input_names(given, notes) if export else {name: name for name in given}
     own = {name: key for key, name in shown.items()}
     files = network_inputs.from_files(input_files, list(own), specs)
-    given.update({own[name]: torch.from_numpy(np.ascontiguousarray(array)).to(given[own[name]].dtype) for name, array in files.items()})
+    given.update({own[name]: torch.from_numpy(np.ascontiguousarray(array)).to(given[own[name]].dtype) for name,
+                  array in files.items()})
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
                  source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)

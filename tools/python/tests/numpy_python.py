@@ -1,4 +1,5 @@
-"""Import it first: goes on in a Python that has numpy (this one, that of build/venv, Debian's), else says that the test is skipped."""
+"""Import it first: goes on in a Python that has numpy (this one, that of build/venv, Debian's), else says that the test
+is skipped."""
 import importlib.util
 import os
 import pathlib

@@ -1,6 +1,7 @@
 """plumb-golden's command line, its drawn inputs beside Plumb's own, and what needs no framework of the recipes.
 
-Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the comparison with the tools, the package onnx for what reads .onnx files.
+Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the comparison with the tools, the package onnx for what reads
+.onnx files.
 """
 import collections
 import contextlib
@@ -72,8 +73,10 @@ class DrawTest(InFolder):
         for options, given in (([], (1, -1, 1)), (["--seed", "7", "--input-range", "-2,3"], (7, -2, 3)),
                                (["--seed", "18446744073709551615"], (2**64 - 1, -1, 1))):
             folder = self.path / f"dump{len(options)}{given[0]}"
-            environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy", "DUMP_BLOB_DIR": str(folder)}
-            subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", *options], env=environment, check=True, capture_output=True)
+            environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
+                           "DUMP_BLOB_DIR": str(folder)}
+            subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", *options], env=environment, check=True,
+                           capture_output=True)
             files = json.loads((folder / "manifest.json").read_text())["files"]
             first = next(file for file in files if file["direction"] == "in" and not file["constant"])
             theirs = np.load(folder / first["file"])
@@ -85,9 +88,11 @@ class DrawTest(InFolder):
     def test_a_given_range_is_held_where_the_graph_needs_nothing(self):
         model = self.path / "relu.onnx"
         value = onnx.helper.make_tensor_value_info
-        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net", [value("x", onnx.TensorProto.FLOAT, [500])],
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net",
+                                       [value("x", onnx.TensorProto.FLOAT, [500])],
                                        [value("y", onnx.TensorProto.FLOAT, [500])])
-        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), str(model))
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7),
+                  str(model))
         values = draw.Drawn(model, 1, (-3, 3)).values("x", np.float32, [500], {})
         self.assertLess(values.min(), -2.5)
         self.assertGreater(values.max(), 2.5)
@@ -100,9 +105,12 @@ class DrawTest(InFolder):
             [onnx.helper.make_node("Gather", ["rows", "ids"], ["y"], name="embed")], "net",
             [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 50])],
             [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 50, 4])], [rows])
-        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7), str(model))
-        environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy", "DUMP_BLOB_DIR": str(self.path / "dump")}
-        done = subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", "--seed", "5"], env=environment, capture_output=True, text=True)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7),
+                  str(model))
+        environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
+                       "DUMP_BLOB_DIR": str(self.path / "dump")}
+        done = subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", "--seed", "5"], env=environment,
+                              capture_output=True, text=True)
         if "reads no ONNX files" in done.stderr:
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -125,15 +133,18 @@ class CommandLineTest(InFolder):
         self.model.write_bytes(b"\x08\x07no model at all\xff\xff")
 
     def test_unknown_words_get_the_nearest(self):
-        for words, said in ((["onnx", "m", "--shpae", "x=1"], "did you mean '--shape'?"), (["onx", "m"], "did you mean 'onnx'?"),
+        for words, said in ((["onnx", "m", "--shpae", "x=1"], "did you mean '--shape'?"),
+                            (["onx", "m"], "did you mean 'onnx'?"),
                             (["onnx", "m", "--input-rnage=0,1"], "did you mean '--input-range'?")):
             code, _, err = call(*words)
             self.assertEqual(code, 2)
             self.assertIn(said, err)
 
     def test_bad_values_are_one_line(self):
-        for words in (["onnx"], ["onnx", self.path / "missing.onnx"], ["onnx", self.model, "--seed", "-1"], ["onnx", self.model, "--range", "2,1"],
-                      ["onnx", self.model, "-m", "other.onnx"], ["onnx", self.model, "--tensors", "35"], ["onnx", self.model, "-o", self.model],
+        for words in (["onnx"], ["onnx", self.path / "missing.onnx"], ["onnx", self.model, "--seed", "-1"],
+                      ["onnx", self.model, "--range", "2,1"],
+                      ["onnx", self.model, "-m", "other.onnx"], ["onnx", self.model, "--tensors", "35"],
+                      ["onnx", self.model, "-o", self.model],
                       ["torch", self.model, "-o", self.path / "d"]):
             code, out, err = call(*words)
             self.assertEqual(code, 2, err)
@@ -142,7 +153,8 @@ class CommandLineTest(InFolder):
 
     def test_a_damaged_model_is_one_sentence(self):
         for framework in ("onnx", "mnn", "ncnn"):
-            code, out, err = call(framework, "-m", self.model, "-o", self.path / "d", "--json", self.path / "report.json")
+            code, out, err = call(framework, "-m", self.model, "-o", self.path / "d", "--json",
+                                  self.path / "report.json")
             if "is not installed" in err or "cannot be imported" in err:
                 continue
             self.assertEqual(code, 2)
@@ -194,7 +206,8 @@ class EnvironmentTest(InFolder):
         (venv / "python").chmod(0o755)
         tiny_model(self.path / "net.onnx")
         environment = {key: value for key, value in os.environ.items() if key != "PLUMB_PYTHON"}
-        done = subprocess.run([tools / "model_check", "-m", self.path / "net.onnx", "-d", "NAIVE", "--golden", "onnxruntime"],
+        done = subprocess.run([tools / "model_check", "-m", self.path / "net.onnx", "-d", "NAIVE", "--golden",
+                               "onnxruntime"],
                               env=environment, capture_output=True, text=True)
         if "reads no ONNX files" in done.stderr:
             self.skipTest(done.stderr)
@@ -205,14 +218,17 @@ class EnvironmentTest(InFolder):
     def test_without_the_registry_one_line_says_so_and_nothing_is_written_into_the_checkout(self):
         root = pathlib.Path(__file__).resolve().parents[3]
         shutil.copytree(root / "platforms" / "linux", self.path / "platforms" / "linux")
-        shutil.copytree(root / "tools" / "python", self.path / "tools" / "python", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(root / "tools" / "python", self.path / "tools" / "python",
+                        ignore=shutil.ignore_patterns("__pycache__"))
         (self.path / "build").mkdir()
         before = sorted((self.path / "tools").rglob("*"))
         script = "source platforms/linux/build.sh; golden_environment; echo went on"
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.path, capture_output=True, text=True,
                               env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.path)})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"\nGoing on without plumb-golden, which --golden onnxruntime needs: .*\(build/venv.log\)\nwent on\n$")
+        self.assertRegex(done.stdout,
+                         r"\nGoing on without plumb-golden, which --golden onnxruntime needs: "
+                         r".*\(build/venv.log\)\nwent on\n$")
         self.assertEqual(sorted((self.path / "tools").rglob("*")), before)
 
 
@@ -221,7 +237,8 @@ class TorchTest(unittest.TestCase):
 
     def node(self, kind, output, name="", scopes=None):
         metadata = [types.SimpleNamespace(key="pkg.torch.onnx.name_scopes", value=repr(scopes))] if scopes else []
-        return types.SimpleNamespace(op_type=kind, name=name, input=["x", "w"], output=[output], metadata_props=metadata)
+        return types.SimpleNamespace(op_type=kind, name=name, input=["x", "w"], output=[output],
+                                     metadata_props=metadata)
 
     def names(self, calls, nodes, weight, notes):
         export = types.SimpleNamespace(nodes=collections.defaultdict(list), weight=lambda node: weight)
@@ -230,26 +247,30 @@ class TorchTest(unittest.TestCase):
         return torch_golden.onnx_names(calls, export, notes)
 
     def test_paths_of_both_exporters(self):
-        self.assertEqual(torch_golden.module_path(self.node("Conv", "y", "/layer1/layer1.0/conv1/Conv")), "layer1.0.conv1")
+        self.assertEqual(torch_golden.module_path(self.node("Conv", "y", "/layer1/layer1.0/conv1/Conv")),
+                         "layer1.0.conv1")
         scopes = ["", "layer1", "layer1.0", "layer1.0.conv1", "conv2d"]
         self.assertEqual(torch_golden.module_path(self.node("Conv", "y", "node_conv2d_1", scopes)), "layer1.0.conv1")
         self.assertEqual(torch_golden.module_path(self.node("Add", "y", "node_add", ["", "add"])), "")
 
     def test_a_folded_batch_norm_bears_the_name_of_its_convolution(self):
         weight = np.ones((1, 1, 1, 1))
-        calls = [torch_golden.Call("conv", "convolution", [], [], weight), torch_golden.Call("bn", "native_batch_norm", [], [0], None)]
+        calls = [torch_golden.Call("conv", "convolution", [], [], weight),
+                 torch_golden.Call("bn", "native_batch_norm", [], [0], None)]
         nodes, notes = [self.node("Conv", "y", "/conv/Conv")], []
         self.assertEqual(self.names(calls, nodes, weight, notes), {0: "y"})
         self.assertEqual(notes, [])
         self.assertEqual(self.names(calls, nodes, weight * 2, notes), {1: "y"})
-        self.assertEqual(notes, ["1 BatchNorms are folded into the .onnx's convolutions: their results bear those names"])
+        self.assertEqual(notes,
+                         ["1 BatchNorms are folded into the .onnx's convolutions: their results bear those names"])
         self.assertEqual(self.names(calls[:1], nodes, weight * 2, notes), {})
         self.assertIn("'y' has other weights in the .onnx", notes[-1])
 
     def test_inputs_are_named_as_in_the_export(self):
         export = torch_golden.Export.__new__(torch_golden.Export)
         export.inputs, notes = ["image", "mask"], []
-        self.assertEqual(export.input_names({"input_0": 1, "input_1": 2}, notes), {"input_0": "image", "input_1": "mask"})
+        self.assertEqual(export.input_names({"input_0": 1, "input_1": 2}, notes),
+                         {"input_0": "image", "input_1": "mask"})
         self.assertEqual(export.input_names({"mask": 1, "image": 2}, notes), {"mask": "mask", "image": "image"})
         self.assertEqual((export.input_names({"input": 1}, notes), len(notes)), ({"input": "input"}, 1))
 

@@ -1,4 +1,5 @@
-"""plumb_golden without any framework: what it writes, model_check reads; what others write, it reads; pickles are refused.
+"""plumb_golden without any framework: what it writes, model_check reads; what others write, it reads; pickles are
+refused.
 
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the round trip through the tools.
 """
@@ -88,7 +89,8 @@ class ConstantTest(InFolder):
         self.assertEqual((mask.dtype, mask.shape), (np.float32, (2, 3)))
 
     def test_what_does_not_fit_is_refused(self):
-        for text, part in (("rate", "expected NAME=VALUES"), ("other=1", "has no input 'other'"), ("rate=1.5", "values of int64"),
+        for text, part in (("rate", "expected NAME=VALUES"), ("other=1", "has no input 'other'"),
+                           ("rate=1.5", "values of int64"),
                            ("ids=1,2,3", "the shape [2, 2]"), ("mask=1,2", "the shape [2, 'N']")):
             with self.assertRaisesRegex(UsageError, re.escape(part)):
                 self.read(text)
@@ -102,10 +104,12 @@ class ForeignTest(InFolder):
         (self.path / "t.txt").write_text("1\nx 3 1 2 3 0\n" + "\n".join(str(v) for v in x.reshape(-1)) + "\n")
         np.testing.assert_array_equal(read_tensors(self.path / "t.txt")["x"], x)
         (self.path / "o_ref_data.dat.bmrt").write_bytes(x.tobytes())
-        np.testing.assert_array_equal(read_tensors(self.path / "o_ref_data.dat.bmrt", [("x", "float32", [1, 2, 3])])["x"], x)
+        np.testing.assert_array_equal(read_tensors(self.path / "o_ref_data.dat.bmrt",
+                                                   [("x", "float32", [1, 2, 3])])["x"], x)
         buffer = io.BytesIO()
         np.save(buffer, x)
-        runs = {"lst": [["onnxrt-runner", [{"outputs": {"x": {"values": {"array": base64.b64encode(buffer.getvalue()).decode()}}}}]]]}
+        runs = {"lst": [["onnxrt-runner",
+                         [{"outputs": {"x": {"values": {"array": base64.b64encode(buffer.getvalue()).decode()}}}}]]]}
         (self.path / "p.json").write_text(json.dumps(runs))
         np.testing.assert_array_equal(read_tensors(self.path / "p.json")["x"], x)
 
@@ -127,12 +131,14 @@ class RoundTripTest(InFolder):
         model = f"{DATA}/faults/faults.tnnproto"
         environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_OUTPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
                        "DUMP_BLOB_DIR": str(self.path / "naive")}
-        subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE"], env=environment, check=True, capture_output=True)
+        subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE"], env=environment, check=True,
+                       capture_output=True)
         plumb_golden.start(self.path / "mine", framework="mine")
         for name, array in read_tensors(self.path / "naive").items():
             plumb_golden.dump(name, array)
         plumb_golden.finish()
-        done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", str(self.path / "mine")], capture_output=True, text=True)
+        done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", str(self.path / "mine")],
+                              capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("23 aligned", done.stdout)
         self.assertIn("dump of mine", done.stdout)
