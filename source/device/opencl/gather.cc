@@ -48,8 +48,8 @@ class GatherKernel : public ClKernel {
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, g_.data.value.ConvertedTo(spec.outputs[0].dtype));
       PLUMB_ASSIGN_OR_RETURN(data_, UploadConstant(spec.device, value, StoredLayout(spec, value.dtype())));
     }
-    PLUMB_ASSIGN_OR_RETURN(copy_, Launcher::Create(spec.device, "gather.cl",
-                                                   "gather_" + std::to_string(ElementBytes(outputs[0])), false));
+    PLUMB_ASSIGN_OR_RETURN(
+        copy_, Launcher::Create(spec.device, "gather.cl", "gather_" + std::to_string(ElementBytes(outputs[0])), false));
     return constant_indices_ ? Resolve(spec.device) : PrepareIndices(spec);
   }
 

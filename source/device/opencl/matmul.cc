@@ -8,7 +8,6 @@
 namespace plumb::opencl {
 namespace {
 
-
 class MatMulKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {

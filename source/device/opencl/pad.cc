@@ -67,8 +67,8 @@ class PadKernel : public ClKernel {
     if (table.empty()) add(0, 1, 1);
     PLUMB_ASSIGN_OR_RETURN(table_, UploadArray(spec.device, table));
     PLUMB_RETURN_IF_ERROR(SetFill(pad.value, inputs[0]));
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Launcher::Create(spec.device, "pad.cl",
-                                                       "pad_" + std::to_string(ElementBytes(inputs[0])), false));
+    PLUMB_ASSIGN_OR_RETURN(
+        launcher_, Launcher::Create(spec.device, "pad.cl", "pad_" + std::to_string(ElementBytes(inputs[0])), false));
     return fill_.bits != 0 ? tail_.Prepare(spec, outputs[0]) : Status::Ok();
   }
 

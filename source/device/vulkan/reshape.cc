@@ -1,7 +1,7 @@
 // Reshape: the same elements under another shape, in plain order. Nothing is written where the runtime grants the view.
+#include "op/reshape.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/copy.h"
-#include "op/reshape.h"
 
 namespace plumb::vulkan {
 namespace {

@@ -14,8 +14,8 @@ namespace plumb::vulkan {
 // added. `side_by_side`: a row's elements are neighbours in memory. `rounds`: of loops that an element costs, over all
 // passes (loop_rounds.h): where one invocation would pass the driver's limit, more share the row.
 void OverRows(Builder* b, int64_t rows, int64_t n, bool side_by_side, int64_t rounds, LaunchSpec* launch);
-// A launch of `shader` over the outer * inner rows around the axes [begin, end) of input 0, with rows, n and inner pushed
-// and, behind OverRows', these constants.
+// A launch of `shader` over the outer * inner rows around the axes [begin, end) of input 0, with rows, n and inner
+// pushed and, behind OverRows', these constants.
 LaunchSpec RowLaunch(Builder* b, const std::string& shader, int begin, int end, int64_t rounds,
                      const std::vector<uint32_t>& constants);
 // NotSupported when the most invocations that can share a row of n elements would still pass the limit.
