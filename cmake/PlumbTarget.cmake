@@ -1,9 +1,11 @@
-# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias
-# plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed,
-# exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
+# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias plumb::<name>;
+# its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake).
 # plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool.
-# plumb_settings(target): warnings as errors and the sanitizers, per target and never globally.
+# plumb_settings(target): warnings as errors, the sanitizers and fmt, which writes our sentences, per target and never globally.
+find_package(fmt REQUIRED)
+set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES fmt)
 function(plumb_settings target)
+  target_link_libraries(${target} PRIVATE fmt::fmt)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
   if(PLUMB_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

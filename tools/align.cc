@@ -1,5 +1,7 @@
 #include "align.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "common/model_options.h"
@@ -23,8 +25,8 @@ std::string Text(const AlignedTensor& tensor) {
 std::string Text(const AlignedLayer& layer) {
   std::string nodes;
   for (const std::string& node : layer.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-  return PrintableLine("layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ", " +
-                       layer.kernel + ", node " + nodes + ") tensor '" + layer.tensor.name + "' " + Text(layer.tensor));
+  return PrintableLine(fmt::format("layer {} '{}' ({}, {}, node {}) tensor '{}' {}", layer.index, layer.name,
+                                   layer.type, layer.kernel, nodes, layer.tensor.name, Text(layer.tensor)));
 }
 
 void Print(const AlignedDevice& device, bool all) {

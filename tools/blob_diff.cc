@@ -1,5 +1,7 @@
 // blob_diff: compares two dump folders or two tensor files, blob by blob. It knows no model and so no bound: it uses a
 // rule with tolerances that it prints. Devices are judged by bound with model_check.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdio>
 
@@ -58,7 +60,7 @@ Result<std::optional<double>> Tolerance(const std::string& option, const std::st
   if (text.empty()) return std::optional<double>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<double> values, ParseNumbers(option, text));
   if (values.size() != 1 || !(values[0] >= 0)) {
-    return Status::InvalidArgument(option + " takes one number that is not negative, found '" + text + "'");
+    return Status::InvalidArgument(fmt::format("{} takes one number that is not negative, found '{}'", option, text));
   }
   return std::optional<double>(values[0]);
 }
@@ -99,7 +101,8 @@ Result<DiffOptions> ReadOptions(const Options& o) {
     Shape shape;
     for (double dim : dims) {
       if (!(dim >= 0 && dim <= 0x1p40) || dim != std::floor(dim)) {
-        return Status::InvalidArgument("--shape takes whole numbers such as 1,3,224,224, found '" + o.shape + "'");
+        return Status::InvalidArgument(
+            fmt::format("--shape takes whole numbers such as 1,3,224,224, found '{}'", o.shape));
       }
       shape.dims().push_back(static_cast<int64_t>(dim));
     }

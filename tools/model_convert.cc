@@ -1,4 +1,6 @@
 // model_convert: reads a model and writes it as PREFIX.tnnproto and PREFIX.tnnmodel, layers one to one.
+#include <fmt/core.h>
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -56,7 +58,7 @@ Status FindPrefix(Options* o) {
     if (folder.empty() && EndsWith(o->prefix, suffix)) o->prefix.resize(o->prefix.size() - 9);
   }
   if (IsModelFile(o->prefix))
-    return Status::InvalidArgument("-o " + o->output + ": model_convert writes a tnnproto and a tnnmodel");
+    return Status::InvalidArgument(fmt::format("-o {}: model_convert writes a tnnproto and a tnnmodel", o->output));
   PLUMB_RETURN_IF_ERROR(CheckOutputFile("-o", o->prefix + ".tnnproto"));
   return CheckOutputFile("-o", o->prefix + ".tnnmodel");
 }
@@ -90,7 +92,7 @@ void ReportWhatWasRead(const Graph& graph) {
   }
   for (const auto& entry : graph.constants) bytes += entry.second.bytes();
   const auto count = [](size_t number, const char* what) {
-    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
   std::printf("read %s: %s, %s, %s\n", graph.source.c_str(), count(graph.layers.size(), "layer").c_str(),
               count(graph.inputs.size(), "input").c_str(), count(graph.outputs.size(), "output").c_str());

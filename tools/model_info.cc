@@ -1,4 +1,6 @@
 // model_info: a model as a table: layers, shapes, parameters, FLOPs, bytes, and which devices have a kernel for each.
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -51,7 +53,7 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
   row.flops = CountOperations(layer, blobs);
   for (const auto& [slot, tensor] : layer.resources) row.weight_bytes += static_cast<int64_t>(tensor.bytes());
   for (const auto& [name, value] : ListParams(layer))
-    row.params += (row.params.empty() ? "" : " ") + name + "=" + value;
+    row.params += fmt::format("{}{}={}", row.params.empty() ? "" : " ", name, value);
   return row;
 }
 
@@ -59,7 +61,7 @@ Row MakeRow(const Layer& layer, const BlobTable& blobs) {
 std::string OpenText(const Shape& a, const Shape& b) {
   std::string text;
   for (int i = 0; i < a.rank(); ++i) text += (i == 0 ? "" : ",") + (a[i] == b[i] ? std::to_string(a[i]) : "?");
-  return "[" + text + "]";
+  return fmt::format("[{}]", text);
 }
 
 // Which shapes depend on open dims: those that are others when the model is loaded at its smallest sizes.
@@ -145,9 +147,10 @@ void PrintTable(const Info& info, bool full) {
                    {"output KB", 1, true},
                    {"devices"}});
   for (const Row& row : info.rows) {
-    const std::string below = full && !row.params.empty()
-                                  ? "       " + Wrapped(PrintableLine(row.params), width, kIndent, kIndent) + "\n"
-                                  : "";
+    const std::string below =
+        full && !row.params.empty()
+            ? fmt::format("       {}\n", Wrapped(PrintableLine(row.params), width, kIndent, kIndent))
+            : "";
     table.Add({{Number("%05.0f", row.layer->index)},
                {CutFront(row.layer->name, kMaxName)},
                {TypeOf(*row.layer)},

@@ -1,4 +1,6 @@
 // model_run: runs a network, writes its outputs, times it (TNNTest's options, formats and timing line).
+#include <fmt/core.h>
+
 #include <sched.h>
 
 #include <algorithm>
@@ -54,7 +56,8 @@ bool IsNumpy(const std::string& path) { return EndsWith(path, ".npy") || EndsWit
 Status CheckOutputs(const Options& o) {
   if (o.output.empty()) return Status::Ok();
   if (o.values_only && IsNumpy(o.output))
-    return Status::InvalidArgument("--values-only does nothing with -o " + o.output + ": it is of the text form");
+    return Status::InvalidArgument(
+        fmt::format("--values-only does nothing with -o {}: it is of the text form", o.output));
   if (o.output == "-" && o.json == "-") return Status::InvalidArgument("-o and --json would both write '-'");
   if (o.output == "-") ReserveStandardOutput();
   return CheckOutputFile("-o", o.output);
@@ -103,20 +106,20 @@ Status BindToCpus(const std::string& list) {
     CPU_SET(static_cast<size_t>(cpu), &set);
   }
   if (sched_setaffinity(0, sizeof(set), &set) == 0) return Status::Ok();
-  return Status::InvalidArgument("-dl: cannot run on CPUs " + list + ": " + std::strerror(errno));
+  return Status::InvalidArgument(fmt::format("-dl: cannot run on CPUs {}: {}", list, std::strerror(errno)));
 }
 
 // TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
 Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
   if (o.network_type != "NAIVE")
-    return Status::NotSupported("-nt " + o.network_type + ": Plumb has the default network only");
+    return Status::NotSupported(fmt::format("-nt {}: Plumb has the default network only", o.network_type));
   if (o.input_type < 0) return Status::Ok();
   for (const GraphInput& input : graph.inputs) {
     const int own = input.dtype == DType::kI32 ? 3 : input.dtype == DType::kI8 ? 4 : 0;
     if (o.input_type != own) {
-      return Status::InvalidArgument("-it " + std::to_string(o.input_type) + ": network input '" + input.name +
-                                     "' is " + DTypeName(input.dtype) +
-                                     (o.input_type == 1 || o.input_type == 2 ? "; give the image with -i" : ""));
+      return Status::InvalidArgument(
+          fmt::format("-it {}: network input '{}' is {}{}", o.input_type, input.name, DTypeName(input.dtype),
+                      o.input_type == 1 || o.input_type == 2 ? "; give the image with -i" : ""));
     }
   }
   return Status::Ok();
@@ -166,14 +169,14 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
       char* end = nullptr;
       values.data<double>()[i] = std::strtod(at, &end);
       if (end == at) {
-        return Status::InvalidArgument("file '" + path + "': network input '" + input.name + "' needs " +
-                                       std::to_string(values.NumElements()) + " numbers, number " +
-                                       std::to_string(i + 1) + " is missing");
+        return Status::InvalidArgument(
+            fmt::format("file '{}': network input '{}' needs {} numbers, number {} is missing", path, input.name,
+                        values.NumElements(), i + 1));
       }
       at = end;
     }
     PLUMB_ASSIGN_OR_RETURN(inputs.values[input.name], values.ConvertedTo(info.dtype));
-    inputs.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " + path);
+    inputs.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(info.dtype), info.shape.ToString(), path));
   }
   return inputs;
 }
@@ -186,8 +189,8 @@ std::string TnnTestText(const std::vector<NamedTensor>& outputs, bool values_onl
   if (!values_only) {
     text = std::to_string(outputs.size()) + "\n";
     for (const NamedTensor& output : outputs) {
-      text += output.name + " mat_type: " + (IsFloat(output.tensor.dtype()) ? "32" : "33") +
-              " dims: " + std::to_string(output.tensor.shape().rank());
+      text += fmt::format("{} mat_type: {} dims: {}", output.name, IsFloat(output.tensor.dtype()) ? "32" : "33",
+                          output.tensor.shape().rank());
       for (int64_t dim : output.tensor.shape().dims()) text += " " + std::to_string(dim);
       text += "\n";
     }
@@ -326,7 +329,7 @@ Status Execute(const Options& o) {
     progress.Step(o.warmup + i, "");
   }
   const std::string& source = graph->source;
-  PrintTimes(source.substr(source.find_last_of('/') + 1) + " - " + o.device, Times(times));
+  PrintTimes(fmt::format("{} - {}", source.substr(source.find_last_of('/') + 1), o.device), Times(times));
   if (o.profile) profiler.Print();
   std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
@@ -343,7 +346,7 @@ int Main(int argc, char** argv) {
   const auto devices = ParseDevices(options.device);
   if (!devices.ok()) return Fail(devices.status());
   if (devices->size() != 1)
-    return Fail(Status::InvalidArgument("-d: model_run takes one device, found '" + options.device + "'"));
+    return Fail(Status::InvalidArgument(fmt::format("-d: model_run takes one device, found '{}'", options.device)));
   options.device = devices->front();
   const Status index = CheckDeviceIndex(options.run, *devices);
   if (!index.ok()) return Fail(index);

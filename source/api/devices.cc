@@ -1,4 +1,6 @@
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <map>
@@ -71,15 +73,17 @@ Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
     const std::lock_guard<std::mutex> lock(*mutex);
     const auto it = opened->find(row.name);
     if (it != opened->end() && it->second != getpid()) {
-      return Status::NotSupported("device " + std::string(row.name) +
-                                  " was opened before this process was forked, and its " +
-                                  "driver does not work in the child: open it only after the fork");
+      return Status::NotSupported(
+          fmt::format("device {} was opened before this process was forked, and its driver does not work in the child: "
+                      "open it only after the fork",
+                      row.name));
     }
   }
   auto device = row.create(index);
   if (Logs(LogLevel::kDebug)) {
-    Log(LogLevel::kDebug, "device " + std::string(row.name) + " " + std::to_string(index) + ": " +
-                              (device.ok() ? (*device)->Description() : "refused: " + device.status().message()));
+    Log(LogLevel::kDebug,
+        fmt::format("device {} {}: {}", row.name, index,
+                    device.ok() ? (*device)->Description() : "refused: " + device.status().message()));
   }
   if (!device.ok() || (*device)->SurvivesFork()) return device;
   const std::lock_guard<std::mutex> lock(*mutex);
@@ -119,16 +123,17 @@ Status CheckDeviceName(const std::string& name) {
     known += std::string(known.empty() ? "" : ", ") + row.name;
     names.emplace_back(row.name);
   }
-  return Status::InvalidArgument("unknown device '" + name + "'; the devices are " + known + DidYouMean(name, names));
+  return Status::InvalidArgument(
+      fmt::format("unknown device '{}'; the devices are {}{}", name, known, DidYouMean(name, names)));
 }
 
 Result<std::shared_ptr<Device>> OpenDevice(const std::string& name, int index) {
   for (const Row& row : kRows) {
     if (name != row.name) continue;
-    if (row.create == nullptr) return Status::NotFound("device " + name + " is " + row.absent);
+    if (row.create == nullptr) return Status::NotFound(fmt::format("device {} is {}", name, row.absent));
     if (row.adapters == nullptr && index != 0) {
-      return Status::InvalidArgument("there is one device " + name + ", and NetworkOptions::device_index is " +
-                                     std::to_string(index));
+      return Status::InvalidArgument(
+          fmt::format("there is one device {}, and NetworkOptions::device_index is {}", name, index));
     }
     PLUMB_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Create(row, index));
     return std::shared_ptr<Device>(std::move(device));

@@ -2,6 +2,8 @@
 // operating system whether it saves the wide registers.
 #include "base/cpu.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -52,9 +54,9 @@ Result<Isa> ParseCap(std::string_view name, const std::string& source) {
   for (Isa isa : {Isa::kGeneric, Isa::kSse41, Isa::kAvx2, Isa::kAvx512, Isa::kNeon}) {
     if (upper == IsaName(isa)) return isa;
   }
-  return Status::InvalidArgument(source + " is '" + std::string(name) +
-                                 "', expected one of GENERIC, SSE41, AVX2, AVX512, NEON, or DEFAULT for no cap" +
-                                 DidYouMean(name, {"GENERIC", "SSE41", "AVX2", "AVX512", "NEON", "DEFAULT"}));
+  return Status::InvalidArgument(
+      fmt::format("{} is '{}', expected one of GENERIC, SSE41, AVX2, AVX512, NEON, or DEFAULT for no cap{}", source,
+                  name, DidYouMean(name, {"GENERIC", "SSE41", "AVX2", "AVX512", "NEON", "DEFAULT"})));
 }
 
 Result<Isa> EnvironmentCap() {

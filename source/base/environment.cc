@@ -1,5 +1,7 @@
 #include "plumb/environment.h"
 
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,8 +87,8 @@ Status CheckEnvironment() {
       nearest = &variable;
     }
     if (nearest == nullptr || name == nearest->name) continue;
-    return Status::InvalidArgument("unknown environment variable " + std::string(name) + "; did you mean " +
-                                   nearest->name + "? (all of Plumb's: doc/environment.md)");
+    return Status::InvalidArgument(fmt::format(
+        "unknown environment variable {}; did you mean {}? (all of Plumb's: doc/environment.md)", name, nearest->name));
   }
   return CheckLogEnvironment();
 }

@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include <fmt/core.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -45,18 +47,17 @@ int OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
 }
 
 Status TooLarge(const std::string& path, uint64_t max_bytes) {
-  return Status::InvalidArgument("file '" + path + "' is larger than the limit of " + std::to_string(max_bytes) +
-                                 " bytes");
+  return Status::InvalidArgument(fmt::format("file '{}' is larger than the limit of {} bytes", path, max_bytes));
 }
 
 Status ReadFailed(const std::string& path, int error) {
-  return Status::IoError("cannot read '" + path + "': " + ErrnoText(error));
+  return Status::IoError(fmt::format("cannot read '{}': {}", path, ErrnoText(error)));
 }
 
 // The caller named it: what cannot be opened is the wrong name (exit code 2), unless the system itself is out of
 // something.
 Status OpenFailed(const std::string& path, int error) {
-  const std::string message = "cannot open '" + path + "': " + ErrnoText(error);
+  const std::string message = fmt::format("cannot open '{}': {}", path, ErrnoText(error));
   if (error == ENOENT || error == ENOTDIR) return Status::NotFound(message);
   const bool system = error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO;
   return system ? Status::IoError(message) : Status::InvalidArgument(message);
@@ -68,8 +69,8 @@ Status AwaitPipe(int fd, const std::string& path) {
   pollfd waiting{fd, POLLIN, 0};
   const int ready = ::poll(&waiting, 1, kPipeSilence);
   if (ready > 0 || (ready < 0 && errno == EINTR)) return Status::Ok();
-  return Status::InvalidArgument("cannot read '" + path + "': nothing came out of the pipe for " +
-                                 std::to_string(kPipeSilence / 1000) + " seconds");
+  return Status::InvalidArgument(
+      fmt::format("cannot read '{}': nothing came out of the pipe for {} seconds", path, kPipeSilence / 1000));
 }
 
 // Reads to the end whatever the size that stat reported: pipes and files under /proc say 0, others may still grow.
@@ -90,18 +91,18 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
     if (size > max_bytes) return TooLarge(path, max_bytes);
     if (size < capacity) continue;
     capacity = std::max<size_t>(capacity * 2, 4096);
-    PLUMB_RETURN_IF_ERROR(CheckMemory(capacity, "the bytes of '" + path + "'"));
+    PLUMB_RETURN_IF_ERROR(CheckMemory(capacity, fmt::format("the bytes of '{}'", path)));
     void* grown = std::realloc(memory.get(), capacity);
     if (grown == nullptr) break;
     (void)memory.release();
     memory.reset(grown);
   }
-  return Status::OutOfMemory("no memory to read '" + path + "' (" + std::to_string(capacity) + " bytes)");
+  return Status::OutOfMemory(fmt::format("no memory to read '{}' ({} bytes)", path, capacity));
 }
 
 Result<FileBytes> MapFile(int fd, const std::string& path, size_t size) {
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (memory == MAP_FAILED) return Status::IoError("cannot map '" + path + "': " + ErrnoText(errno));
+  if (memory == MAP_FAILED) return Status::IoError(fmt::format("cannot map '{}': {}", path, ErrnoText(errno)));
   ::madvise(memory, size, MADV_SEQUENTIAL);
   return FileBytes(std::shared_ptr<void>(memory, [size](void* address) { ::munmap(address, size); }), size, true);
 }
@@ -121,9 +122,9 @@ Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
   if (file.get() < 0) return OpenFailed(path, errno);
   struct stat info;
   if (::fstat(file.get(), &info) != 0) return ReadFailed(path, errno);
-  if (S_ISDIR(info.st_mode)) return Status::InvalidArgument("'" + path + "' is a folder, expected a file");
+  if (S_ISDIR(info.st_mode)) return Status::InvalidArgument(fmt::format("'{}' is a folder, expected a file", path));
   if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
-    return Status::InvalidArgument("'" + path + "' is a device, expected a file");
+    return Status::InvalidArgument(fmt::format("'{}' is a device, expected a file", path));
   }
   const uint64_t size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
   if (size > max_bytes) return TooLarge(path, max_bytes);
@@ -153,16 +154,17 @@ Result<AtomicFile> AtomicFile::Create(std::string path) {
   struct stat info;
   const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   if (special && S_ISDIR(info.st_mode)) {
-    return Status::InvalidArgument("cannot write '" + path + "': it is a folder");
+    return Status::InvalidArgument(fmt::format("cannot write '{}': it is a folder", path));
   }
   std::string written_path = special ? path : path + ".part";
   const int fd = OpenRetrying(written_path, special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (fd < 0) return Status::IoError("cannot create '" + written_path + "': " + ErrnoText(errno));
+  if (fd < 0) return Status::IoError(fmt::format("cannot create '{}': {}", written_path, ErrnoText(errno)));
   return AtomicFile(std::move(path), std::move(written_path), fd);
 }
 
 Status AtomicFile::Write(const void* data, size_t size) {
-  if (fd_ < 0 || failed_) return Status::IoError("'" + path_ + "' is not open for writing, or an earlier write failed");
+  if (fd_ < 0 || failed_)
+    return Status::IoError(fmt::format("'{}' is not open for writing, or an earlier write failed", path_));
   const char* next = static_cast<const char*>(data);
   while (size > 0) {
     const ssize_t written = ::write(fd_, next, std::min(size, kMaxPerCall));
@@ -178,7 +180,8 @@ Status AtomicFile::Write(const void* data, size_t size) {
 Status AtomicFile::Commit(bool sync) {
   if (fd_ < 0 || failed_) {
     Discard();
-    return Status::IoError("'" + path_ + "' was not written: an earlier write failed, or it is committed already");
+    return Status::IoError(
+        fmt::format("'{}' was not written: an earlier write failed, or it is committed already", path_));
   }
   if (sync && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) {  // EINVAL: a pipe has nothing to sync
     const Status status = Fail("sync", errno);
@@ -202,8 +205,8 @@ Status AtomicFile::Commit(bool sync) {
 
 Status AtomicFile::Fail(const char* what, int error) {
   failed_ = true;
-  return Status::IoError(std::string("cannot ") + what + " '" + written_path_ + "' after " +
-                         std::to_string(bytes_written_) + " bytes: " + ErrnoText(error));
+  return Status::IoError(
+      fmt::format("cannot {} '{}' after {} bytes: {}", what, written_path_, bytes_written_, ErrnoText(error)));
 }
 
 void AtomicFile::Discard() {

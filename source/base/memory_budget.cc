@@ -1,5 +1,7 @@
 #include "base/memory_budget.h"
 
+#include <fmt/core.h>
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -49,12 +51,12 @@ void GiveMemory(uint64_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxe
 Status NoMemory(uint64_t bytes, const std::string& what) {
   const uint64_t budget = MemoryBudget(), in_use = MemoryInUse();
   if (bytes <= budget && in_use <= budget - bytes) {
-    return Status::OutOfMemory("no memory for " + what + ": the system refuses " + std::to_string(bytes) +
-                               " bytes (ulimit -v, or the machine is full)");
+    return Status::OutOfMemory(
+        fmt::format("no memory for {}: the system refuses {} bytes (ulimit -v, or the machine is full)", what, bytes));
   }
-  return Status::OutOfMemory("no memory for " + what + ": " + std::to_string(bytes) + " bytes, with " +
-                             std::to_string(MemoryInUse()) + " in use of the " + std::to_string(MemoryBudget()) +
-                             " that SetMaxMemory allows");
+  return Status::OutOfMemory(
+      fmt::format("no memory for {}: {} bytes, with {} in use of the {} that SetMaxMemory allows", what, bytes,
+                  MemoryInUse(), MemoryBudget()));
 }
 
 Status CheckMemory(uint64_t bytes, const std::string& what) {

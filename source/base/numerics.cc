@@ -1,5 +1,7 @@
 #include "plumb/numerics.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 
 namespace plumb {
@@ -8,8 +10,8 @@ std::string Numerics::Name() const {
   std::string name;
   const auto add = [&name](const std::string& words) { name += (name.empty() ? "" : ", ") + words; };
   if (algorithm == kWinograd) {
-    const std::string outputs = std::to_string(tile) + "x" + std::to_string(tile);
-    add("winograd F(" + outputs + ",3x3) points");
+    const std::string outputs = fmt::format("{}x{}", tile, tile);
+    add(fmt::format("winograd F({},3x3) points", outputs));
     for (const double point : points) {
       char text[32];
       std::snprintf(text, sizeof(text), " %.4g", point);

@@ -1,8 +1,9 @@
-#include "plumb/printing.h"
+#include <fmt/core.h>
 
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -73,7 +74,7 @@ std::string PrintableLine(std::string_view text) {
     if (end == std::string_view::npos) {
       shown += Take(text, &at);
     } else {
-      shown += "'" + Printable(text.substr(at + 1, end - at - 1)) + "'";
+      shown += fmt::format("'{}'", Printable(text.substr(at + 1, end - at - 1)));
       at = end + 1;
     }
   }

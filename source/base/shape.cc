@@ -1,5 +1,7 @@
 #include "plumb/shape.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 constexpr int64_t kMaxElements = int64_t{1} << 40;
@@ -14,9 +16,10 @@ int64_t Shape::Count(int from, int to) const {
 Status Shape::Validate() const {
   int64_t count = 1;  // of the dims that are not zero, so that no product of some of them overflows either
   for (int64_t dim : dims_) {
-    if (dim < 0) return Status::InvalidArgument("shape " + ToString() + " has a negative dim");
+    if (dim < 0) return Status::InvalidArgument(fmt::format("shape {} has a negative dim", ToString()));
     if (dim > kMaxElements / count) {
-      return Status::InvalidArgument("shape " + ToString() + " has more than 2^40 elements, zero dims left out");
+      return Status::InvalidArgument(
+          fmt::format("shape {} has more than 2^40 elements, zero dims left out", ToString()));
     }
     if (dim > 0) count *= dim;
   }

@@ -1,5 +1,7 @@
 #include "plumb/status.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,7 +30,7 @@ void DieWithoutValue(const Status& status) {
 
 std::string Status::ToString() const {
   if (ok()) return "OK";
-  return std::string(StatusCodeName(code_)) + ": " + message_;
+  return fmt::format("{}: {}", StatusCodeName(code_), message_);
 }
 
 }  // namespace plumb

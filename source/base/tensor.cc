@@ -1,5 +1,7 @@
 #include "plumb/tensor.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -103,7 +105,7 @@ Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
   tensor.shape_ = std::move(shape);
   tensor.data_ = AllocateBlock(tensor.bytes());
   if (tensor.data_ == nullptr) {
-    return NoMemory(tensor.bytes(), "a tensor " + tensor.shape_.ToString() + " " + DTypeName(dtype));
+    return NoMemory(tensor.bytes(), fmt::format("a tensor {} {}", tensor.shape_.ToString(), DTypeName(dtype)));
   }
   return tensor;
 }
@@ -138,7 +140,8 @@ Result<Tensor> Tensor::Clone() const {
 Result<Tensor> Tensor::Reshaped(Shape shape) const {
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   if (shape.NumElements() != NumElements()) {
-    return Status::InvalidArgument("a tensor " + shape_.ToString() + " cannot take the shape " + shape.ToString());
+    return Status::InvalidArgument(
+        fmt::format("a tensor {} cannot take the shape {}", shape_.ToString(), shape.ToString()));
   }
   Tensor view = *this;
   view.shape_ = std::move(shape);

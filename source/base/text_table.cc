@@ -1,6 +1,7 @@
-#include "plumb/printing.h"
+#include <fmt/core.h>
 
 #include <algorithm>
+#include "plumb/printing.h"
 
 #include "plumb/printing.h"
 
@@ -48,7 +49,7 @@ std::string Wrapped(const std::string& text, size_t width, size_t indent, size_t
   while (TextWidth(rest) > room) {
     const size_t at = BreakAt(rest, room);
     if (at == std::string::npos) break;
-    lines += rest.substr(0, at) + "\n" + std::string(indent, ' ');
+    lines += fmt::format("{}\n{}", rest.substr(0, at), std::string(indent, ' '));
     const size_t next = rest.find_first_not_of(' ', at);
     rest = next == std::string::npos ? "" : rest.substr(next);
     room = width > indent ? width - indent : 0;
@@ -94,7 +95,7 @@ std::string TextTable::Line(const std::vector<TextCell>& cells, const std::vecto
     const bool colored = cells[c].color[0] != '\0';
     const std::string padding(widths[c] - std::min(widths[c], TextWidth(text)), ' ');
     line += gap + (columns_[c].right ? padding : "");
-    line += colored ? cells[c].color + text + "\033[0m" : text;
+    line += colored ? fmt::format("{}{}\033[0m", cells[c].color, text) : text;
     gap = (columns_[c].right ? "" : padding) + std::string(kGap, ' ');
   }
   return line + "\n";

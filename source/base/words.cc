@@ -1,7 +1,8 @@
-#include "plumb/printing.h"
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
+#include "plumb/printing.h"
 
 namespace plumb {
 namespace {
@@ -50,7 +51,7 @@ std::string NearestWord(std::string_view text, const std::vector<std::string>& w
 
 std::string DidYouMean(std::string_view text, const std::vector<std::string>& words) {
   const std::string nearest = NearestWord(text, words);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
 }
 
 std::string UnknownWord(std::string_view what, std::string_view text, const std::vector<std::string>& words) {
@@ -58,7 +59,7 @@ std::string UnknownWord(std::string_view what, std::string_view text, const std:
   for (size_t i = 0; i < words.size(); ++i) {
     message += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   }
-  return message + ", found '" + std::string(text) + "'" + DidYouMean(text, words);
+  return fmt::format("{}, found '{}'{}", message, text, DidYouMean(text, words));
 }
 
 }  // namespace plumb

@@ -1,5 +1,7 @@
 #include "dump/blob_file.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -123,14 +125,14 @@ Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DT
   hints.shape = shape;
   PLUMB_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, ParseTensors(bytes, std::string(name), hints));
   if (tensors.size() != 1) {
-    return Status::CorruptModel("'" + path + "' holds " + std::to_string(tensors.size()) +
-                                " tensors, expected one of " + DTypeName(dtype) + " " + shape.ToString());
+    return Status::CorruptModel(fmt::format("'{}' holds {} tensors, expected one of {} {}", path, tensors.size(),
+                                            DTypeName(dtype), shape.ToString()));
   }
   const Tensor& tensor = tensors[0].tensor;
   const bool flat = tensor.shape().rank() == 1 && tensor.NumElements() == shape.NumElements();
   if (tensor.dtype() == dtype && (flat || tensor.shape() == shape)) return tensor.Reshaped(shape);
-  return Status::CorruptModel("'" + path + "' holds " + DTypeName(tensor.dtype()) + " " + tensor.shape().ToString() +
-                              ", expected " + DTypeName(dtype) + " " + shape.ToString());
+  return Status::CorruptModel(fmt::format("'{}' holds {} {}, expected {} {}", path, DTypeName(tensor.dtype()),
+                                          tensor.shape().ToString(), DTypeName(dtype), shape.ToString()));
 }
 
 }  // namespace plumb

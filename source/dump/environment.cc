@@ -1,5 +1,7 @@
 // DumpOptionsFromEnvironment: one row per variable of base/environment.h that is about dumping. doc/dump.md describes
 // them for users.
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -36,7 +38,7 @@ Status SetBool(const std::string& value, bool* field) {
   for (const char* no : {"0", "off", "OFF", "false", "FALSE", "no"}) {
     if (value == no) return *field = false, Status::Ok();
   }
-  return Status::InvalidArgument("found '" + value + "'");
+  return Status::InvalidArgument(fmt::format("found '{}'", value));
 }
 
 template <bool DumpOptions::*field>
@@ -54,11 +56,13 @@ Status SetFormat(const std::string& value, DumpOptions* options) {
   for (const auto& [name, format] : formats) {
     if (value == name) return options->format = format, Status::Ok();
   }
-  return Status::InvalidArgument("found '" + value + "'" + DidYouMean(value, {"text", "text9", "npy", "raw"}));
+  return Status::InvalidArgument(
+      fmt::format("found '{}'{}", value, DidYouMean(value, {"text", "text9", "npy", "raw"})));
 }
 
 Status SetCompress(const std::string& value, DumpOptions* options) {
-  if (value != "zstd" && value != "none" && value != "0") return Status::InvalidArgument("found '" + value + "'");
+  if (value != "zstd" && value != "none" && value != "0")
+    return Status::InvalidArgument(fmt::format("found '{}'", value));
   options->zstd = value == "zstd";
   return Status::Ok();
 }
@@ -109,8 +113,8 @@ Result<DumpOptions> DumpOptionsFromEnvironment() {
     if (value == nullptr || *value == '\0') continue;  // empty is as good as unset
     const Status status = variable.set(value, &options);
     if (!status.ok()) {
-      return Status::InvalidArgument("environment variable " + std::string(variable.name) + " takes " +
-                                     EnvironmentValues(variable.name) + ": " + status.message());
+      return Status::InvalidArgument(fmt::format("environment variable {} takes {}: {}", variable.name,
+                                                 EnvironmentValues(variable.name), status.message()));
     }
   }
   if (options.statistics_only && !options.inputs) options.outputs = true;  // "statistics" alone means of the outputs

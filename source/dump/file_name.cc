@@ -1,5 +1,7 @@
 #include "dump/file_name.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -113,8 +115,8 @@ std::string BlobFileName(int layer_index, const std::string& layer, bool output,
   std::snprintf(index, sizeof(index), "%05d-", layer_index);
   std::string dims;
   for (int64_t dim : shape.dims()) dims += "-" + std::to_string(dim);
-  return index + Part(layer, kMaxPart) + (output ? "-out-" : "-in-") + std::to_string(slot) + "-" +
-         Part(blob, kMaxPart) + "-dims" + Part(dims, kMaxDims);
+  return fmt::format("{}{}{}{}-{}-dims{}", index, Part(layer, kMaxPart), output ? "-out-" : "-in-", slot,
+                     Part(blob, kMaxPart), Part(dims, kMaxDims));
 }
 
 std::string BlobFileEnding(DumpOptions::Format format, bool zstd) {

@@ -1,5 +1,7 @@
 #include "dump/filter.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -126,7 +128,8 @@ Result<IndexRanges> IndexRanges::Parse(std::string_view text, std::string_view o
   for (const std::string& part : SplitAtCommas(text)) {
     Range range{0, kNoEnd};
     if (part != "all" && !ParseRange(part, &range.first, &range.last)) {
-      return Status::InvalidArgument("expected numbers and ranges such as 0,5-9,20- or all, found '" + part + "'");
+      return Status::InvalidArgument(
+          fmt::format("expected numbers and ranges such as 0,5-9,20- or all, found '{}'", part));
     }
     ranges.ranges_.push_back(range);
   }
@@ -158,7 +161,8 @@ Result<LayerFilter> LayerFilter::Parse(std::string_view text) {
         filter.expressions_.emplace_back(part.substr(1, part.size() - 2),
                                          std::regex::ECMAScript | std::regex::optimize);
       } catch (const std::regex_error& error) {
-        return Status::InvalidArgument("'" + part + "' is no regular expression (ECMAScript): " + error.what());
+        return Status::InvalidArgument(
+            fmt::format("'{}' is no regular expression (ECMAScript): {}", part, error.what()));
       }
     } else {
       filter.globs_.push_back(part);
@@ -220,8 +224,8 @@ Result<TypeFilter> TypeFilter::Parse(std::string_view text) {
         known += std::string(known.empty() ? "" : ", ") + def.name;
         names.emplace_back(def.name);
       }
-      return Status::InvalidArgument("unknown operator type '" + part + "'" + DidYouMean(part, names) +
-                                     "; the types are " + known);
+      return Status::InvalidArgument(
+          fmt::format("unknown operator type '{}'{}; the types are {}", part, DidYouMean(part, names), known));
     }
     filter.types_.emplace_back(op->name);
   }

@@ -1,5 +1,7 @@
 #include "dump/folder.h"
 
+#include <fmt/core.h>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ struct Run {
 Status Create(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Status::IoError("cannot create the dump folder '" + path + "': " + error.message());
+  if (error) return Status::IoError(fmt::format("cannot create the dump folder '{}': {}", path, error.message()));
   return Status::Ok();
 }
 
@@ -34,12 +36,12 @@ Status Create(const std::string& path) {
 // run that was killed leaves a folder that nobody mistakes for a whole dump, or mixes with another.
 Result<bool> Claim(const std::string& folder) {
   PLUMB_RETURN_IF_ERROR(Create(folder));
-  const std::string manifest = folder + "/" + kManifestName;
+  const std::string manifest = fmt::format("{}/{}", folder, kManifestName);
   std::error_code error;
   if (fs::exists(manifest, error)) return false;
   const int fd = ::open((manifest + ".part").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0 && errno == EEXIST) return false;
-  if (fd < 0) return Status::IoError("cannot create '" + manifest + ".part': " + ErrnoText(errno));
+  if (fd < 0) return Status::IoError(fmt::format("cannot create '{}.part': {}", manifest, ErrnoText(errno)));
   ::close(fd);
   return true;
 }
@@ -58,12 +60,12 @@ std::string WithoutTail(const std::string& folder) {
 
 Result<std::string> ClaimRoot(const std::string& folder) {
   for (int i = 1; i < kMaxRuns; ++i) {
-    const std::string root = i == 1 ? folder : folder + "-" + std::to_string(i);
+    const std::string root = i == 1 ? folder : fmt::format("{}-{}", folder, i);
     PLUMB_ASSIGN_OR_RETURN(const bool claimed, Claim(root));
     if (claimed) return root;
   }
-  return Status::IoError("'" + folder + "' and all folders up to '" + folder + "-" + std::to_string(kMaxRuns - 1) +
-                         "' hold dumps already; remove some");
+  return Status::IoError(
+      fmt::format("'{}' and all folders up to '{}-{}' hold dumps already; remove some", folder, folder, kMaxRuns - 1));
 }
 
 }  // namespace
@@ -76,16 +78,16 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   std::error_code error;
   // A forked child is a run of its own. A relative path of which nothing exists would stay relative and, once it
   // exists, be another key.
-  const std::string key = std::to_string(::getpid()) + ":" + fs::weakly_canonical(fs::absolute(base), error).string();
+  const std::string key = fmt::format("{}:{}", ::getpid(), fs::weakly_canonical(fs::absolute(base), error).string());
   NetworkFolder result;
   Run& run = (*runs)[key];
   if (run.root.empty()) {
     PLUMB_ASSIGN_OR_RETURN(run.root, ClaimRoot(base));
     if (run.root != base)
-      result.note = "the dump goes to '" + run.root + "', because '" + base + "' holds a dump already";
+      result.note = fmt::format("the dump goes to '{}', because '{}' holds a dump already", run.root, base);
   }
   result.network = ++run.networks;
-  result.path = result.network == 1 ? run.root : run.root + "/network-" + std::to_string(result.network);
+  result.path = result.network == 1 ? run.root : fmt::format("{}/network-{}", run.root, result.network);
   PLUMB_RETURN_IF_ERROR(Create(result.path));
   return result;
 }

@@ -1,6 +1,8 @@
 // Manifest and description of input/output tensors as JSON, written. manifest_reader.cc reads.
 #include "dump/manifest.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -138,11 +140,12 @@ Json ManifestJson(const Manifest& m) {
 std::string ToText(const Json& json) {
   std::string text = "{\n";
   for (auto it = json.begin(); it != json.end(); ++it) {
-    text += " " + Json(it.key()).dump() + ": ";
+    text += fmt::format(" {}: ", Json(it.key()).dump());
     const bool list = it->is_array() && !it->empty() && it->front().is_object();
     if (list) {
       text += "[\n";
-      for (size_t i = 0; i < it->size(); ++i) text += "  " + (*it)[i].dump() + (i + 1 < it->size() ? ",\n" : "\n");
+      for (size_t i = 0; i < it->size(); ++i)
+        text += fmt::format("  {}{}", (*it)[i].dump(), i + 1 < it->size() ? ",\n" : "\n");
       text += " ]";
     } else {
       text += it->dump();

@@ -1,5 +1,7 @@
 // Reads a manifest: ours, which has every field, or one by hand, for which four fields per file are enough. What is
 // missing or of the wrong kind is said of all entries in one sentence, with the smallest manifest that works.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -25,7 +27,7 @@ struct ManifestName {
   std::string* text;
 };
 
-std::string Quoted(const std::string& text) { return "'" + text + "'"; }
+std::string Quoted(const std::string& text) { return fmt::format("'{}'", text); }
 
 bool Read(const Json& json, bool* value) {
   if (json.is_boolean()) *value = json.get<bool>();
@@ -100,7 +102,7 @@ class Fields {
  public:
   Fields(const Json& json, std::string where, std::vector<std::string>* problems)
       : json_(json), where_(std::move(where)), problems_(problems) {
-    if (!json_.is_object()) Note(where_ + " is " + Text(json_) + ", expected an object");
+    if (!json_.is_object()) Note(fmt::format("{} is {}, expected an object", where_, Text(json_)));
   }
 
   template <class T>
@@ -118,7 +120,7 @@ class Fields {
   }
   bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
   void Wrong(const char* key, const std::string& expected) const {
-    Note(where_ + ": " + Quoted(key) + " is " + Text(json_.at(key)) + ", expected " + expected);
+    Note(fmt::format("{}: {} is {}, expected {}", where_, Quoted(key), Text(json_.at(key)), expected));
   }
 
  private:
@@ -146,8 +148,7 @@ class Reader {
       return Status::CorruptModel("it is no manifest of a dump: its format is " + Quoted(format));
     top.Take("version", &version, "1");
     if (version != kManifestVersion) {
-      return Status::NotSupported("manifest version " + std::to_string(version) + ", expected " +
-                                  std::to_string(kManifestVersion));
+      return Status::NotSupported(fmt::format("manifest version {}, expected {}", version, kManifestVersion));
     }
     ReadHead(top);
     const Json* files = top.Find("files");
@@ -215,9 +216,9 @@ class Reader {
     const size_t number = m_.files.size() + 1;
     m_.files.emplace_back();
     DumpedBlob& blob = m_.files.back();
-    std::string where = "entry " + std::to_string(number) + " of 'files'";
+    std::string where = fmt::format("entry {} of 'files'", number);
     if (json.is_object() && json.contains("file") && json["file"].is_string()) {
-      where += " (" + Quoted(json["file"].get<std::string>()) + ")";
+      where += fmt::format(" ({})", Quoted(json["file"].get<std::string>()));
     }
     const Fields fields(json, where, &problems_);
     blob.place.layer_index = static_cast<int>(number) - 1;
@@ -254,7 +255,7 @@ class Reader {
   }
 
   void ReadStatistics(const Json& json, Statistics* s) {
-    const Fields fields(json, "entry " + std::to_string(m_.files.size()) + " of 'files', 'statistics'", &problems_);
+    const Fields fields(json, fmt::format("entry {} of 'files', 'statistics'", m_.files.size()), &problems_);
     fields.Take("count", &s->count, "an integer");
     fields.Take("zeros", &s->zeros, "an integer");
     fields.Take("subnormals", &s->subnormals, "an integer");
@@ -279,7 +280,7 @@ class Reader {
   }
 
   void ReadAbsent(const Json& json) {
-    const Fields fields(json, "entry " + std::to_string(m_.absent.size() + 1) + " of 'absent'", &problems_);
+    const Fields fields(json, fmt::format("entry {} of 'absent'", m_.absent.size() + 1), &problems_);
     m_.absent.emplace_back();
     AbsentBlob& blob = m_.absent.back();
     ReadPlace(fields, &blob.place);
@@ -312,13 +313,13 @@ class Reader {
     std::vector<std::string> told;
     for (const auto& [what, entries] : missing_) {
       const size_t others = entries.size() - 1;
-      told.push_back(entries[0] + (others == 0 ? " lacks " : " and " + std::to_string(others) + " more lack ") + what);
+      told.push_back(entries[0] + (others == 0 ? " lacks " : fmt::format(" and {} more lack ", others)) + what);
     }
     told.insert(told.end(), problems_.begin(), problems_.end());
     if (told.empty()) return Status::Ok();
     std::string text;
     for (size_t i = 0; i < std::min(told.size(), kMaxProblems); ++i) text += (i == 0 ? "" : "; ") + told[i];
-    if (told.size() > kMaxProblems) text += "; and " + std::to_string(told.size() - kMaxProblems) + " more problems";
+    if (told.size() > kMaxProblems) text += fmt::format("; and {} more problems", told.size() - kMaxProblems);
     return Status::CorruptModel(text + kSmallest);
   }
 
@@ -338,12 +339,12 @@ Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
   Manifest manifest;
   try {
     const Json json = Json::parse(text);
-    PLUMB_RETURN_IF_ERROR(Reader(&manifest).Read(json).AddContext("manifest '" + path + "'"));
+    PLUMB_RETURN_IF_ERROR(Reader(&manifest).Read(json).AddContext(fmt::format("manifest '{}'", path)));
   } catch (const nlohmann::json::exception& error) {
     const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
     const size_t words = what.find("] ");
-    return Status::CorruptModel("manifest '" + path +
-                                "' is no JSON: " + what.substr(words == std::string::npos ? 0 : words + 2));
+    return Status::CorruptModel(
+        fmt::format("manifest '{}' is no JSON: {}", path, what.substr(words == std::string::npos ? 0 : words + 2)));
   }
   return manifest;
 }

@@ -1,5 +1,7 @@
 // The observer that dumps: takes blobs as the layers run, hands them to the writer, and ends each Forward with a
 // manifest.
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,9 +118,9 @@ class DumpObserver : public Observer {
       manifest_.files.push_back(std::move(entry.blob));
     }
     FillManifest(forward);
-    (void)Note(WriteManifest(folder_ + "/" + kManifestName, manifest_));
+    (void)Note(WriteManifest(fmt::format("{}/{}", folder_, kManifestName), manifest_));
     if (options_.written) TellWritten();
-    return std::exchange(first_error_, Status::Ok()).AddContext("dump to '" + folder_ + "'");
+    return std::exchange(first_error_, Status::Ok()).AddContext(fmt::format("dump to '{}'", folder_));
   }
 
  private:
@@ -133,9 +135,10 @@ class DumpObserver : public Observer {
       PLUMB_ASSIGN_OR_RETURN(network_folder_, TakeNetworkFolder(options_.folder));
       if (!network_folder_.note.empty()) Tell(network_folder_.note);
       if (selection_.filtered_to_nothing) {
-        Tell("the dump's filters (DUMP_BLOB_LAYERS '" + options_.layers + "', DUMP_BLOB_TYPES '" + options_.types +
-             "') take no layer of model '" + network_.graph().source + "', whose first layer is '" +
-             network_.graph().layers[0].name + "'");
+        Tell(
+            fmt::format("the dump's filters (DUMP_BLOB_LAYERS '{}', DUMP_BLOB_TYPES '{}') take no layer of model '{}', "
+                        "whose first layer is '{}'",
+                        options_.layers, options_.types, network_.graph().source, network_.graph().layers[0].name));
       }
     }
     PLUMB_ASSIGN_OR_RETURN(folder_, MakeForwardFolder(network_folder_.path, forward, forward == first_));
@@ -150,7 +153,7 @@ class DumpObserver : public Observer {
     }
     for (const std::string& file : manifest_.io_files) {
       std::error_code error;
-      const auto size = std::filesystem::file_size(folder_ + "/" + file, error);
+      const auto size = std::filesystem::file_size(fmt::format("{}/{}", folder_, file), error);
       if (!error) bytes += size;
     }
     options_.written(network_folder_.path, files, bytes);
@@ -185,7 +188,7 @@ class DumpObserver : public Observer {
 
   void Take(const StepInfo& step, const PortInfo& port, bool output, Result<Tensor> tensor) {
     if (!tensor.ok()) {
-      (void)Note(tensor.status().AddContext("layer " + std::to_string(step.index) + " '" + step.name + "'"));
+      (void)Note(tensor.status().AddContext(fmt::format("layer {} '{}'", step.index, step.name)));
       return;
     }
     DumpedBlob blob;
@@ -217,7 +220,7 @@ class DumpObserver : public Observer {
       const BlobPlace& place = blob.place;
       blob.file = BlobFileName(place.layer_index, place.layer, place.output, place.slot, place.blob, blob.shape) +
                   BlobFileEnding(options_.format, options_.zstd);
-      path = folder_ + "/" + blob.file;
+      path = fmt::format("{}/{}", folder_, blob.file);
     }
     if (writer_ == nullptr) {
       const int threads = options_.num_threads > 0 ? options_.num_threads : NumThreads();
@@ -243,8 +246,7 @@ class DumpObserver : public Observer {
     m.network = network_folder_.network;
     m.forward = forward;
     if (options_.forwards.empty()) {
-      m.forwards_note =
-          "only Forward " + std::to_string(first_) + " is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more";
+      m.forwards_note = fmt::format("only Forward {} is written; DUMP_BLOB_FORWARDS=all, or 0-9, writes more", first_);
     } else {
       m.forwards_note = "written Forwards: " + options_.forwards;
     }
@@ -296,9 +298,9 @@ Status AddDump(Network* network, const DumpOptions& options) {
   const int next = network->forwards();
   PLUMB_ASSIGN_OR_RETURN(IndexRanges blob_forwards, IndexRanges::Parse(options.forwards, std::to_string(next)));
   if (!blob_forwards.AnyFrom(next)) {
-    return Status::InvalidArgument("DumpOptions::forwards '" + options.forwards +
-                                   "' would write nothing: the network's next " + "Forward has the number " +
-                                   std::to_string(next));
+    return Status::InvalidArgument(
+        fmt::format("DumpOptions::forwards '{}' would write nothing: the network's next Forward has the number {}",
+                    options.forwards, next));
   }
   PLUMB_ASSIGN_OR_RETURN(IndexRanges io_forwards, IndexRanges::Parse(options.forwards, "all"));
   network->AddObserver(std::make_shared<DumpObserver>(network, options, std::move(selection), std::move(blob_forwards),

@@ -1,5 +1,7 @@
 #include "dump/reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -52,7 +54,7 @@ Result<DumpReader> DumpReader::Open(const std::string& folder) {
   DumpReader reader;
   reader.folder_ = folder;
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return Status::NotFound("'" + folder + "' is no folder");
+  if (!fs::is_directory(folder, error)) return Status::NotFound(fmt::format("'{}' is no folder", folder));
   reader.has_manifest_ = fs::exists(fs::path(folder) / kManifestName, error);
   PLUMB_RETURN_IF_ERROR(reader.has_manifest_ ? reader.ListManifest() : reader.ListNames());
   std::sort(reader.entries_.begin(), reader.entries_.end(), ComesBefore);
@@ -60,14 +62,14 @@ Result<DumpReader> DumpReader::Open(const std::string& folder) {
 }
 
 Status DumpReader::ListManifest() {
-  PLUMB_ASSIGN_OR_RETURN(manifest_, ReadManifest(folder_ + "/" + kManifestName));
+  PLUMB_ASSIGN_OR_RETURN(manifest_, ReadManifest(fmt::format("{}/{}", folder_, kManifestName)));
   for (const DumpedBlob& blob : manifest_.files) {
     DumpEntry entry;
     entry.place = blob.place;
     entry.has_direction = blob.has_direction;
     entry.dtype = blob.dtype;
     entry.shape = blob.shape;
-    if (!blob.file.empty()) entry.path = folder_ + "/" + blob.file;
+    if (!blob.file.empty()) entry.path = fmt::format("{}/{}", folder_, blob.file);
     entry.checksum = blob.checksum;
     entries_.push_back(std::move(entry));
   }
@@ -85,13 +87,15 @@ Status DumpReader::ListNames() {
     entry.path = it->path().string();
     entries_.push_back(std::move(entry));
   }
-  if (error) return Status::IoError("cannot list '" + folder_ + "': " + error.message());
+  if (error) return Status::IoError(fmt::format("cannot list '{}': {}", folder_, error.message()));
   if (!entries_.empty()) return Status::Ok();
   if (fs::exists(fs::path(folder_) / (std::string(kManifestName) + ".part"), error)) {
-    return Status::NotFound("folder '" + folder_ + "' holds a dump that was never finished and no complete blob");
+    return Status::NotFound(
+        fmt::format("folder '{}' holds a dump that was never finished and no complete blob", folder_));
   }
-  return Status::NotFound("folder '" + folder_ + "' holds no dump: neither " + kManifestName +
-                          " nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt");
+  return Status::NotFound(fmt::format(
+      "folder '{}' holds no dump: neither {} nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt",
+      folder_, kManifestName));
 }
 
 Result<Tensor> ParseRawOfUnknownType(std::string_view bytes, const std::string& path, const Shape& shape) {
@@ -99,20 +103,22 @@ Result<Tensor> ParseRawOfUnknownType(std::string_view bytes, const std::string& 
     const uint64_t size = static_cast<uint64_t>(shape.NumElements()) * DTypeSize(dtype);
     if (size == bytes.size()) return ParseBlobFile(bytes, path + ".raw", dtype, shape);
   }
-  return Status::CorruptModel("raw file '" + path + "' has " + std::to_string(bytes.size()) + " bytes; the " +
-                              std::to_string(shape.NumElements()) + " values " + shape.ToString() +
-                              " of its name take 1, 2, 4 or 8 bytes each");
+  return Status::CorruptModel(
+      fmt::format("raw file '{}' has {} bytes; the {} values {} of its name take 1, 2, 4 or 8 bytes each", path,
+                  bytes.size(), shape.NumElements(), shape.ToString()));
 }
 
 Result<Tensor> DumpReader::Load(const DumpEntry& entry) {
   if (entry.path.empty()) {
-    return Status::NotFound("blob '" + entry.place.blob + "' has statistics only (DUMP_BLOB_STATS=1), no values");
+    return Status::NotFound(
+        fmt::format("blob '{}' has statistics only (DUMP_BLOB_STATS=1), no values", entry.place.blob));
   }
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(entry.path));
   if (!entry.dtype) return LoadUnknown(entry, bytes);
   if (!entry.checksum.empty() && ChecksumOf(bytes.data(), bytes.size()) != entry.checksum) {
-    return Status::CorruptModel("'" + entry.path + "' is not the file that was dumped: its XXH64 is " +
-                                ChecksumOf(bytes.data(), bytes.size()) + ", the manifest says " + entry.checksum);
+    return Status::CorruptModel(
+        fmt::format("'{}' is not the file that was dumped: its XXH64 is {}, the manifest says {}", entry.path,
+                    ChecksumOf(bytes.data(), bytes.size()), entry.checksum));
   }
   return ParseBlobFile(bytes.text(), entry.path, *entry.dtype, entry.shape);
 }

@@ -1,5 +1,7 @@
 #include "dump/selection.h"
 
+#include <fmt/core.h>
+
 #include <set>
 
 #include "device/grouped_step.h"
@@ -71,7 +73,7 @@ class Selector {
         {{layer.index, layer.name, layer.type, output, slot, blob},
          step.index,
          step.name,
-         "never exists: " + step.kernel + " computes the group at once (DUMP_BLOB_UNFUSE=1 separates it)"});
+         fmt::format("never exists: {} computes the group at once (DUMP_BLOB_UNFUSE=1 separates it)", step.kernel)});
   }
 
   // A layer that no device runs, because its result follows from the shapes.

@@ -1,5 +1,7 @@
 #include "dump/writer.h"
 
+#include <fmt/core.h>
+
 #include <new>
 #include <utility>
 
@@ -11,7 +13,7 @@ Status WriteOrOutOfMemory(const Tensor& tensor, const std::string& path, DumpOpt
   try {  // on a thread of our own nobody else would catch it
     return WriteBlobFile(tensor, path, format, zstd, result);
   } catch (const std::bad_alloc&) {
-    return Status::OutOfMemory("no memory to write '" + path + "'");
+    return Status::OutOfMemory(fmt::format("no memory to write '{}'", path));
   }
 }
 

@@ -1,4 +1,6 @@
 // FindShapes: which sizes are tried for the dims that a model leaves open, and in which order.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -208,11 +210,11 @@ std::string FoundShapes::Options(const InputShapeMap& shapes) const {
   std::string text;
   for (const auto& [name, shape] : shapes) {
     const std::string dims = shape.ToString();
-    text += std::string(text.empty() ? "" : " ") + "LoadOptions::input_shapes " +
-            Quoted(name + "=" + dims.substr(1, dims.size() - 2));
+    text += fmt::format("{}LoadOptions::input_shapes {}", text.empty() ? "" : " ",
+                        Quoted(fmt::format("{}={}", name, dims.substr(1, dims.size() - 2))));
   }
   for (const auto& [name, value] : values)
-    text += " LoadOptions::input_values " + Quoted(name + "=" + std::to_string(value));
+    text += " LoadOptions::input_values " + Quoted(fmt::format("{}={}", name, value));
   return text;
 }
 
@@ -237,7 +239,7 @@ Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes
   std::string separator = " ";
   for (const DeclaredInput& input : inputs) {
     if (!input.open()) continue;
-    text += separator + "'" + input.name + "' is " + DTypeName(input.dtype) + " " + input.DimsText();
+    text += fmt::format("{}'{}' is {} {}", separator, input.name, DTypeName(input.dtype), input.DimsText());
     separator = ", ";
   }
   if (found.smallest.empty()) {
@@ -246,9 +248,10 @@ Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes
     return Status::InvalidArgument(text);
   }
   if (found.smallest == found.usual)
-    return Status::InvalidArgument(text + "; it runs with\n  " + found.Options(found.usual));
-  return Status::InvalidArgument(text + "; it runs with the first of these (small) and the second (usual):\n  " +
-                                 found.Options(found.smallest) + "\n  " + found.Options(found.usual));
+    return Status::InvalidArgument(fmt::format("{}; it runs with\n  {}", text, found.Options(found.usual)));
+  return Status::InvalidArgument(
+      fmt::format("{}; it runs with the first of these (small) and the second (usual):\n  {}\n  {}", text,
+                  found.Options(found.smallest), found.Options(found.usual)));
 }
 
 }  // namespace plumb

@@ -1,7 +1,8 @@
-#include "plumb/align.h"
+#include <fmt/core.h>
 
 #include <climits>
 #include <cmath>
+#include "plumb/align.h"
 
 #include "graph/resources.h"
 
@@ -43,7 +44,7 @@ void Describe(const std::string& what, const Tensor& tensor, std::vector<std::st
   if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kI64) return;
   const Counts counts = tensor.dtype() == DType::kF32 ? CountFloats(tensor) : CountInts(tensor);
   const auto add = [&](const char* id, int64_t count, const char* text) {
-    if (count > 0) lines->push_back(std::string(id) + ": " + what + " has " + std::to_string(count) + " " + text);
+    if (count > 0) lines->push_back(fmt::format("{}: {} has {} {}", id, what, count, text));
   };
   add("AL08", counts.nan, "NaN");
   add("AL08", counts.infinite, "infinite values");
@@ -57,10 +58,10 @@ void Describe(const std::string& what, const Tensor& tensor, std::vector<std::st
 std::vector<std::string> WeightHazards(const Graph& graph) {
   std::vector<std::string> lines;
   for (const Layer& layer : graph.layers) {
-    const std::string frame = "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
-    for (const auto& [slot, tensor] : layer.resources) Describe(frame + ": " + slot, tensor, &lines);
+    const std::string frame = fmt::format("layer {} '{}' ({})", layer.index, layer.name, layer.type);
+    for (const auto& [slot, tensor] : layer.resources) Describe(fmt::format("{}: {}", frame, slot), tensor, &lines);
   }
-  for (const auto& [name, tensor] : graph.constants) Describe("constant '" + name + "'", tensor, &lines);
+  for (const auto& [name, tensor] : graph.constants) Describe(fmt::format("constant '{}'", name), tensor, &lines);
   return lines;
 }
 

@@ -1,6 +1,8 @@
 // LoadModel and SaveModel: chooses the format by suffix, then reads, completes and checks the graph.
 #include "plumb/model.h"
 
+#include <fmt/core.h>
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -31,17 +33,17 @@ Status CheckFormat(const std::string& path) {
   if (path.empty()) return Status::InvalidArgument("no model is named; give a tnnproto file");
   if (EndsWith(path, ".tnnproto") || EndsWith(path, ".onnx")) return Status::Ok();
   if (EndsWith(path, ".tnnmodel")) {
-    return Status::InvalidArgument("model '" + path +
-                                   "' holds weights only; name its tnnproto (which takes the tnnmodel beside "
-                                   "it), or both");
+    return Status::InvalidArgument(fmt::format(
+        "model '{}' holds weights only; name its tnnproto (which takes the tnnmodel beside it), or both", path));
   }
   if (EndsWith(path, ".tflite")) {
     return Status::NotSupported(
-        "model '" + path + "': this build has no reader for " + path.substr(path.rfind('.')) +
-        " files yet; convert it to tnnproto and tnnmodel with TNN's converter and name the tnnproto");
+        fmt::format("model '{}': this build has no reader for {} files yet; convert it to tnnproto and tnnmodel with "
+                    "TNN's converter and name the tnnproto",
+                    path, path.substr(path.rfind('.'))));
   }
-  return Status::InvalidArgument("model '" + path +
-                                 "' has no suffix that names a model format; expected .tnnproto or .onnx");
+  return Status::InvalidArgument(
+      fmt::format("model '{}' has no suffix that names a model format; expected .tnnproto or .onnx", path));
 }
 
 // The tnnmodel to read, or empty when weights are to be generated.
@@ -57,14 +59,14 @@ Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) 
     bool found = false;
     std::string known;
     for (GraphInput& input : graph->inputs) {
-      known += (known.empty() ? "'" : ", '") + input.name + "'";
+      known += fmt::format("{}{}'", known.empty() ? "'" : ", '", input.name);
       if (input.name != name) continue;
       input.shape = shape;
       found = true;
     }
     if (!found) {
-      return Status::InvalidArgument("model '" + graph->source + "': a shape is given for '" + name +
-                                     "', but the network inputs are " + (known.empty() ? "none" : known));
+      return Status::InvalidArgument(fmt::format("model '{}': a shape is given for '{}', but the network inputs are {}",
+                                                 graph->source, name, known.empty() ? "none" : known));
     }
   }
   return Status::Ok();
@@ -106,7 +108,7 @@ Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOpti
     return ShapeTrial{InferShapes(*graph, shapes).status(), {}};
   });
   if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
-    return OpenDimsError(inputs, found).AddContext("model '" + graph->source + "'");
+    return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", graph->source));
   }
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
   graph->notes.push_back("open dims: chosen by trying, " + found.Options(shapes));
@@ -120,8 +122,9 @@ Status CheckComplete(const Graph& graph, bool has_weights) {
   for (const Layer& layer : graph.layers) {
     for (const std::string& name : layer.inputs) {
       if (has_weights || known.count(name) > 0) continue;
-      return Status::CorruptModel(LayerFrame(graph, layer) + ": reads blob '" + name +
-                                  "', which no earlier layer or input defines; if it is a constant, give the tnnmodel");
+      return Status::CorruptModel(fmt::format(
+          "{}: reads blob '{}', which no earlier layer or input defines; if it is a constant, give the tnnmodel",
+          LayerFrame(graph, layer), name));
     }
     known.insert(layer.outputs.begin(), layer.outputs.end());
   }
@@ -136,9 +139,10 @@ Status CheckQuantized(const Graph& graph) {
     if (quantized && GetOp(layer.kind).visit_resources != nullptr && layer.resources.empty()) ++num_missing;
   }
   if (num_missing == 0) return Status::Ok();
-  return Status::NotSupported("model '" + graph.source + "': " + std::to_string(num_missing) +
-                              " quantised layers have no "
-                              "weights, and int8 weights are not generated; convert it together with its tnnmodel");
+  return Status::NotSupported(
+      fmt::format("model '{}': {} quantised layers have no weights, and int8 weights are not generated; convert it "
+                  "together with its tnnmodel",
+                  graph.source, num_missing));
 }
 
 Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
@@ -164,8 +168,9 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
 
 Result<Graph> LoadImported(const ModelFiles& files, const LoadOptions& options) {
   if (!files.weights.empty()) {
-    return Status::InvalidArgument("model '" + files.structure + "' holds its weights itself, but '" + files.weights +
-                                   "' is named too; name the ONNX file alone");
+    return Status::InvalidArgument(
+        fmt::format("model '{}' holds its weights itself, but '{}' is named too; name the ONNX file alone",
+                    files.structure, files.weights));
   }
   PLUMB_ASSIGN_OR_RETURN(Graph graph, onnx::LoadOnnx(files.structure, options));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
@@ -191,13 +196,14 @@ namespace {
 Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
   if (options.random_weights && !files.weights.empty()) {
-    return Status::InvalidArgument("weights are to be generated, but '" + files.weights + "' is named too; choose one");
+    return Status::InvalidArgument(
+        fmt::format("weights are to be generated, but '{}' is named too; choose one", files.weights));
   }
   if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
   if (!options.input_values.empty()) {
-    return Status::InvalidArgument(
-        "model '" + files.structure +
-        "': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it");
+    return Status::InvalidArgument(fmt::format(
+        "model '{}': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it",
+        files.structure));
   }
   return LoadTnn(files, options);
 }
@@ -205,7 +211,7 @@ Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
 }  // namespace
 
 Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options) {
-  return CatchNoMemory("model '" + files.structure + "'", [&] { return Load(files, options); });
+  return CatchNoMemory(fmt::format("model '{}'", files.structure), [&] { return Load(files, options); });
 }
 
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
@@ -249,7 +255,7 @@ Status Save(const Graph& graph, const std::string& prefix, const SaveOptions& op
 }  // namespace
 
 Status SaveModel(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
-  return CatchNoMemory("writing model '" + prefix + "'", [&] { return Save(graph, prefix, options); });
+  return CatchNoMemory(fmt::format("writing model '{}'", prefix), [&] { return Save(graph, prefix, options); });
 }
 
 }  // namespace plumb

@@ -1,5 +1,7 @@
 #include "format/open_dims.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -94,10 +96,11 @@ std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const
         input.dims[i] = batch;
       changed = changed || input.dims[i] >= 0;
     }
-    if (changed && !input.open()) filled += (filled.empty() ? "'" : ", '") + input.name + "' " + input.DimsText();
+    if (changed && !input.open())
+      filled += fmt::format("{}{}' {}", filled.empty() ? "'" : ", '", input.name, input.DimsText());
   }
   if (!batch_given && !filled.empty())
-    *note = "open batch: taken as 1, " + filled + " (LoadOptions::input_shapes gives another)";
+    *note = fmt::format("open batch: taken as 1, {} (LoadOptions::input_shapes gives another)", filled);
   return inputs;
 }
 

@@ -1,5 +1,7 @@
 #include "plumb/graph_builder.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "graph/random_weights.h"
@@ -14,8 +16,8 @@ namespace {
 Status UnknownOperator(const std::string& type) {
   std::vector<std::string> names;
   for (const OpDef& op : AllOps()) names.emplace_back(op.name);
-  return Status::InvalidArgument("no operator is called '" + type + "'" + DidYouMean(type, names) +
-                                 "; doc/op_support.md lists all");
+  return Status::InvalidArgument(
+      fmt::format("no operator is called '{}'{}; doc/op_support.md lists all", type, DidYouMean(type, names)));
 }
 
 }  // namespace

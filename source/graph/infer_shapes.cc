@@ -1,4 +1,6 @@
 // InferShapes: checks how a graph's blobs are wired and asks every operator's shape rule.
+#include <fmt/core.h>
+
 #include <set>
 
 #include "base/memory_budget.h"
@@ -9,21 +11,20 @@ namespace plumb {
 namespace {
 
 std::string LayerFrame(const Layer& layer) {
-  return "layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" + Printable(layer.type) + ")";
+  return fmt::format("layer {} '{}' ({})", layer.index, Printable(layer.name), Printable(layer.type));
 }
 
 Status CheckArity(const Layer& layer, const OpDef& op) {
   const int inputs = static_cast<int>(layer.inputs.size());
   const int outputs = static_cast<int>(layer.outputs.size());
   if (inputs < op.min_inputs || (op.max_inputs >= 0 && inputs > op.max_inputs)) {
-    const std::string range = op.max_inputs < 0 ? std::to_string(op.min_inputs) + " or more"
-                              : op.min_inputs == op.max_inputs
-                                  ? std::to_string(op.min_inputs)
-                                  : std::to_string(op.min_inputs) + " to " + std::to_string(op.max_inputs);
-    return Status::CorruptModel("takes " + range + " inputs, found " + std::to_string(inputs));
+    const std::string range = op.max_inputs < 0                ? std::to_string(op.min_inputs) + " or more"
+                              : op.min_inputs == op.max_inputs ? std::to_string(op.min_inputs)
+                                                               : fmt::format("{} to {}", op.min_inputs, op.max_inputs);
+    return Status::CorruptModel(fmt::format("takes {} inputs, found {}", range, inputs));
   }
   if (outputs == 0 || (op.num_outputs >= 0 && outputs != op.num_outputs)) {
-    return Status::CorruptModel("has " + std::to_string(op.num_outputs) + " outputs, found " + std::to_string(outputs));
+    return Status::CorruptModel(fmt::format("has {} outputs, found {}", op.num_outputs, outputs));
   }
   return Status::Ok();
 }
@@ -33,7 +34,7 @@ Status CheckBlobFits(const BlobInfo& blob) {
   PLUMB_RETURN_IF_ERROR(blob.shape.Validate());
   const uint64_t bytes = static_cast<uint64_t>(blob.shape.NumElements()) * DTypeSize(blob.dtype);
   if (bytes <= MemoryBudget()) return Status::Ok();
-  return NoMemory(bytes, "a tensor " + blob.shape.ToString() + " " + DTypeName(blob.dtype));
+  return NoMemory(bytes, fmt::format("a tensor {} {}", blob.shape.ToString(), DTypeName(blob.dtype)));
 }
 
 Status InferLayer(const Layer& layer, BlobTable* blobs) {
@@ -43,15 +44,17 @@ Status InferLayer(const Layer& layer, BlobTable* blobs) {
   for (const std::string& name : layer.inputs) {
     const auto it = blobs->find(name);
     if (it == blobs->end()) {
-      return Status::CorruptModel("reads blob '" + name + "', which no earlier layer, input or constant defines");
+      return Status::CorruptModel(
+          fmt::format("reads blob '{}', which no earlier layer, input or constant defines", name));
     }
     context.inputs.push_back(it->second);
   }
   PLUMB_RETURN_IF_ERROR(op.infer(context));
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
-    PLUMB_RETURN_IF_ERROR(CheckBlobFits(context.outputs[i]).AddContext("output blob '" + layer.outputs[i] + "'"));
+    PLUMB_RETURN_IF_ERROR(
+        CheckBlobFits(context.outputs[i]).AddContext(fmt::format("output blob '{}'", layer.outputs[i])));
     if (!blobs->emplace(layer.outputs[i], context.outputs[i]).second) {
-      return Status::CorruptModel("writes blob '" + layer.outputs[i] + "', which is already defined");
+      return Status::CorruptModel(fmt::format("writes blob '{}', which is already defined", layer.outputs[i]));
     }
   }
   return Status::Ok();
@@ -65,21 +68,23 @@ Status AddInputs(const Graph& graph, const std::map<std::string, Shape>& input_s
     const Shape& shape = it == input_shapes.end() ? input.shape : it->second;
     unused.erase(input.name);
     PLUMB_RETURN_IF_ERROR(
-        CheckBlobFits({input.dtype, shape, Tensor()}).AddContext("network input '" + input.name + "'"));
+        CheckBlobFits({input.dtype, shape, Tensor()}).AddContext(fmt::format("network input '{}'", input.name)));
     if (!blobs->emplace(input.name, BlobInfo{input.dtype, shape, Tensor()}).second) {
-      return Status::CorruptModel("network input '" + input.name + "' is declared twice or is also a constant");
+      return Status::CorruptModel(
+          fmt::format("network input '{}' is declared twice or is also a constant", input.name));
     }
   }
   if (unused.empty()) return Status::Ok();
   std::string known;
-  for (const GraphInput& input : graph.inputs) known += (known.empty() ? "'" : ", '") + input.name + "'";
-  return Status::InvalidArgument("a shape is given for '" + *unused.begin() + "', but the network inputs are " + known);
+  for (const GraphInput& input : graph.inputs) known += fmt::format("{}{}'", known.empty() ? "'" : ", '", input.name);
+  return Status::InvalidArgument(
+      fmt::format("a shape is given for '{}', but the network inputs are {}", *unused.begin(), known));
 }
 
 }  // namespace
 
 Result<BlobTable> InferShapes(const Graph& graph, const std::map<std::string, Shape>& input_shapes) {
-  const std::string frame = "model '" + graph.source + "'";
+  const std::string frame = fmt::format("model '{}'", graph.source);
   BlobTable blobs;
   for (const auto& [name, value] : graph.constants) blobs[name] = BlobInfo{value.dtype(), value.shape(), value};
   PLUMB_RETURN_IF_ERROR(AddInputs(graph, input_shapes, &blobs).AddContext(frame));
@@ -88,7 +93,7 @@ Result<BlobTable> InferShapes(const Graph& graph, const std::map<std::string, Sh
   }
   for (const std::string& name : graph.outputs) {
     if (blobs.count(name) == 0) {
-      return Status::CorruptModel(frame + ": network output '" + name + "' is produced by no layer");
+      return Status::CorruptModel(fmt::format("{}: network output '{}' is produced by no layer", frame, name));
     }
   }
   return blobs;

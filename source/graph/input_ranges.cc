@@ -2,6 +2,8 @@
 // outputs into those of its inputs, and adds its own.
 #include "graph/input_ranges.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +34,7 @@ struct Need {
 
 bool IsWhole(DType dtype) { return !IsFloat(dtype); }
 
-std::string Of(const Layer& layer) { return "'" + layer.name + "' (" + layer.type + ")"; }
+std::string Of(const Layer& layer) { return fmt::format("'{}' ({})", layer.name, layer.type); }
 
 class Walk {
  public:
@@ -204,8 +206,8 @@ class Walk {
                         : row        ? std::max(1.0, least)
                         : least >= 0 ? std::max(0.0, least - 1)
                                      : least - 1;
-      Add(layer.inputs[i],
-          {lo, is_class ? most : std::max(lo, most + 1), false, "what " + Of(layer) + " compares it with", !row});
+      Add(layer.inputs[i], {lo, is_class ? most : std::max(lo, most + 1), false,
+                            fmt::format("what {} compares it with", Of(layer)), !row});
     }
   }
 

@@ -1,5 +1,7 @@
 #include "graph/random_inputs.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdio>
 
@@ -51,8 +53,9 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
     case DType::kI64: FillRandomInputs<int64_t>(stream, &tensor, integer); break;
     case DType::kBool: FillRandomInputs<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
     default:
-      return Status::NotSupported("network input '" + name + "' is " + DTypeName(dtype) +
-                                  ", which is not generated: give it with InputOptions::files");
+      return Status::NotSupported(
+          fmt::format("network input '{}' is {}, which is not generated: give it with InputOptions::files", name,
+                      DTypeName(dtype)));
   }
   return tensor;
 }
@@ -66,8 +69,7 @@ std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<
   } else {
     std::snprintf(text, sizeof(text), IsFloat(dtype) && !range.whole ? "[%g,%g)" : "%.17g..%.17g", range.lo, range.hi);
   }
-  return "generated, uniform " + std::string(text) + (why.empty() ? "" : " (" + why + ")") + ", seed " +
-         std::to_string(seed);
+  return fmt::format("generated, uniform {}{}, seed {}", text, why.empty() ? "" : fmt::format(" ({})", why), seed);
 }
 
 }  // namespace plumb

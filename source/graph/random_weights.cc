@@ -1,5 +1,7 @@
 #include "graph/random_weights.h"
 
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <cmath>
@@ -81,14 +83,15 @@ Status CheckWeightsFit(const Graph& graph, const std::vector<Missing>& all) {
   double bytes = 0;
   for (const Missing& missing : all) {
     for (const ResourceSpec& spec : missing.specs) {
-      PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(LayerFrame(graph, *missing.layer) + ": " + spec.slot));
+      PLUMB_RETURN_IF_ERROR(
+          spec.shape.Validate().AddContext(fmt::format("{}: {}", LayerFrame(graph, *missing.layer), spec.slot)));
       bytes += 4.0 * static_cast<double>(spec.shape.NumElements());
       if (bytes > memory / 2) {
-        return Status::InvalidArgument(LayerFrame(graph, *missing.layer) + ": " + spec.slot + " " +
-                                       spec.shape.ToString() +
-                                       ": the weights to be generated need more than half of this machine's memory (" +
-                                       std::to_string(static_cast<int64_t>(memory / 0x1p20)) +
-                                       " MiB); check the layer's sizes, or give a tnnmodel");
+        return Status::InvalidArgument(
+            fmt::format("{}: {} {}: the weights to be generated need more than half of this machine's memory ({} MiB); "
+                        "check the layer's sizes, or give a tnnmodel",
+                        LayerFrame(graph, *missing.layer), spec.slot, spec.shape.ToString(),
+                        static_cast<int64_t>(memory / 0x1p20)));
       }
     }
   }
@@ -112,7 +115,7 @@ Status GenerateWeights(const BlobTable& blobs, uint64_t seed, Graph* graph) {
       drawn |= spec.fill == ResourceSpec::kHe;
       if (quantized) continue;
       Result<Tensor> tensor = Draw(spec, PhiloxStream(seed, layer.name, spec.slot), mean_squares.Input(layer));
-      if (!tensor.ok()) return tensor.status().AddContext(LayerFrame(*graph, layer) + ": " + spec.slot);
+      if (!tensor.ok()) return tensor.status().AddContext(fmt::format("{}: {}", LayerFrame(*graph, layer), spec.slot));
       layer.resources[spec.slot] = *std::move(tensor);
       graph->weights_generated = true;
     }

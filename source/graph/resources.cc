@@ -1,5 +1,7 @@
 #include "graph/resources.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,18 +17,18 @@ bool IsQuantized(const Layer& layer) { return layer.quantized || layer.dynamic_r
 Status CheckDType(const Layer& layer, const std::string& slot, const Tensor& tensor) {
   const bool weight_like = slot == "weight" || slot == "bias" || slot == "scale" || slot == "slope";
   if (!weight_like || IsFloat(tensor.dtype()) || IsQuantized(layer)) return Status::Ok();
-  return Status::CorruptModel(slot + " expects f32 or f16 values, found " + DTypeName(tensor.dtype()) +
-                              " in a layer whose type does not say Quantized");
+  return Status::CorruptModel(
+      fmt::format("{} expects f32 or f16 values, found {} in a layer whose type does not say Quantized", slot,
+                  DTypeName(tensor.dtype())));
 }
 
 Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tensor) {
   PLUMB_RETURN_IF_ERROR(CheckDType(layer, spec.slot, *tensor));
   PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(spec.slot));
   if (tensor->NumElements() != spec.shape.NumElements()) {
-    return Status::CorruptModel(spec.slot + " expects " + std::to_string(spec.shape.NumElements()) + " elements " +
-                                spec.shape.ToString() + ", found " + std::to_string(tensor->NumElements()) + " " +
-                                tensor->shape().ToString() +
-                                ": the weights belong to another network, or the input shape differs");
+    return Status::CorruptModel(fmt::format(
+        "{} expects {} elements {}, found {} {}: the weights belong to another network, or the input shape differs",
+        spec.slot, spec.shape.NumElements(), spec.shape.ToString(), tensor->NumElements(), tensor->shape().ToString()));
   }
   if (tensor->shape() == spec.shape) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->Reshaped(spec.shape));
@@ -36,8 +38,8 @@ Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tenso
 }  // namespace
 
 std::string LayerFrame(const Graph& graph, const Layer& layer) {
-  return "model '" + graph.source + "': layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" +
-         Printable(layer.type) + ")";
+  return fmt::format("model '{}': layer {} '{}' ({})", graph.source, layer.index, Printable(layer.name),
+                     Printable(layer.type));
 }
 
 bool SameTensor(const Tensor& a, const Tensor& b) {
@@ -58,7 +60,8 @@ Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer
   std::vector<BlobInfo> inputs;
   for (const std::string& name : layer.inputs) {
     const auto it = blobs.find(name);
-    if (it == blobs.end()) return Status::Internal(LayerFrame(graph, layer) + ": blob '" + name + "' has no shape");
+    if (it == blobs.end())
+      return Status::Internal(fmt::format("{}: blob '{}' has no shape", LayerFrame(graph, layer), name));
     inputs.push_back(it->second);
   }
   const Status status = op.resource_specs(layer, inputs, &specs);
@@ -73,8 +76,9 @@ void DropDeniedBias(const std::vector<ResourceSpec>& specs, Layer* layer, Graph*
   const bool wanted = std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.slot == "bias"; });
   if (wanted || layer->Resource("bias") == nullptr) return;
   layer->resources.erase("bias");
-  graph->notes.push_back("layer " + std::to_string(layer->index) + " '" + layer->name + "' (" + layer->type +
-                         "): its parameters say that it has no bias, so the bias in the weights is ignored");
+  graph->notes.push_back(
+      fmt::format("layer {} '{}' ({}): its parameters say that it has no bias, so the bias in the weights is ignored",
+                  layer->index, layer->name, layer->type));
 }
 
 }  // namespace
@@ -91,15 +95,16 @@ Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) 
         PLUMB_RETURN_IF_ERROR(CheckResource(layer, spec, &it->second).AddContext(LayerFrame(*graph, layer)));
       } else if (spec.required && (quantized_too || !IsQuantized(layer))) {
         if (++num_missing > kShown) continue;
-        missing += (missing.empty() ? "" : ", ") + spec.slot + " " + spec.shape.ToString() + " of layer " +
-                   std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+        missing += fmt::format("{}{} {} of layer {} '{}' ({})", missing.empty() ? "" : ", ", spec.slot,
+                               spec.shape.ToString(), layer.index, layer.name, layer.type);
       }
     }
   }
   if (num_missing == 0) return Status::Ok();
-  if (num_missing > kShown) missing += " and " + std::to_string(num_missing - kShown) + " more";
-  return Status::CorruptModel("model '" + graph->source + "': the weights miss " + missing +
-                              "; take the tnnmodel that belongs to this tnnproto, or generate weights");
+  if (num_missing > kShown) missing += fmt::format(" and {} more", num_missing - kShown);
+  return Status::CorruptModel(fmt::format(
+      "model '{}': the weights miss {}; take the tnnmodel that belongs to this tnnproto, or generate weights",
+      graph->source, missing));
 }
 
 Status ExpandHalf(Graph* graph) {

@@ -1,4 +1,6 @@
 // PairNames: tensors of two sides by their names alone, and the file that says what is called what.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/file.h"
@@ -19,9 +21,11 @@ class Pairer {
       const auto i = std::find(a_.begin(), a_.end(), name_a);
       const auto j = std::find(b_.begin(), b_.end(), name_b);
       if (i == a_.end())
-        return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_a + "' (first column)");
+        return Status::InvalidArgument(
+            fmt::format("PairingOptions::names: there is no tensor '{}' (first column)", name_a));
       if (j == b_.end())
-        return Status::InvalidArgument("PairingOptions::names: there is no tensor '" + name_b + "' (second column)");
+        return Status::InvalidArgument(
+            fmt::format("PairingOptions::names: there is no tensor '{}' (second column)", name_b));
       Take(static_cast<size_t>(i - a_.begin()), static_cast<size_t>(j - b_.begin()));
     }
     return Status::Ok();
@@ -133,13 +137,13 @@ Result<std::map<std::string, std::string>> ReadNames(const std::string& path) {
     const bool read = NextField(line, &position, &first) && position != std::string::npos &&
                       NextField(line, &position, &second) && position == std::string::npos;
     if (!read || first.empty() || second.empty()) {
-      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) +
-                                     ": expected two names, NAME IN THE MODEL," + "NAME IN THE SUBJECT, found '" +
-                                     line.substr(0, 200) + "'");
+      return Status::InvalidArgument(fmt::format(
+          "PairingOptions::names: '{}' line {}: expected two names, NAME IN THE MODEL,NAME IN THE SUBJECT, found '{}'",
+          path, number, line.substr(0, 200)));
     }
     if (!names.emplace(first, second).second) {
-      return Status::InvalidArgument("PairingOptions::names: '" + path + "' line " + std::to_string(number) + ": '" +
-                                     first + "' was named before");
+      return Status::InvalidArgument(
+          fmt::format("PairingOptions::names: '{}' line {}: '{}' was named before", path, number, first));
     }
   }
   return names;

@@ -1,5 +1,7 @@
 #include "interop/tensor_set.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -25,9 +27,10 @@ bool EndsWithAny(const std::string& text, std::initializer_list<const char*> end
 
 Status RefusePickle(const std::string& path) {
   if (!EndsWithAny(path, {".pkl", ".pickle", ".pt", ".pth"})) return Status::Ok();
-  return Status::InvalidArgument("'" + path +
-                                 "' is a pickle; reading one can run its writer's code, so it is refused. Save the " +
-                                 "tensors with numpy.savez, or with plumb_golden.dump");
+  return Status::InvalidArgument(
+      fmt::format("'{}' is a pickle; reading one can run its writer's code, so it is refused. Save the tensors with "
+                  "numpy.savez, or with plumb_golden.dump",
+                  path));
 }
 
 // Beside a raw file: input_ref_data.json.
@@ -58,14 +61,14 @@ Result<TensorSet> TensorSet::Open(const std::string& path, const TensorSetOption
   TensorSet set;
   set.path_ = path;
   std::error_code error;
-  if (!fs::exists(path, error)) return Status::NotFound("there is no file or folder '" + path + "'");
+  if (!fs::exists(path, error)) return Status::NotFound(fmt::format("there is no file or folder '{}'", path));
   if (fs::is_directory(path, error)) {
     PLUMB_RETURN_IF_ERROR(set.OpenFolder());
   } else {
     PLUMB_RETURN_IF_ERROR(set.OpenFile(path, options));
     set.description_ = "file, " + Count(set.tensors_.size());
   }
-  if (set.tensors_.empty()) return Status::InvalidArgument("'" + path + "' holds no tensor");
+  if (set.tensors_.empty()) return Status::InvalidArgument(fmt::format("'{}' holds no tensor", path));
   PLUMB_RETURN_IF_ERROR(set.CheckNames());
   return set;
 }
@@ -97,11 +100,11 @@ Status TensorSet::OpenFolder() {
     description_ += ", INCOMPLETE" + (errors.empty() ? "" : ": " + errors[0]);
   }
   if (left_out_.empty()) return Status::Ok();
-  std::string text = std::to_string(left_out_.size()) + " raw files are left out, because nobody says their shape (" +
-                     left_out_[0] + (left_out_.size() > 1 ? ", ..." : "") +
-                     "): name them like conv1-dims-1-64-112-112.raw, or write a " + kManifestName +
-                     " (doc/dump_format.md)";
-  if (tensors_.empty()) return Status::InvalidArgument("'" + path_ + "' holds no tensor; " + text);
+  std::string text = fmt::format(
+      "{} raw files are left out, because nobody says their shape ({}{}): name them like conv1-dims-1-64-112-112.raw, "
+      "or write a {} (doc/dump_format.md)",
+      left_out_.size(), left_out_[0], left_out_.size() > 1 ? ", ..." : "", kManifestName);
+  if (tensors_.empty()) return Status::InvalidArgument(fmt::format("'{}' holds no tensor; {}", path_, text));
   description_ += "; " + text;
   return Status::Ok();
 }
@@ -128,7 +131,7 @@ Status TensorSet::OpenDump() {
   for (const std::string& name : m.io_files) {
     if (!EndsWith(name, ".dat") || name.find('/') != std::string::npos) continue;
     TensorSet io;
-    PLUMB_RETURN_IF_ERROR(io.OpenRaw(path_ + "/" + name, {}));
+    PLUMB_RETURN_IF_ERROR(io.OpenRaw(fmt::format("{}/{}", path_, name), {}));
     for (StoredTensor& tensor : io.tensors_) {
       if (taken.emplace(tensor.name, tensors_.size()).second) tensors_.push_back(std::move(tensor));
     }
@@ -137,7 +140,7 @@ Status TensorSet::OpenDump() {
     description_ = "dump with TNN's file names";
   } else {
     description_ = (m.device.empty() ? "dump by hand" : "dump of " + m.device) +
-                   (m.device_description.empty() ? "" : " (" + m.device_description + ")");
+                   (m.device_description.empty() ? "" : fmt::format(" ({})", m.device_description));
   }
   return Status::Ok();
 }
@@ -148,10 +151,10 @@ Status TensorSet::OpenPlainFolder(bool beside_dump) {
   for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
     names.push_back(it->path().filename().string());
   }
-  if (error) return Status::IoError("cannot list '" + path_ + "': " + error.message());
+  if (error) return Status::IoError(fmt::format("cannot list '{}': {}", path_, error.message()));
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    const std::string path = path_ + "/" + name;
+    const std::string path = fmt::format("{}/{}", path_, name);
     PLUMB_RETURN_IF_ERROR(RefusePickle(path));
     if (ParseTnnFileName(name)) continue;                                           // of the dump
     if (beside_dump && EndsWithAny(name, {".txt", ".txt.zst", ".json"})) continue;  // somebody's notes
@@ -172,8 +175,9 @@ Status TensorSet::OpenPlainFolder(bool beside_dump) {
   }
   if (!tensors_.empty() || !left_out_.empty()) return Status::Ok();
   return Status::NotFound(
-      "folder '" + path_ + "' holds no tensors: neither " + kManifestName +
-      " nor .npy, .npz or .txt files, nor files named like conv1-dims-1-64-112-112.raw (doc/subjects.md)");
+      fmt::format("folder '{}' holds no tensors: neither {} nor .npy, .npz or .txt files, nor files named like "
+                  "conv1-dims-1-64-112-112.raw (doc/subjects.md)",
+                  path_, kManifestName));
 }
 
 Status TensorSet::OpenFile(const std::string& path, const TensorSetOptions& options) {
@@ -203,14 +207,15 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
     PLUMB_ASSIGN_OR_RETURN(specs, ParseIoDescription(bytes.text(), beside));
   }
   if (specs.empty()) {
-    return Status::InvalidArgument("'" + path +
-                                   "' holds nothing but values: say what they are with PairingOptions::tensors " +
-                                   "NAME=1,3,224,224 (NAME=i32:1,10 for another dtype than f32), in the file's order");
+    return Status::InvalidArgument(
+        fmt::format("'{}' holds nothing but values: say what they are with PairingOptions::tensors NAME=1,3,224,224 "
+                    "(NAME=i32:1,10 for another dtype than f32), in the file's order",
+                    path));
   }
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
   uint64_t offset = 0;
   for (const TensorSpec& spec : specs) {
-    PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("raw file '" + path + "', tensor '" + spec.name + "'"));
+    PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("raw file '{}', tensor '{}'", path, spec.name)));
     const uint64_t size = static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
     tensors_.push_back({spec.name, path, true, true, false, [file, path, spec, offset, size] {
                           TensorHints hints;
@@ -222,8 +227,8 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
     offset += size;
   }
   if (offset == file.size()) return Status::Ok();
-  return Status::Mismatch("raw file '" + path + "' has " + std::to_string(file.size()) + " bytes, but its " +
-                          Count(specs.size()) + " take " + std::to_string(offset));
+  return Status::Mismatch(
+      fmt::format("raw file '{}' has {} bytes, but its {} take {}", path, file.size(), Count(specs.size()), offset));
 }
 
 Status TensorSet::OpenNpz(const std::string& path) {
@@ -233,7 +238,7 @@ Status TensorSet::OpenNpz(const std::string& path) {
     tensors_.push_back({WithoutEnding(member.name), path, true, true, false, [file, path, member]() -> Result<Tensor> {
                           std::string buffer;
                           PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(member, path, &buffer));
-                          return ParseNpy(npy, path + "#" + member.name);
+                          return ParseNpy(npy, fmt::format("{}#{}", path, member.name));
                         }});
   }
   return Status::Ok();
@@ -275,7 +280,7 @@ Status TensorSet::CheckNames() const {
   std::set<std::string> names;
   for (const StoredTensor& tensor : tensors_) {
     if (!names.insert(tensor.name).second) {
-      return Status::CorruptModel("'" + path_ + "' holds two tensors '" + tensor.name + "'");
+      return Status::CorruptModel(fmt::format("'{}' holds two tensors '{}'", path_, tensor.name));
     }
   }
   return Status::Ok();

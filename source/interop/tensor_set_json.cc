@@ -2,6 +2,8 @@
 //
 // Polygraphy writes an array as {"array": "<base64 of an .npy>", ...}, possibly inside {"values": ...}; the key outside
 // of these is the tensor's name. Runs, iterations and other fields around are walked through.
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -29,7 +31,7 @@ Result<std::string> DecodeBase64(const std::string& text, const std::string& whe
                       : c == '/'             ? 63
                                              : -1;
     if (c == '=' || c == '\n') continue;
-    if (value < 0) return Status::CorruptModel(where + ": byte " + std::to_string(i) + " is no base64");
+    if (value < 0) return Status::CorruptModel(fmt::format("{}: byte {} is no base64", where, i));
     bits = (bits << 6 | static_cast<uint32_t>(value)) & 0xFFFFFF;
     held += 6;
     if (held < 8) continue;
@@ -45,7 +47,7 @@ class Walker {
 
   Status Walk(const Json& json, const std::string& name, int depth) {
     if (depth > kMaxDepth)
-      return Status::CorruptModel("file '" + path_ + "' is nested deeper than " + std::to_string(kMaxDepth));
+      return Status::CorruptModel(fmt::format("file '{}' is nested deeper than {}", path_, kMaxDepth));
     if (json.is_array()) {
       for (const Json& item : json) PLUMB_RETURN_IF_ERROR(Walk(item, name, depth + 1));
       return Status::Ok();
@@ -63,9 +65,10 @@ class Walker {
  private:
   Status Add(const std::string& base64, const std::string& name) {
     if (!names_.insert(name).second) return Status::Ok();  // a later run or iteration
-    PLUMB_ASSIGN_OR_RETURN(const std::string npy, DecodeBase64(base64, "file '" + path_ + "', tensor '" + name + "'"));
+    PLUMB_ASSIGN_OR_RETURN(const std::string npy,
+                           DecodeBase64(base64, fmt::format("file '{}', tensor '{}'", path_, name)));
     NamedTensor named{name, {}};
-    PLUMB_ASSIGN_OR_RETURN(named.tensor, ParseNpy(npy, path_ + "#" + name));
+    PLUMB_ASSIGN_OR_RETURN(named.tensor, ParseNpy(npy, fmt::format("{}#{}", path_, name)));
     tensors.push_back(std::move(named));
     return Status::Ok();
   }
@@ -78,12 +81,12 @@ class Walker {
 
 Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return Status::CorruptModel("file '" + path + "' is no JSON");
+  if (json.is_discarded()) return Status::CorruptModel(fmt::format("file '{}' is no JSON", path));
   Walker walker(path);
   PLUMB_RETURN_IF_ERROR(walker.Walk(json, "", 0));
   if (!walker.tensors.empty()) return std::move(walker.tensors);
-  return Status::InvalidArgument("file '" + path +
-                                 "' holds no tensor; expected outputs or inputs that Polygraphy saved");
+  return Status::InvalidArgument(
+      fmt::format("file '{}' holds no tensor; expected outputs or inputs that Polygraphy saved", path));
 }
 
 Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path) {
@@ -96,19 +99,19 @@ Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const 
       const Json& name = tensor.at("name");
       spec.name = name.is_object() ? name.at("hex").get<std::string>() : name.get<std::string>();
       const auto dtype = ParseDType(tensor.at("dtype").get<std::string>());
-      if (!dtype) return Status::CorruptModel("'" + path + "': tensor '" + spec.name + "' has an unknown dtype");
+      if (!dtype) return Status::CorruptModel(fmt::format("'{}': tensor '{}' has an unknown dtype", path, spec.name));
       spec.dtype = *dtype;
       spec.shape = Shape(tensor.at("shape").get<std::vector<int64_t>>());
-      PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("'" + path + "': tensor '" + spec.name + "'"));
+      PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("'{}': tensor '{}'", path, spec.name)));
       if (tensor.at("offset").get<uint64_t>() != offset) {
-        return Status::CorruptModel("'" + path + "': tensor '" + spec.name + "' does not begin at byte " +
-                                    std::to_string(offset));
+        return Status::CorruptModel(
+            fmt::format("'{}': tensor '{}' does not begin at byte {}", path, spec.name, offset));
       }
       offset += static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
       specs.push_back(std::move(spec));
     }
   } catch (const nlohmann::json::exception& error) {
-    return Status::CorruptModel("'" + path + "' cannot be read: " + error.what());
+    return Status::CorruptModel(fmt::format("'{}' cannot be read: {}", path, error.what()));
   }
   return specs;
 }

@@ -1,5 +1,7 @@
 #include "op/activation.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <limits>
 
@@ -22,8 +24,8 @@ Status InferHardSwish(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   if (context.inputs.size() < 2) return Status::Ok();
   if (context.inputs[1].dtype != context.inputs[0].dtype) {
-    return Status::InvalidArgument(std::string("inputs have different dtypes: ") + DTypeName(context.inputs[0].dtype) +
-                                   " and " + DTypeName(context.inputs[1].dtype));
+    return Status::InvalidArgument(fmt::format("inputs have different dtypes: {} and {}",
+                                               DTypeName(context.inputs[0].dtype), DTypeName(context.inputs[1].dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
   context.SetAll(context.inputs[0].dtype, out);

@@ -1,5 +1,7 @@
 #include "op/affine.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -14,8 +16,8 @@ Result<Range> Coefficients(const Layer& layer, const Shape& input) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, input.rank()));
   const int end = p.num_axes < 0 ? input.rank() : axis + p.num_axes;
   if (end > input.rank()) {
-    return Status::InvalidArgument("axis " + std::to_string(p.axis) + " with " + std::to_string(p.num_axes) +
-                                   " axes is outside the input " + input.ToString());
+    return Status::InvalidArgument(
+        fmt::format("axis {} with {} axes is outside the input {}", p.axis, p.num_axes, input.ToString()));
   }
   return Range{input.Count(axis, end), input.CountFrom(end)};
 }
@@ -27,9 +29,8 @@ Status InferAffine(ShapeContext& context) {
 
 Status CheckCount(const char* slot, const Tensor& tensor, const Range& range, const Shape& input) {
   if (tensor.NumElements() == 1 || tensor.NumElements() == range.count) return Status::Ok();
-  return Status::CorruptModel(std::string(slot) + " expects 1 or " + std::to_string(range.count) +
-                              " values for the input " + input.ToString() + ", found " +
-                              std::to_string(tensor.NumElements()));
+  return Status::CorruptModel(fmt::format("{} expects 1 or {} values for the input {}, found {}", slot, range.count,
+                                          input.ToString(), tensor.NumElements()));
 }
 
 void AddSpec(const Layer& layer, const char* slot, int64_t count, ResourceSpec::Fill fill, bool required,

@@ -1,5 +1,7 @@
 #include "op/arg_max.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -9,10 +11,10 @@ Status InferArgMax(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (dtype != DType::kI32 && dtype != DType::kI64) PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   if (p.mode != 0 && p.mode != 1)
-    return Status::InvalidArgument("mode " + std::to_string(p.mode) + " is not 0 (min) or 1 (max)");
+    return Status::InvalidArgument(fmt::format("mode {} is not 0 (min) or 1 (max)", p.mode));
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, in.rank()));
   if (in[axis] == 0 || in[axis] > INT32_MAX) {
-    return Status::InvalidArgument("axis " + std::to_string(p.axis) + " of " + in.ToString() + " has no i32 index");
+    return Status::InvalidArgument(fmt::format("axis {} of {} has no i32 index", p.axis, in.ToString()));
   }
   Shape out = in;
   if (p.keep_dims) {

@@ -1,5 +1,7 @@
 #include "op/binary.h"
 
+#include <fmt/core.h>
+
 #include "op/core/host_binary.h"
 
 namespace plumb {
@@ -12,8 +14,9 @@ Status InferBinary(ShapeContext& context) {
   }
   if (context.inputs.size() == 2) {
     if (context.inputs[0].dtype != context.inputs[1].dtype) {
-      return Status::InvalidArgument(std::string("operands have different dtypes: ") +
-                                     DTypeName(context.inputs[0].dtype) + " and " + DTypeName(context.inputs[1].dtype));
+      return Status::InvalidArgument(fmt::format("operands have different dtypes: {} and {}",
+                                                 DTypeName(context.inputs[0].dtype),
+                                                 DTypeName(context.inputs[1].dtype)));
     }
     PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
     context.SetAll(context.inputs[0].dtype, out);
@@ -23,7 +26,7 @@ Status InferBinary(ShapeContext& context) {
   }
   const int index = ParamOf<BinaryParam>(context.layer).weight_input_index;
   if (index != 0 && index != 1) {
-    return Status::InvalidArgument("weight_input_index " + std::to_string(index) + " is not 0 or 1");
+    return Status::InvalidArgument(fmt::format("weight_input_index {} is not 0 or 1", index));
   }
   const Tensor* element = context.layer.Resource("element");
   if (element == nullptr) {  // not drawn yet: per channel, which never changes the shape
@@ -87,8 +90,8 @@ Result<Shape> ConstantOperandShape(const Tensor& element, const Shape& input) {
     return Shape(dims);
   }
   if (BroadcastShapes(input, element.shape()).ok()) return element.shape();
-  return Status::InvalidArgument("a constant operand " + element.shape().ToString() + " does not broadcast against " +
-                                 input.ToString());
+  return Status::InvalidArgument(
+      fmt::format("a constant operand {} does not broadcast against {}", element.shape().ToString(), input.ToString()));
 }
 
 #define PLUMB_BINARY(name, min_inputs, fill, ...) \

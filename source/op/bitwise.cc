@@ -1,20 +1,22 @@
 #include "op/bitwise.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
 Status CheckDType(DType dtype, bool truth_too) {
   if (dtype == DType::kI32 || dtype == DType::kI64 || (truth_too && dtype == DType::kBool)) return Status::Ok();
-  return Status::InvalidArgument(std::string(truth_too ? "expects i32, i64 or bool" : "expects i32 or i64") +
-                                 " operands, found " + DTypeName(dtype));
+  return Status::InvalidArgument(fmt::format(
+      "{} operands, found {}", truth_too ? "expects i32, i64 or bool" : "expects i32 or i64", DTypeName(dtype)));
 }
 
 Status InferPair(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   PLUMB_RETURN_IF_ERROR(CheckDType(dtype, context.layer.kind != OpKind::kPlumbBitShift));
   if (context.inputs[1].dtype != dtype) {
-    return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(dtype) + " and " +
-                                   DTypeName(context.inputs[1].dtype));
+    return Status::InvalidArgument(
+        fmt::format("operands have different dtypes: {} and {}", DTypeName(dtype), DTypeName(context.inputs[1].dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(context.shape(0), context.shape(1)));
   context.SetAll(dtype, out);

@@ -1,5 +1,7 @@
 #include "op/cast.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -31,13 +33,13 @@ Result<DType> CastTarget(const Layer& layer) {
   if (layer.kind == OpKind::kCast) {
     const int to = ParamOf<CastParam>(layer).to;
     if (to >= 0 && to < static_cast<int>(sizeof(kTnnDataTypes) / sizeof(kTnnDataTypes[0]))) return kTnnDataTypes[to];
-    return Status::InvalidArgument("data type number " + std::to_string(to) +
-                                   " is none of 0 .. 6 (f32, f16, i8, i32, bf16, i64, u32)");
+    return Status::InvalidArgument(
+        fmt::format("data type number {} is none of 0 .. 6 (f32, f16, i8, i32, bf16, i64, u32)", to));
   }
   const std::string& to = ParamOf<PlumbCastParam>(layer).to;
   if (const auto dtype = ParseDType(to)) return *dtype;
-  return Status::InvalidArgument("'" + to +
-                                 "' is no dtype; f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64 and bool are");
+  return Status::InvalidArgument(
+      fmt::format("'{}' is no dtype; f32, f16, bf16, f64, i8, u8, i16, u16, i32, u32, i64 and bool are", to));
 }
 
 OpDef DefineCast() { return DefineOfCast<CastParam>(); }

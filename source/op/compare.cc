@@ -1,5 +1,7 @@
 #include "op/compare.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -110,13 +112,13 @@ Result<CompareOperands> ResolveCompare(const Layer& layer, const std::vector<Blo
     o.b.dtype = o.a.dtype;
     const int index = ParamOf<BinaryParam>(layer).weight_input_index;
     if (index != 0 && index != 1) {
-      return Status::InvalidArgument("weight_input_index " + std::to_string(index) + " is not 0 or 1");
+      return Status::InvalidArgument(fmt::format("weight_input_index {} is not 0 or 1", index));
     }
     if (index == 0) std::swap(o.a, o.b);
   }
   if (o.a.dtype != o.b.dtype) {
-    return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(o.a.dtype) + " and " +
-                                   DTypeName(o.b.dtype));
+    return Status::InvalidArgument(
+        fmt::format("operands have different dtypes: {} and {}", DTypeName(o.a.dtype), DTypeName(o.b.dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(o.out, BroadcastShapes(o.a.shape, o.b.shape));
   return o;

@@ -1,5 +1,7 @@
 #include "op/concat.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "op/core/strided.h"
@@ -29,9 +31,9 @@ Status InferConcat(ShapeContext& context) {
     Shape expected = out;
     if (next.rank() == out.rank()) expected[axis] = next[axis];
     if (next != expected || context.inputs[i].dtype != context.inputs[0].dtype) {
-      return Status::InvalidArgument("input " + std::to_string(i) + " is " + DTypeName(context.inputs[i].dtype) + " " +
-                                     next.ToString() + ", which does not join " + DTypeName(context.inputs[0].dtype) +
-                                     " " + out.ToString() + " along axis " + std::to_string(axis));
+      return Status::InvalidArgument(fmt::format("input {} is {} {}, which does not join {} {} along axis {}", i,
+                                                 DTypeName(context.inputs[i].dtype), next.ToString(),
+                                                 DTypeName(context.inputs[0].dtype), out.ToString(), axis));
     }
     out[axis] += next[axis];
   }

@@ -1,5 +1,7 @@
 #include "op/convolution.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 
 void ConvolutionParam::Visit(ParamVisitor& v) {
@@ -36,17 +38,15 @@ void Convolution1DParam::Visit(ParamVisitor& v) {
 Status CheckConvolutionChannels(const ConvolutionShape& shape) {
   if (shape.group <= 0 || shape.out_channels <= 0 || shape.in_channels % shape.group != 0 ||
       shape.out_channels % shape.group != 0) {
-    return Status::InvalidArgument(std::to_string(shape.in_channels) + " input and " +
-                                   std::to_string(shape.out_channels) + " output channels do not divide into " +
-                                   std::to_string(shape.group) + " groups");
+    return Status::InvalidArgument(fmt::format("{} input and {} output channels do not divide into {} groups",
+                                               shape.in_channels, shape.out_channels, shape.group));
   }
   switch (shape.activation) {
     case kActivationNone:
     case kActivationReLU:
     case kActivationReLU6:
     case kActivationSwish: return Status::Ok();
-    default:
-      return Status::InvalidArgument("activation " + std::to_string(shape.activation) + " is not 0, 1, 2 or 256");
+    default: return Status::InvalidArgument(fmt::format("activation {} is not 0, 1, 2 or 256", shape.activation));
   }
 }
 
@@ -105,8 +105,8 @@ Result<ConvolutionShape> ResolveConvolution(const Layer& layer, const Shape& inp
   ConvolutionShape shape;
   const bool is_1d = layer.kind == OpKind::kConvolution1D;
   if (input.rank() != (is_1d ? 3 : 4)) {
-    return Status::InvalidArgument(std::string("expects an input of rank ") + (is_1d ? "3" : "4") + ", found " +
-                                   input.ToString());
+    return Status::InvalidArgument(
+        fmt::format("expects an input of rank {}, found {}", is_1d ? "3" : "4", input.ToString()));
   }
   shape.batch = input[0];
   shape.in_channels = input[1];

@@ -1,5 +1,7 @@
 #include "op/cum_sum.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -28,8 +30,8 @@ Status InferCumSum(ShapeContext& context) {
     return Status::InvalidArgument(std::string("expects floats, i32 or i64, found ") + DTypeName(in.dtype));
   }
   if (context.inputs.size() == 2 && (IsFloat(context.inputs[1].dtype) || context.shape(1).NumElements() != 1)) {
-    return Status::InvalidArgument(std::string("the axis must be one integer, found ") +
-                                   DTypeName(context.inputs[1].dtype) + " " + context.shape(1).ToString());
+    return Status::InvalidArgument(fmt::format("the axis must be one integer, found {} {}",
+                                               DTypeName(context.inputs[1].dtype), context.shape(1).ToString()));
   }
   PLUMB_RETURN_IF_ERROR(InferSameAsInput(context));
   const bool axis_known = context.inputs.size() == 1 || !context.inputs[1].value.empty();
@@ -54,8 +56,8 @@ Result<int> CumSumAxis(const Layer& layer, const std::vector<BlobInfo>& inputs) 
   if (inputs.size() == 2) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> given, KnownInts(inputs[1], "the axis"));
     if (given[0] < INT32_MIN || given[0] > INT32_MAX) {
-      return Status::InvalidArgument("axis " + std::to_string(given[0]) + " is outside a blob of rank " +
-                                     std::to_string(inputs[0].shape.rank()));
+      return Status::InvalidArgument(
+          fmt::format("axis {} is outside a blob of rank {}", given[0], inputs[0].shape.rank()));
     }
     axis = static_cast<int>(given[0]);
   }

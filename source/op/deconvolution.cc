@@ -1,5 +1,7 @@
 #include "op/deconvolution.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace plumb {
@@ -7,9 +9,8 @@ namespace {
 
 Status ResolveAxis(int pad_type, WindowAxis* axis) {
   if (axis->kernel <= 0 || axis->stride <= 0 || axis->dilation <= 0) {
-    return Status::InvalidArgument("kernel " + std::to_string(axis->kernel) + ", stride " +
-                                   std::to_string(axis->stride) + " and dilation " + std::to_string(axis->dilation) +
-                                   " must be positive");
+    return Status::InvalidArgument(fmt::format("kernel {}, stride {} and dilation {} must be positive", axis->kernel,
+                                               axis->stride, axis->dilation));
   }
   const int64_t full = (axis->in - 1) * axis->stride + axis->extent();
   switch (pad_type) {
@@ -24,14 +25,13 @@ Status ResolveAxis(int pad_type, WindowAxis* axis) {
     }
     case kPadValid: axis->pad_begin = axis->pad_end = 0; break;
     case kPadFull: axis->pad_begin = axis->pad_end = axis->extent() - 1; break;
-    default: return Status::InvalidArgument("pad_type " + std::to_string(pad_type) + " is not -1, 0, 1, 2 or 3");
+    default: return Status::InvalidArgument(fmt::format("pad_type {} is not -1, 0, 1, 2 or 3", pad_type));
   }
   if (axis->pad_begin < 0 || axis->pad_end < 0) return Status::InvalidArgument("a pad is negative");
   axis->out = full - axis->pad_begin - axis->pad_end;
   if (axis->in > 0 && axis->out > 0) return Status::Ok();
-  return Status::InvalidArgument("pads of " + std::to_string(axis->pad_begin) + " and " +
-                                 std::to_string(axis->pad_end) + " leave nothing of an output of " +
-                                 std::to_string(full));
+  return Status::InvalidArgument(
+      fmt::format("pads of {} and {} leave nothing of an output of {}", axis->pad_begin, axis->pad_end, full));
 }
 
 Status InferDeconvolution(ShapeContext& context) {

@@ -1,5 +1,7 @@
 #include "op/einsum.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -11,7 +13,7 @@ namespace {
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 Status Malformed(const std::string& equation, const std::string& why) {
-  return Status::InvalidArgument("equation '" + equation + "': " + why);
+  return Status::InvalidArgument(fmt::format("equation '{}': {}", equation, why));
 }
 
 // Labels of one operand: letters, and for the ellipsis one digit-like label per dim, counted from the right: char(1),
@@ -25,7 +27,7 @@ Result<std::string> Labels(const std::string& equation, const std::string& term,
     } else if (IsLetter(term[i])) {
       labels += term[i];
     } else {
-      return Malformed(equation, std::string("unexpected '") + term[i] + "'");
+      return Malformed(equation, fmt::format("unexpected '{}'", term[i]));
     }
   }
   return labels;
@@ -77,8 +79,8 @@ Status InferEinsum(ShapeContext& context) {
   }
   for (const BlobInfo& in : context.inputs) {
     if (in.dtype != dtype) {
-      return Status::InvalidArgument(std::string("operands have different dtypes: ") + DTypeName(dtype) + " and " +
-                                     DTypeName(in.dtype));
+      return Status::InvalidArgument(
+          fmt::format("operands have different dtypes: {} and {}", DTypeName(dtype), DTypeName(in.dtype)));
     }
     shapes.push_back(in.shape);
   }
@@ -102,8 +104,7 @@ Result<EinsumPlan> PlanEinsum(const Layer& layer, const std::vector<Shape>& oper
   const std::string& equation = ParamOf<EinsumParam>(layer).equation;
   const Split split = SplitEquation(equation);
   if (split.terms.size() != operands.size()) {
-    return Malformed(equation, "has " + std::to_string(split.terms.size()) + " operands, the layer has " +
-                                   std::to_string(operands.size()));
+    return Malformed(equation, fmt::format("has {} operands, the layer has {}", split.terms.size(), operands.size()));
   }
   std::vector<std::string> labels;
   std::map<char, int64_t> sizes;
@@ -114,16 +115,14 @@ Result<EinsumPlan> PlanEinsum(const Layer& layer, const std::vector<Shape>& oper
     const int letters = static_cast<int>(std::count_if(term.begin(), term.end(), IsLetter));
     const int rest = operands[i].rank() - letters;
     if (rest < 0 || (rest > 0 && !dots) || rest > 31) {
-      return Malformed(equation,
-                       "operand " + std::to_string(i) + " '" + term + "' does not fit " + operands[i].ToString());
+      return Malformed(equation, fmt::format("operand {} '{}' does not fit {}", i, term, operands[i].ToString()));
     }
     widest = std::max(widest, dots ? rest : 0);
     PLUMB_ASSIGN_OR_RETURN(labels.emplace_back(), Labels(equation, term, rest));
     for (int d = 0; d < operands[i].rank(); ++d) {
       int64_t& size = sizes.emplace(labels[i][static_cast<size_t>(d)], 1).first->second;
       if (size != operands[i][d] && size != 1 && operands[i][d] != 1) {
-        return Malformed(equation, "a dim of " + std::to_string(operands[i][d]) + " in operand " + std::to_string(i) +
-                                       " meets one of " + std::to_string(size));
+        return Malformed(equation, fmt::format("a dim of {} in operand {} meets one of {}", operands[i][d], i, size));
       }
       if (operands[i][d] != 1) size = operands[i][d];
     }

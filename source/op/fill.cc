@@ -1,5 +1,7 @@
 #include "op/fill.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -39,8 +41,8 @@ Status InferRange(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   for (const BlobInfo& in : context.inputs) {
     if (in.dtype != dtype || (dtype != DType::kF32 && dtype != DType::kI32 && dtype != DType::kI64)) {
-      return Status::InvalidArgument(std::string("expects f32, i32 or i64 of one dtype, found ") + DTypeName(dtype) +
-                                     " and " + DTypeName(in.dtype));
+      return Status::InvalidArgument(
+          fmt::format("expects f32, i32 or i64 of one dtype, found {} and {}", DTypeName(dtype), DTypeName(in.dtype)));
     }
     if (in.value.empty() || in.value.NumElements() != 1) {
       return Status::NotSupported("start, limit and delta must be single values known before the network runs, found " +
@@ -66,9 +68,8 @@ Result<int64_t> RangeCount(const Tensor& start, const Tensor& limit, const Tenso
   const double step = delta.ValueAt(0);
   const double steps = (limit.ValueAt(0) - start.ValueAt(0)) / step;
   if (step == 0 || !(std::fabs(steps) <= static_cast<double>(kMaxRange))) {
-    return Status::InvalidArgument("a range from " + std::to_string(start.ValueAt(0)) + " to " +
-                                   std::to_string(limit.ValueAt(0)) + " by " + std::to_string(step) +
-                                   " does not end within 2^31 elements");
+    return Status::InvalidArgument(fmt::format("a range from {} to {} by {} does not end within 2^31 elements",
+                                               start.ValueAt(0), limit.ValueAt(0), step));
   }
   return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(steps)));
 }

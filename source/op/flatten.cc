@@ -1,5 +1,7 @@
 #include "op/flatten.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -9,8 +11,8 @@ Result<StridedMap> MapFlatten(const Layer& layer, const std::vector<BlobInfo>& i
   const Shape& in = inputs[0].shape;
   const int axis = ParamOf<FlattenParam>(layer).axis;
   if (axis < 0 || axis > in.rank()) {
-    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside 0 .. " + std::to_string(in.rank()) +
-                                   " of input " + in.ToString());
+    return Status::InvalidArgument(
+        fmt::format("axis {} is outside 0 .. {} of input {}", axis, in.rank(), in.ToString()));
   }
   return SameOrder(Shape{in.Count(0, axis), in.CountFrom(axis)});
 }

@@ -1,5 +1,7 @@
 #include "op/gather.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "op/core/strided.h"
@@ -11,9 +13,9 @@ Status TakeOperands(const Layer& layer, const std::vector<BlobInfo>& inputs, Gat
   const auto& p = ParamOf<GatherParam>(layer);
   const size_t expected = (p.data_in_resource ? 0u : 1u) + (p.indices_in_resource ? 0u : 1u);
   if (inputs.size() != expected) {
-    return Status::InvalidArgument("data_in_resource " + std::to_string(p.data_in_resource) +
-                                   " and indices_in_resource " + std::to_string(p.indices_in_resource) + " leave " +
-                                   std::to_string(expected) + " inputs, found " + std::to_string(inputs.size()));
+    return Status::InvalidArgument(
+        fmt::format("data_in_resource {} and indices_in_resource {} leave {} inputs, found {}", p.data_in_resource,
+                    p.indices_in_resource, expected, inputs.size()));
   }
   const auto take = [&](const char* slot, bool in_resource, const BlobInfo& input, BlobInfo* operand) {
     if (!in_resource) {
@@ -22,8 +24,8 @@ Status TakeOperands(const Layer& layer, const std::vector<BlobInfo>& inputs, Gat
     }
     const Tensor* resource = layer.Resource(slot);
     if (resource == nullptr) {
-      return Status::NotSupported(std::string("the ") + slot +
-                                  " are a resource, whose shape only a tnnmodel says; give the model's tnnmodel");
+      return Status::NotSupported(
+          fmt::format("the {} are a resource, whose shape only a tnnmodel says; give the model's tnnmodel", slot));
     }
     *operand = {resource->dtype(), resource->shape(), *resource};
     return Status::Ok();
@@ -52,17 +54,17 @@ Status ResolveVectors(const Layer& layer, GatherShape* g) {
   const Shape& data = g->data.shape;
   const Shape& indices = g->indices.shape;
   const int batch_dims = ParamOf<GatherNDParam>(layer).batch_dims;
-  const std::string found = "data " + data.ToString() + " and indices " + indices.ToString();
+  const std::string found = fmt::format("data {} and indices {}", data.ToString(), indices.ToString());
   if (batch_dims < 0 || batch_dims >= indices.rank() || batch_dims > data.rank()) {
-    return Status::InvalidArgument("batch_dims " + std::to_string(batch_dims) + " does not fit " + found);
+    return Status::InvalidArgument(fmt::format("batch_dims {} does not fit {}", batch_dims, found));
   }
   const int64_t width = indices[indices.rank() - 1];
   if (width < 0 || width > data.rank() - batch_dims) {
-    return Status::InvalidArgument(found + " do not fit: index vectors of length " + std::to_string(width) +
-                                   " with batch_dims " + std::to_string(batch_dims));
+    return Status::InvalidArgument(
+        fmt::format("{} do not fit: index vectors of length {} with batch_dims {}", found, width, batch_dims));
   }
   for (int i = 0; i < batch_dims; ++i) {
-    if (data[i] != indices[i]) return Status::InvalidArgument(found + " differ in batch dim " + std::to_string(i));
+    if (data[i] != indices[i]) return Status::InvalidArgument(fmt::format("{} differ in batch dim {}", found, i));
   }
   const int inner = batch_dims + static_cast<int>(width);
   g->batch = data.Count(0, batch_dims);
@@ -116,8 +118,8 @@ Status SpecsGather(const Layer& layer, const std::vector<BlobInfo>&, std::vector
     if (!wanted) continue;
     const Tensor* resource = layer.Resource(slot);
     if (resource == nullptr) {
-      return Status::NotSupported(std::string("the ") + slot +
-                                  " cannot be generated: only a tnnmodel says their shape; give the model's tnnmodel");
+      return Status::NotSupported(
+          fmt::format("the {} cannot be generated: only a tnnmodel says their shape; give the model's tnnmodel", slot));
     }
     specs->push_back({slot, resource->shape(), ResourceSpec::kSmall});
   }
@@ -151,9 +153,8 @@ Result<int64_t> SliceStart(const GatherShape& g, const int64_t* indices, int64_t
     const int64_t dim = g.dims[static_cast<size_t>(j)];
     const int64_t index = indices[vector * width + j];
     if (index < -dim || index >= dim) {
-      return Status::InvalidArgument("index " + std::to_string(index) + " at position " +
-                                     std::to_string(vector * width + j) + " is outside a dim of " +
-                                     std::to_string(dim) + " of the data " + g.data.shape.ToString());
+      return Status::InvalidArgument(fmt::format("index {} at position {} is outside a dim of {} of the data {}", index,
+                                                 vector * width + j, dim, g.data.shape.ToString()));
     }
     start += (index < 0 ? index + dim : index) * g.steps[static_cast<size_t>(j)];
   }

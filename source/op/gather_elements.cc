@@ -1,5 +1,7 @@
 #include "op/gather_elements.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "op/core/strided.h"
@@ -39,8 +41,8 @@ Status CheckElementIndices(const Shape& data, const BlobInfo& indices, int axis)
   bool fits = data.rank() == indices.shape.rank();
   for (int i = 0; fits && i < data.rank(); ++i) fits = i == axis || indices.shape[i] <= data[i];
   if (fits) return Status::Ok();
-  return Status::InvalidArgument("indices " + indices.shape.ToString() + " do not fit the data " + data.ToString() +
-                                 " along axis " + std::to_string(axis));
+  return Status::InvalidArgument(
+      fmt::format("indices {} do not fit the data {} along axis {}", indices.shape.ToString(), data.ToString(), axis));
 }
 
 Result<std::vector<int64_t>> ElementsAlong(const Shape& data, int axis, const Tensor& indices) {
@@ -56,9 +58,8 @@ Result<std::vector<int64_t>> ElementsAlong(const Shape& data, int axis, const Te
     }
     const int64_t index = wide.data<int64_t>()[i];
     if (index < -size || index >= size) {
-      return Status::InvalidArgument("index " + std::to_string(index) + " at position " + std::to_string(i) +
-                                     " is outside a dim of " + std::to_string(size) + " of the data " +
-                                     data.ToString());
+      return Status::InvalidArgument(fmt::format("index {} at position {} is outside a dim of {} of the data {}", index,
+                                                 i, size, data.ToString()));
     }
     elements[static_cast<size_t>(i)] = at + (index < 0 ? index + size : index) * strides[static_cast<size_t>(axis)];
   }

@@ -1,12 +1,13 @@
 #include "op/inner_product.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
 Result<int> Axis(const Layer& layer, const Shape& input) {
   const auto& p = ParamOf<InnerProductParam>(layer);
-  if (p.num_output <= 0)
-    return Status::InvalidArgument("num_output " + std::to_string(p.num_output) + " must be positive");
+  if (p.num_output <= 0) return Status::InvalidArgument(fmt::format("num_output {} must be positive", p.num_output));
   return NormalizeAxis(p.axis, input.rank());
 }
 

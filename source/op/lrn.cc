@@ -1,11 +1,13 @@
 #include "op/lrn.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
 Status InferLrn(ShapeContext& context) {
   const int size = ParamOf<LrnParam>(context.layer).size;
-  if (size <= 0) return Status::InvalidArgument("size " + std::to_string(size) + " is not positive");
+  if (size <= 0) return Status::InvalidArgument(fmt::format("size {} is not positive", size));
   if (context.shape(0).rank() < 2) {
     return Status::InvalidArgument("expects an input of rank 2 or more, found " + context.shape(0).ToString());
   }

@@ -1,5 +1,7 @@
 #include "op/matmul.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -72,8 +74,8 @@ Result<MatMulOperands> OperandsOfMatMul(const Layer& layer, const std::vector<Sh
 
 Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
   if (first.rank() < 1 || second.rank() < 1) {
-    return Status::InvalidArgument("operands need rank 1 or more, found " + first.ToString() + " and " +
-                                   second.ToString());
+    return Status::InvalidArgument(
+        fmt::format("operands need rank 1 or more, found {} and {}", first.ToString(), second.ToString()));
   }
   std::vector<int64_t> a = first.dims();
   std::vector<int64_t> b = second.dims();
@@ -84,16 +86,16 @@ Result<MatMulShape> ResolveMatMul(const Shape& first, const Shape& second) {
   shape.k = a.back();
   shape.n = b.back();
   if (b[b.size() - 2] != shape.k) {
-    return Status::InvalidArgument("the inner dims of " + first.ToString() + " and " + second.ToString() + " differ");
+    return Status::InvalidArgument(
+        fmt::format("the inner dims of {} and {} differ", first.ToString(), second.ToString()));
   }
   const Shape batch_a(std::vector<int64_t>(a.begin(), a.end() - 2));
   const Shape batch_b(std::vector<int64_t>(b.begin(), b.end() - 2));
   PLUMB_ASSIGN_OR_RETURN(const Shape batch, BroadcastShapes(batch_a, batch_b));
   PLUMB_RETURN_IF_ERROR(batch.Validate());
   if (batch.NumElements() > kMaxMatrices) {
-    return Status::NotSupported("a product of " + std::to_string(batch.NumElements()) + " matrices " +
-                                first.ToString() + " and " + second.ToString() + "; up to " +
-                                std::to_string(kMaxMatrices) + " are supported");
+    return Status::NotSupported(fmt::format("a product of {} matrices {} and {}; up to {} are supported",
+                                            batch.NumElements(), first.ToString(), second.ToString(), kMaxMatrices));
   }
   shape.first_matrix = MatricesOf(batch_a, batch);
   shape.second_matrix = MatricesOf(batch_b, batch);

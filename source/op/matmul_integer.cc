@@ -1,5 +1,7 @@
 #include "op/matmul_integer.h"
 
+#include <fmt/core.h>
+
 #include "op/matmul.h"
 
 namespace plumb {
@@ -9,8 +11,8 @@ Status InferMatmulInteger(ShapeContext& context) {
   const auto& p = ParamOf<MatMulIntegerParam>(context.layer);
   const size_t expected = 2 + (p.has_a_zero_point ? 1u : 0u) + (p.has_b_zero_point ? 1u : 0u);
   if (context.inputs.size() != expected) {
-    return Status::InvalidArgument("the flags announce " + std::to_string(expected) + " inputs, found " +
-                                   std::to_string(context.inputs.size()));
+    return Status::InvalidArgument(
+        fmt::format("the flags announce {} inputs, found {}", expected, context.inputs.size()));
   }
   for (const BlobInfo& in : context.inputs) {
     if (IsFloat(in.dtype))
@@ -20,8 +22,8 @@ Status InferMatmulInteger(ShapeContext& context) {
   const auto check = [&](size_t i, int64_t count, const char* name) {
     const int64_t found = context.inputs[i].shape.NumElements();
     if (found == 1 || found == count) return Status::Ok();
-    return Status::InvalidArgument(std::string(name) + " must have 1 or " + std::to_string(count) + " values, found " +
-                                   context.inputs[i].shape.ToString());
+    return Status::InvalidArgument(
+        fmt::format("{} must have 1 or {} values, found {}", name, count, context.inputs[i].shape.ToString()));
   };
   if (p.has_a_zero_point) PLUMB_RETURN_IF_ERROR(check(2, shape.m, "the zero point of A"));
   if (p.has_b_zero_point) PLUMB_RETURN_IF_ERROR(check(expected - 1, shape.n, "the zero point of B"));

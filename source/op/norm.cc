@@ -1,5 +1,7 @@
 #include "op/norm.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -8,14 +10,13 @@ Status InferNorm(ShapeContext& context) {
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     const BlobInfo& coefficients = context.inputs[i];
     if (coefficients.dtype != context.inputs[0].dtype) {
-      return Status::InvalidArgument(std::string("input ") + std::to_string(i) + " is " +
-                                     DTypeName(coefficients.dtype) + ", expected " +
-                                     DTypeName(context.inputs[0].dtype) + " like the blob to normalise");
+      return Status::InvalidArgument(fmt::format("input {} is {}, expected {} like the blob to normalise", i,
+                                                 DTypeName(coefficients.dtype), DTypeName(context.inputs[0].dtype)));
     }
     if (coefficients.shape.NumElements() != shape.gammas()) {
-      return Status::InvalidArgument("input " + std::to_string(i) + " expects " + std::to_string(shape.gammas()) +
-                                     " values for the input " + context.shape(0).ToString() + ", found " +
-                                     coefficients.shape.ToString());
+      return Status::InvalidArgument(fmt::format("input {} expects {} values for the input {}, found {}", i,
+                                                 shape.gammas(), context.shape(0).ToString(),
+                                                 coefficients.shape.ToString()));
     }
   }
   return InferFloatSameAsInput(context);
@@ -52,8 +53,8 @@ OpDef DefineNorm() {
 Result<NormShape> ResolveChannels(const Shape& input, int64_t group, double eps) {
   if (input.rank() < 2) return Status::InvalidArgument("expects an input of rank 2 or more, found " + input.ToString());
   if (group <= 0 || input[1] % group != 0) {
-    return Status::InvalidArgument("group " + std::to_string(group) + " does not divide the " +
-                                   std::to_string(input[1]) + " channels of " + input.ToString());
+    return Status::InvalidArgument(
+        fmt::format("group {} does not divide the {} channels of {}", group, input[1], input.ToString()));
   }
   NormShape shape;
   shape.groups = group;
@@ -71,8 +72,7 @@ Result<NormShape> ResolveNorm(const Layer& layer, const Shape& input) {
   if (layer.kind == OpKind::kInstBatchNormCxx) {
     const auto& p = ParamOf<InstBatchNormParam>(layer);
     if (p.channels != 0 && p.channels != input.DimOrOne(1)) {
-      return Status::InvalidArgument("channels is " + std::to_string(p.channels) + ", but the input is " +
-                                     input.ToString());
+      return Status::InvalidArgument(fmt::format("channels is {}, but the input is {}", p.channels, input.ToString()));
     }
     if (input.DimOrOne(1) == 0)
       return Status::InvalidArgument("an input without channels cannot be normalised: " + input.ToString());
@@ -84,8 +84,8 @@ Result<NormShape> ResolveNorm(const Layer& layer, const Shape& input) {
   }
   const auto& p = ParamOf<LayerNormParam>(layer);
   if (p.reduce_dims_size <= 0 || p.reduce_dims_size > input.rank()) {
-    return Status::InvalidArgument("reduce_dims_size " + std::to_string(p.reduce_dims_size) + " is outside 1 to " +
-                                   std::to_string(input.rank()) + ", the rank of the input " + input.ToString());
+    return Status::InvalidArgument(fmt::format("reduce_dims_size {} is outside 1 to {}, the rank of the input {}",
+                                               p.reduce_dims_size, input.rank(), input.ToString()));
   }
   NormShape shape;
   shape.rows = input.Count(0, input.rank() - p.reduce_dims_size);

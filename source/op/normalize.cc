@@ -1,5 +1,7 @@
 #include "op/normalize.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -7,7 +9,7 @@ Status InferNormalize(ShapeContext& context) {
   const auto& p = ParamOf<NormalizeParam>(context.layer);
   PLUMB_RETURN_IF_ERROR(NormalizeAxis(p.axis, context.shape(0).rank()).status());
   if (p.p != 1 && p.p != 2 && p.p != INT_MAX && p.p != INT_MIN) {
-    return Status::InvalidArgument("p " + std::to_string(p.p) + " is not 1, 2, INT_MAX (max) or INT_MIN (min)");
+    return Status::InvalidArgument(fmt::format("p {} is not 1, 2, INT_MAX (max) or INT_MIN (min)", p.p));
   }
   return InferFloatSameAsInput(context);
 }

@@ -1,5 +1,7 @@
 #include "op/one_hot.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "op/core/strided.h"
@@ -51,7 +53,7 @@ Result<OneHotShape> ResolveOneHot(const Layer& layer, const std::vector<BlobInfo
   const int wanted = tnn ? ParamOf<OneHotParam>(layer).axis : ParamOf<PlumbOneHotParam>(layer).axis;
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(wanted, in.rank() + 1));
   PLUMB_ASSIGN_OR_RETURN(s.depth, DepthOf(layer, inputs));
-  if (s.depth <= 0) return Status::InvalidArgument("depth " + std::to_string(s.depth) + " is not positive");
+  if (s.depth <= 0) return Status::InvalidArgument(fmt::format("depth {} is not positive", s.depth));
   if (!tnn) {
     s.dtype = inputs[2].dtype;
     if (inputs[2].shape.NumElements() != 2) {

@@ -1,5 +1,7 @@
 #include "op/pad.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -28,7 +30,7 @@ namespace {
 
 Status NamedPads(const PadParam& p, const Shape& in, PadShape* pad) {
   if (in.rank() != 4)
-    return Status::InvalidArgument("input must be 4-D, found " + in.ToString() + "; PadV2 takes other ranks");
+    return Status::InvalidArgument(fmt::format("input must be 4-D, found {}; PadV2 takes other ranks", in.ToString()));
   const auto given = [](int channels) { return channels == INT_MIN ? 0 : channels; };
   pad->begins = {0, given(p.channel_begin), p.top, p.left};
   pad->ends = {0, given(p.channel_end), p.bottom, p.right};
@@ -41,8 +43,8 @@ Status ListedPads(const PadV2Param& p, const std::vector<BlobInfo>& inputs, PadS
   if (inputs.size() == 2) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, KnownInts(inputs[1], "the pads of PadV2"));
     if (pads.size() % 2 != 0) {
-      return Status::InvalidArgument("PadV2 needs as many begins as ends, its second input has " +
-                                     std::to_string(pads.size()) + " values");
+      return Status::InvalidArgument(
+          fmt::format("PadV2 needs as many begins as ends, its second input has {} values", pads.size()));
     }
     const auto half = pads.begin() + static_cast<int64_t>(pads.size() / 2);
     pad->begins.assign(pads.begin(), half);
@@ -50,8 +52,8 @@ Status ListedPads(const PadV2Param& p, const std::vector<BlobInfo>& inputs, PadS
   }
   const auto rank = static_cast<size_t>(inputs[0].shape.rank());
   if (pad->begins.size() > rank) {
-    return Status::InvalidArgument("there are pads for " + std::to_string(pad->begins.size()) +
-                                   " dims, but the input is " + inputs[0].shape.ToString());
+    return Status::InvalidArgument(
+        fmt::format("there are pads for {} dims, but the input is {}", pad->begins.size(), inputs[0].shape.ToString()));
   }
   pad->begins.resize(rank, 0);
   pad->ends.resize(rank, 0);
@@ -61,14 +63,13 @@ Status ListedPads(const PadV2Param& p, const std::vector<BlobInfo>& inputs, PadS
 Status CheckMode(const PadShape& pad, const Shape& in) {
   for (int i = 0; i < in.rank(); ++i) {
     const int64_t begin = pad.begins[static_cast<size_t>(i)], end = pad.ends[static_cast<size_t>(i)];
-    const std::string found =
-        "pads " + std::to_string(begin) + " and " + std::to_string(end) + " of dim " + std::to_string(i);
+    const std::string found = fmt::format("pads {} and {} of dim {}", begin, end, i);
     if (pad.out[i] < 0 || begin < -in[i] || end < -in[i])
-      return Status::InvalidArgument(found + " cut away more than input " + in.ToString() + " has");
+      return Status::InvalidArgument(fmt::format("{} cut away more than input {} has", found, in.ToString()));
     const int64_t reach = pad.mode == kPadReflect ? in[i] - 1 : in[i] > 0 ? INT64_MAX : 0;
     if (pad.mode != kPadConst && std::max(begin, end) > std::max<int64_t>(reach, 0)) {
-      return Status::InvalidArgument(found + " reach beyond what input " + in.ToString() + " can " +
-                                     (pad.mode == kPadReflect ? "reflect" : "repeat"));
+      return Status::InvalidArgument(fmt::format("{} reach beyond what input {} can {}", found, in.ToString(),
+                                                 pad.mode == kPadReflect ? "reflect" : "repeat"));
     }
   }
   return Status::Ok();
@@ -107,7 +108,7 @@ Result<PadShape> ResolvePad(const Layer& layer, const std::vector<BlobInfo>& inp
     PLUMB_RETURN_IF_ERROR(ListedPads(ParamOf<PadV2Param>(layer), inputs, &pad));
   }
   if (mode < kPadConst || mode > kPadEdge) {
-    return Status::InvalidArgument("type " + std::to_string(mode) + " is none of 0 (const), 1 (reflect), 2 (edge)");
+    return Status::InvalidArgument(fmt::format("type {} is none of 0 (const), 1 (reflect), 2 (edge)", mode));
   }
   pad.mode = static_cast<PadMode>(mode);
   pad.out = in;

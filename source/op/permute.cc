@@ -1,5 +1,7 @@
 #include "op/permute.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/core/strided.h"
@@ -14,9 +16,8 @@ Result<StridedMap> MapPermute(const Layer& layer, const std::vector<BlobInfo>& i
     const bool twice = std::find(order.begin(), order.begin() + static_cast<int64_t>(i), order[i]) !=
                        order.begin() + static_cast<int64_t>(i);
     if (order[i] < 0 || order[i] >= in.rank() || twice) {
-      return Status::InvalidArgument("order " + std::to_string(order[i]) +
-                                     (twice ? " stands twice in" : " is no dim of") + " a permutation of " +
-                                     in.ToString());
+      return Status::InvalidArgument(fmt::format("order {}{} a permutation of {}", order[i],
+                                                 twice ? " stands twice in" : " is no dim of", in.ToString()));
     }
   }
   for (int i = 0; i < in.rank(); ++i) {

@@ -1,5 +1,7 @@
 #include "op/pixel_shuffle.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -7,15 +9,15 @@ namespace {
 
 Status Check4D(const Shape& in, int64_t r) {
   if (in.rank() != 4) return Status::InvalidArgument("input must be 4-D, found " + in.ToString());
-  if (r < 1 || r > (1 << 15)) return Status::InvalidArgument("factor " + std::to_string(r) + " is not in 1 .. 32768");
+  if (r < 1 || r > (1 << 15)) return Status::InvalidArgument(fmt::format("factor {} is not in 1 .. 32768", r));
   return Status::Ok();
 }
 
 Result<StridedMap> DepthToSpace(const Shape& in, int64_t r, bool crd) {
   PLUMB_RETURN_IF_ERROR(Check4D(in, r));
   if (in[1] % (r * r) != 0) {
-    return Status::InvalidArgument("the " + std::to_string(in[1]) + " channels of " + in.ToString() +
-                                   " are no multiple of " + std::to_string(r * r));
+    return Status::InvalidArgument(
+        fmt::format("the {} channels of {} are no multiple of {}", in[1], in.ToString(), r * r));
   }
   const int64_t c = in[1] / (r * r);
   const Shape out{in[0], c, in[2] * r, in[3] * r};
@@ -26,8 +28,7 @@ Result<StridedMap> DepthToSpace(const Shape& in, int64_t r, bool crd) {
 Result<StridedMap> SpaceToDepth(const Shape& in, int64_t r, bool crd) {
   PLUMB_RETURN_IF_ERROR(Check4D(in, r));
   if (in[2] % r != 0 || in[3] % r != 0) {
-    return Status::InvalidArgument("height and width of " + in.ToString() + " are no multiples of " +
-                                   std::to_string(r));
+    return Status::InvalidArgument(fmt::format("height and width of {} are no multiples of {}", in.ToString(), r));
   }
   const std::vector<int64_t> dims{in[0], in[1], in[2] / r, r, in[3] / r, r};
   const Shape out{in[0], in[1] * r * r, in[2] / r, in[3] / r};
@@ -41,7 +42,7 @@ Result<StridedMap> PixelShuffle(const Layer& layer, const std::vector<BlobInfo>&
 Result<StridedMap> Reorg(const Layer& layer, const std::vector<BlobInfo>& inputs, int) {
   const auto& p = ParamOf<ReorgParam>(layer);
   if (p.mode != 0 && p.mode != 1)
-    return Status::InvalidArgument("mode " + std::to_string(p.mode) + " is neither 0 (DCR) nor 1 (CRD)");
+    return Status::InvalidArgument(fmt::format("mode {} is neither 0 (DCR) nor 1 (CRD)", p.mode));
   return p.forward != 0 ? DepthToSpace(inputs[0].shape, p.stride, p.mode == 1)
                         : SpaceToDepth(inputs[0].shape, p.stride, p.mode == 1);
 }

@@ -1,5 +1,7 @@
 #include "op/pool_nd.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -45,8 +47,8 @@ Status InferPool(ShapeContext& context) {
   PLUMB_RETURN_IF_ERROR(InferFloatSameAsInput(context));
   const auto& p = ParamOf<PoolNDParam>(context.layer);
   if ((p.mode != "average" && p.mode != "lp") || p.p < 1) {
-    return Status::InvalidArgument("expects mode average or lp and p from 1, found '" + p.mode + "' and " +
-                                   std::to_string(p.p));
+    return Status::InvalidArgument(
+        fmt::format("expects mode average or lp and p from 1, found '{}' and {}", p.mode, p.p));
   }
   PLUMB_ASSIGN_OR_RETURN(const PoolShape s, ResolvePool(p.window, context.shape(0)));
   context.SetAll(context.inputs[0].dtype, s.out);
@@ -77,8 +79,8 @@ Result<PoolShape> ResolvePool(const WindowParam& p, const Shape& in) {
     PoolAxis& a = s.axes[i];
     const int64_t slack = a.in + a.pad_begin + a.pad_end - (a.kernel - 1) * a.dilation - 1;
     if (slack < 0 || a.pad_begin >= a.kernel * a.dilation) {
-      return Status::InvalidArgument("a window of " + std::to_string(a.kernel) + " does not fit dim " +
-                                     std::to_string(i + 2) + " of " + in.ToString() + " with its pads");
+      return Status::InvalidArgument(
+          fmt::format("a window of {} does not fit dim {} of {} with its pads", a.kernel, i + 2, in.ToString()));
     }
     a.out = (slack + (p.ceil_mode ? a.stride - 1 : 0)) / a.stride + 1;
     if (p.ceil_mode && (a.out - 1) * a.stride >= a.in + a.pad_begin) --a.out;
@@ -93,8 +95,8 @@ Result<UnpoolShape> ResolveUnpool(const Layer& layer, const std::vector<BlobInfo
   const Shape& in = inputs[0].shape;
   UnpoolShape s;
   if (inputs[1].dtype != DType::kI64 || inputs[1].shape != in) {
-    return Status::InvalidArgument("the indices must be i64 " + in.ToString() + ", found " +
-                                   DTypeName(inputs[1].dtype) + " " + inputs[1].shape.ToString());
+    return Status::InvalidArgument(fmt::format("the indices must be i64 {}, found {} {}", in.ToString(),
+                                               DTypeName(inputs[1].dtype), inputs[1].shape.ToString()));
   }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<PoolAxis> axes, AxesOf(p.window, in));
   s.inferred = in;
@@ -112,7 +114,8 @@ Result<UnpoolShape> ResolveUnpool(const Layer& layer, const std::vector<BlobInfo
   bool holds = s.out.rank() == in.rank();
   for (int d = 0; holds && d < in.rank(); ++d) holds = s.out[d] >= s.inferred[d];
   if (holds) return s;
-  return Status::InvalidArgument("the output shape " + s.out.ToString() + " is smaller than " + s.inferred.ToString());
+  return Status::InvalidArgument(
+      fmt::format("the output shape {} is smaller than {}", s.out.ToString(), s.inferred.ToString()));
 }
 
 OpDef DefinePlumbMaxPool() {

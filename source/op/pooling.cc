@@ -1,5 +1,7 @@
 #include "op/pooling.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 
 void PoolingParam::Visit(ParamVisitor& v) {
@@ -38,8 +40,7 @@ namespace {
 Result<int64_t> KernelSize(int size, int index, const Shape& input, int64_t whole) {
   if (index < 0) return size == 0 ? whole : static_cast<int64_t>(size);
   if (index >= input.rank()) {
-    return Status::InvalidArgument("kernel_index " + std::to_string(index) + " is outside the input " +
-                                   input.ToString());
+    return Status::InvalidArgument(fmt::format("kernel_index {} is outside the input {}", index, input.ToString()));
   }
   return input[index];
 }
@@ -79,7 +80,7 @@ Result<PoolingShape> ResolvePooling(const Layer& layer, const Shape& input) {
   if (layer.kind == OpKind::kPlumbAveragePool) return ResolvePlumbAveragePool(layer, input);
   const auto& p = ParamOf<PoolingParam>(layer);
   if (p.pool_type != kPoolMax && p.pool_type != kPoolAverage) {
-    return Status::InvalidArgument("pool_type " + std::to_string(p.pool_type) + " is not 0 (max) or 1 (average)");
+    return Status::InvalidArgument(fmt::format("pool_type {} is not 0 (max) or 1 (average)", p.pool_type));
   }
   PoolingShape shape;
   shape.batch = input[0];

@@ -1,5 +1,7 @@
 #include "op/quantize_linear.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -9,8 +11,9 @@ Status CheckOperands(const std::vector<BlobInfo>& inputs) {
   }
   if (inputs.size() < 3) return Status::Ok();
   if (IsFloat(inputs[2].dtype) || inputs[2].shape.NumElements() != inputs[1].shape.NumElements()) {
-    return Status::InvalidArgument("the zero point must be integers, as many as scales " + inputs[1].shape.ToString() +
-                                   ", found " + DTypeName(inputs[2].dtype) + " " + inputs[2].shape.ToString());
+    return Status::InvalidArgument(fmt::format("the zero point must be integers, as many as scales {}, found {} {}",
+                                               inputs[1].shape.ToString(), DTypeName(inputs[2].dtype),
+                                               inputs[2].shape.ToString()));
   }
   return Status::Ok();
 }
@@ -26,8 +29,8 @@ Status SetRange(const std::string& name, QuantShape* s) {
     s->high = range.second;
     return Status::Ok();
   }
-  return Status::NotSupported("quantising to '" + name +
-                              "' is not supported: only i2, u2, i4, u4, i8, u8, i16, u16 and i32 are");
+  return Status::NotSupported(
+      fmt::format("quantising to '{}' is not supported: only i2, u2, i4, u4, i8, u8, i16, u16 and i32 are", name));
 }
 
 Status InferQuantize(ShapeContext& context) {
@@ -64,14 +67,14 @@ Result<QuantShape> ResolveQuant(const Layer& layer, const std::vector<BlobInfo>&
   s.size = x[axis];
   if (block == 0) {
     if (scale.rank() == 1 && s.scales == s.size) return s;
-    return Status::InvalidArgument("expects one scale or " + std::to_string(s.size) + ", one per entry of axis " +
-                                   std::to_string(axis) + " of " + x.ToString() + ", found " + scale.ToString());
+    return Status::InvalidArgument(fmt::format("expects one scale or {}, one per entry of axis {} of {}, found {}",
+                                               s.size, axis, x.ToString(), scale.ToString()));
   }
   Shape expected = x;
   expected[axis] = block > 0 ? (s.size + block - 1) / block : 0;
   if (block < 0 || scale != expected) {
-    return Status::InvalidArgument("block_size " + std::to_string(block) + " of " + x.ToString() + " expects scales " +
-                                   expected.ToString() + ", found " + scale.ToString());
+    return Status::InvalidArgument(fmt::format("block_size {} of {} expects scales {}, found {}", block, x.ToString(),
+                                               expected.ToString(), scale.ToString()));
   }
   s.scales = expected[axis];
   s.block = block;

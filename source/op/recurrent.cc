@@ -1,5 +1,7 @@
 #include "op/recurrent.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -43,7 +45,7 @@ Result<float> ParseNumber(const std::string& text) {
   char* end = nullptr;
   const float value = std::strtof(text.c_str(), &end);
   if (!text.empty() && *end == '\0' && std::isfinite(value)) return value;
-  return Status::InvalidArgument("'" + text + "' is no number");
+  return Status::InvalidArgument(fmt::format("'{}' is no number", text));
 }
 
 bool IsQuantized(const Layer& layer) { return layer.kind == OpKind::kPlumbDynamicQuantizeLSTM; }
@@ -62,8 +64,8 @@ Status SetFunctions(const Layer& layer, RecurrentShape* s) {
   }
   const std::vector<std::string> names = SplitAt(text, ';');
   if (names.size() != each * directions) {
-    return Status::InvalidArgument("expects " + std::to_string(each * directions) + " activations (" +
-                                   std::to_string(each) + " per direction), found '" + text + "'");
+    return Status::InvalidArgument(
+        fmt::format("expects {} activations ({} per direction), found '{}'", each * directions, each, text));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(s->functions[i / each][i % each], ParseGateFunction(names[i]));
@@ -92,15 +94,14 @@ Status TakeInputs(const Layer& layer, size_t count, RecurrentShape* s) {
   s->quantization = take(IsQuantized(layer));
   if (IsQuantized(layer)) next += 3;
   if (static_cast<size_t>(next) == count) return Status::Ok();
-  return Status::InvalidArgument("the flags announce " + std::to_string(next) + " inputs, found " +
-                                 std::to_string(count));
+  return Status::InvalidArgument(fmt::format("the flags announce {} inputs, found {}", next, count));
 }
 
 Status Expect(const std::vector<BlobInfo>& inputs, int at, const char* what, const Shape& shape) {
   if (at < 0) return Status::Ok();
   const Shape& found = inputs[static_cast<size_t>(at)].shape;
   if (found == shape) return Status::Ok();
-  return Status::InvalidArgument(std::string(what) + " must be " + shape.ToString() + ", found " + found.ToString());
+  return Status::InvalidArgument(fmt::format("{} must be {}, found {}", what, shape.ToString(), found.ToString()));
 }
 
 // Integer weights with their scales and zero points, one per direction or also one per gate.
@@ -142,9 +143,9 @@ Status CheckShapes(const std::vector<BlobInfo>& inputs, const RecurrentShape& s)
     const DType dtype = inputs[i].dtype;
     if (whole ? dtype == DType::kI32 || dtype == DType::kI64 : dtype == inputs[0].dtype && IsFloat(dtype)) continue;
     return Status::InvalidArgument(
-        std::string("expects lengths, integer weights and zero points of i32 or i64 and all other inputs in one float "
-                    "dtype, found ") +
-        DTypeName(dtype) + " in input " + std::to_string(i));
+        fmt::format("expects lengths, integer weights and zero points of i32 or i64 and all other inputs in one float "
+                    "dtype, found {} in input {}",
+                    DTypeName(dtype), i));
   }
   return Status::Ok();
 }
@@ -218,9 +219,10 @@ Result<GateFunction> ParseGateFunction(const std::string& text) {
     }
     return function;
   }
-  return Status::InvalidArgument("activation '" + text +
-                                 "' is none of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
-                                 "HardSigmoid, Elu, Softsign, Softplus, each with up to two numbers behind ':'");
+  return Status::InvalidArgument(
+      fmt::format("activation '{}' is none of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
+                  "HardSigmoid, Elu, Softsign, Softplus, each with up to two numbers behind ':'",
+                  text));
 }
 
 Result<RecurrentShape> ResolveRecurrent(const Layer& layer, const std::vector<BlobInfo>& inputs) {
@@ -229,12 +231,13 @@ Result<RecurrentShape> ResolveRecurrent(const Layer& layer, const std::vector<Bl
   s.gates = IsLstm(layer) ? 4 : layer.kind == OpKind::kPlumbGRU ? 3 : 1;
   s.states = IsLstm(layer) ? 2 : 1;
   if (p.direction != "forward" && p.direction != "reverse" && p.direction != "bidirectional") {
-    return Status::InvalidArgument("direction '" + p.direction + "' is none of forward, reverse, bidirectional");
+    return Status::InvalidArgument(
+        fmt::format("direction '{}' is none of forward, reverse, bidirectional", p.direction));
   }
   if (p.hidden_size <= 0 || p.layout < 0 || p.layout > 1 || !(p.clip >= 0)) {
-    return Status::InvalidArgument("expects a positive hidden_size, layout 0 or 1 and clip >= 0, found " +
-                                   std::to_string(p.hidden_size) + ", " + std::to_string(p.layout) + " and " +
-                                   std::to_string(p.clip));
+    return Status::InvalidArgument(
+        fmt::format("expects a positive hidden_size, layout 0 or 1 and clip >= 0, found {}, {} and {}", p.hidden_size,
+                    p.layout, p.clip));
   }
   s.directions = p.direction == "bidirectional" ? 2 : 1;
   s.reversed[0] = p.direction == "reverse";
@@ -273,8 +276,7 @@ Result<std::vector<int64_t>> SequenceLengths(const RecurrentShape& s, const Tens
   for (size_t b = 0; b < steps.size(); ++b) {
     steps[b] = static_cast<int64_t>(lengths->ValueAt(static_cast<int64_t>(b)));
     if (steps[b] >= 0 && steps[b] <= s.time) continue;
-    return Status::InvalidArgument("length " + std::to_string(steps[b]) + " of sequence " + std::to_string(b) +
-                                   " is outside 0 .. " + std::to_string(s.time));
+    return Status::InvalidArgument(fmt::format("length {} of sequence {} is outside 0 .. {}", steps[b], b, s.time));
   }
   return steps;
 }

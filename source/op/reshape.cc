@@ -1,5 +1,7 @@
 #include "op/reshape.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -20,7 +22,7 @@ Status InferReshape(ShapeContext& context) {
   const int axis = p.axis;
   const int num_axes = p.num_axes <= 0 ? static_cast<int>(wanted.size()) : p.num_axes;
   if (axis < 0 || axis > input.rank())
-    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside " + input.ToString());
+    return Status::InvalidArgument(fmt::format("axis {} is outside {}", axis, input.ToString()));
   std::vector<int64_t> dims(input.dims().begin(), input.dims().begin() + axis);
   int inferred = -1;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -40,7 +42,7 @@ Status InferReshape(ShapeContext& context) {
   const int64_t count = out.NumElements();
   if (inferred >= 0 && count > 0 && input.NumElements() % count == 0) out[inferred] = input.NumElements() / count;
   if (out.NumElements() != input.NumElements()) {
-    return Status::InvalidArgument("cannot reshape " + input.ToString() + " to " + out.ToString());
+    return Status::InvalidArgument(fmt::format("cannot reshape {} to {}", input.ToString(), out.ToString()));
   }
   context.SetAll(context.inputs[0].dtype, out);
   if (!context.inputs[0].value.empty() && p.reshape_type == 0) {

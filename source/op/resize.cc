@@ -1,5 +1,7 @@
 #include "op/resize.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -23,7 +25,7 @@ Status Find(const Name<E> (&names)[n], const char* field, const std::string& tex
     }
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return Status::InvalidArgument(std::string(field) + " '" + text + "' is none of " + known);
+  return Status::InvalidArgument(fmt::format("{} '{}' is none of {}", field, text, known));
 }
 
 const Name<ResizeMode> kModes[] = {
@@ -45,7 +47,7 @@ Result<std::vector<int>> EntryOfDim(const ResizeParam& p, int rank) {
   for (size_t i = 0; i < p.axes.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axes[i], rank));
     if (entries[static_cast<size_t>(axis)] >= 0) {
-      return Status::InvalidArgument("axis " + std::to_string(axis) + " is named twice");
+      return Status::InvalidArgument(fmt::format("axis {} is named twice", axis));
     }
     entries[static_cast<size_t>(axis)] = static_cast<int>(i);
   }
@@ -56,8 +58,8 @@ Result<std::vector<int>> EntryOfDim(const ResizeParam& p, int rank) {
 Status SetSizes(const ResizeParam& p, const std::vector<int>& entries, ResizeShape* s) {
   const bool stretch = p.keep_aspect_ratio_policy == "stretch", larger = p.keep_aspect_ratio_policy == "not_smaller";
   if (!stretch && !larger && p.keep_aspect_ratio_policy != "not_larger") {
-    return Status::InvalidArgument("keep_aspect_ratio_policy '" + p.keep_aspect_ratio_policy +
-                                   "' is none of stretch, not_larger, not_smaller");
+    return Status::InvalidArgument(fmt::format(
+        "keep_aspect_ratio_policy '{}' is none of stretch, not_larger, not_smaller", p.keep_aspect_ratio_policy));
   }
   double common = 0;
   for (size_t d = 0; d < entries.size(); ++d) {
@@ -82,9 +84,9 @@ Status SetScales(const std::vector<float>& scales, const std::vector<int>& entri
     if (entries[d] < 0) continue;
     ResizeAxis& axis = s->axes[d];
     axis.scale = static_cast<double>(scales[static_cast<size_t>(entries[d])]);
-    if (!(axis.scale > 0)) return Status::InvalidArgument("scale " + std::to_string(axis.scale) + " is not positive");
+    if (!(axis.scale > 0)) return Status::InvalidArgument(fmt::format("scale {} is not positive", axis.scale));
     const double out = std::floor(static_cast<double>(axis.in) * axis.scale);
-    if (!(out <= 0x1p40)) return Status::InvalidArgument("scale " + std::to_string(axis.scale) + " is too large");
+    if (!(out <= 0x1p40)) return Status::InvalidArgument(fmt::format("scale {} is too large", axis.scale));
     axis.resized = true;
     axis.out = static_cast<int64_t>(out);
   }
@@ -93,8 +95,8 @@ Status SetScales(const std::vector<float>& scales, const std::vector<int>& entri
 
 Status SetRoi(const std::vector<float>& roi, const std::vector<int>& entries, size_t count, ResizeShape* s) {
   if (roi.size() != 2 * count) {
-    return Status::InvalidArgument("tf_crop_and_resize expects " + std::to_string(2 * count) + " roi numbers, found " +
-                                   std::to_string(roi.size()));
+    return Status::InvalidArgument(
+        fmt::format("tf_crop_and_resize expects {} roi numbers, found {}", 2 * count, roi.size()));
   }
   for (size_t d = 0; d < entries.size(); ++d) {
     if (entries[d] < 0) continue;
@@ -146,7 +148,7 @@ Result<std::vector<float>> ParseFloats(const std::string& text) {
     float value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc() || !std::isfinite(value) || (next != end && *next != ';')) {
-      return Status::InvalidArgument("'" + text + "' is no list of numbers separated by ';'");
+      return Status::InvalidArgument(fmt::format("'{}' is no list of numbers separated by ';'", text));
     }
     values.push_back(value);
     if (next == end) return values;
@@ -182,9 +184,8 @@ Result<ResizeShape> ResolveResize(const Layer& layer, const Shape& in) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<float> roi, ParseFloats(p.roi));
   const size_t count = p.axes.empty() ? entries.size() : p.axes.size();
   if (p.sizes.empty() == scales.empty() || p.sizes.size() + scales.size() != count) {
-    return Status::InvalidArgument("expects " + std::to_string(count) + " sizes or scales, found " +
-                                   std::to_string(p.sizes.size()) + " sizes and " + std::to_string(scales.size()) +
-                                   " scales");
+    return Status::InvalidArgument(
+        fmt::format("expects {} sizes or scales, found {} sizes and {} scales", count, p.sizes.size(), scales.size()));
   }
   PLUMB_RETURN_IF_ERROR(scales.empty() ? SetSizes(p, entries, &s) : SetScales(scales, entries, &s));
   if (s.coordinates == ResizeCoordinates::kCropAndResize) PLUMB_RETURN_IF_ERROR(SetRoi(roi, entries, count, &s));
@@ -193,8 +194,7 @@ Result<ResizeShape> ResolveResize(const Layer& layer, const Shape& in) {
     axis.resized = Changes(s, axis);
     s.out.dims()[d] = axis.out;
     if (axis.out < 0 || (axis.out > 0 && axis.in == 0)) {
-      return Status::InvalidArgument("cannot resize dim " + std::to_string(d) + " of " + in.ToString() + " to " +
-                                     std::to_string(axis.out));
+      return Status::InvalidArgument(fmt::format("cannot resize dim {} of {} to {}", d, in.ToString(), axis.out));
     }
   }
   PLUMB_RETURN_IF_ERROR(s.out.Validate());

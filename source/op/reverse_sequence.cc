@@ -1,5 +1,7 @@
 #include "op/reverse_sequence.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -12,9 +14,9 @@ Status InferReverseSequence(ShapeContext& context) {
     return Status::InvalidArgument("batch_axis and time_axis are both " + std::to_string(time));
   }
   if (IsFloat(context.inputs[1].dtype) || context.shape(1) != Shape{data[batch]}) {
-    return Status::InvalidArgument("expects one integer length per batch entry, [" + std::to_string(data[batch]) +
-                                   "], found " + DTypeName(context.inputs[1].dtype) + " " +
-                                   context.shape(1).ToString());
+    return Status::InvalidArgument(fmt::format("expects one integer length per batch entry, [{}], found {} {}",
+                                               data[batch], DTypeName(context.inputs[1].dtype),
+                                               context.shape(1).ToString()));
   }
   return InferSameAsInput(context);
 }
@@ -29,8 +31,7 @@ Result<std::vector<int64_t>> ReversedElements(const Layer& layer, const Shape& d
   for (int64_t b = 0; b < wide.NumElements(); ++b) {
     const int64_t length = wide.data<int64_t>()[b];
     if (length >= 0 && length <= data[time]) continue;
-    return Status::InvalidArgument("length " + std::to_string(length) + " of entry " + std::to_string(b) +
-                                   " is outside 0 .. " + std::to_string(data[time]));
+    return Status::InvalidArgument(fmt::format("length {} of entry {} is outside 0 .. {}", length, b, data[time]));
   }
   const int64_t batch_step = data.CountFrom(batch + 1), time_step = data.CountFrom(time + 1);
   std::vector<int64_t> from(static_cast<size_t>(data.NumElements()));

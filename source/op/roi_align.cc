@@ -1,5 +1,7 @@
 #include "op/roi_align.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -13,8 +15,8 @@ Status InferRoiAlign(ShapeContext& context) {
   if (x.rank() != 4 || rois.rank() != 2 || rois[1] != 4 || context.shape(2) != Shape{rois[0]} ||
       context.inputs[1].dtype != context.inputs[0].dtype || IsFloat(context.inputs[2].dtype)) {
     return Status::InvalidArgument(
-        "expects x [N, C, H, W], rois [R, 4] of its dtype and R whole batch indices, found " + x.ToString() + ", " +
-        rois.ToString() + " and " + context.shape(2).ToString());
+        fmt::format("expects x [N, C, H, W], rois [R, 4] of its dtype and R whole batch indices, found {}, {} and {}",
+                    x.ToString(), rois.ToString(), context.shape(2).ToString()));
   }
   const Shape out{rois[0], x[1], p.out_h, p.out_w};
   PLUMB_RETURN_IF_ERROR(out.Validate());

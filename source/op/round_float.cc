@@ -1,5 +1,7 @@
 #include "op/round_float.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -13,7 +15,8 @@ Status InferRoundFloat(ShapeContext& context) {
 Result<const SmallFloat*> RoundFloatFormat(const Layer& layer) {
   const std::string& name = ParamOf<RoundFloatParam>(layer).format;
   if (const SmallFloat* format = FindSmallFloat(name)) return format;
-  return Status::InvalidArgument("'" + name + "' is no small float; e4m3fn, e4m3fnuz, e5m2, e5m2fnuz and e2m1fn are");
+  return Status::InvalidArgument(
+      fmt::format("'{}' is no small float; e4m3fn, e4m3fnuz, e5m2, e5m2fnuz and e2m1fn are", name));
 }
 
 OpDef DefinePlumbRoundFloat() {

@@ -1,5 +1,7 @@
 #include "op/scatter.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "op/core/strided.h"
@@ -13,7 +15,7 @@ Result<Reduction> ReductionOf(const Layer& layer) {
   if (layer.kind == OpKind::kScatterElements) {
     const int op = ParamOf<ScatterElementsParam>(layer).op;
     if (op == 0 || op == 1) return op == 0 ? Reduction::kNone : Reduction::kAdd;
-    return Status::InvalidArgument("op " + std::to_string(op) + " is not 0 (assign) or 1 (add)");
+    return Status::InvalidArgument(fmt::format("op {} is not 0 (assign) or 1 (add)", op));
   }
   const std::string& name = layer.kind == OpKind::kPlumbScatterND ? ParamOf<PlumbScatterNDParam>(layer).reduction
                                                                   : ParamOf<PlumbScatterElementsParam>(layer).reduction;
@@ -25,7 +27,7 @@ Result<Reduction> ReductionOf(const Layer& layer) {
   for (const auto& [known, reduction] : names) {
     if (name == known) return reduction;
   }
-  return Status::InvalidArgument("reduction '" + name + "' is none of none, add, mul, min, max");
+  return Status::InvalidArgument(fmt::format("reduction '{}' is none of none, add, mul, min, max", name));
 }
 
 Result<ScatterShape> AlongAxis(const Layer& layer, const std::vector<BlobInfo>& inputs) {
@@ -35,8 +37,8 @@ Result<ScatterShape> AlongAxis(const Layer& layer, const std::vector<BlobInfo>& 
   PLUMB_ASSIGN_OR_RETURN(s.axis, NormalizeAxis(axis, inputs[0].shape.rank()));
   PLUMB_RETURN_IF_ERROR(CheckElementIndices(inputs[0].shape, inputs[1], s.axis));
   if (inputs[2].shape == inputs[1].shape) return s;
-  return Status::InvalidArgument("updates " + inputs[2].shape.ToString() + " must have the shape of the indices " +
-                                 inputs[1].shape.ToString());
+  return Status::InvalidArgument(fmt::format("updates {} must have the shape of the indices {}",
+                                             inputs[2].shape.ToString(), inputs[1].shape.ToString()));
 }
 
 Result<ScatterShape> BySlices(const std::vector<BlobInfo>& inputs) {
@@ -47,13 +49,15 @@ Result<ScatterShape> BySlices(const std::vector<BlobInfo>& inputs) {
   const int rank = indices.rank();
   const int64_t width = rank == 0 ? -1 : indices[rank - 1];
   if (width < 0 || width > data.rank()) {
-    return Status::InvalidArgument("indices " + indices.ToString() + " do not fit the data " + data.ToString());
+    return Status::InvalidArgument(
+        fmt::format("indices {} do not fit the data {}", indices.ToString(), data.ToString()));
   }
   std::vector<int64_t> expected(indices.dims().begin(), indices.dims().end() - 1);
   expected.insert(expected.end(), data.dims().begin() + width, data.dims().end());
   if (inputs[2].shape.dims() != expected) {
-    return Status::InvalidArgument("updates must be " + Shape(expected).ToString() + " for data " + data.ToString() +
-                                   " and indices " + indices.ToString() + ", found " + inputs[2].shape.ToString());
+    return Status::InvalidArgument(fmt::format("updates must be {} for data {} and indices {}, found {}",
+                                               Shape(expected).ToString(), data.ToString(), indices.ToString(),
+                                               inputs[2].shape.ToString()));
   }
   ScatterShape s;
   s.slice = data.CountFrom(static_cast<int>(width));
@@ -114,16 +118,16 @@ OpDef DefineOfScatter() {
 Result<ScatterShape> ResolveScatter(const Layer& layer, const std::vector<BlobInfo>& inputs) {
   const bool slices = layer.kind == OpKind::kScatterND || layer.kind == OpKind::kPlumbScatterND;
   if (inputs[2].dtype != inputs[0].dtype) {
-    return Status::InvalidArgument(std::string("expects data and updates of one dtype, found ") +
-                                   DTypeName(inputs[0].dtype) + " and " + DTypeName(inputs[2].dtype));
+    return Status::InvalidArgument(fmt::format("expects data and updates of one dtype, found {} and {}",
+                                               DTypeName(inputs[0].dtype), DTypeName(inputs[2].dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(ScatterShape s, slices ? BySlices(inputs) : AlongAxis(layer, inputs));
   PLUMB_ASSIGN_OR_RETURN(s.reduction, ReductionOf(layer));
   const DType dtype = inputs[0].dtype;
   const bool computes = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kI64;
   if (s.reduction == Reduction::kNone || computes) return s;
-  return Status::NotSupported(std::string("a reduction of ") + DTypeName(dtype) +
-                              " is not supported: only f32, f64, i32 and i64");
+  return Status::NotSupported(
+      fmt::format("a reduction of {} is not supported: only f32, f64, i32 and i64", DTypeName(dtype)));
 }
 
 Result<std::vector<int64_t>> ScatterTargets(const ScatterShape& s, const Shape& data, const Tensor& indices) {
@@ -136,9 +140,8 @@ Result<std::vector<int64_t>> ScatterTargets(const ScatterShape& s, const Shape& 
   for (size_t i = 0; i < count * width; ++i) {
     const int64_t index = wide.data<int64_t>()[i], size = data[static_cast<int>(i % width)];
     if (index < -size || index >= size) {
-      return Status::InvalidArgument("index " + std::to_string(index) + " at position " + std::to_string(i) +
-                                     " is outside a dim of " + std::to_string(size) + " of the data " +
-                                     data.ToString());
+      return Status::InvalidArgument(fmt::format("index {} at position {} is outside a dim of {} of the data {}", index,
+                                                 i, size, data.ToString()));
     }
     targets[i / width] += (index < 0 ? index + size : index) * strides[i % width];
   }

@@ -1,5 +1,7 @@
 #include "op/selection.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,12 +16,13 @@ constexpr int64_t kMaxSelected = 1 << 20;  // elements that are searched before 
 
 Status RequireKnown(const BlobInfo& blob, const char* what) {
   if (blob.value.empty()) {
-    return Status::NotSupported(std::string("the size of the output depends on ") + what + " " + blob.shape.ToString() +
-                                ", which is not known before the network runs: give it as a constant");
+    return Status::NotSupported(fmt::format(
+        "the size of the output depends on {} {}, which is not known before the network runs: give it as a constant",
+        what, blob.shape.ToString()));
   }
   if (blob.shape.NumElements() <= kMaxSelected) return Status::Ok();
-  return Status::NotSupported(std::string(what) + " has " + std::to_string(blob.shape.NumElements()) +
-                              " elements, at most " + std::to_string(kMaxSelected) + " are searched");
+  return Status::NotSupported(
+      fmt::format("{} has {} elements, at most {} are searched", what, blob.shape.NumElements(), kMaxSelected));
 }
 
 Result<Tensor> Indices(const std::vector<int64_t>& values, Shape shape) {
@@ -162,8 +165,9 @@ std::vector<int64_t> KeepBest(const std::vector<Box>& boxes, const double* score
 Result<std::vector<Tensor>> Suppress(const Layer& layer, const std::vector<BlobInfo>& inputs) {
   const Shape &boxes = inputs[0].shape, &scores = inputs[1].shape;
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2]) {
-    return Status::InvalidArgument("expects boxes [batch, boxes, 4] and scores [batch, classes, boxes], found " +
-                                   boxes.ToString() + " and " + scores.ToString());
+    return Status::InvalidArgument(
+        fmt::format("expects boxes [batch, boxes, 4] and scores [batch, classes, boxes], found {} and {}",
+                    boxes.ToString(), scores.ToString()));
   }
   Thresholds limit;
   for (size_t i = 2; i < inputs.size(); ++i) {
@@ -249,8 +253,8 @@ Result<CompressShape> ResolveCompress(const Layer& layer, const std::vector<Blob
     if (truth.data<bool>()[i]) s.kept.push_back(i);
   }
   if (!s.kept.empty() && s.kept.back() >= s.size) {
-    return Status::InvalidArgument("the condition " + inputs[1].shape.ToString() + " is longer than the " +
-                                   std::to_string(s.size) + " slices of " + in.ToString());
+    return Status::InvalidArgument(fmt::format("the condition {} is longer than the {} slices of {}",
+                                               inputs[1].shape.ToString(), s.size, in.ToString()));
   }
   s.out[axis] = static_cast<int64_t>(s.kept.size());
   return s;

@@ -1,6 +1,7 @@
 // Shape: the dims of the input, i32 [rank]. Size: their product, i32 [1]. Both are known before the network runs.
-#include "op/core/strided.h"
+#include <fmt/core.h>
 
+#include "op/core/strided.h"
 namespace plumb {
 namespace {
 
@@ -8,7 +9,7 @@ Status SetKnown(const std::vector<int64_t>& values, ShapeContext* context) {
   PLUMB_ASSIGN_OR_RETURN(Tensor out, Tensor::Create(DType::kI32, Shape{static_cast<int64_t>(values.size())}));
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] > INT32_MAX) {
-      return Status::NotSupported("the shape " + context->shape(0).ToString() + " does not fit an i32 blob");
+      return Status::NotSupported(fmt::format("the shape {} does not fit an i32 blob", context->shape(0).ToString()));
     }
     out.data<int32_t>()[i] = static_cast<int32_t>(values[i]);
   }

@@ -1,5 +1,7 @@
 #include "op/shuffle_channel.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -9,8 +11,8 @@ Result<StridedMap> MapShuffleChannel(const Layer& layer, const std::vector<BlobI
   const int64_t group = ParamOf<ShuffleChannelParam>(layer).group;
   const Shape& in = inputs[0].shape;
   if (in.rank() < 2 || group < 1 || in[1] % group != 0) {
-    return Status::InvalidArgument("input " + in.ToString() + " has no dim 1 that splits into " +
-                                   std::to_string(group) + " groups");
+    return Status::InvalidArgument(
+        fmt::format("input {} has no dim 1 that splits into {} groups", in.ToString(), group));
   }
   return Transposed({in[0], group, in[1] / group, in.CountFrom(2)}, {0, 2, 1, 3}, in);
 }

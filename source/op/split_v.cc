@@ -1,5 +1,7 @@
 #include "op/split_v.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -10,24 +12,23 @@ Result<std::vector<int64_t>> Pieces(const SplitVParam& param, int64_t dim, size_
   if (param.slices.empty()) {
     const auto count = static_cast<int64_t>(outputs);
     if (dim % count != 0) {
-      return Status::InvalidArgument("axis " + std::to_string(param.axis) + " of length " + std::to_string(dim) +
-                                     " does not split into " + std::to_string(count) + " equal outputs");
+      return Status::InvalidArgument(
+          fmt::format("axis {} of length {} does not split into {} equal outputs", param.axis, dim, count));
     }
     return std::vector<int64_t>(outputs, dim / count);
   }
   std::vector<int64_t> pieces(param.slices.begin(), param.slices.end());
   if (pieces.size() != outputs) {
-    return Status::InvalidArgument("there are " + std::to_string(pieces.size()) + " slice sizes for " +
-                                   std::to_string(outputs) + " outputs");
+    return Status::InvalidArgument(fmt::format("there are {} slice sizes for {} outputs", pieces.size(), outputs));
   }
   int64_t sum = 0;
   for (const int64_t piece : pieces) {
-    if (piece < 0) return Status::InvalidArgument("slice size " + std::to_string(piece) + " is negative");
+    if (piece < 0) return Status::InvalidArgument(fmt::format("slice size {} is negative", piece));
     sum += piece;
   }
   if (sum != dim) {
-    return Status::InvalidArgument("the slice sizes add up to " + std::to_string(sum) + ", but axis " +
-                                   std::to_string(param.axis) + " has length " + std::to_string(dim));
+    return Status::InvalidArgument(
+        fmt::format("the slice sizes add up to {}, but axis {} has length {}", sum, param.axis, dim));
   }
   return pieces;
 }

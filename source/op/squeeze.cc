@@ -1,5 +1,7 @@
 #include "op/squeeze.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -10,8 +12,7 @@ Result<std::vector<bool>> Named(const std::vector<int>& axes, int rank) {
   std::vector<bool> named(static_cast<size_t>(rank), false);
   for (const int axis : axes) {
     PLUMB_ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, rank));
-    if (named[static_cast<size_t>(i)])
-      return Status::InvalidArgument("axis " + std::to_string(axis) + " is named twice");
+    if (named[static_cast<size_t>(i)]) return Status::InvalidArgument(fmt::format("axis {} is named twice", axis));
     named[static_cast<size_t>(i)] = true;
   }
   return named;
@@ -25,8 +26,8 @@ Result<StridedMap> Squeeze(const Layer& layer, const std::vector<BlobInfo>& inpu
     if (!named[static_cast<size_t>(i)]) {
       dims.push_back(in[i]);
     } else if (in[i] != 1) {
-      return Status::InvalidArgument("cannot squeeze dim " + std::to_string(i) + " of " + in.ToString() + ": it is " +
-                                     std::to_string(in[i]) + ", not 1");
+      return Status::InvalidArgument(
+          fmt::format("cannot squeeze dim {} of {}: it is {}, not 1", i, in.ToString(), in[i]));
     }
   }
   return SameOrder(Shape(std::move(dims)));

@@ -1,5 +1,7 @@
 #include "op/strided_slice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/core/strided.h"
@@ -16,7 +18,7 @@ struct Cut {
 Status CutAxis(const Cut& cut, int axis, StridedMap* map) {
   const auto i = static_cast<size_t>(axis);
   const int64_t dim = map->dims[i];
-  if (cut.stride == 0) return Status::InvalidArgument("the stride of axis " + std::to_string(axis) + " is 0");
+  if (cut.stride == 0) return Status::InvalidArgument(fmt::format("the stride of axis {} is 0", axis));
   const int64_t lowest = cut.stride > 0 ? 0 : -1;
   const int64_t highest = cut.stride > 0 ? dim : dim - 1;
   const auto place = [&](int64_t position) {
@@ -47,14 +49,13 @@ Result<StridedMap> Slice(const Layer& layer, const std::vector<BlobInfo>& inputs
   const Shape& in = inputs[0].shape;
   const auto rank = static_cast<size_t>(in.rank());
   if (p.begins.size() != rank || p.ends.size() != rank || p.strides.size() != rank) {
-    return Status::InvalidArgument("input " + in.ToString() + " needs " + std::to_string(rank) +
-                                   " begins, ends and strides, found " + std::to_string(p.begins.size()) + ", " +
-                                   std::to_string(p.ends.size()) + " and " + std::to_string(p.strides.size()));
+    return Status::InvalidArgument(fmt::format("input {} needs {} begins, ends and strides, found {}, {} and {}",
+                                               in.ToString(), rank, p.begins.size(), p.ends.size(), p.strides.size()));
   }
   const bool sized = inputs.size() == 2;
   if (sized && inputs[1].shape.rank() != in.rank()) {
-    return Status::InvalidArgument("the reference " + inputs[1].shape.ToString() + " has another rank than " +
-                                   in.ToString());
+    return Status::InvalidArgument(
+        fmt::format("the reference {} has another rank than {}", inputs[1].shape.ToString(), in.ToString()));
   }
   StridedMap map = Whole(in);
   for (int i = 0; i < in.rank(); ++i) {
@@ -63,11 +64,10 @@ Result<StridedMap> Slice(const Layer& layer, const std::vector<BlobInfo>& inputs
     if (cut.begin < 0) cut.begin += in[i];
     if (sized) cut = {cut.begin, cut.begin + inputs[1].shape[i], 1};
     if (cut.stride < 0)
-      return Status::InvalidArgument("stride " + std::to_string(cut.stride) +
-                                     " is negative; StridedSliceV2 takes those");
+      return Status::InvalidArgument(fmt::format("stride {} is negative; StridedSliceV2 takes those", cut.stride));
     if (cut.begin < 0 || cut.begin > in[i] || (sized && cut.end > in[i])) {
-      return Status::InvalidArgument("the slice " + std::to_string(cut.begin) + " .. " + std::to_string(cut.end) +
-                                     " of dim " + std::to_string(i) + " is outside " + in.ToString());
+      return Status::InvalidArgument(
+          fmt::format("the slice {} .. {} of dim {} is outside {}", cut.begin, cut.end, i, in.ToString()));
     }
     PLUMB_RETURN_IF_ERROR(CutAxis(cut, i, &map));
   }
@@ -87,17 +87,15 @@ Result<StridedMap> SliceV2(const Layer& layer, const std::vector<BlobInfo>& inpu
   const size_t count = begins.size();
   if (ends.size() != count || (!p.axes.empty() && p.axes.size() != count) ||
       (!p.strides.empty() && p.strides.size() != count)) {
-    return Status::InvalidArgument("there are " + std::to_string(count) + " begins, " + std::to_string(ends.size()) +
-                                   " ends, " + std::to_string(p.axes.size()) + " axes and " +
-                                   std::to_string(p.strides.size()) + " strides");
+    return Status::InvalidArgument(fmt::format("there are {} begins, {} ends, {} axes and {} strides", count,
+                                               ends.size(), p.axes.size(), p.strides.size()));
   }
   const Shape& in = inputs[0].shape;
   StridedMap map = Whole(in);
   std::vector<bool> seen(static_cast<size_t>(in.rank()), false);
   for (size_t i = 0; i < count; ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axes.empty() ? static_cast<int>(i) : p.axes[i], in.rank()));
-    if (seen[static_cast<size_t>(axis)])
-      return Status::InvalidArgument("axis " + std::to_string(axis) + " is sliced twice");
+    if (seen[static_cast<size_t>(axis)]) return Status::InvalidArgument(fmt::format("axis {} is sliced twice", axis));
     seen[static_cast<size_t>(axis)] = true;
     PLUMB_RETURN_IF_ERROR(CutAxis({begins[i], ends[i], p.strides.empty() ? 1 : p.strides[i]}, axis, &map));
   }

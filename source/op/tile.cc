@@ -1,5 +1,7 @@
 #include "op/tile.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/core/strided.h"
@@ -22,8 +24,7 @@ Result<StridedMap> MapTile(const Layer& layer, const std::vector<BlobInfo>& inpu
   std::vector<int64_t> out;
   for (size_t i = 0; i < rank; ++i) {
     if (repeats[i] < 0 || repeats[i] > INT32_MAX) {
-      return Status::InvalidArgument("repeat " + std::to_string(repeats[i]) + " of dim " + std::to_string(i) +
-                                     " is not in 0 .. 2^31 - 1");
+      return Status::InvalidArgument(fmt::format("repeat {} of dim {} is not in 0 .. 2^31 - 1", repeats[i], i));
     }
     out.push_back(in[i] * repeats[i]);
     map.dims.push_back(repeats[i]);

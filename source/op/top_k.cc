@@ -1,5 +1,7 @@
 #include "op/top_k.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -73,8 +75,8 @@ Result<TopKShape> ResolveTopK(const Layer& layer, const std::vector<BlobInfo>& i
   s.size = in[axis];
   s.inner = in.CountFrom(axis + 1);
   if (s.k < 0 || s.k > s.size) {
-    return Status::InvalidArgument("k " + std::to_string(s.k) + " is outside 0 .. " + std::to_string(s.size) +
-                                   ", the size of axis " + std::to_string(axis) + " of " + in.ToString());
+    return Status::InvalidArgument(
+        fmt::format("k {} is outside 0 .. {}, the size of axis {} of {}", s.k, s.size, axis, in.ToString()));
   }
   s.out = in;
   s.out[axis] = s.k;

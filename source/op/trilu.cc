@@ -1,5 +1,7 @@
 #include "op/trilu.h"
 
+#include <fmt/core.h>
+
 #include "op/core/strided.h"
 
 namespace plumb {
@@ -10,8 +12,8 @@ Status InferTrilu(ShapeContext& context) {
     return Status::InvalidArgument("expects at least 2 dims, found " + context.shape(0).ToString());
   }
   if (context.inputs.size() == 2 && (context.inputs[1].dtype != DType::kI64 || context.shape(1).NumElements() != 1)) {
-    return Status::InvalidArgument(std::string("k must be one i64, found ") + DTypeName(context.inputs[1].dtype) + " " +
-                                   context.shape(1).ToString());
+    return Status::InvalidArgument(
+        fmt::format("k must be one i64, found {} {}", DTypeName(context.inputs[1].dtype), context.shape(1).ToString()));
   }
   return InferSameAsInput(context);
 }
@@ -22,7 +24,7 @@ Status InferEye(ShapeContext& context) {
     return Status::InvalidArgument("expects a matrix, found " + context.shape(0).ToString());
   }
   const auto named = ParseDType(p.dtype);
-  if (!named && p.dtype != "like") return Status::InvalidArgument("'" + p.dtype + "' is no dtype");
+  if (!named && p.dtype != "like") return Status::InvalidArgument(fmt::format("'{}' is no dtype", p.dtype));
   const DType dtype = named ? *named : context.inputs[0].dtype;
   context.SetAll(dtype, context.shape(0));
   if (context.shape(0).NumElements() > kMaxHostValues) return Status::Ok();

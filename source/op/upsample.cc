@@ -1,5 +1,7 @@
 #include "op/upsample.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "op/core/strided.h"
@@ -30,8 +32,10 @@ Size Scaled(const Shape& in, float scale_h, float scale_w) {
 
 Result<Size> SizeFromScales(const Shape& in, const BlobInfo& scales) {
   if (scales.value.empty() || scales.value.NumElements() < 2) {
-    return Status::NotSupported("the scales of Upsample come from a blob " + scales.shape.ToString() +
-                                "; two or more values that are known before the network runs are needed");
+    return Status::NotSupported(
+        fmt::format("the scales of Upsample come from a blob {}; two or more values that are known before the network "
+                    "runs are needed",
+                    scales.shape.ToString()));
   }
   const int64_t count = scales.value.NumElements();
   return Scaled(in, static_cast<float>(scales.value.ValueAt(count - 2)),
@@ -56,8 +60,7 @@ Status InferUpsample(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(context.layer, context.inputs));
   const DType dtype = context.inputs[0].dtype;
   if (s.mode != kUpsampleNearest && !IsFloat(dtype)) {
-    return Status::NotSupported(std::string("only nearest resizes ") + DTypeName(dtype) + " blobs, mode is " +
-                                std::to_string(s.mode));
+    return Status::NotSupported(fmt::format("only nearest resizes {} blobs, mode is {}", DTypeName(dtype), s.mode));
   }
   context.SetAll(dtype, s.out);
   return Status::Ok();
@@ -77,8 +80,7 @@ Result<UpsampleShape> ResolveUpsample(const Layer& layer, const std::vector<Blob
   s.in = inputs[0].shape;
   if (s.in.rank() != 4) return Status::InvalidArgument("input must be 4-D, found " + s.in.ToString());
   if (p.mode < kUpsampleNearest || p.mode > kUpsampleCubic) {
-    return Status::InvalidArgument("mode " + std::to_string(p.mode) +
-                                   " is none of 1 (nearest), 2 (bilinear), 3 (bicubic)");
+    return Status::InvalidArgument(fmt::format("mode {} is none of 1 (nearest), 2 (bilinear), 3 (bicubic)", p.mode));
   }
   s.mode = static_cast<UpsampleMode>(p.mode);
   s.align_corners = p.align_corners != 0;
@@ -86,8 +88,8 @@ Result<UpsampleShape> ResolveUpsample(const Layer& layer, const std::vector<Blob
   s.out = Shape{s.in[0], s.in[1], size.h, size.w};
   if (s.out == s.in) s.mode = kUpsampleNearest;
   if (size.h <= 0 || size.w <= 0 || s.in[2] == 0 || s.in[3] == 0) {
-    return Status::InvalidArgument("cannot resize " + s.in.ToString() + " to height " + std::to_string(size.h) +
-                                   " and width " + std::to_string(size.w));
+    return Status::InvalidArgument(
+        fmt::format("cannot resize {} to height {} and width {}", s.in.ToString(), size.h, size.w));
   }
   PLUMB_RETURN_IF_ERROR(s.out.Validate());
   return s;

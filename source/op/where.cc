@@ -1,5 +1,7 @@
 // Where: inputs x, y, condition (TNN's order); x where the condition is not 0, else y, with NumPy broadcasting of all
 // three.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/core/strided.h"
@@ -25,8 +27,8 @@ Status InferWhere(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (context.inputs[1].dtype != dtype || IsFloat(context.inputs[2].dtype)) {
     return Status::InvalidArgument(
-        std::string("expects x and y of one dtype and a condition of bool or integers, found ") + DTypeName(dtype) +
-        ", " + DTypeName(context.inputs[1].dtype) + " and " + DTypeName(context.inputs[2].dtype));
+        fmt::format("expects x and y of one dtype and a condition of bool or integers, found {}, {} and {}",
+                    DTypeName(dtype), DTypeName(context.inputs[1].dtype), DTypeName(context.inputs[2].dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(const Shape both, BroadcastShapes(context.shape(0), context.shape(1)));
   PLUMB_ASSIGN_OR_RETURN(const Shape out, BroadcastShapes(both, context.shape(2)));

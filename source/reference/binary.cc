@@ -3,6 +3,8 @@
 // quadrature.
 #include "op/binary.h"
 
+#include <fmt/core.h>
+
 #include <type_traits>
 
 #include "reference/core/broadcast.h"
@@ -120,7 +122,7 @@ Status RunBinary(const ReferenceArgs& args) {
     case DType::kF64: ApplyBinary<double>(o, out, real); break;
     case DType::kI32: ApplyBinary<int32_t>(o, out, Row::template Whole<int32_t>); break;
     case DType::kI64: ApplyBinary<int64_t>(o, out, Row::template Whole<int64_t>); break;
-    default: return Status::NotSupported(std::string("no reference for ") + DTypeName(out->dtype()) + " operands");
+    default: return Status::NotSupported(fmt::format("no reference for {} operands", DTypeName(out->dtype())));
   }
   return Status::Ok();
 }

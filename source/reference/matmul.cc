@@ -2,6 +2,8 @@
 // (op/matmul.h has the broadcasting).
 #include "op/matmul.h"
 
+#include <fmt/core.h>
+
 #include "base/threads.h"
 #include "reference/sum/op.h"
 
@@ -27,8 +29,8 @@ Status ComputeMatmul(const ReferenceArgs& args, const BoundArgs* bound) {
   const Operand& second = given[swapped ? 0 : 1];
   for (const Operand& operand : given) {
     if (operand.tensor->dtype() == DType::kF32 || operand.tensor->dtype() == DType::kF64) continue;
-    return Status::NotSupported(std::string("the reference has no MatMul for ") + DTypeName(operand.tensor->dtype()) +
-                                " blobs");
+    return Status::NotSupported(
+        fmt::format("the reference has no MatMul for {} blobs", DTypeName(operand.tensor->dtype())));
   }
   reference::SumGeometry geometry;
   geometry.in_channels = shape.k;

@@ -5,6 +5,8 @@
 // there. Its own class (variants.h) adds 12 u (mean^2 / s^2) |g z| and the errors of both sums.
 #include "op/norm.h"
 
+#include <fmt/core.h>
+
 #include "reference/core/rows.h"
 #include "reference/core/variants.h"
 
@@ -18,8 +20,7 @@ struct NormCoefficients {
   static Result<std::vector<double>> Values(const Tensor* tensor, const char* what, int64_t count) {
     if (tensor == nullptr) return std::vector<double>();
     if (tensor->NumElements() != count) {
-      return Status::CorruptModel(std::string(what) + " expects " + std::to_string(count) + " values, found " +
-                                  std::to_string(tensor->NumElements()));
+      return Status::CorruptModel(fmt::format("{} expects {} values, found {}", what, count, tensor->NumElements()));
     }
     std::vector<double> values(static_cast<size_t>(count));
     for (size_t i = 0; i < values.size(); ++i) values[i] = tensor->ValueAt(static_cast<int64_t>(i));

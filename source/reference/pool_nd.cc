@@ -4,6 +4,8 @@
 // for the powers and the root (not measured). Uncertain inputs: first order, in quadrature.
 #include "op/pool_nd.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -161,8 +163,8 @@ Status RunUnpool(const ReferenceArgs& args) {
     for (int64_t i = 0; i < args.inputs[0]->NumElements(); ++i) {
       const int64_t index = indices[i];
       if (index < 0 || index >= s.inferred.NumElements()) {
-        return Status::InvalidArgument("index " + std::to_string(index) + " at position " + std::to_string(i) +
-                                       " is outside " + s.inferred.ToString());
+        return Status::InvalidArgument(
+            fmt::format("index {} at position {} is outside {}", index, i, s.inferred.ToString()));
       }
       int64_t to = 0;
       for (int d = 0; d < s.out.rank(); ++d)

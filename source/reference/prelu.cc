@@ -1,6 +1,8 @@
 // PReLU: y = x < 0 ? slope[c] * x : x. tau = 8 u |y| (tolerance.md, "Other operators").
 #include "op/prelu.h"
 
+#include <fmt/core.h>
+
 #include "reference/core/elementwise.h"
 
 namespace plumb {
@@ -16,8 +18,8 @@ Status ForEachRun(const ReferenceArgs& args, F f) {
   if (resource == nullptr) return Status::CorruptModel("the slope is missing");
   const int64_t count = resource->NumElements();
   if (count != 1 && count != shape.DimOrOne(1)) {
-    return Status::CorruptModel("slope expects 1 or " + std::to_string(shape.DimOrOne(1)) + " values for the input " +
-                                shape.ToString() + ", found " + std::to_string(count));
+    return Status::CorruptModel(fmt::format("slope expects 1 or {} values for the input {}, found {}",
+                                            shape.DimOrOne(1), shape.ToString(), count));
   }
   if (shape.NumElements() == 0) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const Tensor slopes, resource->ConvertedTo(DType::kF32));

@@ -1,5 +1,7 @@
 #include "reference/recurrent_cells.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "reference/core/elementwise.h"
@@ -145,7 +147,7 @@ void RecurrentCells::Store(const std::vector<Real>& values, size_t output, int64
 Status CheckStorage(const ReferenceArgs& args) {
   const DType dtype = args.inputs[0]->dtype();
   if (dtype == DType::kF32 || dtype == DType::kF64) return Status::Ok();
-  return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(dtype) + " blobs here");
+  return Status::NotSupported(fmt::format("the reference has no kernel for {} blobs here", DTypeName(dtype)));
 }
 
 }  // namespace plumb

@@ -4,6 +4,8 @@
 // judged.
 #include "op/roi_align.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "reference/core/elementwise.h"
@@ -105,8 +107,8 @@ Status ComputeRoiAlign(const ReferenceArgs& args, const BoundArgs* bound) {
       const T* roi = args.inputs[1]->data<T>() + r * 4;
       const auto image = static_cast<int64_t>(args.inputs[2]->ValueAt(r));
       if (image < 0 || image >= x[0]) {
-        return Status::InvalidArgument("batch index " + std::to_string(image) + " of region " + std::to_string(r) +
-                                       " is outside " + x.ToString());
+        return Status::InvalidArgument(
+            fmt::format("batch index {} of region {} is outside {}", image, r, x.ToString()));
       }
       const RoiAlignAxis axes[2] = {
           AxisOfRoiAlign(p, static_cast<double>(roi[1]), static_cast<double>(roi[3]), p.base.out_h),

@@ -2,6 +2,8 @@
 // not run these; PlumbCompress copies slices: bit-exact, tau follows its element.
 #include "op/selection.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "reference/core/elementwise.h"
@@ -13,8 +15,8 @@ Status RunSelection(const ReferenceArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Select(args.layer, InfosOf(args)));
   for (size_t i = 0; i < outputs.size() && i < args.outputs.size(); ++i) {
     if (outputs[i].shape() != args.outputs[i]->shape()) {
-      return Status::InvalidArgument("the values give an output " + outputs[i].shape().ToString() + ", prepared for " +
-                                     args.outputs[i]->shape().ToString());
+      return Status::InvalidArgument(fmt::format("the values give an output {}, prepared for {}",
+                                                 outputs[i].shape().ToString(), args.outputs[i]->shape().ToString()));
     }
     std::memcpy(args.outputs[i]->raw(), outputs[i].raw(), outputs[i].bytes());
   }

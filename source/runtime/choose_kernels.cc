@@ -1,4 +1,6 @@
 // ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -40,7 +42,7 @@ const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& s
     if (row.op != spec.layer().kind) continue;
     const Status status = row.supports(spec);
     if (status.ok()) return &row;
-    refusals->push_back(std::string(row.name) + ": " + status.message());
+    refusals->push_back(fmt::format("{}: {}", row.name, status.message()));
   }
   return nullptr;
 }
@@ -52,7 +54,7 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
   if (row == nullptr) return false;
   step->kernel = row->create(*step->spec);
   step->info.device = plan.device->name();
-  step->info.kernel = Lower(plan.device->name()) + "/" + row->name;
+  step->info.kernel = fmt::format("{}/{}", Lower(plan.device->name()), row->name);
   return true;
 }
 
@@ -63,7 +65,7 @@ bool TryFallback(const Plan& plan, Step* step) {
   if (row == nullptr) return false;
   step->kernel = CreateFallbackKernel(*step->spec, *row, plan.fallback);
   step->info.device = plan.fallback->name();
-  step->info.kernel = Lower(plan.fallback->name()) + "/" + row->name;
+  step->info.kernel = fmt::format("{}/{}", Lower(plan.fallback->name()), row->name);
   step->info.fallback = true;
   return true;
 }
@@ -80,8 +82,8 @@ void LogChoice(const Plan& plan, const Step& step) {
   if (!Logs(LogLevel::kDebug)) return;
   std::string types;
   for (const Layer* member : step.group.members) types += (types.empty() ? "" : "+") + member->type;
-  std::string text = std::string(plan.device->name()) + " layer " + std::to_string(step.group.last().index) + " '" +
-                     step.group.last().name + "' (" + types + "): ";
+  std::string text = fmt::format("{} layer {} '{}' ({}): ", plan.device->name(), step.group.last().index,
+                                 step.group.last().name, types);
   text += step.info.kernel.empty() ? "no kernel" : step.info.kernel;
   for (const std::string& refusal : step.info.refusals) text += "; refused " + refusal;
   Log(LogLevel::kDebug, text);
@@ -90,7 +92,7 @@ void LogChoice(const Plan& plan, const Step& step) {
 }  // namespace
 
 std::string LayerFrame(const Layer& layer) {
-  return "layer " + std::to_string(layer.index) + " '" + Printable(layer.name) + "' (" + Printable(layer.type) + ")";
+  return fmt::format("layer {} '{}' ({})", layer.index, Printable(layer.name), Printable(layer.type));
 }
 
 std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs, Device& device) {
@@ -104,7 +106,7 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
     const bool quantized = layer.quantized || layer.dynamic_range_quantized;
     if (quantized) entry.refusals.push_back("int8 is not supported yet");
     const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, &entry.refusals);
-    if (row != nullptr) entry.kernel = Lower(device.name()) + "/" + row->name;
+    if (row != nullptr) entry.kernel = fmt::format("{}/{}", Lower(device.name()), row->name);
     support.push_back(std::move(entry));
   }
   return support;
@@ -125,15 +127,14 @@ std::vector<LackingKernel> LackingKernels(const Graph& graph, const BlobTable& b
 
 std::string DescribeLacking(const std::string& device, const Graph& graph, const std::vector<LackingKernel>& lacking) {
   constexpr size_t kShown = 3;
-  std::string text = device + " has no kernel for " + std::to_string(lacking.size()) + " of " +
-                     std::to_string(graph.layers.size()) + " layers: ";
+  std::string text = fmt::format("{} has no kernel for {} of {} layers: ", device, lacking.size(), graph.layers.size());
   for (size_t i = 0; i < std::min(lacking.size(), kShown); ++i) {
     char index[16];
     std::snprintf(index, sizeof(index), "%05d", lacking[i].index);
-    text += (i == 0 ? "" : "; ") + std::string(index) + " '" + lacking[i].layer + "' (" + lacking[i].type +
-            "): " + lacking[i].reason;
+    text += fmt::format("{}{} '{}' ({}): {}", i == 0 ? "" : "; ", index, lacking[i].layer, lacking[i].type,
+                        lacking[i].reason);
   }
-  return text + (lacking.size() > kShown ? "; and " + std::to_string(lacking.size() - kShown) + " more" : "");
+  return text + (lacking.size() > kShown ? fmt::format("; and {} more", lacking.size() - kShown) : "");
 }
 
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
@@ -165,9 +166,9 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
     plan->steps.push_back(std::move(step));
   }
   if (count == 0) return Status::Ok();
-  return Status::NotSupported("device " + std::string(plan->device->name()) + " lacks a kernel for " +
-                              std::to_string(count) + (count == 1 ? " layer" : " layers") + " of model '" +
-                              plan->graph->source + "' (NetworkOptions::fallback lets NAIVE run them):" + missing);
+  return Status::NotSupported(
+      fmt::format("device {} lacks a kernel for {}{} of model '{}' (NetworkOptions::fallback lets NAIVE run them):{}",
+                  plan->device->name(), count, count == 1 ? " layer" : " layers", plan->graph->source, missing));
 }
 
 }  // namespace plumb

@@ -1,7 +1,8 @@
 // ChooseLayouts: walks the steps in order; a kernel hears how its inputs arrive, says what it wants and what it makes.
 // A conversion is made once per blob and layout and shared by all later readers.
-#include "runtime/plan.h"
+#include <fmt/core.h>
 
+#include "runtime/plan.h"
 namespace plumb {
 namespace {
 
@@ -80,9 +81,8 @@ class LayoutPass {
     PLUMB_RETURN_IF_ERROR(step.kernel->ChooseLayouts(*step.spec, arriving, &step.choice));
     step.choice.inputs.resize(arriving.size());
     if (step.choice.outputs.size() != step.group.outputs.size()) {
-      return Status::Internal("kernel " + step.info.kernel + " chose layouts for " +
-                              std::to_string(step.choice.outputs.size()) + " outputs of " +
-                              std::to_string(step.group.outputs.size()));
+      return Status::Internal(fmt::format("kernel {} chose layouts for {} outputs of {}", step.info.kernel,
+                                          step.choice.outputs.size(), step.group.outputs.size()));
     }
     for (size_t i = 0; i < arriving.size(); ++i) {
       if (step.choice.inputs[i] == nullptr) step.choice.inputs[i] = arriving[i];

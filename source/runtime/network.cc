@@ -1,5 +1,7 @@
 #include "plumb/network.h"
 
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,8 +49,8 @@ Result<std::shared_ptr<const Graph>> WithoutKnownValues(std::shared_ptr<const Gr
 // 'x', 'at'".
 std::string RunFrame(const Layer& layer, const std::string& kernel) {
   std::string inputs;
-  for (const std::string& input : layer.inputs) inputs += (inputs.empty() ? "'" : ", '") + input + "'";
-  return LayerFrame(layer) + " on " + kernel + (inputs.empty() ? "" : ", reading " + inputs);
+  for (const std::string& input : layer.inputs) inputs += fmt::format("{}{}'", inputs.empty() ? "'" : ", '", input);
+  return fmt::format("{} on {}{}", LayerFrame(layer), kernel, inputs.empty() ? "" : ", reading " + inputs);
 }
 
 // int8 comes with an issue of its own: until then such a model is described (model_info) and refused by name.
@@ -60,9 +62,10 @@ Status RefuseQuantized(const Graph& graph) {
     if (++count <= 3) names += (names.empty() ? "" : ", ") + LayerFrame(layer);
   }
   if (count == 0) return Status::Ok();
-  return Status::NotSupported("model '" + graph.source + "' has " + std::to_string(count) + " quantised layers (" +
-                              names + (count > 3 ? ", ..." : "") +
-                              "), and int8 is not supported yet: run the float model; model_info describes this one");
+  return Status::NotSupported(
+      fmt::format("model '{}' has {} quantised layers ({}{}), and int8 is not supported yet: run the float model; "
+                  "model_info describes this one",
+                  graph.source, count, names, count > 3 ? ", ..." : ""));
 }
 
 // Ten thousand times ResNet-50's; on a fast CPU a quarter of an hour.
@@ -82,8 +85,9 @@ Status CheckWork(const Graph& graph, const BlobTable& blobs) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.3g", total);
     return Status::NotSupported(
-        "model '" + graph.source + "': up to " + LayerFrame(layer) + " it takes " + text +
-        " operations, more than the limit of 1e14; give it smaller shapes (LoadOptions::input_shapes)");
+        fmt::format("model '{}': up to {} it takes {} operations, more than the limit of 1e14; give it smaller shapes "
+                    "(LoadOptions::input_shapes)",
+                    graph.source, LayerFrame(layer), text));
   }
   return Status::Ok();
 }
@@ -109,7 +113,7 @@ struct Network::Impl {
   DeviceTensor& TensorOf(const std::string& blob) {
     return plan.values[static_cast<size_t>(plan.blob_values.at(blob))].tensor;
   }
-  std::string Frame() const { return "model '" + graph->source + "'"; }
+  std::string Frame() const { return fmt::format("model '{}'", graph->source); }
   Status Run();
   Status RunStep(Step& step);
   Status RunWatched(Step& step, const std::vector<Observer*>& watchers, Status* observed);
@@ -130,7 +134,7 @@ class Network::Impl::Event : public LayerEvent {
   Result<Tensor> Get(const DeviceTensor& tensor, const PortInfo& port) const {
     auto result = plan_.device->Download(tensor);
     if (result.ok()) return result;
-    return result.status().AddContext("blob '" + port.blob + "'");
+    return result.status().AddContext(fmt::format("blob '{}'", port.blob));
   }
   const Plan& plan_;
   const Step& step_;
@@ -158,7 +162,7 @@ Status Network::Impl::Prepare() {
     if (step->empty) continue;
     if (step->workspace >= 0) step->spec->workspace = plan.values[static_cast<size_t>(step->workspace)].tensor;
     PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
-                              .AddContext(LayerFrame(step->group.last()) + " on " + step->info.kernel)
+                              .AddContext(fmt::format("{} on {}", LayerFrame(step->group.last()), step->info.kernel))
                               .AddContext(frame));
     step->info.numerics = step->kernel->DeclaredNumerics();
     const std::string detail = step->kernel->Detail(), numerics = step->info.numerics.Name();
@@ -171,10 +175,10 @@ Result<const GraphInput*> Network::Impl::FindInput(const std::string& name) cons
   std::string known;
   for (const GraphInput& input : graph->inputs) {
     if (input.name == name) return &input;
-    known += (known.empty() ? "'" : ", '") + input.name + "'";
+    known += fmt::format("{}{}'", known.empty() ? "'" : ", '", input.name);
   }
-  return Status::InvalidArgument(Frame() + " has no input '" + name + "'; its inputs are " +
-                                 (known.empty() ? "none" : known));
+  return Status::InvalidArgument(
+      fmt::format("{} has no input '{}'; its inputs are {}", Frame(), name, known.empty() ? "none" : known));
 }
 
 // Memory that nobody wrote to would be computed with: other numbers every time.
@@ -185,18 +189,20 @@ Status Network::Impl::CheckInputs() const {
     const BlobInfo& info = plan.blobs.at(input.name);
     if (set_inputs.count(input.name) != 0 || info.shape.NumElements() == 0) continue;
     ++count;
-    missing +=
-        (missing.empty() ? "'" : ", '") + input.name + "' " + DTypeName(info.dtype) + " " + info.shape.ToString();
+    missing += fmt::format("{}{}' {} {}", missing.empty() ? "'" : ", '", input.name, DTypeName(info.dtype),
+                           info.shape.ToString());
   }
   if (count == 0) return Status::Ok();
-  return Status::InvalidArgument("SetInput was never called for network input" + std::string(count == 1 ? " " : "s ") +
-                                 missing);
+  return Status::InvalidArgument(
+      fmt::format("SetInput was never called for network input{}{}", count == 1 ? " " : "s ", missing));
 }
 
 Status Network::Impl::CheckProcess() const {
   if (plan.device->SurvivesFork() || getpid() == process) return Status::Ok();
-  return Status::NotSupported("this network was made before the process was forked, and the driver of " +
-                              std::string(plan.device->name()) + " does not work in the child: make the network there");
+  return Status::NotSupported(
+      fmt::format("this network was made before the process was forked, and the driver of {} does not work in the "
+                  "child: make the network there",
+                  plan.device->name()));
 }
 
 Status Network::Impl::RunStep(Step& step) {
@@ -286,7 +292,7 @@ Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> gr
   impl->graph = std::move(graph);
   impl->plan.device = std::move(device);
   impl->plan.options = std::move(options);
-  const std::string what = "preparing model '" + impl->graph->source + "' on " + impl->plan.device->name();
+  const std::string what = fmt::format("preparing model '{}' on {}", impl->graph->source, impl->plan.device->name());
   PLUMB_RETURN_IF_ERROR(CatchNoMemory(what, [&] { return impl->Prepare(); }));
   return std::unique_ptr<Network>(new Network(std::move(impl)));
 }
@@ -316,8 +322,8 @@ Status Network::SetInput(const std::string& name, const Tensor& value) {
   }
   if (value.dtype() != info.dtype || value.shape() != info.shape || (value.empty() && value.NumElements() > 0)) {
     return Status::InvalidArgument(
-        "network input '" + name + "' expects " + DTypeName(info.dtype) + " " + info.shape.ToString() + ", found " +
-        (value.empty() ? "an empty Tensor" : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
+        fmt::format("network input '{}' expects {} {}, found {}", name, DTypeName(info.dtype), info.shape.ToString(),
+                    value.empty() ? "an empty Tensor" : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
   }
   PLUMB_RETURN_IF_ERROR(impl_->plan.device->Upload(value, impl_->TensorOf(name)));
   impl_->set_inputs.insert(name);
@@ -328,7 +334,8 @@ Result<Tensor> Network::GetInput(const std::string& name) const {
   PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
   PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
   if (impl_->set_inputs.count(name) == 0) {
-    return Status::InvalidArgument(impl_->Frame() + ": SetInput was never called for network input '" + name + "'");
+    return Status::InvalidArgument(
+        fmt::format("{}: SetInput was never called for network input '{}'", impl_->Frame(), name));
   }
   return impl_->plan.device->Download(impl_->TensorOf(name));
 }
@@ -351,12 +358,13 @@ Result<Tensor> Network::GetCarriedOutput(const std::string& name) const {
   const auto& outputs = impl_->graph->outputs;
   if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
     std::string known;
-    for (const std::string& output : outputs) known += (known.empty() ? "'" : ", '") + output + "'";
-    return Status::InvalidArgument(impl_->Frame() + " has no output '" + name + "'; its outputs are " + known);
+    for (const std::string& output : outputs) known += fmt::format("{}{}'", known.empty() ? "'" : ", '", output);
+    return Status::InvalidArgument(
+        fmt::format("{} has no output '{}'; its outputs are {}", impl_->Frame(), name, known));
   }
   if (!impl_->has_outputs) {
-    return Status::InvalidArgument(impl_->Frame() + " has no value for output '" + name +
-                                   "': no Forward ran to its end before GetOutput");
+    return Status::InvalidArgument(fmt::format(
+        "{} has no value for output '{}': no Forward ran to its end before GetOutput", impl_->Frame(), name));
   }
   return impl_->plan.device->Download(impl_->TensorOf(name));
 }

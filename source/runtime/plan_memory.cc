@@ -6,6 +6,8 @@
 // 2. Storages live from their first write to their last read and are placed largest first at the lowest offset that is
 //    free for that time (greedy by size; Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
 //    Inference", 2020).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -167,7 +169,7 @@ class MemoryPass {
     for (Value& value : plan_.values) {
       if (!value.constant) continue;
       PLUMB_RETURN_IF_ERROR(plan_.device->Upload(plan_.blobs.at(value.blob).value, value.tensor)
-                                .AddContext("constant '" + value.blob + "'"));
+                                .AddContext(fmt::format("constant '{}'", value.blob)));
     }
     return Status::Ok();
   }

@@ -1,5 +1,7 @@
 #include "plumb/align.h"
 
+#include <fmt/core.h>
+
 #include "check/judge/metrics.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
@@ -12,7 +14,8 @@ AlignedTensor Compare(const std::string& name, const Tensor& ours, const Tensor&
   tensor.name = name;
   tensor.shape = ours.shape();
   if (ours.shape() != theirs.shape()) {
-    tensor.problem = "has the shape " + ours.shape().ToString() + ", the original's is " + theirs.shape().ToString();
+    tensor.problem =
+        fmt::format("has the shape {}, the original's is {}", ours.shape().ToString(), theirs.shape().ToString());
     tensor.equal = false;
     return tensor;
   }
@@ -71,7 +74,8 @@ Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, con
   PLUMB_ASSIGN_OR_RETURN(const auto outputs, RunNetwork(network.get(), inputs));
   for (const std::string& name : graph->outputs) {
     const auto it = golden.tensors.find(name);
-    if (it == golden.tensors.end()) return Status::InvalidArgument("the original gave no tensor named '" + name + "'");
+    if (it == golden.tensors.end())
+      return Status::InvalidArgument(fmt::format("the original gave no tensor named '{}'", name));
     report.outputs.push_back(Compare(name, outputs.at(name), it->second, options.tolerance));
     report.equal = report.equal && report.outputs.back().equal;
   }

@@ -1,5 +1,7 @@
 #include "plumb/check_all.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "plumb/exit_code.h"
@@ -158,9 +160,8 @@ std::string WithoutKernel(const Graph& graph, Device& device, const Status& refu
   if (types.empty()) return refused.message();
   std::string text = "no kernel for ";
   for (const auto& [type, layers] : types) {
-    text += (text.back() == ' ' ? "" : ", ") + type + " (layer " + std::to_string(layers[0]->index) + " '" +
-            layers[0]->name + "'";
-    if (layers.size() > 1) text += " and " + std::to_string(layers.size() - 1) + " more";
+    text += fmt::format("{}{} (layer {} '{}'", text.back() == ' ' ? "" : ", ", type, layers[0]->index, layers[0]->name);
+    if (layers.size() > 1) text += fmt::format(" and {} more", layers.size() - 1);
     text += ")";
   }
   return text;

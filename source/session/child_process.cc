@@ -1,5 +1,7 @@
 #include "session/child_process.h"
 
+#include <fmt/core.h>
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -55,7 +57,7 @@ ChildResult RunChild(const std::vector<std::string>& arguments) {
   if (error == 0) result.output = ReadAll(ends[0]);
   ::close(ends[0]);
   if (error != 0) {
-    result.output = arguments[0] + ": " + ErrnoText(error);
+    result.output = fmt::format("{}: {}", arguments[0], ErrnoText(error));
     return result;
   }
   int status = 0;

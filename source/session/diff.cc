@@ -1,5 +1,7 @@
 #include "plumb/diff.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -27,7 +29,7 @@ bool IsFolder(const std::string& path) {
 std::string PlaceName(const BlobPlace& place) {
   char index[16];
   std::snprintf(index, sizeof(index), "%05d ", place.layer_index);
-  return index + place.layer + (place.output ? " out " : " in ") + std::to_string(place.slot) + " '" + place.blob + "'";
+  return fmt::format("{}{}{}{} '{}'", index, place.layer, place.output ? " out " : " in ", place.slot, place.blob);
 }
 
 // Integers side by side are both made i64, so that no difference is lost; other pairs of unequal types meet in float64.
@@ -87,20 +89,20 @@ void Judge(const ComparisonRule& rule, Tensor a, Tensor b, DiffPair* pair) {
   }
   pair->verdict = pair->result.pass ? Verdict::kAligned : Verdict::kWrong;
   if (a.shape() == b.shape()) return;
-  const std::string shapes = "shapes differ: " + a.shape().ToString() + " in A, " + b.shape().ToString() + " in B";
+  const std::string shapes = fmt::format("shapes differ: {} in A, {} in B", a.shape().ToString(), b.shape().ToString());
   if (pair->result.pass) {
     pair->reason = shapes;
     return;
   }
   const std::string order = OrderOf(a, b);
-  pair->reason = shapes + ", " + (order.empty() ? "compared in memory's order" : order) + "; " + pair->reason;
+  pair->reason = fmt::format("{}, {}; {}", shapes, order.empty() ? "compared in memory's order" : order, pair->reason);
 }
 
 void NoteIncomplete(const DumpReader& reader, DiffReport* report) {
   if (!reader.has_manifest() || reader.manifest().complete) return;
   const auto& errors = reader.manifest().errors;
-  report->notes.push_back("the dump in '" + reader.folder() + "' is incomplete" +
-                          (errors.empty() ? "" : ": " + errors[0]));
+  report->notes.push_back(
+      fmt::format("the dump in '{}' is incomplete{}", reader.folder(), errors.empty() ? "" : ": " + errors[0]));
 }
 
 // "00001 bn out 0 'y'", and why the other dump has it not.
@@ -109,8 +111,9 @@ std::string Unpaired(const DumpEntry& entry, const DumpReader& other) {
   for (const AbsentBlob& absent : other.manifest().absent) {
     const BlobPlace& p = absent.place;
     if (p.layer != entry.place.layer || p.blob != entry.place.blob || p.output != entry.place.output) continue;
-    if (absent.fused_into >= 0) return text + " (the other side fused it into '" + absent.fused_into_name + "')";
-    return text + " (" + absent.reason + ")";
+    if (absent.fused_into >= 0)
+      return fmt::format("{} (the other side fused it into '{}')", text, absent.fused_into_name);
+    return fmt::format("{} ({})", text, absent.reason);
   }
   return text;
 }
@@ -207,7 +210,7 @@ Status CompareFiles(const TensorHints& hints, DiffReport* report) {
   for (const NamedTensor& tensor : a) {
     const auto it = alone ? in_b.begin() : in_b.find(tensor.name);
     if (it == in_b.end()) {
-      report->only_a.push_back("'" + tensor.name + "'");
+      report->only_a.push_back(fmt::format("'{}'", tensor.name));
       continue;
     }
     DiffPair pair;
@@ -218,7 +221,7 @@ Status CompareFiles(const TensorHints& hints, DiffReport* report) {
     in_b.erase(it);
     report->pairs.push_back(std::move(pair));
   }
-  for (const auto& [name, j] : in_b) report->only_b.push_back("'" + name + "'");
+  for (const auto& [name, j] : in_b) report->only_b.push_back(fmt::format("'{}'", name));
   return Status::Ok();
 }
 
@@ -232,7 +235,7 @@ Status CompareSets(const DiffOptions& options, DiffReport* report) {
   PLUMB_ASSIGN_OR_RETURN(const NamePairing pairing,
                          PairNames(names_a, names_b, {options.names, options.pair_by_order}));
   for (const auto& [i, j] : pairing.by_order)
-    report->notes.push_back("paired by order only, as asked: '" + names_a[i] + "' = '" + names_b[j] + "'");
+    report->notes.push_back(fmt::format("paired by order only, as asked: '{}' = '{}'", names_a[i], names_b[j]));
   // A plain set of tensors does not know; a dump knows what layers wrote.
   const auto knows = [](const TensorSet& set) {
     return std::any_of(set.tensors().begin(), set.tensors().end(),
@@ -251,8 +254,8 @@ Status CompareSets(const DiffOptions& options, DiffReport* report) {
     report->pairs.push_back(std::move(pair));
     if (options.progress) options.progress(report->pairs.size(), pairing.pairs.size());
   }
-  for (size_t i : pairing.only_a) report->only_a.push_back("'" + names_a[i] + "'");
-  for (size_t j : pairing.only_b) report->only_b.push_back("'" + names_b[j] + "'");
+  for (size_t i : pairing.only_a) report->only_a.push_back(fmt::format("'{}'", names_a[i]));
+  for (size_t j : pairing.only_b) report->only_b.push_back(fmt::format("'{}'", names_b[j]));
   return Status::Ok();
 }
 
@@ -266,7 +269,7 @@ bool IsDump(const std::string& path) {
 
 std::string DiffPair::Name() const {
   if (has_layer) return PlaceName({layer_index, layer, type, output, slot, blob});
-  return blob.empty() ? "(tensor)" : "'" + blob + "'";
+  return blob.empty() ? "(tensor)" : fmt::format("'{}'", blob);
 }
 
 int DiffReport::Count(Verdict which) const {
@@ -295,7 +298,8 @@ std::vector<const DiffPair*> DiffReport::DifferentInputs() const {
 Result<DiffReport> DiffDumps(const std::string& a, const std::string& b, const DiffOptions& options) {
   for (const std::string& side : {a, b}) {
     std::error_code error;
-    if (!std::filesystem::exists(side, error)) return Status::NotFound("there is no file or folder '" + side + "'");
+    if (!std::filesystem::exists(side, error))
+      return Status::NotFound(fmt::format("there is no file or folder '{}'", side));
   }
   PLUMB_RETURN_IF_ERROR(options.rule.CheckTolerances());
   DiffReport report;

@@ -1,4 +1,6 @@
 // What a comparison of two dumps found, for people (text) and programs (JSON, CSV).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -39,7 +41,7 @@ bool Compared(const DiffPair& pair) { return pair.result.metrics.count > 0; }
 std::string WorstOf(const DiffPair& pair) {
   const DiffMetrics& m = pair.result.metrics;
   if (m.worst < 0) return "-";
-  return Coordinates(m.worst, pair.a.shape) + " " + Short(m.worst_a) + " " + Short(m.worst_b);
+  return fmt::format("{} {} {}", Coordinates(m.worst, pair.a.shape), Short(m.worst_a), Short(m.worst_b));
 }
 
 // The numbers of one pair, as fields of the table and of the CSV.
@@ -72,8 +74,7 @@ std::vector<Column> NumberColumns(std::string (*number)(double)) {
 }
 
 std::string SpecialsOf(const DiffPair& pair) {
-  return std::to_string(pair.a.nans) + "/" + std::to_string(pair.a.infinities) + " " + std::to_string(pair.b.nans) +
-         "/" + std::to_string(pair.b.infinities);
+  return fmt::format("{}/{} {}/{}", pair.a.nans, pair.a.infinities, pair.b.nans, pair.b.infinities);
 }
 
 std::vector<Column> TableColumns() {
@@ -108,11 +109,11 @@ const char* ColorOf(Verdict verdict) {
 std::string List(const std::vector<std::string>& names, const std::string& side, bool all) {
   constexpr size_t kShown = 5;
   if (names.empty()) return "";
-  std::string text = "not paired, only in " + side + ": " + std::to_string(names.size()) + "\n";
+  std::string text = fmt::format("not paired, only in {}: {}\n", side, names.size());
   const size_t shown = all ? names.size() : std::min(names.size(), kShown);
-  for (size_t i = 0; i < shown; ++i) text += "  " + Printable(names[i]) + "\n";
+  for (size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", Printable(names[i]));
   if (shown < names.size())
-    text += "  ... " + std::to_string(names.size() - shown) + " more (DiffStyle::all shows every one)\n";
+    text += fmt::format("  ... {} more (DiffStyle::all shows every one)\n", names.size() - shown);
   return text;
 }
 
@@ -181,34 +182,35 @@ std::string InputSentence(const DiffReport& report) {
   std::string text;
   for (const DiffPair* pair : report.DifferentInputs()) {
     const bool numbers = Compared(*pair);
-    text += (text.empty() ? "" : ", ") + std::string("'") + Printable(pair->blob) + "' " +
-            (numbers ? "by up to " + Short(pair->result.metrics.max_abs) : "(" + PrintableLine(pair->reason) + ")");
+    text += fmt::format(
+        "{}'{}' {}", text.empty() ? "" : ", ", Printable(pair->blob),
+        numbers ? "by up to " + Short(pair->result.metrics.max_abs) : fmt::format("({})", PrintableLine(pair->reason)));
   }
-  return text.empty() ? "" : "The network inputs differ: " + text + ": the two runs did not see the same data.\n";
+  return text.empty() ? ""
+                      : fmt::format("The network inputs differ: {}: the two runs did not see the same data.\n", text);
 }
 
 }  // namespace
 
 std::string FormatDiffSummary(const DiffReport& report) {
-  const std::string unpaired =
-      std::to_string(report.only_a.size()) + " only in A, " + std::to_string(report.only_b.size()) + " only in B";
-  if (report.pairs.empty()) return "Nothing could be compared: A and B have no blob in common (" + unpaired + ").\n";
-  const std::string counts = std::to_string(report.Count(Verdict::kAligned)) + " aligned, " +
-                             std::to_string(report.Count(Verdict::kWrong)) + " wrong, " +
-                             std::to_string(report.Count(Verdict::kNotTested)) + " not tested; " + unpaired;
+  const std::string unpaired = fmt::format("{} only in A, {} only in B", report.only_a.size(), report.only_b.size());
+  if (report.pairs.empty())
+    return fmt::format("Nothing could be compared: A and B have no blob in common ({}).\n", unpaired);
+  const std::string counts = fmt::format("{} aligned, {} wrong, {} not tested; {}", report.Count(Verdict::kAligned),
+                                         report.Count(Verdict::kWrong), report.Count(Verdict::kNotTested), unpaired);
   const DiffPair* first = report.FirstWrong();
   if (first == nullptr && report.verdict == Verdict::kAligned)
-    return "All that was compared is aligned: " + counts + ".\n";
-  if (first == nullptr) return "Nothing could be compared: " + counts + ".\n";
-  return InputSentence(report) + "First difference: " + Printable(first->Name()) + ": " + PrintableLine(first->reason) +
-         " (" + counts + ").\n";
+    return fmt::format("All that was compared is aligned: {}.\n", counts);
+  if (first == nullptr) return fmt::format("Nothing could be compared: {}.\n", counts);
+  return fmt::format("{}First difference: {}: {} ({}).\n", InputSentence(report), Printable(first->Name()),
+                     PrintableLine(first->reason), counts);
 }
 
 std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
   const auto line = [&](const std::string& text) { return Wrapped(PrintableLine(text), style.width, 4) + "\n"; };
   std::string text =
       InputSentence(report) + line("A: " + report.a) + line("B: " + report.b) +
-      line("rule: " + report.rule.Describe() + "; integers must be equal unless the rule says otherwise");
+      line(fmt::format("rule: {}; integers must be equal unless the rule says otherwise", report.rule.Describe()));
   for (const std::string& note : report.notes) text += line("note: " + note);
   const std::vector<Column> columns = TableColumns();
   std::vector<TextColumn> titles;
@@ -225,12 +227,12 @@ std::string FormatDiffText(const DiffReport& report, const DiffStyle& style) {
     std::vector<TextCell> cells;
     for (const Column& column : columns) cells.push_back({column.text(pair), ""});
     if (style.color) cells[0].color = ColorOf(pair.verdict);
-    table.Add(std::move(cells),
-              pair.reason.empty() ? "" : "         " + Wrapped(PrintableLine(pair.reason), style.width, 9, 9) + "\n");
+    table.Add(std::move(cells), pair.reason.empty() ? ""
+                                                    : fmt::format("         {}\n", Wrapped(PrintableLine(pair.reason),
+                                                                                           style.width, 9, 9)));
   }
   text += table.Format(style.width);
-  if (left_out > 0)
-    text += "...      " + std::to_string(left_out) + " more aligned (DiffStyle::all shows every pair)\n";
+  if (left_out > 0) text += fmt::format("...      {} more aligned (DiffStyle::all shows every pair)\n", left_out);
   return text + List(report.only_a, "A", style.all) + List(report.only_b, "B", style.all) + FormatDiffSummary(report);
 }
 
@@ -257,13 +259,13 @@ std::string FormatDiffCsv(const DiffReport& report) {
   text += ",nan_a,inf_a,nan_b,inf_b,worst,reason\n";
   for (const DiffPair& p : report.pairs) {
     const DiffMetrics& m = p.result.metrics;
-    text += std::string(VerdictName(p.verdict)) + "," + (p.has_layer ? std::to_string(p.layer_index) : "") + "," +
-            CsvField(p.layer) + "," + (p.has_layer ? (p.output ? "out" : "in") : "") + "," + std::to_string(p.slot) +
-            "," + CsvField(p.blob) + "," + CsvField(p.a.shape.ToString()) + "," + std::to_string(m.count) + "," +
-            std::to_string(p.result.failing);
+    text += fmt::format("{},{},{},{},{},{},{},{},{}", VerdictName(p.verdict),
+                        p.has_layer ? std::to_string(p.layer_index) : "", CsvField(p.layer),
+                        p.has_layer ? (p.output ? "out" : "in") : "", p.slot, CsvField(p.blob),
+                        CsvField(p.a.shape.ToString()), m.count, p.result.failing);
     for (const Column& column : numbers) text += "," + column.text(p);
-    text += "," + std::to_string(p.a.nans) + "," + std::to_string(p.a.infinities) + "," + std::to_string(p.b.nans) +
-            "," + std::to_string(p.b.infinities) + "," + std::to_string(m.worst) + "," + CsvField(p.reason) + "\n";
+    text += fmt::format(",{},{},{},{},{},{}\n", p.a.nans, p.a.infinities, p.b.nans, p.b.infinities, m.worst,
+                        CsvField(p.reason));
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "session/foreign.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/cause/input_match.h"
@@ -92,8 +94,9 @@ namespace {
 std::string Some(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  return text + (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += fmt::format("{}{}'", i == 0 ? "'" : ", '", names[i]);
+  return text + (names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
 }
 
 }  // namespace
@@ -119,10 +122,10 @@ Status Foreign::CheckSameModel(const Graph& graph) const {
     std::vector<std::string> others;
     for (const size_t i : read.only_b) others.push_back(theirs[i]);
     return Status::InvalidArgument(
-        "the " + side.what + " '" + side.set->path() + "': none of its tensors is this model's" +
-        (read.pairs.empty() ? "" : " but network inputs of another shape") + ": it has " + Some(others) +
-        ", the model '" + graph.source + "' has " + Some(ours) +
-        "; if only the names differ, give PairingOptions::names or PairingOptions::by_order");
+        fmt::format("the {} '{}': none of its tensors is this model's{}: it has {}, the model '{}' has {}; if only the "
+                    "names differ, give PairingOptions::names or PairingOptions::by_order",
+                    side.what, side.set->path(), read.pairs.empty() ? "" : " but network inputs of another shape",
+                    Some(others), graph.source, Some(ours)));
   }
   return Status::Ok();
 }
@@ -158,14 +161,15 @@ Result<std::map<std::string, Shape>> Foreign::InputShapes(const Graph& graph,
         continue;
       }
       if (!decided_by.empty()) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " +
-                                       side.what + " '" + side.set->path() + "', but " + now.ToString() + " in " +
-                                       decided_by + ": run one of them again at the other's size; nothing is resized");
+        return Status::InvalidArgument(
+            fmt::format("network input '{}' is {} in the {} '{}', but {} in {}: run one of them again at the other's "
+                        "size; nothing is resized",
+                        input.name, shape.ToString(), side.what, side.set->path(), now.ToString(), decided_by));
       }
       if (shape.rank() != input.shape.rank() || shape.Validate().ok() == false) {
-        return Status::InvalidArgument("network input '" + input.name + "' is " + shape.ToString() + " in the " +
-                                       side.what + " '" + side.set->path() + "', but " + input.shape.ToString() +
-                                       " in the model");
+        return Status::InvalidArgument(fmt::format("network input '{}' is {} in the {} '{}', but {} in the model",
+                                                   input.name, shape.ToString(), side.what, side.set->path(),
+                                                   input.shape.ToString()));
       }
       shapes[input.name] = shape;
       decided_by = "the " + side.what;
@@ -182,9 +186,10 @@ Status Foreign::CheckConstants(const std::map<std::string, Tensor>& constants) c
           if (tensor.name != name) continue;
           PLUMB_ASSIGN_OR_RETURN(const Tensor theirs, tensor.load());
           if (SameValues(value, theirs)) continue;
-          return Status::InvalidArgument("network input '" + name + "' has another value in the " + side.what + " '" +
-                                         side.set->path() +
-                                         "' than LoadOptions::input_values gives it: run one of them again");
+          return Status::InvalidArgument(
+              fmt::format("network input '{}' has another value in the {} '{}' than LoadOptions::input_values gives "
+                          "it: run one of them again",
+                          name, side.what, side.set->path()));
         }
       }
     }
@@ -212,10 +217,10 @@ Result<std::vector<Foreign::Source>> Foreign::SourcesOf(const GraphInput& input,
     if (!side.blobs->Has(input.name)) continue;
     PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
     if (!sources.empty() && sources[0].value.shape() != value.shape()) {
-      return Status::InvalidArgument("network input '" + input.name + "' is " + value.shape().ToString() + " in the " +
-                                     side.what + ", but " + sources[0].value.shape().ToString() + " in " +
-                                     sources[0].what +
-                                     ": run one of them again at the other's size; nothing is resized");
+      return Status::InvalidArgument(fmt::format(
+          "network input '{}' is {} in the {}, but {} in {}: run one of them again at the other's size; nothing is "
+          "resized",
+          input.name, value.shape().ToString(), side.what, sources[0].value.shape().ToString(), sources[0].what));
     }
     sources.push_back({side.what, std::move(value)});
   }
@@ -240,8 +245,8 @@ Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* g
     any = any || !sources.empty();
     if (given != nullptr || sources.empty()) continue;
     inputs.values[input.name] = sources[0].value;
-    inputs.lines.push_back(input.name + " " + DTypeName(input.dtype) + " " + sources[0].value.shape().ToString() +
-                           ": the " + sources[0].what + "'s");
+    inputs.lines.push_back(fmt::format("{} {} {}: the {}'s", input.name, DTypeName(input.dtype),
+                                       sources[0].value.shape().ToString(), sources[0].what));
   }
   if (all) return inputs;
   if (!any && needs_all) return generate();
@@ -252,8 +257,8 @@ Result<NetworkInputs> Foreign::Inputs(const Graph& graph, const NetworkInputs* g
   }
   for (const GraphInput& input : graph.inputs) {
     if (inputs.values.count(input.name) != 0) continue;
-    inputs.lines.push_back(input.name + ": not known; give the subject's with InputOptions::files " + input.name +
-                           "=FILE");
+    inputs.lines.push_back(
+        fmt::format("{}: not known; give the subject's with InputOptions::files {}=FILE", input.name, input.name));
   }
   return inputs;
 }

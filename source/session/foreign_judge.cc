@@ -1,6 +1,8 @@
 // How a foreign runtime computed is found, or declared; then its tensors are judged.
 #include "session/foreign_judge.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -44,7 +46,7 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
   int beyond = 0;
   for (const Int8Weights weights : {Int8Weights::kPerChannel, Int8Weights::kPerTensor, Int8Weights::kUnknown}) {
     options.check.int8_weights = weights;
-    const std::string words = how + "; " + Int8WeightsName(weights);
+    const std::string words = fmt::format("{}; {}", how, Int8WeightsName(weights));
     PLUMB_ASSIGN_OR_RETURN(Judged tried, JudgeAs(SubjectArithmetic::kInt8, words, graph, blobs, inputs, options));
     const Int8Evidence evidence = CountProducts(graph, tried.report);
     if (!best || evidence.beyond < beyond) {
@@ -88,8 +90,7 @@ Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const
     const int now = CountBeyond(wide.report);
     if (2 * now >= beyond || now > left) continue;
     if (now == left && SumOfExcess(wide.report) >= SumOfExcess(best.report)) continue;
-    wide.how = found + "; " + std::to_string(beyond) + " layers are beyond " + ArithmeticName(computed) + ", " +
-               std::to_string(now) + " beyond this";
+    wide.how = fmt::format("{}; {} layers are beyond {}, {} beyond this", found, beyond, ArithmeticName(computed), now);
     left = now;
     best = std::move(wide);
   }
@@ -157,9 +158,9 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   RunReport& report = judged.report;
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
-  report.judged_as = std::string(blobs.layout()) + ", " + arithmetic;
+  report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
-  report.notes.push_back(std::string("arithmetic ") + arithmetic + " (" + judged.how + ")");
+  report.notes.push_back(fmt::format("arithmetic {} ({})", arithmetic, judged.how));
   if (judged.arithmetic == SubjectArithmetic::kInt8) {
     report.notes.push_back(
         "int8: each output counts as rounded to the grid that its values lie on, and may saturate at its ends; float "

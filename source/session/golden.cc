@@ -1,5 +1,7 @@
 #include "plumb/golden.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -42,9 +44,9 @@ Result<std::string> FindPackage(const std::string& python) {
     return std::string("plumbnn.golden");
   }
   return Status::InvalidArgument(
-      "running ONNX Runtime needs plumb_golden, onnx and onnxruntime in " + python + " (" + LastLine(there.output) +
-      "): platforms/linux/run.sh installs them into build/venv; PLUMB_PYTHON names another Python "
-      "that has them");
+      fmt::format("running ONNX Runtime needs plumb_golden, onnx and onnxruntime in {} ({}): platforms/linux/run.sh "
+                  "installs them into build/venv; PLUMB_PYTHON names another Python that has them",
+                  python, LastLine(there.output)));
 }
 
 }  // namespace
@@ -58,14 +60,16 @@ Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::ma
                                          const GoldenOptions& options) {
   if (!EndsWith(model, ".onnx")) {
     return Status::InvalidArgument(
-        "ONNX Runtime runs the original .onnx, and '" + model +
-        "' is none: name that one, or make the golden with plumb-golden and give its folder");
+        fmt::format("ONNX Runtime runs the original .onnx, and '{}' is none: name that one, or make the golden with "
+                    "plumb-golden and give its folder",
+                    model));
   }
   const std::string python = Python(options);
   PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python));
   std::error_code error;
   std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) return Status::IoError("cannot make a folder like '" + pattern + "'");
+  if (mkdtemp(pattern.data()) == nullptr)
+    return Status::IoError(fmt::format("cannot make a folder like '{}'", pattern));
   GoldenRun run(pattern);
   std::vector<std::string> arguments = {python, "-m", package, "onnx", model, "-o", run.folder()};
   std::vector<NamedTensor> tensors;
@@ -75,13 +79,13 @@ Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::ma
     arguments.insert(arguments.end(), {"--input", pattern + "/inputs.npz"});
   }
   for (const auto& [name, value] : options.constants) {
-    const std::string file = pattern + "/constant" + std::to_string(arguments.size()) + ".npy";
+    const std::string file = fmt::format("{}/constant{}.npy", pattern, arguments.size());
     PLUMB_RETURN_IF_ERROR(WriteTensors(file, {{"", value}}));
-    arguments.insert(arguments.end(), {"--constant", name + "=" + file});
+    arguments.insert(arguments.end(), {"--constant", fmt::format("{}={}", name, file)});
   }
   const ChildResult ended = RunChild(arguments);
   if (ended.exit_code == 0) return run;
-  return Status::InvalidArgument("plumb_golden on '" + model + "': " + LastLine(ended.output));
+  return Status::InvalidArgument(fmt::format("plumb_golden on '{}': {}", model, LastLine(ended.output)));
 }
 
 Result<Golden> ReadGolden(const std::string& path) {

@@ -1,5 +1,7 @@
 #include "plumb/inputs.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -66,13 +68,14 @@ class Collector {
   Status UnknownInput(const std::string& field, const std::string& name) const {
     std::vector<std::string> names;
     for (const GraphInput& input : graph_.inputs) names.push_back(input.name);
-    return Status::InvalidArgument(field + ": there is no network input '" + name + "', the network inputs are " +
-                                   InputNames() + DidYouMean(name, names));
+    return Status::InvalidArgument(fmt::format("{}: there is no network input '{}', the network inputs are {}{}", field,
+                                               name, InputNames(), DidYouMean(name, names)));
   }
 
   std::string InputNames() const {
     std::string names;
-    for (const GraphInput& input : graph_.inputs) names += (names.empty() ? "'" : ", '") + input.name + "'";
+    for (const GraphInput& input : graph_.inputs)
+      names += fmt::format("{}{}'", names.empty() ? "'" : ", '", input.name);
     return names;
   }
 
@@ -84,33 +87,35 @@ class Collector {
       std::string name = named.name;
       if (only) name = wanted.empty() ? graph_.inputs[0].name : wanted;
       if (!IsInput(name) || (!wanted.empty() && name != wanted)) continue;  // other tensors of the file are not ours
-      PLUMB_RETURN_IF_ERROR(AddTensor(name, named.tensor, "file '" + path + "'", origin));
+      PLUMB_RETURN_IF_ERROR(AddTensor(name, named.tensor, fmt::format("file '{}'", path), origin));
       used = true;
     }
     if (used) return Status::Ok();
-    return Status::InvalidArgument("file '" + path + "' holds no tensor for the network inputs " + InputNames() +
-                                   "; say which with InputOptions::files NAME=" + path);
+    return Status::InvalidArgument(
+        fmt::format("file '{}' holds no tensor for the network inputs {}; say which with InputOptions::files NAME={}",
+                    path, InputNames(), path));
   }
 
   Status AddTensor(const std::string& name, Tensor tensor, const std::string& from, std::string origin) {
     const BlobInfo& info = blobs_.at(name);
-    const std::string wrong = from + ": network input '" + name + "' expects ";
+    const std::string wrong = fmt::format("{}: network input '{}' expects ", from, name);
     if (tensor.dtype() != info.dtype) {
       if (IsFloat(tensor.dtype()) != IsFloat(info.dtype)) {
-        return Status::InvalidArgument(wrong + DTypeName(info.dtype) + ", found " + DTypeName(tensor.dtype()));
+        return Status::InvalidArgument(
+            fmt::format("{}{}, found {}", wrong, DTypeName(info.dtype), DTypeName(tensor.dtype())));
       }
       origin += std::string(", converted from ") + DTypeName(tensor.dtype());
       PLUMB_ASSIGN_OR_RETURN(tensor, tensor.ConvertedTo(info.dtype));
     }
     if (tensor.shape() != info.shape) {
-      return Status::InvalidArgument(wrong + "shape " + info.shape.ToString() + ", found " + tensor.shape().ToString() +
-                                     "; LoadOptions::input_shapes " + name +
-                                     "=... prepares the network for another one");
+      return Status::InvalidArgument(
+          fmt::format("{}shape {}, found {}; LoadOptions::input_shapes {}=... prepares the network for another one",
+                      wrong, info.shape.ToString(), tensor.shape().ToString(), name));
     }
     if (!result.values.emplace(name, tensor).second) {
-      return Status::InvalidArgument("network input '" + name + "' is given twice");
+      return Status::InvalidArgument(fmt::format("network input '{}' is given twice", name));
     }
-    result.lines.push_back(name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " + origin);
+    result.lines.push_back(fmt::format("{} {} {}: {}", name, DTypeName(info.dtype), info.shape.ToString(), origin));
     return Status::Ok();
   }
 
@@ -128,8 +133,7 @@ Result<std::optional<InputRange>> AskedRange(const InputOptions& options) {
   if (!options.range) return std::optional<InputRange>();
   const auto [lo, hi] = *options.range;
   if (lo <= hi && std::isfinite(lo) && std::isfinite(hi)) return std::optional<InputRange>(InputRange{lo, hi});
-  return Status::InvalidArgument("InputOptions::range: expected LO,HI with LO <= HI, found " + std::to_string(lo) +
-                                 "," + std::to_string(hi));
+  return Status::InvalidArgument(fmt::format("InputOptions::range: expected LO,HI with LO <= HI, found {},{}", lo, hi));
 }
 
 // InputOptions::range, within what the graph needs; else what the graph says.
@@ -142,14 +146,15 @@ Result<DrawnFrom> RangeFor(const GraphInput& input, const std::optional<InputRan
   if (std::ceil(both.lo) <= std::floor(both.hi)) return DrawnFrom{both, found->why};
   char text[96];
   std::snprintf(text, sizeof(text), "%g..%g", found->range.lo, found->range.hi);
-  return Status::InvalidArgument("InputOptions::range: network input '" + input.name + "' must lie in " + text + ": " +
-                                 found->why);
+  return Status::InvalidArgument(
+      fmt::format("InputOptions::range: network input '{}' must lie in {}: {}", input.name, text, found->why));
 }
 
 Status NotGiven(const InputOptions& options, const std::string& name) {
-  return Status::InvalidArgument("network input '" + name + "' is " +
-                                 (options.files.empty() ? "not among InputOptions::values"
-                                                        : "in none of the files given with InputOptions::files"));
+  return Status::InvalidArgument(fmt::format("network input '{}' is {}", name,
+                                             options.files.empty()
+                                                 ? "not among InputOptions::values"
+                                                 : "in none of the files given with InputOptions::files"));
 }
 
 }  // namespace
@@ -204,8 +209,8 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
                            RangeFor(input, asked, found == ranges.end() ? nullptr : &found->second));
     PLUMB_ASSIGN_OR_RETURN(result.values[input.name],
                            RandomInput(input.name, info.dtype, info.shape, options.seed, from.range));
-    result.lines.push_back(input.name + " " + DTypeName(info.dtype) + " " + info.shape.ToString() + ": " +
-                           DescribeRandomInput(info.dtype, options.seed, from.range, from.why));
+    result.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(info.dtype), info.shape.ToString(),
+                                       DescribeRandomInput(info.dtype, options.seed, from.range, from.why)));
     result.generated = true;
   }
   return std::move(result);

@@ -1,5 +1,7 @@
 #include "plumb/session.h"
 
+#include <fmt/core.h>
+
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "plumb/plumb.h"
@@ -190,8 +192,7 @@ CheckedModel Session::Describe() const {
   checked.num_layers = static_cast<int>(graph.layers.size());
   checked.weights = graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
   if (graph.weights_generated) {
-    checked.weights =
-        std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(impl_->options.load.seed);
+    checked.weights = fmt::format("generated: {}, seed {}", WeightGeneratorVersion(), impl_->options.load.seed);
   }
   checked.weights_generated = graph.weights_generated;
   checked.seed = impl_->options.load.seed;

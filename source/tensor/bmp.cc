@@ -1,6 +1,8 @@
 // BMP: what other programs write, uncompressed rows of 24 or 32 bits (BITMAPINFOHEADER, Windows SDK, wingdi.h). No
 // library of a distribution reads BMP alone, so these few lines do. The fourth byte of 32 bits means nothing without
 // masks.
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "tensor/image_decode.h"
@@ -28,12 +30,12 @@ Result<Bmp> ReadHeader(std::string_view bytes, const std::string& file) {
   const int bits = Field<uint16_t>(bytes, 28);
   const auto compression = Field<uint32_t>(bytes, 30);
   if (Field<uint32_t>(bytes, 14) < 40 || compression != 0 || (bits != 24 && bits != 32)) {
-    return Status::NotSupported(file + " is a BMP of " + std::to_string(bits) + " bits and compression " +
-                                std::to_string(compression) + "; expected 24 or 32 and 0, convert it to PNG");
+    return Status::NotSupported(
+        fmt::format("{} is a BMP of {} bits and compression {}; expected 24 or 32 and 0, convert it to PNG", file, bits,
+                    compression));
   }
   if (width <= 0 || height == 0 || height == INT32_MIN) {
-    return Status::CorruptModel(file + " is a BMP of " + std::to_string(width) + " x " + std::to_string(height) +
-                                " pixels");
+    return Status::CorruptModel(fmt::format("{} is a BMP of {} x {} pixels", file, width, height));
   }
   Bmp bmp;
   bmp.size = {width, height < 0 ? -int64_t{height} : height, 3};
@@ -43,8 +45,7 @@ Result<Bmp> ReadHeader(std::string_view bytes, const std::string& file) {
   bmp.row_bytes = (static_cast<size_t>(width) * bmp.pixel_bytes + 3) / 4 * 4;
   const size_t have = bmp.pixels_at < bytes.size() ? bytes.size() - bmp.pixels_at : 0;
   if (static_cast<size_t>(bmp.size.height) > have / bmp.row_bytes) {
-    return Status::CorruptModel(file + " ends inside the BMP's pixels, after " + std::to_string(bytes.size()) +
-                                " bytes");
+    return Status::CorruptModel(fmt::format("{} ends inside the BMP's pixels, after {} bytes", file, bytes.size()));
   }
   return bmp;
 }

@@ -1,5 +1,7 @@
 #include "tensor/image.h"
 
+#include <fmt/core.h>
+
 #include <sstream>
 
 #include "tensor/image_decode.h"
@@ -14,16 +16,16 @@ float Pick(const std::vector<float>& values, int64_t channel, float otherwise) {
 
 Status CheckList(const std::vector<float>& values, const char* name, int64_t channels) {
   if (values.size() <= 1 || values.size() == static_cast<size_t>(channels)) return Status::Ok();
-  return Status::InvalidArgument(std::string("image ") + name + ": expected one value or one for each of " +
-                                 std::to_string(channels) + " channels, found " + std::to_string(values.size()));
+  return Status::InvalidArgument(fmt::format("image {}: expected one value or one for each of {} channels, found {}",
+                                             name, channels, values.size()));
 }
 
 Status CheckShape(const std::string& file, const Shape& found, const Shape& expected) {
   if (found == expected) return Status::Ok();
   const bool one_image = expected.rank() == 4 && expected[0] == 1;
-  return Status::Mismatch(
-      file + " is " + found.ToString() + " (batch, channels, height, width), but the input is " + expected.ToString() +
-      (one_image ? "; convert the image first, Plumb resizes nothing" : "; an image fits only an input [1,C,H,W]"));
+  return Status::Mismatch(fmt::format(
+      "{} is {} (batch, channels, height, width), but the input is {}{}", file, found.ToString(), expected.ToString(),
+      one_image ? "; convert the image first, Plumb resizes nothing" : "; an image fits only an input [1,C,H,W]"));
 }
 
 struct ImageFormat {
@@ -52,12 +54,12 @@ Result<std::string> DescribeImageOptions(const ImageOptions& options, int64_t ch
     scale << (c > 0 ? "," : "") << Pick(options.scale, c, 1);
   }
   const char* order = channels == 1 ? "gray" : options.order == ChannelOrder::kRgb ? "rgb" : "bgr";
-  return "(x - bias) * scale, bias " + bias.str() + ", scale " + scale.str() + ", " + order + ", NCHW";
+  return fmt::format("(x - bias) * scale, bias {}, scale {}, {}, NCHW", bias.str(), scale.str(), order);
 }
 
 Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const ImageOptions& options,
                           const std::optional<Shape>& expected, uint64_t max_bytes) {
-  const std::string file = "image '" + path + "'";
+  const std::string file = fmt::format("image '{}'", path);
   const ImageFormat* format = ImageFormatOf(bytes);
   if (format == nullptr) return Status::CorruptModel(file + ", byte 0: neither PNG, JPEG nor BMP");
   PLUMB_ASSIGN_OR_RETURN(const ImageSize size, format->size(bytes, file));
@@ -66,8 +68,8 @@ Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const
   if (expected.has_value()) PLUMB_RETURN_IF_ERROR(CheckShape(file, shape, *expected));
   PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(file));
   if (static_cast<uint64_t>(shape.NumElements()) * sizeof(float) > max_bytes) {
-    return Status::InvalidArgument(file + " of " + shape.ToString() + " needs more than the limit of " +
-                                   std::to_string(max_bytes) + " bytes");
+    return Status::InvalidArgument(
+        fmt::format("{} of {} needs more than the limit of {} bytes", file, shape.ToString(), max_bytes));
   }
   PLUMB_RETURN_IF_ERROR(CheckList(options.bias, "bias", channels).AddContext(file));
   PLUMB_RETURN_IF_ERROR(CheckList(options.scale, "scale", channels).AddContext(file));

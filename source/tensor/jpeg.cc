@@ -1,4 +1,6 @@
 // JPEG by libjpeg-turbo (its TurboJPEG interface, which needs no setjmp).
+#include <fmt/core.h>
+
 #include <turbojpeg.h>
 
 #include <memory>
@@ -14,7 +16,7 @@ struct TurboClose {
 using TurboHandle = std::unique_ptr<void, TurboClose>;
 
 Status JpegError(const std::string& file, const TurboHandle& handle) {
-  return Status::CorruptModel(file + " cannot be decoded as JPEG: " + tjGetErrorStr2(handle.get()));
+  return Status::CorruptModel(fmt::format("{} cannot be decoded as JPEG: {}", file, tjGetErrorStr2(handle.get())));
 }
 
 const unsigned char* Bytes(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }

@@ -1,5 +1,7 @@
 #include "tensor/npy.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -43,7 +45,7 @@ class HeaderParser {
       PLUMB_ASSIGN_OR_RETURN(const std::string key, ReadString());
       PLUMB_RETURN_IF_ERROR(Expect(':'));
       const int bit = key == "descr" ? 1 : key == "fortran_order" ? 2 : key == "shape" ? 4 : 0;
-      if (bit == 0 || (seen & bit) != 0) return Error("unexpected key '" + key + "'");
+      if (bit == 0 || (seen & bit) != 0) return Error(fmt::format("unexpected key '{}'", key));
       seen |= bit;
       PLUMB_RETURN_IF_ERROR(bit == 1 ? ReadDescr(header) : bit == 2 ? ReadOrder(header) : ReadShape(header));
       if (!Accept(',') && Peek() != '}') return Error("expected ',' or '}'");
@@ -54,7 +56,7 @@ class HeaderParser {
   }
 
   Status Error(const std::string& what) const {
-    return Status::CorruptModel("npy file '" + path_ + "', byte " + std::to_string(position_) + ": " + what);
+    return Status::CorruptModel(fmt::format("npy file '{}', byte {}: {}", path_, position_, what));
   }
 
  private:
@@ -70,7 +72,7 @@ class HeaderParser {
     ++position_;
     return true;
   }
-  Status Expect(char c) { return Accept(c) ? Status::Ok() : Error(std::string("expected '") + c + "'"); }
+  Status Expect(char c) { return Accept(c) ? Status::Ok() : Error(fmt::format("expected '{}'", c)); }
   bool AcceptWord(std::string_view word) {
     SkipSpace();
     if (bytes_.substr(position_, word.size()) != word) return false;
@@ -126,23 +128,23 @@ uint32_t ReadLittle(std::string_view bytes, size_t offset, size_t count) {
 }
 
 Result<Header> ParseHeader(std::string_view bytes, const std::string& path) {
-  const std::string file = "npy file '" + path + "'";
+  const std::string file = fmt::format("npy file '{}'", path);
   if (bytes.substr(0, kMagic.size()) != kMagic) {
     return Status::CorruptModel(file + ", byte 0: expected the bytes 93 'NUMPY' of an .npy file");
   }
   const int version = bytes.size() > 7 ? static_cast<uint8_t>(bytes[6]) : 0;
   if (bytes.size() > 7 && (version < 1 || version > 3 || bytes[7] != 0)) {
-    return Status::NotSupported(file + ", byte 6: expected version 1.0, 2.0 or 3.0, found " + std::to_string(version) +
-                                "." + std::to_string(static_cast<uint8_t>(bytes[7])));
+    return Status::NotSupported(fmt::format("{}, byte 6: expected version 1.0, 2.0 or 3.0, found {}.{}", file, version,
+                                            static_cast<uint8_t>(bytes[7])));
   }
   const size_t length_bytes = version == 1 ? 2 : 4;
   const size_t begin = 8 + length_bytes;
   if (bytes.size() < begin)
-    return Status::CorruptModel(file + " ends inside its header, after " + std::to_string(bytes.size()) + " bytes");
+    return Status::CorruptModel(fmt::format("{} ends inside its header, after {} bytes", file, bytes.size()));
   const size_t length = ReadLittle(bytes, 8, length_bytes);
   if (length > bytes.size() - begin) {
-    return Status::CorruptModel(file + ", byte 8: the header should have " + std::to_string(length) + " bytes, only " +
-                                std::to_string(bytes.size() - begin) + " are left");
+    return Status::CorruptModel(fmt::format("{}, byte 8: the header should have {} bytes, only {} are left", file,
+                                            length, bytes.size() - begin));
   }
   Header header;
   header.data_offset = begin + length;
@@ -166,8 +168,9 @@ Result<Element> ParseDescr(const std::string& descr, const std::string& path, st
     return Element{as_bf16 ? DType::kBF16 : row.dtype, order == '>' && DTypeSize(row.dtype) > 1};
   }
   if (code == "u8") return Element{DType::kI64, order == '>', true};
-  return Status::NotSupported("npy file '" + path + "': dtype '" + descr +
-                              "' is not supported; expected f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1 or V2 (bf16)");
+  return Status::NotSupported(fmt::format(
+      "npy file '{}': dtype '{}' is not supported; expected f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1 or V2 (bf16)", path,
+      descr));
 }
 
 void SwapBytes(uint8_t* data, size_t count, size_t size) {
@@ -211,13 +214,13 @@ Result<Tensor> ToCOrder(const Tensor& stored) {
 Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::optional<DType> expected) {
   PLUMB_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes, path));
   PLUMB_ASSIGN_OR_RETURN(const Element element, ParseDescr(header.descr, path, expected));
-  PLUMB_RETURN_IF_ERROR(header.shape.Validate().AddContext("npy file '" + path + "'"));
+  PLUMB_RETURN_IF_ERROR(header.shape.Validate().AddContext(fmt::format("npy file '{}'", path)));
   const uint64_t need = static_cast<uint64_t>(header.shape.NumElements()) * DTypeSize(element.dtype);
   const uint64_t have = bytes.size() - header.data_offset;
   if (need != have) {
-    return Status::CorruptModel("npy file '" + path + "', byte " + std::to_string(header.data_offset) + ": the shape " +
-                                header.shape.ToString() + " of " + DTypeName(element.dtype) + " takes " +
-                                std::to_string(need) + " bytes, found " + std::to_string(have));
+    return Status::CorruptModel(fmt::format("npy file '{}', byte {}: the shape {} of {} takes {} bytes, found {}", path,
+                                            header.data_offset, header.shape.ToString(), DTypeName(element.dtype), need,
+                                            have));
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(element.dtype, header.shape));
   if (need > 0) std::memcpy(tensor.raw(), bytes.data() + header.data_offset, need);
@@ -225,9 +228,9 @@ Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::op
   if (element.swapped) SwapBytes(data, static_cast<size_t>(tensor.NumElements()), DTypeSize(element.dtype));
   for (int64_t i = 0; element.is_u64 && i < tensor.NumElements(); ++i) {
     if (tensor.data<int64_t>()[i] >= 0) continue;
-    return Status::NotSupported("npy file '" + path + "': element " + std::to_string(i) + " is " +
-                                std::to_string(tensor.data<uint64_t>()[i]) +
-                                "; unsigned 64-bit integers are carried as i64 and must be below 2^63");
+    return Status::NotSupported(fmt::format(
+        "npy file '{}': element {} is {}; unsigned 64-bit integers are carried as i64 and must be below 2^63", path, i,
+        tensor.data<uint64_t>()[i]));
   }
   if (element.dtype == DType::kBool) {  // any other bit pattern in a C++ bool is undefined
     for (uint64_t i = 0; i < need; ++i) data[i] = data[i] != 0 ? 1 : 0;
@@ -241,7 +244,7 @@ std::string NpyHeader(DType dtype, const Shape& shape) {
     if (row.dtype == dtype && dtype != DType::kBF16) code = row.code;
   }
   std::string text =
-      std::string("{'descr': '") + (DTypeSize(dtype) == 1 ? "|" : "<") + code + "', 'fortran_order': False, 'shape': (";
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (", DTypeSize(dtype) == 1 ? "|" : "<", code);
   for (int i = 0; i < shape.rank(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
   text += shape.rank() == 1 ? ",), }" : "), }";
   const bool is_long = text.size() + 75 > 0xFFFF;

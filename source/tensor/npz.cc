@@ -1,5 +1,7 @@
 #include "tensor/npz.h"
 
+#include <fmt/core.h>
+
 #include <set>
 
 #include "base/file.h"
@@ -25,10 +27,10 @@ Result<std::vector<NamedTensor>> ParseNpz(std::string_view bytes, const std::str
                             member.name.compare(member.name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
     named.name = has_suffix ? member.name.substr(0, member.name.size() - kSuffix.size()) : member.name;
     if (!names.insert(named.name).second) {
-      return Status::CorruptModel("npz file '" + path + "' holds two arrays '" + named.name + "'");
+      return Status::CorruptModel(fmt::format("npz file '{}' holds two arrays '{}'", path, named.name));
     }
     PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(member, path, &buffer));
-    PLUMB_ASSIGN_OR_RETURN(named.tensor, ParseNpy(npy, path + "#" + member.name, expected));
+    PLUMB_ASSIGN_OR_RETURN(named.tensor, ParseNpy(npy, fmt::format("{}#{}", path, member.name), expected));
     tensors.push_back(std::move(named));
   }
   return tensors;
@@ -38,9 +40,9 @@ Status WriteNpz(const std::string& path, const std::vector<NamedTensor>& tensors
   std::set<std::string> names;
   for (const NamedTensor& named : tensors) {
     if (named.name.empty() || named.name.size() > 0xFF00 || !names.insert(named.name).second) {
-      return Status::InvalidArgument("cannot write '" + path +
-                                     "': each array of an .npz needs a name of its own of at most " +
-                                     "65280 bytes, found '" + named.name.substr(0, 80) + "'");
+      return Status::InvalidArgument(fmt::format(
+          "cannot write '{}': each array of an .npz needs a name of its own of at most 65280 bytes, found '{}'", path,
+          named.name.substr(0, 80)));
     }
   }
   PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));

@@ -1,5 +1,7 @@
 // PNG by libpng. Its errors are longjmp()s: what they leave behind are the members of PngReader, and no function
 // between setjmp and libpng holds anything that would have to be destroyed.
+#include <fmt/core.h>
+
 #include <png.h>
 
 #include <cstring>
@@ -69,7 +71,7 @@ class PngReader {
 };
 
 Status PngError(const std::string& file, const PngReader& reader) {
-  return Status::CorruptModel(file + " cannot be decoded as PNG: " + reader.error());
+  return Status::CorruptModel(fmt::format("{} cannot be decoded as PNG: {}", file, reader.error()));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The front of the tensor formats: which reader or writer a path means.
 #include "plumb/tensor_file.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -47,9 +49,10 @@ Format FormatOfBytes(std::string_view bytes) {
 }
 
 Status UnknownFormat(const std::string& path) {
-  return Status::InvalidArgument("'" + path +
-                                 "' is no tensor file that can be told by its name; expected .txt .npy .npz " +
-                                 ".bin .dat .raw .png .jpg .jpeg .bmp, or one of them followed by .zst");
+  return Status::InvalidArgument(
+      fmt::format("'{}' is no tensor file that can be told by its name; expected .txt .npy .npz .bin .dat .raw .png "
+                  ".jpg .jpeg .bmp, or one of them followed by .zst",
+                  path));
 }
 
 uint64_t UnpackedLimit(size_t size, const TensorHints& hints) {
@@ -58,15 +61,15 @@ uint64_t UnpackedLimit(size_t size, const TensorHints& hints) {
 
 Result<Tensor> ParseRaw(std::string_view bytes, const std::string& path, const TensorHints& hints) {
   if (!hints.shape.has_value()) {
-    return Status::InvalidArgument("raw file '" + path +
-                                   "' holds nothing but values; give its shape (and dtype, if not f32)");
+    return Status::InvalidArgument(
+        fmt::format("raw file '{}' holds nothing but values; give its shape (and dtype, if not f32)", path));
   }
-  PLUMB_RETURN_IF_ERROR(hints.shape->Validate().AddContext("raw file '" + path + "'"));
+  PLUMB_RETURN_IF_ERROR(hints.shape->Validate().AddContext(fmt::format("raw file '{}'", path)));
   const DType dtype = hints.dtype.value_or(DType::kF32);
   const uint64_t need = static_cast<uint64_t>(hints.shape->NumElements()) * DTypeSize(dtype);
   if (need != bytes.size()) {
-    return Status::Mismatch("raw file '" + path + "' has " + std::to_string(bytes.size()) + " bytes, but " +
-                            hints.shape->ToString() + " of " + DTypeName(dtype) + " takes " + std::to_string(need));
+    return Status::Mismatch(fmt::format("raw file '{}' has {} bytes, but {} of {} takes {}", path, bytes.size(),
+                                        hints.shape->ToString(), DTypeName(dtype), need));
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, *hints.shape));
   if (need > 0) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
@@ -128,12 +131,12 @@ Status WriteTensors(const std::string& path, const std::vector<NamedTensor>& ten
   if (format == Format::kText) return WriteTnnText(path, tensors);
   if (format == Format::kNpz) return WriteNpz(path, tensors);
   if (format != Format::kNpy && format != Format::kRaw) {
-    return Status::InvalidArgument("cannot write tensors to '" + path +
-                                   "'; expected a name that ends in .txt .npy .npz .bin .dat or .raw");
+    return Status::InvalidArgument(fmt::format(
+        "cannot write tensors to '{}'; expected a name that ends in .txt .npy .npz .bin .dat or .raw", path));
   }
   if (tensors.size() != 1) {
-    return Status::InvalidArgument("'" + path + "' holds one tensor, not " + std::to_string(tensors.size()) +
-                                   "; write .npz or .txt");
+    return Status::InvalidArgument(
+        fmt::format("'{}' holds one tensor, not {}; write .npz or .txt", path, tensors.size()));
   }
   const Tensor& tensor = tensors[0].tensor;
   if (format == Format::kNpy) return WriteNpy(path, tensor);
@@ -144,12 +147,12 @@ Result<std::vector<NamedTensor>> ReadRawTensors(const std::string& path, const s
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
   uint64_t need = 0;
   for (const TensorSpec& spec : specs) {
-    PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext("raw file '" + path + "', tensor '" + spec.name + "'"));
+    PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("raw file '{}', tensor '{}'", path, spec.name)));
     need += static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
   }
   if (need != file.size()) {
-    return Status::Mismatch("raw file '" + path + "' has " + std::to_string(file.size()) + " bytes, but its " +
-                            std::to_string(specs.size()) + " tensors take " + std::to_string(need));
+    return Status::Mismatch(
+        fmt::format("raw file '{}' has {} bytes, but its {} tensors take {}", path, file.size(), specs.size(), need));
   }
   std::vector<NamedTensor> tensors;
   std::string_view left = file.text();

@@ -1,5 +1,7 @@
 #include "tensor/tnn_text.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <optional>
 #include <system_error>
@@ -31,11 +33,11 @@ bool IsNumber(std::string_view token) {
 // Reads the next token as a whole number in [0, max].
 Result<int64_t> ReadCount(TextScanner* scanner, const std::string& what, int64_t max) {
   const std::string_view token = scanner->Next();
-  if (token.empty()) return scanner->Error("the file ends where " + what + " is expected");
+  if (token.empty()) return scanner->Error(fmt::format("the file ends where {} is expected", what));
   const std::optional<int64_t> value = ParseCount(token);
   if (!value.has_value() || *value > max) {
-    return scanner->Error("expected " + what + ", a whole number from 0 to " + std::to_string(max) + ", found " +
-                          TextScanner::Quote(token));
+    return scanner->Error(
+        fmt::format("expected {}, a whole number from 0 to {}, found {}", what, max, TextScanner::Quote(token)));
   }
   return *value;
 }
@@ -48,19 +50,21 @@ Result<NamedTensor> ReadTensor(TextScanner* scanner) {
   PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kTnnTextMaxRank));
   Shape shape;
   for (int64_t i = 0; i < rank; ++i) {
-    PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, "dim " + std::to_string(i) + of, INT32_MAX));
+    PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, fmt::format("dim {}{}", i, of), INT32_MAX));
     shape.dims().push_back(dim);
   }
   PLUMB_ASSIGN_OR_RETURN(const int64_t dtype, ReadCount(scanner, "the dtype" + of, kNumDTypes - 1));
   // Each value takes a byte and a separator, which bounds the memory by the file's size.
   const int64_t most = static_cast<int64_t>(scanner->bytes_left() / 2);
   if (!shape.Validate().ok() || shape.NumElements() > most) {
-    return scanner->Error("tensor " + TextScanner::Quote(named.name) + " has the shape " + shape.ToString() +
-                          ", but the rest of the file has room for at most " + std::to_string(most) + " values");
+    return scanner->Error(
+        fmt::format("tensor {} has the shape {}, but the rest of the file has room for at most {} values",
+                    TextScanner::Quote(named.name), shape.ToString(), most));
   }
   PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(kTnnTextDTypes[dtype], shape));
   const Status read = scanner->ReadValues(kTnnTextDTypes[dtype], shape.NumElements(), named.tensor.raw());
-  if (!read.ok()) return Status(read.code(), read.message() + ", in tensor " + TextScanner::Quote(named.name));
+  if (!read.ok())
+    return Status(read.code(), fmt::format("{}, in tensor {}", read.message(), TextScanner::Quote(named.name)));
   return named;
 }
 
@@ -69,15 +73,16 @@ Result<int> DTypeNumber(const NamedTensor& named) {
   for (int i = 0; i < kNumDTypes; ++i) {
     if (kTnnTextDTypes[i] == named.tensor.dtype()) return i;
   }
-  return Status::InvalidArgument("tensor '" + named.name + "': TNN's text form has no dtype " +
-                                 DTypeName(named.tensor.dtype()) + "; write .npz or .npy, or convert the tensor first");
+  return Status::InvalidArgument(
+      fmt::format("tensor '{}': TNN's text form has no dtype {}; write .npz or .npy, or convert the tensor first",
+                  named.name, DTypeName(named.tensor.dtype())));
 }
 
 Status CheckName(const std::string& name) {
   for (const char c : name) {
     if (c != ' ' && (c < '\t' || c > '\r')) continue;
-    return Status::InvalidArgument("tensor '" + name +
-                                   "': TNN's text form cannot hold a name with white space; write .npz");
+    return Status::InvalidArgument(
+        fmt::format("tensor '{}': TNN's text form cannot hold a name with white space; write .npz", name));
   }
   return name.empty() ? Status::InvalidArgument("TNN's text form cannot hold a tensor without a name") : Status::Ok();
 }
@@ -85,9 +90,9 @@ Status CheckName(const std::string& name) {
 Result<std::string> HeaderLine(const NamedTensor& named) {
   PLUMB_RETURN_IF_ERROR(CheckName(named.name));
   PLUMB_ASSIGN_OR_RETURN(const int dtype, DTypeNumber(named));
-  std::string line = named.name + " " + std::to_string(named.tensor.shape().rank());
+  std::string line = fmt::format("{} {}", named.name, named.tensor.shape().rank());
   for (const int64_t dim : named.tensor.shape().dims()) line += " " + std::to_string(dim);
-  return line + " " + std::to_string(dtype) + "\n";
+  return fmt::format("{} {}\n", line, dtype);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tensor/values_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -192,15 +194,16 @@ Result<Tensor> ParseValuesText(std::string_view text, const std::string& path, D
                                const std::optional<Shape>& shape) {
   const int64_t count = shape.has_value() ? shape->NumElements() : CountTokens(text);
   if (shape.has_value()) {
-    PLUMB_RETURN_IF_ERROR(shape->Validate().AddContext("text file '" + path + "'"));
+    PLUMB_RETURN_IF_ERROR(shape->Validate().AddContext(fmt::format("text file '{}'", path)));
     // Each value takes a byte and a separator, which bounds the memory by the file's size.
     const int64_t most = static_cast<int64_t>(text.size() / 2 + 1);
     if (count > most) {
-      return Status::CorruptModel("text file '" + path + "' has room for at most " + std::to_string(most) +
-                                  " values, expected " + std::to_string(count) + " for the shape " + shape->ToString());
+      return Status::CorruptModel(
+          fmt::format("text file '{}' has room for at most {} values, expected {} for the shape {}", path, most, count,
+                      shape->ToString()));
     }
   }
-  if (!shape.has_value() && count == 0) return Status::CorruptModel("text file '" + path + "' holds no value");
+  if (!shape.has_value() && count == 0) return Status::CorruptModel(fmt::format("text file '{}' holds no value", path));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape.value_or(Shape{count})));
   TextScanner scanner(text, path);
   PLUMB_RETURN_IF_ERROR(scanner.ReadValues(dtype, count, tensor.raw()));
@@ -220,14 +223,14 @@ Status TextScanner::ReadTyped(DType dtype, int64_t count, T* values) {
   for (int64_t i = 0; i < count; ++i) {
     const std::string_view token = Next();
     if (token.empty()) {
-      return Error("the text ends after " + std::to_string(i) + " of " + std::to_string(count) + " values");
+      return Error(fmt::format("the text ends after {} of {} values", i, count));
     }
     const Parsed parsed = ParseNumber(token.data(), token.data() + token.size(), &values[i]);
     if (parsed == Parsed::kOk) continue;
-    const std::string where = "value " + std::to_string(i) + " ";
+    const std::string where = fmt::format("value {} ", i);
     return parsed == Parsed::kTooLarge
-               ? Error(where + Quote(token) + " is out of the range of " + DTypeName(dtype))
-               : Error(where + "is " + Quote(token) + ", expected a number of dtype " + DTypeName(dtype));
+               ? Error(fmt::format("{}{} is out of the range of {}", where, Quote(token), DTypeName(dtype)))
+               : Error(fmt::format("{}is {}, expected a number of dtype {}", where, Quote(token), DTypeName(dtype)));
   }
   return Status::Ok();
 }
@@ -258,7 +261,7 @@ Status TextScanner::ExpectEnd() {
 Status TextScanner::Error(const std::string& what) const {
   const auto begin = text_.begin();
   const int64_t line = 1 + std::count(begin, begin + static_cast<int64_t>(std::min(token_, text_.size())), '\n');
-  return Status::CorruptModel("text file '" + path_ + "', line " + std::to_string(line) + ": " + what);
+  return Status::CorruptModel(fmt::format("text file '{}', line {}: {}", path_, line, what));
 }
 
 std::string TextScanner::Quote(std::string_view token) {

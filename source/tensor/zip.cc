@@ -3,6 +3,8 @@
 // the place of its data, since writers that stream leave the sizes out of it.
 #include "tensor/zip.h"
 
+#include <fmt/core.h>
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -41,7 +43,7 @@ bool Fits(std::string_view bytes, uint64_t offset, uint64_t count) {
 }
 
 Status Corrupt(const std::string& path, uint64_t offset, const std::string& what) {
-  return Status::CorruptModel("zip archive '" + path + "', byte " + std::to_string(offset) + ": " + what);
+  return Status::CorruptModel(fmt::format("zip archive '{}', byte {}: {}", path, offset, what));
 }
 
 struct Directory {
@@ -57,8 +59,7 @@ Result<Directory> ReadEnd64(std::string_view bytes, const std::string& path, uin
   }
   const uint64_t record = Read(bytes, locator + 8, 8);
   if (!Fits(bytes, record, kEnd64Size) || Read(bytes, record, 4) != kEnd64Magic) {
-    return Corrupt(path, locator,
-                   "the zip64 end record is not where its locator says (byte " + std::to_string(record) + ")");
+    return Corrupt(path, locator, fmt::format("the zip64 end record is not where its locator says (byte {})", record));
   }
   return Directory{Read(bytes, record + 48, 8), Read(bytes, record + 40, 8), Read(bytes, record + 32, 8)};
 }
@@ -69,7 +70,7 @@ Result<Directory> FindDirectory(std::string_view bytes, const std::string& path)
     const uint64_t end = bytes.size() - back;
     if (Read(bytes, end, 4) != kEndMagic || Read(bytes, end + 20, 2) != back - kEndSize) continue;
     if (Read(bytes, end + 4, 2) != Read(bytes, end + 6, 2)) {
-      return Status::NotSupported("zip archive '" + path + "' is split over several files");
+      return Status::NotSupported(fmt::format("zip archive '{}' is split over several files", path));
     }
     Directory directory{Read(bytes, end + 16, 4), Read(bytes, end + 12, 4), Read(bytes, end + 10, 2)};
     if (directory.offset == kSeeZip64 || directory.size == kSeeZip64 || directory.members == 0xFFFF) {
@@ -124,10 +125,11 @@ Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uin
   const uint64_t flags = Read(bytes, at + 8, 2);
   const uint64_t method = Read(bytes, at + 10, 2);
   if ((flags & 1) != 0)
-    return Status::NotSupported("zip archive '" + path + "': member '" + member.name + "' is encrypted");
+    return Status::NotSupported(fmt::format("zip archive '{}': member '{}' is encrypted", path, member.name));
   if (method != 0 && method != 8) {
-    return Status::NotSupported("zip archive '" + path + "': member '" + member.name + "' uses compression method " +
-                                std::to_string(method) + ", expected 0 (stored) or 8 (deflate)");
+    return Status::NotSupported(
+        fmt::format("zip archive '{}': member '{}' uses compression method {}, expected 0 (stored) or 8 (deflate)",
+                    path, member.name, method));
   }
   member.deflated = method == 8;
   member.crc = static_cast<uint32_t>(Read(bytes, at + 16, 4));
@@ -138,12 +140,11 @@ Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uin
       bytes.substr(static_cast<size_t>(at + kDirectorySize + name_size), static_cast<size_t>(extra_size));
   PLUMB_RETURN_IF_ERROR(ReadZip64Extra(extra, path, at, &member.size, &stored_size, &local));
   if (!Fits(bytes, local, kLocalSize) || Read(bytes, local, 4) != kLocalMagic) {
-    return Corrupt(path, at,
-                   "member '" + member.name + "' is not where the directory says (byte " + std::to_string(local) + ")");
+    return Corrupt(path, at, fmt::format("member '{}' is not where the directory says (byte {})", member.name, local));
   }
   const uint64_t data = local + kLocalSize + Read(bytes, local + 26, 2) + Read(bytes, local + 28, 2);
   if (!Fits(bytes, data, stored_size) || (!member.deflated && stored_size != member.size)) {
-    return Corrupt(path, at, "the sizes of member '" + member.name + "' do not fit the archive");
+    return Corrupt(path, at, fmt::format("the sizes of member '{}' do not fit the archive", member.name));
   }
   member.stored = bytes.substr(static_cast<size_t>(data), static_cast<size_t>(stored_size));
   return member;
@@ -163,8 +164,8 @@ Status CheckApart(const std::vector<ZipMember>& members, const std::string& path
             [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
   for (size_t i = 1; i < order.size(); ++i) {
     if (order[i - 1]->stored.data() + order[i - 1]->stored.size() <= order[i]->stored.data()) continue;
-    return Status::CorruptModel("zip archive '" + path + "': members '" + order[i - 1]->name + "' and '" +
-                                order[i]->name + "' lie in each other");
+    return Status::CorruptModel(fmt::format("zip archive '{}': members '{}' and '{}' lie in each other", path,
+                                            order[i - 1]->name, order[i]->name));
   }
   return Status::Ok();
 }
@@ -180,16 +181,16 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
   while (at < end) {
     PLUMB_ASSIGN_OR_RETURN(ZipMember member, ReadEntry(bytes, path, at, end, &at));
     if (member.size > max_bytes - total) {
-      return Status::InvalidArgument("zip archive '" + path + "' would unpack to more than the limit of " +
-                                     std::to_string(max_bytes) + " bytes (member '" + member.name + "')");
+      return Status::InvalidArgument(
+          fmt::format("zip archive '{}' would unpack to more than the limit of {} bytes (member '{}')", path, max_bytes,
+                      member.name));
     }
     total += member.size;
     members.push_back(std::move(member));
   }
   if (members.size() != directory.members) {
     return Corrupt(path, end,
-                   "the directory has " + std::to_string(members.size()) + " entries, its end says " +
-                       std::to_string(directory.members));
+                   fmt::format("the directory has {} entries, its end says {}", members.size(), directory.members));
   }
   PLUMB_RETURN_IF_ERROR(CheckApart(members, path));
   return members;
@@ -198,8 +199,8 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer) {
   std::string_view bytes = member.stored;
   if (member.deflated) {
-    PLUMB_RETURN_IF_ERROR(
-        CheckMemory(2 * member.size, "unpacking member '" + member.name + "' of '" + path + "'"));  // and its tensor
+    PLUMB_RETURN_IF_ERROR(CheckMemory(
+        2 * member.size, fmt::format("unpacking member '{}' of '{}'", member.name, path)));  // and its tensor
     buffer->resize(static_cast<size_t>(member.size));
     z_stream stream{};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Status::OutOfMemory("no memory for zlib");
@@ -219,15 +220,16 @@ Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::str
     }
     inflateEnd(&stream);
     if (code != Z_STREAM_END || out_left != 0 || in_left != 0) {
-      return Status::CorruptModel("zip archive '" + path + "': member '" + member.name + "' does not unpack to " +
-                                  std::to_string(member.size) + " bytes; the archive is damaged");
+      return Status::CorruptModel(
+          fmt::format("zip archive '{}': member '{}' does not unpack to {} bytes; the archive is damaged", path,
+                      member.name, member.size));
     }
     bytes = *buffer;
   }
   const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   if (crc != member.crc) {
-    return Status::CorruptModel("zip archive '" + path + "': the checksum of member '" + member.name +
-                                "' is wrong; the archive is damaged");
+    return Status::CorruptModel(fmt::format(
+        "zip archive '{}': the checksum of member '{}' is wrong; the archive is damaged", path, member.name));
   }
   return bytes;
 }

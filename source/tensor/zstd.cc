@@ -1,5 +1,7 @@
 #include "tensor/zstd.h"
 
+#include <fmt/core.h>
+
 #include <zstd.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@ struct ZstdCompressor::State {
 };
 
 Result<std::string> DecompressZstd(std::string_view bytes, const std::string& path, uint64_t max_bytes) {
-  const std::string file = "zstd file '" + path + "'";
+  const std::string file = fmt::format("zstd file '{}'", path);
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (context == nullptr) return Status::OutOfMemory("no memory for zstd");
   std::string out;
@@ -25,17 +27,17 @@ Result<std::string> DecompressZstd(std::string_view bytes, const std::string& pa
     const size_t at = input.pos;
     const size_t hint = ZSTD_decompressStream(context.get(), &output, &input);
     if (ZSTD_isError(hint) != 0) {
-      return Status::CorruptModel(file + ", near byte " + std::to_string(at) + ": " + ZSTD_getErrorName(hint));
+      return Status::CorruptModel(fmt::format("{}, near byte {}: {}", file, at, ZSTD_getErrorName(hint)));
     }
     const bool has_room = output.pos < output.size;
     out.resize(output.pos);
     if (out.size() > max_bytes) {
-      return Status::InvalidArgument(file + " would unpack to more than the limit of " + std::to_string(max_bytes) +
-                                     " bytes");
+      return Status::InvalidArgument(
+          fmt::format("{} would unpack to more than the limit of {} bytes", file, max_bytes));
     }
     if (hint == 0 && input.pos == input.size) return out;  // 0: a frame is complete
     if (input.pos == input.size && has_room) {
-      return Status::CorruptModel(file + " ends inside a frame, after " + std::to_string(bytes.size()) + " bytes");
+      return Status::CorruptModel(fmt::format("{} ends inside a frame, after {} bytes", file, bytes.size()));
     }
   }
 }

@@ -5,6 +5,8 @@
 // open, write and close per file on one thread, then as npy, raw and text dumps with statistics, checksums and the
 // manifest, all into fresh folders under FOLDER (default /dev/shm, so that no disk is measured). Every row keeps its
 // best round; the last column is the processor time of all threads, which a busy machine disturbs less.
+#include <fmt/core.h>
+
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,10 +69,10 @@ std::string NameOf(const Array& array, DumpOptions::Format format) {
 Status WritePlainly(const std::vector<std::string>& contents, const std::vector<Array>& arrays,
                     const std::string& folder) {
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const std::string path = folder + "/" + NameOf(arrays[i], DumpOptions::Format::kNpy);
+    const std::string path = fmt::format("{}/{}", folder, NameOf(arrays[i], DumpOptions::Format::kNpy));
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (fd < 0 || ::write(fd, contents[i].data(), contents[i].size()) != static_cast<ssize_t>(contents[i].size())) {
-      return Status::IoError("cannot write '" + path + "'");
+      return Status::IoError(fmt::format("cannot write '{}'", path));
     }
     ::close(fd);
   }
@@ -82,7 +84,7 @@ Status Dump(const std::vector<Array>& arrays, DumpOptions::Format format, int th
   std::deque<BlobFileResult> results(arrays.size());
   Manifest manifest;
   for (size_t i = 0; i < arrays.size(); ++i) {
-    writer.Add(arrays[i].tensor, folder + "/" + NameOf(arrays[i], format), i, &results[i]);
+    writer.Add(arrays[i].tensor, fmt::format("{}/{}", folder, NameOf(arrays[i], format)), i, &results[i]);
   }
   std::vector<size_t> done;
   PLUMB_RETURN_IF_ERROR(writer.Finish(&done));
@@ -133,7 +135,7 @@ Status Run(const std::string& model, const std::string& parent) {
       {"raw dump", 2, dump(Format::kRaw, 2)},
       {"text dump", 1, dump(Format::kText, 1)},
       {"text dump", 2, dump(Format::kText, 2)}};
-  const std::string folder = parent + "/plumb_bench_dump_" + std::to_string(::getpid());
+  const std::string folder = fmt::format("{}/plumb_bench_dump_{}", parent, ::getpid());
   for (int round = 0; round < kRounds; ++round) {
     for (Row& row : rows) {
       std::filesystem::remove_all(folder);

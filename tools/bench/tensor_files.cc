@@ -4,6 +4,8 @@
 // values, and each row keeps its best of several rounds, so that a busy machine disturbs the ratios little; the last
 // column counts only the processor time of all threads. FOLDER (default /dev/shm) takes the files and should be in
 // memory, else it is the disk that is measured.
+#include <fmt/core.h>
+
 #include <time.h>
 #include <unistd.h>
 
@@ -37,9 +39,9 @@ Tensor MakeValues() {
 
 Status WriteWithFprintf(const std::string& path, const Tensor& tensor) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return Status::IoError("cannot create '" + path + "'");
+  if (file == nullptr) return Status::IoError(fmt::format("cannot create '{}'", path));
   for (int64_t i = 0; i < kValues; ++i) std::fprintf(file, "%.9f\n", static_cast<double>(tensor.data<float>()[i]));
-  return std::fclose(file) == 0 ? Status::Ok() : Status::IoError("cannot write '" + path + "'");
+  return std::fclose(file) == 0 ? Status::Ok() : Status::IoError(fmt::format("cannot write '{}'", path));
 }
 
 Status WriteCompressed(const std::string& path, const Tensor& tensor) {
@@ -85,7 +87,7 @@ Status Measure(std::vector<Row>* rows, const std::string& path) {
 
 Status Run(const std::string& folder) {
   const Tensor tensor = MakeValues();
-  const std::string path = folder + "/plumb_bench_" + std::to_string(::getpid());
+  const std::string path = fmt::format("{}/plumb_bench_{}", folder, ::getpid());
   const auto text = [&](TextStyle style) {
     return [&tensor, style](const std::string& to) { return WriteValuesText(to, tensor, style); };
   };

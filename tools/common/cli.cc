@@ -1,5 +1,7 @@
 #include "common/cli.h"
 
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +55,7 @@ Result<std::vector<double>> ParseNumbers(const std::string& option, const std::s
     char* end = nullptr;
     values.push_back(std::strtod(part.c_str(), &end));
     if (part.empty() || *end != '\0') {
-      return Status::InvalidArgument(option + ": expected numbers separated by commas, found '" + text + "'");
+      return Status::InvalidArgument(fmt::format("{}: expected numbers separated by commas, found '{}'", option, text));
     }
   }
   return values;
@@ -82,7 +84,7 @@ Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>&
       values.push_back(std::strtoll(part.c_str(), &end, 10));
       good = good && !part.empty() && *end == '\0' && values.back() >= 0;
     }
-    if (!good) return Status::InvalidArgument("--shape: expected NAME=1,3,224,224, found '" + text + "'");
+    if (!good) return Status::InvalidArgument(fmt::format("--shape: expected NAME=1,3,224,224, found '{}'", text));
     shapes[name] = Shape(std::move(values));
   }
   return shapes;
@@ -98,8 +100,8 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) 
                                      : std::string::npos;
   const size_t shift = unit.empty() ? 0 : 10 * (at + 1);
   if ((!unit.empty() && at == std::string::npos) || number == 0 || number > UINT64_MAX >> shift) {
-    return Status::InvalidArgument(option + ": expected bytes, or a number with K, M, G or T behind it, found '" +
-                                   text + "'");
+    return Status::InvalidArgument(
+        fmt::format("{}: expected bytes, or a number with K, M, G or T behind it, found '{}'", option, text));
   }
   return static_cast<uint64_t>(number) << shift;
 }
@@ -114,7 +116,7 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
   } catch (const std::length_error&) {
     return Fail(Status::OutOfMemory(no_memory + " (a size beyond all limits)"));
   } catch (const std::future_error& error) {  // oneDNN's cache of primitives throws it once it had no memory
-    return Fail(Status::OutOfMemory(std::string("no memory for a kernel (oneDNN: ") + error.what() + ")"));
+    return Fail(Status::OutOfMemory(fmt::format("no memory for a kernel (oneDNN: {})", error.what())));
   } catch (const std::exception& error) {
     return Fail(Status::Internal(error.what()));
   }

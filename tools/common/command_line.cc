@@ -1,5 +1,7 @@
 #include "common/command_line.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -56,7 +58,7 @@ std::function<Status(const std::vector<std::string>&)> NumberInto(std::string na
     const auto parsed = parse(text, &end);
     if (*text == '\0' || *end != '\0' || errno == ERANGE ||
         static_cast<decltype(parsed)>(static_cast<T>(parsed)) != parsed) {
-      return Status::InvalidArgument(name + ": expected " + expected + ", found '" + values.back() + "'");
+      return Status::InvalidArgument(fmt::format("{}: expected {}, found '{}'", name, expected, values.back()));
     }
     *value = static_cast<T>(parsed);
     return Status::Ok();
@@ -163,7 +165,8 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   }
   if (status.ok()) status = impl_->Store();
   if (status.ok()) status = impl_->CheckRules();
-  if (!status.ok()) return Fail(Status::InvalidArgument(status.message() + "; see " + impl_->name + " --help"));
+  if (!status.ok())
+    return Fail(Status::InvalidArgument(fmt::format("{}; see {} --help", status.message(), impl_->name)));
   status = CheckEnvironment();
   for (size_t i = 0; i < impl_->checks.size() && status.ok(); ++i) status = impl_->checks[i]();
   if (status.ok()) status = impl_->CheckOutputs();

@@ -1,4 +1,6 @@
 // --help.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -23,7 +25,7 @@ std::string Wrapped(std::string line, const std::string& text, size_t column = k
     if (line.size() < column) line.resize(column, ' ');
     line += (line.empty() || line.back() == ' ' ? "" : " ") + word;
   }
-  return out + line + "\n";
+  return fmt::format("{}{}\n", out, line);
 }
 
 // Lines of prose and examples. Of an example that is too wide the explanation goes below the command.
@@ -36,7 +38,7 @@ std::string Fitted(const std::string& text) {
     } else if (gap == std::string::npos) {
       out += Wrapped("", line, lead);
     } else {
-      out += line.substr(0, gap) + "\n" + Wrapped("", line.substr(gap), lead + 4);
+      out += fmt::format("{}\n{}", line.substr(0, gap), Wrapped("", line.substr(gap), lead + 4));
     }
   }
   return out;
@@ -48,30 +50,30 @@ std::string CommandLine::Impl::HelpOf(const Option& option) const {
   const char* value = option.flag ? "" : !option.choices.empty() ? "" : option.list ? " TEXT ..." : " TEXT";
   std::string help = option.help, others;
   for (const std::string& spelling : option.word->spellings) others += (others.empty() ? "-" : ", -") + spelling;
-  if (!option.shown_default.empty()) help += " [" + option.shown_default + "]";
-  if (!others.empty()) help += " (also " + others + ")";
-  const std::string letter = option.word->letter.empty() ? "      " : "  -" + option.word->letter + ", ";
-  return Wrapped(letter + option.Name() + value + "  ", help);
+  if (!option.shown_default.empty()) help += fmt::format(" [{}]", option.shown_default);
+  if (!others.empty()) help += fmt::format(" (also {})", others);
+  const std::string letter = option.word->letter.empty() ? "      " : fmt::format("  -{}, ", option.word->letter);
+  return Wrapped(fmt::format("{}{}{}  ", letter, option.Name(), value), help);
 }
 
 std::string CommandLine::Impl::Help() const {
-  std::string usage = "Usage: " + name + " [OPTIONS]", text;
+  std::string usage = fmt::format("Usage: {} [OPTIONS]", name), text;
   for (const Place& place : places) {
-    usage += place.required ? " " + place.name : " [" + place.name + "]";
+    usage += place.required ? " " + place.name : fmt::format(" [{}]", place.name);
     text += Wrapped("  " + place.name, place.help);
   }
-  text = Fitted(description) + usage + "\n" + text;
+  text = fmt::format("{}{}\n{}", Fitted(description), usage, text);
   std::vector<std::string> groups;
   for (const auto& option : options) {
     if (std::find(groups.begin(), groups.end(), option->group) == groups.end()) groups.push_back(option->group);
   }
   for (const std::string& title : groups) {
-    text += "\n" + title + ":\n";
+    text += fmt::format("\n{}:\n", title);
     for (const auto& option : options) {
       if (option->group == title) text += HelpOf(*option);
     }
   }
-  return text + "\n" + Fitted(examples);
+  return fmt::format("{}\n{}", text, Fitted(examples));
 }
 
 }  // namespace plumb

@@ -1,4 +1,6 @@
 // From the words of a command line to options, values and places; the rules between them.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -59,11 +61,11 @@ CommandLine::Impl::Option* CommandLine::Impl::Declare(const std::string& option_
 Status CommandLine::Impl::Unknown(const std::string& option_name) const {
   const std::string_view bare = WithoutDashes(option_name);
   if (const char* why = WhyRefused(bare); why != nullptr) {
-    return Status::InvalidArgument(option_name + ": " + why);
+    return Status::InvalidArgument(fmt::format("{}: {}", option_name, why));
   }
   if (const Word* word = FindWord(bare); word != nullptr) {
-    return Status::InvalidArgument(name + " does not take " + option_name +
-                                   (bare == word->name ? "" : " (--" + word->name + ")"));
+    return Status::InvalidArgument(fmt::format("{} does not take {}{}", name, option_name,
+                                               bare == word->name ? "" : fmt::format(" (--{})", word->name)));
   }
   std::vector<std::string> known;
   for (const auto& option : options) {
@@ -72,8 +74,9 @@ Status CommandLine::Impl::Unknown(const std::string& option_name) const {
   }
   const std::string nearest = NearestWord(bare, known);
   const Option* meant = nearest.empty() ? nullptr : Find(nearest);
-  return Status::InvalidArgument("unknown option '" + option_name + "'" +
-                                 (meant == nullptr ? "" : "; did you mean '" + meant->Name() + "'?"));
+  return Status::InvalidArgument(
+      fmt::format("unknown option '{}'{}", option_name,
+                  meant == nullptr ? "" : fmt::format("; did you mean '{}'?", meant->Name())));
 }
 
 // Returns the place behind the option and its values.
@@ -127,8 +130,8 @@ Status CommandLine::Impl::Read(const std::vector<std::string>& arguments) {
   }
   if (positionals.size() > places.size()) {
     return Status::InvalidArgument(
-        "what is '" + positionals[places.size()] + "'? " +
-        (places.empty() ? name + " takes options only" : "too many words without an option"));
+        fmt::format("what is '{}'? {}", positionals[places.size()],
+                    places.empty() ? name + " takes options only" : "too many words without an option"));
   }
   return Status::Ok();
 }
@@ -145,7 +148,7 @@ Status CommandLine::Impl::Store() {
   for (const auto& option : options) {
     if (option->given && option->set) PLUMB_RETURN_IF_ERROR(option->set(option->values));
     if (!option->given && option->required) {
-      return Status::InvalidArgument(option->Short() + " is missing: " + option->help);
+      return Status::InvalidArgument(fmt::format("{} is missing: {}", option->Short(), option->help));
     }
   }
   return Status::Ok();
@@ -168,10 +171,11 @@ Status CommandLine::Impl::CheckRules() const {
       names += (names.empty() ? "" : other == rule.others.back() ? " or " : ", ") + other->Short();
     }
     if (rule.only_with && found == nullptr) {
-      return Status::InvalidArgument(rule.option->Short() + " does nothing without " + names);
+      return Status::InvalidArgument(fmt::format("{} does nothing without {}", rule.option->Short(), names));
     }
     if (!rule.only_with && found != nullptr) {
-      return Status::InvalidArgument(rule.option->Short() + " does nothing with " + found->Short() + ": " + rule.why);
+      return Status::InvalidArgument(
+          fmt::format("{} does nothing with {}: {}", rule.option->Short(), found->Short(), rule.why));
     }
   }
   return Status::Ok();
@@ -184,7 +188,7 @@ Status CommandLine::Impl::CheckOutputs() const {
     for (const std::string& path : option->values) {
       for (const auto& [other, same] : paths) {
         if (same != path) continue;
-        return Status::InvalidArgument(other + " and " + option->Name() + " would both write '" + path + "'");
+        return Status::InvalidArgument(fmt::format("{} and {} would both write '{}'", other, option->Name(), path));
       }
       PLUMB_RETURN_IF_ERROR(CheckOutputFile(option->Name(), path));
       paths.emplace_back(option->Name(), path);

@@ -1,5 +1,7 @@
 #include "common/compile_progress.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +13,10 @@ namespace plumb {
 std::string CompilingLine(const Compiling& event, int done, double seconds, const std::string& home) {
   std::string folder = event.cache_folder;
   if (!home.empty() && folder.rfind(home + "/", 0) == 0) folder = "~" + folder.substr(home.size());
-  const std::string often =
-      folder.empty() ? "in every run, because no cache can be written" : "once per machine (cached in " + folder + ")";
-  return event.device + " compiles kernels, " + often + ": " + event.what + ", " + std::to_string(done) + " done, " +
-         std::to_string(static_cast<int>(seconds)) + " s";
+  const std::string often = folder.empty() ? "in every run, because no cache can be written"
+                                           : fmt::format("once per machine (cached in {})", folder);
+  return fmt::format("{} compiles kernels, {}: {}, {} done, {} s", event.device, often, event.what, done,
+                     static_cast<int>(seconds));
 }
 
 void ShowCompiling() {

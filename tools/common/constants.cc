@@ -1,5 +1,7 @@
 #include "common/constants.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -43,8 +45,8 @@ Result<Tensor> ReadValue(const std::string& name, const std::string& text) {
   for (const NamedTensor& tensor : tensors) {
     if (tensor.name == name) return tensor.tensor;
   }
-  return Status::InvalidArgument("file '" + text + "' holds " + std::to_string(tensors.size()) +
-                                 " tensors, and none is named '" + name + "'");
+  return Status::InvalidArgument(
+      fmt::format("file '{}' holds {} tensors, and none is named '{}'", text, tensors.size(), name));
 }
 
 }  // namespace
@@ -61,13 +63,13 @@ Result<std::map<std::string, Tensor>> ConstantOptions::Read() const {
   for (const std::string& text : texts) {
     const size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return Status::InvalidArgument("--constant: expected NAME=VALUES or NAME=FILE, found '" + text + "'");
+      return Status::InvalidArgument(fmt::format("--constant: expected NAME=VALUES or NAME=FILE, found '{}'", text));
     }
     const std::string name = text.substr(0, equals);
     const Result<Tensor> value = ReadValue(name, text.substr(equals + 1));
     if (!value.ok()) return value.status().AddContext("--constant " + text);
     if (!values.emplace(name, *value).second)
-      return Status::InvalidArgument("--constant: network input '" + name + "' is given twice");
+      return Status::InvalidArgument(fmt::format("--constant: network input '{}' is given twice", name));
   }
   return values;
 }
@@ -76,7 +78,7 @@ std::vector<std::string> ConstantOptions::Lines() const {
   std::vector<std::string> lines;
   for (const std::string& text : texts) {
     const size_t equals = text.rfind('=');
-    lines.push_back(text.substr(0, equals) + ": the constant " + text.substr(equals + 1));
+    lines.push_back(fmt::format("{}: the constant {}", text.substr(0, equals), text.substr(equals + 1)));
   }
   return lines;
 }

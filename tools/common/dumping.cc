@@ -1,5 +1,7 @@
 #include "common/dumping.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "plumb/dump.h"
@@ -11,7 +13,7 @@ namespace {
 // "plumb_dump/" and "plumb_dump" of X86 are "plumb_dump-X86".
 std::string FolderOf(std::string folder, const std::string& device) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  return folder + "-" + device;
+  return fmt::format("{}-{}", folder, device);
 }
 
 }  // namespace
@@ -39,8 +41,8 @@ std::string DumpLog::Lines() const {
     char size[64];
     std::snprintf(size, sizeof(size), sum.bytes < 100000 ? "%.1f kB" : "%.1f MB",
                   static_cast<double>(sum.bytes) / (sum.bytes < 100000 ? 1e3 : 1e6));
-    lines += "dump    " + Printable(folder) + ": " + std::to_string(sum.files) +
-             (sum.files == 1 ? " file, " : " files, ") + size + "\n";
+    lines += fmt::format("dump    {}: {}{}{}\n", Printable(folder), sum.files, sum.files == 1 ? " file, " : " files, ",
+                         size);
   }
   return lines;
 }

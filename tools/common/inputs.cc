@@ -1,5 +1,7 @@
 #include "common/inputs.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +12,7 @@ Result<std::optional<std::pair<double, double>>> ParseRange(const std::string& t
   if (text.empty()) return std::optional<std::pair<double, double>>();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<double> values, ParseNumbers("--input-range", text));
   if (values.size() != 2 || !(values[0] <= values[1]) || !std::isfinite(values[0]) || !std::isfinite(values[1])) {
-    return Status::InvalidArgument("--input-range: expected LO,HI with LO <= HI, found '" + text + "'");
+    return Status::InvalidArgument(fmt::format("--input-range: expected LO,HI with LO <= HI, found '{}'", text));
   }
   return std::optional<std::pair<double, double>>({values[0], values[1]});
 }

@@ -1,5 +1,7 @@
 #include "common/model_options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -31,8 +33,8 @@ Status FindProto(std::string* structure, std::string* weights) {
   if (weights->empty()) weights->swap(*structure);
   *structure = weights->substr(0, weights->size() - std::string("model").size()) + "proto";
   if (PathExists(*structure)) return Status::Ok();
-  return Status::InvalidArgument("'" + *weights + "' holds weights only, and there is no '" + *structure +
-                                 "': name the tnnproto with -p");
+  return Status::InvalidArgument(
+      fmt::format("'{}' holds weights only, and there is no '{}': name the tnnproto with -p", *weights, *structure));
 }
 
 // TNN's -mt says nothing that the suffix does not.
@@ -40,11 +42,11 @@ Status CheckType(const std::string& type, const std::string& structure) {
   if (type.empty()) return Status::Ok();
   const bool known = type == "TNN" || type == "ONNX";
   if (!known) {
-    return Status::NotSupported("--model-type " + type + ": Plumb reads TNN's models and ONNX; convert it first" +
-                                DidYouMean(type, {"TNN", "ONNX"}));
+    return Status::NotSupported(fmt::format("--model-type {}: Plumb reads TNN's models and ONNX; convert it first{}",
+                                            type, DidYouMean(type, {"TNN", "ONNX"})));
   }
   if ((type == "ONNX") == EndsWith(structure, ".onnx")) return Status::Ok();
-  return Status::InvalidArgument("--model-type " + type + ": '" + structure + "' is none by its suffix");
+  return Status::InvalidArgument(fmt::format("--model-type {}: '{}' is none by its suffix", type, structure));
 }
 
 bool HasAdapters(const std::string& device) { return device == "OPENCL" || device == "VULKAN"; }
@@ -85,7 +87,7 @@ Status ModelOptions::Resolve() {
   std::string structure = proto, weights;
   const auto take = [](std::string* slot, const std::string& path, const char* what) {
     if (slot->empty() || path.empty()) return *slot += path, Status::Ok();
-    return Status::InvalidArgument(std::string(what) + " is named twice: '" + *slot + "' and '" + path + "'");
+    return Status::InvalidArgument(fmt::format("{} is named twice: '{}' and '{}'", what, *slot, path));
   };
   for (const std::string& place : {first, second}) {
     const bool is_weights = EndsWith(place, ".tnnmodel");
@@ -118,9 +120,10 @@ Result<LoadOptions> ModelOptions::Read() const {
 void ModelOptions::SayWhatWasLoaded(const Graph& graph, OpenDims open_dims) const {
   if (open_dims != OpenDims::kSmallest) SayChosenShapes(graph);  // else the second of two loads
   if (!graph.weights_generated) return;
-  const std::string files = random_weights ? "--random-weights" : "there is no tnnmodel beside '" + graph.source + "'";
-  Say("warning", "the weights are generated (" + files + "; " + WeightGeneratorVersion() + ", seed " +
-                     std::to_string(seed) + "): nothing here is about the trained network");
+  const std::string files =
+      random_weights ? "--random-weights" : fmt::format("there is no tnnmodel beside '{}'", graph.source);
+  Say("warning", fmt::format("the weights are generated ({}; {}, seed {}): nothing here is about the trained network",
+                             files, WeightGeneratorVersion(), seed));
 }
 
 Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes,
@@ -135,8 +138,7 @@ Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::stri
 }
 
 std::string ModelOptions::DescribeWeights(const Graph& graph) const {
-  if (graph.weights_generated)
-    return std::string("generated: ") + WeightGeneratorVersion() + ", seed " + std::to_string(seed);
+  if (graph.weights_generated) return fmt::format("generated: {}, seed {}", WeightGeneratorVersion(), seed);
   return graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
 }
 
@@ -183,8 +185,8 @@ NetworkOptions OptionsFor(const NetworkOptions& options, const RunOptions& run, 
 
 Status CheckDeviceIndex(const RunOptions& run, const std::vector<std::string>& devices) {
   if (run.device_index == 0 || std::any_of(devices.begin(), devices.end(), HasAdapters)) return Status::Ok();
-  return Status::InvalidArgument("--device-index " + std::to_string(run.device_index) +
-                                 ": only OPENCL and VULKAN count their adapters, and -d names neither");
+  return Status::InvalidArgument(fmt::format(
+      "--device-index {}: only OPENCL and VULKAN count their adapters, and -d names neither", run.device_index));
 }
 
 void NotePrecision(const NetworkOptions& asked, const Network& network) {

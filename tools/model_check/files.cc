@@ -1,5 +1,7 @@
 #include "model_check/files.h"
 
+#include <fmt/core.h>
+
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -23,7 +25,7 @@ std::string FileName(std::string name) {
 
 Status MakeFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return Status::Ok();
-  return Status::IoError("cannot make folder '" + folder + "': " + std::strerror(errno));
+  return Status::IoError(fmt::format("cannot make folder '{}': {}", folder, std::strerror(errno)));
 }
 
 std::string ValuesText(const Tensor& tensor) {
@@ -72,12 +74,11 @@ class FileObserver : public Observer {
  private:
   Status Compare(const LayerEvent& event, size_t i) {
     const PortInfo& port = event.step().outputs[i];
-    const std::string path = options_.layer_files + FileName(port.blob) + ".txt";
+    const std::string path = fmt::format("{}{}.txt", options_.layer_files, FileName(port.blob));
     TensorHints hints;
     hints.dtype = port.dtype;
     const auto file = ReadTensors(path, hints);
-    const std::string label =
-        "layer " + std::to_string(port.layer_index) + " '" + port.layer_name + "' blob '" + port.blob + "'";
+    const std::string label = fmt::format("layer {} '{}' blob '{}'", port.layer_index, port.layer_name, port.blob);
     if (!file.ok()) {
       ++missing;
       std::printf("%s  not tested: %s\n", PrintableLine(label).c_str(), PrintableLine(file.status().message()).c_str());
@@ -133,7 +134,7 @@ Result<ComparisonRule> FileOptions::Rule() const {
     if (text->empty()) continue;
     PLUMB_ASSIGN_OR_RETURN(const std::vector<double> values, ParseNumbers(option, *text));
     if (values.size() != 1 || !(values[0] >= 0))
-      return Status::InvalidArgument(std::string(option) + ": expected a number >= 0, found '" + *text + "'");
+      return Status::InvalidArgument(fmt::format("{}: expected a number >= 0, found '{}'", option, *text));
     *target = values[0];
   }
   PLUMB_RETURN_IF_ERROR(result.CheckTolerances());
@@ -145,7 +146,8 @@ Status DoubleBatch(NetworkInputs* inputs, std::map<std::string, Shape>* shapes) 
   for (auto& [name, value] : inputs->values) {
     Shape shape = value.shape();
     if (shape.rank() == 0 || (batch >= 0 && shape[0] != batch)) {
-      return Status::InvalidArgument("-b: all inputs must have the same dim 0, '" + name + "' is " + shape.ToString());
+      return Status::InvalidArgument(
+          fmt::format("-b: all inputs must have the same dim 0, '{}' is {}", name, shape.ToString()));
     }
     batch = shape[0];
     shape[0] *= 2;
@@ -181,10 +183,11 @@ Result<NamedValues> ReadReference(const std::string& path, const NamedValues& li
   for (const auto& [name, value] : like) {
     const auto it = values.find(name);
     if (it == values.end())
-      return Status::InvalidArgument("-f: file '" + path + "' has no tensor for the network output '" + name + "'");
+      return Status::InvalidArgument(
+          fmt::format("-f: file '{}' has no tensor for the network output '{}'", path, name));
     if (it->second.NumElements() != value.NumElements()) {
-      return Status::InvalidArgument("-f: file '" + path + "': network output '" + name + "' is " +
-                                     value.shape().ToString() + ", found " + it->second.shape().ToString());
+      return Status::InvalidArgument(fmt::format("-f: file '{}': network output '{}' is {}, found {}", path, name,
+                                                 value.shape().ToString(), it->second.shape().ToString()));
     }
   }
   return values;
@@ -197,15 +200,14 @@ Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& devic
     const Tensor& expected = reference.at(name);
     const bool split = by_item && value.shape().rank() > 0 && value.shape() == expected.shape();
     if (!split) {
-      PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOne(rule, "output '" + name + "'", value, expected));
+      PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOne(rule, fmt::format("output '{}'", name), value, expected));
       all = all && pass;
       continue;
     }
     for (int64_t item = 0; item < value.shape()[0]; ++item) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor a, BatchItem(value, item));
       PLUMB_ASSIGN_OR_RETURN(const Tensor b, BatchItem(expected, item));
-      PLUMB_ASSIGN_OR_RETURN(const bool pass,
-                             CompareOne(rule, "output '" + name + "' batch " + std::to_string(item), a, b));
+      PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOne(rule, fmt::format("output '{}' batch {}", name, item), a, b));
       all = all && pass;
     }
   }
@@ -214,8 +216,8 @@ Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& devic
 
 Status WritePair(const std::string& folder, const std::string& name, const Tensor& reference, const Tensor& device) {
   PLUMB_RETURN_IF_ERROR(MakeFolder(folder));
-  PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/cpu_" + FileName(name) + ".txt", ValuesText(reference)));
-  return WriteFile(folder + "/device_" + FileName(name) + ".txt", ValuesText(device));
+  PLUMB_RETURN_IF_ERROR(WriteFile(fmt::format("{}/cpu_{}.txt", folder, FileName(name)), ValuesText(reference)));
+  return WriteFile(fmt::format("{}/device_{}.txt", folder, FileName(name)), ValuesText(device));
 }
 
 Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,

@@ -1,5 +1,7 @@
 #include "model_check/foreign.h"
 
+#include <fmt/core.h>
+
 namespace plumb {
 namespace {
 
@@ -9,7 +11,7 @@ Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts
   for (const std::string& text : texts) {
     TensorSpec spec;
     const size_t equals = text.rfind('='), colon = text.find(':', equals == std::string::npos ? 0 : equals);
-    const std::string wrong = "--tensors: expected NAME=1,3,224,224 or NAME=i32:1,10, found '" + text + "'";
+    const std::string wrong = fmt::format("--tensors: expected NAME=1,3,224,224 or NAME=i32:1,10, found '{}'", text);
     if (equals == std::string::npos || equals == 0) return Status::InvalidArgument(wrong);
     if (colon != std::string::npos) {
       const auto dtype = ParseDType(text.substr(equals + 1, colon - equals - 1));

@@ -1,5 +1,7 @@
 // model_check: runs a network on devices, operator by operator beside the float64 reference, and names the guilty
 // layer.
+#include <fmt/core.h>
+
 #include <cstdlib>
 
 #include "model_check/options.h"
@@ -26,7 +28,7 @@ std::string EnvironmentAgain() {
     const char* value = std::getenv(variable.name);
     const bool decides = name == "DUMP_BLOB_UNFUSE" ||
                          (name.rfind("PLUMB_", 0) == 0 && name != "PLUMB_CACHE_DIR" && name != "PLUMB_LOG");
-    if (decides && value != nullptr && *value != '\0') text += name + "=" + ShellQuoted(value) + " ";
+    if (decides && value != nullptr && *value != '\0') text += fmt::format("{}={} ", name, ShellQuoted(value));
   }
   return text;
 }

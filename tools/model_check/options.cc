@@ -1,5 +1,7 @@
 #include "model_check/options.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 
 namespace plumb {
@@ -13,7 +15,7 @@ Status Options::CheckDeviceOptions(const CommandLine& c) const {
     }
   }
   if (files.layer_files.empty() || device.empty() || device == "NAIVE" || device == "naive") return Status::Ok();
-  return Status::InvalidArgument("-d " + device + " does nothing with -a, which compares NAIVE with files");
+  return Status::InvalidArgument(fmt::format("-d {} does nothing with -a, which compares NAIVE with files", device));
 }
 
 void Options::AddTo(CommandLine* c) {
@@ -54,7 +56,8 @@ Result<double> Options::MinTested() const {
   const std::string unit = end;
   if (unit == "%") share /= 100;
   if (end != min_tested.c_str() && (unit.empty() || unit == "%") && share >= 0 && share <= 1) return share;
-  return Status::InvalidArgument("--min-tested: expected a share such as 0.5 or 50%, found '" + min_tested + "'");
+  return Status::InvalidArgument(
+      fmt::format("--min-tested: expected a share such as 0.5 or 50%, found '{}'", min_tested));
 }
 
 }  // namespace plumb

@@ -1,5 +1,7 @@
 #include "model_check/run.h"
 
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "common/option_words.h"
@@ -149,8 +151,9 @@ Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs)
 void Run::PrintGolden(const RunReport& golden) const {
   if (golden.verdict == Verdict::kWrong || options_.full) return Print(golden);
   const size_t width = static_cast<size_t>(OutputWidth());
-  std::string text = "golden  " + options_.foreign.golden + "\n";
-  for (const std::string& note : golden.notes) text += "        " + Wrapped(PrintableLine(note), width, 8, 8) + "\n";
+  std::string text = fmt::format("golden  {}\n", options_.foreign.golden);
+  for (const std::string& note : golden.notes)
+    text += fmt::format("        {}\n", Wrapped(PrintableLine(note), width, 8, 8));
   if (options_.output.quiet) text.clear();
   const std::string summary = PrintableLine(FormatSummary(result_.checked, golden));
   Say(text + (options_.output.quiet ? summary + "\n" : Wrapped(summary, width, 4) + "\n\n"));
@@ -161,7 +164,7 @@ void Run::NotRun(AskedDevice* asked) {
   if (asked->state == AskedDevice::State::kFailed) Fail(Status(asked->code, asked->error));
   asked->error = InOptionWords(std::move(asked->error));
   if (asked->state == AskedDevice::State::kSkipped) {
-    Say(asked->device + ": skipped: " + asked->error + "\n" + (options_.output.quiet ? "" : "\n"));
+    Say(fmt::format("{}: skipped: {}\n{}", asked->device, asked->error, options_.output.quiet ? "" : "\n"));
   }
 }
 
@@ -176,7 +179,7 @@ Status Run::CheckOutputs(Network* network) {
 
 Status Run::CheckLayerFiles() {
   PLUMB_ASSIGN_OR_RETURN(const Verdict verdict, CompareLayerFiles(options_.files, graph_, network_options_, inputs_));
-  result_.comparisons.push_back({"layers against " + options_.files.layer_files + "*", verdict});
+  result_.comparisons.push_back({fmt::format("layers against {}*", options_.files.layer_files), verdict});
   return Status::Ok();
 }
 
@@ -260,8 +263,8 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
 }
 
 Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {
-  const std::string what =
-      device + " outputs against " + (options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
+  const std::string what = fmt::format("{} outputs against {}", device,
+                                       options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
   std::printf("%s, rule %s\n", what.c_str(), rule_.Describe().c_str());
   PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOutputs(rule_, outputs, reference, options_.files.double_batch));
   result_.comparisons.push_back({what, pass ? Verdict::kAligned : Verdict::kWrong});

@@ -1,5 +1,7 @@
 #include "check/cause/accumulator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -117,9 +119,9 @@ float Accumulate(const Sum& sum, const SumWay& way) {
 }
 
 std::string Describe(const SumWay& way) {
-  return std::string("accumulated in ") + (way.half ? "f16" : "bf16") +
-         (way.channels_inner ? ", channels innermost" : ", channel by channel") +
-         (way.lanes > 1 ? ", in " + std::to_string(way.lanes) + " partial sums" : "");
+  return fmt::format("accumulated in {}{}{}", way.half ? "f16" : "bf16",
+                     way.channels_inner ? ", channels innermost" : ", channel by channel",
+                     way.lanes > 1 ? fmt::format(", in {} partial sums", way.lanes) : "");
 }
 
 }  // namespace

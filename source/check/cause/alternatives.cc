@@ -1,5 +1,7 @@
 #include "check/cause/alternatives.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -241,7 +243,7 @@ Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const Rep
 }
 
 std::string DescribeAlternative(const Alternative& alternative) {
-  return "computed " + alternative.computed + "; the graph says " + alternative.says;
+  return fmt::format("computed {}; the graph says {}", alternative.computed, alternative.says);
 }
 
 }  // namespace plumb

@@ -2,6 +2,8 @@
 #ifndef PLUMB_CHECK_CAUSE_AXIS_WORDS_H_
 #define PLUMB_CHECK_CAUSE_AXIS_WORDS_H_
 
+#include <fmt/core.h>
+
 #include <string>
 
 namespace plumb {
@@ -17,15 +19,15 @@ inline std::string AxisWord(int axis, int rank) {
 inline std::string PlaceWord(int axis, int rank, int64_t at) {
   const std::string word = AxisWord(axis, rank);
   const bool index = word.rfind("index", 0) == 0;
-  return index ? "index " + std::to_string(at) + word.substr(5) : word + " " + std::to_string(at);
+  return index ? fmt::format("index {}{}", at, word.substr(5)) : fmt::format("{} {}", word, at);
 }
 
 // "rows 3 to 5"
 inline std::string PlaceWords(int axis, int rank, int64_t first, int64_t last) {
   if (first == last) return PlaceWord(axis, rank, first);
-  const std::string word = AxisWord(axis, rank), range = std::to_string(first) + " to " + std::to_string(last);
+  const std::string word = AxisWord(axis, rank), range = fmt::format("{} to {}", first, last);
   const bool index = word.rfind("index", 0) == 0;
-  return index ? "indices " + range + word.substr(5) : word + "s " + range;
+  return index ? fmt::format("indices {}{}", range, word.substr(5)) : fmt::format("{}s {}", word, range);
 }
 
 }  // namespace plumb

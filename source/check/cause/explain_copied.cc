@@ -1,5 +1,7 @@
 // A cause: some batch elements, channels, rows or columns of an output hold the values of others (stale, or written
 // from the wrong place), and all else is right.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -92,8 +94,8 @@ std::optional<Answer> ExplainAsCopied(const Question& q) {
       std::string text;
       const int rank = x.shape().rank();
       for (const auto& [to, from] : copied)
-        text += (text.empty() ? "" : ", ") + PlaceWord(axis, rank, to) + " has the values of " +
-                PlaceWord(axis, rank, from);
+        text += fmt::format("{}{} has the values of {}", text.empty() ? "" : ", ", PlaceWord(axis, rank, to),
+                            PlaceWord(axis, rank, from));
       return Answer{text, "", {}};
     }
   }

@@ -1,5 +1,7 @@
 // The excuse of a step that is off on its own inputs: a larger group, or the step itself when it is one, was computed
 // as one function (fused.h) and is within the bound of that, from the group's own inputs.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/cause/explainers.h"
@@ -29,7 +31,7 @@ std::string ListNames(const LayerGroup& group) {
   constexpr size_t kShown = 6;
   std::string names;
   for (size_t i = 0; i < group.members.size() && i < kShown; ++i)
-    names += (i == 0 ? "'" : ", '") + group.members[i]->name + "'";
+    names += fmt::format("{}{}'", i == 0 ? "'" : ", '", group.members[i]->name);
   return names + (group.members.size() > kShown ? " ..." : "");
 }
 
@@ -94,7 +96,7 @@ std::optional<Answer> ExplainAsFused(const Question& q) {
     auto inputs = InputsOf(q.scene, group);
     Answer answer;
     if (!inputs.ok() || !FusedTrial(q, group, std::move(*inputs)).Explains(&answer)) continue;
-    answer.text = "computed as one fused " + answer.function + " (" + ListNames(group) + ")";
+    answer.text = fmt::format("computed as one fused {} ({})", answer.function, ListNames(group));
     return answer;
   }
   return std::nullopt;

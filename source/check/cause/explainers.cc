@@ -1,5 +1,7 @@
 #include "check/cause/explainers.h"
 
+#include <fmt/core.h>
+
 #include "check/cause/signature.h"
 
 namespace plumb {
@@ -101,12 +103,12 @@ void Explainers::AddHints(StepRecord* record) const {
 
 void Explainers::AddNotes(RunReport* report) const {
   std::string names;
-  for (const auto& [name, count] : excused_) names += (names.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  for (const auto& [name, count] : excused_) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", count, name);
   if (names.empty()) return;
-  report->notes.push_back("computed fused: " + names +
-                          "; each explains its last layer from the group's own inputs, which is grey: what is inside "
-                          "was not used, or another "
-                          "form of the same function");
+  report->notes.push_back(
+      fmt::format("computed fused: {}; each explains its last layer from the group's own inputs, which is grey: what "
+                  "is inside was not used, or another form of the same function",
+                  names));
 }
 
 }  // namespace plumb

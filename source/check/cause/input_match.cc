@@ -1,5 +1,7 @@
 #include "check/cause/input_match.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -94,7 +96,7 @@ InputFit FitChannels(const Values& a, const Values& b, const Extents& e) {
                   std::fabs(offset) < 1e-9 * LargestOf(b) ? 0.0 : offset);
     offsets += text;
   }
-  fit.text = "a = " + slopes + "; b = " + offsets;
+  fit.text = fmt::format("a = {}; b = {}", slopes, offsets);
   return fit;
 }
 
@@ -124,7 +126,7 @@ std::string Explain(const Values& a, const Values& b, const Shape& shape) {
     const InputFit fit = FitChannels(arranged.values, b, e);
     if (fit.residual > fitted) continue;
     const std::string scaled = "a * x + b per channel (another mean or scale), " + fit.text;
-    return *arranged.text == '\0' ? scaled : std::string(arranged.text) + ", then " + scaled;
+    return *arranged.text == '\0' ? scaled : fmt::format("{}, then {}", arranged.text, scaled);
   }
   return "";
 }
@@ -151,9 +153,9 @@ InputMatch MatchInputs(const std::string& input, const std::string& name_a, cons
   if (lost + gained == 0) {
     match.explanation = Explain(x, y, a.shape());
   } else {
-    match.explanation = std::to_string(std::max(lost, gained)) +
-                        (std::max(lost, gained) == 1 ? " value is" : " values are") + " NaN or infinite in " +
-                        (lost >= gained ? name_b : name_a) + " only";
+    match.explanation =
+        fmt::format("{}{} NaN or infinite in {} only", std::max(lost, gained),
+                    std::max(lost, gained) == 1 ? " value is" : " values are", lost >= gained ? name_b : name_a);
   }
   return match;
 }

@@ -1,5 +1,7 @@
 #include "check/cause/overflow.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -48,8 +50,8 @@ std::string DescribeHeld(const ReplayedStep& step) {
     }
   }
   if (held == 0) return "";
-  return "clamped to f32's range: " + std::to_string(held) + (held == 1 ? " value is" : " values are") +
-         " held at its largest, 3.4e+38, where the layer gives infinity";
+  return fmt::format("clamped to f32's range: {}{} held at its largest, 3.4e+38, where the layer gives infinity", held,
+                     held == 1 ? " value is" : " values are");
 }
 
 // How many values of the input go into one of the output, at most.
@@ -82,8 +84,8 @@ double SumsInside(const Layer& layer, const std::vector<Tensor>& inputs, double 
 std::string Sentence(const std::string& what, double reach, int64_t lost) {
   char number[32];
   std::snprintf(number, sizeof(number), "%.2g", reach);
-  return "overflow: " + what + " reach " + number + ", beyond f32's 3.4e+38; " + std::to_string(lost) +
-         (lost == 1 ? " value is" : " values are") + " infinite or NaN for it";
+  return fmt::format("overflow: {} reach {}, beyond f32's 3.4e+38; {}{} infinite or NaN for it", what, number, lost,
+                     lost == 1 ? " value is" : " values are");
 }
 
 // The values of a member's inputs or outputs, which stand inside of the group.
@@ -140,7 +142,7 @@ std::string DescribeOverflow(const ReplayedStep& step) {
   const Inside inside(step);
   for (size_t m = 0; m < step.group.members.size(); ++m) {
     const Layer& layer = *step.group.members[m];
-    const std::string name = "'" + layer.name + "' (" + layer.type + ")";
+    const std::string name = fmt::format("'{}' ({})", layer.name, layer.type);
     const auto inputs = inside.InputsOf(m);
     const auto outputs = inside.OutputsOf(m);
     if (!inputs.ok() || !outputs.ok()) continue;
@@ -151,7 +153,7 @@ std::string DescribeOverflow(const ReplayedStep& step) {
     }
     const char* what = "";
     const double sums = SumsInside(layer, *inputs, count, &what);
-    if (Beyond(sums)) return Sentence(std::string("in ") + name + " " + what, sums, lost);
+    if (Beyond(sums)) return Sentence(fmt::format("in {} {}", name, what), sums, lost);
     if (Beyond(made)) return Sentence("the values of " + name, made, lost);
   }
   return "";

@@ -1,5 +1,7 @@
 #include "check/cause/proposals.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -120,7 +122,7 @@ void OtherPadding(const ProposalContext& c, Proposals* proposals) {
 }
 
 std::string Rule(const ResizeParam& p) {
-  return p.mode + ", " + p.coordinates + (p.mode == "nearest" ? ", " + p.nearest_mode : "");
+  return fmt::format("{}, {}{}", p.mode, p.coordinates, p.mode == "nearest" ? ", " + p.nearest_mode : "");
 }
 
 // The other values of what else a resize may be told.

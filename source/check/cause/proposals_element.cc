@@ -1,5 +1,7 @@
 // Proposals for element-wise layers: the layer left out (a fused activation, a bias, gamma, a mask, a scale that got
 // lost), another constant (epsilon, the scale of attention), an operand along another axis, a mask that is one off.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -24,13 +26,13 @@ Layer Forwarding(const Layer& layer, size_t slot) {
 }
 
 std::string WithoutWords(const Layer& layer, size_t kept) {
-  const std::string other = layer.inputs.size() == 2 ? "'" + layer.inputs[1 - kept] + "'" : "the constant";
+  const std::string other = layer.inputs.size() == 2 ? fmt::format("'{}'", layer.inputs[1 - kept]) : "the constant";
   switch (layer.kind) {
     case OpKind::kAdd: return "without adding " + other;
     case OpKind::kSub: return "without subtracting " + other;
     case OpKind::kMul: return "without multiplying by " + other;
     case OpKind::kDiv: return "without dividing by " + other;
-    default: return "without '" + layer.name + "' (" + layer.type + ")";
+    default: return fmt::format("without '{}' ({})", layer.name, layer.type);
   }
 }
 
@@ -60,8 +62,8 @@ std::vector<BinaryOperandAt> OperandsOf(const ProposalContext& c) {
   for (size_t slot = 0; slot < c.layer.inputs.size(); ++slot) {
     const std::string& blob = c.layer.inputs[slot];
     const Tensor* value = c.value(slot);
-    operands.push_back({false, slot, value == nullptr ? Tensor() : *value, c.blobs.at(blob).shape, "'" + blob + "'",
-                        !c.blobs.at(blob).value.empty()});
+    operands.push_back({false, slot, value == nullptr ? Tensor() : *value, c.blobs.at(blob).shape,
+                        fmt::format("'{}'", blob), !c.blobs.at(blob).value.empty()});
   }
   const Tensor* element = c.layer.Resource("element");
   if (c.layer.inputs.size() != 1 || element == nullptr) return operands;
@@ -112,9 +114,9 @@ std::string NumberOrRoot(double value) {
     return of > 1.5 && of < 1e6 && std::fabs(of - std::nearbyint(of)) < 1e-4 * of && std::nearbyint(of) != 4;
   };
   const double inverse = 1 / (value * value), square = value * value;
-  if (whole(inverse)) return text + " (1 / sqrt(" + Number(std::nearbyint(inverse), 7) + "))";
+  if (whole(inverse)) return fmt::format("{} (1 / sqrt({}))", text, Number(std::nearbyint(inverse), 7));
   const bool itself = std::fabs(value - std::nearbyint(value)) < 1e-6;
-  if (!itself && whole(square)) return text + " (sqrt(" + Number(std::nearbyint(square), 7) + "))";
+  if (!itself && whole(square)) return fmt::format("{} (sqrt({}))", text, Number(std::nearbyint(square), 7));
   return text;
 }
 
@@ -129,7 +131,8 @@ void OtherConstant(const ProposalContext& c, Proposals* proposals) {
     const std::string name = epsilon ? "epsilon " : "the constant ";
     const auto with = [&](double value) {
       const double signed_value = std::copysign(value, own);
-      return WithOperand(c, operand, "with " + name + (epsilon ? Number(value, 6) : NumberOrRoot(signed_value)),
+      return WithOperand(c, operand,
+                         fmt::format("with {}{}", name, epsilon ? Number(value, 6) : NumberOrRoot(signed_value)),
                          epsilon ? Number(own, 6) : NumberOrRoot(own),
                          [signed_value](const Tensor& tensor) { return Filled(tensor, signed_value); });
     };
@@ -163,7 +166,7 @@ void OtherBroadcast(const ProposalContext& c, Proposals* proposals) {
       if (axis == own[0] || out[axis] != size) continue;
       std::vector<int64_t> other(dims.size(), 1);
       other[static_cast<size_t>(axis)] = size;
-      proposals->push_back(WithOperand(c, operand, "with " + operand.name + " along axis " + std::to_string(axis),
+      proposals->push_back(WithOperand(c, operand, fmt::format("with {} along axis {}", operand.name, axis),
                                        "axis " + std::to_string(own[0]),
                                        [other](const Tensor& tensor) { return tensor.Reshaped(Shape(other)); }));
     }
@@ -198,11 +201,10 @@ void ShiftedMask(const ProposalContext& c, Proposals* proposals) {
     for (int axis = 0; axis < operand.value.shape().rank(); ++axis) {
       if (operand.value.shape()[axis] < 2) continue;
       for (const int64_t by : {-1, 1}) {
-        proposals->push_back(WithOperand(c, operand,
-                                         "with the mask " + operand.name + " one " + (by > 0 ? "earlier" : "later") +
-                                             " along axis " + std::to_string(axis),
-                                         "otherwise",
-                                         [axis, by](const Tensor& tensor) { return ShiftedAlong(tensor, axis, by); }));
+        proposals->push_back(WithOperand(
+            c, operand,
+            fmt::format("with the mask {} one {} along axis {}", operand.name, by > 0 ? "earlier" : "later", axis),
+            "otherwise", [axis, by](const Tensor& tensor) { return ShiftedAlong(tensor, axis, by); }));
         proposals->back().family = "mask";  // of a causal one either axis may be meant
       }
     }

@@ -1,5 +1,7 @@
 // Proposals for layers that move elements or pick one of a window: one element further, operands in another order,
 // maxima that start at zero, windows divided by another count.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,9 +21,8 @@ void ReadsFurther(const ProposalContext& c, Proposals* proposals) {
     const bool sliced = in.rank() != out.rank() || in[axis] != out[axis];
     if (!sliced || in[axis] < 2) continue;
     for (const int64_t by : {1, -1}) {
-      Proposal proposal{
-          std::string("from one element ") + (by > 0 ? "further" : "earlier") + " along axis " + std::to_string(axis),
-          "otherwise", c.layer};
+      Proposal proposal{fmt::format("from one element {} along axis {}", by > 0 ? "further" : "earlier", axis),
+                        "otherwise", c.layer};
       const int64_t size = in[axis], inner = in.CountFrom(axis + 1);
       proposal.reads = [=](size_t slot, const Tensor& data) -> Result<Tensor> {
         if (slot != 0) return data;
@@ -47,16 +48,16 @@ void OtherParts(const ProposalContext& c, Proposals* proposals) {
       if (i < j) {
         Layer swapped = c.layer;
         std::swap(swapped.inputs[i], swapped.inputs[j]);
-        proposals->push_back({"with '" + inputs[i] + "' and '" + inputs[j] + "' exchanged", "otherwise", swapped});
+        proposals->push_back({fmt::format("with '{}' and '{}' exchanged", inputs[i], inputs[j]), "otherwise", swapped});
       }
       if (c.value(i) == nullptr && c.value(j) == nullptr) {  // both are made inside
         Layer twice = c.layer;
         twice.inputs[j] = inputs[i];
-        proposals->push_back({"with '" + inputs[i] + "' in the place of '" + inputs[j] + "'", "otherwise", twice});
+        proposals->push_back({fmt::format("with '{}' in the place of '{}'", inputs[i], inputs[j]), "otherwise", twice});
       }
       if (c.value(i) == nullptr || c.value(j) == nullptr) continue;
       const Tensor other = *c.value(i);
-      Proposal twice{"with '" + inputs[i] + "' in the place of '" + inputs[j] + "'", "otherwise", c.layer};
+      Proposal twice{fmt::format("with '{}' in the place of '{}'", inputs[i], inputs[j]), "otherwise", c.layer};
       twice.reads = [j, other](size_t slot, const Tensor& input) -> Result<Tensor> {
         return slot == j ? other : input;
       };

@@ -1,4 +1,6 @@
 // Searches for a number that a proposal has in place of the layer's own.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -58,7 +60,7 @@ void SearchValue(const ProposalContext& c, const std::string& family, double own
 void SearchNamed(const ProposalContext& c, const std::string& name, double own, double low, double high,
                  const std::function<Layer(double)>& with, Proposals* proposals) {
   const auto proposal = [&](double value) -> Proposal {
-    return {"with " + name + " " + Number(value, 6), Number(own, 6), with(value)};
+    return {fmt::format("with {} {}", name, Number(value, 6)), Number(own, 6), with(value)};
   };
   SearchValue(c, name, own, low, high, proposal, proposals);
 }

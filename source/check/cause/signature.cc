@@ -1,5 +1,7 @@
 #include "check/cause/signature.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -95,8 +97,8 @@ std::string PerChannel(const WrongOutput& p) {
     low = std::min(low, factors ? fit.factor() : fit.offset());
     high = std::max(high, factors ? fit.factor() : fit.offset());
   }
-  return std::string("each channel is off by ") + (factors ? "its own factor, " : "its own offset, ") + Number(low, 7) +
-         " to " + Number(high, 7);
+  return fmt::format("each channel is off by {}{} to {}", factors ? "its own factor, " : "its own offset, ",
+                     Number(low, 7), Number(high, 7));
 }
 
 // Only what is left over of blocks of 4, 8 or 16 channels, rows or columns, or at the end of the memory.
@@ -111,8 +113,8 @@ std::string Tail(const WrongOutput& p) {
     for (const int64_t block : {4, 8, 16}) {
       const int64_t rest = size % block, all = static_cast<int64_t>(p.x.size()) / size * rest;
       if (size > block && rest != 0 && first >= size - rest && 2 * p.differing >= all) {
-        return "only the last " + std::to_string(size % block) + " of " + std::to_string(size) + " " + kAxes[axis - 1] +
-               " differ: the rest of blocks of " + std::to_string(block);
+        return fmt::format("only the last {} of {} {} differ: the rest of blocks of {}", size % block, size,
+                           kAxes[axis - 1], block);
       }
     }
   }
@@ -134,16 +136,14 @@ std::string Lane(const WrongOutput& p) {
       if (std::count(lanes.begin(), lanes.end(), true) != 1) continue;
       const auto lane = std::find(lanes.begin(), lanes.end(), true) - lanes.begin();
       if (p.differing < 3) return "";
-      return std::string("only ") + (by_channel ? "channels" : "values") + " whose number is " + std::to_string(lane) +
-             " modulo " + std::to_string(step) + " differ";
+      return fmt::format("only {} whose number is {} modulo {} differ", by_channel ? "channels" : "values", lane, step);
     }
   }
   return "";
 }
 
 std::string Share(const WrongOutput& p) {
-  return std::to_string(p.differing) + " of " + std::to_string(p.x.size()) + " values differ" +
-         (p.differing == 1 ? "s" : "");
+  return fmt::format("{} of {} values differ{}", p.differing, p.x.size(), p.differing == 1 ? "s" : "");
 }
 
 // So few that no pattern can be told.
@@ -184,7 +184,7 @@ std::string Place(const WrongOutput& p) {
   if (words.empty() || p.differing == 0 || 2 * p.differing < volume || 2 * volume > all) return "";
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return "only " + text + " differ" + (one && words.size() == 1 ? "s" : "");
+  return fmt::format("only {} differ{}", text, one && words.size() == 1 ? "s" : "");
 }
 
 // What nothing else is said of.

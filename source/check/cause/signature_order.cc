@@ -1,5 +1,7 @@
 #include "check/cause/signature_order.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -55,8 +57,7 @@ std::string NameOrder(const Shape& shape, const std::vector<int>& order) {
   }
   const int rank = shape.rank();
   if (moved.size() == 2 && shape[moved[0]] == shape[moved[1]]) {
-    return "the values are right with the axes " + std::to_string(moved[0]) + " and " + std::to_string(moved[1]) +
-           " swapped";
+    return fmt::format("the values are right with the axes {} and {} swapped", moved[0], moved[1]);
   }
   bool last = rank >= 3 && order[0] == 0 && order.back() == 1;
   for (int i = 1; last && i + 1 < rank; ++i) last = order[static_cast<size_t>(i)] == i + 1;
@@ -99,9 +100,7 @@ std::string DescribeChannels(const WrongOutput& p) {
       const int64_t block = i / (pack * pixels), pixel = i / pack % pixels;
       return (block * pack + i % pack) * pixels + pixel;
     });
-    if (packed)
-      return "the values are right in packs of " + std::to_string(pack) + " channels (NC" + std::to_string(pack) +
-             "HW" + std::to_string(pack) + ")";
+    if (packed) return fmt::format("the values are right in packs of {} channels (NC{}HW{})", pack, pack, pack);
   }
   return "";
 }
@@ -126,7 +125,8 @@ std::string DescribeShift(const WrongOutput& p) {
       for (int64_t dx = -1; dx <= 1; ++dx) {
         if ((dy == 0 && dx == 0) || !holds(dy, dx, half)) continue;
         const auto pixels = [&](int64_t by) { return std::to_string(by) + (half && by != 0 ? "/2" : ""); };
-        return "the values are those of the pixel (" + pixels(dy) + ", " + pixels(dx) + ") further (height, width)";
+        return fmt::format("the values are those of the pixel ({}, {}) further (height, width)", pixels(dy),
+                           pixels(dx));
       }
     }
   }

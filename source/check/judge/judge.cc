@@ -1,5 +1,7 @@
 #include "check/judge/judge.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -208,7 +210,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     double b, z;
     if (slope_test && report->reason.empty() && SlopeWrong(c, input.on_grid, &b, &z) &&
         SlopeStands(input, static_cast<int64_t>(i), 1, &z)) {
-      Raise(Verdict::kWrong, "channel " + std::to_string(i) + " is off by the factor 1 + " + Number(b, 3), report);
+      Raise(Verdict::kWrong, fmt::format("channel {} is off by the factor 1 + {}", i, Number(b, 3)), report);
     }
   }
   report->excess = all.excess;
@@ -238,7 +240,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   }
   const double bound = all.yy > 0 ? 8 / Rms(all.yy, all.count) : 0;
   if (report->verdict == Verdict::kAligned && bound > kWeakBound) {
-    report->reason = "weakly tested: the bound is " + Number(100 * bound, 3) + " % of the values";
+    report->reason = fmt::format("weakly tested: the bound is {} % of the values", Number(100 * bound, 3));
   }
 }
 
@@ -302,7 +304,7 @@ void Judge(const JudgeInput& input, OutputReport* report) {
     case DType::kBool: return JudgeIntegers<uint8_t>(input, report);
     default:
       report->verdict = Verdict::kNotTested;
-      report->reason = std::string("no rule for ") + DTypeName(input.device.dtype()) + " blobs yet";
+      report->reason = fmt::format("no rule for {} blobs yet", DTypeName(input.device.dtype()));
       return;
   }
   const Shape& shape = input.device.shape();

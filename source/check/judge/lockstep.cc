@@ -1,5 +1,7 @@
 #include "check/judge/lockstep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/judge/inspect.h"
@@ -122,13 +124,13 @@ Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
     record->device.push_back(std::move(output));
   }
   if (record->info.fallback)
-    return Status::NotSupported("ran on " + record->info.device + ", the device has no kernel for it");
+    return Status::NotSupported(fmt::format("ran on {}, the device has no kernel for it", record->info.device));
   PLUMB_RETURN_IF_ERROR(judge_->Judge(same, record));
   if (record->report.verdict == Verdict::kAligned) PLUMB_RETURN_IF_ERROR(NoteRelative(*record));
   if (!record->changed.empty()) {
     record->report.verdict = Verdict::kWrong;
-    record->report.reason =
-        "blob '" + record->changed + "' changed between the layer that wrote it and this one: memory is shared wrongly";
+    record->report.reason = fmt::format(
+        "blob '{}' changed between the layer that wrote it and this one: memory is shared wrongly", record->changed);
   }
   return Status::Ok();
 }

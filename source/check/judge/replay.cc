@@ -1,5 +1,7 @@
 #include "check/judge/replay.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -89,7 +91,7 @@ class Chain {
       return Status::Ok();
     }
     if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !op.takes_uncertain_integers)) {
-      return Status::NotSupported("errors cannot be followed through " + layer.type + " inside a fused group");
+      return Status::NotSupported(fmt::format("errors cannot be followed through {} inside a fused group", layer.type));
     }
     bound.arithmetic = *arithmetic;
     if (level > 0) bound.later_bias = LaterBias(m);

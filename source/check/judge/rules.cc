@@ -1,4 +1,6 @@
 // Rules for comparing two tensors without a model, and so without a bound (plumb/diff.h).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -59,7 +61,7 @@ void JudgeCosine(ComparisonResult* result, int64_t count) {
   if (finite && m.cosine >= 0.999) return;
   result->failing = count;
   result->first = std::max<int64_t>(m.worst, 0);
-  result->reason = finite ? "cosine " + Number(m.cosine, 6) + " < 0.999" : "NaN or infinite values";
+  result->reason = finite ? fmt::format("cosine {} < 0.999", Number(m.cosine, 6)) : "NaN or infinite values";
 }
 
 }  // namespace
@@ -69,18 +71,19 @@ std::string ComparisonRule::Describe() const {
     case kTnn: return "TNN's: |a-b|/(|a|+|b|) <= 0.005 or |a-b| <= 0.001";
     case kCosine: return "cosine >= 0.999";
     case kAllClose:
-      return "|a-b| <= " + Number(atol.value_or(1e-8), 6) + " + " + Number(rtol.value_or(1e-5), 6) + " |b|";
+      return fmt::format("|a-b| <= {} + {} |b|", Number(atol.value_or(1e-8), 6), Number(rtol.value_or(1e-5), 6));
     case kDefault: break;
   }
-  return "|a-b| <= " + (atol.has_value() ? Number(*atol, 6) : std::string("1e-05 of the blob's largest |b|")) + " + " +
-         Number(rtol.value_or(1e-3), 6) + " |b|";
+  return fmt::format("|a-b| <= {} + {} |b|",
+                     atol.has_value() ? Number(*atol, 6) : std::string("1e-05 of the blob's largest |b|"),
+                     Number(rtol.value_or(1e-3), 6));
 }
 
 Status ComparisonRule::CheckTolerances() const {
   if ((kind == kDefault || kind == kAllClose) || (!atol.has_value() && !rtol.has_value())) return Status::Ok();
-  return Status::InvalidArgument(std::string(atol.has_value() ? "ComparisonRule::atol" : "ComparisonRule::rtol") +
-                                 " does nothing with ComparisonRule::kind " + (kind == kTnn ? "tnn" : "cosine") +
-                                 ", which is " + Describe());
+  return Status::InvalidArgument(fmt::format("{} does nothing with ComparisonRule::kind {}, which is {}",
+                                             atol.has_value() ? "ComparisonRule::atol" : "ComparisonRule::rtol",
+                                             kind == kTnn ? "tnn" : "cosine", Describe()));
 }
 
 Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
@@ -93,8 +96,8 @@ Result<ComparisonRule::Kind> ParseRule(const std::string& name) {
 
 Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor& a, const Tensor& b) {
   if (a.NumElements() != b.NumElements()) {
-    return Status::Mismatch("shapes " + a.shape().ToString() + " and " + b.shape().ToString() +
-                            " have different element counts");
+    return Status::Mismatch(
+        fmt::format("shapes {} and {} have different element counts", a.shape().ToString(), b.shape().ToString()));
   }
   ComparisonResult result;
   const int64_t count = a.NumElements();
@@ -115,7 +118,7 @@ Result<ComparisonResult> CompareByRule(const ComparisonRule& rule, const Tensor&
   }
   result.pass = result.failing == 0;
   if (!result.pass && result.reason.empty())
-    result.reason = std::to_string(result.failing) + " of " + std::to_string(count) + " values differ";
+    result.reason = fmt::format("{} of {} values differ", result.failing, count);
   return result;
 }
 

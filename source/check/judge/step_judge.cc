@@ -1,5 +1,7 @@
 #include "check/judge/step_judge.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/judge/judge.h"
@@ -106,7 +108,8 @@ void StepJudge::CompareGolden(const Tensor& device, OutputReport* output) const 
   GoldenReport& golden = output->golden;
   const auto value = golden_->Load(output->blob);
   if (!value.ok() || value->shape() != device.shape()) {
-    golden.reason = value.ok() ? "shape " + value->shape().ToString() + " in the golden" : value.status().message();
+    golden.reason =
+        value.ok() ? fmt::format("shape {} in the golden", value->shape().ToString()) : value.status().message();
     return;
   }
   golden.compared = true;

@@ -1,5 +1,7 @@
 #include "check/judge/written_blobs.h"
 
+#include <fmt/core.h>
+
 #include "check/judge/inspect.h"
 #include "check/judge/storage.h"
 
@@ -27,7 +29,7 @@ std::string WrittenBlobs::EarlierTensor(const std::string& blob, const Tensor& v
   if (earlier == seen_.end() || earlier->second == blob) return "";
   for (int64_t i = 1; i < value.NumElements(); ++i) {
     if (value.ValueAt(i) != value.ValueAt(0))
-      return "it equals the earlier tensor '" + earlier->second + "' bit for bit";
+      return fmt::format("it equals the earlier tensor '{}' bit for bit", earlier->second);
   }
   return "";
 }

@@ -1,5 +1,7 @@
 #include "plumb/baseline.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -43,7 +45,7 @@ bool IsWorse(double now, double before) {
 }
 
 Status Broken(const std::string& path, const std::string& what) {
-  return Status::CorruptModel("baseline '" + path + "': " + what);
+  return Status::CorruptModel(fmt::format("baseline '{}': {}", path, what));
 }
 
 const Verdict* FindVerdict(const std::string& name) {
@@ -92,12 +94,12 @@ void Baseline::Update(const std::string& key, const std::vector<RunReport>& runs
 // What is worse about a layer; "" when nothing is.
 std::string Baseline::Worse(const Entry& before, const Entry& now) {
   if (Badness(now.verdict) > Badness(before.verdict)) {
-    return std::string("it was ") + VerdictName(before.verdict) + ", and is " + VerdictName(now.verdict) + " (E " +
-           Number(before.excess, 3) + " -> " + Number(now.excess, 3) + ")";
+    return fmt::format("it was {}, and is {} (E {} -> {})", VerdictName(before.verdict), VerdictName(now.verdict),
+                       Number(before.excess, 3), Number(now.excess, 3));
   }
   if (!IsWorse(now.excess, before.excess) && !IsWorse(now.rms_excess, before.rms_excess)) return "";
-  return "E " + Number(before.excess, 3) + " -> " + Number(now.excess, 3) + ", R " + Number(before.rms_excess, 3) +
-         " -> " + Number(now.rms_excess, 3);
+  return fmt::format("E {} -> {}, R {} -> {}", Number(before.excess, 3), Number(now.excess, 3),
+                     Number(before.rms_excess, 3), Number(now.rms_excess, 3));
 }
 
 std::vector<std::string> Baseline::Compare(const std::string& key, const std::vector<RunReport>& runs) const {
@@ -105,7 +107,7 @@ std::vector<std::string> Baseline::Compare(const std::string& key, const std::ve
   const auto check = checks_.find(key);
   for (const RunReport& run : runs) {
     if (check == checks_.end() || check->second.count(run.device) == 0) {
-      worse.push_back(run.device + ": the baseline knows nothing of '" + key + "' on this device; update it");
+      worse.push_back(fmt::format("{}: the baseline knows nothing of '{}' on this device; update it", run.device, key));
       continue;
     }
     const Layers &before = check->second.at(run.device), now = LayersOf(run);
@@ -118,11 +120,11 @@ std::vector<std::string> Baseline::Compare(const std::string& key, const std::ve
         what = "the baseline does not know it; update it";
       } else if (is == now.end()) {
         if (run.only_named_layers) continue;
-        what = std::string("it was ") + VerdictName(was->second.verdict) + ", and is not there any more";
+        what = fmt::format("it was {}, and is not there any more", VerdictName(was->second.verdict));
       } else {
         what = Worse(was->second, is->second);
       }
-      if (!what.empty()) worse.push_back(run.device + ", layer " + entry.first + ": " + what);
+      if (!what.empty()) worse.push_back(fmt::format("{}, layer {}: {}", run.device, entry.first, what));
     }
   }
   return worse;
@@ -154,14 +156,15 @@ Result<Baseline> Baseline::Read(const std::string& path) {
   }
   Baseline baseline;
   for (const auto& check : json["checks"].items()) {
-    if (!check.value().is_object()) return Broken(path, "'" + check.key() + "' is no object");
+    if (!check.value().is_object()) return Broken(path, fmt::format("'{}' is no object", check.key()));
     for (const auto& device : check.value().items()) {
-      const std::string where = "'" + check.key() + "', " + device.key();
+      const std::string where = fmt::format("'{}', {}", check.key(), device.key());
       if (!device.value().is_object()) return Broken(path, where + ": expected an object of layers");
       for (const auto& layer : device.value().items()) {
         const BaselineJson& entry = layer.value();
         const Verdict* verdict = IsEntry(entry) ? FindVerdict(entry["verdict"].get<std::string>()) : nullptr;
-        if (verdict == nullptr) return Broken(path, where + ", layer " + layer.key() + ": expected verdict, E and R");
+        if (verdict == nullptr)
+          return Broken(path, fmt::format("{}, layer {}: expected verdict, E and R", where, layer.key()));
         baseline.checks_[check.key()][device.key()][layer.key()] = {*verdict, FromNumber(entry["E"]),
                                                                     FromNumber(entry["R"])};
       }

@@ -1,5 +1,7 @@
 #include "check/report/coverage.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -42,12 +44,12 @@ void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_t
   } else if (c.steps < min_tested * c.all_steps) {
     char share[32];
     std::snprintf(share, sizeof(share), "%.6g %%", 100 * min_tested);
-    why = std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps were compared, fewer than " + share;
+    why = fmt::format("{} of {} steps were compared, fewer than {}", c.steps, c.all_steps, share);
   }
   if (min_tested > 0 && c.outputs < c.all_outputs && c.steps > 0) {
     const int more = c.all_outputs - c.outputs - 1;
-    why += (why.empty() ? "" : "; ") + std::string("network output '") + c.first_missing_output + "' was not compared" +
-           (more > 0 ? ", nor were " + std::to_string(more) + " more" : "");
+    why += fmt::format("{}network output '{}' was not compared{}", why.empty() ? "" : "; ", c.first_missing_output,
+                       more > 0 ? fmt::format(", nor were {} more", more) : "");
   }
   if (!why.empty()) report->verdict = Verdict::kNotTested;
 }
@@ -78,9 +80,9 @@ Status CheckLayerNames(const std::vector<std::string>& names, const std::vector<
   for (const std::string& name : names) {
     const auto holds = [&](const StepInfo* step) { return HoldsLayer(*step, name); };
     if (std::any_of(steps.begin(), steps.end(), holds)) continue;
-    return Status::InvalidArgument("no layer '" + name + "' to judge: neither a name nor an index (0 to " +
-                                   std::to_string(steps.empty() ? 0 : steps.back()->index) +
-                                   "); model_info lists them");
+    return Status::InvalidArgument(
+        fmt::format("no layer '{}' to judge: neither a name nor an index (0 to {}); model_info lists them", name,
+                    steps.empty() ? 0 : steps.back()->index));
   }
   return Status::Ok();
 }
@@ -102,8 +104,8 @@ Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<
 }
 
 std::string CoverageText(const Coverage& c) {
-  return std::to_string(c.steps) + " of " + std::to_string(c.all_steps) + " steps, " + std::to_string(c.values) +
-         " values, " + std::to_string(c.outputs) + " of " + std::to_string(c.all_outputs) + " outputs";
+  return fmt::format("{} of {} steps, {} values, {} of {} outputs", c.steps, c.all_steps, c.values, c.outputs,
+                     c.all_outputs);
 }
 
 }  // namespace plumb

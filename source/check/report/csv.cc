@@ -1,4 +1,6 @@
 // The report as a table for spreadsheets and pandas: one row per layer output and device (RFC 4180 quoting).
+#include <fmt/core.h>
+
 #include <cstdio>
 
 #include "base/text.h"
@@ -15,13 +17,13 @@ std::string Quoted(const std::string& text) {
 }
 
 std::string Diff(const DiffMetrics& m, const Shape& shape) {
-  return Number(m.max_abs, 9) + "," + Number(m.max_rel, 9) + "," + Number(m.cosine, 9) + "," + Number(m.snr_db, 9) +
-         "," + Quoted(m.worst < 0 ? "" : Coordinates(m.worst, shape));
+  return fmt::format("{},{},{},{},{}", Number(m.max_abs, 9), Number(m.max_rel, 9), Number(m.cosine, 9),
+                     Number(m.snr_db, 9), Quoted(m.worst < 0 ? "" : Coordinates(m.worst, shape)));
 }
 
 std::string Golden(const GoldenReport& golden) {
-  return golden.compared ? VerdictName(golden.conversion) + std::string(",") + Number(golden.naive.max_abs, 9) + "," +
-                               Number(golden.device.max_abs, 9)
+  return golden.compared ? fmt::format("{},{},{}", VerdictName(golden.conversion), Number(golden.naive.max_abs, 9),
+                                       Number(golden.device.max_abs, 9))
                          : ",,";
 }
 
@@ -36,19 +38,19 @@ std::string FormatCsv(const std::vector<RunReport>& runs) {
       "device_golden_max_abs\n";
   for (const RunReport& run : runs) {
     for (const LayerReport& layer : run.layers) {
-      const std::string head = run.device + "," + std::to_string(layer.step.index) + "," + Quoted(layer.step.name) +
-                               "," + TypesOf(layer.step) + "," + layer.step.kernel + ",";
+      const std::string head = fmt::format("{},{},{},{},{},", run.device, layer.step.index, Quoted(layer.step.name),
+                                           TypesOf(layer.step), layer.step.kernel);
       if (layer.outputs.empty()) {
-        csv += head + ",,," + VerdictName(layer.verdict) + "," + Quoted(layer.reason) + std::string(21, ',') + "\n";
+        csv +=
+            fmt::format("{},,,{},{}{}\n", head, VerdictName(layer.verdict), Quoted(layer.reason), std::string(21, ','));
       }
       for (const OutputReport& o : layer.outputs) {
-        csv += head + Quoted(o.blob) + "," + DTypeName(o.dtype) + "," + Quoted(o.shape.ToString()) + "," +
-               VerdictName(o.verdict) + "," + Quoted(o.reason) + "," + Number(o.excess, 9) + "," +
-               Number(o.rms_excess, 9) + "," + Number(o.channel_excess, 9) + "," + Diff(o.introduced, o.shape) + "," +
-               Diff(o.inherited, o.shape) + "," + std::to_string(o.introduced.nan_a) + "," +
-               std::to_string(o.introduced.inf_a) + "," + std::to_string(o.introduced.nan_b) + "," +
-               std::to_string(o.introduced.inf_b) + "," + Number(layer.device_seconds, 9) + "," + Golden(o.golden) +
-               "\n";
+        csv +=
+            fmt::format("{}{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, Quoted(o.blob), DTypeName(o.dtype),
+                        Quoted(o.shape.ToString()), VerdictName(o.verdict), Quoted(o.reason), Number(o.excess, 9),
+                        Number(o.rms_excess, 9), Number(o.channel_excess, 9), Diff(o.introduced, o.shape),
+                        Diff(o.inherited, o.shape), o.introduced.nan_a, o.introduced.inf_a, o.introduced.nan_b,
+                        o.introduced.inf_b, Number(layer.device_seconds, 9), Golden(o.golden));
       }
     }
   }

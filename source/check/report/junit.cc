@@ -1,4 +1,6 @@
 // The report for continuous integration: JUnit's XML, a test case per step and device.
+#include <fmt/core.h>
+
 #include "base/text.h"
 #include "check/report/util.h"
 #include "plumb/printing.h"
@@ -33,14 +35,14 @@ class Suite {
     errors_ += kind == "error" ? 1 : 0;
     skipped_ += kind == "skipped" ? 1 : 0;
     cases_ +=
-        "  <testcase classname=\"" + Xml(name_) + "\" name=\"" + Xml(test) + "\" time=\"" + Number(seconds, 6) + "\"";
-    cases_ += kind.empty() ? "/>\n" : ">\n   <" + kind + " message=\"" + Xml(message) + "\"/>\n  </testcase>\n";
+        fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", Xml(name_), Xml(test), Number(seconds, 6));
+    cases_ += kind.empty() ? "/>\n" : fmt::format(">\n   <{} message=\"{}\"/>\n  </testcase>\n", kind, Xml(message));
   }
 
   std::string Text() const {
-    return " <testsuite name=\"" + Xml(name_) + "\" tests=\"" + std::to_string(tests_) + "\" failures=\"" +
-           std::to_string(failures_) + "\" errors=\"" + std::to_string(errors_) + "\" skipped=\"" +
-           std::to_string(skipped_) + "\">\n" + cases_ + " </testsuite>\n";
+    return fmt::format(
+        " <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{} </testsuite>\n",
+        Xml(name_), tests_, failures_, errors_, skipped_, cases_);
   }
 
  private:
@@ -52,8 +54,8 @@ std::string Why(const LayerReport& layer) {
   std::string text = layer.reason;
   const OutputReport* worst = layer.Worst();
   if (worst != nullptr && layer.verdict == Verdict::kWrong) {
-    text = "E " + Number(worst->excess, 3) + ", R " + Number(worst->rms_excess, 3) + ", introduced " +
-           Number(worst->introduced.max_abs, 3) + (text.empty() ? "" : "; ") + text;
+    text = fmt::format("E {}, R {}, introduced {}{}{}", Number(worst->excess, 3), Number(worst->rms_excess, 3),
+                       Number(worst->introduced.max_abs, 3), text.empty() ? "" : "; ", text);
   }
   return text + (text.empty() || layer.cause.empty() ? "" : "; ") + layer.cause;
 }
@@ -64,8 +66,8 @@ std::string OfRun(const CheckedModel& checked, const RunReport& run) {
     const std::string kind = layer.verdict == Verdict::kWrong       ? "failure"
                              : layer.verdict == Verdict::kNotTested ? "skipped"
                                                                     : "";
-    suite.Add(std::to_string(layer.step.index) + " " + layer.step.name + " (" + TypesOf(layer.step) + ")",
-              layer.device_seconds, kind, Why(layer));
+    suite.Add(fmt::format("{} {} ({})", layer.step.index, layer.step.name, TypesOf(layer.step)), layer.device_seconds,
+              kind, Why(layer));
   }
   const bool right = run.verdict == Verdict::kAligned || run.verdict == Verdict::kGrey;
   suite.Add("verdict", 0, right ? "" : "failure", FormatSummary(checked, run));
@@ -89,8 +91,9 @@ std::string FormatJunit(const CheckResult& result) {
   for (const CheckError& error : result.errors) whole.Add("run", 0, "error", error.message);
   const Conclusion conclusion = Conclude(result);
   whole.Add("conclusion", 0, conclusion.exit_code == 0 ? "" : "failure", conclusion.line);
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"model_check\">\n" + suites + whole.Text() +
-         "</testsuites>\n";
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"model_check\">\n{}{}</testsuites>\n", suites,
+      whole.Text());
 }
 
 }  // namespace plumb

@@ -1,4 +1,6 @@
 // The verdict of a whole call: its last line, its exit code and the JSON's verdict come out of one function.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/report/coverage.h"
@@ -20,7 +22,7 @@ std::string NameOf(const RunReport& run) { return run.is_golden ? "conversion" :
 // The step that a sentence names: the first with this verdict.
 std::string At(const RunReport& run, Verdict verdict) {
   for (const LayerReport& layer : run.layers) {
-    if (layer.verdict == verdict) return " at '" + layer.step.name + "'";
+    if (layer.verdict == verdict) return fmt::format(" at '{}'", layer.step.name);
   }
   return "";
 }
@@ -28,9 +30,9 @@ std::string At(const RunReport& run, Verdict verdict) {
 std::string RunText(const RunReport& run) {
   const std::string name = NameOf(run);
   switch (run.verdict) {
-    case Verdict::kWrong: return name + " wrong" + At(run, Verdict::kWrong);
-    case Verdict::kGrey: return name + " grey" + At(run, Verdict::kGrey);
-    case Verdict::kNotTested: return name + " not tested: " + run.why_not_tested;
+    case Verdict::kWrong: return fmt::format("{} wrong{}", name, At(run, Verdict::kWrong));
+    case Verdict::kGrey: return fmt::format("{} grey{}", name, At(run, Verdict::kGrey));
+    case Verdict::kNotTested: return fmt::format("{} not tested: {}", name, run.why_not_tested);
     case Verdict::kAligned: return name + " aligned";
   }
   return name;
@@ -38,7 +40,7 @@ std::string RunText(const RunReport& run) {
 
 std::string DeviceText(const AskedDevice& device) {
   if (device.exit_code == kExitNoDevice) return device.device + " is not available";
-  return device.device + " failed: " + FirstLine(device.error);
+  return fmt::format("{} failed: {}", device.device, FirstLine(device.error));
 }
 
 // "OPENCL, VULKAN skipped: no kernel for ...": those with the same reason together.
@@ -51,7 +53,7 @@ void AddSkipped(const CheckResult& result, std::vector<std::string>* parts) {
     if (it == reasons.end()) it = reasons.insert(reasons.end(), {reason, ""});
     it->second += (it->second.empty() ? "" : ", ") + device.device;
   }
-  for (const auto& [reason, devices] : reasons) parts->push_back(devices + " skipped: " + reason);
+  for (const auto& [reason, devices] : reasons) parts->push_back(fmt::format("{} skipped: {}", devices, reason));
 }
 
 // "X86, OPENCL aligned": runs that say the same are said once.
@@ -68,7 +70,7 @@ void AddRuns(const CheckResult& result, Verdict verdict, std::vector<std::string
     if (run.verdict == verdict) parts->push_back(RunText(run));
   }
   for (const FileComparison& comparison : result.comparisons) {
-    if (comparison.verdict == verdict) parts->push_back(comparison.what + " " + VerdictName(verdict));
+    if (comparison.verdict == verdict) parts->push_back(fmt::format("{} {}", comparison.what, VerdictName(verdict)));
   }
 }
 
@@ -82,7 +84,7 @@ void AddCoverage(const CheckResult& result, std::vector<std::string>* parts) {
   }
   if (texts.empty()) return;
   if (same) return parts->push_back(texts.front());
-  for (size_t i = 0; i < texts.size(); ++i) parts->push_back(NameOf(result.runs[i]) + " " + texts[i]);
+  for (size_t i = 0; i < texts.size(); ++i) parts->push_back(fmt::format("{} {}", NameOf(result.runs[i]), texts[i]));
 }
 
 int ExitOf(Verdict verdict) {
@@ -142,7 +144,7 @@ Conclusion Conclude(const CheckResult& result) {
     if (device.state == AskedDevice::State::kFailed) parts.push_back(DeviceText(device));
   }
   for (const InputMatch& match : result.checked.input_matches) {
-    if (!match.equal) parts.push_back("input '" + match.input + "' differs (" + match.a + ", " + match.b + ")");
+    if (!match.equal) parts.push_back(fmt::format("input '{}' differs ({}, {})", match.input, match.a, match.b));
   }
   AddRuns(result, Verdict::kWrong, &parts);
   AddRuns(result, Verdict::kNotTested, &parts);
@@ -160,7 +162,7 @@ Conclusion Conclude(const CheckResult& result) {
   if (result.checked.weights_generated) parts.push_back("weights generated");
   conclusion.line = WordOf(conclusion.verdict) + ": ";
   for (size_t i = 0; i < parts.size(); ++i) conclusion.line += (i == 0 ? "" : "; ") + parts[i];
-  conclusion.line += " (exit " + std::to_string(conclusion.exit_code) + ")";
+  conclusion.line += fmt::format(" (exit {})", conclusion.exit_code);
   return conclusion;
 }
 
@@ -172,7 +174,7 @@ std::string FormatLastLine(const Conclusion& conclusion, bool color) {
                       : conclusion.verdict == "not tested" ? "\033[1;36m"
                                                            : "\033[1;31m";
   const size_t colon = line.find(':');
-  return paint + line.substr(0, colon) + "\033[0m" + line.substr(colon);
+  return fmt::format("{}{}\033[0m{}", paint, line.substr(0, colon), line.substr(colon));
 }
 
 }  // namespace plumb

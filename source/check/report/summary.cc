@@ -1,4 +1,6 @@
 // The sentences of a report: what a run found, and how it is done again.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstdio>
 
@@ -8,12 +10,11 @@ namespace plumb {
 namespace {
 
 std::string CountsText(const RunReport& run, const std::string& layers) {
-  return std::to_string(run.Count(Verdict::kAligned)) + " aligned, " + std::to_string(run.Count(Verdict::kGrey)) +
-         " grey, " + std::to_string(run.Count(Verdict::kWrong)) + " wrong, " +
-         std::to_string(run.Count(Verdict::kNotTested)) + " not tested of " + std::to_string(run.layers.size()) +
-         " steps" + layers + (run.only_named_layers ? ", only those named" : "") + "; " +
-         std::to_string(run.coverage.values) + " values, " + std::to_string(run.coverage.outputs) + " of " +
-         std::to_string(run.coverage.all_outputs) + " outputs compared";
+  return fmt::format(
+      "{} aligned, {} grey, {} wrong, {} not tested of {} steps{}{}; {} values, {} of {} outputs compared",
+      run.Count(Verdict::kAligned), run.Count(Verdict::kGrey), run.Count(Verdict::kWrong),
+      run.Count(Verdict::kNotTested), run.layers.size(), layers, run.only_named_layers ? ", only those named" : "",
+      run.coverage.values, run.coverage.outputs, run.coverage.all_outputs);
 }
 
 // "outputs agree to 1.2e-07": what a wrong layer did to them.
@@ -21,8 +22,9 @@ std::string AgreementText(const RunReport& run) {
   const auto worst = WorstAgreement(run);
   if (!worst) return "";
   if (worst->relative == 0) return "; the outputs are equal";
-  if (!std::isfinite(worst->relative)) return "; output '" + worst->output + "' has NaN or infinities on one side only";
-  const std::string which = run.outputs.size() > 1 ? " ('" + worst->output + "' the least)" : "";
+  if (!std::isfinite(worst->relative))
+    return fmt::format("; output '{}' has NaN or infinities on one side only", worst->output);
+  const std::string which = run.outputs.size() > 1 ? fmt::format(" ('{}' the least)", worst->output) : "";
   char text[64];
   std::snprintf(text, sizeof(text), "; outputs agree to %.1e", worst->relative);
   return text + which;
@@ -30,19 +32,20 @@ std::string AgreementText(const RunReport& run) {
 
 // "layer 3 'conv' (Convolution"; what was computed from constants before the network runs has no index.
 std::string WhichLayer(const StepInfo& step) {
-  const std::string which = step.index < 0 ? "the constant of node '" : "layer " + std::to_string(step.index) + " '";
-  return which + step.name + "' (" + TypesOf(step);
+  const std::string which = step.index < 0 ? "the constant of node '" : fmt::format("layer {} '", step.index);
+  return fmt::format("{}{}' ({}", which, step.name, TypesOf(step));
 }
 
 std::string ConversionSummary(const RunReport& golden) {
   const std::string all = CountsText(golden, "");
   if (golden.first_wrong >= 0) {
     const LayerReport& guilty = golden.layers[static_cast<size_t>(golden.first_wrong)];
-    return "conversion: WRONG: " + WhichLayer(guilty.step) +
-           ") is the first that the golden computed otherwise than the model here says: " + guilty.reason +
-           AgreementText(golden) + "; " + all;
+    return fmt::format(
+        "conversion: WRONG: {}) is the first that the golden computed otherwise than the model here says: {}{}; {}",
+        WhichLayer(guilty.step), guilty.reason, AgreementText(golden), all);
   }
-  if (golden.verdict == Verdict::kNotTested) return "conversion: NOT TESTED: " + golden.why_not_tested + "; " + all;
+  if (golden.verdict == Verdict::kNotTested)
+    return fmt::format("conversion: NOT TESTED: {}; {}", golden.why_not_tested, all);
   return "conversion: the golden computed every layer that was compared as the model here says; " + all;
 }
 
@@ -50,23 +53,23 @@ std::string ConversionSummary(const RunReport& golden) {
 
 std::string VerdictSentence(const CheckedModel& checked, const RunReport& run) {
   if (run.is_golden) return ConversionSummary(run);
-  const std::string who = run.judged_as.empty() ? run.device : run.device + " (" + run.judged_as + ")";
-  const std::string counts = CountsText(run, " (" + std::to_string(checked.num_layers) + " layers)");
+  const std::string who = run.judged_as.empty() ? run.device : fmt::format("{} ({})", run.device, run.judged_as);
+  const std::string counts = CountsText(run, fmt::format(" ({} layers)", checked.num_layers));
   if (run.first_wrong >= 0) {
     const LayerReport& guilty = run.layers[static_cast<size_t>(run.first_wrong)];
-    return who + ": WRONG: " + WhichLayer(guilty.step) + ", " + guilty.step.kernel +
-           ") is the first guilty one: " + guilty.reason + AgreementText(run) + "; " + counts;
+    return fmt::format("{}: WRONG: {}, {}) is the first guilty one: {}{}; {}", who, WhichLayer(guilty.step),
+                       guilty.step.kernel, guilty.reason, AgreementText(run), counts);
   }
-  if (run.verdict == Verdict::kNotTested) return who + ": NOT TESTED: " + run.why_not_tested + "; " + counts;
-  return who + ": " +
-         (run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: "
-                                                                                  : "no layer is wrong: ") +
-         counts;
+  if (run.verdict == Verdict::kNotTested) return fmt::format("{}: NOT TESTED: {}; {}", who, run.why_not_tested, counts);
+  return fmt::format(
+      "{}: {}{}", who,
+      run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ",
+      counts);
 }
 
 std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run) {
   if (run.first_wrong < 0 || run.is_golden) return "";
-  return checked.reproduce + " " + (run.reproduce.empty() ? "-d " + run.device : run.reproduce);
+  return fmt::format("{} {}", checked.reproduce, run.reproduce.empty() ? "-d " + run.device : run.reproduce);
 }
 
 std::string FormatInputs(const CheckedModel& checked) {
@@ -74,9 +77,9 @@ std::string FormatInputs(const CheckedModel& checked) {
     if (match.equal) continue;
     char text[64];
     std::snprintf(text, sizeof(text), "max %.6g", match.difference.max_abs);
-    return "input differs: " + std::string(text) + " in '" + match.input + "', " + match.a + " against " + match.b +
-           (match.explanation.empty() ? "" : ", explained by: " + match.explanation) +
-           "; the layers are judged on the inputs that each side had";
+    return fmt::format(
+        "input differs: {} in '{}', {} against {}{}; the layers are judged on the inputs that each side had", text,
+        match.input, match.a, match.b, match.explanation.empty() ? "" : ", explained by: " + match.explanation);
   }
   return "";
 }

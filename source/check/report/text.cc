@@ -1,5 +1,7 @@
 // The report that a person reads: a table with one row per step, the numbers of what is not aligned, outputs, one
 // sentence.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -54,13 +56,13 @@ std::string IndexText(const LayerReport& layer) {
 }
 
 std::string Indented(const std::string& text, size_t indent, const ReportStyle& style) {
-  return std::string(indent, ' ') + Wrapped(text, style.width, indent, indent) + "\n";
+  return fmt::format("{}{}\n", std::string(indent, ' '), Wrapped(text, style.width, indent, indent));
 }
 
 // Behind a label of the head.
 std::string HeadLine(const std::string& label, const std::string& text, const ReportStyle& style) {
   constexpr size_t kIndent = 8;
-  return Pad(label, kIndent) + Wrapped(PrintableLine(text), style.width, kIndent, kIndent) + "\n";
+  return fmt::format("{}{}\n", Pad(label, kIndent), Wrapped(PrintableLine(text), style.width, kIndent, kIndent));
 }
 
 // Which steps are shown.
@@ -104,8 +106,8 @@ Shown Choose(const RunReport& run, const ReportStyle& style) {
 std::string LeftOut(const Shown& shown) {
   std::string text;
   if (shown.aligned > 0) text += std::to_string(shown.aligned) + " more aligned";
-  if (shown.not_tested > 0) text += (text.empty() ? "" : ", ") + std::to_string(shown.not_tested) + " more not tested";
-  return text.empty() ? "" : "...    " + text + " (ReportStyle::all shows every step)\n";
+  if (shown.not_tested > 0) text += fmt::format("{}{} more not tested", text.empty() ? "" : ", ", shown.not_tested);
+  return text.empty() ? "" : fmt::format("...    {} (ReportStyle::all shows every step)\n", text);
 }
 
 std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape, const ReportStyle& style) {
@@ -119,8 +121,7 @@ std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape
     line += text;
   }
   if (m.nan_a + m.inf_a + m.nan_b + m.inf_b > 0) {
-    line += "  NaN/Inf " + std::to_string(m.nan_a) + "/" + std::to_string(m.inf_a) + ", expected " +
-            std::to_string(m.nan_b) + "/" + std::to_string(m.inf_b);
+    line += fmt::format("  NaN/Inf {}/{}, expected {}/{}", m.nan_a, m.inf_a, m.nan_b, m.inf_b);
   }
   return Indented(line, 7, style);
 }
@@ -130,8 +131,9 @@ std::string Details(const OutputReport& o, const ReportStyle& style) {
   std::snprintf(text, sizeof(text),
                 "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d", o.excess,
                 o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
-  return Indented("blob '" + Printable(o.blob) + "' " + DTypeName(o.dtype) + " " + o.shape.ToString() + " " + o.layout,
-                  7, style) +
+  return Indented(
+             fmt::format("blob '{}' {} {} {}", Printable(o.blob), DTypeName(o.dtype), o.shape.ToString(), o.layout), 7,
+             style) +
          Indented(text, 7, style) + DiffLine("introduced", o.introduced, o.shape, style) +
          (o.inherited.count > 0 ? DiffLine("inherited", o.inherited, o.shape, style) : "");
 }
@@ -199,7 +201,7 @@ std::string GoldenTable(const Shown& shown, const ReportStyle& style) {
       const auto number = [&](const DiffMetrics& m) { return TextCell{o.golden.compared ? Short(m.max_abs) : "-"}; };
       std::string below;
       if (!o.golden.compared)
-        below = o.golden.reason.empty() ? "the golden has no tensor '" + Printable(o.blob) + "'"
+        below = o.golden.reason.empty() ? fmt::format("the golden has no tensor '{}'", Printable(o.blob))
                                         : Printable(o.golden.reason);
       table.Add({{IndexText(*layer)},
                  {CutFront(layer->step.name, kMaxName)},
@@ -219,7 +221,7 @@ std::string RangeLine(const char* label, const Tensor& tensor) {
   const Range range = RangeOf(tensor);
   char text[128];
   std::snprintf(text, sizeof(text), "  min %.6g  max %.6g  mean %.6g", range.min, range.max, range.mean);
-  return "    " + Pad(label, 10) + text;
+  return fmt::format("    {}{}", Pad(label, 10), text);
 }
 
 std::string ValuesLine(const char* label, const Tensor& tensor) {
@@ -234,9 +236,9 @@ std::string ValuesLine(const char* label, const Tensor& tensor) {
 
 std::string OutputText(const RunReport& run, const OutputSummary& output, const ReportStyle& style) {
   constexpr int64_t kFewValues = 8;
-  std::string text = "output '" + Printable(output.name) + "' " +
-                     DTypeName(output.model_dtype.value_or(output.device.dtype())) + " " +
-                     output.device.shape().ToString() + "\n";
+  std::string text =
+      fmt::format("output '{}' {} {}\n", Printable(output.name),
+                  DTypeName(output.model_dtype.value_or(output.device.dtype())), output.device.shape().ToString());
   const bool scores = IsScoreVector(output.device.shape());
   const bool few = output.device.NumElements() <= kFewValues;
   const auto top = scores ? TopIndices(output.device, 5) : std::vector<int64_t>();
@@ -251,27 +253,26 @@ std::string OutputText(const RunReport& run, const OutputSummary& output, const 
   if (output.reference.empty()) return text;
   text += line("reference", output.reference, expected);
   if (!scores) return text;
-  return text + (top[0] == expected[0] ? "    top-1 is the same: #" + std::to_string(top[0]) + "\n"
-                                       : "    TOP-1 CHANGED: #" + std::to_string(top[0]) + ", the reference says #" +
-                                             std::to_string(expected[0]) + "\n");
+  return text + (top[0] == expected[0]
+                     ? fmt::format("    top-1 is the same: #{}\n", top[0])
+                     : fmt::format("    TOP-1 CHANGED: #{}, the reference says #{}\n", top[0], expected[0]));
 }
 
 std::string MatchLine(const InputMatch& match) {
-  const std::string pair = "'" + match.input + "': " + match.a + " against " + match.b + ": ";
+  const std::string pair = fmt::format("'{}': {} against {}: ", match.input, match.a, match.b);
   if (match.equal) return pair + "equal";
   char text[160];
   const DiffMetrics& d = match.difference;
   std::snprintf(text, sizeof(text), "max %.6g at %s (%.9g, %.9g)", d.max_abs,
                 d.worst < 0 ? "-" : Coordinates(d.worst, match.shape).c_str(), d.worst_a, d.worst_b);
-  return pair + "DIFFERS: " + text +
-         (match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
-                                    : "; explained by: " + match.explanation);
+  return fmt::format("{}DIFFERS: {}{}", pair, text,
+                     match.explanation.empty() ? "; neither a channel swap, NCHW/NHWC nor a*x+b explains it"
+                                               : "; explained by: " + match.explanation);
 }
 
 std::string Head(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
   std::string text = HeadLine(
-      "model", checked.model + ", " + std::to_string(checked.num_layers) + " layers, weights " + checked.weights,
-      style);
+      "model", fmt::format("{}, {} layers, weights {}", checked.model, checked.num_layers, checked.weights), style);
   for (const std::string& input : checked.inputs) text += HeadLine("input", input, style);
   for (const InputMatch& match : checked.input_matches) text += HeadLine("input", MatchLine(match), style);
   if (!checked.notes.empty())
@@ -280,9 +281,8 @@ std::string Head(const CheckedModel& checked, const RunReport& run, const Report
     const std::string precision =
         run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
     text += HeadLine("device",
-                     run.device + ": " + run.device_description + ", ISA " + checked.isa + ", " +
-                         std::to_string(checked.num_threads) + (checked.num_threads == 1 ? " thread" : " threads") +
-                         precision,
+                     fmt::format("{}: {}, ISA {}, {}{}{}", run.device, run.device_description, checked.isa,
+                                 checked.num_threads, checked.num_threads == 1 ? " thread" : " threads", precision),
                      style);
   } else {
     text += HeadLine(run.device, run.device_description, style);
@@ -302,7 +302,7 @@ std::string FormatText(const CheckedModel& checked, const RunReport& run, const 
   const std::string inputs = FormatInputs(checked);
   const Shown shown = Choose(run, style);
   std::string text = inputs.empty() ? "" : Wrapped(PrintableLine(inputs), style.width, 4) + "\n";
-  text += Head(checked, run, style) + "\n" + StepTable(run, shown, style);
+  text += fmt::format("{}\n{}", Head(checked, run, style), StepTable(run, shown, style));
   if (run.has_golden) text += GoldenTable(shown, style);
   text += "\n";
   for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
@@ -311,7 +311,8 @@ std::string FormatText(const CheckedModel& checked, const RunReport& run, const 
   text += Wrapped(PrintableLine(VerdictSentence(checked, run)), style.width, 4) + "\n";
   if (reproduce.empty()) return text;
   const std::string guilty = Printable(run.layers[static_cast<size_t>(run.first_wrong)].step.name);
-  return text + "    Reproduce: " + reproduce + "\n    (with CheckOptions::layers '" + guilty + "' this step alone)\n";
+  return fmt::format("{}    Reproduce: {}\n    (with CheckOptions::layers '{}' this step alone)\n", text, reproduce,
+                     guilty);
 }
 
 }  // namespace plumb

@@ -1,5 +1,7 @@
 #include "check/subject/arithmetic.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "check/subject/int8.h"
@@ -152,15 +154,13 @@ bool ProductEvidence::adopts(const std::string& type) const {
 }
 
 std::string ProductEvidence::Because(int beyond) const {
-  std::string text =
-      std::to_string(explained()) + " of " + std::to_string(beyond) + " layers that are beyond fp32 are not beyond ";
+  std::string text = fmt::format("{} of {} layers that are beyond fp32 are not beyond ", explained(), beyond);
   if (winograd()) return text + "Winograd's algorithm";
-  text += std::string("sums of products of ") + DTypeName(model_.products.storage) + " operands: ";
+  text += fmt::format("sums of products of {} operands: ", DTypeName(model_.products.storage));
   std::string types;
   for (const auto& [type, count] : counts_) {
     if (count.explained == 0) continue;
-    types += (types.empty() ? "" : ", ") + std::to_string(count.explained) + " of " + std::to_string(count.possible) +
-             " " + type;
+    types += fmt::format("{}{} of {} {}", types.empty() ? "" : ", ", count.explained, count.possible, type);
   }
   return text + types;
 }

@@ -1,5 +1,7 @@
 #include "check/subject/half_storage.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -109,8 +111,8 @@ class Finder {
       if (count.half > 0) half += (half.empty() ? "" : ", ") + type;
       if (count.half < count.all) wide += (wide.empty() ? "" : ", ") + type;
     }
-    return std::to_string(all.half) + " of " + std::to_string(all.all) + " results are " + DTypeName(format_) + " (" +
-           half + "), the others f32 (" + wide + ")";
+    return fmt::format("{} of {} results are {} ({}), the others f32 ({})", all.half, all.all, DTypeName(format_), half,
+                       wide);
   }
 
   const Graph& graph_;

@@ -1,5 +1,7 @@
 #include "check/subject/paired_blobs.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,8 +18,9 @@ constexpr int64_t kManyValues = 1024;  // on a grid of 256 steps by quantisation
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  if (names.size() > kMaxListed) text += " and " + std::to_string(names.size() - kMaxListed) + " more";
+  for (size_t i = 0; i < std::min(names.size(), kMaxListed); ++i)
+    text += fmt::format("{}{}'", i == 0 ? "'" : ", '", names[i]);
+  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
   return text;
 }
 
@@ -69,8 +72,9 @@ Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, 
   if (stored.has_bits) tensor = BitsAs(tensor, wanted);
   if (tensor.dtype() == wanted) return tensor;
   if ((stored.has_dtype || stored.has_bits) && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
-    return Status::InvalidArgument("the " + what + "'s tensor '" + stored.name + "' ('" + stored.origin + "') is " +
-                                   DTypeName(tensor.dtype()) + ", the model's blob is " + DTypeName(wanted));
+    return Status::InvalidArgument(fmt::format("the {}'s tensor '{}' ('{}') is {}, the model's blob is {}", what,
+                                               stored.name, stored.origin, DTypeName(tensor.dtype()),
+                                               DTypeName(wanted)));
   }
   return tensor.ConvertedTo(wanted);
 }
@@ -112,15 +116,16 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     expected_[model[i]] = info;
   }
   if (paired_.empty()) {
-    return Status::InvalidArgument("the " + options.what + " '" + set_.path() +
-                                   "' has no tensor of the model: it has " + Listed(theirs) + ", the model has " +
-                                   Listed(model) + "; PairingOptions::names pairs names that differ");
+    return Status::InvalidArgument(
+        fmt::format("the {} '{}' has no tensor of the model: it has {}, the model has {}; PairingOptions::names pairs "
+                    "names that differ",
+                    options.what, set_.path(), Listed(theirs), Listed(model)));
   }
-  notes_.push_back(set_.description() + "; " + std::to_string(paired_.size()) + " of the model's " +
-                   std::to_string(model.size()) + " blobs are there");
+  notes_.push_back(
+      fmt::format("{}; {} of the model's {} blobs are there", set_.description(), paired_.size(), model.size()));
   if (!pairing.by_order.empty()) {
     std::string text = "paired by order only, as asked:";
-    for (const auto& [i, j] : pairing.by_order) text += " '" + model[i] + "' = '" + theirs[j] + "';";
+    for (const auto& [i, j] : pairing.by_order) text += fmt::format(" '{}' = '{}';", model[i], theirs[j]);
     notes_.push_back(text);
   }
   std::vector<size_t> left = pairing.only_b;
@@ -128,8 +133,8 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
   std::vector<std::string> unpaired;
   for (size_t j : left) unpaired.push_back(theirs[j]);
   if (!unpaired.empty())
-    notes_.push_back(std::to_string(unpaired.size()) +
-                     " of its tensors are no blob of the model, not tested: " + Listed(unpaired));
+    notes_.push_back(
+        fmt::format("{} of its tensors are no blob of the model, not tested: {}", unpaired.size(), Listed(unpaired)));
   return Status::Ok();
 }
 
@@ -137,13 +142,14 @@ void PairedBlobs::LogPairs(const std::string& what) const {
   std::set<size_t> taken;
   for (const auto& [blob, place] : paired_) {
     const StoredTensor& tensor = set_.tensors()[place];
-    Log(LogLevel::kDebug, what + ": blob '" + blob + "' is its tensor '" + tensor.name + "' (" + tensor.origin + ")");
+    Log(LogLevel::kDebug, fmt::format("{}: blob '{}' is its tensor '{}' ({})", what, blob, tensor.name, tensor.origin));
     taken.insert(place);
   }
   for (size_t i = 0; i < set_.tensors().size(); ++i) {
-    if (taken.count(i) == 0) Log(LogLevel::kDebug, what + ": no blob is its tensor '" + set_.tensors()[i].name + "'");
+    if (taken.count(i) == 0)
+      Log(LogLevel::kDebug, fmt::format("{}: no blob is its tensor '{}'", what, set_.tensors()[i].name));
   }
-  Log(LogLevel::kDebug, what + ": layout " + layout());
+  Log(LogLevel::kDebug, fmt::format("{}: layout {}", what, layout()));
 }
 
 Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired) {
@@ -180,7 +186,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     const StoredTensor& stored = set_.tensors()[index];
     const BlobInfo& info = expected_.at(blob);
     auto read = stored.load();
-    if (!read.ok()) return read.status().AddContext("tensor '" + stored.name + "' of the " + options.what);
+    if (!read.ok()) return read.status().AddContext(fmt::format("tensor '{}' of the {}", stored.name, options.what));
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
     if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
     if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
@@ -213,17 +219,16 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   for (const std::string& blob : constants_) {  // whose layout may be any
     if (nhwc_) paired_.erase(blob);
   }
-  std::string how =
-      options.layout.empty() ? "found: " + std::to_string(nhwc_ ? last : first) + " shapes say so" : "declared";
+  std::string how = options.layout.empty() ? fmt::format("found: {} shapes say so", nhwc_ ? last : first) : "declared";
   if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
   if (options.layout.empty() && std::min(first, last) > 0)
-    how += ", " + std::to_string(std::min(first, last)) + " say otherwise" + (mixed ? ", as the model has both" : "");
+    how += fmt::format(", {} say otherwise{}", std::min(first, last), mixed ? ", as the model has both" : "");
   GiveToActivations(activated, blobs);
   if (!flat.empty()) {
-    notes_.push_back(std::to_string(flat.size()) + (flat.size() == 1 ? " flat array is" : " flat arrays are") +
-                     " taken in the shape that the model says: " + Listed(flat));
+    notes_.push_back(fmt::format("{}{} taken in the shape that the model says: {}", flat.size(),
+                                 flat.size() == 1 ? " flat array is" : " flat arrays are", Listed(flat)));
   }
-  notes_.push_back(std::string("layout ") + (nhwc_ ? "NHWC" : "NCHW") + " (" + how + ")");
+  notes_.push_back(fmt::format("layout {} ({})", nhwc_ ? "NHWC" : "NCHW", how));
   return Status::Ok();
 }
 
@@ -237,9 +242,9 @@ void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& ac
   }
   if (activated.empty()) return;
   notes_.push_back(
-      std::to_string(activated.size()) +
-      " of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear (fused), " +
-      "and are judged as that: '" + activated.begin()->first + "' ...");
+      fmt::format("{} of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear "
+                  "(fused), and are judged as that: '{}' ...",
+                  activated.size(), activated.begin()->first));
 }
 
 bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) const {

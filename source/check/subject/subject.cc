@@ -1,4 +1,6 @@
 // CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
+#include <fmt/core.h>
+
 #include <memory>
 #include <set>
 
@@ -93,7 +95,7 @@ class SubjectCheck {
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {
-      if (!Known(blob)) return Status::NotFound("the subject has no tensor '" + blob + "'");
+      if (!Known(blob)) return Status::NotFound(fmt::format("the subject has no tensor '{}'", blob));
       return Load(blob);
     };
     PLUMB_RETURN_IF_ERROR(lockstep_.Begin(std::move(scene), {}));
@@ -121,7 +123,7 @@ class SubjectCheck {
   }
 
   Result<Tensor> Output(const std::string& name) const {
-    if (!subject_.Has(name)) return Status::NotFound("the subject has no tensor '" + name + "'");
+    if (!subject_.Has(name)) return Status::NotFound(fmt::format("the subject has no tensor '{}'", name));
     PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(name));
     if (value.shape() != blobs_.at(name).shape) return Status::NotFound("another shape");
     return value;
@@ -134,8 +136,8 @@ class SubjectCheck {
       if (!port.constant) {
         PLUMB_ASSIGN_OR_RETURN(value, Load(port.blob));
         if (value.shape() != port.shape) {
-          return "its input '" + port.blob + "' has the shape " + value.shape().ToString() +
-                 " in the subject, the model says " + port.shape.ToString();
+          return fmt::format("its input '{}' has the shape {} in the subject, the model says {}", port.blob,
+                             value.shape().ToString(), port.shape.ToString());
         }
       }
       event->inputs.push_back(std::move(value));
@@ -146,13 +148,14 @@ class SubjectCheck {
   Status RunStep(const Cone& cone, const StepInfo& step) {
     if (!cone.known) {
       lockstep_.Skip(step, Verdict::kNotTested,
-                     "the subject has no tensor '" + step.outputs[0].blob + "', nor any behind it");
+                     fmt::format("the subject has no tensor '{}', nor any behind it", step.outputs[0].blob));
       return Status::Ok();
     }
     if (!cone.missing.empty()) {
       lockstep_.Skip(
           step, Verdict::kNotTested,
-          "the subject has no tensor of the network input '" + cone.missing + "'; give the one that it ran on with -i");
+          fmt::format("the subject has no tensor of the network input '{}'; give the one that it ran on with -i",
+                      cone.missing));
       return Status::Ok();
     }
     StoredEvent event(step);
@@ -165,8 +168,8 @@ class SubjectCheck {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(port.blob));
       if (value.shape() != port.shape) {
         lockstep_.Skip(step, Verdict::kWrong,
-                       "output '" + port.blob + "' has the shape " + value.shape().ToString() + ", expected " +
-                           port.shape.ToString() + " (from the same inputs)");
+                       fmt::format("output '{}' has the shape {}, expected {} (from the same inputs)", port.blob,
+                                   value.shape().ToString(), port.shape.ToString()));
         return Status::Ok();
       }
       event.outputs.push_back(std::move(value));

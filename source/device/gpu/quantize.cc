@@ -1,7 +1,8 @@
 // PlumbQuantizeLinear, PlumbDequantizeLinear and PlumbMatMulInteger.
-#include "op/quantize_linear.h"
+#include <fmt/core.h>
 
 #include <utility>
+#include "op/quantize_linear.h"
 
 #include "device/gpu/kernel_list.h"
 #include "op/matmul.h"
@@ -22,8 +23,8 @@ Status plan_quantize(Plan* plan) {
   const bool quantize = plan->layer().kind == OpKind::kPlumbQuantizeLinear;
   const DType real = quantize ? plan->in(0).dtype : plan->out().dtype;
   if (real != DType::kF32 || plan->in(1).dtype != DType::kF32) {
-    return Status::NotSupported(std::string("takes f32 and scales of f32, found ") + DTypeName(real) + " and " +
-                                DTypeName(plan->in(1).dtype));
+    return Status::NotSupported(
+        fmt::format("takes f32 and scales of f32, found {} and {}", DTypeName(real), DTypeName(plan->in(1).dtype)));
   }
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(plan->layer(), plan->spec.inputs));
   PLUMB_ASSIGN_OR_RETURN(Plan::Whole zero, ZeroPoint(plan, 2, plan->has(2)));

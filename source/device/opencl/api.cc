@@ -1,5 +1,7 @@
 #include "device/opencl/api.h"
 
+#include <fmt/core.h>
+
 #include <dlfcn.h>
 
 namespace plumb::opencl {
@@ -52,7 +54,7 @@ Result<Api> Load() {
   PLUMB_CL_FUNCTIONS(PLUMB_CL_LOAD)
 #undef PLUMB_CL_LOAD
   if (missing == nullptr) return api;
-  return Status::NotFound(std::string("the OpenCL loader lacks ") + missing + "; OpenCL 1.2 is needed");
+  return Status::NotFound(fmt::format("the OpenCL loader lacks {}; OpenCL 1.2 is needed", missing));
 }
 
 }  // namespace
@@ -65,14 +67,14 @@ Result<const Api*> LoadApi() {
 
 std::string ErrorName(cl_int code) {
   for (const NamedCode& named : kCodes) {
-    if (named.code == code) return std::string(named.name) + " (" + std::to_string(code) + ")";
+    if (named.code == code) return fmt::format("{} ({})", named.name, code);
   }
   return "error " + std::to_string(code);
 }
 
 Status Check(cl_int code, const char* function) {
   if (code == CL_SUCCESS) return Status::Ok();
-  const std::string text = std::string(function) + ": " + ErrorName(code);
+  const std::string text = fmt::format("{}: {}", function, ErrorName(code));
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY) return Status::OutOfMemory(text);
   return Status::DeviceError(text);
 }

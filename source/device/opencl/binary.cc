@@ -1,6 +1,8 @@
 // Binary element-wise operators with broadcasting, f32, i32 and i64; the second operand may be the layer's constant.
 // Two feature maps of equally many channels stay in channel blocks; everything else is computed in plain order. And
 // HardSwish of two inputs, y = x0 * clip(alpha * x1 + beta, 0, 1).
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/opencl/constant.h"
@@ -74,8 +76,9 @@ class BinaryKernel : public ClKernel {
     }
     const DType dtype = spec.inputs[0].dtype;
     const char* type = dtype == DType::kI32 ? "_int" : dtype == DType::kI64 ? "_long" : "_float";
-    PLUMB_ASSIGN_OR_RETURN(launcher_,
-                           Load(spec, "binary.cl", "binary_" + (IsGate(spec) ? "Gate" : spec.layer().type) + type));
+    PLUMB_ASSIGN_OR_RETURN(
+        launcher_,
+        Load(spec, "binary.cl", fmt::format("binary_{}{}", IsGate(spec) ? "Gate" : spec.layer().type, type)));
     return tail_.Prepare(spec, outputs[0]);
   }
 

@@ -1,6 +1,8 @@
 // Equal, Greater, Less, And, Not and their Plumb relatives, in plain order, with broadcasting.
 #include "op/compare.h"
 
+#include <fmt/core.h>
+
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/walk.h"
@@ -29,7 +31,7 @@ class CompareKernel : public ClKernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
     if (o.a.dtype == DType::kF16 || o.a.dtype == DType::kBF16) {
-      return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
+      return Status::NotSupported(fmt::format("compares no {} operands", DTypeName(o.a.dtype)));
     }
     PLUMB_RETURN_IF_ERROR(RequireF64(spec.device, o.a.dtype));
     return CheckRank(WalkOfCompare(o));

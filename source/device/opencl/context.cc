@@ -1,5 +1,7 @@
 #include "device/opencl/context.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/embed.h"
@@ -71,18 +73,18 @@ const EmbeddedFile* FindFile(const std::string& name) {
 }
 
 std::string FirstLines(const std::string& log) {
-  return log.size() <= kLogBytes ? log : log.substr(0, kLogBytes) + "\n... (" + std::to_string(log.size()) + " bytes)";
+  return log.size() <= kLogBytes ? log : fmt::format("{}\n... ({} bytes)", log.substr(0, kLogBytes), log.size());
 }
 
 }  // namespace
 
 std::string Adapter::Description() const {
-  return name + " (" + platform_name + ", " + version + ", driver " + driver + ")";
+  return fmt::format("{} ({}, {}, driver {})", name, platform_name, version, driver);
 }
 
 Result<std::string> KernelSource(const std::string& file) {
   const EmbeddedFile* embedded = FindFile(file);
-  if (embedded == nullptr) return Status::NotFound("there is no kernel file '" + file + "'");
+  if (embedded == nullptr) return Status::NotFound(fmt::format("there is no kernel file '{}'", file));
   const std::string text(embedded->text());
   constexpr char kInclude[] = "#include \"";
   std::string source;
@@ -117,8 +119,8 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
   cl_uint count = 0;
   const cl_int code = api->clGetPlatformIDs(0, nullptr, &count);
   if (code != CL_SUCCESS || count == 0) {
-    return Status::NotFound(std::string("no OpenCL driver is installed (clGetPlatformIDs: ") + ErrorName(code) +
-                            "): " + kInstall);
+    return Status::NotFound(
+        fmt::format("no OpenCL driver is installed (clGetPlatformIDs: {}): {}", ErrorName(code), kInstall));
   }
   std::vector<cl_platform_id> platforms(count);
   PLUMB_RETURN_IF_ERROR(Check(api->clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs"));
@@ -129,9 +131,9 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
     const cl_int found = api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
     if (found != CL_SUCCESS) {
       const std::string name = PlatformText(*api, platform, CL_PLATFORM_NAME);
-      empty += (empty.empty() ? "'" : ", '") + name + "': " + ErrorName(found);
+      empty += fmt::format("{}{}': {}", empty.empty() ? "'" : ", '", name, ErrorName(found));
       if (name == "Portable Computing Language" && !without_cache.empty()) empty += ", because " + without_cache;
-      Log(LogLevel::kDebug, "OPENCL driver '" + name + "': refused: " + ErrorName(found) + " (clGetDeviceIDs)");
+      Log(LogLevel::kDebug, fmt::format("OPENCL driver '{}': refused: {} (clGetDeviceIDs)", name, ErrorName(found)));
       continue;
     }
     std::vector<cl_device_id> ids(devices);
@@ -140,13 +142,13 @@ Result<std::vector<Adapter>> Context::ListAdapters() {
     for (const cl_device_id id : ids) adapters.push_back(Describe(*api, platform, id));
   }
   if (adapters.empty()) {
-    return Status::NotFound("the OpenCL drivers that are installed find no device (" + empty + ")" +
-                            (without_cache.empty() ? std::string(": ") + kInstall : ""));
+    return Status::NotFound(fmt::format("the OpenCL drivers that are installed find no device ({}){}", empty,
+                                        without_cache.empty() ? std::string(": ") + kInstall : ""));
   }
   std::stable_sort(adapters.begin(), adapters.end(),
                    [](const Adapter& a, const Adapter& b) { return !a.cpu && b.cpu; });
   for (size_t i = 0; i < adapters.size() && Logs(LogLevel::kDebug); ++i) {
-    Log(LogLevel::kDebug, "OPENCL adapter " + std::to_string(i) + ": " + adapters[i].Description());
+    Log(LogLevel::kDebug, fmt::format("OPENCL adapter {}: {}", i, adapters[i].Description()));
   }
   return adapters;
 }
@@ -158,8 +160,9 @@ Result<Context*> Context::Open(int index) {
   if (const auto it = contexts->find(index); it != contexts->end()) return it->second;
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Adapter> adapters, ListAdapters());
   if (index < 0 || index >= static_cast<int>(adapters.size())) {
-    return Status::InvalidArgument("there is no OpenCL device " + std::to_string(index) + ": this machine has " +
-                                   std::to_string(adapters.size()) + ", counted from 0 (device_info lists them)");
+    return Status::InvalidArgument(
+        fmt::format("there is no OpenCL device {}: this machine has {}, counted from 0 (device_info lists them)", index,
+                    adapters.size()));
   }
   PLUMB_ASSIGN_OR_RETURN(const Api* api, LoadApi());
   const Adapter& adapter = adapters[static_cast<size_t>(index)];
@@ -191,13 +194,13 @@ std::string Context::Options(Storage storage) const {
 }
 
 std::string Context::CacheKey(const std::string& source, const std::string& options) const {
-  return adapter_.Description() + "\n" + options + "\n" + source;
+  return fmt::format("{}\n{}\n{}", adapter_.Description(), options, source);
 }
 
 Result<cl_program> Context::Program(const std::string& file, Storage storage) {
   const std::string options = Options(storage);
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto [it, added] = programs_.emplace(options + " " + file, nullptr);
+  const auto [it, added] = programs_.emplace(fmt::format("{} {}", options, file), nullptr);
   if (!added && it->second != nullptr) return it->second;
   PLUMB_ASSIGN_OR_RETURN(it->second, Build(file, options));
   return it->second;
@@ -210,7 +213,8 @@ Result<cl_program> Context::Build(const std::string& file, const std::string& op
   if (!cached.empty()) {
     auto program = BuildFromBinary(cached, options);
     if (program.ok()) return program;
-    Log(LogLevel::kDebug, "OPENCL driver: refused its own binary of " + file + ": " + program.status().message());
+    Log(LogLevel::kDebug,
+        fmt::format("OPENCL driver: refused its own binary of {}: {}", file, program.status().message()));
   }
   Log(LogLevel::kDebug, "OPENCL compiles " + file);
   const CompilingScope compiling("OPENCL", file, CacheFolder());
@@ -241,7 +245,7 @@ Result<cl_program> Context::BuildFromSource(const std::string& source, const std
   const size_t size = source.size();
   cl_int code = CL_SUCCESS;
   const cl_program program = api_.clCreateProgramWithSource(context_, 1, &text, &size, &code);
-  PLUMB_RETURN_IF_ERROR(Check(code, "clCreateProgramWithSource").AddContext("kernel file '" + file + "'"));
+  PLUMB_RETURN_IF_ERROR(Check(code, "clCreateProgramWithSource").AddContext(fmt::format("kernel file '{}'", file)));
   code = api_.clBuildProgram(program, 1, &adapter_.device, options.c_str(), nullptr, nullptr);
   if (code == CL_SUCCESS) return program;
   size_t log_size = 0;
@@ -249,9 +253,9 @@ Result<cl_program> Context::BuildFromSource(const std::string& source, const std
   std::string log(log_size, 0);
   api_.clGetProgramBuildInfo(program, adapter_.device, CL_PROGRAM_BUILD_LOG, log_size, log.data(), nullptr);
   api_.clReleaseProgram(program);
-  return Status::DeviceError("kernel file '" + file + "' does not compile on " + adapter_.Description() +
-                             ": clBuildProgram: " + ErrorName(code) + "; the build log begins:\n" +
-                             FirstLines(log.c_str()));
+  return Status::DeviceError(
+      fmt::format("kernel file '{}' does not compile on {}: clBuildProgram: {}; the build log begins:\n{}", file,
+                  adapter_.Description(), ErrorName(code), FirstLines(log.c_str())));
 }
 
 std::string Context::Binary(cl_program program) const {

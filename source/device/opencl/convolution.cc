@@ -1,6 +1,8 @@
 // Convolution and Convolution1D in channel blocks with what follows them (fused_tail.h). Depthwise: one filter per
 // channel. Kernels for CPU drivers and for GPUs (convolution_cpu.cl, convolution_gpu.cl). Others: one group, or groups
 // that fill blocks of input and pairs of blocks of output channels.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/opencl/convolution_group.h"
@@ -21,8 +23,8 @@ Status SupportsShape(const ConvolutionShape& s, bool depthwise) {
   if (depthwise != IsDepthwise(s)) return Status::NotSupported(depthwise ? "is not depthwise" : "is depthwise");
   if (depthwise || s.group == 1) return Status::Ok();
   if (s.in_per_group() % kBlock == 0 && s.out_per_group() % kConvolutionPair == 0) return Status::Ok();
-  return Status::NotSupported("needs groups of whole channel blocks (8 in, 16 out), got " +
-                              std::to_string(s.in_per_group()) + " and " + std::to_string(s.out_per_group()));
+  return Status::NotSupported(fmt::format("needs groups of whole channel blocks (8 in, 16 out), got {} and {}",
+                                          s.in_per_group(), s.out_per_group()));
 }
 
 // [output unit][input block][k][8][unit]; zeros where there is no channel.

@@ -1,5 +1,7 @@
 #include "device/opencl/device.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/opencl/kernel_list.h"
@@ -66,7 +68,7 @@ Status OpenclDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Launcher& launcher = reorders_[from.half][to.half];
   if (launcher.empty()) {
-    const std::string name = std::string("reorder_") + (from.half ? "f16" : "f32") + (to.half ? "_f16" : "_f32");
+    const std::string name = fmt::format("reorder_{}{}", from.half ? "f16" : "f32", to.half ? "_f16" : "_f32");
     PLUMB_ASSIGN_OR_RETURN(launcher, Launcher::Create(this, "reorder.cl", name, false));
   }
   const Planes planes = PlanesOf(dst);
@@ -95,7 +97,7 @@ Status OpenclDevice::Finish() {
     if (values[0] == 0) continue;
     const int zeros[2] = {0, 0};
     PLUMB_RETURN_IF_ERROR(queue_->Write(buffer, 0, zeros, sizeof(zeros)));
-    return Status::InvalidArgument(flag.message + ", found " + std::to_string(values[1]));
+    return Status::InvalidArgument(fmt::format("{}, found {}", flag.message, values[1]));
   }
   return Status::Ok();
 }

@@ -2,6 +2,8 @@
 // their own, which reports an index outside its dim (Device::Finish makes it an error).
 #include "op/gather.h"
 
+#include <fmt/core.h>
+
 #include "device/opencl/constant.h"
 #include "device/opencl/device.h"
 #include "device/opencl/kernel_list.h"
@@ -86,8 +88,8 @@ class GatherKernel : public ClKernel {
     PLUMB_ASSIGN_OR_RETURN(starts_.buffer,
                            spec.device->Allocate(static_cast<size_t>(g_.batch * g_.count) * sizeof(int64_t)));
     PLUMB_ASSIGN_OR_RETURN(flag_, static_cast<OpenclDevice*>(spec.device)
-                                      ->AddFlag("layer '" + spec.layer().name + "' (" + spec.layer().type +
-                                                "): an index lies outside its dim of " + dims));
+                                      ->AddFlag(fmt::format("layer '{}' ({}): an index lies outside its dim of {}",
+                                                            spec.layer().name, spec.layer().type, dims)));
     PLUMB_ASSIGN_OR_RETURN(starts_kernel_,
                            Load(spec, "gather.cl", std::string("gather_starts_") + TypeName(g_.indices.dtype)));
     return Status::Ok();

@@ -1,4 +1,6 @@
 // The operators of device/gpu: one kernel class carries out their plans.
+#include <fmt/core.h>
+
 #include <limits>
 #include <map>
 
@@ -57,7 +59,7 @@ class GpuKernel : public ClKernel {
     for (const gpu::Launch& launch : plan.launches) {
       Launcher& launcher = launchers_[launch.program];
       if (!launcher.empty()) continue;
-      PLUMB_ASSIGN_OR_RETURN(launcher, Load(spec, ("gpu_" + launch.program + ".cl").c_str(), launch.program));
+      PLUMB_ASSIGN_OR_RETURN(launcher, Load(spec, (fmt::format("gpu_{}.cl", launch.program)).c_str(), launch.program));
     }
     launches_ = std::move(plan.launches);
     return Status::Ok();

@@ -1,5 +1,7 @@
 #include "device/opencl/launcher.h"
 
+#include <fmt/core.h>
+
 #include <climits>
 #include <utility>
 
@@ -34,7 +36,7 @@ Result<Launcher> Launcher::Create(Device* device, const char* file, const std::s
   launcher.name_ = name;
   Context& context = launcher.queue_->context();
   PLUMB_ASSIGN_OR_RETURN(const cl_program program, context.Program(file, half ? Storage::kF16 : Storage::kF32));
-  const std::string frame = "kernel " + name + " of " + file;
+  const std::string frame = fmt::format("kernel {} of {}", name, file);
   cl_int code = CL_SUCCESS;
   launcher.kernel_ = context.api().clCreateKernel(program, name.c_str(), &code);
   PLUMB_RETURN_IF_ERROR(Check(code, "clCreateKernel").AddContext(frame));
@@ -49,7 +51,7 @@ Result<Launcher> Launcher::Create(Device* device, const char* file, const std::s
 void Launcher::SetBytes(const void* value, size_t size) {
   const cl_int code = queue_->context().api().clSetKernelArg(kernel_, next_, size, value);
   if (code != CL_SUCCESS && status_.ok()) {
-    status_ = Check(code, "clSetKernelArg").AddContext("kernel " + name_ + " argument " + std::to_string(next_));
+    status_ = Check(code, "clSetKernelArg").AddContext(fmt::format("kernel {} argument {}", name_, next_));
   }
   ++next_;
 }
@@ -68,8 +70,8 @@ void Launcher::Set(const Array& array) {
 
 void Launcher::Set(int64_t value) {
   if ((value > INT_MAX || value < INT_MIN) && status_.ok()) {
-    status_ = Status::NotSupported("kernel " + name_ + " counts in 32 bits, and a size of this layer is " +
-                                   std::to_string(value));
+    status_ =
+        Status::NotSupported(fmt::format("kernel {} counts in 32 bits, and a size of this layer is {}", name_, value));
   }
   Set(static_cast<int>(value));
 }
@@ -82,8 +84,8 @@ Status Launcher::Enqueue(Extent extent) {
     global[d] = (static_cast<size_t>(wanted[d]) + group_[d] - 1) / group_[d] * group_[d];
     if (global[d] > 1) dims = static_cast<cl_uint>(d + 1);
     if (global[d] > INT_MAX) {
-      return Status::NotSupported("kernel " + name_ + " counts in 32 bits, and this layer needs " +
-                                  std::to_string(global[d]) + " work items");
+      return Status::NotSupported(
+          fmt::format("kernel {} counts in 32 bits, and this layer needs {} work items", name_, global[d]));
     }
   }
   return Check(queue_->context().api().clEnqueueNDRangeKernel(queue_->handle(), kernel_, dims, nullptr, global, group_,

@@ -2,6 +2,8 @@
 // stays so when its channels are not padded (then the lane is one more dim).
 #include "op/pad.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "device/opencl/kernel_list.h"
@@ -30,7 +32,7 @@ class PadKernel : public ClKernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     if (spec.inputs[0].shape.rank() > kMaxRank)
-      return Status::NotSupported("takes at most " + std::to_string(kMaxRank) + " dims");
+      return Status::NotSupported(fmt::format("takes at most {} dims", kMaxRank));
     return ResolvePad(spec.layer(), spec.inputs).status();
   }
 

@@ -1,5 +1,7 @@
 #include "device/opencl/pocl_cache.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 
 #include "device/shared/program_cache.h"
@@ -18,19 +20,20 @@ std::string PreparePoclCache() {
   constexpr char kAdvice[] =
       "; PoCL needs a folder for what it compiles: set HOME or POCL_CACHE_DIR to one that can be written";
   if (const std::string own = Value("POCL_CACHE_DIR"); !own.empty()) {
-    return IsWritableFolder(own) ? "" : "POCL_CACHE_DIR is '" + own + "', where nothing can be written" + kAdvice;
+    return IsWritableFolder(own) ? ""
+                                 : fmt::format("POCL_CACHE_DIR is '{}', where nothing can be written{}", own, kAdvice);
   }
   unsetenv("POCL_CACHE_DIR");  // set to nothing it makes PoCL abort
   std::string variable = "XDG_CACHE_HOME", folder = Value("XDG_CACHE_HOME");
   if (folder.empty()) variable = "HOME", folder = Value("HOME");
   if (folder.empty()) return "";  // /tmp
-  if (IsWritableFolder(folder + (variable == "HOME" ? "/.cache" : "") + "/pocl/kcache")) return "";
+  if (IsWritableFolder(fmt::format("{}{}/pocl/kcache", folder, variable == "HOME" ? "/.cache" : ""))) return "";
   const std::string ours = CacheFolder() + "/pocl";
   if (!CacheFolder().empty() && IsWritableFolder(ours)) {
     setenv("POCL_CACHE_DIR", ours.c_str(), 1);
     return "";
   }
-  return variable + " is '" + folder + "', where nothing can be written" + kAdvice;
+  return fmt::format("{} is '{}', where nothing can be written{}", variable, folder, kAdvice);
 }
 
 }  // namespace plumb::opencl

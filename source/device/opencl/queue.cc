@@ -1,5 +1,7 @@
 #include "device/opencl/queue.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace plumb::opencl {
@@ -24,14 +26,14 @@ Result<std::shared_ptr<Buffer>> Queue::Allocate(size_t bytes) {
   const size_t size = std::max<size_t>(bytes, 64);
   const Adapter& adapter = context_.adapter();
   if (adapter.max_buffer > 0 && size > adapter.max_buffer) {
-    return Status::OutOfMemory("a buffer of " + std::to_string(size) + " bytes is larger than " + adapter.name +
-                               " allocates at once (" + std::to_string(adapter.max_buffer) + ")");
+    return Status::OutOfMemory(fmt::format("a buffer of {} bytes is larger than {} allocates at once ({})", size,
+                                           adapter.name, adapter.max_buffer));
   }
   cl_int code = CL_SUCCESS;
   const cl_mem memory = context_.api().clCreateBuffer(context_.handle(), CL_MEM_READ_WRITE, size, nullptr, &code);
   if (code != CL_SUCCESS) {
-    return Status::OutOfMemory("no memory for " + std::to_string(size) + " bytes on " + adapter.name +
-                               ": clCreateBuffer: " + ErrorName(code));
+    return Status::OutOfMemory(
+        fmt::format("no memory for {} bytes on {}: clCreateBuffer: {}", size, adapter.name, ErrorName(code)));
   }
   return std::shared_ptr<Buffer>(std::make_shared<ClBuffer>(context_.api(), memory, size));
 }

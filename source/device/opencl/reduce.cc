@@ -1,6 +1,8 @@
 // Reductions of f32 and, for some, of i32 and i64, in plain order.
 #include "op/reduce.h"
 
+#include <fmt/core.h>
+
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/row_items.h"
 #include "device/opencl/walk.h"
@@ -44,7 +46,7 @@ class ReduceKernel : public ClKernel {
     const DType dtype = spec.inputs[0].dtype;
     if (dtype == DType::kI32 || dtype == DType::kI64) {
       if (!ReducesWhole(spec.layer().kind)) {
-        return Status::NotSupported("'" + spec.layer().type + "' of whole numbers has no kernel");
+        return Status::NotSupported(fmt::format("'{}' of whole numbers has no kernel", spec.layer().type));
       }
     } else {
       PLUMB_RETURN_IF_ERROR(RequireF32(spec));
@@ -65,7 +67,7 @@ class ReduceKernel : public ClKernel {
     const char* suffix = dtype == DType::kI32 ? "_int" : dtype == DType::kI64 ? "_long" : "";
     const bool side_by_side = walks.terms.strides[0].back() <= 1;
     items_ = RowItems(spec.device, walks.outputs.count(), terms_.terms, side_by_side);
-    const std::string name = RowKernelName("reduce_" + spec.layer().type + suffix, items_);
+    const std::string name = RowKernelName(fmt::format("reduce_{}{}", spec.layer().type, suffix), items_);
     PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "reduce.cl", name));
     return Status::Ok();
   }

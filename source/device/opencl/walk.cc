@@ -1,5 +1,7 @@
 #include "device/opencl/walk.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -7,8 +9,7 @@ namespace plumb::opencl {
 
 Status CheckRank(const Walk& walk) {
   if (walk.rank() <= kMaxRank) return Status::Ok();
-  return Status::NotSupported("walks at most " + std::to_string(kMaxRank) + " dims, and " +
-                              std::to_string(walk.rank()) + " cannot be joined");
+  return Status::NotSupported(fmt::format("walks at most {} dims, and {} cannot be joined", kMaxRank, walk.rank()));
 }
 
 void PutDims(const std::vector<int64_t>& from, int* to) {

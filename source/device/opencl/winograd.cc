@@ -4,6 +4,8 @@
 // storage.
 #include "device/shared/winograd.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/threads.h"
@@ -77,7 +79,7 @@ class WinogradKernel : public ClKernel {
       return Status::NotSupported("pays from 2^21 multiplications, 8 input channels and maps of 5x5 on");
     }
     const int64_t bytes = Sizes(group.shape).workspace() * 4;
-    if (bytes > kMaxWorkspace) return Status::NotSupported("needs a workspace of " + std::to_string(bytes) + " bytes");
+    if (bytes > kMaxWorkspace) return Status::NotSupported(fmt::format("needs a workspace of {} bytes", bytes));
     return Status::Ok();
   }
 

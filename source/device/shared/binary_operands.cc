@@ -1,5 +1,7 @@
 #include "device/shared/binary_operands.h"
 
+#include <fmt/core.h>
+
 #include "op/binary.h"
 
 namespace plumb {
@@ -14,7 +16,7 @@ Result<BinaryOperands> BinaryOperandsOf(const KernelSpec& spec) {
   const Layer& layer = spec.layer();
   const Tensor* element = layer.Resource("element");
   if (element == nullptr) {
-    return Status::NotFound("layer '" + layer.name + "' has neither a second input nor a constant");
+    return Status::NotFound(fmt::format("layer '{}' has neither a second input nor a constant", layer.name));
   }
   operands.constant = ParamOf<BinaryParam>(layer).weight_input_index == 0 ? 0 : 1;
   Shape& shape = operands.shape[operands.constant];

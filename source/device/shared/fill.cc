@@ -1,5 +1,7 @@
 #include "device/shared/fill.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -37,7 +39,7 @@ Status SupportsFill(const KernelSpec& spec) {
   const DType dtype = spec.outputs[0].dtype;
   const bool number = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64;
   if (spec.layer().kind == OpKind::kConstantOfShape || number) return Status::Ok();
-  return Status::NotSupported(std::string("ranges of ") + DTypeName(dtype) + " have no kernel");
+  return Status::NotSupported(fmt::format("ranges of {} have no kernel", DTypeName(dtype)));
 }
 
 Result<Tensor> MakeFill(const KernelSpec& spec) {

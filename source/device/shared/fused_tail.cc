@@ -1,5 +1,7 @@
 #include "device/shared/fused_tail.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,10 +38,10 @@ Result<std::vector<float>> PerChannel(const Tensor& constant, const Shape& shape
   for (int i = 0; i < data.rank(); ++i) {
     const int64_t dim = i < missing ? 1 : shape[i - missing];
     if (dim != 1 && i != 1)
-      return Status::NotSupported("a constant " + shape.ToString() + " is not one value per channel");
+      return Status::NotSupported(fmt::format("a constant {} is not one value per channel", shape.ToString()));
   }
   if (missing < 0)
-    return Status::NotSupported("a constant " + shape.ToString() + " has a higher rank than its operand");
+    return Status::NotSupported(fmt::format("a constant {} has a higher rank than its operand", shape.ToString()));
   PLUMB_ASSIGN_OR_RETURN(const Tensor f32, constant.ConvertedTo(DType::kF32));
   std::vector<float> values(static_cast<size_t>(channels));
   for (int64_t c = 0; c < channels; ++c)
@@ -70,7 +72,8 @@ Result<Epilogue> ActivationOf(const Layer& layer) {
   if (layer.kind == OpKind::kReLU6) return Epilogue{Kind::kClip, 0.0f, 6.0f};
   if (layer.kind == OpKind::kLeakyRelu) return Epilogue{Kind::kLeakyRelu, ParamOf<LeakyReluParam>(layer).slope};
   if (layer.kind == OpKind::kSwish) return Epilogue{Kind::kSwish};
-  if (layer.kind != OpKind::kClip) return Status::NotSupported("'" + layer.type + "' is not a fused activation");
+  if (layer.kind != OpKind::kClip)
+    return Status::NotSupported(fmt::format("'{}' is not a fused activation", layer.type));
   const auto& p = ParamOf<ClipParam>(layer);
   if (!(p.min <= p.max)) return Status::NotSupported("a Clip whose min exceeds its max is not fused");
   return Epilogue{Kind::kClip, p.min, p.max};
@@ -87,7 +90,7 @@ Status Reader::Activation(const Layer& layer) {
   const Epilogue& now = group.epilogue;
   if (closed) {
     if (!IsClamp(now) || !IsClamp(next)) {
-      return Status::NotSupported("'" + layer.type + "' is not fused behind another activation");
+      return Status::NotSupported(fmt::format("'{}' is not fused behind another activation", layer.type));
     }
     const auto clamp = [&](float v) { return std::min(std::max(v, LowOf(next)), HighOf(next)); };
     const float low = clamp(LowOf(now)), high = clamp(HighOf(now));
@@ -160,7 +163,7 @@ Status Reader::Follow(const Layer& layer, const std::string& data_blob, int memb
   if (layer.kind == OpKind::kBatchNormCxx || layer.kind == OpKind::kScale || layer.kind == OpKind::kBiasAdd)
     return FromCoefficients(layer);
   if (layer.kind != OpKind::kAdd && layer.kind != OpKind::kSub && layer.kind != OpKind::kMul)
-    return Status::NotSupported("'" + layer.type + "' is not fused");
+    return Status::NotSupported(fmt::format("'{}' is not fused", layer.type));
   const int slot = layer.inputs.size() == 2 && layer.inputs[1] == data_blob ? 1 : 0;
   if (blobs.at(layer.outputs[0]).shape != data.shape) return Status::NotSupported("the operand changes the shape");
   const size_t channels = static_cast<size_t>(data.shape.DimOrOne(1));
@@ -220,8 +223,8 @@ Result<FusedGroup> ReadGroup(const std::vector<const Layer*>& members, const Blo
 Result<Tensor> F32Resource(const Layer& layer, const std::string& slot) {
   const Tensor* tensor = layer.Resource(slot);
   if (tensor == nullptr) {
-    return Status::NotFound("layer '" + layer.name + "' (" + layer.type + ") has no " + slot +
-                            "; give the model's weights");
+    return Status::NotFound(
+        fmt::format("layer '{}' ({}) has no {}; give the model's weights", layer.name, layer.type, slot));
   }
   return tensor->ConvertedTo(DType::kF32);
 }

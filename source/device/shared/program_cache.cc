@@ -1,5 +1,7 @@
 #include "device/shared/program_cache.h"
 
+#include <fmt/core.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ uint64_t HashText(const std::string& text) { return Hash(text.data(), text.size(
 
 // What stands in front of the program: everything that must agree.
 std::string Header(const std::string& kind, const std::string& key, const std::string& bytes) {
-  return "plumb " + kind + " 1\n" + Hex(HashText(bytes)) + "\n" + std::to_string(key.size()) + "\n" + key;
+  return fmt::format("plumb {} 1\n{}\n{}\n{}", kind, Hex(HashText(bytes)), key.size(), key);
 }
 
 // A folder that no other user can have put programs into; empty: it cannot be had.
@@ -80,7 +82,7 @@ std::string CacheFolder() {
 
 std::string CachePath(const std::string& kind, const std::string& key) {
   const std::string folder = CacheFolder();
-  return folder.empty() ? "" : folder + "/" + kind + "-" + Hex(HashText(key)) + ".bin";
+  return folder.empty() ? "" : fmt::format("{}/{}-{}.bin", folder, kind, Hex(HashText(key)));
 }
 
 std::string LoadCached(const std::string& kind, const std::string& key) {
@@ -89,11 +91,11 @@ std::string LoadCached(const std::string& kind, const std::string& key) {
   std::string bytes = path.empty() ? "" : ReadCached(path, kind, key, &why_not);
   if (path.empty()) {
     Log(LogLevel::kDebug,
-        "program cache: none for " + kind + ": no folder can be written, or PLUMB_CACHE_DIR is empty");
+        fmt::format("program cache: none for {}: no folder can be written, or PLUMB_CACHE_DIR is empty", kind));
   } else if (bytes.empty()) {
-    Log(LogLevel::kDebug, "program cache " + path + ": miss: " + why_not);
+    Log(LogLevel::kDebug, fmt::format("program cache {}: miss: {}", path, why_not));
   } else {
-    Log(LogLevel::kDebug, "program cache " + path + ": hit, " + std::to_string(bytes.size()) + " bytes");
+    Log(LogLevel::kDebug, fmt::format("program cache {}: hit, {} bytes", path, bytes.size()));
   }
   return bytes;
 }
@@ -103,12 +105,13 @@ void StoreCached(const std::string& kind, const std::string& key, const std::str
   if (path.empty() || bytes.empty()) return;
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
-  const std::string own = path + "." + std::to_string(getpid());  // several processes may store the same program
+  const std::string own = fmt::format("{}.{}", path, getpid());  // several processes may store the same program
   const Status written = WriteFile(own, Header(kind, key, bytes) + bytes);
   if (written.ok()) fs::rename(own, path, error);
-  Log(LogLevel::kDebug, "program cache " + path + ": " +
-                            (written.ok() && !error ? "written, " + std::to_string(bytes.size()) + " bytes"
-                                                    : "not written: " + (error ? error.message() : written.message())));
+  Log(LogLevel::kDebug,
+      fmt::format("program cache {}: {}", path,
+                  written.ok() && !error ? fmt::format("written, {} bytes", bytes.size())
+                                         : "not written: " + (error ? error.message() : written.message())));
 }
 
 }  // namespace plumb

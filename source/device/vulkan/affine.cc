@@ -1,6 +1,8 @@
 // BatchNormCxx, Scale, BiasAdd, PReLU: one or two coefficients per channel, affine.comp.
 #include "op/affine.h"
 
+#include <fmt/core.h>
+
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 
@@ -75,8 +77,8 @@ Status BuildPrelu(Builder* b) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor slope, F32Resource(b->layer(), "slope"));
   const int64_t count = slope.NumElements();
   if (count != 1 && count != shape.DimOrOne(1)) {
-    return Status::CorruptModel("slope expects 1 or " + std::to_string(shape.DimOrOne(1)) + " values for the input " +
-                                shape.ToString() + ", found " + std::to_string(count));
+    return Status::CorruptModel(fmt::format("slope expects 1 or {} values for the input {}, found {}",
+                                            shape.DimOrOne(1), shape.ToString(), count));
   }
   const std::vector<float> values(slope.data<float>(), slope.data<float>() + count);
   return LaunchAffine(b, true, values, values, shape.rank() < 2 ? 1 : shape.CountFrom(2));

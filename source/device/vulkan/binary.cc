@@ -1,5 +1,7 @@
 // Binary element-wise operators with broadcasting, one of the operands perhaps the layer's constant; and HardSwish of
 // two inputs, which is one more of them: binary.comp.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/shared/binary_operands.h"
@@ -68,7 +70,7 @@ Status BuildBinary(Builder* b) {
   const DType dtype = b->inputs[0].dtype;
   PLUMB_ASSIGN_OR_RETURN(const uint32_t op, CaseOf(kBinaryOps, b->layer()));
   LaunchSpec launch;
-  launch.shader = "binary" + DTypeSuffix(dtype) + HalfSuffix(b->outputs[0].layout);
+  launch.shader = fmt::format("binary{}{}", DTypeSuffix(dtype), HalfSuffix(b->outputs[0].layout));
   launch.constants = {op, static_cast<uint32_t>(walk.rank()), channel4 ? 1u : 0u};
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(static_cast<int>(b->inputs.size()) - 1)};
   if (operands.constant >= 0) {

@@ -1,5 +1,7 @@
 #include "device/vulkan/blocked_weights.h"
 
+#include <fmt/core.h>
+
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/products.h"
 
@@ -26,8 +28,9 @@ Result<BlockedWeights> BlockWeights(const Layer& layer, const ConvolutionShape& 
 
 Status RequireWholeBlocks(const ConvolutionShape& shape) {
   if (shape.group == 1 || (shape.in_per_group() % 4 == 0 && shape.out_per_group() % 8 == 0)) return Status::Ok();
-  return Status::NotSupported("needs groups of whole quads of input and blocks of 8 output channels, got " +
-                              std::to_string(shape.in_per_group()) + " to " + std::to_string(shape.out_per_group()));
+  return Status::NotSupported(
+      fmt::format("needs groups of whole quads of input and blocks of 8 output channels, got {} to {}",
+                  shape.in_per_group(), shape.out_per_group()));
 }
 
 Status Channel4Products(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {

@@ -1,6 +1,8 @@
 // The comparisons of op/compare.def with broadcasting: compare.comp.
 #include "op/compare.h"
 
+#include <fmt/core.h>
+
 #include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
 #include "op/binary.h"
@@ -20,7 +22,7 @@ Status SupportsCompare(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireDType(spec, DType::kBool));
   PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
   if (o.a.dtype == DType::kF16 || o.a.dtype == DType::kBF16) {
-    return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
+    return Status::NotSupported(fmt::format("compares no {} operands", DTypeName(o.a.dtype)));
   }
   if (BroadcastWalk({o.a.shape.dims(), o.b.shape.dims()}, o.out.dims()).rank() > kCompareMaxRank) {
     return Status::NotSupported("broadcasts over more than 8 dims");

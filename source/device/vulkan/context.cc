@@ -1,5 +1,7 @@
 #include "device/vulkan/context.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -23,7 +25,7 @@ bool WantsValidation() {
 Status CheckValidationEnvironment() {
   const char* value = std::getenv("PLUMB_VULKAN_VALIDATION");
   if (value == nullptr || *value == 0 || std::strcmp(value, "0") == 0 || WantsValidation()) return Status::Ok();
-  return Status::InvalidArgument("PLUMB_VULKAN_VALIDATION is 1 or 0, found '" + std::string(value) + "'");
+  return Status::InvalidArgument(fmt::format("PLUMB_VULKAN_VALIDATION is 1 or 0, found '{}'", value));
 }
 
 VKAPI_ATTR VkBool32 VKAPI_CALL OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -45,8 +47,8 @@ VkDebugUtilsMessengerCreateInfoEXT MessengerInfo(Context* context) {
 }
 
 std::string VersionText(uint32_t version) {
-  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." + std::to_string(VK_API_VERSION_MINOR(version)) + "." +
-         std::to_string(VK_API_VERSION_PATCH(version));
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                     VK_API_VERSION_PATCH(version));
 }
 
 const char* KindOf(VkPhysicalDeviceType type) {
@@ -90,9 +92,9 @@ Adapter Describe(const Api& api, VkPhysicalDevice device) {
   const VkPhysicalDeviceProperties& p = properties.properties;
   Adapter adapter;
   adapter.name = p.deviceName;
-  adapter.description = adapter.name + ", " + KindOf(p.deviceType) + ", Vulkan " + VersionText(p.apiVersion) +
-                        ", driver " + std::to_string(p.driverVersion);
-  adapter.identity = adapter.description + " " + std::to_string(p.vendorID) + ":" + std::to_string(p.deviceID);
+  adapter.description = fmt::format("{}, {}, Vulkan {}, driver {}", adapter.name, KindOf(p.deviceType),
+                                    VersionText(p.apiVersion), p.driverVersion);
+  adapter.identity = fmt::format("{} {}:{}", adapter.description, p.vendorID, p.deviceID);
   for (const uint8_t byte : id.driverUUID) adapter.identity += "." + std::to_string(byte);
   for (const uint8_t byte : p.pipelineCacheUUID) adapter.identity += "." + std::to_string(byte);
   if (adapter.name.compare(0, 8, "llvmpipe") == 0) {
@@ -152,8 +154,10 @@ Status Context::CreateInstance() {
     return Status::NotFound("PLUMB_VULKAN_VALIDATION=1 needs the package vulkan-validationlayers");
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return Status::NotFound("device VULKAN found libvulkan.so.1 but no driver (vkCreateInstance: " +
-                            ResultText(result) + "); install mesa-vulkan-drivers or your GPU's driver");
+    return Status::NotFound(
+        fmt::format("device VULKAN found libvulkan.so.1 but no driver (vkCreateInstance: {}); install "
+                    "mesa-vulkan-drivers or your GPU's driver",
+                    ResultText(result)));
   }
   PLUMB_RETURN_IF_ERROR(CheckResult(result, "vkCreateInstance"));
   PLUMB_RETURN_IF_ERROR(LoadInstanceFunctions(instance_, &api_));
@@ -169,13 +173,14 @@ Status Context::CreateDevice(int index) {
     return Status::NotFound("device VULKAN found no adapter; install mesa-vulkan-drivers or your GPU's driver");
   }
   if (index < 0 || index >= static_cast<int>(devices.size())) {
-    return Status::NotFound("device VULKAN has " + std::to_string(devices.size()) + " adapter(s), numbered from 0; " +
-                            std::to_string(index) + " is none of them (device_info lists them)");
+    return Status::NotFound(
+        fmt::format("device VULKAN has {} adapter(s), numbered from 0; {} is none of them (device_info lists them)",
+                    devices.size(), index));
   }
   physical_device_ = devices[static_cast<size_t>(index)];
   adapter_ = Describe(api_, physical_device_);
   const int family = ComputeFamily(api_, physical_device_);
-  if (family < 0) return Status::NotFound("adapter '" + adapter_.name + "' has no queue for compute");
+  if (family < 0) return Status::NotFound(fmt::format("adapter '{}' has no queue for compute", adapter_.name));
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   api_.GetPhysicalDeviceProperties2(physical_device_, &properties);
   Features present(properties.properties.apiVersion), wanted(properties.properties.apiVersion);
@@ -246,7 +251,7 @@ Result<std::vector<std::string>> Context::Adapters() {
   std::vector<std::string> lines;
   for (const VkPhysicalDevice device : devices) {
     lines.push_back(Describe(context.api_, device).description);
-    Log(LogLevel::kDebug, "VULKAN adapter " + std::to_string(lines.size() - 1) + ": " + lines.back());
+    Log(LogLevel::kDebug, fmt::format("VULKAN adapter {}: {}", lines.size() - 1, lines.back()));
   }
   return lines;
 }

@@ -1,5 +1,7 @@
 // Depthwise convolution with what follows it, in NC4HW4. depthwise_strip.comp, for GPUs: strips of a row in registers.
 // depthwise_texel.comp, for drivers on a CPU and windows too wide for a strip: one pixel per invocation.
+#include <fmt/core.h>
+
 #include "device/vulkan/blocked_weights.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
@@ -16,8 +18,8 @@ Status SupportsDepthwise(const KernelSpec& spec) {
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveAny(spec.layer(), spec.inputs[0].shape));
   PLUMB_RETURN_IF_ERROR(RequireLoopRounds(spec, NestedRounds(shape.window.h.kernel, shape.window.w.kernel)));
   if (shape.group > 1 && shape.in_per_group() == 1 && shape.out_per_group() == 1) return Status::Ok();
-  return Status::NotSupported("needs one input and one output channel per group, got " +
-                              std::to_string(shape.in_per_group()) + " to " + std::to_string(shape.out_per_group()));
+  return Status::NotSupported(fmt::format("needs one input and one output channel per group, got {} to {}",
+                                          shape.in_per_group(), shape.out_per_group()));
 }
 
 Status SupportsStrip(const KernelSpec& spec) {

@@ -1,5 +1,7 @@
 #include "device/vulkan/kernel_list.h"
 
+#include <fmt/core.h>
+
 namespace plumb::vulkan {
 namespace {
 
@@ -94,8 +96,8 @@ Status RequireDType(const KernelSpec& spec, DType dtype) {
                         : dtype == DType::kF64 && !adapter.float64 ? "shaderFloat64"
                                                                    : nullptr;
   if (missing == nullptr) return Status::Ok();
-  return Status::NotSupported(std::string(DTypeName(dtype)) + " needs the Vulkan feature " + missing +
-                              ", which adapter '" + adapter.name + "' lacks");
+  return Status::NotSupported(
+      fmt::format("{} needs the Vulkan feature {}, which adapter '{}' lacks", DTypeName(dtype), missing, adapter.name));
 }
 
 Status RequireNumber(const KernelSpec& spec) {

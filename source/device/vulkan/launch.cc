@@ -1,5 +1,7 @@
 #include "device/vulkan/launch.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/vulkan/context.h"
@@ -38,9 +40,8 @@ class BoundLaunch : public Launch {
     PLUMB_ASSIGN_OR_RETURN(pipeline_, context_->pipelines().Get(spec_.shader, spec_.constants, texels));
     for (const uint32_t groups : spec_.groups) {
       if (groups > context_->adapter().max_groups) {
-        return Status::NotSupported("shader " + spec_.shader + " needs " + std::to_string(groups) +
-                                    " workgroups, and the adapter runs " +
-                                    std::to_string(context_->adapter().max_groups));
+        return Status::NotSupported(fmt::format("shader {} needs {} workgroups, and the adapter runs {}", spec_.shader,
+                                                groups, context_->adapter().max_groups));
       }
     }
     return Status::Ok();
@@ -90,11 +91,10 @@ class BoundLaunch : public Launch {
       const uint64_t texel = spec_.arguments[i].view == Argument::kTexelsF16x4 ? 8 : 16;
       const uint64_t limit = texels ? adapter.max_texels * texel : adapter.max_storage_range;
       if (slices[i].bytes <= limit) continue;
-      return Status::NotSupported("a tensor of " + std::to_string(slices[i].bytes) +
-                                  " bytes is needed at once, and adapter '" + adapter.name + "' binds at most " +
-                                  std::to_string(limit) + " (" +
-                                  (texels ? "maxTexelBufferElements" : "maxStorageBufferRange") +
-                                  "); use a smaller batch or input, or another device");
+      return Status::NotSupported(fmt::format(
+          "a tensor of {} bytes is needed at once, and adapter '{}' binds at most {} ({}); use a smaller batch or "
+          "input, or another device",
+          slices[i].bytes, adapter.name, limit, texels ? "maxTexelBufferElements" : "maxStorageBufferRange"));
     }
     return Status::Ok();
   }

@@ -1,5 +1,7 @@
 #include "device/vulkan/loop_rounds.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -13,9 +15,9 @@ int64_t MaxLoopRounds(const KernelSpec& spec) {
 
 Status RequireLoopRounds(const KernelSpec& spec, int64_t rounds) {
   if (rounds <= MaxLoopRounds(spec)) return Status::Ok();
-  return Status::NotSupported("would loop " + std::to_string(rounds) + " rounds in one invocation, and adapter '" +
-                              AdapterOf(spec).name + "' ends loops after " +
-                              std::to_string(AdapterOf(spec).max_loop_rounds));
+  return Status::NotSupported(
+      fmt::format("would loop {} rounds in one invocation, and adapter '{}' ends loops after {}", rounds,
+                  AdapterOf(spec).name, AdapterOf(spec).max_loop_rounds));
 }
 
 void AddParts(Builder* b, const LaunchSpec& launch, int64_t steps, int64_t loops) {

@@ -3,6 +3,8 @@
 // invocation per output, for everything else.
 #include "op/matmul.h"
 
+#include <fmt/core.h>
+
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 #include "device/vulkan/loop_rounds.h"
@@ -62,8 +64,7 @@ std::vector<uint32_t> MatricesOf(const MatMulShape& shape) {
 
 Status RequireQuads(int64_t k, int64_t n) {
   if (k > 0 && k % 4 == 0 && n % 4 == 0) return Status::Ok();
-  return Status::NotSupported("needs rows of whole quads, got " + std::to_string(k) + " and " + std::to_string(n) +
-                              " values");
+  return Status::NotSupported(fmt::format("needs rows of whole quads, got {} and {} values", k, n));
 }
 
 // The texel kernel over `matrices` products; the caller adds the arguments.

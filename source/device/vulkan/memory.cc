@@ -1,5 +1,7 @@
 #include "device/vulkan/memory.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 
@@ -67,9 +69,9 @@ Result<std::shared_ptr<VulkanBuffer>> Memory::AllocateFrom(bool staging, size_t 
 Result<Memory::Block*> Memory::AddBlock(bool staging, size_t bytes) {
   const Adapter& adapter = context_->adapter();
   if (bytes > adapter.max_allocation) {
-    return Status::OutOfMemory("one allocation of " + std::to_string(bytes) + " bytes is needed, and adapter '" +
-                               adapter.name + "' gives at most " + std::to_string(adapter.max_allocation) +
-                               " (maxMemoryAllocationSize)");
+    return Status::OutOfMemory(
+        fmt::format("one allocation of {} bytes is needed, and adapter '{}' gives at most {} (maxMemoryAllocationSize)",
+                    bytes, adapter.name, adapter.max_allocation));
   }
   Block block;
   block.size = bytes;
@@ -78,7 +80,7 @@ Result<Memory::Block*> Memory::AddBlock(bool staging, size_t bytes) {
   const Status status = FillBlock(staging, &block);
   if (!status.ok()) {
     Destroy(&block);
-    return status.AddContext("allocating " + std::to_string(bytes) + " bytes on '" + adapter.name + "'");
+    return status.AddContext(fmt::format("allocating {} bytes on '{}'", bytes, adapter.name));
   }
   blocks_.push_back(std::move(block));
   return &blocks_.back();
@@ -125,7 +127,7 @@ Result<uint32_t> Memory::FindType(uint32_t allowed, bool staging, bool* host_vis
     }
     if (*wanted == (staging ? kMapped : 0u)) break;
   }
-  return Status::DeviceError("adapter '" + context_->adapter().name + "' offers no memory type for buffers");
+  return Status::DeviceError(fmt::format("adapter '{}' offers no memory type for buffers", context_->adapter().name));
 }
 
 void Memory::Free(void* owner, size_t offset, size_t size) {

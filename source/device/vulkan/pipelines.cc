@@ -1,5 +1,7 @@
 #include "device/vulkan/pipelines.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 
 #include "device/shared/compiling.h"
@@ -22,7 +24,7 @@ uint64_t HashOfShaders() {
 }  // namespace
 
 Status Pipelines::Init() {
-  cache_key_ = "shaders " + Hex(HashOfShaders()) + ", " + context_->adapter().identity;
+  cache_key_ = fmt::format("shaders {}, {}", Hex(HashOfShaders()), context_->adapter().identity);
   const std::string data = LoadCached(kCacheKind, cache_key_);
   cached_ = !data.empty();
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
@@ -68,7 +70,7 @@ Result<const Pipeline*> Pipelines::Get(const std::string& shader, const std::vec
   const Status status = Create(key, &pipeline);
   if (!status.ok()) {
     Destroy(pipeline);
-    return status.AddContext("shader '" + shader + "'");
+    return status.AddContext(fmt::format("shader '{}'", shader));
   }
   changed_ = true;
   return &pipelines_.emplace(std::move(key), pipeline).first->second;

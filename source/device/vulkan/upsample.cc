@@ -1,6 +1,8 @@
 // Upsample: nearest.comp for every dtype, upsample.comp for linear and cubic.
 #include "op/upsample.h"
 
+#include <fmt/core.h>
+
 #include "device/vulkan/kernel_list.h"
 
 namespace plumb::vulkan {
@@ -15,8 +17,8 @@ Status SupportsUpsample(const KernelSpec& spec) {
   }
   for (const int axis : {2, 3}) {
     if (s.in[axis] > 16384 || s.out[axis] > 16384) {
-      return Status::NotSupported("resizes maps of at most 16384 rows and columns, got " + s.in.ToString() + " to " +
-                                  s.out.ToString());
+      return Status::NotSupported(fmt::format("resizes maps of at most 16384 rows and columns, got {} to {}",
+                                              s.in.ToString(), s.out.ToString()));
     }
   }
   return RequireDType(spec, dtype);

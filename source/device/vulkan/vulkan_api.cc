@@ -1,12 +1,14 @@
 #include "device/vulkan/vulkan_api.h"
 
+#include <fmt/core.h>
+
 #include <dlfcn.h>
 
 namespace plumb::vulkan {
 namespace {
 
 Status Missing(const char* function) {
-  return Status::NotFound(std::string("the Vulkan driver lacks the function ") + function + "; Vulkan 1.1 is needed");
+  return Status::NotFound(fmt::format("the Vulkan driver lacks the function {}; Vulkan 1.1 is needed", function));
 }
 
 }  // namespace
@@ -71,12 +73,12 @@ std::string ResultText(VkResult result) {
 #undef PLUMB_VK_RESULT
     default: break;
   }
-  return std::string(name) + " (" + std::to_string(static_cast<int>(result)) + ")";
+  return fmt::format("{} ({})", name, static_cast<int>(result));
 }
 
 Status CheckResult(VkResult result, const char* function) {
   if (result == VK_SUCCESS) return Status::Ok();
-  const std::string message = std::string(function) + ": " + ResultText(result);
+  const std::string message = fmt::format("{}: {}", function, ResultText(result));
   const bool memory = result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
   return memory ? Status::OutOfMemory(message) : Status::DeviceError(message);
 }

@@ -1,5 +1,7 @@
 #include "device/vulkan/vulkan_device.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -59,7 +61,7 @@ Status VulkanDevice::Finish() {
     auto* raised = static_cast<int32_t*>(buffer->host());
     if (raised[0] == 0) continue;
     raised[0] = 0;
-    return Status::InvalidArgument(flag.message + ", found " + std::to_string(raised[1]));
+    return Status::InvalidArgument(fmt::format("{}, found {}", flag.message, raised[1]));
   }
   return Status::Ok();
 }

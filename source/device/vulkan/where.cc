@@ -1,4 +1,6 @@
 // Where, for conditions of bool, i32 and i64: where.comp.
+#include <fmt/core.h>
+
 #include "device/shared/walk.h"
 #include "device/vulkan/kernel_list.h"
 
@@ -27,7 +29,7 @@ Status SupportsWhere(const KernelSpec& spec) {
 Status BuildWhere(Builder* b) {
   const Walk walk = WalkOfWhere(b->spec);
   LaunchSpec launch;
-  launch.shader = "where" + SizeSuffix(b->outputs[0].dtype) + SizeSuffix(b->inputs[2].dtype);
+  launch.shader = fmt::format("where{}{}", SizeSuffix(b->outputs[0].dtype), SizeSuffix(b->inputs[2].dtype));
   launch.constants = {static_cast<uint32_t>(walk.rank())};
   launch.arguments = {Argument::Output(0), Argument::Input(0), Argument::Input(1), Argument::Input(2)};
   const int64_t count = b->outputs[0].shape.NumElements();

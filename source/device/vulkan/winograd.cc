@@ -3,6 +3,8 @@
 // one group each, and back (winograd_output.comp). Between them f32 in the workspace, whatever the blobs are stored as.
 #include "device/shared/winograd.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "device/vulkan/blocked_weights.h"
@@ -50,9 +52,9 @@ Status SupportsWinograd(const KernelSpec& spec) {
   const uint64_t limit = std::min(adapter.max_storage_range, adapter.max_texels * 16);
   const uint64_t needed = std::max({plan.input_bytes(), plan.product_bytes(), plan.weights() * sizeof(float)});
   if (needed <= limit) return Status::Ok();
-  return Status::NotSupported("needs " + std::to_string(needed) +
-                              " bytes between its launches, and the adapter binds " + std::to_string(limit) +
-                              " (maxStorageBufferRange, maxTexelBufferElements)");
+  return Status::NotSupported(fmt::format(
+      "needs {} bytes between its launches, and the adapter binds {} (maxStorageBufferRange, maxTexelBufferElements)",
+      needed, limit));
 }
 
 Status LayoutsWinograd(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) {
@@ -101,7 +103,7 @@ class WinogradBuilder {
 
  private:
   std::string ShaderName(const char* stem) const {
-    return std::string(stem) + "_" + std::to_string(plan_.m) + (cpu_ ? "_texels" : "");
+    return fmt::format("{}_{}{}", stem, plan_.m, cpu_ ? "_texels" : "");
   }
   // A layer's blob as the transforms read it.
   Argument Blob(int input) const {

@@ -1,5 +1,7 @@
 #include "device/vulkan/winograd_choice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -70,8 +72,9 @@ Result<int64_t> ChooseWinogradTile(const KernelSpec& spec, const ConvolutionShap
   const double gain = DirectCost(shape, costs) / std::min(two, four);
   // Less is not worth the digits that it costs.
   if (gain > 1.1) return two < four ? 2 : 4;
-  return Status::NotSupported("would not pay (PLUMB_VULKAN_WINOGRAD=4 takes it all the same): direct sums cost " +
-                              std::to_string(static_cast<int>(gain * 100)) + " % of it");
+  return Status::NotSupported(
+      fmt::format("would not pay (PLUMB_VULKAN_WINOGRAD=4 takes it all the same): direct sums cost {} % of it",
+                  static_cast<int>(gain * 100)));
 }
 
 }  // namespace plumb::vulkan

@@ -1,6 +1,8 @@
 // Binary element-wise operators with broadcasting: f32 on the rows of simd/binary.def, i32 and i64 on
 // op/binary.def's expressions of whole numbers. The second operand may be the layer's constant. Two feature maps of
 // equally many channels stay in channel blocks; everything else is computed in plain order.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -32,7 +34,7 @@ Result<BinaryOp> VectorBinaryOf(const Layer& layer) {
 #undef PLUMB_BINARY
 #undef PLUMB_BINARY_scalar_binary
 #undef PLUMB_BINARY_binary
-    default: return Status::NotSupported("'" + layer.type + "' has no vector kernel");
+    default: return Status::NotSupported(fmt::format("'{}' has no vector kernel", layer.type));
   }
 }
 

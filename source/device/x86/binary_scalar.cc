@@ -1,5 +1,7 @@
 // Operators of two inputs that no network spends its time in, in plain order and with broadcasting: remainders, bit
 // operations, and whole numbers, which wrap around.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <type_traits>
 
@@ -62,8 +64,8 @@ class ScalarBinaryKernel : public Kernel {
     const bool remainder = kind == OpKind::kPlumbMod || kind == OpKind::kPlumbFmod;
     if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == (remainder ? DType::kF32 : DType::kBool))
       return Status::Ok();
-    return Status::NotSupported(std::string("takes i32, i64 and ") + (remainder ? "f32" : "bool") + ", found " +
-                                DTypeName(dtype));
+    return Status::NotSupported(
+        fmt::format("takes i32, i64 and {}, found {}", remainder ? "f32" : "bool", DTypeName(dtype)));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     kind_ = spec.layer().kind;

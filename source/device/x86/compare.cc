@@ -2,6 +2,8 @@
 // may turn into vectors.
 #include "op/compare.h"
 
+#include <fmt/core.h>
+
 #include "device/x86/broadcast_rows.h"
 #include "device/x86/kernel_list.h"
 
@@ -72,7 +74,7 @@ class CompareKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_ASSIGN_OR_RETURN(const CompareOperands o, OperandsOf(spec));
     if (FunctionOf(spec.layer().kind, o.a.dtype) != nullptr) return Status::Ok();
-    return Status::NotSupported(std::string("compares no ") + DTypeName(o.a.dtype) + " operands");
+    return Status::NotSupported(fmt::format("compares no {} operands", DTypeName(o.a.dtype)));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {

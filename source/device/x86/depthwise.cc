@@ -3,6 +3,8 @@
 // share among threads.
 #include "simd/depthwise.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -49,7 +51,7 @@ class DepthwiseKernel : public Kernel {
     const int64_t pixels = shape.window.h.out * shape.window.w.out;
     const bool large = ChannelBlock() == 16 && pixels >= kLargeMap;
     if (large || shape.group <= ChannelBlock()) return Status::Ok();
-    return Status::NotSupported("oneDNN is as fast on a map of " + std::to_string(pixels) + " pixels");
+    return Status::NotSupported(fmt::format("oneDNN is as fast on a map of {} pixels", pixels));
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {

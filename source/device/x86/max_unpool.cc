@@ -1,4 +1,6 @@
 // PlumbMaxUnpool (op/pool_nd.h) in plain order: zeros, and each input where its index says.
+#include <fmt/core.h>
+
 #include <cstring>
 
 #include "device/x86/function_kernel.h"
@@ -16,8 +18,8 @@ Status MaxUnpool(const Layer& layer, const std::vector<DeviceTensor>& in, const 
     for (int64_t i = 0; i < in[0].shape.NumElements(); ++i) {
       int64_t rest = indices[i], to = 0, step = 1;
       if (rest < 0 || rest >= s.inferred.NumElements()) {
-        return Status::InvalidArgument("index " + std::to_string(rest) + " at position " + std::to_string(i) +
-                                       " is outside " + s.inferred.ToString());
+        return Status::InvalidArgument(
+            fmt::format("index {} at position {} is outside {}", rest, i, s.inferred.ToString()));
       }
       for (int d = s.out.rank() - 1; d >= 0; --d) {
         to += rest % s.inferred[d] * step;

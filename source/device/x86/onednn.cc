@@ -2,6 +2,8 @@
 // #ifs.
 #include "device/x86/onednn.h"
 
+#include <fmt/core.h>
+
 #include <omp.h>
 
 #include <algorithm>
@@ -68,8 +70,7 @@ void* ThreadScratch(size_t bytes) {
 }
 
 std::string ErrorText(const char* what, const dnnl::error& e) {
-  return std::string("oneDNN cannot make a ") + what + ": " + e.what() + " (dnnl_status " + std::to_string(e.status) +
-         ")";
+  return fmt::format("oneDNN cannot make a {}: {} (dnnl_status {})", what, e.what(), e.status);
 }
 
 // A call into oneDNN with its exceptions turned into a Status.
@@ -263,8 +264,9 @@ Status InitOneDnn() {
                      : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2
                                          : dnnl::cpu_isa::sse41;
     if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) return;
-    status = Status::NotSupported(std::string("oneDNN was used before it could be held to ") + IsaName(isa) +
-                                  "; set PLUMB_MAX_CPU_ISA before the program starts");
+    status = Status::NotSupported(
+        fmt::format("oneDNN was used before it could be held to {}; set PLUMB_MAX_CPU_ISA before the program starts",
+                    IsaName(isa)));
   });
   return status;
 }
@@ -288,8 +290,8 @@ int ChannelBlock() {
 
 std::string OneDnnVersion() {
   const dnnl_version_t* v = dnnl_version();
-  return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch) +
-         (ChannelBlock() == 16 ? ", AVX-512" : ", at most AVX2");
+  return fmt::format("oneDNN {}.{}.{}{}", v->major, v->minor, v->patch,
+                     ChannelBlock() == 16 ? ", AVX-512" : ", at most AVX2");
 }
 
 namespace {
@@ -331,8 +333,8 @@ Status CheckConvolution(const ConvParams& p) {
   });
   if (!op.ok()) return op.status();
   if (!op->is_reference()) return Status::Ok();
-  return Status::NotSupported("oneDNN has only its reference kernel '" + op->implementation() + "' for this " +
-                              ConvolutionName(p));
+  return Status::NotSupported(
+      fmt::format("oneDNN has only its reference kernel '{}' for this {}", op->implementation(), ConvolutionName(p)));
 }
 
 Result<OneDnnOp> MakeConvolution(const ConvParams& p, const float* weights, const WeightStrides& s, const float* bias) {

@@ -2,6 +2,8 @@
 // is three nested loops; scalar, for the cases that Pooling's kernels cannot say.
 #include "op/pool_nd.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,7 +28,7 @@ class PoolKernel : public Kernel {
     const DType dtype = spec.inputs[0].dtype;
     const bool whole = dtype == DType::kI32 || dtype == DType::kI64;
     if (dtype != DType::kF32 && !(whole && spec.layer().kind == OpKind::kPlumbMaxPool)) {
-      return Status::NotSupported(std::string("pools no ") + DTypeName(dtype) + " blobs");
+      return Status::NotSupported(fmt::format("pools no {} blobs", DTypeName(dtype)));
     }
     if (spec.inputs[0].shape.rank() <= 5) return Status::Ok();
     return Status::NotSupported("takes at most 3 spatial dims, got " + spec.inputs[0].shape.ToString());

@@ -1,4 +1,6 @@
 // PlumbQuantizeLinear and PlumbDequantizeLinear in plain order, on simd/quantize.h.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -18,8 +20,8 @@ class QuantizeKernel : public Kernel {
     const bool quantize = spec.layer().kind == OpKind::kPlumbQuantizeLinear;
     const DType real = quantize ? spec.inputs[0].dtype : spec.outputs[0].dtype;
     if (real == DType::kF32 && spec.inputs[1].dtype == DType::kF32) return Status::Ok();
-    return Status::NotSupported(std::string("takes f32 and scales of f32, found ") + DTypeName(real) + " and " +
-                                DTypeName(spec.inputs[1].dtype));
+    return Status::NotSupported(
+        fmt::format("takes f32 and scales of f32, found {} and {}", DTypeName(real), DTypeName(spec.inputs[1].dtype)));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     quantize_ = spec.layer().kind == OpKind::kPlumbQuantizeLinear;

@@ -3,6 +3,8 @@
 // around.
 #include "simd/reduce.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -61,7 +63,7 @@ Result<simd::ReduceOp> VectorReduceOf(const Layer& layer) {
     return simd::ReduceOp::k##name;
 #include "op/reduce.def"
 #undef PLUMB_REDUCE
-    default: return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
+    default: return Status::NotSupported(fmt::format("no vector kernel is named for '{}'", layer.type));
   }
 }
 
@@ -163,7 +165,7 @@ Result<WholeOp<T>> WholeOpOf(const Layer& layer) {
 #undef PLUMB_REDUCE
 #undef PLUMB_REDUCE_whole
 #undef PLUMB_REDUCE_floats
-    default: return Status::NotSupported("'" + layer.type + "' of whole numbers has no kernel");
+    default: return Status::NotSupported(fmt::format("'{}' of whole numbers has no kernel", layer.type));
   }
 }
 

@@ -1,4 +1,6 @@
 // RoiAlign and PlumbRoiAlign in plain order: positions and sums in double.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -68,8 +70,7 @@ Status RoiAlign(const Layer& layer, const std::vector<DeviceTensor>& in, const s
     const float* roi = in[1].host<float>() + r * 4;
     const auto image = static_cast<int64_t>(images.ValueAt(r));
     if (image < 0 || image >= x[0]) {
-      return Status::InvalidArgument("batch index " + std::to_string(image) + " of region " + std::to_string(r) +
-                                     " is outside " + x.ToString());
+      return Status::InvalidArgument(fmt::format("batch index {} of region {} is outside {}", image, r, x.ToString()));
     }
     const Points rows = PointsOf(p, roi[1], roi[3], p.base.out_h, x[2]);
     const Points columns = PointsOf(p, roi[0], roi[2], p.base.out_w, x[3]);

@@ -1,5 +1,7 @@
 #include "device/x86/sliced_convolution.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -107,7 +109,8 @@ Status SlicedConvolution::MakeSlices(int64_t count, const ConvParams& p, const f
       if (!op.ok())
         status = op.status();
       else if (op->is_reference())
-        status = Status::NotSupported("oneDNN has only its reference kernel '" + op->implementation() + "' here");
+        status =
+            Status::NotSupported(fmt::format("oneDNN has only its reference kernel '{}' here", op->implementation()));
       else
         slices[static_cast<size_t>(i)] = Slice{std::move(op).value(), part.src_offset, part.dst_offset};
     }

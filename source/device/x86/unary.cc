@@ -1,6 +1,8 @@
 // Element-wise operators of one input: the rows of simd/unary_*.def, in the layout in which the blob arrives.
 #include "simd/unary.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/threads.h"
@@ -27,7 +29,7 @@ Result<UnaryOp> VectorOpOf(const Layer& layer) {
 #undef PLUMB_UNARY
 #undef PLUMB_UNARY_scalar_unary
 #undef PLUMB_UNARY_unary
-    default: return Status::NotSupported("no vector kernel is named for '" + layer.type + "'");
+    default: return Status::NotSupported(fmt::format("no vector kernel is named for '{}'", layer.type));
   }
 }
 

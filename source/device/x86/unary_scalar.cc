@@ -1,5 +1,7 @@
 // Element-wise operators of one input that no network spends its time in, in plain order: plain loops over scalar
 // functions, evaluated in double so that they are rounded once.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "base/threads.h"
@@ -45,7 +47,7 @@ class ScalarUnaryKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     if (UnaryOf(spec.layer().kind) != nullptr) return Status::Ok();
-    return Status::NotSupported("no scalar function is named for '" + spec.layer().type + "'");
+    return Status::NotSupported(fmt::format("no scalar function is named for '{}'", spec.layer().type));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     function_ = UnaryOf(spec.layer().kind);

@@ -2,6 +2,8 @@
 // Nearest moves every dtype (in plain order; 4-byte ones as if they were floats, whose bits it does not touch).
 #include "op/upsample.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -72,7 +74,8 @@ class UpsampleKernel : public Kernel {
       return Status::NotSupported(std::string("interpolates f32 only, found ") + DTypeName(dtype));
     }
     if (std::max(s.in.CountFrom(2), s.out.CountFrom(2)) > INT32_MAX) {
-      return Status::NotSupported("needs maps below 2^31 elements, got " + s.in.ToString() + " to " + s.out.ToString());
+      return Status::NotSupported(
+          fmt::format("needs maps below 2^31 elements, got {} to {}", s.in.ToString(), s.out.ToString()));
     }
     return Status::Ok();
   }

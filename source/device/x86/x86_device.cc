@@ -1,5 +1,7 @@
 #include "device/x86/x86_device.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 #include <fstream>
 
@@ -38,7 +40,7 @@ void Copy(const Shape& shape, const float* src, Format from, float* dst, Format 
 class X86Device : public HostDevice {
  public:
   const char* name() const override { return "X86"; }
-  std::string Description() const override { return CpuModel() + ", " + OneDnnVersion(); }
+  std::string Description() const override { return fmt::format("{}, {}", CpuModel(), OneDnnVersion()); }
   const std::vector<KernelRow>& kernels() const override { return KernelList(); }
   bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const override {
     return MayFuse(group, next, blobs);
@@ -68,8 +70,9 @@ class X86Device : public HostDevice {
 Status CheckX86Cpu(Isa cpu) {
   if (cpu != Isa::kGeneric) return Status::Ok();
   return Status::NotFound(
-      "device X86 needs a CPU with SSE4.2, AES and PCLMUL (x86-64 from about 2010 on), and this one ('" +
-      x86::CpuModel() + "') lacks at least one of them; use device NAIVE, which runs on every CPU");
+      fmt::format("device X86 needs a CPU with SSE4.2, AES and PCLMUL (x86-64 from about 2010 on), and this one ('{}') "
+                  "lacks at least one of them; use device NAIVE, which runs on every CPU",
+                  x86::CpuModel()));
 }
 
 Result<std::unique_ptr<Device>> CreateX86Device() {

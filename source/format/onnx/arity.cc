@@ -1,5 +1,7 @@
 #include "format/onnx/arity.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 #include <limits>
 #include <string>
@@ -29,8 +31,8 @@ Status CheckCount(const char* letters, size_t found, const std::string& what) {
     expected += " or more";
   else if (count.most != count.least)
     expected += " to " + std::to_string(count.most);
-  return Status::CorruptModel("it takes " + expected + " " + what + (expected == "1" ? "" : "s") + ", found " +
-                              std::to_string(found));
+  return Status::CorruptModel(
+      fmt::format("it takes {} {}{}, found {}", expected, what, expected == "1" ? "" : "s", found));
 }
 
 }  // namespace
@@ -42,8 +44,8 @@ Status CheckArity(const Arity& arity, const NodeIr& node, const std::vector<Valu
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].present() || (i < letters && arity.inputs[i] == 'o')) continue;
     return Status::CorruptModel(
-        "input " + std::to_string(i) + " is required, but " +
-        (node.inputs[i].empty() ? "its name is empty" : "'" + node.inputs[i] + "' was left out"));
+        fmt::format("input {} is required, but {}", i,
+                    node.inputs[i].empty() ? "its name is empty" : fmt::format("'{}' was left out", node.inputs[i])));
   }
   return Status::Ok();
 }

@@ -1,6 +1,8 @@
 // If: the branch that a known condition takes; both while the condition is unknown, and a Where for each output. The
 // names of the branches stand apart ("if1/then/conv", "if1/else/conv"), so that a name means the same whichever of them
 // is taken.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/importer.h"
@@ -21,9 +23,9 @@ std::string Difference(const Builder& builder, const Value& yes, const Value& no
   const BlobInfo &a = builder.Info(yes), &b = builder.Info(no);
   if (a.dtype == b.dtype && a.shape == b.shape) return "";
   const auto text = [](const BlobInfo& info) {
-    return std::string(DTypeName(info.dtype)) + " " + info.shape.ToString();
+    return fmt::format("{} {}", DTypeName(info.dtype), info.shape.ToString());
   };
-  return "is " + text(a) + " in then_branch and " + text(b) + " in else_branch";
+  return fmt::format("is {} in then_branch and {} in else_branch", text(a), text(b));
 }
 
 }  // namespace
@@ -60,8 +62,9 @@ Status Importer::RunIf(const NodeIr& node, Scope* scope) {
 Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scope) {
   const std::string name = NodeName(node, *scope);
   const std::vector<std::string> inputs = builder_.Ancestors(condition);
-  const std::string why = "the condition is known only when the network runs (it " + DependsOn(inputs) +
-                          "), so both branches are imported, but ";
+  const std::string why =
+      fmt::format("the condition is known only when the network runs (it {}), so both branches are imported, but ",
+                  DependsOn(inputs));
   const auto refuse = [&](const std::string& problem) {
     needed_.insert(inputs.begin(), inputs.end());
     return Status::NotSupported(why + problem);
@@ -75,8 +78,8 @@ Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scop
   const size_t layers = builder_.NumLayers() - before;
   for (size_t i = before; i < before + layers; ++i) {
     if (!builder_.MayFail(i)) continue;
-    return refuse("node '" + builder_.NodeAt(i) + "' (" + builder_.TypeAt(i) +
-                  ") fails on indices that do not fit, also in the branch that is not taken");
+    return refuse(fmt::format("node '{}' ({}) fails on indices that do not fit, also in the branch that is not taken",
+                              builder_.NodeAt(i), builder_.TypeAt(i)));
   }
   builder_.BeginNode(name);
   NodeContext steps(node, 9, {condition}, &builder_);
@@ -85,14 +88,15 @@ Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scop
     if (node.outputs[i].empty()) continue;
     if (yes[i].failed() || no[i].failed()) continue;  // said already
     const std::string problem = Difference(builder_, yes[i], no[i]);
-    if (!problem.empty()) return refuse("output '" + node.outputs[i] + "' " + problem);
+    if (!problem.empty()) return refuse(fmt::format("output '{}' {}", node.outputs[i], problem));
     PLUMB_ASSIGN_OR_RETURN(const Value taken,
                            yes[i].blob == no[i].blob ? Result<Value>(yes[i]) : steps.Select(scalar, yes[i], no[i]));
     SetOutput(node, i, taken, scope);
   }
-  notes_.push_back("If '" + name +
-                   "': its condition is known only when the network runs, so both branches are computed (" +
-                   std::to_string(layers) + " layers) and Where takes the outputs of one");
+  notes_.push_back(
+      fmt::format("If '{}': its condition is known only when the network runs, so both branches are computed ({} "
+                  "layers) and Where takes the outputs of one",
+                  name, layers));
   return Status::Ok();
 }
 

@@ -1,5 +1,7 @@
 #include "format/onnx/builder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace plumb::onnx {
@@ -36,12 +38,12 @@ std::string DependsOn(const std::vector<std::string>& inputs) {
   if (inputs.empty()) return "is computed from values that are not folded";
   std::string names, options;
   for (const std::string& name : inputs) {
-    names += (names.empty() ? "'" : ", '") + name + "'";
-    options += " LoadOptions::input_values " + name + "=VALUES";
+    names += fmt::format("{}{}'", names.empty() ? "'" : ", '", name);
+    options += fmt::format(" LoadOptions::input_values {}=VALUES", name);
   }
   const bool one = inputs.size() == 1;
-  return std::string("depends on the network input") + (one ? " " : "s ") + names + ":" + options +
-         (one ? " makes it a constant" : " makes them constants");
+  return fmt::format("depends on the network input{}{}:{}{}", one ? " " : "s ", names, options,
+                     one ? " makes it a constant" : " makes them constants");
 }
 
 bool Builder::MayFail(size_t layer) const {
@@ -62,21 +64,21 @@ int Builder::AddBlob(Blob blob) {
 Status Builder::CheckSize(DType dtype, const Shape& shape) const {
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   if (Bytes({dtype, shape, Tensor()}) <= max_bytes_) return Status::Ok();
-  return Status::NotSupported("a blob of shape " + shape.ToString() + " takes more than " +
-                              std::to_string(max_bytes_ >> 20) + " MiB");
+  return Status::NotSupported(
+      fmt::format("a blob of shape {} takes more than {} MiB", shape.ToString(), max_bytes_ >> 20));
 }
 
 Status Builder::CheckCount() const {
   const size_t count = layers_.size() + blobs_.size();
   if (layers_.size() < kMaxLayers && count * 1024 <= max_bytes_) return Status::Ok();
-  return Status::NotSupported("the model unrolls to more than " + std::to_string(count - 1) + " layers and blobs");
+  return Status::NotSupported(fmt::format("the model unrolls to more than {} layers and blobs", count - 1));
 }
 
 Status Builder::Reserve(DType dtype, const Shape& shape) {
   PLUMB_RETURN_IF_ERROR(CheckSize(dtype, shape));
   reserved_ += Bytes({dtype, shape, Tensor()});
   if (reserved_ <= max_bytes_) return Status::Ok();
-  return Status::NotSupported("the model's constants grow beyond " + std::to_string(max_bytes_ >> 20) + " MiB");
+  return Status::NotSupported(fmt::format("the model's constants grow beyond {} MiB", max_bytes_ >> 20));
 }
 
 Value Builder::AddInput(const std::string& name, DType dtype, const Shape& shape, int type) {
@@ -158,7 +160,7 @@ Result<std::vector<Value>> Builder::Add(LayerSpec spec) {
   std::vector<Value> outputs;
   for (const BlobInfo& info : context.outputs) {
     Blob blob;
-    blob.stem = node_name_ + "/" + op.name;
+    blob.stem = fmt::format("{}/{}", node_name_, op.name);
     blob.info = info;
     if (!folded) {
       blob.layer = static_cast<int>(layers_.size());
@@ -242,7 +244,7 @@ Status Builder::AddOutput(const std::string& name, const Value& value) {
     for (Blob& other : blobs_) {
       if (other.name == name && !other.input) other.name.clear();
       if (other.name == name && other.input)
-        return Status::NotSupported("network output '" + name + "' is a network input too");
+        return Status::NotSupported(fmt::format("network output '{}' is a network input too", name));
     }
   }
   out.name = name;
@@ -257,7 +259,7 @@ Status Builder::AddOutput(const std::string& name, const Value& value) {
 
 std::string Builder::UniqueBlobName(const std::string& stem) {
   std::string name = stem;
-  for (int i = 2; !blob_names_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+  for (int i = 2; !blob_names_.insert(name).second; ++i) name = fmt::format("{}_{}", stem, i);
   return name;
 }
 
@@ -266,7 +268,7 @@ void Builder::NameLayers(const std::vector<bool>& used) {
   std::set<std::string> names;
   const auto unique = [&names](const std::string& stem) {
     std::string name = stem;
-    for (int i = 2; !names.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+    for (int i = 2; !names.insert(name).second; ++i) name = fmt::format("{}_{}", stem, i);
     return name;
   };
   std::map<std::string, size_t> last;
@@ -276,10 +278,10 @@ void Builder::NameLayers(const std::vector<bool>& used) {
   for (const auto& [node, i] : last) layers_[i].layer.name = unique(node);
   for (size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i].layer;
-    if (used[i] && last.at(layer.nodes[0]) != i) layer.name = unique(layer.nodes[0] + "/" + layer.type);
+    if (used[i] && last.at(layer.nodes[0]) != i) layer.name = unique(fmt::format("{}/{}", layer.nodes[0], layer.type));
     for (size_t k = 0; used[i] && k < layers_[i].outputs.size(); ++k) {  // an unnamed blob is called like its layer
       blobs_[static_cast<size_t>(layers_[i].outputs[k])].stem =
-          k == 0 ? layer.name : layer.name + "/" + std::to_string(k);
+          k == 0 ? layer.name : fmt::format("{}/{}", layer.name, k);
     }
   }
 }

@@ -1,5 +1,7 @@
 // Nodes that contain graphs: local functions (inlined), Loop and Scan with a known number of steps
 // (unrolled). Names inside get the node's name in front: "loop/3/add". branches.cc has If.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/importer.h"
@@ -33,8 +35,8 @@ Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::v
   scope.depth = outer.depth + 1;
   if (scope.depth > kControlMaxDepth) return Status::NotSupported("graphs lie more than 32 deep in each other");
   if (graph.inputs.size() != inputs.size()) {
-    return Status::CorruptModel("graph '" + graph.name + "' takes " + std::to_string(graph.inputs.size()) +
-                                " inputs, found " + std::to_string(inputs.size()));
+    return Status::CorruptModel(
+        fmt::format("graph '{}' takes {} inputs, found {}", graph.name, graph.inputs.size(), inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) scope.values[graph.inputs[i].name] = inputs[i];
   PLUMB_RETURN_IF_ERROR(AddConstants(graph, &scope));
@@ -43,7 +45,8 @@ Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::v
   for (const ValueInfoIr& output : graph.outputs) {
     const Value* value = scope.Find(output.name);
     if (value == nullptr) {
-      return Status::CorruptModel("output '" + output.name + "' of graph '" + graph.name + "' is produced by no node");
+      return Status::CorruptModel(
+          fmt::format("output '{}' of graph '{}' is produced by no node", output.name, graph.name));
     }
     outputs.push_back(*value);
   }
@@ -55,10 +58,10 @@ Result<int64_t> Importer::KnownInt(const Value& value, const char* what) {
   if (tensor.empty()) {
     const std::vector<std::string> inputs = value.blob < 0 ? std::vector<std::string>() : builder_.Ancestors(value);
     needed_.insert(inputs.begin(), inputs.end());
-    return Status::NotSupported(std::string(what) + " is known only when the network runs; it " + DependsOn(inputs));
+    return Status::NotSupported(fmt::format("{} is known only when the network runs; it {}", what, DependsOn(inputs)));
   }
   if (tensor.NumElements() != 1)
-    return Status::CorruptModel(std::string(what) + " must be one value, found " + tensor.shape().ToString());
+    return Status::CorruptModel(fmt::format("{} must be one value, found {}", what, tensor.shape().ToString()));
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, tensor.ConvertedTo(DType::kI64));
   return wide.data<int64_t>()[0];
 }
@@ -121,8 +124,8 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
     std::vector<Value> state(inputs.begin() + 2, inputs.end());
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - 1 - carried);
     for (int64_t step = 0; step < trips && go_on != 0; ++step) {
-      if (step >= kMaxSteps) return Status::NotSupported("it runs more than " + std::to_string(kMaxSteps) + " steps");
-      const std::string name = NodeName(node, *scope) + "/" + std::to_string(step);
+      if (step >= kMaxSteps) return Status::NotSupported(fmt::format("it runs more than {} steps", kMaxSteps));
+      const std::string name = fmt::format("{}/{}", NodeName(node, *scope), step);
       PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
       PLUMB_ASSIGN_OR_RETURN(const Tensor number, IntTensor({step}));
@@ -193,12 +196,12 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
       if (steps >= 0 && shape[axis] != steps) return Status::CorruptModel("scanned inputs have different lengths");
       steps = shape[axis];
     }
-    if (steps > kMaxSteps) return Status::NotSupported("it runs more than " + std::to_string(kMaxSteps) + " steps");
+    if (steps > kMaxSteps) return Status::NotSupported(fmt::format("it runs more than {} steps", kMaxSteps));
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - carried);
     for (size_t i = 0; i < stacked.size(); ++i) (void)at("scan_output_axes", i);
     PLUMB_RETURN_IF_ERROR(attributes.CheckAttributes());
     for (int64_t step = 0; step < steps; ++step) {
-      const std::string name = NodeName(node, *scope) + "/" + std::to_string(step);
+      const std::string name = fmt::format("{}/{}", NodeName(node, *scope), step);
       PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
       std::vector<Value> arguments = state;
@@ -237,15 +240,14 @@ Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Sco
   PLUMB_ASSIGN_OR_RETURN(const bool complete, TakeInputs(node, *scope, &inputs));
   scope->FailOutputs(node);
   if (!complete) return Status::Ok();
-  const std::string key = function.domain + "." + function.name;
+  const std::string key = fmt::format("{}.{}", function.domain, function.name);
   if (std::count(calls_.begin(), calls_.end(), key) > 0) {
-    return Status::CorruptModel(Frame(node, *scope) + ": function '" + function.name + "' calls itself");
+    return Status::CorruptModel(fmt::format("{}: function '{}' calls itself", Frame(node, *scope), function.name));
   }
   if (inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return Status::CorruptModel(Frame(node, *scope) + " gives " + std::to_string(inputs.size()) + " inputs and takes " +
-                                std::to_string(node.outputs.size()) + " outputs, function '" + function.name +
-                                "' has " + std::to_string(function.inputs.size()) + " and " +
-                                std::to_string(function.outputs.size()));
+    return Status::CorruptModel(fmt::format("{} gives {} inputs and takes {} outputs, function '{}' has {} and {}",
+                                            Frame(node, *scope), inputs.size(), node.outputs.size(), function.name,
+                                            function.inputs.size(), function.outputs.size()));
   }
   AttributeMap attributes = function.defaults;
   for (const auto& [name, value] : node.attributes) attributes[name] = value;
@@ -265,8 +267,8 @@ Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Sco
     if (node.outputs[i].empty()) continue;
     const Value* value = inside.Find(function.outputs[i]);
     if (value == nullptr) {
-      return Status::CorruptModel(Frame(node, *scope) + ": output '" + function.outputs[i] +
-                                  "' of the function is produced by no node");
+      return Status::CorruptModel(fmt::format("{}: output '{}' of the function is produced by no node",
+                                              Frame(node, *scope), function.outputs[i]));
     }
     SetOutput(node, i, *value, scope);
   }

@@ -1,5 +1,7 @@
 #include "format/onnx/import.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -39,7 +41,7 @@ ImportResult Importer::Run() {
   const auto run = [&]() -> Status {
     PLUMB_RETURN_IF_ERROR(CheckOpset(model_.opsets, "the model"));
     for (const FunctionIr& function : model_.functions) {
-      PLUMB_RETURN_IF_ERROR(CheckOpset(function.opsets, "function '" + function.name + "'"));
+      PLUMB_RETURN_IF_ERROR(CheckOpset(function.opsets, fmt::format("function '{}'", function.name)));
     }
     PLUMB_RETURN_IF_ERROR(AddInputs(&top));
     PLUMB_RETURN_IF_ERROR(AddConstants(model_.graph, &top));
@@ -54,20 +56,19 @@ ImportResult Importer::Run() {
     std::string text = std::to_string(errors_.size()) +
                        (errors_.size() == 1 ? " node cannot be imported:" : " nodes cannot be imported:");
     for (size_t i = 0; i < std::min(errors_.size(), kMaxErrors); ++i) text += "\n  " + errors_[i];
-    if (errors_.size() > kMaxErrors) text += "\n  and " + std::to_string(errors_.size() - kMaxErrors) + " more";
+    if (errors_.size() > kMaxErrors) text += fmt::format("\n  and {} more", errors_.size() - kMaxErrors);
     result.status = Status(worst_, text);
   }
   if (!result.status.ok()) {
-    result.status = result.status.AddContext("model '" + model_.source + "'");
+    result.status = result.status.AddContext(fmt::format("model '{}'", model_.source));
     return result;
   }
   result.graph = builder_.Finish();
   result.graph.source = model_.source;
   result.graph.weights_source = model_.source;
-  notes_.push_back("imported " + std::to_string(nodes_) + " ONNX nodes as " +
-                   std::to_string(result.graph.layers.size()) + " layers: " + std::to_string(folded_) +
-                   " folded away, " + std::to_string(decomposed_) + " decomposed");
-  for (const auto& [change, count] : changes_) notes_.push_back(change + " (" + std::to_string(count) + ")");
+  notes_.push_back(fmt::format("imported {} ONNX nodes as {} layers: {} folded away, {} decomposed", nodes_,
+                               result.graph.layers.size(), folded_, decomposed_));
+  for (const auto& [change, count] : changes_) notes_.push_back(fmt::format("{} ({})", change, count));
   result.graph.notes = notes_;
   return result;
 }
@@ -77,18 +78,19 @@ Status Importer::CheckOpset(const std::map<std::string, int>& opsets, const std:
   const auto opset = opsets.find("");
   if (opset == opsets.end()) return Status::Ok();  // refused where a node needs it
   const int version = opset->second;
-  const std::string has = who + " has opset " + std::to_string(version);
+  const std::string has = fmt::format("{} has opset {}", who, version);
   if (version < 1 || version >= kNoSuchOpset) {
-    return Status::CorruptModel(has + ", which does not exist; the newest that Plumb knows is " +
-                                std::to_string(kNewestOpset));
+    return Status::CorruptModel(
+        fmt::format("{}, which does not exist; the newest that Plumb knows is {}", has, kNewestOpset));
   }
   if (version < kOldestOpset) {
-    notes_.push_back(has + "; operators are read as in opset " + std::to_string(kOldestOpset) +
-                     ", the oldest that Plumb knows: export it again");
+    notes_.push_back(fmt::format("{}; operators are read as in opset {}, the oldest that Plumb knows: export it again",
+                                 has, kOldestOpset));
   }
   if (version > kNewestOpset) {
-    notes_.push_back("warning AL13: " + has + "; operators are read as in opset " + std::to_string(kNewestOpset) +
-                     ", the newest that Plumb knows: export it with that one");
+    notes_.push_back(fmt::format(
+        "warning AL13: {}; operators are read as in opset {}, the newest that Plumb knows: export it with that one",
+        has, kNewestOpset));
   }
   return Status::Ok();
 }
@@ -110,7 +112,7 @@ Status Importer::AddOutputs(const Scope& top) {
   std::set<std::string> seen;
   for (const ValueInfoIr& output : model_.graph.outputs) {
     const Value* value = top.Find(output.name);
-    const std::string frame = "network output '" + output.name + "'";
+    const std::string frame = fmt::format("network output '{}'", output.name);
     if (value == nullptr) return Status::CorruptModel(frame + " is produced by no node");
     if (value->sequence != nullptr) return Status::NotSupported(frame + " is a sequence, which Plumb has not");
     if (!value->present()) return Status::NotSupported(frame + " cannot be read");
@@ -149,7 +151,8 @@ Status CheckRuns(const Graph& graph) {
     for (const std::string& name : layer.outputs) {
       const Shape& shape = blobs.at(name).shape;
       if (shape.NumElements() == 0)
-        return Status::InvalidArgument("layer '" + layer.name + "': blob '" + name + "' is empty: " + shape.ToString());
+        return Status::InvalidArgument(
+            fmt::format("layer '{}': blob '{}' is empty: {}", layer.name, name, shape.ToString()));
     }
   }
   return Status::Ok();
@@ -164,7 +167,7 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
   };
   const FoundShapes found = FindShapes(inputs, attempt);
   if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
-    return OpenDimsError(inputs, found).AddContext("model '" + model.source + "'");
+    return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", model.source));
   }
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
   ImportResult result = ImportModel(model, At(options, shapes, found.values));

@@ -1,4 +1,6 @@
 // The network's inputs: shapes made fixed, values that become constants.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -14,7 +16,7 @@ std::string DimsText(const ValueInfoIr& input) {
 }
 
 std::string ShapeHint(const ValueInfoIr& input) {
-  std::string text = "LoadOptions::input_shapes " + input.name + "=";
+  std::string text = fmt::format("LoadOptions::input_shapes {}=", input.name);
   for (size_t i = 0; i < input.dims.size(); ++i) {
     text += (i == 0 ? "" : ",") + (input.dims[i] < 0 ? std::string("1") : std::to_string(input.dims[i]));
   }
@@ -39,7 +41,7 @@ std::string NumberText(double value) {
 // "i64 [3]: 1, 2, 3"; of many values the first ones.
 std::string ValuesText(const Tensor& value) {
   constexpr int64_t kShown = 8;
-  std::string text = std::string(DTypeName(value.dtype())) + " " + value.shape().ToString() + ":";
+  std::string text = fmt::format("{} {}:", DTypeName(value.dtype()), value.shape().ToString());
   for (int64_t i = 0; i < std::min(value.NumElements(), kShown); ++i)
     text += (i == 0 ? " " : ", ") + NumberText(value.ValueAt(i));
   return text + (value.NumElements() > kShown ? ", ..." : "");
@@ -83,8 +85,8 @@ Status Importer::AddInputs(Scope* top) {
     if (input.name.empty()) return Status::CorruptModel("a network input has no name");
     if (model_.graph.constants.count(input.name) > 0) continue;  // an initialiser's default
     if (!input_names_.insert(input.name).second)
-      return Status::CorruptModel("network input '" + input.name + "' is there twice");
-    const std::string frame = "network input '" + input.name + "'";
+      return Status::CorruptModel(fmt::format("network input '{}' is there twice", input.name));
+    const std::string frame = fmt::format("network input '{}'", input.name);
     const auto given = options_.input_values.find(input.name);
     if (given != options_.input_values.end()) {
       const int type =
@@ -92,7 +94,7 @@ Status Importer::AddInputs(Scope* top) {
       const Result<Tensor> value = BoundValue(input, type, given->second);
       if (!value.ok()) return value.status().AddContext(frame);
       top->values[input.name] = builder_.AddConstant(*value, type, input.name);
-      notes_.push_back(frame + " is a constant, " + ValuesText(*value));
+      notes_.push_back(fmt::format("{} is a constant, {}", frame, ValuesText(*value)));
       continue;
     }
     if (input.kind != ValueInfoIr::kTensor) {
@@ -111,7 +113,8 @@ Status Importer::AddInput(const ValueInfoIr& input, const DeclaredInput& filled,
   const auto given = options_.input_shapes.find(input.name);
   if (given != options_.input_shapes.end() && input.has_shape &&
       given->second.rank() != static_cast<int>(input.dims.size())) {
-    return Status::InvalidArgument("it is " + DimsText(input) + ", but the shape given is " + given->second.ToString());
+    return Status::InvalidArgument(
+        fmt::format("it is {}, but the shape given is {}", DimsText(input), given->second.ToString()));
   }
   if (filled.open()) return Status::Ok();
   const Shape shape(filled.dims);
@@ -124,9 +127,9 @@ Status Importer::AddInput(const ValueInfoIr& input, const DeclaredInput& filled,
 Status Importer::CheckIsInput(const std::string& what, const std::string& name) const {
   if (input_names_.count(name) > 0) return Status::Ok();
   std::string known;
-  for (const std::string& input : input_names_) known += (known.empty() ? "'" : ", '") + input + "'";
-  return Status::InvalidArgument(what + " is given for '" + name + "', but the network inputs are " +
-                                 (known.empty() ? "none" : known));
+  for (const std::string& input : input_names_) known += fmt::format("{}{}'", known.empty() ? "'" : ", '", input);
+  return Status::InvalidArgument(
+      fmt::format("{} is given for '{}', but the network inputs are {}", what, name, known.empty() ? "none" : known));
 }
 
 // What LoadOptions::input_values says, in the dtype and shape that the network input has.
@@ -137,8 +140,8 @@ Result<Tensor> Importer::BoundValue(const ValueInfoIr& input, int type, const Te
   PLUMB_ASSIGN_OR_RETURN(const Tensor value, stored.ConvertedTo(dtype));
   for (int64_t i = 0; i < given.NumElements() && !IsFloat(dtype); ++i) {
     if (stored.ValueAt(i) == given.ValueAt(i)) continue;
-    return Status::InvalidArgument(std::string("a constant of ") + TypeName(type) + " is expected, found the value " +
-                                   NumberText(given.ValueAt(i)));
+    return Status::InvalidArgument(
+        fmt::format("a constant of {} is expected, found the value {}", TypeName(type), NumberText(given.ValueAt(i))));
   }
   const auto resized = options_.input_shapes.find(input.name);
   const bool declared = input.has_shape || resized != options_.input_shapes.end();
@@ -148,8 +151,9 @@ Result<Tensor> Importer::BoundValue(const ValueInfoIr& input, int type, const Te
   const bool open = std::count(wanted.dims().begin(), wanted.dims().end(), -1) > 0;
   if (found.rank() < 2 && !open && wanted.NumElements() == found.NumElements())
     return value.Reshaped(wanted);  // a list of values
-  return Status::InvalidArgument("a constant of shape " + DimsText(input) + " is expected, found " + found.ToString() +
-                                 (found.rank() < 2 && open ? "; say its shape with " + ShapeHint(input) : ""));
+  return Status::InvalidArgument(
+      fmt::format("a constant of shape {} is expected, found {}{}", DimsText(input), found.ToString(),
+                  found.rank() < 2 && open ? "; say its shape with " + ShapeHint(input) : ""));
 }
 
 }  // namespace plumb::onnx

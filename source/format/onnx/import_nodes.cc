@@ -1,4 +1,6 @@
 // The nodes of one graph: sorted, mapped, and what they could not be mapped to.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <queue>
 
@@ -87,8 +89,8 @@ Result<std::vector<const NodeIr*>> Importer::Sorted(const std::vector<NodeIr>& n
     for (const std::string& name : nodes[i].outputs) {
       if (name.empty()) continue;
       if (!producer.emplace(name, i).second || scope.values.count(name) > 0) {
-        return Status::CorruptModel("tensor '" + name + "' is written twice; the second time by " +
-                                    Frame(nodes[i], scope));
+        return Status::CorruptModel(
+            fmt::format("tensor '{}' is written twice; the second time by {}", name, Frame(nodes[i], scope)));
       }
     }
   }
@@ -136,8 +138,8 @@ std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const {
 std::string Importer::Frame(const NodeIr& node, const Scope& scope) const {
   const auto opset = scope.opsets->find(node.domain);
   const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
-  return "node '" + Printable(NodeName(node, scope)) + "' (" + Printable(type) + ", opset " +
-         (opset == scope.opsets->end() ? "?" : std::to_string(opset->second)) + ")";
+  return fmt::format("node '{}' ({}, opset {})", Printable(NodeName(node, scope)), Printable(type),
+                     opset == scope.opsets->end() ? "?" : std::to_string(opset->second));
 }
 
 void Importer::Fail(const NodeIr& node, const Scope& scope, const Status& status) {
@@ -160,8 +162,8 @@ Result<bool> Importer::TakeInputs(const NodeIr& node, const Scope& scope, std::v
     const Value* value = scope.Find(name);
     if (value == nullptr) {
       if (!errors_.empty()) return false;  // a node that failed may have been its producer
-      return Status::CorruptModel(Frame(node, scope) + " reads tensor '" + name +
-                                  "', which no node, input or initialiser defines");
+      return Status::CorruptModel(
+          fmt::format("{} reads tensor '{}', which no node, input or initialiser defines", Frame(node, scope), name));
     }
     if (value->failed()) return false;
     inputs->push_back(*value);
@@ -177,7 +179,7 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
     node = &copy;
   }
   if (++nodes_ > kMaxNodes)
-    return Status::NotSupported("inlining and unrolling make more than " + std::to_string(kMaxNodes) + " nodes");
+    return Status::NotSupported(fmt::format("inlining and unrolling make more than {} nodes", kMaxNodes));
   if (const FunctionIr* function = FindFunction(*node)) return RunFunction(*node, *function, scope);
   if (node->domain.empty()) {
     if (node->op_type == "If") return RunIf(*node, scope);
@@ -203,7 +205,8 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
         const auto constant = model_.graph.constants.find(name);
         if (value != nullptr && !value->present() && constant != model_.graph.constants.end() &&
             !constant->second.why.empty()) {
-          Fail(*node, *scope, Status::NotSupported("reads initialiser '" + name + "': " + constant->second.why));
+          Fail(*node, *scope,
+               Status::NotSupported(fmt::format("reads initialiser '{}': {}", name, constant->second.why)));
         }
       }
     }
@@ -229,19 +232,20 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
     needed_.insert(context.needed_inputs().begin(), context.needed_inputs().end());
   }
   for (const auto& [id, text] : context.warnings()) {
-    notes_.push_back("warning " + id + ": " + Frame(node, *scope) + " " + text);
+    notes_.push_back(fmt::format("warning {}: {} {}", id, Frame(node, *scope), text));
   }
   for (const std::string& name : status.ok() ? context.UnreadAttributes() : std::vector<std::string>()) {
     if (ChangesNothing(node.op_type, name, node.attributes.at(name))) continue;
-    notes_.push_back("warning AL12: " + Frame(node, *scope) + " has the attribute '" + name +
-                     "', which the import does not know: computed as if it were not there");
+    notes_.push_back(fmt::format(
+        "warning AL12: {} has the attribute '{}', which the import does not know: computed as if it were not there",
+        Frame(node, *scope), name));
   }
   CountLayers(node, before);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     const Value value = status.ok() ? context.outputs()[i] : Value::Failed();
     if (status.ok() && !value.present())
-      Fail(node, *scope, Status::NotSupported("output " + std::to_string(i) + " is not computed"));
+      Fail(node, *scope, Status::NotSupported(fmt::format("output {} is not computed", i)));
     SetOutput(node, i, value.present() ? value : Value::Failed(), scope);
   }
   return Status::Ok();
@@ -257,8 +261,8 @@ void Importer::CountLayers(const NodeIr& node, size_t before) {
     std::string types;
     for (size_t i = 0; i < std::min<size_t>(added, 8); ++i)
       types += (i == 0 ? "" : " + ") + builder_.TypeAt(before + i);
-    if (added > 8) types += " + ... (" + std::to_string(added) + " layers)";
-    ++changes_["decomposed: " + node.op_type + " -> " + types];
+    if (added > 8) types += fmt::format(" + ... ({} layers)", added);
+    ++changes_[fmt::format("decomposed: {} -> {}", node.op_type, types)];
   }
 }
 

@@ -1,6 +1,8 @@
 // Element types of ONNX: their names and the dtypes that carry them.
 #include "format/onnx/ir.h"
 
+#include <fmt/core.h>
+
 namespace plumb::onnx {
 namespace {
 
@@ -58,12 +60,12 @@ std::string TypeName(int type) {
 
 Result<DType> CarriedDType(int type) {
   if (const TypeRow* row = Find(type)) return row->carried;
-  return Status::NotSupported("tensors of " + TypeName(type) + " are not supported");
+  return Status::NotSupported(fmt::format("tensors of {} are not supported", TypeName(type)));
 }
 
 Result<DType> StoredDType(int type) {
   if (const TypeRow* row = Find(type)) return row->stored;
-  return Status::NotSupported("tensors of " + TypeName(type) + " are not supported");
+  return Status::NotSupported(fmt::format("tensors of {} are not supported", TypeName(type)));
 }
 
 int TypeOf(DType dtype) {

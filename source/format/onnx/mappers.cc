@@ -1,4 +1,6 @@
 // The table of ONNX operators, from onnx_list.def.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -57,7 +59,7 @@ const MapperRow* FindMapper(const std::string& domain, const std::string& op_typ
     for (const MapperRow& row : kRows) map->emplace(row.domain + ("." + std::string(row.op_type)), &row);
     return map;
   }();
-  const auto it = rows->find(domain + "." + op_type);
+  const auto it = rows->find(fmt::format("{}.{}", domain, op_type));
   return it == rows->end() ? nullptr : it->second;
 }
 

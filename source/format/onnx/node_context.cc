@@ -1,5 +1,7 @@
 #include "format/onnx/node_context.h"
 
+#include <fmt/core.h>
+
 #include <climits>
 #include <limits>
 
@@ -21,17 +23,17 @@ const Tensor* NodeContext::Known(const Value& value) const {
 
 Result<Tensor> NodeContext::Constant(size_t i, const char* what) {
   if (const Tensor* known = Known(i)) return *known;
-  if (!Has(i)) return Status::CorruptModel(std::string(what) + " (input " + std::to_string(i) + ") is missing");
+  if (!Has(i)) return Status::CorruptModel(fmt::format("{} (input {}) is missing", what, i));
   const std::vector<std::string> names = builder_.Ancestors(inputs_[i]);
   needed_.insert(names.begin(), names.end());
-  return Status::NotSupported(std::string(what) + " (input " + std::to_string(i) +
-                              ") must be known when the model is loaded, but " + DependsOn(names));
+  return Status::NotSupported(
+      fmt::format("{} (input {}) must be known when the model is loaded, but {}", what, i, DependsOn(names)));
 }
 
 Result<std::vector<int64_t>> NodeContext::Ints(size_t i, const char* what) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor value, Constant(i, what));
   if (IsFloat(value.dtype())) {
-    return Status::CorruptModel(std::string(what) + " must be integers, found " + DTypeName(value.dtype()));
+    return Status::CorruptModel(fmt::format("{} must be integers, found {}", what, DTypeName(value.dtype())));
   }
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, value.ConvertedTo(DType::kI64));
   return std::vector<int64_t>(wide.data<int64_t>(), wide.data<int64_t>() + wide.NumElements());
@@ -62,15 +64,15 @@ const AttributeIr* NodeContext::OfKind(const char* name, AttributeIr::Kind kind,
   if (attribute->kind == kind) return attribute;
   if (attribute_status_.ok()) {
     attribute_status_ =
-        Status::CorruptModel(std::string("attribute '") + name + "' must be " + expected + ", found another type");
+        Status::CorruptModel(fmt::format("attribute '{}' must be {}, found another type", name, expected));
   }
   return nullptr;
 }
 
 void NodeContext::CheckRange(const char* name, int64_t value) const {
   if ((value >= INT_MIN && value <= INT_MAX) || !attribute_status_.ok()) return;
-  attribute_status_ = Status::CorruptModel(std::string("attribute '") + name + "' is " + std::to_string(value) +
-                                           ", expected a number of 32 bits");
+  attribute_status_ =
+      Status::CorruptModel(fmt::format("attribute '{}' is {}, expected a number of 32 bits", name, value));
 }
 
 Status NodeContext::CheckAttributes() const {
@@ -175,7 +177,7 @@ Result<Value> NodeContext::Reshape(const Value& value, const std::vector<int64_t
   const Shape to(dims);
   PLUMB_RETURN_IF_ERROR(to.Validate());
   if (from.NumElements() != to.NumElements()) {
-    return Status::CorruptModel("cannot reshape " + from.ToString() + " to " + to.ToString());
+    return Status::CorruptModel(fmt::format("cannot reshape {} to {}", from.ToString(), to.ToString()));
   }
   if (from == to) return value;
   if (to.NumElements() == 0) {  // a 0 in Reshape's parameter copies the input's dim
@@ -308,7 +310,7 @@ Result<Value> NodeContext::Positions(const Shape& shape, int axis) {
 Result<Value> NodeContext::TakeElements(const Value& data, const Value& indices, int axis) {
   const Shape shape = ShapeOf(indices);
   if (shape.rank() != ShapeOf(data).rank()) {
-    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + ShapeOf(data).ToString());
+    return Status::CorruptModel(fmt::format("the indices are {} for {}", shape.ToString(), ShapeOf(data).ToString()));
   }
   std::vector<Value> coordinates;  // index vectors for GatherND: each element's own position but for the axis
   for (int i = 0; i < shape.rank(); ++i) {
@@ -333,14 +335,14 @@ Result<Tensor> IntTensor(const std::vector<int64_t>& values) {
 
 Result<int> AxisOf(int64_t axis, int rank) {
   if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
-  return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " + std::to_string(rank));
+  return Status::InvalidArgument(fmt::format("axis {} is outside a blob of rank {}", axis, rank));
 }
 
 Result<std::vector<int>> Narrow(const std::vector<int64_t>& values) {
   std::vector<int> narrow;
   for (const int64_t value : values) {
     if (value < INT_MIN || value > INT_MAX) {
-      return Status::NotSupported("the value " + std::to_string(value) + " does not fit 32 bits");
+      return Status::NotSupported(fmt::format("the value {} does not fit 32 bits", value));
     }
     narrow.push_back(static_cast<int>(value));
   }

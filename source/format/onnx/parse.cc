@@ -1,6 +1,8 @@
 // ModelProto -> ModelIr. The only other file that sees protobuf is proto_tensor.cc.
 #include "format/onnx/parse.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <climits>
 
@@ -28,7 +30,7 @@ class Reader {
     for (auto& function : *proto->mutable_functions()) {
       model.functions.emplace_back();
       PLUMB_RETURN_IF_ERROR(
-          ReadFunction(&function, &model.functions.back()).AddContext("function '" + function.name() + "'"));
+          ReadFunction(&function, &model.functions.back()).AddContext(fmt::format("function '{}'", function.name())));
     }
     return model;
   }
@@ -40,20 +42,20 @@ class Reader {
     const std::string domain = Domain(opset.domain());
     const int version = static_cast<int>(std::min<int64_t>(std::max<int64_t>(opset.version(), INT_MIN), INT_MAX));
     if (opsets->emplace(domain, version).first->second == version) return Status::Ok();
-    return Status::CorruptModel("it imports the operators of domain '" + domain + "' in two opsets, " +
-                                std::to_string(opsets->at(domain)) + " and " + std::to_string(version));
+    return Status::CorruptModel(fmt::format("it imports the operators of domain '{}' in two opsets, {} and {}", domain,
+                                            opsets->at(domain), version));
   }
 
   Status ReadGraph(::onnx::GraphProto* proto, int depth, GraphIr* graph) {
     if (depth > kParseMaxDepth)
-      return Status::CorruptModel("graphs lie more than " + std::to_string(kParseMaxDepth) + " deep in each other");
+      return Status::CorruptModel(fmt::format("graphs lie more than {} deep in each other", kParseMaxDepth));
     graph->name = proto->name();
     for (auto& tensor : *proto->mutable_initializer()) {
       const std::string name = tensor.name();
       Result<ConstantIr> constant = ConvertTensor(&tensor, path_);
-      if (!constant.ok()) return constant.status().AddContext("initialiser '" + name + "'");
+      if (!constant.ok()) return constant.status().AddContext(fmt::format("initialiser '{}'", name));
       if (!graph->constants.emplace(name, std::move(*constant)).second) {
-        return Status::CorruptModel("initialiser '" + name + "' is there twice");
+        return Status::CorruptModel(fmt::format("initialiser '{}' is there twice", name));
       }
     }
     for (auto& sparse : *proto->mutable_sparse_initializer()) {
@@ -66,7 +68,7 @@ class Reader {
     for (auto& node : *proto->mutable_node()) {
       graph->nodes.emplace_back();
       PLUMB_RETURN_IF_ERROR(ReadNode(&node, depth, &graph->nodes.back())
-                                .AddContext("node '" + node.name() + "' (" + node.op_type() + ")"));
+                                .AddContext(fmt::format("node '{}' ({})", node.name(), node.op_type())));
     }
     return Status::Ok();
   }
@@ -99,7 +101,8 @@ class Reader {
     node->outputs.assign(proto->output().begin(), proto->output().end());
     for (auto& attribute : *proto->mutable_attribute()) {
       AttributeIr& ir = node->attributes[attribute.name()];
-      PLUMB_RETURN_IF_ERROR(ReadAttribute(&attribute, depth, &ir).AddContext("attribute '" + attribute.name() + "'"));
+      PLUMB_RETURN_IF_ERROR(
+          ReadAttribute(&attribute, depth, &ir).AddContext(fmt::format("attribute '{}'", attribute.name())));
     }
     return Status::Ok();
   }
@@ -158,7 +161,8 @@ class Reader {
     for (const auto& opset : proto->opset_import()) PLUMB_RETURN_IF_ERROR(AddOpset(opset, &function->opsets));
     for (auto& node : *proto->mutable_node()) {
       function->nodes.emplace_back();
-      PLUMB_RETURN_IF_ERROR(ReadNode(&node, 0, &function->nodes.back()).AddContext("node '" + node.name() + "'"));
+      PLUMB_RETURN_IF_ERROR(
+          ReadNode(&node, 0, &function->nodes.back()).AddContext(fmt::format("node '{}'", node.name())));
     }
     // Attributes with defaults (field 11) are younger than Debian's libonnx.
     const auto& unknown = proto->GetReflection()->GetUnknownFields(*proto);
@@ -180,10 +184,11 @@ class Reader {
 }  // namespace
 
 Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
-  const std::string frame = "model '" + path + "'";
+  const std::string frame = fmt::format("model '{}'", path);
   if (bytes.size() > INT_MAX) {
-    return Status::NotSupported(frame + ": protobuf reads files of up to 2 GiB, found " + std::to_string(bytes.size()) +
-                                " bytes; store the weights as external data");
+    return Status::NotSupported(
+        fmt::format("{}: protobuf reads files of up to 2 GiB, found {} bytes; store the weights as external data",
+                    frame, bytes.size()));
   }
   ::onnx::ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -199,10 +204,10 @@ Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
 Result<ConstantIr> ParseTensor(const FileBytes& bytes, const std::string& path) {
   ::onnx::TensorProto proto;
   if (bytes.size() > INT_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Status::CorruptModel("file '" + path + "' is no ONNX tensor");
+    return Status::CorruptModel(fmt::format("file '{}' is no ONNX tensor", path));
   }
   Result<ConstantIr> tensor = ConvertTensor(&proto, path);
-  if (!tensor.ok()) return tensor.status().AddContext("file '" + path + "'");
+  if (!tensor.ok()) return tensor.status().AddContext(fmt::format("file '{}'", path));
   return tensor;
 }
 

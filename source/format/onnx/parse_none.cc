@@ -1,14 +1,15 @@
 // The ONNX reader of a build without protobuf, or with -DPLUMB_ONNX=OFF: says so.
-#include "format/onnx/parse.h"
+#include <fmt/core.h>
 
+#include "format/onnx/parse.h"
 namespace plumb::onnx {
 namespace {
 
 Status Missing(const std::string& path) {
   return Status::NotSupported(
-      "model '" + path +
-      "': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
-      "configure it with -DPLUMB_ONNX=ON, or convert the model to tnnproto and tnnmodel elsewhere");
+      fmt::format("model '{}': this build of Plumb reads no ONNX files; install libprotobuf-dev and libonnx-dev and "
+                  "configure it with -DPLUMB_ONNX=ON, or convert the model to tnnproto and tnnmodel elsewhere",
+                  path));
 }
 
 }  // namespace

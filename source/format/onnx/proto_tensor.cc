@@ -1,6 +1,8 @@
 // Initialisers and tensor attributes: raw_data, the typed fields, external files.
 #include "format/onnx/proto_tensor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +33,7 @@ Result<int64_t> ParseNumber(const std::string& key, const std::string& text) {
   char* end = nullptr;
   const long long value = std::strtoll(text.c_str(), &end, 10);
   if (text.empty() || *end != '\0' || value < 0) {
-    return Status::CorruptModel("external data field '" + key + "' expects a number, found '" + text + "'");
+    return Status::CorruptModel(fmt::format("external data field '{}' expects a number, found '{}'", key, text));
   }
   return static_cast<int64_t>(value);
 }
@@ -54,13 +56,15 @@ Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& mode
   if (location.empty()) return Status::CorruptModel("its data is external, but no location is named");
   const std::string folder = Resolved(Folder(model_path));
   if (location[0] == '/' || folder.empty()) {
-    return Status::CorruptModel("external data '" + location + "' must lie in the model's folder");
+    return Status::CorruptModel(fmt::format("external data '{}' must lie in the model's folder", location));
   }
-  const std::string path = Resolved(folder + "/" + location);
-  if (path.empty()) return Status::NotFound("external data '" + location + "' is not in the folder of the model");
+  const std::string path = Resolved(fmt::format("{}/{}", folder, location));
+  if (path.empty())
+    return Status::NotFound(fmt::format("external data '{}' is not in the folder of the model", location));
   const std::string inside = folder == "/" ? folder : folder + "/";
   if (path.compare(0, inside.size(), inside) != 0) {
-    return Status::CorruptModel("external data '" + location + "' lies outside the model's folder; it is not read");
+    return Status::CorruptModel(
+        fmt::format("external data '{}' lies outside the model's folder; it is not read", location));
   }
   return ReadFile(path);
 }
@@ -71,7 +75,7 @@ void CopyField(const Field& field, Tensor* tensor) {
 }
 
 Status WrongCount(int64_t expected, int64_t found) {
-  return Status::CorruptModel("expects " + std::to_string(expected) + " values, found " + std::to_string(found));
+  return Status::CorruptModel(fmt::format("expects {} values, found {}", expected, found));
 }
 
 template <class T, class Field>
@@ -104,7 +108,7 @@ Status FromTypedFields(const TensorProto& proto, Tensor* tensor) {
 
 Status FromBytes(const void* data, int64_t size, Tensor* tensor) {
   if (size != static_cast<int64_t>(tensor->bytes())) {
-    return Status::CorruptModel("expects " + std::to_string(tensor->bytes()) + " bytes, found " + std::to_string(size));
+    return Status::CorruptModel(fmt::format("expects {} bytes, found {}", tensor->bytes(), size));
   }
   if (tensor->dtype() == DType::kBool) {  // any byte but 0 is true; a bool must hold nothing else
     for (int64_t i = 0; i < size; ++i) tensor->data<bool>()[i] = static_cast<const uint8_t*>(data)[i] != 0;
@@ -128,9 +132,8 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
     const auto size = static_cast<int64_t>(file.size());
     if (length < 0) length = size - offset;
     if (offset > size || length > size - offset || length != bytes) {
-      return Status::CorruptModel("expects " + std::to_string(bytes) + " bytes of external data, found " +
-                                  std::to_string(length) + " at offset " + std::to_string(offset) + " of a file of " +
-                                  std::to_string(size));
+      return Status::CorruptModel(fmt::format(
+          "expects {} bytes of external data, found {} at offset {} of a file of {}", bytes, length, offset, size));
     }
     PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
     return FromBytes(file.data() + offset, length, tensor);
@@ -138,7 +141,7 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
   if (proto->has_raw_data()) {
     const auto size = static_cast<int64_t>(proto->raw_data().size());
     if (size != bytes) {
-      return Status::CorruptModel("expects " + std::to_string(bytes) + " bytes, found " + std::to_string(size));
+      return Status::CorruptModel(fmt::format("expects {} bytes, found {}", bytes, size));
     }
     PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
     PLUMB_RETURN_IF_ERROR(FromBytes(proto->raw_data().data(), size, tensor));

@@ -1,5 +1,7 @@
 #include "format/tnn/byte_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,19 +17,19 @@ constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are ha
 
 bool IsNoBool(uint8_t byte) { return byte > 1; }
 
-std::string Field(const char* field) { return std::string("field '") + field + "'"; }
+std::string Field(const char* field) { return fmt::format("field '{}'", field); }
 
 }  // namespace
 
 Status ByteReader::Corrupt(size_t offset, const std::string& message) const {
-  return Status::CorruptModel("byte " + std::to_string(offset) + ": " + message);
+  return Status::CorruptModel(fmt::format("byte {}: {}", offset, message));
 }
 
 Status ByteReader::Need(size_t size, const char* field) const {
   if (size <= left()) return Status::Ok();
-  return Corrupt(offset_, Field(field) + " expects " + std::to_string(size) + " bytes, found " +
-                              std::to_string(left()) +
-                              " before the end of the file: it is cut short or corrupt; copy or convert it again");
+  return Corrupt(offset_, fmt::format("{} expects {} bytes, found {} before the end of the file: it is cut short or "
+                                      "corrupt; copy or convert it again",
+                                      Field(field), size, left()));
 }
 
 Result<uint32_t> ByteReader::U32(const char* field) {
@@ -46,7 +48,7 @@ Result<int32_t> ByteReader::I32(const char* field) {
 Result<std::string> ByteReader::String(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t length, I32(field));
-  if (length < 0) return Corrupt(start, Field(field) + " has the length " + std::to_string(length));
+  if (length < 0) return Corrupt(start, fmt::format("{} has the length {}", Field(field), length));
   PLUMB_RETURN_IF_ERROR(Need(static_cast<size_t>(length), field));
   std::string text(bytes_.text().substr(offset_, static_cast<size_t>(length)));
   offset_ += static_cast<size_t>(length);
@@ -56,7 +58,7 @@ Result<std::string> ByteReader::String(const char* field) {
 Result<bool> ByteReader::Bool8(const char* field) {
   PLUMB_RETURN_IF_ERROR(Need(1, field));
   const uint8_t value = bytes_.data()[offset_];
-  if (value > 1) return Corrupt(offset_, Field(field) + " expects 0 or 1, found " + std::to_string(value));
+  if (value > 1) return Corrupt(offset_, fmt::format("{} expects 0 or 1, found {}", Field(field), value));
   ++offset_;
   return value != 0;
 }
@@ -64,7 +66,7 @@ Result<bool> ByteReader::Bool8(const char* field) {
 Result<bool> ByteReader::Bool32(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t value, I32(field));
-  if (value != 0 && value != 1) return Corrupt(start, Field(field) + " expects 0 or 1, found " + std::to_string(value));
+  if (value != 0 && value != 1) return Corrupt(start, fmt::format("{} expects 0 or 1, found {}", Field(field), value));
   return value != 0;
 }
 
@@ -72,8 +74,8 @@ Result<Shape> ByteReader::Dims(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t rank, I32(field));
   if (rank < 0 || rank > kByteReaderMaxRank) {
-    return Corrupt(start, Field(field) + " expects a rank from 0 to " + std::to_string(kByteReaderMaxRank) +
-                              ", found " + std::to_string(rank));
+    return Corrupt(start,
+                   fmt::format("{} expects a rank from 0 to {}, found {}", Field(field), kByteReaderMaxRank, rank));
   }
   Shape shape;
   for (int32_t i = 0; i < rank; ++i) {
@@ -81,7 +83,7 @@ Result<Shape> ByteReader::Dims(const char* field) {
     shape.dims().push_back(dim);
   }
   const Status valid = shape.Validate();
-  if (!valid.ok()) return Corrupt(start, Field(field) + ": " + valid.message());
+  if (!valid.ok()) return Corrupt(start, fmt::format("{}: {}", Field(field), valid.message()));
   return shape;
 }
 
@@ -89,19 +91,18 @@ Result<Tensor> ByteReader::Raw(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const uint32_t magic, U32(field));
   if (magic != kMagicV1 && magic != kMagicV2) {
-    return Corrupt(start, Field(field) + " expects a buffer that begins with 0xFABC0002 or 0xFABC0004, found " +
-                              std::to_string(magic));
+    return Corrupt(start, fmt::format("{} expects a buffer that begins with 0xFABC0002 or 0xFABC0004, found {}",
+                                      Field(field), magic));
   }
   PLUMB_ASSIGN_OR_RETURN(const int32_t type, I32(field));
   PLUMB_ASSIGN_OR_RETURN(const int32_t length, I32(field));
-  if (length < 0) return Corrupt(start, Field(field) + " has the length " + std::to_string(length) + " bytes");
+  if (length < 0) return Corrupt(start, fmt::format("{} has the length {} bytes", Field(field), length));
   const std::optional<DType> dtype = FindDataType(type);
   if (length == 0) return Tensor::Create(dtype.value_or(DType::kF32), {0});
-  if (!dtype) return Corrupt(start, Field(field) + " has the unknown data type " + std::to_string(type));
+  if (!dtype) return Corrupt(start, fmt::format("{} has the unknown data type {}", Field(field), type));
   const size_t size = static_cast<size_t>(length);
   if (size % DTypeSize(*dtype) != 0) {
-    return Corrupt(start,
-                   Field(field) + ": " + std::to_string(size) + " bytes are no whole number of " + DTypeName(*dtype));
+    return Corrupt(start, fmt::format("{}: {} bytes are no whole number of {}", Field(field), size, DTypeName(*dtype)));
   }
   const auto count = static_cast<int64_t>(size / DTypeSize(*dtype));
   Shape shape;
@@ -110,8 +111,8 @@ Result<Tensor> ByteReader::Raw(const char* field) {
   }
   if (shape.rank() == 0 && (magic == kMagicV1 || count != 1)) shape = Shape{count};
   if (shape.NumElements() != count) {
-    return Corrupt(start, Field(field) + ": the dims " + shape.ToString() + " and the " + std::to_string(count) +
-                              " elements of " + DTypeName(*dtype) + " do not agree");
+    return Corrupt(start, fmt::format("{}: the dims {} and the {} elements of {} do not agree", Field(field),
+                                      shape.ToString(), count, DTypeName(*dtype)));
   }
   PLUMB_RETURN_IF_ERROR(Need(size, field));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));

@@ -1,4 +1,6 @@
 // The tnnmodel reader: magic, layer count, one record per layer with resources, then constants.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -91,8 +93,8 @@ class ModelReader {
                                                    "is damaged, or is no tnnmodel");
     }
     if (!unused_.empty()) {
-      graph_.notes.push_back(std::to_string(num_unused_) +
-                             " records of the tnnmodel belong to no layer and are ignored: " + unused_);
+      graph_.notes.push_back(
+          fmt::format("{} records of the tnnmodel belong to no layer and are ignored: {}", num_unused_, unused_));
     }
     return Status::Ok();
   }
@@ -105,9 +107,10 @@ class ModelReader {
     PLUMB_ASSIGN_OR_RETURN(const uint32_t bits, reader_.U32("layer count"));
     const uint32_t count = bits & kCountMask;
     if (count > reader_.left() / kSmallestRecord) {
-      return reader_.Corrupt(start, "field 'layer count' is " + std::to_string(count) + ", but only " +
-                                        std::to_string(reader_.left()) +
-                                        " bytes follow: the file is cut short or no tnnmodel");
+      return reader_.Corrupt(
+          start,
+          fmt::format("field 'layer count' is {}, but only {} bytes follow: the file is cut short or no tnnmodel",
+                      count, reader_.left()));
     }
     return count;
   }
@@ -149,16 +152,15 @@ class ModelReader {
       type = *number;
       PLUMB_ASSIGN_OR_RETURN(name, Name("name"));
     }
-    if (type == kBlobScaleType) return ReadBlobScale(name).AddContext("'" + name + "' (BlobScale)");
+    if (type == kBlobScaleType) return ReadBlobScale(name).AddContext(fmt::format("'{}' (BlobScale)", name));
     const OpDef* op = FindOpByNumber(type);
     if (op == nullptr) {
       return Status::NotSupported(
-          "byte " + std::to_string(start) + ": '" + name + "' (" + type_string +
-          "): Plumb has no "
-          "operator for this type, and the format does not say how long the record is, so the rest "
-          "of the file cannot be read");
+          fmt::format("byte {}: '{}' ({}): Plumb has no operator for this type, and the format does not say how long "
+                      "the record is, so the rest of the file cannot be read",
+                      start, name, type_string));
     }
-    return ReadLayer(start, name, *op).AddContext("'" + name + "' (" + op->name + ")");
+    return ReadLayer(start, name, *op).AddContext(fmt::format("'{}' ({})", name, op->name));
   }
 
   Status ReadLayer(size_t start, const std::string& name, const OpDef& op) {
@@ -181,15 +183,16 @@ class ModelReader {
   Status MakeUnused(size_t start, const std::string& name, const OpDef& op, Layer* unused) {
     const auto found = layers_.find(name);
     if (found != layers_.end()) {
-      return reader_.Corrupt(
-          start, "the tnnproto has this layer as " + found->second[0]->type + ": the two files do not belong together");
+      return reader_.Corrupt(start,
+                             fmt::format("the tnnproto has this layer as {}: the two files do not belong together",
+                                         found->second[0]->type));
     }
     unused->name = name;
     unused->kind = op.kind;
     unused->type = op.name;
     unused->param = op.make_param();
     unused->inputs.resize(1);
-    if (++num_unused_ <= 20) unused_ += (unused_.empty() ? "'" : ", '") + name + "'";
+    if (++num_unused_ <= 20) unused_ += fmt::format("{}{}'", unused_.empty() ? "'" : ", '", name);
     return Status::Ok();
   }
 
@@ -226,8 +229,8 @@ class ModelReader {
     if (scale.scale.dtype() != DType::kF32 || count == 0)
       return reader_.Corrupt(start, "expects at least one f32 scale");
     if (!scale.zero_point.empty() && scale.zero_point.NumElements() != count) {
-      return reader_.Corrupt(start, std::to_string(count) + " scales and " +
-                                        std::to_string(scale.zero_point.NumElements()) + " zero points do not agree");
+      return reader_.Corrupt(
+          start, fmt::format("{} scales and {} zero points do not agree", count, scale.zero_point.NumElements()));
     }
     const auto [it, is_new] = graph_.blob_scales.emplace(blob, scale);
     if (is_new || (SameTensor(it->second.scale, scale.scale) && SameTensor(it->second.zero_point, scale.zero_point))) {
@@ -246,8 +249,8 @@ class ModelReader {
     }
     PLUMB_ASSIGN_OR_RETURN(const int32_t count, reader_.I32("constant count"));
     if (count < 0 || static_cast<size_t>(count) > reader_.left() / (4 + 12)) {
-      return reader_.Corrupt(start + 4, "field 'constant count' is " + std::to_string(count) + ", but " +
-                                            std::to_string(reader_.left()) + " bytes follow");
+      return reader_.Corrupt(start + 4,
+                             fmt::format("field 'constant count' is {}, but {} bytes follow", count, reader_.left()));
     }
     for (int32_t i = 0; i < count; ++i) {
       PLUMB_RETURN_IF_ERROR(ReadConstant().AddContext("constant " + std::to_string(i)));
@@ -259,10 +262,10 @@ class ModelReader {
     const size_t start = reader_.offset();
     PLUMB_ASSIGN_OR_RETURN(const std::string name, Name("name"));
     const Result<Tensor> value = reader_.Raw("value");
-    PLUMB_RETURN_IF_ERROR(value.status().AddContext("'" + name + "'"));
+    PLUMB_RETURN_IF_ERROR(value.status().AddContext(fmt::format("'{}'", name)));
     const auto [it, is_new] = graph_.constants.emplace(name, *value);
     if (!is_new && !SameTensor(it->second, *value)) {
-      return reader_.Corrupt(start, "'" + name + "': another constant of that name has other values");
+      return reader_.Corrupt(start, fmt::format("'{}': another constant of that name has other values", name));
     }
     return Status::Ok();
   }
@@ -279,7 +282,7 @@ class ModelReader {
 }  // namespace
 
 Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph) {
-  const std::string frame = "model '" + source + "'";
+  const std::string frame = fmt::format("model '{}'", source);
   if (bytes.size() == 0) {
     return Status::CorruptModel(frame +
                                 ": the file is empty, expected a tnnmodel: it is cut short; to run with generated "

@@ -1,4 +1,6 @@
 // The tnnmodel writer: records in TNN's order, no section that is empty.
+#include <fmt/core.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -35,8 +37,8 @@ class ByteWriter {
     const bool has_data = tensor != nullptr && !tensor->empty() && tensor->NumElements() > 0;
     I32(tensor == nullptr ? 0 : DataTypeNumber(tensor->dtype()));
     if (has_data && tensor->bytes() > 0x7FFFFFFF) {
-      status_ = Status::NotSupported("a tensor " + tensor->shape().ToString() +
-                                     " has more than the 2 GiB that a tnnmodel can say");
+      status_ = Status::NotSupported(
+          fmt::format("a tensor {} has more than the 2 GiB that a tnnmodel can say", tensor->shape().ToString()));
     }
     I32(has_data ? static_cast<int64_t>(tensor->bytes()) : 0);
     if (!has_data) return;
@@ -147,15 +149,15 @@ class ModelWriter {
       const auto [first, is_new] = records_.emplace(layer.name, &layer);
       if (is_new || (first->second->kind == layer.kind && SameResources(first->second->resources, layer.resources)))
         continue;
-      return Status::InvalidArgument(Frame(*first->second) + " and " + Frame(layer) +
-                                     " have one name and different weights, "
-                                     "which a tnnmodel cannot say; rename one");
+      return Status::InvalidArgument(
+          fmt::format("{} and {} have one name and different weights, which a tnnmodel cannot say; rename one",
+                      Frame(*first->second), Frame(layer)));
     }
     return Status::Ok();
   }
 
   static std::string Frame(const Layer& layer) {
-    return "layer " + std::to_string(layer.index) + " '" + layer.name + "' (" + layer.type + ")";
+    return fmt::format("layer {} '{}' ({})", layer.index, layer.name, layer.type);
   }
 
   // The shapes that follow from the layer when its own tensors are not looked at; only a v1 file needs them.
@@ -227,7 +229,7 @@ Status WriteModel(const Graph& graph, int version, ByteSink sink) {
   if (version != 1 && version != 2) {
     return Status::InvalidArgument("a tnnmodel is version 1 or 2, not " + std::to_string(version));
   }
-  return ModelWriter(graph, version, sink).Write().AddContext("model '" + graph.source + "'");
+  return ModelWriter(graph, version, sink).Write().AddContext(fmt::format("model '{}'", graph.source));
 }
 
 }  // namespace plumb::tnn

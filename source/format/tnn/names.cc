@@ -1,5 +1,7 @@
 #include "format/tnn/names.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -40,8 +42,8 @@ Result<std::string> UnescapeName(std::string_view text) {
     const int high = i + 1 < text.size() ? HexDigit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
     if (high < 0 || low < 0) {
-      return Status::CorruptModel("name '" + std::string(text) +
-                                  "' has a % that is not followed by two hexadecimal digits");
+      return Status::CorruptModel(
+          fmt::format("name '{}' has a % that is not followed by two hexadecimal digits", text));
     }
     name += static_cast<char>(high * 16 + low);
     i += 2;

@@ -1,5 +1,7 @@
 #include "format/tnn/param_tokens.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -75,7 +77,7 @@ class Reader : public ParamVisitor {
 
   void Fail(const char* name, const Status& status) {
     if (status_.ok()) {
-      status_ = status.AddContext(std::string("field '") + name + "' (parameter " + std::to_string(next_) + ")");
+      status_ = status.AddContext(fmt::format("field '{}' (parameter {})", name, next_));
     }
   }
 
@@ -84,7 +86,7 @@ class Reader : public ParamVisitor {
     if (Left() > 0) return true;
     if (need == kRequired) {
       ++next_;  // the number of the parameter that is missing
-      Fail(name, Status::CorruptModel(std::string("expected ") + expected + ", found the end of the line"));
+      Fail(name, Status::CorruptModel(fmt::format("expected {}, found the end of the line", expected)));
     }
     return false;
   }
@@ -98,8 +100,7 @@ class Reader : public ParamVisitor {
 
   void Values(const char* name, std::vector<int>& values, size_t count) {
     if (count > Left()) {
-      Fail(name,
-           Status::CorruptModel("expected " + std::to_string(count) + " values, found " + std::to_string(Left())));
+      Fail(name, Status::CorruptModel(fmt::format("expected {} values, found {}", count, Left())));
       return;
     }
     values.assign(count, 0);
@@ -152,13 +153,12 @@ Result<int64_t> ParseInteger(std::string_view token, int64_t min, int64_t max) {
   const std::string_view digits = WithoutPlus(token);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const std::string found = ", found '" + std::string(token.substr(0, 60)) + "'";
+  const std::string found = fmt::format(", found '{}'", std::string(token.substr(0, 60)));
   if (digits.empty() || end != digits.data() + digits.size() || error == std::errc::invalid_argument) {
     return Status::CorruptModel("expected an integer" + found);
   }
   if (error != std::errc() || value < min || value > max) {
-    return Status::CorruptModel("expected an integer from " + std::to_string(min) + " to " + std::to_string(max) +
-                                found);
+    return Status::CorruptModel(fmt::format("expected an integer from {} to {}{}", min, max, found));
   }
   return value;
 }
@@ -176,7 +176,7 @@ Result<float> ParseFloat(std::string_view token) {
     value = static_cast<float>(wide);
   }
   if (digits.empty() || stop != end || error != std::errc()) {
-    return Status::CorruptModel("expected a number, found '" + std::string(token.substr(0, 60)) + "'");
+    return Status::CorruptModel(fmt::format("expected a number, found '{}'", std::string(token.substr(0, 60))));
   }
   return value;
 }

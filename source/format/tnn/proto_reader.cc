@@ -1,5 +1,7 @@
 // The tnnproto reader. Quotes and line feeds mean nothing, commas end the pieces: header, inputs, all blobs (not read),
 // outputs, layer count (only compared), then one layer per piece.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -30,8 +32,8 @@ Result<std::vector<Piece>> SplitPieces(std::string_view text) {
     Piece& piece = pieces.back();
     if (byte == '\0') {
       if (text.find_first_not_of(std::string_view("\0 \t\r\n", 5), i) == std::string_view::npos) break;
-      return Status::CorruptModel("line " + std::to_string(line) + ": byte " + std::to_string(i) +
-                                  " is NUL: this is no text file; expected a tnnproto");
+      return Status::CorruptModel(
+          fmt::format("line {}: byte {} is NUL: this is no text file; expected a tnnproto", line, i));
     }
     if (byte == '\n') ++line;
     if (byte == '"' || byte == '\n') continue;
@@ -69,9 +71,10 @@ class Parser {
   Result<Proto> Parse(std::string_view text) {
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, SplitPieces(text));
     if (pieces.size() < 6) {
-      return Status::CorruptModel("expected 5 header lines and the layers, each ended by a comma, found " +
-                                  std::to_string(pieces.size() - 1) +
-                                  " commas: the file is empty, cut short or no tnnproto");
+      return Status::CorruptModel(
+          fmt::format("expected 5 header lines and the layers, each ended by a comma, found {} commas: the file is "
+                      "empty, cut short or no tnnproto",
+                      pieces.size() - 1));
     }
     PLUMB_RETURN_IF_ERROR(At(pieces[0], "header", ParseHeader(pieces[0].text)));
     PLUMB_RETURN_IF_ERROR(At(pieces[1], "inputs", ParseInputs(pieces[1].text)));
@@ -89,7 +92,7 @@ class Parser {
 
  private:
   static Status At(const Piece& piece, const std::string& what, const Status& status) {
-    return status.AddContext("line " + std::to_string(piece.line) + ": " + what);
+    return status.AddContext(fmt::format("line {}: {}", piece.line, what));
   }
 
   Status ParseHeader(std::string_view text) {
@@ -121,7 +124,7 @@ class Parser {
       GraphInput input;
       PLUMB_ASSIGN_OR_RETURN(input.name, Name(tokens[0]));
       const Status status = version_ == 1 ? ParseInputV1(tokens, &input) : ParseInputV2(tokens, &input);
-      PLUMB_RETURN_IF_ERROR(status.AddContext("input '" + input.name + "'"));
+      PLUMB_RETURN_IF_ERROR(status.AddContext(fmt::format("input '{}'", input.name)));
       proto_.graph.inputs.push_back(std::move(input));
     }
     return Status::Ok();
@@ -130,8 +133,8 @@ class Parser {
   // name d0 d1 ...
   static Status ParseInputV1(const std::vector<std::string_view>& tokens, GraphInput* input) {
     if (tokens.size() > static_cast<size_t>(kProtoReaderMaxRank) + 1) {
-      return Status::CorruptModel("expected at most " + std::to_string(kProtoReaderMaxRank) + " dims, found " +
-                                  std::to_string(tokens.size() - 1));
+      return Status::CorruptModel(
+          fmt::format("expected at most {} dims, found {}", kProtoReaderMaxRank, tokens.size() - 1));
     }
     if (tokens.size() < 2) return Status::CorruptModel("expected at least one dim behind the name, found none");
     return ParseDims(tokens, 1, tokens.size(), input);
@@ -142,8 +145,8 @@ class Parser {
     if (tokens.size() < 3) return Status::CorruptModel("expected rank, dims and dtype behind the name");
     PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ParseInteger(tokens[1], 0, kProtoReaderMaxRank));
     if (tokens.size() != static_cast<size_t>(rank) + 3) {
-      return Status::CorruptModel("expected " + std::to_string(rank) + " dims and a dtype behind the rank, found " +
-                                  std::to_string(tokens.size() - 2) + " fields");
+      return Status::CorruptModel(
+          fmt::format("expected {} dims and a dtype behind the rank, found {} fields", rank, tokens.size() - 2));
     }
     PLUMB_RETURN_IF_ERROR(ParseDims(tokens, 2, tokens.size() - 1, input));
     PLUMB_ASSIGN_OR_RETURN(const int64_t number, ParseInteger(tokens.back(), -1, 65535));
@@ -176,14 +179,14 @@ class Parser {
   // Type name n_in n_out inputs outputs parameters
   Status ParseLayer(const std::vector<std::string_view>& tokens) {
     if (tokens.size() < 4) {
-      return Status::CorruptModel("expected type, name, input count and output count, found " +
-                                  std::to_string(tokens.size()) + " fields");
+      return Status::CorruptModel(
+          fmt::format("expected type, name, input count and output count, found {} fields", tokens.size()));
     }
     Layer layer;
     PLUMB_ASSIGN_OR_RETURN(layer.name, Name(tokens[1]));
     const std::string type(tokens[0].substr(0, 100));
     const Status status = ParseLayerOfType(type, tokens, &layer);
-    return status.AddContext("'" + layer.name + "' (" + type + ")");
+    return status.AddContext(fmt::format("'{}' ({})", layer.name, type));
   }
 
   Status ParseLayerOfType(const std::string& type, const std::vector<std::string_view>& tokens, Layer* layer) {
@@ -195,7 +198,7 @@ class Parser {
     }
     PLUMB_ASSIGN_OR_RETURN(const size_t next, ParseBlobs(tokens, layer));
     if (found->op == nullptr) {
-      unsupported_.push_back("'" + layer->name + "' (" + type + ")");
+      unsupported_.push_back(fmt::format("'{}' ({})", layer->name, type));
       return Status::Ok();
     }
     layer->kind = found->op->kind;
@@ -216,10 +219,9 @@ class Parser {
     size_t next = 4;
     const auto read = [&](size_t field, const char* what, std::vector<std::string>* names) -> Status {
       const Result<int64_t> count = ParseInteger(tokens[field], 0, std::numeric_limits<int32_t>::max());
-      if (!count.ok()) return count.status().AddContext(std::string("field '") + what + " count'");
+      if (!count.ok()) return count.status().AddContext(fmt::format("field '{} count'", what));
       if (*count > left - static_cast<int64_t>(next - 4)) {
-        return Status::CorruptModel("expected " + std::to_string(*count) + " " + what +
-                                    " names, found the end of the line");
+        return Status::CorruptModel(fmt::format("expected {} {} names, found the end of the line", *count, what));
       }
       for (int64_t i = 0; i < *count; ++i) {
         PLUMB_ASSIGN_OR_RETURN(std::string name, Name(tokens[next++]));
@@ -239,11 +241,11 @@ class Parser {
     std::string surplus;
     for (size_t i = used; i < tokens.size() && surplus.size() < 100; ++i) surplus += " " + std::string(tokens[i]);
     if (own_type) {
-      return Status::CorruptModel("expected " + std::to_string(used) + " parameters, found " +
-                                  std::to_string(tokens.size()) + "; the surplus is" + surplus);
+      return Status::CorruptModel(
+          fmt::format("expected {} parameters, found {}; the surplus is{}", used, tokens.size(), surplus));
     }
-    proto_.graph.notes.push_back("layer " + std::to_string(layer->index) + " '" + layer->name + "' (" + layer->type +
-                                 "): surplus parameters are ignored, as TNN does:" + surplus);
+    proto_.graph.notes.push_back(fmt::format("layer {} '{}' ({}): surplus parameters are ignored, as TNN does:{}",
+                                             layer->index, layer->name, layer->type, surplus));
     return Status::Ok();
   }
 
@@ -252,17 +254,18 @@ class Parser {
     constexpr size_t kShown = 50;
     std::string names;
     for (size_t i = 0; i < std::min(unsupported_.size(), kShown); ++i) names += (i == 0 ? "" : ", ") + unsupported_[i];
-    if (unsupported_.size() > kShown) names += " and " + std::to_string(unsupported_.size() - kShown) + " more";
-    return Status::NotSupported(std::to_string(unsupported_.size()) + " of " + std::to_string(num_layers_) +
-                                " layers have a type of TNN's that Plumb has no operator for: " + names +
-                                "; replace them, or cut the network before the first of them");
+    if (unsupported_.size() > kShown) names += fmt::format(" and {} more", unsupported_.size() - kShown);
+    return Status::NotSupported(
+        fmt::format("{} of {} layers have a type of TNN's that Plumb has no operator for: {}; replace them, or cut the "
+                    "network before the first of them",
+                    unsupported_.size(), num_layers_, names));
   }
 
   void CompareLayerCount(std::string_view text) {
     const Result<int64_t> declared = ParseInteger(text, 0, std::numeric_limits<int64_t>::max());
     if (declared.ok() && *declared == num_layers_) return;
-    proto_.graph.notes.push_back("the header says " + std::string(text.substr(0, 40)) + " layers, the file has " +
-                                 std::to_string(num_layers_) + ": it may be cut short");
+    proto_.graph.notes.push_back(fmt::format("the header says {} layers, the file has {}: it may be cut short",
+                                             std::string(text.substr(0, 40)), num_layers_));
   }
 
   Proto proto_;
@@ -275,7 +278,7 @@ class Parser {
 
 Result<Proto> ParseProto(std::string_view text, const std::string& source) {
   Result<Proto> proto = Parser(source).Parse(text);
-  if (!proto.ok()) return proto.status().AddContext("model '" + source + "'");
+  if (!proto.ok()) return proto.status().AddContext(fmt::format("model '{}'", source));
   return proto;
 }
 

@@ -1,5 +1,7 @@
 #include "format/tnn/types.h"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <unordered_map>
 
@@ -84,9 +86,9 @@ Result<std::string> TypeStringOf(const Layer& layer) {
   if (layer.dynamic_range_quantized) type = std::string(kDynamicRange) + type;
   const std::optional<LayerType> found = FindLayerType(type);
   if (!found || found->op != &op) {
-    return Status::NotSupported("TNN's format has no type string '" + type +
-                                "', so this quantised layer cannot be written; "
-                                "clear its quantisation first");
+    return Status::NotSupported(fmt::format(
+        "TNN's format has no type string '{}', so this quantised layer cannot be written; clear its quantisation first",
+        type));
   }
   return type;
 }

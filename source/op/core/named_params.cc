@@ -1,6 +1,8 @@
 // A layer's parameters as names and values, and what it costs (plumb/support.h).
 #include "op/core/named_params.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -74,8 +76,8 @@ class Setter : public ParamVisitor {
     const std::string& name = given_.begin()->first;
     std::string all;
     for (const std::string& known : names_) all += (all.empty() ? "" : ", ") + known;
-    return Status::InvalidArgument("no parameter is called '" + name + "'" + DidYouMean(name, names_) +
-                                   (all.empty() ? "; the operator has none" : "; there are " + all));
+    return Status::InvalidArgument(fmt::format("no parameter is called '{}'{}{}", name, DidYouMean(name, names_),
+                                               all.empty() ? "; the operator has none" : "; there are " + all));
   }
 
  private:
@@ -85,8 +87,8 @@ class Setter : public ParamVisitor {
     const auto it = given_.find(name);
     if (it == given_.end()) return;
     if (!read(it->second) && status_.ok()) {
-      status_ =
-          Status::InvalidArgument("parameter '" + it->first + "' expects " + expected + ", found '" + it->second + "'");
+      status_ = Status::InvalidArgument(
+          fmt::format("parameter '{}' expects {}, found '{}'", it->first, expected, it->second));
     }
     given_.erase(it);
   }
@@ -145,7 +147,7 @@ Status SetParams(const std::string& text, Layer* layer) {
     const std::string name = word.substr(0, equal);
     const size_t before = given.size();
     AddGiven(*layer, name, equal == std::string::npos ? "" : word.substr(equal + 1), &given);
-    if (given.size() == before) return Status::InvalidArgument("parameter '" + name + "' is given twice");
+    if (given.size() == before) return Status::InvalidArgument(fmt::format("parameter '{}' is given twice", name));
   }
   std::shared_ptr<OpParam> param = layer->param->Clone();
   Setter setter(std::move(given));

@@ -1,5 +1,7 @@
 #include "op/core/op.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace plumb {
@@ -72,8 +74,7 @@ Status InferFloatSameAsInput(ShapeContext& context) {
 
 Result<int> NormalizeAxis(int axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    return Status::InvalidArgument("axis " + std::to_string(axis) + " is outside a blob of rank " +
-                                   std::to_string(rank));
+    return Status::InvalidArgument(fmt::format("axis {} is outside a blob of rank {}", axis, rank));
   }
   return axis < 0 ? axis + rank : axis;
 }
@@ -87,8 +88,8 @@ Result<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
     const int64_t da = ia < 0 ? 1 : a[ia];
     const int64_t db = ib < 0 ? 1 : b[ib];
     if (da != db && da != 1 && db != 1) {
-      return Status::InvalidArgument("shapes " + a.ToString() + " and " + b.ToString() + " do not broadcast at dim " +
-                                     std::to_string(i));
+      return Status::InvalidArgument(
+          fmt::format("shapes {} and {} do not broadcast at dim {}", a.ToString(), b.ToString(), i));
     }
     dims[static_cast<size_t>(i)] = da == 1 ? db : da;
   }

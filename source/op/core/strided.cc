@@ -1,5 +1,7 @@
 #include "op/core/strided.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
 
 namespace plumb {
@@ -118,15 +120,15 @@ bool HasHostValue(const BlobInfo& blob) {
 
 Result<std::vector<int64_t>> KnownInts(const BlobInfo& blob, const char* what) {
   if (blob.value.empty()) {
-    return Status::NotSupported(std::string(what) + " comes from a blob " + blob.shape.ToString() +
-                                " whose value is not known before the network runs");
+    return Status::NotSupported(fmt::format("{} comes from a blob {} whose value is not known before the network runs",
+                                            what, blob.shape.ToString()));
   }
   if (IsFloat(blob.dtype)) {
-    return Status::InvalidArgument(std::string(what) + " must be integers, found " + DTypeName(blob.dtype));
+    return Status::InvalidArgument(fmt::format("{} must be integers, found {}", what, DTypeName(blob.dtype)));
   }
   if (blob.value.NumElements() > kMaxHostValues) {
-    return Status::InvalidArgument(std::string(what) + " has " + std::to_string(blob.value.NumElements()) +
-                                   " values, at most " + std::to_string(kMaxHostValues) + " are read");
+    return Status::InvalidArgument(
+        fmt::format("{} has {} values, at most {} are read", what, blob.value.NumElements(), kMaxHostValues));
   }
   PLUMB_ASSIGN_OR_RETURN(const Tensor value, blob.value.ConvertedTo(DType::kI64));
   return std::vector<int64_t>(value.data<int64_t>(), value.data<int64_t>() + value.NumElements());

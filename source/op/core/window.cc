@@ -1,5 +1,7 @@
 #include "op/core/window.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -14,9 +16,8 @@ void VisitPadType(ParamVisitor& v, int& pad_type) {
 
 Status ResolveWindow(int pad_type, bool ceil_mode, WindowAxis* axis) {
   if (axis->kernel <= 0 || axis->stride <= 0 || axis->dilation <= 0 || axis->in < 0) {
-    return Status::InvalidArgument("kernel " + std::to_string(axis->kernel) + ", stride " +
-                                   std::to_string(axis->stride) + " and dilation " + std::to_string(axis->dilation) +
-                                   " must be positive");
+    return Status::InvalidArgument(fmt::format("kernel {}, stride {} and dilation {} must be positive", axis->kernel,
+                                               axis->stride, axis->dilation));
   }
   const int64_t extent = axis->extent();
   if (pad_type == kPadSame) {
@@ -29,13 +30,12 @@ Status ResolveWindow(int pad_type, bool ceil_mode, WindowAxis* axis) {
   if (pad_type == kPadValid)
     axis->pad_begin = axis->pad_end = 0;
   else if (pad_type != kPadExplicit)
-    return Status::InvalidArgument("pad_type " + std::to_string(pad_type) + " is not -1, 0 or 1");
+    return Status::InvalidArgument(fmt::format("pad_type {} is not -1, 0 or 1", pad_type));
   if (axis->pad_begin < 0 || axis->pad_end < 0) return Status::InvalidArgument("a pad is negative");
   const int64_t room = axis->in + axis->pad_begin + axis->pad_end - extent;
   if (room < 0) {
-    return Status::InvalidArgument("a window of " + std::to_string(extent) + " does not fit an input of " +
-                                   std::to_string(axis->in) + " with pads " + std::to_string(axis->pad_begin) +
-                                   " and " + std::to_string(axis->pad_end));
+    return Status::InvalidArgument(fmt::format("a window of {} does not fit an input of {} with pads {} and {}", extent,
+                                               axis->in, axis->pad_begin, axis->pad_end));
   }
   axis->out = (ceil_mode ? (room + axis->stride - 1) / axis->stride : room / axis->stride) + 1;
   return Status::Ok();

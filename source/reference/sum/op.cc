@@ -1,5 +1,7 @@
 #include "reference/sum/op.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -68,8 +70,7 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
                 const BoundArgs* bound) {
   const Tensor& input = *args.inputs[0];
   if (input.dtype() != DType::kF32 && input.dtype() != DType::kF64) {
-    return Status::NotSupported(std::string("the reference has no kernel for ") + DTypeName(input.dtype()) +
-                                " blobs here");
+    return Status::NotSupported(fmt::format("the reference has no kernel for {} blobs here", DTypeName(input.dtype())));
   }
   if (const Tensor* bias = args.layer.Resource("bias")) operands.bias = bias->data<float>();
   const int64_t in = geometry.in_channels * geometry.in_pixels();

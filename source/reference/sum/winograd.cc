@@ -7,6 +7,8 @@
 // d come from SumOfProducts. Channels and tiles are taken in pieces that bound the memory.
 #include "reference/sum/winograd.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -309,9 +311,10 @@ bool IsPlain3x3(const SumGeometry& geometry) {
 Status CheckWinogradForm(const WinogradForm& form) {
   const size_t wanted = static_cast<size_t>(form.m) + 1;
   if (form.m >= 1 && form.m + 2 <= kMaxTile && form.points.size() == wanted) return Status::Ok();
-  return Status::InvalidArgument("a kernel declares Winograd's algorithm with tiles of " + std::to_string(form.m) +
-                                 " and " + std::to_string(form.points.size()) + " points; expected tiles of 1 to " +
-                                 std::to_string(kMaxTile - 2) + " and one point more");
+  return Status::InvalidArgument(
+      fmt::format("a kernel declares Winograd's algorithm with tiles of {} and {} points; expected tiles of 1 to {} "
+                  "and one point more",
+                  form.m, form.points.size(), kMaxTile - 2));
 }
 
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,

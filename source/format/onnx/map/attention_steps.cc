@@ -1,5 +1,7 @@
 #include "format/onnx/map/attention_steps.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "op/expand.h"
@@ -10,7 +12,7 @@ namespace plumb::onnx {
 Result<Value> SplitHeads(NodeContext& c, const Value& x, int64_t heads, const std::string& what) {
   const Shape shape = c.ShapeOf(x);
   if (shape.rank() != 3 || heads < 1 || shape[2] % heads != 0) {
-    return Status::CorruptModel(what + " is " + shape.ToString() + " with " + std::to_string(heads) + " heads");
+    return Status::CorruptModel(fmt::format("{} is {} with {} heads", what, shape.ToString(), heads));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value split, c.Reshape(x, {shape[0], shape[1], heads, shape[2] / heads}));
   return c.Transpose(split, {0, 2, 1, 3});
@@ -26,8 +28,7 @@ Result<Value> RepeatHeads(NodeContext& c, const Value& x, int64_t heads) {
   const Shape shape = c.ShapeOf(x);
   if (shape[1] == heads) return x;
   if (shape[1] < 1 || heads % shape[1] != 0) {
-    return Status::CorruptModel(std::to_string(heads) + " heads of queries for " + std::to_string(shape[1]) +
-                                " of keys");
+    return Status::CorruptModel(fmt::format("{} heads of queries for {} of keys", heads, shape[1]));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value one, c.Unsqueeze(x, 2));
   auto param = std::make_shared<ExpandParam>();

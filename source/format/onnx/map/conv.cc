@@ -1,5 +1,7 @@
 // Conv. Pads that differ on the two sides become a Pad in front, but for SAME_UPPER, which TNN has. Weights that are a
 // blob (of a style, say), and convolutions of more dims than two, are multiplied with the windows.
+#include <fmt/core.h>
+
 #include "format/onnx/map/convolve_by_product.h"
 #include "format/onnx/map/window_attributes.h"
 #include "format/onnx/node_context.h"
@@ -82,13 +84,13 @@ Status MapConv(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Weights weights, TakeWeights(c));
   const Shape& filter = weights.filter.shape();
   if (filter.rank() != x.rank())
-    return Status::CorruptModel("the weights are " + filter.ToString() + " for the input " + x.ToString());
+    return Status::CorruptModel(fmt::format("the weights are {} for the input {}", filter.ToString(), x.ToString()));
   const std::vector<int64_t> spatial(x.dims().begin() + 2, x.dims().end());
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, spatial, {filter.dims().begin() + 2, filter.dims().end()}));
   const int64_t group = c.Int("group", 1);
   if (group < 1 || filter[0] % group != 0 || x[1] != filter[1] * group) {
-    return Status::CorruptModel("the weights " + filter.ToString() + " with " + std::to_string(group) +
-                                " groups do not fit the input " + x.ToString());
+    return Status::CorruptModel(
+        fmt::format("the weights {} with {} groups do not fit the input {}", filter.ToString(), group, x.ToString()));
   }
   WarnOfSides(c, w);
   Value in = c.In(0);

@@ -1,6 +1,8 @@
 // ConvTranspose -> Deconvolution. The full result is computed where the pads differ on the two sides or output_padding
 // adds pixels (then a Pad adds the bias's pixels: the bias is added behind it); a PadV2 cuts with negative pads. 1-D is
 // 2-D of height 1.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/map/window_attributes.h"
@@ -19,7 +21,7 @@ Status FindCuts(const NodeContext& c, const std::vector<int64_t>& spatial, Windo
   extra.resize(rank, 0);
   const bool same = w->auto_pad == "SAME_UPPER" || w->auto_pad == "SAME_LOWER";
   if (!wanted.empty() && wanted.size() != rank && wanted.size() != rank + 2)
-    return Status::CorruptModel("output_shape has " + std::to_string(wanted.size()) + " entries");
+    return Status::CorruptModel(fmt::format("output_shape has {} entries", wanted.size()));
   for (size_t i = 0; i < rank; ++i) {
     const int64_t full = (spatial[i] - 1) * w->stride[i] + int64_t{w->dilation[i]} * (w->kernel[i] - 1) + 1 + extra[i];
     if (wanted.empty() && !same) {
@@ -56,18 +58,20 @@ std::shared_ptr<ConvolutionParam> Param(const WindowAttributes& w, int group, co
 Status MapConvTranspose(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
   if (x.rank() != 3 && x.rank() != 4)
-    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and 4 are supported");
+    return Status::NotSupported(fmt::format("an input of rank {}; rank 3 and 4 are supported", x.rank()));
   PLUMB_ASSIGN_OR_RETURN(const Tensor given, c.Constant(1, "the weights"));
   PLUMB_ASSIGN_OR_RETURN(Tensor filter, given.ConvertedTo(DType::kF32));
   if (filter.shape().rank() != x.rank())
-    return Status::CorruptModel("the weights are " + filter.shape().ToString() + " for the input " + x.ToString());
+    return Status::CorruptModel(
+        fmt::format("the weights are {} for the input {}", filter.shape().ToString(), x.ToString()));
   const std::vector<int64_t> spatial(x.dims().begin() + 2, x.dims().end());
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w,
                          ReadWindow(c, spatial, {filter.shape().dims().begin() + 2, filter.shape().dims().end()}));
   PLUMB_RETURN_IF_ERROR(FindCuts(c, spatial, &w));
   const auto group = static_cast<int>(c.Int("group", 1));
   if (group < 1 || x[1] != filter.shape()[0] || x[1] % group != 0)
-    return Status::CorruptModel("the weights " + filter.shape().ToString() + " do not fit the input " + x.ToString());
+    return Status::CorruptModel(
+        fmt::format("the weights {} do not fit the input {}", filter.shape().ToString(), x.ToString()));
   Value in = c.In(0);
   if (x.rank() == 3) {
     PLUMB_ASSIGN_OR_RETURN(in, AddHeight(c, in, &w));

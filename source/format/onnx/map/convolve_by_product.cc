@@ -1,5 +1,7 @@
 #include "format/onnx/map/convolve_by_product.h"
 
+#include <fmt/core.h>
+
 #include <climits>
 
 #include "format/onnx/map/window_attributes.h"
@@ -49,8 +51,8 @@ Result<Value> ConvolveByProduct(NodeContext& c, const Value& x, const Value& fil
   const int64_t group = c.Int("group", 1);
   if (in.rank() < 3 || weights.rank() != in.rank() || group < 1 || weights[0] % group != 0 ||
       in[1] != weights[1] * group) {
-    return Status::CorruptModel("the weights " + weights.ToString() + " with " + std::to_string(group) +
-                                " groups do not fit the input " + in.ToString());
+    return Status::CorruptModel(
+        fmt::format("the weights {} with {} groups do not fit the input {}", weights.ToString(), group, in.ToString()));
   }
   PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {in.dims().begin() + 2, in.dims().end()},
                                                               {weights.dims().begin() + 2, weights.dims().end()}));

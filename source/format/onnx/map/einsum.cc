@@ -1,6 +1,8 @@
 // Einsum: operands are brought to a common order of labels; two at a time become one batched MatMul over
 // [labels of both that stay, left only, summed] x [.., summed, right only]. A label twice in one operand is its
 // diagonal.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/node_context.h"
@@ -21,13 +23,13 @@ Result<std::string> LabelsOf(std::string text, int rank, int* ellipsis) {
   const size_t dots = text.find("...");
   if (dots == std::string::npos) {
     if (rank >= 0 && static_cast<int>(text.size()) != rank)
-      return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
+      return Status::CorruptModel(fmt::format("the term '{}' does not fit a rank of {}", text, rank));
     return text;
   }
   const int named = static_cast<int>(text.size()) - 3;
   const int hidden = rank >= 0 ? rank - named : *ellipsis;
   if (hidden < 0 || hidden > 20)
-    return Status::CorruptModel("the term '" + text + "' does not fit a rank of " + std::to_string(rank));
+    return Status::CorruptModel(fmt::format("the term '{}' does not fit a rank of {}", text, rank));
   *ellipsis = std::max(*ellipsis, hidden);
   std::string dims;
   for (int i = 0; i < hidden; ++i) dims += static_cast<char>(31 - (hidden - 1 - i));
@@ -122,8 +124,8 @@ Result<Term> Contract(NodeContext& c, const Term& a, const Term& b, const std::s
   const std::vector<int64_t> outer = DimsOf(c, a, batch), rows = DimsOf(c, a, left), columns = DimsOf(c, b, right);
   const std::vector<int64_t> inner = DimsOf(c, a, summed);
   if (outer != DimsOf(c, b, batch) || inner != DimsOf(c, b, summed))
-    return Status::NotSupported("operands whose shared dims differ: " + c.ShapeOf(a.value).ToString() + " and " +
-                                c.ShapeOf(b.value).ToString());
+    return Status::NotSupported(fmt::format("operands whose shared dims differ: {} and {}",
+                                            c.ShapeOf(a.value).ToString(), c.ShapeOf(b.value).ToString()));
   PLUMB_ASSIGN_OR_RETURN(Value x, Ordered(c, a, batch + left + summed));
   PLUMB_ASSIGN_OR_RETURN(Value y, Ordered(c, b, batch + summed + right));
   PLUMB_ASSIGN_OR_RETURN(x, c.Reshape(x, {ProductEinsum(outer), ProductEinsum(rows), ProductEinsum(inner)}));
@@ -151,7 +153,7 @@ Status MapEinsum(NodeContext& c) {
     inputs = comma < inputs.size() ? inputs.substr(comma + 1) : "";
   }
   if (!inputs.empty())
-    return Status::CorruptModel("the equation '" + equation + "' has more terms than there are inputs");
+    return Status::CorruptModel(fmt::format("the equation '{}' has more terms than there are inputs", equation));
   std::string all, output;
   for (const Term& term : terms) all += term.labels;
   if (arrow == std::string::npos) {
@@ -166,7 +168,7 @@ Status MapEinsum(NodeContext& c) {
   }
   for (const char label : output) {
     if (all.find(label) == std::string::npos)
-      return Status::CorruptModel("the output of '" + equation + "' has a label that no input has");
+      return Status::CorruptModel(fmt::format("the output of '{}' has a label that no input has", equation));
   }
   Term result = terms[0];
   for (size_t i = 0; i < terms.size(); ++i) {

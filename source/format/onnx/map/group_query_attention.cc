@@ -1,6 +1,8 @@
 // com.microsoft's GroupQueryAttention: new keys and values go into a cache behind those that each batch entry has
 // already (seqlens_k says how many, itself included, less 1), queries see what is not behind them. q and k may be
 // normalised and turned (rotary) first.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -57,8 +59,8 @@ Result<Groups> TakeGroups(NodeContext& c) {
   const int64_t heads = c.Int("num_heads", 0), few = c.Int("kv_num_heads", 0);
   const Shape shape = c.ShapeOf(kQuery);
   if (shape.rank() != 3 || heads < 1 || few < 1)
-    return Status::CorruptModel("the query is " + shape.ToString() + " with num_heads " + std::to_string(heads) +
-                                " and kv_num_heads " + std::to_string(few));
+    return Status::CorruptModel(
+        fmt::format("the query is {} with num_heads {} and kv_num_heads {}", shape.ToString(), heads, few));
   Value q = c.In(kQuery), k = c.Has(kKey) ? c.In(kKey) : q, v = c.Has(kValue) ? c.In(kValue) : q;
   if (!c.Has(kKey)) {
     const int64_t size = shape[2] / (heads + 2 * few);
@@ -88,8 +90,8 @@ Result<Groups> TakeGroups(NodeContext& c) {
 // What each batch entry had before: nothing, or seqlens_k + 1 less the new ones.
 Status CountBefore(NodeContext& c, Groups* g) {
   if (c.ShapeOf(kLengths).NumElements() != g->batch)
-    return Status::CorruptModel("seqlens_k is " + c.ShapeOf(kLengths).ToString() + " for a batch of " +
-                                std::to_string(g->batch));
+    return Status::CorruptModel(
+        fmt::format("seqlens_k is {} for a batch of {}", c.ShapeOf(kLengths).ToString(), g->batch));
   PLUMB_ASSIGN_OR_RETURN(const Value none, WholeNumber(c, 0));
   PLUMB_ASSIGN_OR_RETURN(g->before, c.Reshape(none, {1, 1, 1, 1}));
   if (g->prompt) return Status::Ok();
@@ -164,8 +166,7 @@ Result<Value> Cached(NodeContext& c, const Groups& g, size_t past, const Value& 
   if (same) {
     const auto count = static_cast<int64_t>(before->ValueAt(0)), rest = g.present - count - g.length;
     if (count < 0 || count > g.past || rest < 0)
-      return Status::CorruptModel("seqlens_k says that the cache holds " + std::to_string(count) + " of its " +
-                                  std::to_string(g.past) + " rows");
+      return Status::CorruptModel(fmt::format("seqlens_k says that the cache holds {} of its {} rows", count, g.past));
     std::vector<Value> parts;
     if (count > 0) {
       PLUMB_ASSIGN_OR_RETURN(const Value kept,
@@ -209,8 +210,7 @@ Result<AttendOptions> MakeOptions(NodeContext& c, const Groups& g) {
   if (c.Has(kBias)) {
     const int64_t keys = c.ShapeOf(kBias)[c.Rank(kBias) - 1];
     if (keys < g.present)
-      return Status::NotSupported("an attention_bias for " + std::to_string(keys) + " of " + std::to_string(g.present) +
-                                  " rows of the cache");
+      return Status::NotSupported(fmt::format("an attention_bias for {} of {} rows of the cache", keys, g.present));
     PLUMB_RETURN_IF_ERROR(bias.Add(c.In(kBias)));
   }
   options.bias = bias.total();

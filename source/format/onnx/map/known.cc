@@ -1,5 +1,7 @@
 // Operators whose output's shape depends on values, which must be known when the model is loaded; and ReverseSequence,
 // whose lengths may become known when the network runs.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -118,14 +120,13 @@ Status MapReverseSequence(NodeContext& c) {
     return Status::CorruptModel("the batch and time axes must be 0 and 1");
   const int64_t batch = in[static_cast<int>(batch_axis)], steps = in[static_cast<int>(time_axis)];
   if (static_cast<int64_t>(lengths.size()) != batch)
-    return Status::CorruptModel("there are " + std::to_string(lengths.size()) + " lengths for a batch of " +
-                                std::to_string(batch));
+    return Status::CorruptModel(fmt::format("there are {} lengths for a batch of {}", lengths.size(), batch));
   std::vector<int64_t> rows(static_cast<size_t>(batch * steps));
   for (int64_t i = 0; i < batch * steps; ++i) {
     const int64_t b = batch_axis == 0 ? i / steps : i % batch, t = batch_axis == 0 ? i % steps : i / batch;
     const int64_t length = lengths[static_cast<size_t>(b)];
     if (length < 0 || length > steps)
-      return Status::CorruptModel("the length " + std::to_string(length) + " is outside 0 .. " + std::to_string(steps));
+      return Status::CorruptModel(fmt::format("the length {} is outside 0 .. {}", length, steps));
     const int64_t from = t < length ? length - 1 - t : t;
     rows[static_cast<size_t>(i)] = batch_axis == 0 ? b * steps + from : from * batch + b;
   }

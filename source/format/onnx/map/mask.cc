@@ -1,4 +1,6 @@
 // Operators that are a comparison and a choice: Trilu, Hardmax, OneHot, IsNaN, IsInf, BitShift.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "format/onnx/node_context.h"
@@ -130,7 +132,7 @@ Status MapIsInf(NodeContext& c) {
 Status MapBitShift(NodeContext& c) {
   const std::string direction = c.Text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    return Status::CorruptModel("direction must be LEFT or RIGHT, found '" + direction + "'");
+    return Status::CorruptModel(fmt::format("direction must be LEFT or RIGHT, found '{}'", direction));
   auto param = std::make_shared<BitShiftParam>();
   param->left = direction == "LEFT";
   const int type = c.In(0).type;

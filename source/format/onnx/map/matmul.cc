@@ -1,6 +1,8 @@
 // MatMul, Gemm. A Gemm with constant weights is an InnerProduct; any other is spelled out: alpha A' B' + beta C.
 #include "op/matmul.h"
 
+#include <fmt/core.h>
+
 #include "format/onnx/map/product_steps.h"
 #include "op/inner_product.h"
 
@@ -76,10 +78,10 @@ Status MapGemm(NodeContext& c) {
   const Shape& a = c.ShapeOf(0);
   const Shape& b = c.ShapeOf(1);
   if (a.rank() != 2 || b.rank() != 2)
-    return Status::CorruptModel("expects matrices, found " + a.ToString() + " and " + b.ToString());
+    return Status::CorruptModel(fmt::format("expects matrices, found {} and {}", a.ToString(), b.ToString()));
   const bool trans_a = c.Int("transA", 0) != 0, trans_b = c.Int("transB", 0) != 0;
   if (a[trans_a ? 0 : 1] != b[trans_b ? 1 : 0])
-    return Status::CorruptModel("the inner dims of " + a.ToString() + " and " + b.ToString() + " differ");
+    return Status::CorruptModel(fmt::format("the inner dims of {} and {} differ", a.ToString(), b.ToString()));
   if (!IsFloat(c.DTypeOf(0))) return Status::NotSupported("integer operands");
   PLUMB_ASSIGN_OR_RETURN(const bool done, TryInnerProduct(c));
   if (done) return Status::Ok();

@@ -1,5 +1,7 @@
 // com.microsoft's Attention, QAttention and MultiHeadAttention. A mask adds mask_filter_value (-10000) to the scores of
 // keys that count for nothing, `unidirectional` forbids those behind the query, present = past and the new keys.
+#include <fmt/core.h>
+
 #include "format/onnx/map/attend.h"
 #include "format/onnx/map/attention_steps.h"
 #include "format/onnx/map/product_steps.h"
@@ -43,8 +45,8 @@ Status AddMask(NodeContext& c, const Value& mask, const MicrosoftHeads& h, Atten
   if (shape == Shape{batch} || shape == Shape{2 * batch}) return AddLengths(c, mask, batch, keys, bias);
   const bool by_query = shape == Shape{batch, queries, keys};
   if (!by_query && shape != Shape{batch, keys}) {
-    return Status::NotSupported("a mask of shape " + shape.ToString() + " for " + std::to_string(batch) + " times " +
-                                std::to_string(queries) + " queries and " + std::to_string(keys) + " keys");
+    return Status::NotSupported(
+        fmt::format("a mask of shape {} for {} times {} queries and {} keys", shape.ToString(), batch, queries, keys));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value wide, c.CastTo(mask, DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(wide, {batch, 1, by_query ? queries : 1, keys}));
@@ -78,7 +80,7 @@ Result<std::vector<int64_t>> HiddenSizes(NodeContext& c, int64_t width) {
   std::vector<int64_t> sizes = c.IntList("qkv_hidden_sizes");
   if (sizes.empty()) sizes.assign(3, width / 3);
   if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != width || sizes[0] != sizes[1]) {
-    return Status::CorruptModel("qkv_hidden_sizes do not fit the " + std::to_string(width) + " columns of the weights");
+    return Status::CorruptModel(fmt::format("qkv_hidden_sizes do not fit the {} columns of the weights", width));
   }
   return sizes;
 }
@@ -105,7 +107,8 @@ Status AttendPacked(NodeContext& c, const Value& projected, int mask, int past, 
   if (c.Int("past_present_share_buffer", 0) != 0) return Status::NotSupported("past_present_share_buffer is not 0");
   (void)c.Int("rotary_embedding_dim", 0);
   const Shape shape = c.ShapeOf(projected);
-  if (shape.rank() != 3) return Status::CorruptModel("the input is " + c.ShapeOf(0).ToString() + ", expected 3 dims");
+  if (shape.rank() != 3)
+    return Status::CorruptModel(fmt::format("the input is {}, expected 3 dims", c.ShapeOf(0).ToString()));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, HiddenSizes(c, shape[2]));
   MicrosoftHeads h;
   int64_t begin = 0;

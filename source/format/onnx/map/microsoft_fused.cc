@@ -1,5 +1,7 @@
 // com.microsoft's fused operators: FusedConv and FusedGemm are Conv (plus a blob Z) and Gemm with an activation behind
 // them; FusedMatMul (once TransposeMatMul) is alpha times the product of operands that may be transposed.
+#include <fmt/core.h>
+
 #include "format/onnx/map/product_steps.h"
 #include "op/activation.h"
 #include "op/prelu.h"
@@ -47,8 +49,7 @@ Result<Value> Activated(NodeContext& c, const Value& x, const std::string& name,
     param->max = given[1];
     return c.Emit(OpKind::kClip, param, {x});
   }
-  return Status::NotSupported("the activation '" + name + "' with " + std::to_string(given.size()) +
-                              " numbers cannot be fused");
+  return Status::NotSupported(fmt::format("the activation '{}' with {} numbers cannot be fused", name, given.size()));
 }
 
 // Dim 0 of a transBatch operand stands in front of its last: [m, batch ..., k] as [batch ..., m, k].

@@ -1,5 +1,7 @@
 // com.microsoft's weights of 2, 4 and 8 bits in blocks: MatMulNBits, GatherBlockQuantized. They are constants: unpacked
 // and dequantised while importing, (q - zero_point) * scale in f32, so that the product is one with a constant weight.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/map/product_steps.h"
@@ -29,7 +31,7 @@ class PackedRows {
 
 Status CheckBits(int64_t bits) {
   if (bits == 2 || bits == 4 || bits == 8) return Status::Ok();
-  return Status::NotSupported("weights of " + std::to_string(bits) + " bits: 2, 4 and 8 are supported");
+  return Status::NotSupported(fmt::format("weights of {} bits: 2, 4 and 8 are supported", bits));
 }
 
 struct NBits {
@@ -44,16 +46,14 @@ Result<NBits> SizesOf(NodeContext& c) {
   s.block = c.Int("block_size", 0);
   PLUMB_RETURN_IF_ERROR(CheckBits(s.bits));
   if (s.n < 1 || s.k < 1 || s.block < 16 || (s.block & (s.block - 1)) != 0)
-    return Status::CorruptModel("K is " + std::to_string(s.k) + ", N " + std::to_string(s.n) + ", block_size " +
-                                std::to_string(s.block));
+    return Status::CorruptModel(fmt::format("K is {}, N {}, block_size {}", s.k, s.n, s.block));
   s.blocks = (s.k + s.block - 1) / s.block;
   return s;
 }
 
 Status CheckCount(const Tensor& tensor, int64_t expected, const char* what) {
   if (tensor.NumElements() == expected) return Status::Ok();
-  return Status::CorruptModel(std::string(what) + " are " + tensor.shape().ToString() + ", expected " +
-                              std::to_string(expected) + " values");
+  return Status::CorruptModel(fmt::format("{} are {}, expected {} values", what, tensor.shape().ToString(), expected));
 }
 
 // The zero point of each block [n, blocks]: packed like the weights, as floats, or half of the range.
@@ -140,7 +140,7 @@ Status MapMicrosoftMatMulNBits(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const NBits s, SizesOf(c));
   const Shape& shape = c.ShapeOf(0);
   if (shape.rank() < 1 || shape[shape.rank() - 1] != s.k)
-    return Status::CorruptModel("the input is " + shape.ToString() + " for K " + std::to_string(s.k));
+    return Status::CorruptModel(fmt::format("the input is {} for K {}", shape.ToString(), s.k));
   Value a = c.In(0);
   if (RoundsItsInput(c, s)) {
     c.Warn("AL14", "has accuracy_level 4: its input is rounded to 8 bits per block, as ONNX Runtime does on CPUs");
@@ -177,14 +177,14 @@ Result<BlockedTable> TableSizes(NodeContext& c, const Tensor& data) {
   PLUMB_RETURN_IF_ERROR(CheckBits(t.bits));
   std::vector<int64_t> dims = data.shape().dims();
   if (dims.empty() || t.block < 16)
-    return Status::CorruptModel("the table is " + data.shape().ToString() + ", block_size " + std::to_string(t.block));
+    return Status::CorruptModel(fmt::format("the table is {}, block_size {}", data.shape().ToString(), t.block));
   t.row = dims.back();
   dims.back() = t.row * 8 / t.bits;
   t.shape = Shape(dims);
   const int rank = t.shape.rank();
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("quantize_axis", 1)), rank));
   PLUMB_ASSIGN_OR_RETURN(const int from, NormalizeAxis(static_cast<int>(c.Int("gather_axis", 0)), rank));
-  if (from != 0) return Status::NotSupported("gather_axis is " + std::to_string(from) + ", only 0 is supported");
+  if (from != 0) return Status::NotSupported(fmt::format("gather_axis is {}, only 0 is supported", from));
   t.inner = t.shape.CountFrom(axis + 1);
   t.size = t.shape[axis];
   t.blocks = (t.size + t.block - 1) / t.block;

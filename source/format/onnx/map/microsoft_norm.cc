@@ -1,5 +1,7 @@
 // ONNX Runtime's normalisations: of a sum (Skip...), of the sum of embeddings (EmbedLayerNormalization), and by the
 // root mean square alone (Simplified...).
+#include <fmt/core.h>
+
 #include "format/onnx/map/norm_steps.h"
 #include "op/norm.h"
 #include "op/reduce.h"
@@ -40,8 +42,8 @@ Status CheckCoefficients(NodeContext& c, const Value& x, const std::vector<size_
   const Shape& shape = c.ShapeOf(x);
   for (const size_t i : inputs) {
     if (!c.Has(i) || (c.Rank(i) == 1 && shape.rank() > 0 && c.ShapeOf(i)[0] == shape[shape.rank() - 1])) continue;
-    return Status::CorruptModel("input " + std::to_string(i) + " is " + c.ShapeOf(i).ToString() + " for rows of " +
-                                shape.ToString());
+    return Status::CorruptModel(
+        fmt::format("input {} is {} for rows of {}", i, c.ShapeOf(i).ToString(), shape.ToString()));
   }
   return Status::Ok();
 }
@@ -120,7 +122,8 @@ Status MapMicrosoftSkipSimplifiedLayerNormalization(NodeContext& c) {
 }
 
 Status MapMicrosoftEmbedLayerNormalization(NodeContext& c) {
-  if (c.Rank(0) != 2) return Status::CorruptModel("input_ids are " + c.ShapeOf(0).ToString() + ", expected 2 dims");
+  if (c.Rank(0) != 2)
+    return Status::CorruptModel(fmt::format("input_ids are {}, expected 2 dims", c.ShapeOf(0).ToString()));
   if (c.Has(1) != c.Has(4)) return Status::CorruptModel("segment_ids and segment_embedding go together");
   PLUMB_ASSIGN_OR_RETURN(const Value words, Rows(c, 2, c.In(0)));
   PLUMB_ASSIGN_OR_RETURN(const Value places, PositionRows(c, c.ShapeOf(0)[1]));

@@ -1,5 +1,7 @@
 // com.microsoft's products of integers whose sums are scaled: QGemm, MatMulIntegerToFloat, and DynamicQuantizeMatMul,
 // which quantises its first operand as it comes.
+#include <fmt/core.h>
+
 #include "format/onnx/map/product_steps.h"
 #include "format/onnx/map/quantize_steps.h"
 
@@ -18,7 +20,7 @@ Result<Value> ScaledSums(NodeContext& c, const Value& sums, const Value& a_scale
 
 Result<Value> Single(NodeContext& c, const Value& number, const char* what) {
   if (c.ShapeOf(number).NumElements() == 1) return c.Reshape(number, {});
-  return Status::NotSupported(std::string(what) + " must be one number, found " + c.ShapeOf(number).ToString());
+  return Status::NotSupported(fmt::format("{} must be one number, found {}", what, c.ShapeOf(number).ToString()));
 }
 
 Result<Value> PlusBiasOf(NodeContext& c, const Value& y, size_t bias) {
@@ -37,8 +39,8 @@ Result<Value> TransposedIf(NodeContext& c, size_t input, const char* attribute) 
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point[, bias of i32, y_scale, y_zero_point]
 Status MapMicrosoftQGemm(NodeContext& c) {
   if (c.Rank(0) != 2 || c.Rank(3) != 2)
-    return Status::CorruptModel("expects matrices, found " + c.ShapeOf(0).ToString() + " and " +
-                                c.ShapeOf(3).ToString());
+    return Status::CorruptModel(
+        fmt::format("expects matrices, found {} and {}", c.ShapeOf(0).ToString(), c.ShapeOf(3).ToString()));
   PLUMB_ASSIGN_OR_RETURN(const Value a, TransposedIf(c, 0, "transA"));
   PLUMB_ASSIGN_OR_RETURN(const Value b, TransposedIf(c, 3, "transB"));
   PLUMB_ASSIGN_OR_RETURN(Value sums, IntegerProduct(c, a, b, c.In(2), c.In(5)));

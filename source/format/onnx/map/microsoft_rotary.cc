@@ -1,4 +1,6 @@
 // com.microsoft's RotaryEmbedding: as ONNX's, but position_ids come first and may be one number, the first place's.
+#include <fmt/core.h>
+
 #include "format/onnx/map/attention_steps.h"
 #include "format/onnx/map/rotary_steps.h"
 
@@ -23,7 +25,7 @@ Status MapMicrosoftRotaryEmbedding(NodeContext& c) {
     if (size < 1 || (partial && given < 1)) return Status::CorruptModel("rotary_embedding_dim needs num_heads");
     PLUMB_ASSIGN_OR_RETURN(x, SplitHeads(c, x, partial ? given : in[2] / size, "the input"));
   } else if (in.rank() != 4) {
-    return Status::CorruptModel("the input is " + in.ToString() + ", expected 3 or 4 dims");
+    return Status::CorruptModel(fmt::format("the input is {}, expected 3 or 4 dims", in.ToString()));
   }
   const int64_t length = c.ShapeOf(x)[2];
   Value places = c.In(1);

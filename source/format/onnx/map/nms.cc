@@ -1,4 +1,6 @@
 // NonMaxSuppression of boxes and scores that are known when the model is loaded (how many boxes stay depends on them).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -44,7 +46,7 @@ Status MapNonMaxSuppression(NodeContext& c) {
   const Shape& b = boxes.shape();
   const Shape& s = scores.shape();
   if (b.rank() != 3 || s.rank() != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2])
-    return Status::CorruptModel("boxes " + b.ToString() + " and scores " + s.ToString() + " do not fit");
+    return Status::CorruptModel(fmt::format("boxes {} and scores {} do not fit", b.ToString(), s.ToString()));
   if (b[1] > 10000) return Status::NotSupported("more than 10000 boxes");
   std::vector<int64_t> chosen;
   for (int64_t batch = 0; batch < s[0]; ++batch) {

@@ -1,4 +1,6 @@
 // Normalisations. Coefficients that are blobs (of a style, say) become a multiplication and an addition.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -58,8 +60,8 @@ Status MapBatchNormalization(NodeContext& c) {
   for (size_t i = 1; i < 5; ++i) {
     PLUMB_ASSIGN_OR_RETURN(given[i], c.Constant(i, kNames[i]));
     if (given[i].NumElements() != c.ShapeOf(0).DimOrOne(1))
-      return Status::CorruptModel(std::string(kNames[i]) + " is " + given[i].shape().ToString() + " for the input " +
-                                  c.ShapeOf(0).ToString());
+      return Status::CorruptModel(
+          fmt::format("{} is {} for the input {}", kNames[i], given[i].shape().ToString(), c.ShapeOf(0).ToString()));
   }
   bool untouched = given[3].NumElements() > 0;
   for (int64_t i = 0; i < given[3].NumElements(); ++i)
@@ -86,8 +88,8 @@ Status MapInstanceNormalization(NodeContext& c) {
   param->eps = c.Float("epsilon", 1e-5f);
   const int64_t channels = c.ShapeOf(0).DimOrOne(1);
   if (c.ShapeOf(1).NumElements() != channels || c.ShapeOf(2).NumElements() != channels) {
-    return Status::CorruptModel("the scale is " + c.ShapeOf(1).ToString() + " and the bias " + c.ShapeOf(2).ToString() +
-                                " for the input " + c.ShapeOf(0).ToString());
+    return Status::CorruptModel(fmt::format("the scale is {} and the bias {} for the input {}", c.ShapeOf(1).ToString(),
+                                            c.ShapeOf(2).ToString(), c.ShapeOf(0).ToString()));
   }
   param->channels = static_cast<int>(channels);
   const Tensor *scale = c.Known(1), *bias = c.Known(2);

@@ -1,7 +1,8 @@
 // The rows PLUMB_ONNX_ONE of onnx_list.def: nodes that are one operator of ours, whose parameters are the node's
 // attributes of the same names. f64 runs as f64; narrow integers wrap around (Neg, Abs).
-#include "format/onnx/node_context.h"
+#include <fmt/core.h>
 
+#include "format/onnx/node_context.h"
 namespace plumb::onnx {
 namespace {
 
@@ -21,8 +22,7 @@ class AttributesToParam : public ParamVisitor {
 
  private:
   void Refuse(const char* name) {
-    status_ =
-        Status::NotSupported(std::string("the parameter '") + name + "' is a list: this needs a mapper of its own");
+    status_ = Status::NotSupported(fmt::format("the parameter '{}' is a list: this needs a mapper of its own", name));
   }
 
   const NodeContext& c_;

@@ -1,5 +1,8 @@
 // Pad: pads from attributes (opset < 11) or inputs, for all dims or (opset 18) for some. Becomes PadV2.
 #include "op/pad.h"
+
+#include <fmt/core.h>
+
 #include "format/onnx/node_context.h"
 
 namespace plumb::onnx {
@@ -17,13 +20,13 @@ Status MapPad(NodeContext& c) {
   }
   const std::string mode = c.Text("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge") {
-    return Status::NotSupported("mode '" + mode + "'; constant, reflect and edge are supported");
+    return Status::NotSupported(fmt::format("mode '{}'; constant, reflect and edge are supported", mode));
   }
   param->type = mode == "constant" ? kPadConst : mode == "reflect" ? kPadReflect : kPadEdge;
   const auto rank = static_cast<size_t>(c.Rank(0));
   const size_t count = axes.empty() ? rank : axes.size();
   if (pads.size() != 2 * count)
-    return Status::CorruptModel("expects " + std::to_string(2 * count) + " pads, found " + std::to_string(pads.size()));
+    return Status::CorruptModel(fmt::format("expects {} pads, found {}", 2 * count, pads.size()));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> narrow, Narrow(pads));
   param->begins.assign(rank, 0);
   param->ends.assign(rank, 0);

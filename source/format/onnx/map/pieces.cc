@@ -1,4 +1,6 @@
 // Concat, Split, Slice: along axes.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <climits>
 
@@ -14,7 +16,7 @@ Status MapConcat(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(param->axis, NormalizeAxis(static_cast<int>(c.Int("axis", 1)), c.Rank(0)));
   std::vector<Value> inputs;
   for (size_t i = 0; i < c.NumInputs(); ++i) {
-    if (!c.Has(i)) return Status::CorruptModel("input " + std::to_string(i) + " is missing");
+    if (!c.Has(i)) return Status::CorruptModel(fmt::format("input {} is missing", i));
     const Shape& shape = c.ShapeOf(i);
     if (shape.NumElements() == 0 && shape.rank() == 1 && c.Rank(0) == 1) continue;  // adds nothing
     inputs.push_back(c.In(i));

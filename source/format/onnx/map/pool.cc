@@ -1,5 +1,7 @@
 // Pools. What TNN's Pooling says it says (equal pads, padding not counted, no dilation); other averages are
 // PlumbAveragePool; a maximum with unequal pads gets a Pad of -infinity in front. 1-D is 2-D of height 1.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -69,9 +71,7 @@ Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, 
   for (size_t i = 0; i < rank; ++i) {
     const int64_t dim = in[static_cast<int>(i) + 2], extent = int64_t{w.dilation[i]} * (w.kernel[i] - 1) + 1;
     const int64_t room = dim + w.begin[i] + w.end[i] - extent;
-    if (room < 0)
-      return Status::CorruptModel("a window of " + std::to_string(extent) + " does not fit a dim of " +
-                                  std::to_string(dim));
+    if (room < 0) return Status::CorruptModel(fmt::format("a window of {} does not fit a dim of {}", extent, dim));
     out[i] = (ceil_mode ? (room + w.stride[i] - 1) / w.stride[i] : room / w.stride[i]) + 1;
     if (ceil_mode && (out[i] - 1) * w.stride[i] >= dim + w.begin[i]) --out[i];  // it would begin in the end pad
     padded.end[i] =
@@ -79,8 +79,8 @@ Result<Value> ByTaps(NodeContext& c, const Value& x, const WindowAttributes& w, 
     taps *= w.kernel[i];
   }
   if (taps > kMaxTaps)
-    return Status::NotSupported("windows of more than " + std::to_string(kMaxTaps) +
-                                " elements with dilations or three spatial dims");
+    return Status::NotSupported(
+        fmt::format("windows of more than {} elements with dilations or three spatial dims", kMaxTaps));
   PLUMB_ASSIGN_OR_RETURN(const Value whole, Padded(padded) ? PadSpatial(c, x, padded, fill) : Result<Value>(x));
   Value y;
   for (int64_t tap = 0; tap < taps; ++tap) {
@@ -133,7 +133,7 @@ template <class Pool>
 Status Run(NodeContext& c, Pool pool) {
   const Shape& x = c.ShapeOf(0);
   if (x.rank() < 3 || x.rank() > 5)
-    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 to 5 are supported");
+    return Status::NotSupported(fmt::format("an input of rank {}; rank 3 to 5 are supported", x.rank()));
   PLUMB_ASSIGN_OR_RETURN(WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   WarnOfSides(c, w);
   Value in = c.In(0);
@@ -182,7 +182,7 @@ int64_t TapsPool(const WindowAttributes& w) {
 Status WithIndices(NodeContext& c, bool ceil_mode) {
   const Shape& x = c.ShapeOf(0);
   if (x.rank() < 3)
-    return Status::NotSupported("an input of rank " + std::to_string(x.rank()) + "; rank 3 and above are supported");
+    return Status::NotSupported(fmt::format("an input of rank {}; rank 3 and above are supported", x.rank()));
   PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   auto p = std::make_shared<MaxPoolParam>();
   p->window = InDims(w, ceil_mode);

@@ -2,6 +2,8 @@
 // in floats: x / scale, rounded to even, shifted, saturated; all whole numbers involved are below 2^24, so f32 holds
 // them exactly. QLinearMatMul is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and
 // QLinearConv set the windows of x side by side and multiply the filters with them.
+#include <fmt/core.h>
+
 #include "format/onnx/map/convolve_by_product.h"
 #include "format/onnx/map/product_steps.h"
 #include "format/onnx/map/quantize_steps.h"
@@ -48,8 +50,8 @@ Result<Value> PerElement(NodeContext& c, const Value& x, const Value& coefficien
   const Shape of_x = c.ShapeOf(x), given = c.ShapeOf(coefficient);
   PLUMB_ASSIGN_OR_RETURN(const int at, AxisOf(axis, of_x.rank()));
   if (given.rank() != of_x.rank() || given[at] != (of_x[at] + block - 1) / block)
-    return Status::CorruptModel("block_size " + std::to_string(block) + " of " + of_x.ToString() + " with scales " +
-                                given.ToString());
+    return Status::CorruptModel(
+        fmt::format("block_size {} of {} with scales {}", block, of_x.ToString(), given.ToString()));
   PLUMB_ASSIGN_OR_RETURN(const Value apart, c.Unsqueeze(coefficient, at + 1));
   std::vector<int64_t> dims = c.ShapeOf(apart).dims();
   dims[static_cast<size_t>(at) + 1] = block;
@@ -68,7 +70,7 @@ Result<Value> Along(NodeContext& c, const Value& x, const Value& coefficient, in
   const int rank = c.ShapeOf(x).rank();
   if (shape.NumElements() == 1) return c.Reshape(coefficient, {});
   if (shape.rank() != 1)
-    return Status::NotSupported("blocked quantisation (a scale of shape " + shape.ToString() + ")");
+    return Status::NotSupported(fmt::format("blocked quantisation (a scale of shape {})", shape.ToString()));
   PLUMB_ASSIGN_OR_RETURN(const int at, AxisOf(axis, rank));
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   dims[static_cast<size_t>(at)] = shape[0];
@@ -137,7 +139,7 @@ Result<Value> FloatZero(NodeContext& c, const Value& x, OpKind kind) {
   const Tensor* known = c.Known(2);
   for (int64_t i = 0; known != nullptr && i < known->NumElements(); ++i) {
     if (known->ValueAt(i) != 0)
-      return Status::CorruptModel("the zero point of " + TypeName(c.In(2).type) + " is not 0");
+      return Status::CorruptModel(fmt::format("the zero point of {} is not 0", TypeName(c.In(2).type)));
   }
   if (known != nullptr) return x;
   PLUMB_ASSIGN_OR_RETURN(const Value zero, Along(c, x, c.In(2), c.Int("axis", 1)));

@@ -1,8 +1,9 @@
 // Random operators: their output becomes a network input of the same name, so that the reference, the devices and the
 // original framework compute on the same numbers (-i gives them, else they are drawn like every input). The drawing
 // itself is not tested.
-#include "format/onnx/node_context.h"
+#include <fmt/core.h>
 
+#include "format/onnx/node_context.h"
 namespace plumb::onnx {
 namespace {
 
@@ -17,8 +18,9 @@ Status FromOutside(NodeContext& c, const Shape& shape, int type) {
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(dtype, shape));
   c.Set(0, c.builder().AddInput(name, dtype, shape, type), type);
-  c.Warn("AL11", "is random: its output '" + name + "' is a network input now; give its values with -i " + name +
-                     "=FILE, else they are drawn like every input");
+  c.Warn("AL11", fmt::format("is random: its output '{}' is a network input now; give its values with -i {}=FILE, else "
+                             "they are drawn like every input",
+                             name, name));
   return Status::Ok();
 }
 

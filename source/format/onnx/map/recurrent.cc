@@ -1,5 +1,7 @@
 // LSTM, GRU, RNN and com.microsoft's DynamicQuantizeLSTM: one layer of op/recurrent.h each, whose inputs stand in the
 // same order.
+#include <fmt/core.h>
+
 #include <charconv>
 
 #include "format/onnx/node_context.h"
@@ -42,8 +44,8 @@ Status MapRecurrent(NodeContext& c, OpKind kind) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> sizes, Narrow({c.ShapeOf(2)[quantized ? 1 : 2], c.Int("layout", 0)}));
   param->hidden_size = sizes[0];
   if (c.Int("hidden_size", sizes[0]) != sizes[0]) {
-    return Status::CorruptModel("hidden_size is " + std::to_string(c.Int("hidden_size", 0)) + ", but R is " +
-                                c.ShapeOf(2).ToString());
+    return Status::CorruptModel(
+        fmt::format("hidden_size is {}, but R is {}", c.Int("hidden_size", 0), c.ShapeOf(2).ToString()));
   }
   param->layout = sizes[1];
   param->direction = c.Text("direction", "forward");

@@ -1,4 +1,6 @@
 // Operators that give elements other dims or another order. Shapes are known, so each is written with plain numbers.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "format/onnx/node_context.h"
@@ -18,7 +20,7 @@ Status MapReshape(NodeContext& c) {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && c.Int("allowzero", 0) == 0) {
       if (static_cast<int>(i) >= in.rank())
-        return Status::CorruptModel("dim " + std::to_string(i) + " copies a dim that " + in.ToString() + " lacks");
+        return Status::CorruptModel(fmt::format("dim {} copies a dim that {} lacks", i, in.ToString()));
       dims[i] = in[static_cast<int>(i)];
     }
     if (dims[i] == -1) {
@@ -72,8 +74,7 @@ Status MapTranspose(NodeContext& c) {
     for (int i = c.Rank(0); i-- > 0;) orders.push_back(i);
   }
   if (static_cast<int>(orders.size()) != c.Rank(0))
-    return Status::CorruptModel("perm has " + std::to_string(orders.size()) + " entries for " +
-                                c.ShapeOf(0).ToString());
+    return Status::CorruptModel(fmt::format("perm has {} entries for {}", orders.size(), c.ShapeOf(0).ToString()));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Transpose(c.In(0), orders));
   c.Set(0, y);
   return Status::Ok();
@@ -96,8 +97,7 @@ Status MapExpand(NodeContext& c) {
 Status MapTile(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, c.Ints(1, "the repeats"));
   if (static_cast<int>(repeats.size()) != c.Rank(0))
-    return Status::CorruptModel("there are " + std::to_string(repeats.size()) + " repeats for " +
-                                c.ShapeOf(0).ToString());
+    return Status::CorruptModel(fmt::format("there are {} repeats for {}", repeats.size(), c.ShapeOf(0).ToString()));
   auto param = std::make_shared<TileParam>();
   PLUMB_ASSIGN_OR_RETURN(param->repeats, Narrow(repeats));
   return c.EmitOutput(OpKind::kTile, param, {c.In(0)});

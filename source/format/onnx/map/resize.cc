@@ -3,6 +3,8 @@
 // at half pixels or aligned corners, the step being in / out. Regions of interest, antialiasing, kept aspect ratios,
 // half_pixel_symmetric and aligned corners of a length that is no whole number are PlumbResize; everything else goes
 // axis by axis (resize_axis.h).
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "format/onnx/map/resize_axis.h"
@@ -31,14 +33,14 @@ Result<Wanted> WantedSize(NodeContext& c, const std::vector<double>& scales, con
     for (int i = 0; i < in.rank(); ++i) axes.push_back(i);
   }
   if (count != axes.size())
-    return Status::CorruptModel("there are " + std::to_string(count) + " sizes or scales for " + in.ToString());
+    return Status::CorruptModel(fmt::format("there are {} sizes or scales for {}", count, in.ToString()));
   for (size_t i = 0; i < count; ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int axis, AxisOf(axes[i], in.rank()));
     int64_t& out = wanted.out[static_cast<size_t>(axis)];
     if (!sizes.empty()) {
       out = sizes[i];
       if (out < 0 || in[axis] == 0)
-        return Status::CorruptModel("cannot resize " + in.ToString() + " to a dim of " + std::to_string(out));
+        return Status::CorruptModel(fmt::format("cannot resize {} to a dim of {}", in.ToString(), out));
       wanted.scale[static_cast<size_t>(axis)] = static_cast<double>(out) / static_cast<double>(in[axis]);
       continue;
     }
@@ -173,11 +175,11 @@ Status MapResize(NodeContext& c) {
   const bool fractional = coordinates == "align_corners" && !wanted.whole;
   if (fractional || (c.Int("antialias", 0) != 0 && shrinks)) return EmitWhole(c, scales, sizes, coordinates);
   if (old)
-    c.Warn("AL02", "Resize of opset " + std::to_string(c.opset()) +
-                       " does not say where its pixels lie; export with opset 11 or newer");
+    c.Warn("AL02", fmt::format("Resize of opset {} does not say where its pixels lie; export with opset 11 or newer",
+                               c.opset()));
   else if (Shape(wanted.out) != c.ShapeOf(0))
-    c.Warn("AL01", "resizes with mode " + c.Text("mode", "nearest") + ", coordinates " + coordinates + ", rounding " +
-                       c.Text("nearest_mode", "round_prefer_floor"));
+    c.Warn("AL01", fmt::format("resizes with mode {}, coordinates {}, rounding {}", c.Text("mode", "nearest"),
+                               coordinates, c.Text("nearest_mode", "round_prefer_floor")));
   ResizeRule rule;
   rule.mode = c.Text("mode", "nearest");
   rule.coordinates = coordinates;

@@ -1,5 +1,7 @@
 #include "format/onnx/map/resize_axis.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -99,9 +101,9 @@ Result<Value> WeightedAxis(NodeContext& c, const Value& x, int d, const Axis& ax
 Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int64_t>& out,
                            const std::vector<double>& scale, const ResizeRule& rule) {
   if (rule.mode != "nearest" && rule.mode != "linear" && rule.mode != "cubic")
-    return Status::NotSupported("mode '" + rule.mode + "'");
+    return Status::NotSupported(fmt::format("mode '{}'", rule.mode));
   if (rule.mode != "nearest" && c.builder().Info(x).dtype != DType::kF32)
-    return Status::NotSupported("mode " + rule.mode + " on other than f32");
+    return Status::NotSupported(fmt::format("mode {} on other than f32", rule.mode));
   const Shape in = c.ShapeOf(x);
   Value y = x;
   for (int d = 0; d < in.rank(); ++d) {
@@ -109,8 +111,7 @@ Result<Value> ResizeByAxis(NodeContext& c, const Value& x, const std::vector<int
     Axis axis{in[d], out[i], scale[i]};
     if (axis.in == axis.out && axis.scale == 1) continue;
     if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0))
-      return Status::CorruptModel("cannot resize a dim of " + std::to_string(axis.in) + " to " +
-                                  std::to_string(axis.out));
+      return Status::CorruptModel(fmt::format("cannot resize a dim of {} to {}", axis.in, axis.out));
     Shape between = c.ShapeOf(y);
     between[d] = axis.out;
     PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(c.builder().Info(y).dtype, between));

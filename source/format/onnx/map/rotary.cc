@@ -1,5 +1,7 @@
 // RotaryEmbedding: the first rotary_embedding_dim entries of each head are pairs (x, y), turned by an angle per place:
 // (cos x - sin y, sin x + cos y). The pairs stand side by side (interleaved) or one half behind the other.
+#include <fmt/core.h>
+
 #include "format/onnx/map/rotary_steps.h"
 #include "op/gather.h"
 
@@ -15,8 +17,7 @@ Result<Value> Angles(NodeContext& c, size_t input, int heads_axis) {
     PLUMB_ASSIGN_OR_RETURN(table, c.Emit(OpKind::kGather, param, {table, c.In(3)}));
   }
   if (c.ShapeOf(table).rank() != 3) {
-    return Status::CorruptModel("input " + std::to_string(input) + " gives angles of shape " +
-                                c.ShapeOf(table).ToString());
+    return Status::CorruptModel(fmt::format("input {} gives angles of shape {}", input, c.ShapeOf(table).ToString()));
   }
   return c.Unsqueeze(table, heads_axis);
 }
@@ -68,8 +69,8 @@ Result<Pairs> Turn(NodeContext& c, const Pairs& pairs, const Value& cos, const V
 Result<Value> RotatePairs(NodeContext& c, const Value& x, const Value& cos, const Value& sin, bool interleaved) {
   const int64_t size = c.ShapeOf(x)[3], part = 2 * c.ShapeOf(cos)[3];
   if (part < 2 || part > size || c.ShapeOf(sin) != c.ShapeOf(cos)) {
-    return Status::CorruptModel("cos is " + c.ShapeOf(cos).ToString() + " and sin " + c.ShapeOf(sin).ToString() +
-                                " for heads of " + std::to_string(size));
+    return Status::CorruptModel(fmt::format("cos is {} and sin {} for heads of {}", c.ShapeOf(cos).ToString(),
+                                            c.ShapeOf(sin).ToString(), size));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value head, part == size ? Result<Value>(x) : c.Cut(x, 3, 0, part));
   PLUMB_ASSIGN_OR_RETURN(const Pairs pairs, SplitPairs(c, head, interleaved));
@@ -87,19 +88,17 @@ Status MapRotaryEmbedding(NodeContext& c) {
   if (in.rank() == 3 && heads > 0 && in[2] % heads == 0) {
     PLUMB_ASSIGN_OR_RETURN(x, c.Reshape(x, {in[0], in[1], heads, in[2] / heads}));
   } else if (in.rank() != 4) {
-    return Status::CorruptModel("the input is " + in.ToString() + " with num_heads " + std::to_string(heads));
+    return Status::CorruptModel(fmt::format("the input is {} with num_heads {}", in.ToString(), heads));
   }
   const int64_t size = c.ShapeOf(x)[3], given = c.Int("rotary_embedding_dim", 0), part = given == 0 ? size : given;
   if (part < 2 || part > size || part % 2 != 0) {
-    return Status::CorruptModel("rotary_embedding_dim is " + std::to_string(part) + " for heads of " +
-                                std::to_string(size));
+    return Status::CorruptModel(fmt::format("rotary_embedding_dim is {} for heads of {}", part, size));
   }
   const bool interleaved = c.Int("interleaved", 0) != 0;
   PLUMB_ASSIGN_OR_RETURN(const Value cos, Angles(c, 1, in.rank() == 3 ? 2 : 1));
   PLUMB_ASSIGN_OR_RETURN(const Value sin, Angles(c, 2, in.rank() == 3 ? 2 : 1));
   if (2 * c.ShapeOf(cos)[3] != part) {
-    return Status::CorruptModel("cos is " + c.ShapeOf(cos).ToString() + " for " + std::to_string(part) +
-                                " rotated entries");
+    return Status::CorruptModel(fmt::format("cos is {} for {} rotated entries", c.ShapeOf(cos).ToString(), part));
   }
   PLUMB_ASSIGN_OR_RETURN(Value y, RotatePairs(c, x, cos, sin, interleaved));
   PLUMB_ASSIGN_OR_RETURN(y, c.Reshape(y, in.dims()));

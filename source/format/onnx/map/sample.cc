@@ -1,4 +1,6 @@
 // GridSample, RoiAlign, MaxUnpool, LpPool and Det, each one operator of the runtime.
+#include <fmt/core.h>
+
 #include "format/onnx/map/window_attributes.h"
 #include "format/onnx/node_context.h"
 #include "op/grid_sample.h"
@@ -10,8 +12,7 @@ namespace {
 
 Result<WindowParam> ReadWindowParam(NodeContext& c) {
   const Shape& x = c.ShapeOf(0);
-  if (x.rank() < 3)
-    return Status::CorruptModel("an input of rank " + std::to_string(x.rank()) + "; at least 3 is expected");
+  if (x.rank() < 3) return Status::CorruptModel(fmt::format("an input of rank {}; at least 3 is expected", x.rank()));
   PLUMB_ASSIGN_OR_RETURN(const WindowAttributes w, ReadWindow(c, {x.dims().begin() + 2, x.dims().end()}, {}));
   WindowParam p;
   p.kernel = w.kernel;
@@ -35,9 +36,9 @@ Status MapGridSample(NodeContext& c) {
   p->pad_type = padding == "zeros" ? 0 : padding == "reflection" ? 1 : padding == "border" ? 2 : -1;
   p->align_corners = c.Int("align_corners", 0) != 0;
   if (p->mode == 0 || p->pad_type < 0) {
-    return Status::NotSupported("mode '" + mode + "' with padding_mode '" + padding +
-                                "'; nearest, linear, cubic with zeros, border, "
-                                "reflection are supported");
+    return Status::NotSupported(fmt::format(
+        "mode '{}' with padding_mode '{}'; nearest, linear, cubic with zeros, border, reflection are supported", mode,
+        padding));
   }
   return c.EmitOutput(OpKind::kGridSample, p, {c.In(0), c.In(1)});
 }
@@ -47,8 +48,10 @@ Status MapRoiAlign(NodeContext& c) {
   const std::string coordinates =
       c.Text("coordinate_transformation_mode", c.opset() >= 16 ? "half_pixel" : "output_half_pixel");
   if ((mode != "avg" && mode != "max") || (coordinates != "half_pixel" && coordinates != "output_half_pixel")) {
-    return Status::NotSupported("mode '" + mode + "' with coordinate_transformation_mode '" + coordinates +
-                                "'; avg and max with half_pixel and output_half_pixel are supported");
+    return Status::NotSupported(
+        fmt::format("mode '{}' with coordinate_transformation_mode '{}'; avg and max with half_pixel and "
+                    "output_half_pixel are supported",
+                    mode, coordinates));
   }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> sizes,
                          Narrow({c.Int("output_height", 1), c.Int("output_width", 1), c.Int("sampling_ratio", 0)}));

@@ -2,6 +2,8 @@
 // updates', so it is a Gather from both behind one another, which every device has. With a reduction, elements that are
 // hit several times take one round per hit. With indices that are known only when the network runs: one
 // PlumbScatterElements or PlumbScatterND.
+#include <fmt/core.h>
+
 #include <map>
 
 #include "format/onnx/node_context.h"
@@ -48,7 +50,8 @@ Result<Value> Scattered(NodeContext& c, const std::vector<int64_t>& targets) {
                         : reduction == "mul" ? OpKind::kMul
                         : reduction == "max" ? OpKind::kMaximum
                                              : OpKind::kMinimum;
-    if (kind == OpKind::kMinimum && reduction != "min") return Status::NotSupported("reduction '" + reduction + "'");
+    if (kind == OpKind::kMinimum && reduction != "min")
+      return Status::NotSupported(fmt::format("reduction '{}'", reduction));
     PLUMB_ASSIGN_OR_RETURN(const Value combined, c.Binary(kind, y, picked));
     PLUMB_ASSIGN_OR_RETURN(y, c.Select(c.Const(mask), combined, y));
   }
@@ -57,8 +60,8 @@ Result<Value> Scattered(NodeContext& c, const std::vector<int64_t>& targets) {
 
 Status Finish(NodeContext& c, const std::vector<int64_t>& targets) {
   if (static_cast<int64_t>(targets.size()) != c.ShapeOf(2).NumElements()) {
-    return Status::CorruptModel("the indices name " + std::to_string(targets.size()) + " elements, the updates are " +
-                                c.ShapeOf(2).ToString());
+    return Status::CorruptModel(
+        fmt::format("the indices name {} elements, the updates are {}", targets.size(), c.ShapeOf(2).ToString()));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value flat, Scattered(c, targets));
   PLUMB_ASSIGN_OR_RETURN(const Value y, c.Reshape(flat, c.ShapeOf(0).dims()));
@@ -92,7 +95,7 @@ Status MapScatterElements(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", 0)), c.Rank(0)));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
   if (shape.rank() != data.rank())
-    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
+    return Status::CorruptModel(fmt::format("the indices are {} for {}", shape.ToString(), data.ToString()));
   std::vector<int64_t> targets;
   for (size_t u = 0; u < indices.size(); ++u) {
     int64_t target = 0;
@@ -118,11 +121,12 @@ Status MapScatterND(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, c.Ints(1, "the indices"));
   const Shape data = c.ShapeOf(0), shape = c.ShapeOf(1);
   if (shape.rank() < 1 || shape[shape.rank() - 1] > data.rank())
-    return Status::CorruptModel("the indices are " + shape.ToString() + " for " + data.ToString());
+    return Status::CorruptModel(fmt::format("the indices are {} for {}", shape.ToString(), data.ToString()));
   const auto width = static_cast<int>(shape[shape.rank() - 1]);
   const int64_t slice = data.CountFrom(width), count = shape.Count(0, shape.rank() - 1);
   if (count * slice > c.ShapeOf(2).NumElements())
-    return Status::CorruptModel("the updates are " + c.ShapeOf(2).ToString() + " for indices " + shape.ToString());
+    return Status::CorruptModel(
+        fmt::format("the updates are {} for indices {}", c.ShapeOf(2).ToString(), shape.ToString()));
   std::vector<int64_t> targets;
   for (int64_t v = 0; v < count; ++v) {
     int64_t start = 0;

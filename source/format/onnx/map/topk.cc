@@ -1,6 +1,8 @@
 // TopK: k times the index of the largest element, which is then taken out by -infinity (the smallest whole number); of
 // equal elements the first comes first, as ONNX wants it. Elements that are -infinity themselves may be named twice. A
 // k beyond 300 is one PlumbTopK, and another runtime's choice is judged by one: of equal elements it may take any.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <limits>
 
@@ -49,8 +51,7 @@ Status MapTopK(NodeContext& c) {
   }
   const Shape in = c.ShapeOf(0);
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(static_cast<int>(c.Int("axis", -1)), in.rank()));
-  if (k < 1 || k > in[axis])
-    return Status::CorruptModel("k is " + std::to_string(k) + " of " + std::to_string(in[axis]) + " elements");
+  if (k < 1 || k > in[axis]) return Status::CorruptModel(fmt::format("k is {} of {} elements", k, in[axis]));
   const bool largest = c.Int("largest", 1) != 0;
   if (k > kMaxK) return Sorted(c, axis, largest, k);
   auto param = std::make_shared<ArgMaxParam>();

@@ -1,5 +1,7 @@
 #include "format/onnx/map/window_attributes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/pad.h"
@@ -13,13 +15,11 @@ Status Take(const NodeContext& c, const char* name, size_t rank, int64_t fallbac
             std::vector<int>* values) {
   const std::vector<int64_t> given = c.IntList(name);
   if (!given.empty() && given.size() != rank) {
-    return Status::CorruptModel(std::string(name) + " has " + std::to_string(given.size()) + " entries, expected " +
-                                std::to_string(rank));
+    return Status::CorruptModel(fmt::format("{} has {} entries, expected {}", name, given.size(), rank));
   }
   for (size_t i = 0; i < rank; ++i) {
     const int64_t value = given.empty() ? fallback : given[i];
-    if (value < least || value > kLargest)
-      return Status::CorruptModel(std::string(name) + " has the entry " + std::to_string(value));
+    if (value < least || value > kLargest) return Status::CorruptModel(fmt::format("{} has the entry {}", name, value));
     values->push_back(static_cast<int>(value));
   }
   return Status::Ok();
@@ -51,12 +51,11 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
   const std::vector<int64_t> declared = c.IntList("kernel_shape");
   if (kernel.empty()) kernel = declared;
   if (!declared.empty() && declared != kernel) {
-    return Status::CorruptModel("kernel_shape is " + Shape(declared).ToString() + ", but the weights have " +
-                                Shape(kernel).ToString());
+    return Status::CorruptModel(fmt::format("kernel_shape is {}, but the weights have {}", Shape(declared).ToString(),
+                                            Shape(kernel).ToString()));
   }
   if (kernel.size() != rank)
-    return Status::CorruptModel("the kernel has " + std::to_string(kernel.size()) + " dims, the input " +
-                                std::to_string(rank) + " spatial ones");
+    return Status::CorruptModel(fmt::format("the kernel has {} dims, the input {} spatial ones", kernel.size(), rank));
   for (const int64_t size : kernel) {
     if (size < 1 || size > kLargest) return Status::CorruptModel("the kernel has the dim " + std::to_string(size));
     w.kernel.push_back(static_cast<int>(size));
@@ -78,8 +77,7 @@ Result<WindowAttributes> ReadWindow(const NodeContext& c, const std::vector<int6
 void WarnOfSides(NodeContext& c, const WindowAttributes& w) {
   for (size_t i = 0; i < w.stride.size(); ++i) {
     if (w.stride[i] < 2 || w.begin[i] == w.end[i]) continue;
-    c.Warn("AL07", "pads " + std::to_string(w.begin[i]) + " and " + std::to_string(w.end[i]) + " at a stride of " +
-                       std::to_string(w.stride[i]));
+    c.Warn("AL07", fmt::format("pads {} and {} at a stride of {}", w.begin[i], w.end[i], w.stride[i]));
     return;
   }
 }
