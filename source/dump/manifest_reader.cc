@@ -152,7 +152,7 @@ class Reader {
     }
     ReadHead(top);
     const Json* files = top.Find("files");
-    if (files == nullptr) problems_.push_back("it has no list 'files'");
+    if (files == nullptr) problems_.emplace_back("it has no list 'files'");
     if (files != nullptr && !files->is_array()) top.Wrong("files", "a list of objects");
     if (files != nullptr && files->is_array()) {
       for (const Json& entry : *files) ReadFileEntry(entry);

@@ -104,7 +104,7 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
     for (const auto& port : group.outputs) spec.outputs.push_back(blobs.at(port.blob));
     LayerSupport entry;
     const bool quantized = layer.quantized || layer.dynamic_range_quantized;
-    if (quantized) entry.refusals.push_back("int8 is not supported yet");
+    if (quantized) entry.refusals.emplace_back("int8 is not supported yet");
     const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, &entry.refusals);
     if (row != nullptr) entry.kernel = fmt::format("{}/{}", Lower(device.name()), row->name);
     support.push_back(std::move(entry));

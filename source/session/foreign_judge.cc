@@ -162,12 +162,12 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
   report.notes.push_back(fmt::format("arithmetic {} ({})", arithmetic, judged.how));
   if (judged.arithmetic == SubjectArithmetic::kInt8) {
-    report.notes.push_back(
+    report.notes.emplace_back(
         "int8: each output counts as rounded to the grid that its values lie on, and may saturate at its ends; float "
         "inputs as rounded to 127 steps of twice their range; a tensor on no grid as computed in f32");
   }
   if (OnlyBorders(graph, blobs)) {
-    report.notes.push_back(
+    report.notes.emplace_back(
         "it has network inputs and outputs only, so the whole network is one step; to learn which layer is guilty, "
         "dump the layers' outputs too (doc/subjects.md), half of them first when they are many");
   }

@@ -34,8 +34,7 @@ inline void StoreEight(uint64_t digits, char* out) {
 }
 
 inline char* WriteSpecial(uint32_t magnitude, char* out) {
-  std::memcpy(out, magnitude == 0x7F800000u ? "inf" : "nan", 3);
-  return out + 3;
+  return std::copy_n(magnitude == 0x7F800000u ? "inf" : "nan", 3, out);
 }
 
 // 0.d1d2d3... * 10^point with `count` significant digits as 1.23e-07, `rest` being the digits after the first.

@@ -225,7 +225,7 @@ class Chain {
       case OpKind::kAdd:
       case OpKind::kSub:
       case OpKind::kMul:
-      case OpKind::kDiv: break;
+      case OpKind::kDiv:
       case OpKind::kScale:
       case OpKind::kBatchNormCxx:
       case OpKind::kBiasAdd: break;

@@ -154,12 +154,12 @@ Conclusion Conclude(const CheckResult& result) {
     if (comparison.verdict == Verdict::kAligned) parts.push_back(comparison.what + " aligned");
   }
   AddSkipped(result, &parts);
-  if (parts.empty()) parts.push_back("nothing was compared");
+  if (parts.empty()) parts.emplace_back("nothing was compared");
   AddCoverage(result, &parts);
   const auto partial = [](const RunReport& run) { return run.only_named_layers; };
   if (std::any_of(result.runs.begin(), result.runs.end(), partial))
-    parts.push_back("only the layers named were judged");
-  if (result.checked.weights_generated) parts.push_back("weights generated");
+    parts.emplace_back("only the layers named were judged");
+  if (result.checked.weights_generated) parts.emplace_back("weights generated");
   conclusion.line = WordOf(conclusion.verdict) + ": ";
   for (size_t i = 0; i < parts.size(); ++i) conclusion.line += (i == 0 ? "" : "; ") + parts[i];
   conclusion.line += fmt::format(" (exit {})", conclusion.exit_code);

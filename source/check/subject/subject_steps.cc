@@ -22,7 +22,7 @@ class ConeFinder {
     for (size_t i = 0; i < graph_.layers.size(); ++i) {
       const Layer& layer = graph_.layers[i];
       if (!Runs(layer) || std::none_of(layer.outputs.begin(), layer.outputs.end(), known_)) continue;
-      sets.push_back({});
+      sets.emplace_back();
       Grow(static_cast<int>(i), &sets.back());
     }
     Merge(&sets);

@@ -119,7 +119,7 @@ class Writer : public ParamVisitor {
  public:
   void Int(const char*, int& value, Need) override { tokens.push_back(std::to_string(value)); }
   void Float(const char*, float& value, Need) override { tokens.push_back(FormatFloat(value)); }
-  void Bool(const char*, bool& value, Need) override { tokens.push_back(value ? "1" : "0"); }
+  void Bool(const char*, bool& value, Need) override { tokens.emplace_back(value ? "1" : "0"); }
   void Text(const char*, std::string& value, Need) override {
     tokens.push_back(value);
     texts.push_back(value);
@@ -130,7 +130,7 @@ class Writer : public ParamVisitor {
   }
   void Fixed(const char*, std::vector<int>& values, size_t, Need) override { Append(values); }
   void Rest(const char*, std::vector<int>& values) override { Append(values); }
-  void Ignored(const char* written) override { tokens.push_back(written); }
+  void Ignored(const char* written) override { tokens.emplace_back(written); }
 
   std::vector<std::string> tokens;
   std::vector<std::string> texts;
