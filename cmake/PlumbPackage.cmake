@@ -1,6 +1,6 @@
-# What find_package(plumb) needs. plumb_export(target links ...) puts a library into the export set and the umbrella, and notes
-# the packages that its links come from (a static library's private ones too: its user links them). plumb_package() is called
-# once, last, and writes the package files.
+# What find_package(plumb) needs. plumb_export(target links ...) puts a library into the export set and the umbrella,
+# and notes the packages that its links come from (a static library's private ones too: its user links them).
+# plumb_package() is called once, last, and writes the package files.
 add_library(plumb INTERFACE)
 add_library(plumb::plumb ALIAS plumb)
 

@@ -1,11 +1,11 @@
-# plumb_kind(NAME [EXECUTABLE] [OPTIONS ...] [LINKS ...] [HEADERS ...]): a kind of targets: those that share compiler options
-# and, because a precompiled header serves only targets with the very same flags, their precompiled headers.
+# plumb_kind(NAME [EXECUTABLE] [OPTIONS ...] [LINKS ...] [HEADERS ...]): a kind of targets: those that share compiler
+# options and, because a precompiled header serves only targets with the very same flags, their precompiled headers.
 # plumb_of_kind(target NAME): the target gets the kind's options and headers.
-# Reading headers is half of a compiler's time here. Only headers that never change are precompiled: an edited header of ours
-# must not rebuild everything. Every file still includes what it uses; platforms/linux/tidy.sh reads them without.
-set(PLUMB_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstdio>
-  <cstdlib> <cstring> <deque> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <string>
-  <string_view> <thread> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/core.h>)
+# Reading headers is half of a compiler's time here. Only headers that never change are precompiled: an edited header of
+# ours must not rebuild everything. Every file still includes what it uses; platforms/linux/tidy.sh reads them without.
+set(PLUMB_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint>
+  <cstdio> <cstdlib> <cstring> <deque> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
+  <set> <string> <string_view> <thread> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/core.h>)
 
 function(plumb_kind name)
   cmake_parse_arguments(ARG "EXECUTABLE" "" "OPTIONS;LINKS;HEADERS" ${ARGN})

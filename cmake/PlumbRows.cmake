@@ -1,5 +1,5 @@
-# plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in order; and
-# of "#define FAMILY(...) MACRO(a, b, ...)", which stands for the rows of a family's own list.
+# plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in
+# order; and of "#define FAMILY(...) MACRO(a, b, ...)", which stands for the rows of a family's own list.
 # CMake runs again when the file changes, so a row in a .def is all that a new source file needs.
 function(plumb_rows variable file macro column)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -15,7 +15,8 @@ function(plumb_rows variable file macro column)
   set(${variable} ${values} PARENT_SCOPE)
 endfunction()
 
-# plumb_op_files(variable): the file column of op/core/op_list.def and of the lists of families that it includes; each once.
+# plumb_op_files(variable): the file column of op/core/op_list.def and of the lists of families that it includes; each
+# once.
 function(plumb_op_files variable)
   plumb_rows(files ${PROJECT_SOURCE_DIR}/source/op/core/op_list.def PLUMB_OP 1)
   plumb_rows(unary ${PROJECT_SOURCE_DIR}/source/op/unary.def PLUMB_UNARY 1)

@@ -1,6 +1,6 @@
-# Cross-compiles for 64-bit ARM with Debian's g++-aarch64-linux-gnu against the libraries that platforms/linux/arm64.sh unpacks
-# into build/arm64-sysroot (nothing of them is installed), and runs tests and tools in qemu-user. PLUMB_QEMU_CPU: cortex-a53 (ARMv8.0),
-# cortex-a76 (fp16 and dot products) or max (SVE, too).
+# Cross-compiles for 64-bit ARM with Debian's g++-aarch64-linux-gnu against the libraries that platforms/linux/arm64.sh
+# unpacks into build/arm64-sysroot (nothing of them is installed), and runs tests and tools in qemu-user.
+# PLUMB_QEMU_CPU: cortex-a53 (ARMv8.0), cortex-a76 (fp16 and dot products) or max (SVE, too).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -14,6 +14,7 @@ execute_process(COMMAND ${CLANG_FORMAT} --dry-run --Werror ${files} RESULT_VARIA
 if(NOT result EQUAL 0)
   string(REGEX MATCHALL "[^\n]*error:[^\n]*" places "${said}")
   list(JOIN places "\n" places)
-  message(FATAL_ERROR "Not formatted; run: ${CLANG_FORMAT} -i FILE (git clang-format does it for what changed)\n${places}")
+  message(FATAL_ERROR
+    "Not formatted; run: ${CLANG_FORMAT} -i FILE (git clang-format does it for what changed)\n${places}")
 endif()
 message("${count} files are formatted")

@@ -53,6 +53,11 @@ build() {
   return "$code"
 }
 
+# why LOG: what stopped what wrote it, and where it is.
+why() {
+  echo "$(grep -o -m 1 "ERROR: .*" "$1" || tail -n 1 "$1") ($1)"
+}
+
 # python_environment: what the Python package is built and tested with, from PyPI into build/venv, where CMake looks for
 # it.
 python_environment() {
@@ -62,9 +67,10 @@ python_environment() {
   mkdir -p build
   {
     { [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"; } &&
-      PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest mypy
+      PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+        "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest mypy
   } >"$log" 2>&1 && return
-  echo "Going on without the Python package and its tests: $(grep -o -m 1 "ERROR: .*" "$log" || tail -n 1 "$log") ($log)"
+  echo "Going on without the Python package and its tests: $(why "$log")"
 }
 
 # golden_environment: plumb-golden with ONNX Runtime in build/venv, which `model_check --golden onnxruntime` finds by
@@ -84,5 +90,5 @@ golden_environment() {
       { [ ! -e "$venv/bin/plumb-golden" ] || "$venv/bin/pip" uninstall -q -y plumb-golden; } &&
       PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/pip" install -q "./$source[onnx]"
   } >"$log" 2>&1 && echo "$want" >"$venv/plumb_golden.cksum" && return
-  echo "Going on without plumb-golden, which --golden onnxruntime needs: $(grep -o -m 1 "ERROR: .*" "$log" || tail -n 1 "$log") ($log)"
+  echo "Going on without plumb-golden, which --golden onnxruntime needs: $(why "$log")"
 }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Plumb and checks the example networks on every device of this machine.
 #
-#   platforms/linux/run.sh               prepare, build the tools (build/release), run model_check on the examples,
-#   print its reports platforms/linux/run.sh --build-only  prepare and build, check nothing
-#   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    the same with a build that dumps every layer's outputs (also
-#   DUMP_INPUT_BLOB)
+#   platforms/linux/run.sh               prepare, build the tools (build/release), check the examples, print the reports
+#   platforms/linux/run.sh --build-only  prepare and build, check nothing
+#   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    in a build that dumps every layer's outputs (also DUMP_INPUT_BLOB)
 #
 # Needs a Debian 12 and root or sudo, nothing else. A second run installs and builds nothing. Exit code: model_check's
 # (0 aligned, 1 misaligned, 2 bad usage, 3 no device, 4 failure); 2 and 4 also for the preparation.
@@ -41,6 +40,7 @@ if [ "$worst" = 0 ]; then
   echo "Next: check your own model with  $bin/model_check -m your.onnx  and keep every blob of it on disk by"
   echo "putting DUMP_OUTPUT_BLOB=1 in front of that command."
 else
-  echo "Next: the report above names the first guilty layer and the command that shows it again; doc/check.md explains it."
+  echo "Next: the report above names the first guilty layer and the command that shows it again;"
+  echo "doc/check.md explains it."
 fi
 exit "$worst"

@@ -11,7 +11,8 @@ function(run)
 endfunction()
 # The command, run in that folder, ends with that code and says that.
 function(expect folder code words)
-  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${folder} RESULT_VARIABLE found OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${folder} RESULT_VARIABLE found OUTPUT_VARIABLE out ERROR_VARIABLE
+    out)
   string(FIND "${out}" "${words}" at)
   if(NOT found STREQUAL code OR at EQUAL -1)
     message(FATAL_ERROR "expected ${code} and '${words}', found ${found}: ${ARGN}\n${out}")

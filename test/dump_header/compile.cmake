@@ -14,7 +14,8 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc)
   if(compiler MATCHES "[+][+]")
     set(language -x c++ -std=c++11 -fno-exceptions -fno-rtti)
   endif()
-  execute_process(COMMAND ${found_${compiler}} ${language} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -I${ROOT}/include
+  execute_process(COMMAND ${found_${compiler}} ${language} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1
+    -I${ROOT}/include
     ${ROOT}/test/dump_header/program.c -o ${WORK}/${compiler} -lm -lpthread RESULT_VARIABLE result ERROR_VARIABLE said)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${compiler} ${language}:\n${said}")
@@ -23,7 +24,8 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc)
   if(compiler STREQUAL "aarch64-linux-gnu-gcc")
     continue()  # cannot be run here
   endif()
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=${WORK}/dump-of-${compiler} ${WORK}/${compiler}
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=${WORK}/dump-of-${compiler}
+    ${WORK}/${compiler}
     RESULT_VARIABLE result ERROR_VARIABLE said)
   file(SHA256 ${WORK}/dump-of-${compiler}/00001-conv_2-out-0-conv_2-dims-1-6-2-2.npy sum)
   if(NOT result EQUAL 0 OR (DEFINED first AND NOT sum STREQUAL first))

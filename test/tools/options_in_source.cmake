@@ -17,5 +17,6 @@ foreach(file IN LISTS files)
   endforeach()
 endforeach()
 if(found)
-  message(FATAL_ERROR "The library names an option; name the field, which tools/common/option_words.cc replaces:${found}")
+  message(FATAL_ERROR
+    "The library names an option; name the field, which tools/common/option_words.cc replaces:${found}")
 endif()

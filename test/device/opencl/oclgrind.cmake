@@ -7,7 +7,8 @@ set(ENV{OCL_ICD_VENDORS} ${WORK}/vendors)
 set(ENV{OCLGRIND_LOG} ${WORK}/log)
 set(ENV{PLUMB_CACHE_DIR} ${WORK}/cache)
 set(ENV{VK_ICD_FILENAMES} ${WORK}/none)  # Mesa's LLVM and oclgrind's do not live in one process
-execute_process(COMMAND ${TEST} --gtest_filter=${FILTER} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+execute_process(COMMAND ${TEST} --gtest_filter=${FILTER} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE
+  output)
 string(REGEX MATCH "PASSED  . [1-9][0-9]* test" passed "${output}")
 set(log "")
 if(EXISTS ${WORK}/log)

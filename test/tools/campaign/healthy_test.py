@@ -1,8 +1,11 @@
-"""Healthy runs of other runtimes over the networks of zoo.py: none may be called wrong, and few steps grey (doc/check.md).
+"""Healthy runs of other runtimes over the networks of zoo.py: none may be called wrong, and few steps grey
+(doc/check.md).
 
-    healthy_test.py --bin build/release/bin --work build/release/golden_test [--only resnet --runtime ort,mnn --rounds 2]
+    healthy_test.py --bin build/release/bin --work build/release/golden_test [--only resnet --runtime ort,mnn --rounds
+    2]
 
-Prints a line per run that is not wholly aligned and a table at the end. Exit code: 0 when there are enough runs and the bars hold.
+Prints a line per run that is not wholly aligned and a table at the end. Exit code: 0 when there are enough runs and the
+bars hold.
 """
 import argparse
 import collections
@@ -23,8 +26,10 @@ PACKAGES = ["onnx", "onnxruntime", "openvino", "MNN", "ncnn", "pnnx", "onnxconve
 MODULES = ["onnx", "onnxruntime", "openvino", "MNN", "ncnn", "onnxconverter_common"]
 WEIGHTS = ["normal", "outliers", "heavy", "sparse"]
 INPUTS = ["normal", "sparse", "constant", "huge", "tiny"]
-# What a runtime cannot take: its converter or its executor refuses or gives other values than ONNX Runtime without a word.
-LACKS = {"mnn": {"detection"}, "ncnn": {"bert", "gpt", "llama", "detection", "swin", "spectrogram", "lstm", "gru", "rnn", "crnn"}}
+# What a runtime cannot take: its converter or its executor refuses or gives other values than ONNX Runtime without a
+# word.
+LACKS = {"mnn": {"detection"},
+         "ncnn": {"bert", "gpt", "llama", "detection", "swin", "spectrogram", "lstm", "gru", "rnn", "crnn"}}
 FEWEST_RUNS, MOST_GREY = 120, 0.005
 
 
@@ -89,18 +94,22 @@ def one(o, name, runtime, turn):
         model = int8(model, path, change == "dynamic", arrays)
     onnx.save(model, path)
     np.savez(folder / "net.npz", **arrays)
-    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
-    made = subprocess.run([sys.executable, "-m", "plumb_golden", command, str(path), "-i", str(folder / "net.npz"), "-o", str(folder / "dump"), "-q", *arguments],
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON),
+                   "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    made = subprocess.run([sys.executable, "-m", "plumb_golden", command, str(path), "-i", str(folder / "net.npz"),
+                           "-o", str(folder / "dump"), "-q", *arguments],
                           capture_output=True, text=True, env=environment, timeout=1200)
     if made.returncode != 0:
         return what, "no dump: " + (made.stderr.strip().splitlines() or ["?"])[-1], None
-    done = subprocess.run([f"{o.bin}/model_check", "-m", str(path), "--subject", str(folder / "dump"), "--json", str(folder / "report.json"), "--quiet"],
+    done = subprocess.run([f"{o.bin}/model_check", "-m", str(path), "--subject", str(folder / "dump"), "--json",
+                           str(folder / "report.json"), "--quiet"],
                           capture_output=True, text=True, timeout=1200)
     if not (folder / "report.json").exists():
         return what, f"exit {done.returncode}: {done.stderr.strip()}", None
     run = json.loads((folder / "report.json").read_text())["runs"][0]
     counts = collections.Counter(layer["verdict"] for layer in run["layers"])
-    said = [f"    {layer['verdict']}: {layer['name']} ({layer['type']}): {layer.get('reason', '')}" for layer in run["layers"] if layer["verdict"] in ("wrong", "grey")]
+    said = [f"    {layer['verdict']}: {layer['name']} ({layer['type']}): {layer.get('reason', '')}"
+            for layer in run["layers"] if layer["verdict"] in ("wrong", "grey")]
     if not counts["wrong"] and not o.keep:
         shutil.rmtree(folder)
     return what, "\n".join([done.stdout.strip(), *said[:4]]), counts
@@ -118,7 +127,8 @@ def main():
     packages.ensure(o.work / "campaign_packages", PACKAGES, MODULES)
     import zoo
     o.work = o.work / "healthy"
-    jobs = [(name, runtime, turn) for turn in range(o.rounds) for runtime in o.runtime.split(",") for name in zoo.NETWORKS
+    jobs = [(name, runtime, turn) for turn in range(o.rounds) for runtime in o.runtime.split(",")
+            for name in zoo.NETWORKS
             if o.only in name and name not in LACKS.get(runtime, ())]
     table, failed, runs, none = collections.defaultdict(collections.Counter), [], 0, 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:

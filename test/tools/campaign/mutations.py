@@ -1,6 +1,6 @@
-"""Faults for any network of zoo.py: for each operator what exporters, converters and kernels really get wrong, and for every
-operator what a kernel can do to its output. A mutation is (name, function(model, node) -> whether it applies, what a right cause
-says or ""): it edits the model, whose shapes stay as they are.
+"""Faults for any network of zoo.py: for each operator what exporters, converters and kernels really get wrong, and for
+every operator what a kernel can do to its output. A mutation is (name, function(model, node) -> whether it applies,
+what a right cause says or ""): it edits the model, whose shapes stay as they are.
 """
 import re
 
@@ -76,11 +76,13 @@ def shape_of(model, name):
 
 
 def is_float(model, name):
-    return any(v.name == name and v.type.tensor_type.elem_type == TensorProto.FLOAT for v in [*model.graph.value_info, *model.graph.output])
+    return any(v.name == name and v.type.tensor_type.elem_type == TensorProto.FLOAT
+               for v in [*model.graph.value_info, *model.graph.output])
 
 
 def behind(model, node, *chain, slot=0):
-    """Nodes behind the node; the last one writes the tensor of the old name. chain: (type, extra inputs, attributes)."""
+    """Nodes behind the node; the last one writes the tensor of the old name. chain: (type, extra inputs,
+    attributes)."""
     if not is_float(model, node.output[slot]):
         return False
     at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
@@ -89,7 +91,8 @@ def behind(model, node, *chain, slot=0):
     for k, (kind, extra, attributes) in enumerate(chain):
         output = last if k + 1 == len(chain) else f"{last}_{k}"
         reads = [current] + [fresh(model, e) if not isinstance(e, str) else e for e in extra]
-        model.graph.node.insert(at + 1 + k, helper.make_node(kind, reads, [output], name=f"{node.name}_fault_{k}", **attributes))
+        model.graph.node.insert(at + 1 + k,
+                                helper.make_node(kind, reads, [output], name=f"{node.name}_fault_{k}", **attributes))
         current = output
     return True
 
@@ -328,7 +331,8 @@ def _(model, node):
     made = change(model, node, 1, lambda w: w.astype(np.float16))
     at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
     name = node.name + "_half"
-    model.graph.node.insert(at, helper.make_node("Cast", [node.input[0]], [name + "16"], name=name + "16", to=TensorProto.FLOAT16))
+    model.graph.node.insert(at, helper.make_node("Cast", [node.input[0]], [name + "16"], name=name + "16",
+                                                 to=TensorProto.FLOAT16))
     model.graph.node.insert(at + 1, helper.make_node("Cast", [name + "16"], [name], name=name, to=TensorProto.FLOAT))
     node.input[0] = name
     return made
@@ -400,7 +404,8 @@ def _(model, node):
     return replace(node, "LeakyRelu", alpha=0.01)
 
 
-@of("Relu Tanh Sigmoid Erf Sqrt Selu Elu LeakyRelu Softplus Reciprocal Neg Exp Log", "left out", r"without|left out|identity|not applied|missing")
+@of("Relu Tanh Sigmoid Erf Sqrt Selu Elu LeakyRelu Softplus Reciprocal Neg Exp Log", "left out",
+    r"without|left out|identity|not applied|missing")
 def _(model, node):
     return replace(node, "Identity")
 
@@ -598,7 +603,8 @@ def _(model, node):
 @of("Softmax", "temperature", r"temperature|scale|twice|2|input times")
 def _(model, node):
     at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
-    model.graph.node.insert(at, helper.make_node("Mul", [node.input[0], fresh(model, np.float32(0.5))], [node.name + "_warm"], name=node.name + "_warm"))
+    model.graph.node.insert(at, helper.make_node("Mul", [node.input[0], fresh(model, np.float32(0.5))],
+                                                 [node.name + "_warm"], name=node.name + "_warm"))
     node.input[0] = node.name + "_warm"
     return True
 
@@ -662,7 +668,8 @@ def _(model, node):
         return False
     at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
     perm = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
-    model.graph.node.insert(at, helper.make_node("Transpose", [node.input[0]], [node.name + "_turned"], name=node.name + "_turned", perm=perm))
+    model.graph.node.insert(at, helper.make_node("Transpose", [node.input[0]], [node.name + "_turned"],
+                                                 name=node.name + "_turned", perm=perm))
     node.input[0] = node.name + "_turned"
     return True
 

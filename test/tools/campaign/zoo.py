@@ -1,5 +1,6 @@
-"""Some forty small networks of the kinds that people deploy, as ONNX: convolutional, transformers, recurrent, resizing. Every one is
-made of what its family is known for; sizes are such that blocked layouts, tiles' rests and Winograd are met.
+"""Some forty small networks of the kinds that people deploy, as ONNX: convolutional, transformers, recurrent, resizing.
+Every one is made of what its family is known for; sizes are such that blocked layouts, tiles' rests and Winograd are
+met.
 
     zoo.NETWORKS: name -> function(Net) that returns the network's output tensors
     zoo.build(name, weights="normal", batch=1): the model, every node named
@@ -59,11 +60,13 @@ class Net:
         inputs = [x, self.weight(cout, cin // group, kh, kw)]
         if bias:
             inputs.append(self.const(self.rng.standard_normal(cout) * 0.1))
-        return self.op("Conv", *inputs, pads=pads, strides=[stride, stride], group=group, dilations=[dilation, dilation], kernel_shape=[kh, kw])
+        return self.op("Conv", *inputs, pads=pads, strides=[stride, stride], group=group,
+                       dilations=[dilation, dilation], kernel_shape=[kh, kw])
 
     def bn(self, x, c):
         r = self.rng
-        return self.op("BatchNormalization", x, self.const(r.uniform(0.5, 1.5, c)), self.const(r.standard_normal(c) * 0.2),
+        return self.op("BatchNormalization", x, self.const(r.uniform(0.5, 1.5, c)),
+                       self.const(r.standard_normal(c) * 0.2),
                        self.const(r.standard_normal(c) * 0.3), self.const(r.uniform(0.3, 2, c)), epsilon=1e-5)
 
     def relu(self, x):
@@ -76,7 +79,8 @@ class Net:
         return self.op("Mul", x, self.op("Sigmoid", x))
 
     def hswish(self, x):
-        return self.op("Mul", x, self.op("Div", self.op("Clip", self.op("Add", x, self.const(3)), self.const(0), self.const(6)), self.const(6)))
+        return self.op("Mul", x, self.op("Div", self.op("Clip", self.op("Add", x, self.const(3)), self.const(0),
+                                                        self.const(6)), self.const(6)))
 
     def gelu(self, x):
         inner = self.op("Add", self.op("Erf", self.op("Div", x, self.const(np.sqrt(2)))), self.const(1))
@@ -95,14 +99,16 @@ class Net:
         return self.op("Gemm", x, self.weight(cout, cin), self.const(self.rng.standard_normal(cout) * 0.1), transB=1)
 
     def layer_norm(self, x, c):
-        return self.op("LayerNormalization", x, self.const(self.rng.uniform(0.5, 1.5, c)), self.const(self.rng.standard_normal(c) * 0.1), axis=-1)
+        return self.op("LayerNormalization", x, self.const(self.rng.uniform(0.5, 1.5, c)),
+                       self.const(self.rng.standard_normal(c) * 0.1), axis=-1)
 
     def layer_norm_parts(self, x, c):
         mean = self.op("ReduceMean", x, axes=[-1])
         d = self.op("Sub", x, mean)
         var = self.op("ReduceMean", self.op("Pow", d, self.const(2)), axes=[-1])
         y = self.op("Div", d, self.op("Sqrt", self.op("Add", var, self.const(1e-5))))
-        return self.op("Add", self.op("Mul", y, self.const(self.rng.uniform(0.5, 1.5, c))), self.const(self.rng.standard_normal(c) * 0.1))
+        return self.op("Add", self.op("Mul", y, self.const(self.rng.uniform(0.5, 1.5, c))),
+                       self.const(self.rng.standard_normal(c) * 0.1))
 
     def rms_norm(self, x, c):
         mean = self.op("ReduceMean", self.op("Pow", x, self.const(2)), axes=[-1])
@@ -110,7 +116,8 @@ class Net:
         return self.op("Mul", self.const(self.rng.uniform(0.5, 1.5, c)), y)
 
     def heads(self, x, tokens, heads, size):
-        return self.op("Transpose", self.op("Reshape", x, self.ints(self.batch, tokens, heads, size)), perm=[0, 2, 1, 3])
+        return self.op("Transpose", self.op("Reshape", x, self.ints(self.batch, tokens, heads, size)),
+                       perm=[0, 2, 1, 3])
 
     def attention(self, x, c, tokens, heads, mask=None, turn=None, key_heads=None):
         size, kv = c // heads, key_heads or heads
@@ -121,10 +128,12 @@ class Net:
             q, k = turn(q, heads), turn(k, kv)
         if kv != heads:
             def repeat(t):
-                t = self.op("Expand", self.op("Unsqueeze", t, self.ints(2)), self.ints(self.batch, kv, heads // kv, tokens, size))
+                t = self.op("Expand", self.op("Unsqueeze", t, self.ints(2)),
+                            self.ints(self.batch, kv, heads // kv, tokens, size))
                 return self.op("Reshape", t, self.ints(self.batch, heads, tokens, size))
             k, v = repeat(k), repeat(v)
-        s = self.op("Mul", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])), self.const(1 / np.sqrt(size)))
+        s = self.op("Mul", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])),
+                    self.const(1 / np.sqrt(size)))
         if mask:
             s = self.op("Add", s, mask)
         y = self.op("MatMul", self.op("Softmax", s, axis=-1), v)
@@ -258,7 +267,8 @@ def unet(n):
     b = n.relu(n.conv(n.op("MaxPool", a, kernel_shape=[2, 2], strides=[2, 2]), 16, 32))
     c = n.relu(n.conv(n.op("MaxPool", b, kernel_shape=[2, 2], strides=[2, 2]), 32, 64))
     for skip, cin, cout in ((b, 64, 32), (a, 32, 16)):
-        u = n.op("ConvTranspose", c, n.weight(cin, cout, 2, 2, fan=cin), n.const(n.rng.standard_normal(cout) * 0.1), strides=[2, 2])
+        u = n.op("ConvTranspose", c, n.weight(cin, cout, 2, 2, fan=cin), n.const(n.rng.standard_normal(cout) * 0.1),
+                 strides=[2, 2])
         c = n.relu(n.conv(n.op("Concat", u, skip, axis=1), 2 * cout, cout))
     return [n.op("Sigmoid", n.conv(c, 16, 1, 1))]
 
@@ -267,7 +277,8 @@ def fpn(n):
     x = n.relu(n.conv(n.input("image", 3, 64, 64), 3, 16, 3, 2))
     a = n.relu(n.conv(x, 16, 32, 3, 2))
     b = n.relu(n.conv(a, 32, 32, 3, 2))
-    up = n.op("Resize", b, "", n.const([1, 1, 2, 2]), mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    up = n.op("Resize", b, "", n.const([1, 1, 2, 2]), mode="nearest", coordinate_transformation_mode="asymmetric",
+              nearest_mode="floor")
     c = n.op("Add", n.conv(a, 32, 32, 1), up)
     up = n.op("Resize", c, "", n.const([1, 1, 2, 2]), mode="linear", coordinate_transformation_mode="half_pixel")
     d = n.op("Add", n.conv(x, 16, 32, 1), up)
@@ -278,9 +289,11 @@ def deeplab(n):
     x = n.relu(n.conv(n.input("image", 3, 49, 49), 3, 24, 3, 2))
     branches = [n.relu(n.conv(x, 24, 16, 1))] + [n.relu(n.conv(x, 24, 16, 3, dilation=d)) for d in (2, 4, 6)]
     pooled = n.relu(n.conv(n.op("GlobalAveragePool", x), 24, 16, 1))
-    branches.append(n.op("Resize", pooled, "", "", n.ints(n.batch, 16, 25, 25), mode="linear", coordinate_transformation_mode="align_corners"))
+    branches.append(n.op("Resize", pooled, "", "", n.ints(n.batch, 16, 25, 25), mode="linear",
+                         coordinate_transformation_mode="align_corners"))
     x = n.relu(n.conv(n.op("Concat", *branches, axis=1), 80, 24, 1))
-    x = n.op("Resize", n.conv(x, 24, 5, 1), "", "", n.ints(n.batch, 5, 49, 49), mode="linear", coordinate_transformation_mode="align_corners")
+    x = n.op("Resize", n.conv(x, 24, 5, 1), "", "", n.ints(n.batch, 5, 49, 49), mode="linear",
+             coordinate_transformation_mode="align_corners")
     return [n.op("Softmax", x, axis=1)]
 
 
@@ -298,7 +311,8 @@ def yolo(n):
     y = n.op("Transpose", n.op("Reshape", n.conv(x, 32, 3 * 9, 1), n.ints(n.batch, 3, 9, 256)), perm=[0, 1, 3, 2])
     y = n.op("Sigmoid", y)
     xy, wh, rest = n.op("Split", y, n.ints(2, 2, 5), outputs=3, axis=3)
-    xy = n.op("Mul", n.op("Add", n.op("Mul", xy, n.const(2)), n.const(n.rng.integers(0, 16, (1, 1, 256, 2)))), n.const(4))
+    xy = n.op("Mul", n.op("Add", n.op("Mul", xy, n.const(2)), n.const(n.rng.integers(0, 16, (1, 1, 256, 2)))),
+              n.const(4))
     wh = n.op("Mul", n.op("Pow", n.op("Mul", wh, n.const(2)), n.const(2)), n.const(n.rng.uniform(4, 32, (1, 3, 1, 2))))
     return [n.op("Concat", xy, wh, rest, axis=3)]
 
@@ -317,7 +331,8 @@ def style(n):
     x = n.op("Pad", n.input("image", 3, 40, 40), n.ints(0, 0, 4, 4, 0, 0, 4, 4), mode="reflect")
 
     def norm(x, c):
-        return n.op("InstanceNormalization", x, n.const(n.rng.uniform(0.5, 1.5, c)), n.const(n.rng.standard_normal(c) * 0.1), epsilon=1e-5)
+        return n.op("InstanceNormalization", x, n.const(n.rng.uniform(0.5, 1.5, c)),
+                    n.const(n.rng.standard_normal(c) * 0.1), epsilon=1e-5)
     x = n.relu(norm(n.conv(x, 3, 16, 9, pads=[0] * 4), 16))
     x = n.relu(norm(n.conv(x, 16, 32, 3, 2), 32))
     x = n.op("Add", x, norm(n.conv(n.relu(norm(n.conv(x, 32, 32), 32)), 32, 32), 32))
@@ -399,13 +414,15 @@ def vit(n, c=48):
 
 def swin(n, c=32):
     x = n.op("Transpose", n.conv(n.input("image", 3, 32, 32), 3, c, 4, 4, pads=[0] * 4), perm=[0, 2, 3, 1])
-    x = n.op("Concat", n.op("Slice", x, n.ints(2), n.ints(8), n.ints(1)), n.op("Slice", x, n.ints(0), n.ints(2), n.ints(1)), axis=1)
+    x = n.op("Concat", n.op("Slice", x, n.ints(2), n.ints(8), n.ints(1)),
+             n.op("Slice", x, n.ints(0), n.ints(2), n.ints(1)), axis=1)
     w = n.op("Transpose", n.op("Reshape", x, n.ints(n.batch, 2, 4, 2, 4, c)), perm=[0, 1, 3, 2, 4, 5])
     w = n.op("Reshape", w, n.ints(n.batch * 4, 16, c))
     batch, n.batch = n.batch, n.batch * 4
     w = n.op("Add", w, n.attention(n.layer_norm(w, c), c, 16, 2, n.const(n.rng.standard_normal((1, 2, 16, 16)) * 0.1)))
     n.batch = batch
-    x = n.op("Reshape", n.op("Transpose", n.op("Reshape", w, n.ints(n.batch, 2, 2, 4, 4, c)), perm=[0, 1, 3, 2, 4, 5]), n.ints(n.batch, 8, 8, c))
+    x = n.op("Reshape", n.op("Transpose", n.op("Reshape", w, n.ints(n.batch, 2, 2, 4, 4, c)), perm=[0, 1, 3, 2, 4, 5]),
+             n.ints(n.batch, 8, 8, c))
     parts = [n.op("Slice", x, n.ints(i, j), n.ints(8, 8), n.ints(1, 2), n.ints(2, 2)) for i in (0, 1) for j in (0, 1)]
     x = n.linear(n.layer_norm(n.op("Concat", *parts, axis=3), 4 * c), 4 * c, 2 * c, bias=False)
     return [n.op("ReduceMean", x, axes=[1, 2], keepdims=0)]
@@ -424,9 +441,11 @@ def whisper(n, c=48):
     """An audio encoder: one-dimensional convolutions, then tokens."""
     x = n.input("mel", 40, 60)
     for cin in (40, c):
-        x = n.op("Conv", x, n.weight(c, cin, 3), n.const(n.rng.standard_normal(c) * 0.1), pads=[1, 1], strides=[1 if cin == 40 else 2])
+        x = n.op("Conv", x, n.weight(c, cin, 3), n.const(n.rng.standard_normal(c) * 0.1), pads=[1, 1],
+                 strides=[1 if cin == 40 else 2])
         x = n.gelu(x)
-    x = n.op("Add", n.op("Transpose", x, perm=[0, 2, 1]), n.const(np.sin(np.arange(30)[:, None] * np.arange(1, c + 1)[None] / 9)))
+    x = n.op("Add", n.op("Transpose", x, perm=[0, 2, 1]),
+             n.const(np.sin(np.arange(30)[:, None] * np.arange(1, c + 1)[None] / 9)))
     x = n.op("Add", x, n.attention(n.layer_norm_parts(x, c), c, 30, 4))
     return [n.layer_norm_parts(x, c)]
 
@@ -435,7 +454,8 @@ def wavenet(n, c=24):
     x, skips = n.op("Conv", n.input("audio", 1, 200), n.weight(c, 1, 3), pads=[1, 1]), None
     for dilation in (1, 2, 4, 8):
         def one(cout, k, source, d):
-            return n.op("Conv", source, n.weight(cout, c, k), n.const(n.rng.standard_normal(cout) * 0.1), dilations=[d], pads=[d * (k - 1) // 2] * 2)
+            return n.op("Conv", source, n.weight(cout, c, k), n.const(n.rng.standard_normal(cout) * 0.1), dilations=[d],
+                        pads=[d * (k - 1) // 2] * 2)
         gate = n.op("Mul", n.op("Tanh", one(c, 3, x, dilation)), n.op("Sigmoid", one(c, 3, x, dilation)))
         skip = one(c, 1, gate, 1)
         skips = skip if skips is None else n.op("Add", skips, skip)
@@ -447,7 +467,8 @@ def recurrent(n, kind, gates, size=32):
     x, steps, features = n.input("sequence", 20, 12), 20, 12
     x = n.op("Transpose", x, perm=[1, 0, 2])
     for directions in (2, 1):
-        inputs = [x, n.weight(directions, gates * size, features, fan=3 * features), n.weight(directions, gates * size, size, fan=3 * size),
+        inputs = [x, n.weight(directions, gates * size, features, fan=3 * features),
+                  n.weight(directions, gates * size, size, fan=3 * size),
                   n.const(n.rng.standard_normal((directions, 2 * gates * size)) * 0.1)]
         extra = {"linear_before_reset": 1} if kind == "GRU" and directions == 2 else {}
         y = n.op(kind, *inputs, outputs=3 if kind == "LSTM" else 2, hidden_size=size,
@@ -462,7 +483,8 @@ def crnn(n):
     x = n.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
     x = n.op("MaxPool", n.relu(n.bn(n.conv(x, 16, 32, bias=False), 32)), kernel_shape=[8, 1], strides=[8, 1])
     x = n.op("Transpose", n.op("Squeeze", x, n.ints(2)), perm=[2, 0, 1])
-    y = n.op("LSTM", x, n.weight(2, 96, 32, fan=96), n.weight(2, 96, 24, fan=96), n.const(np.zeros((2, 192))), outputs=3, hidden_size=24,
+    y = n.op("LSTM", x, n.weight(2, 96, 32, fan=96), n.weight(2, 96, 24, fan=96), n.const(np.zeros((2, 192))),
+             outputs=3, hidden_size=24,
              direction="bidirectional")[0]
     y = n.op("Reshape", n.op("Transpose", y, perm=[0, 2, 1, 3]), n.ints(32, n.batch, 48))
     return [n.op("Softmax", n.linear(y, 48, 37), axis=-1)]
@@ -490,7 +512,8 @@ def pose(n):
 
 
 def face(n):
-    x, c = n.op("PRelu", n.bn(n.conv(n.input("image", 3, 40, 40), 3, 16, bias=False), 16), n.const(n.rng.uniform(0.1, 0.4, (16, 1, 1)))), 16
+    x, c = n.op("PRelu", n.bn(n.conv(n.input("image", 3, 40, 40), 3, 16, bias=False), 16),
+                n.const(n.rng.uniform(0.1, 0.4, (16, 1, 1)))), 16
     x = n.op("PRelu", n.bn(n.conv(x, 16, 32, 3, 2, bias=False), 32), n.const(n.rng.uniform(0.1, 0.4, (32, 1, 1))))
     x = n.conv(n.conv(x, 32, 32, 20, group=32, pads=[0] * 4), 32, 64, 1)
     x = n.op("Flatten", x)
@@ -503,7 +526,8 @@ def group_norm(n):
         y = n.op("Reshape", x, n.ints(n.batch, 8, -1))
         y = n.op("InstanceNormalization", y, n.const(np.ones(8)), n.const(np.zeros(8)), epsilon=1e-5)
         y = n.op("Reshape", y, n.ints(n.batch, 32, 32, 32))
-        y = n.op("Add", n.op("Mul", y, n.const(n.rng.uniform(0.5, 1.5, (32, 1, 1)))), n.const(n.rng.standard_normal((32, 1, 1)) * 0.1))
+        y = n.op("Add", n.op("Mul", y, n.const(n.rng.uniform(0.5, 1.5, (32, 1, 1)))),
+                 n.const(n.rng.standard_normal((32, 1, 1)) * 0.1))
         x = n.op("Add", x, n.conv(n.silu(y), 32, 32))
     return [n.conv(x, 32, 4)]
 
@@ -522,12 +546,17 @@ def spectrogram(n):
 
 
 NETWORKS = {
-    "vgg": vgg, "resnet": resnet, "resnet_bottleneck": lambda n: resnet(n, True), "mobilenet_v2": mobilenet_v2, "mobilenet_v3": mobilenet_v3,
-    "efficientnet": efficientnet, "shufflenet": shufflenet, "densenet": densenet, "inception": inception, "squeezenet": squeezenet,
-    "alexnet": alexnet, "unet": unet, "fpn": fpn, "deeplab": deeplab, "yolo": yolo, "convnext": convnext, "style": style,
-    "super_resolution": super_resolution, "selu": selu_net, "tabular": tabular, "bert": bert, "gpt": gpt, "llama": llama, "vit": vit,
+    "vgg": vgg, "resnet": resnet, "resnet_bottleneck": lambda n: resnet(n, True), "mobilenet_v2": mobilenet_v2,
+    "mobilenet_v3": mobilenet_v3,
+    "efficientnet": efficientnet, "shufflenet": shufflenet, "densenet": densenet, "inception": inception,
+    "squeezenet": squeezenet,
+    "alexnet": alexnet, "unet": unet, "fpn": fpn, "deeplab": deeplab, "yolo": yolo, "convnext": convnext,
+    "style": style,
+    "super_resolution": super_resolution, "selu": selu_net, "tabular": tabular, "bert": bert, "gpt": gpt,
+    "llama": llama, "vit": vit,
     "swin": swin, "mixer": mixer, "whisper": whisper, "wavenet": wavenet, "lstm": lambda n: recurrent(n, "LSTM", 4),
-    "gru": lambda n: recurrent(n, "GRU", 3), "rnn": lambda n: recurrent(n, "RNN", 1), "crnn": crnn, "detection": detection, "pose": pose,
+    "gru": lambda n: recurrent(n, "GRU", 3), "rnn": lambda n: recurrent(n, "RNN", 1), "crnn": crnn,
+    "detection": detection, "pose": pose,
     "face": face, "group_norm": group_norm, "spectrogram": spectrogram,
 }
 
@@ -551,7 +580,8 @@ def inputs(model, kind="normal", seed=1):
             made[value.name] = rng.integers(0, 80, shape)
             continue
         x = rng.standard_normal(shape)
-        x = {"normal": lambda: x, "sparse": lambda: x * (rng.random(shape) < 0.05), "constant": lambda: np.full(shape, 0.7),
+        x = {"normal": lambda: x, "sparse": lambda: x * (rng.random(shape) < 0.05),
+             "constant": lambda: np.full(shape, 0.7),
              "huge": lambda: x * 1e6, "tiny": lambda: x * 1e-6}[kind]()
         made[value.name] = x.astype(np.float32)
     return made
