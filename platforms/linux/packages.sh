@@ -13,12 +13,14 @@ build_packages=(
   python3-venv # build/venv, where plumb-golden runs models in ONNX Runtime
   libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU
 )
-# To run every test: python3-dev builds the Python package (pip install .), clang brings libFuzzer, clang-format-14 and
-# clang-tidy-14 check the sources, valgrind counts the hooks' instructions, numpy reads our .npy files, libonnx-testdata
-# has the ONNX backend tests, oclgrind watches the OPENCL kernels' memory accesses, the validation layers what device
-# VULKAN asks of its driver; the slow tests install other runtimes into a virtual environment.
+# To build the Python package (pip install .).
+python_packages=(python3-dev)
+# To run every test: clang brings libFuzzer, clang-format-14 and clang-tidy-14 check the sources, valgrind counts the
+# hooks' instructions, numpy reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the
+# OPENCL kernels' memory accesses, the validation layers what device VULKAN asks of its driver; the slow tests install
+# other runtimes into a virtual environment.
 test_packages=(
-  python3-dev clang libclang-rt-14-dev clang-format-14 clang-tidy-14 valgrind python3-numpy libonnx-testdata
+  "${python_packages[@]}" clang libclang-rt-14-dev clang-format-14 clang-tidy-14 valgrind python3-numpy libonnx-testdata
   oclgrind vulkan-validationlayers
 )
 

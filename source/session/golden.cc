@@ -22,7 +22,8 @@ std::string LastLine(std::string text) {
 }
 
 // $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program
-// lies in; else what PATH finds.
+// lies in, or the one that the wheel is installed in, around lib/python3.11/site-packages/plumbnn/bin; else what PATH
+// finds.
 std::string Python(const GoldenOptions& options) {
   if (!options.python.empty()) return options.python;
   const char* python = std::getenv("PLUMB_PYTHON");
@@ -30,8 +31,10 @@ std::string Python(const GoldenOptions& options) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const fs::path venv = self.parent_path().parent_path().parent_path() / "venv/bin/python";
-    if (fs::exists(venv, error)) return venv.string();
+    const fs::path package = self.parent_path().parent_path();
+    const fs::path beside =
+        package / (package.filename() == "plumbnn" ? "../../../../bin/python3" : "../venv/bin/python");
+    if (fs::exists(beside, error)) return beside.lexically_normal().string();
   }
   return "python3";
 }
