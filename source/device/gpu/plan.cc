@@ -66,8 +66,8 @@ Port Plan::Scratch(int64_t elements, std::string type) {
 }
 
 Port Plan::Flag(const std::string& words) {
-  complaint = fmt::format("layer '{}' ({}): {}", layer().name, layer().type, words);
-  return {Port::kFlag, 0, "i32"};
+  complaints.push_back(fmt::format("layer '{}' ({}): {}", layer().name, layer().type, words));
+  return {Port::kFlag, static_cast<int>(complaints.size()) - 1, "i32"};
 }
 
 Result<std::string> Plan::Number(DType dtype) const {

@@ -54,7 +54,7 @@ class Plan {
   std::vector<Launch> launches;
   std::vector<std::vector<int32_t>> constants;  // floats as their bits
   std::vector<int64_t> scratches;               // words of 32 bits
-  std::string complaint;  // of the flag: what is wrong when a program raises it, without the value found
+  std::vector<std::string> complaints;  // one per flag: what is wrong when a program raises it, without the value
 
   const Layer& layer() const { return spec.layer(); }
   const BlobInfo& in(int i) const { return spec.inputs[static_cast<size_t>(i)]; }

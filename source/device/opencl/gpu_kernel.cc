@@ -53,8 +53,8 @@ class GpuKernel : public ClKernel {
       PLUMB_ASSIGN_OR_RETURN(scratches_.back().buffer,
                              spec.device->Allocate(static_cast<size_t>(elements) * sizeof(int32_t)));
     }
-    if (!plan.complaint.empty()) {
-      PLUMB_ASSIGN_OR_RETURN(flag_, static_cast<OpenclDevice*>(spec.device)->AddFlag(plan.complaint));
+    for (const std::string& complaint : plan.complaints) {
+      PLUMB_ASSIGN_OR_RETURN(flags_.emplace_back(), static_cast<OpenclDevice*>(spec.device)->AddFlag(complaint));
     }
     for (const gpu::Launch& launch : plan.launches) {
       Launcher& launcher = launchers_[launch.program];
@@ -87,15 +87,14 @@ class GpuKernel : public ClKernel {
     if (port.from == gpu::Port::kOutput) tensor = outputs[at];
     if (port.from == gpu::Port::kConstant) tensor.buffer = constants_[at].buffer;
     if (port.from == gpu::Port::kScratch) tensor.buffer = scratches_[at].buffer;
-    if (port.from == gpu::Port::kFlag) tensor.buffer = flag_.buffer;
+    if (port.from == gpu::Port::kFlag) tensor.buffer = flags_[at].buffer;
     if (port.type != "real") tensor.layout = PlainLayout();
     tensor.dtype = gpu::DTypeOfPort(port.type, tensor.dtype);
     return tensor;
   }
 
   std::vector<gpu::Launch> launches_;
-  std::vector<Array> constants_, scratches_;
-  Array flag_;
+  std::vector<Array> constants_, scratches_, flags_;
   std::map<std::string, Launcher> launchers_;
   std::vector<DeviceTensor> arguments_;
 };

@@ -20,8 +20,7 @@ class GpuKernel : public Kernel {
                  const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const gpu::Plan plan, PlanOf(function_, spec));
     Builder b(spec, inputs, outputs);
-    std::vector<Argument> constants, scratches;
-    Argument flag;
+    std::vector<Argument> constants, scratches, flags;
     for (const std::vector<int32_t>& values : plan.constants) {
       PLUMB_ASSIGN_OR_RETURN(constants.emplace_back(), b.Constant(values.data(), values.size() * sizeof(int32_t)));
     }
@@ -30,9 +29,9 @@ class GpuKernel : public Kernel {
                              spec.device->Allocate(static_cast<size_t>(elements) * sizeof(int32_t)));
       scratches.push_back(Argument::Own(buffer));
     }
-    if (!plan.complaint.empty()) {
-      PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer, b.device().AddFlag(plan.complaint));
-      flag = Argument::Own(buffer);
+    for (const std::string& complaint : plan.complaints) {
+      PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer, b.device().AddFlag(complaint));
+      flags.push_back(Argument::Own(buffer));
     }
     for (const gpu::Launch& planned : plan.launches) {
       if (planned.items() == 0) continue;
@@ -44,7 +43,7 @@ class GpuKernel : public Kernel {
                                    : port.from == gpu::Port::kOutput   ? Argument::Output(port.index)
                                    : port.from == gpu::Port::kConstant ? constants[at]
                                    : port.from == gpu::Port::kScratch  ? scratches[at]
-                                                                       : flag);
+                                                                       : flags[at]);
       }
       for (const int64_t word : planned.words) launch.push.Int(word);
       launch.Over(planned.items());
