@@ -1,4 +1,4 @@
-// Blobs that are made from known values (ConstantOfShape, Range), in plain order.
+// Values that are known before the network runs (device/shared/fill.h), in plain order.
 #include "device/shared/fill.h"
 #include "device/opencl/constant.h"
 #include "device/opencl/kernel_list.h"
@@ -13,18 +13,23 @@ class FillKernel : public ClKernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
                  const std::vector<DeviceTensor>& outputs) override {
     queue_ = &QueueOf(spec.device);
-    PLUMB_ASSIGN_OR_RETURN(const Tensor made, MakeFill(spec));
-    PLUMB_ASSIGN_OR_RETURN(made_, UploadConstant(spec.device, made, outputs[0].layout));
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> made, MakeFill(spec));
+    for (size_t i = 0; i < made.size(); ++i) {
+      PLUMB_ASSIGN_OR_RETURN(made_.emplace_back(), UploadConstant(spec.device, made[i], outputs[i].layout));
+    }
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
-    return queue_->Copy(made_, outputs[0], outputs[0].bytes());
+    for (size_t i = 0; i < made_.size(); ++i) {
+      PLUMB_RETURN_IF_ERROR(queue_->Copy(made_[i], outputs[i], outputs[i].bytes()));
+    }
+    return Status::Ok();
   }
 
  private:
   Queue* queue_ = nullptr;
-  DeviceTensor made_;
+  std::vector<DeviceTensor> made_;
 };
 
 }  // namespace

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <utility>
+
+#include "op/core/strided.h"
+#include "op/selection.h"
 
 namespace plumb {
 namespace {
@@ -32,18 +36,14 @@ Status FillConstant(const KernelSpec& spec, Tensor* made) {
   return Status::Ok();
 }
 
-}  // namespace
-
-Status SupportsFill(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-  const DType dtype = spec.outputs[0].dtype;
-  const bool number = dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64;
-  if (spec.layer().kind == OpKind::kConstantOfShape || number) return Status::Ok();
-  return Status::NotSupported(fmt::format("ranges of {} have no kernel", DTypeName(dtype)));
+bool Selects(const KernelSpec& spec) {
+  const OpKind kind = spec.layer().kind;
+  return kind == OpKind::kPlumbNonZero || kind == OpKind::kPlumbUnique || kind == OpKind::kPlumbNonMaxSuppression;
 }
 
-Result<Tensor> MakeFill(const KernelSpec& spec) {
+Result<Tensor> MakeOne(const KernelSpec& spec) {
   const BlobInfo& out = spec.outputs[0];
+  if (!out.value.empty()) return out.value;
   PLUMB_ASSIGN_OR_RETURN(Tensor made, Tensor::Create(out.dtype, out.shape));
   if (spec.layer().kind == OpKind::kConstantOfShape) {
     PLUMB_RETURN_IF_ERROR(FillConstant(spec, &made));
@@ -55,6 +55,26 @@ Result<Tensor> MakeFill(const KernelSpec& spec) {
     default: FillRange<float>(spec, &made); break;
   }
   return made;
+}
+
+}  // namespace
+
+Status SupportsFill(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+  const OpKind kind = spec.layer().kind;
+  const BlobInfo& out = spec.outputs[0];
+  if (kind == OpKind::kConstantOfShape || Selects(spec) || !out.value.empty()) return Status::Ok();
+  if (kind != OpKind::kRange) {
+    return Status::NotSupported(fmt::format("makes at most {} values, got {}", kMaxHostValues, out.shape.ToString()));
+  }
+  if (out.dtype == DType::kF32 || out.dtype == DType::kI32 || out.dtype == DType::kI64) return Status::Ok();
+  return Status::NotSupported(fmt::format("ranges of {} have no kernel", DTypeName(out.dtype)));
+}
+
+Result<std::vector<Tensor>> MakeFill(const KernelSpec& spec) {
+  if (Selects(spec)) return Select(spec.layer(), spec.inputs);
+  PLUMB_ASSIGN_OR_RETURN(Tensor one, MakeOne(spec));
+  return std::vector<Tensor>{std::move(one)};
 }
 
 }  // namespace plumb

@@ -1,4 +1,5 @@
-// ConstantOfShape and Range: made once, when the kernel is prepared, and copied at each Forward.
+// Values that are known before the network runs (device/shared/fill.h): made once, when the kernel is prepared, and
+// copied at each Forward.
 #include "device/shared/fill.h"
 
 #include "device/vulkan/copy.h"
@@ -8,13 +9,18 @@ namespace {
 
 Status SupportsOfFill(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(SupportsFill(spec));
-  return RequireDType(spec, spec.outputs[0].dtype);
+  for (const BlobInfo& out : spec.outputs) PLUMB_RETURN_IF_ERROR(RequireDType(spec, out.dtype));
+  return Status::Ok();
 }
 
 Status BuildFill(Builder* b) {
-  PLUMB_ASSIGN_OR_RETURN(const Tensor made, MakeFill(b->spec));
-  PLUMB_ASSIGN_OR_RETURN(const Argument constant, b->Constant(made));
-  b->launches.push_back(CopyAllSpec(made.dtype(), Argument::Output(0), constant, made.NumElements()));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> made, MakeFill(b->spec));
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i].NumElements() == 0) continue;
+    PLUMB_ASSIGN_OR_RETURN(const Argument constant, b->Constant(made[i]));
+    const Argument out = Argument::Output(static_cast<int>(i));
+    b->launches.push_back(CopyAllSpec(made[i].dtype(), out, constant, made[i].NumElements()));
+  }
   return Status::Ok();
 }
 

@@ -1,4 +1,5 @@
-// ConstantOfShape and Range: made once, when the kernel is prepared, and copied at each Forward.
+// Values that are known before the network runs (device/shared/fill.h): made once, when the kernel is prepared, and
+// copied at each Forward.
 #include "device/shared/fill.h"
 
 #include <cstring>
@@ -16,12 +17,12 @@ class FillKernel : public Kernel {
   }
 
   Status Run(const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>& outputs) override {
-    std::memcpy(outputs[0].host<char>(), made_.raw(), made_.bytes());
+    for (size_t i = 0; i < made_.size(); ++i) std::memcpy(outputs[i].host<char>(), made_[i].raw(), made_[i].bytes());
     return Status::Ok();
   }
 
  private:
-  Tensor made_;
+  std::vector<Tensor> made_;
 };
 
 }  // namespace

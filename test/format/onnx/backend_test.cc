@@ -100,5 +100,16 @@ TEST(OnnxBackendTest, X86) {
   RunAll("X86", /*round_trip=*/true);
 }
 
+// The GPU devices, where they are; slow, so a ctest entry of their own.
+TEST(OnnxBackendGpuTest, Opencl) {
+  if (!OpenDevice("OPENCL").ok()) GTEST_SKIP() << "there is no OPENCL";
+  RunAll("OPENCL", /*round_trip=*/false);
+}
+
+TEST(OnnxBackendGpuTest, Vulkan) {
+  if (!OpenDevice("VULKAN").ok()) GTEST_SKIP() << "there is no VULKAN";
+  RunAll("VULKAN", /*round_trip=*/false);
+}
+
 }  // namespace
 }  // namespace plumb
