@@ -3,7 +3,7 @@
 // (ReferenceOp::picks), or, where that is not known, the farthest such element.
 #include "op/arg_max.h"
 
-#include "reference/core/rows.h"
+#include "reference/core/axis_rows.h"
 
 namespace plumb {
 namespace {

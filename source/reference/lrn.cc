@@ -3,7 +3,7 @@
 // 24 u beta |y| (alpha / size) max over the channels of (sum) / q in quadrature.
 #include "op/lrn.h"
 
-#include "reference/core/rows.h"
+#include "reference/core/axis_rows.h"
 #include "reference/core/variants.h"
 
 namespace plumb {

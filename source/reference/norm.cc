@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "reference/core/rows.h"
+#include "reference/core/axis_rows.h"
 #include "reference/core/variants.h"
 
 namespace plumb {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "reference/core/rows.h"
+#include "reference/core/axis_rows.h"
 #include "reference/core/variants.h"
 #include "reference/reduce_terms.h"
 

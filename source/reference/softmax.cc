@@ -6,7 +6,7 @@
 
 #include <cfloat>
 
-#include "reference/core/rows.h"
+#include "reference/core/axis_rows.h"
 #include "reference/core/variants.h"
 
 namespace plumb {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "alternatives_util.h"
+#include "computed_otherwise_util.h"
 #include "op/activation.h"
 #include "op/reduce.h"
 

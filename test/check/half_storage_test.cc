@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "alternatives_util.h"
+#include "computed_otherwise_util.h"
 #include "base/half.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 #include "check/subject/half_storage.h"
 #include "op/convolution.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "alternatives_util.h"
+#include "computed_otherwise_util.h"
 #include "base/half.h"
 #include "op/activation.h"
 #include "op/concat.h"

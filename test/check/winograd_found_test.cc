@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "alternatives_util.h"
+#include "computed_otherwise_util.h"
 #include "base/half.h"
 #include "op/convolution.h"
 #include "util/winograd_emulation.h"

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "check/judge/judge.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 #include "device/device.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"

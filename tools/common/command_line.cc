@@ -185,7 +185,7 @@ std::string CommandLine::Again(const std::vector<std::string>& without) const {
       text += " " + option->Short();
       if (option->flag && value == "true") continue;
       // A value that begins with a dash is not taken for an option behind '='.
-      text += (value.rfind("-", 0) == 0 || option->flag ? "=" : " ") + ShellQuoted(value);
+      text += ((!value.empty() && value[0] == '-') || option->flag ? "=" : " ") + ShellQuoted(value);
     }
   }
   return text;

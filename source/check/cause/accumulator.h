@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "check/cause/alternatives.h"
+#include "check/cause/computed_otherwise.h"
 
 namespace plumb {
 

@@ -8,7 +8,7 @@
 
 #include "check/cause/axis_words.h"
 #include "check/cause/explainers.h"
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 
 namespace plumb {
 namespace {

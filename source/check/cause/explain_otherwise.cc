@@ -3,7 +3,7 @@
 #include <set>
 
 #include "check/cause/accumulator.h"
-#include "check/cause/alternatives.h"
+#include "check/cause/computed_otherwise.h"
 #include "check/cause/explainers.h"
 #include "check/cause/overflow.h"
 

@@ -2,7 +2,7 @@
 // they are asked; the first of a kind that answers counts. An excuse makes the step grey (it computed the graph's own
 // values in another way), a cause names what was computed instead and leaves the verdict, a hint says what a wrong
 // output looks like where no cause is known. A new one is a function of a Question and a row of the table; what single
-// layers are known to be computed as is a row of proposals.h's tables instead.
+// layers are known to be computed as is a row of known_ways.h's tables instead.
 #ifndef PLUMB_CHECK_CAUSE_EXPLAINERS_H_
 #define PLUMB_CHECK_CAUSE_EXPLAINERS_H_
 
@@ -76,7 +76,7 @@ class Explainers {
 std::optional<Answer> ExplainAsFused(const Question& question);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
-// explain_otherwise.cc: another computation than the graph's, of the step (alternatives.h) or of a larger group.
+// explain_otherwise.cc: another computation than the graph's, of the step (computed_otherwise.h) or of a larger group.
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);
 std::optional<Answer> ExplainAsAccumulator(const Question& question);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "check/cause/alternatives.h"
+#include "check/cause/computed_otherwise.h"
 
 namespace plumb {
 

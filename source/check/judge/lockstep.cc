@@ -6,7 +6,7 @@
 
 #include "check/judge/inspect.h"
 #include "check/judge/judge.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 #include "check/report/coverage.h"
 
 namespace plumb {

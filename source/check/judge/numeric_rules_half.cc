@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "check/judge/numeric_rules.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 
 namespace plumb {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 #include "check/subject/int8.h"
 
 namespace plumb {

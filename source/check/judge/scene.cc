@@ -1,7 +1,7 @@
 #include "check/judge/scene.h"
 
 #include "check/judge/inspect.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 
 namespace plumb {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 
 namespace plumb {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "check/judge/inspect.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 
 namespace plumb {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "check/judge/lockstep.h"
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 #include "check/report/coverage.h"
 #include "check/subject/arithmetic.h"
 #include "check/subject/half_storage.h"

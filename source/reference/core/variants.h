@@ -1,6 +1,6 @@
 // What runtimes are known to compute in place of an operator: other functions, other sums, other bounds. A layer that
-// one of them explains is wrong all the same; the report names it (check/cause/alternatives.h). Each is defined beside
-// the reference of its operator, those of one variable in variants.cc.
+// one of them explains is wrong all the same; the report names it (check/cause/computed_otherwise.h). Each is defined
+// beside the reference of its operator, those of one variable in variants.cc.
 #ifndef PLUMB_REFERENCE_CORE_VARIANTS_H_
 #define PLUMB_REFERENCE_CORE_VARIANTS_H_
 

@@ -1,6 +1,6 @@
 // What the files of proposals share.
-#ifndef PLUMB_CHECK_CAUSE_PROPOSALS_UTIL_H_
-#define PLUMB_CHECK_CAUSE_PROPOSALS_UTIL_H_
+#ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_UTIL_H_
+#define PLUMB_CHECK_CAUSE_KNOWN_WAYS_UTIL_H_
 
 #include <cstring>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/cause/proposals.h"
+#include "check/cause/known_ways.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -21,8 +21,8 @@ struct ProposalRow {
   void (*propose)(const ProposalContext& context, Proposals* proposals);
 };
 
-// Those of convolutions, deconvolutions, InnerProduct and MatMul (proposals_product.cc), of element-wise layers
-// (proposals_element.cc), of norms (proposals_norm.cc), of slices and pools (proposals_moved.cc).
+// Those of convolutions, deconvolutions, InnerProduct and MatMul (known_ways_product.cc), of element-wise layers
+// (known_ways_element.cc), of norms (known_ways_norm.cc), of slices and pools (known_ways_moved.cc).
 void ProposeForProducts(const ProposalContext& context, Proposals* proposals);
 void ProposeForElements(const ProposalContext& context, Proposals* proposals);
 void ProposeForNorms(const ProposalContext& context, Proposals* proposals);
@@ -89,4 +89,4 @@ void ForEachReal(Tensor* tensor, F f) {
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_CAUSE_PROPOSALS_UTIL_H_
+#endif  // PLUMB_CHECK_CAUSE_KNOWN_WAYS_UTIL_H_

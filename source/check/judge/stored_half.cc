@@ -1,4 +1,4 @@
-#include "check/judge/storage.h"
+#include "check/judge/stored_half.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise, as
-// tables of operators and functions: proposals.cc (functions and parameters), proposals_element.cc (operands of
-// element-wise layers, layers left out), proposals_norm.cc, proposals_moved.cc (slices, pools), proposals_product.cc.
-// Nothing here decides whether one is true.
-#ifndef PLUMB_CHECK_CAUSE_PROPOSALS_H_
-#define PLUMB_CHECK_CAUSE_PROPOSALS_H_
+// tables of operators and functions: known_ways.cc (functions and parameters), known_ways_element.cc (operands of
+// element-wise layers, layers left out), known_ways_norm.cc, known_ways_moved.cc (slices, pools),
+// known_ways_product.cc. Nothing here decides whether one is true.
+#ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
+#define PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 
 #include <functional>
 #include <string>
@@ -44,4 +44,4 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context);
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_CAUSE_PROPOSALS_H_
+#endif  // PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_

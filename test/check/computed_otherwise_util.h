@@ -1,6 +1,6 @@
 // What the tests of named causes share: small graphs, what a runtime makes of them, and the judgement.
-#ifndef PLUMB_TEST_CHECK_ALTERNATIVES_UTIL_H_
-#define PLUMB_TEST_CHECK_ALTERNATIVES_UTIL_H_
+#ifndef PLUMB_TEST_CHECK_COMPUTED_OTHERWISE_UTIL_H_
+#define PLUMB_TEST_CHECK_COMPUTED_OTHERWISE_UTIL_H_
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/cause/alternatives.h"
+#include "check/cause/computed_otherwise.h"
 #include "plumb/check.h"
 #include "util/make_layer.h"
 #include "util/stored_blobs.h"
@@ -84,4 +84,4 @@ Layer LayerOf(OpKind kind, const std::function<void(P*)>& set, std::vector<std::
 
 }  // namespace plumb
 
-#endif  // PLUMB_TEST_CHECK_ALTERNATIVES_UTIL_H_
+#endif  // PLUMB_TEST_CHECK_COMPUTED_OTHERWISE_UTIL_H_

@@ -1,4 +1,4 @@
-#include "check/cause/alternatives.h"
+#include "check/cause/computed_otherwise.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "check/cause/proposals.h"
+#include "check/cause/known_ways.h"
 #include "check/subject/int8.h"
 #include "reference/core/variants.h"
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/text.h"
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 #include "op/norm.h"
 #include "op/normalize.h"
 #include "op/reduce.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/half.h"
-#include "check/alternatives_util.h"
+#include "check/computed_otherwise_util.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"
 

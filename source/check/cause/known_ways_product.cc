@@ -1,6 +1,6 @@
 // Proposals for sums of products: their weights, operands, bias, pads and kernels.
-#include "check/cause/proposals_util.h"
-#include "check/judge/storage.h"
+#include "check/cause/known_ways_util.h"
+#include "check/judge/stored_half.h"
 #include "check/subject/int8.h"
 #include "op/convolution.h"
 #include "op/deconvolution.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 #include "op/concat.h"
 #include "op/pooling.h"
 

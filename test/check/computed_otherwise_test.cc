@@ -1,9 +1,9 @@
 // What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict
-// stays. Sums of products: alternatives_product_test.cc.
+// stays. Sums of products: computed_otherwise_product_test.cc.
 #include <algorithm>
 #include <cmath>
 
-#include "check/alternatives_util.h"
+#include "check/computed_otherwise_util.h"
 #include "op/activation.h"
 #include "op/lrn.h"
 #include "op/matmul_integer.h"

@@ -4,8 +4,8 @@
 //   Each output is rounded once more: tau^2 += (8 u max(|y|, m))^2; f16: u = 2^-11, m = 2^-14; bf16: u = 2^-8, m =
 //   2^-126 (tolerance.md, "The rule"). tau = 0 means: the bits of the reference rounded to f16. Beyond 65504 an
 //   infinity is right.
-#ifndef PLUMB_CHECK_JUDGE_STORAGE_H_
-#define PLUMB_CHECK_JUDGE_STORAGE_H_
+#ifndef PLUMB_CHECK_JUDGE_STORED_HALF_H_
+#define PLUMB_CHECK_JUDGE_STORED_HALF_H_
 
 #include "plumb/tensor.h"
 
@@ -28,4 +28,4 @@ Status AddStorageNoise(DType storage, const Tensor& blob, Tensor* tau);
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_JUDGE_STORAGE_H_
+#endif  // PLUMB_CHECK_JUDGE_STORED_HALF_H_

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 #include "check/subject/int8.h"
 #include "op/binary.h"
 

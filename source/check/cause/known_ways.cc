@@ -1,4 +1,4 @@
-#include "check/cause/proposals.h"
+#include "check/cause/known_ways.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 #include "op/activation.h"
 #include "op/lrn.h"
 #include "op/pad.h"

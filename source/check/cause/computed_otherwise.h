@@ -1,8 +1,8 @@
 // Alternatives: what the layers of a wrong step may have been computed as in place of what the graph says (another
 // epsilon, the tanh form of GELU, another coordinate mode, f16 weights ...). One that explains the step's output within
 // its own bound is the cause that the report names; the verdict stays.
-#ifndef PLUMB_CHECK_CAUSE_ALTERNATIVES_H_
-#define PLUMB_CHECK_CAUSE_ALTERNATIVES_H_
+#ifndef PLUMB_CHECK_CAUSE_COMPUTED_OTHERWISE_H_
+#define PLUMB_CHECK_CAUSE_COMPUTED_OTHERWISE_H_
 
 #include <memory>
 #include <string>
@@ -43,4 +43,4 @@ std::string DescribeAlternative(const Alternative& alternative);
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_CAUSE_ALTERNATIVES_H_
+#endif  // PLUMB_CHECK_CAUSE_COMPUTED_OTHERWISE_H_

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "check/cause/proposals_util.h"
+#include "check/cause/known_ways_util.h"
 
 namespace plumb {
 namespace {

@@ -1,6 +1,6 @@
 // Rows: the lines of a blob along one axis, and sums over them with their rounding error.
-#ifndef PLUMB_REFERENCE_CORE_ROWS_H_
-#define PLUMB_REFERENCE_CORE_ROWS_H_
+#ifndef PLUMB_REFERENCE_CORE_AXIS_ROWS_H_
+#define PLUMB_REFERENCE_CORE_AXIS_ROWS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -61,4 +61,4 @@ class MeanSum {
 
 }  // namespace plumb
 
-#endif  // PLUMB_REFERENCE_CORE_ROWS_H_
+#endif  // PLUMB_REFERENCE_CORE_AXIS_ROWS_H_
