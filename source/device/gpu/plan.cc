@@ -29,14 +29,13 @@ Launch& Plan::Add(std::string program, int64_t items, std::vector<Port> ports) {
   return launches.back();
 }
 
-void Plan::AddParts(const Launch& launch, int64_t steps, int64_t rounds) {
+void Plan::AddParts(Launch launch, int64_t steps, int64_t rounds) {
   constexpr int64_t kTurnAndExit = 2;  // that each loop costs beside its steps
   const int64_t most = std::max<int64_t>(1, facts.max_rounds / std::max<int64_t>(1, rounds) - kTurnAndExit);
-  const Launch whole = launch;  // may be one of `launches`
   int64_t first = 0;
   do {
     const int64_t last = steps - first > most ? first + most : steps;
-    launches.push_back(whole);
+    launches.push_back(launch);
     launches.back().Int(first).Int(last);
     first = last;
   } while (first < steps);

@@ -65,7 +65,7 @@ class Plan {
   Launch& Add(std::string program, int64_t items, std::vector<Port> ports);
   // The launch once, or once per part of `steps` where an item may not walk all of them at `rounds` rounds each; each
   // part gets its first step and the one behind its last as two more words.
-  void AddParts(const Launch& launch, int64_t steps, int64_t rounds = 1);
+  void AddParts(Launch launch, int64_t steps, int64_t rounds = 1);
   // NotSupported where an item may not loop so often.
   Status RequireRounds(int64_t rounds) const;
 
