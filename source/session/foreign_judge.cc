@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "check/report/coverage.h"
 #include "check/subject/arithmetic.h"
 #include "check/subject/int8.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {
@@ -72,9 +74,32 @@ double SumOfExcess(const RunReport& run) {
   return sum;
 }
 
+bool IsBeyond(const LayerReport& layer) { return layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey; }
+
+// Whether a layer of the same type as the one beyond is right to the last bit of 16, and reads what a layer made: it
+// read the rounded values, so the one beyond differs from its like.
+bool HasExactLike(const Graph& graph, const RunReport& run) {
+  constexpr double kRoundedOnce =
+      0.5;  // R of uniform errors of half a unit: 8 / sqrt(12) of 8 / sqrt(3), and its spread
+  const auto beyond = std::find_if(run.layers.begin(), run.layers.end(), IsBeyond);
+  std::set<std::string> outer;  // the network's inputs, moved or not
+  for (const GraphInput& input : graph.inputs) outer.insert(input.name);
+  for (const Layer& layer : graph.layers) {
+    if (GetOp(layer.kind).moves_data_only && outer.count(layer.inputs[0]) != 0)
+      outer.insert(layer.outputs.begin(), layer.outputs.end());
+  }
+  const auto from_outside = [&](const PortInfo& port) { return outer.count(port.blob) != 0; };
+  return std::any_of(run.layers.begin(), run.layers.end(), [&](const LayerReport& layer) {
+    const OutputReport* worst = layer.Worst();
+    if (IsBeyond(layer) || worst == nullptr || layer.verdict != Verdict::kAligned) return false;
+    if (layer.step.type != beyond->step.type || worst->rms_excess > kRoundedOnce) return false;
+    return std::none_of(layer.step.inputs.begin(), layer.step.inputs.end(), from_outside);
+  });
+}
+
 // Values of 16 bits, in all of the dump or by some operators: computed with them, or handed on in f32 with weights of
 // 16 bits, or in fp32 altogether with a dump that was rounded. The first, which is the narrowest, unless several layers
-// are beyond it and one of the others explains most of these.
+// are beyond it and one of the others explains most of these, or one is and has no like that shows it to be a fault.
 Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const PairedBlobs& blobs,
                            const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
   using A = SubjectArithmetic;
@@ -83,7 +108,7 @@ Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const
   const A computed = f16 ? A::kFp16 : A::kBf16;
   PLUMB_ASSIGN_OR_RETURN(Judged best, JudgeAs(computed, found, graph, blobs, inputs, options));
   const int beyond = CountBeyond(best.report);
-  if (beyond < 2) return best;
+  if (beyond == 0 || (beyond == 1 && HasExactLike(graph, best.report))) return best;
   int left = beyond;
   for (const A wider : {f16 ? A::kStoredF16 : A::kStoredBf16, f16 ? A::kChainedF16 : A::kChainedBf16}) {
     PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(wider, "", graph, blobs, inputs, options));

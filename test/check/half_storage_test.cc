@@ -37,7 +37,10 @@ Stored Dumped(const Graph& graph, DType storage) {
   for (const Layer& layer : graph.layers) {
     Tensor y = Tensor::Create(DType::kF32, graph.inputs[0].shape).value();
     ReferenceArgs args{layer, {}, {&y}};
-    for (const std::string& input : layer.inputs) args.inputs.push_back(&subject.blobs.at(input));
+    for (const std::string& input : layer.inputs) {
+      const auto constant = graph.constants.find(input);
+      args.inputs.push_back(constant == graph.constants.end() ? &subject.blobs.at(input) : &constant->second);
+    }
     EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
     subject.blobs[layer.outputs[0]] = y;
   }
@@ -74,6 +77,29 @@ TEST(HalfStorage, IsAlignedAsWhatItIsAndItsFaultsAreNot) {
       ASSERT_EQ(report.first_wrong, static_cast<int>(i)) << blob << " " << DTypeName(storage);
     }
   }
+}
+
+// Values beyond f16's range stand as infinite, and were read as what they are: only what does not follow from them can
+// be judged, and is.
+TEST(HalfStorage, WhatFollowsFromAnOverflowOfTheDumpIsNotJudged) {
+  Graph graph = Net();
+  graph.layers[0].resources["weight"] = Gauss({16, 16, 3, 3}, 2500);
+  graph.layers[1] = MakeLayer(OpKind::kMul, "scale", {"a", "k"}, {"s"});
+  graph.constants["k"] = Tensor::Zeros(DType::kF32, {1}).value();
+  graph.constants.at("k").data<float>()[0] = 1e-3f;
+  graph.layers[2] = MakeLayer(OpKind::kSigmoid, "sigmoid", {"s"}, {"m"});
+  Stored subject = Dumped(graph, DType::kF16);
+  int64_t overflowed = 0;
+  const Tensor a = subject.blobs.at("a");
+  for (int64_t i = 0; i < a.NumElements(); ++i) overflowed += std::isinf(a.data<float>()[i]);
+  ASSERT_GT(overflowed, 10);
+  ASSERT_LT(2 * overflowed, a.NumElements());
+  const RunReport healthy = JudgeAs(graph, subject, SubjectArithmetic::kStoredF16);
+  EXPECT_EQ(healthy.Count(Verdict::kAligned), 4) << healthy.layers[1].reason;
+  Tensor faulty = subject.blobs.at("s").Clone().value();
+  for (int64_t i = 0; i < faulty.NumElements(); ++i) faulty.data<float>()[i] *= 1.02f;
+  subject.blobs["s"] = RoundedTo(DType::kF16, faulty).value();
+  EXPECT_EQ(JudgeAs(graph, subject, SubjectArithmetic::kStoredF16).first_wrong, 1);
 }
 
 // A network input that stands in f32 in an fp16 run: rounded before the first layer, or not.

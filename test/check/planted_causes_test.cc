@@ -262,8 +262,37 @@ std::vector<PlantedCause> ProductPlants() {
        "with the weight in the order out, height, width, in"},
       {"weights in HWIO", plain, order([](int64_t o, int64_t c, int64_t k) { return k * 64 + c * 8 + o; }),
        "with the weight in the order height, width, in, out"},
+      {"bias twice", plain, WithResource(plain, "bias", [](const float* b, int64_t i) { return 2 * b[i]; }),
+       "with twice the bias"},
+      {"bias of the channel before", plain,
+       WithResource(plain, "bias", [](const float* b, int64_t i) { return b[(i + 7) % 8]; }),
+       "with the bias of the channel before"},
+      {"weights in int4", plain,
+       WithResource(plain, "weight",
+                    [](const float* w, int64_t i) {
+                      float largest = 0;
+                      for (int64_t k = 0; k < 72; ++k) largest = std::max(largest, std::fabs(w[i / 72 * 72 + k]));
+                      return std::nearbyint(w[i] / largest * 7) / 7 * largest;
+                    }),
+       "with weights rounded to int4 per output channel"},
       {"dense weight transposed", Dense(false), Dense(true), "with in and out channels of the weight exchanged"},
   };
+}
+
+Graph LeakyGraph(float slope) {
+  if (slope == 0) return GraphOf({MakeLayer(OpKind::kReLU, "layer", {"x"}, {"y"})}, {2, 4, 8});
+  return GraphOf({LayerOf<LeakyReluParam>(OpKind::kLeakyRelu, [=](LeakyReluParam* p) { p->slope = slope; })},
+                 {2, 4, 8});
+}
+
+std::vector<PlantedCause> ActivationPlants() {
+  const Tensor large = Gauss({2, 4, 8}, 8);
+  const Graph relu = LeakyGraph(0), six = GraphOf({MakeLayer(OpKind::kReLU6, "layer", {"x"}, {"y"})}, {2, 4, 8});
+  const Tensor mask = Tensor::Zeros(DType::kF32, {1, 1, 8, 8}).value();
+  Graph warm = GraphOf({LayerOf<SoftmaxParam>(OpKind::kSoftmax, [](SoftmaxParam* p) { p->axis = 3; })}, {1, 2, 8, 8});
+  return {{"LeakyRelu for ReLU", relu, LeakyGraph(0.01f), "as LeakyRelu with slope 0.01; the graph says ReLU"},
+          {"ReLU6 for ReLU", relu, six, "as ReLU6; the graph says ReLU", false, large},
+          {"a temperature", warm, Scores(0.5f, mask), "of its input times 0.5"}};
 }
 
 std::vector<PlantedCause> ElementPlants() {
@@ -383,7 +412,31 @@ std::vector<PlantedCause> PlacePlants() {
   row.spoil = [](Tensor* y) {
     for (int64_t p = 0; p < 24; ++p) std::copy_n(y->data<float>() + p * 256 + 96, 16, y->data<float>() + p * 256 + 112);
   };
-  return {spoil("one value", "1 of 6144 values differs", [](int64_t i) { return i == 3000; }),
+  PlantedCause first{"the first batch element everywhere", map, map,
+                     "batch elements 1 to 3 have the values of batch element 0"};
+  first.spoil = [](Tensor* y) {
+    for (int64_t b = 1; b < 4; ++b) std::copy_n(y->data<float>(), 1536, y->data<float>() + b * 1536);
+  };
+  PlantedCause limited{"limited", map, map, "above 0.5 are 0.5", true};
+  limited.spoil = [](Tensor* y) {
+    for (int64_t i = 0; i < y->NumElements(); ++i) y->data<float>()[i] = std::min(0.5f, y->data<float>()[i]);
+  };
+  PlantedCause tile{"a tile of zeros", map, map, "only rows 4 to 7 and columns 8 to 11 differ: they are 0", true};
+  tile.spoil = [](Tensor* y) {
+    for (int64_t i = 0; i < y->NumElements(); ++i) {
+      if (i / 16 % 16 / 4 == 1 && i % 16 / 4 == 2) y->data<float>()[i] = 0;
+    }
+  };
+  const Graph rows = TanhGraph({3, 50});
+  PlantedCause shifted{"shifted in a row", rows, rows, "the values are those of -1 further along axis 1", true};
+  shifted.spoil = [](Tensor* y) {
+    for (int64_t i = y->NumElements() - 1; i >= 0; --i) y->data<float>()[i] = y->data<float>()[i % 50 == 0 ? i : i - 1];
+  };
+  return {first,
+          limited,
+          tile,
+          shifted,
+          spoil("one value", "1 of 6144 values differs", [](int64_t i) { return i == 3000; }),
           spoil("one batch element", "only batch element 3 differs", [](int64_t i) { return i / 1536 == 3; }),
           spoil("one channel", "only channel 5 differs", [](int64_t i) { return i / 256 % 6 == 5; }),
           spoil("a tile", "only rows 4 to 7 and columns 8 to 11 differ",
@@ -414,7 +467,8 @@ TEST_P(PlantedCauses, AreNamedAndNoOthers) {
 
 std::vector<PlantedCause> AllPlants() {
   std::vector<PlantedCause> plants;
-  for (const auto& of : {NormPlants(), ProductPlants(), ElementPlants(), MovedPlants(), ResizePlants(), PlacePlants()})
+  for (const auto& of : {NormPlants(), ProductPlants(), ActivationPlants(), ElementPlants(), MovedPlants(),
+                         ResizePlants(), PlacePlants()})
     plants.insert(plants.end(), of.begin(), of.end());
   return plants;
 }

@@ -13,7 +13,8 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kMaxCopied = 4;  // parts of one axis
+constexpr size_t kMaxOfOne = 64;  // parts that all have one part's values
+constexpr size_t kMaxCopied = 4;  // parts of one axis that have each another's values
 
 // One output along one axis.
 struct CopiedAxis {
@@ -47,9 +48,19 @@ std::vector<std::pair<int64_t, int64_t>> FindCopied(const CopiedAxis& a) {
   for (int64_t i = 0; i < a.x.NumElements(); ++i) {
     if (std::fabs(a.x.ValueAt(i) - a.y.ValueAt(i)) <= a.tau.ValueAt(i)) continue;
     off.insert(i / a.inner() % a.size());
-    if (off.size() > kMaxCopied || 2 * static_cast<int64_t>(off.size()) > a.size()) return {};
   }
   std::vector<std::pair<int64_t, int64_t>> copied;
+  if (off.size() > kMaxCopied || 2 * static_cast<int64_t>(off.size()) > a.size()) {
+    // More than these can only be all of one: the first one's, as a rule.
+    if (off.size() > kMaxOfOne) return {};
+    const int64_t from = off.count(0) == 0 ? 0 : a.size() - 1;
+    if (off.count(from) != 0 || !a.Tells(from)) return {};
+    for (const int64_t to : off) {
+      if (!a.Matches(to, from)) return {};
+      copied.emplace_back(to, from);
+    }
+    return copied;
+  }
   for (const int64_t to : off) {
     int64_t from = 0;
     while (from < a.size() && (from == to || !a.Tells(from) || !a.Matches(to, from))) ++from;
@@ -57,6 +68,14 @@ std::vector<std::pair<int64_t, int64_t>> FindCopied(const CopiedAxis& a) {
     copied.emplace_back(to, from);
   }
   return copied;
+}
+
+std::string Pairs(const std::vector<std::pair<int64_t, int64_t>>& copied, int axis, int rank) {
+  std::string text;
+  for (const auto& [to, from] : copied)
+    text += fmt::format("{}{} has the values of {}", text.empty() ? "" : ", ", PlaceWord(axis, rank, to),
+                        PlaceWord(axis, rank, from));
+  return text;
 }
 
 // The replay with these parts copied, bounds too.
@@ -91,11 +110,13 @@ std::optional<Answer> ExplainAsCopied(const Question& q) {
       LayerReport tried;
       if (!replay.ok() || !q.judge.JudgeOutputs(q.record, *replay, 0, &tried).ok()) continue;
       if (tried.verdict != Verdict::kAligned) continue;
-      std::string text;
       const int rank = x.shape().rank();
-      for (const auto& [to, from] : copied)
-        text += fmt::format("{}{} has the values of {}", text.empty() ? "" : ", ", PlaceWord(axis, rank, to),
-                            PlaceWord(axis, rank, from));
+      std::string text = Pairs(copied, axis, rank);
+      if (copied.size() > 1 && copied.size() == static_cast<size_t>(copied.back().first - copied[0].first + 1) &&
+          copied[0].second == copied.back().second) {
+        text = fmt::format("{} have the values of {}", PlaceWords(axis, rank, copied[0].first, copied.back().first),
+                           PlaceWord(axis, rank, copied[0].second));
+      }
       return Answer{text, "", {}};
     }
   }

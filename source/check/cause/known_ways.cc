@@ -46,6 +46,37 @@ void SharedSlope(const ProposalContext& c, Proposals* proposals) {
   SearchNamed(c, "slope", slope->ValueAt(0), 1e-4, 1, with, proposals);
 }
 
+// ReLU with a slope below 0, or cut off at 6.
+void OtherRelu(const ProposalContext& c, Proposals* proposals) {
+  Layer leaky = c.layer;
+  leaky.kind = OpKind::kLeakyRelu;
+  const auto with = [&](double slope) -> Proposal {
+    auto param = std::make_shared<LeakyReluParam>();
+    param->slope = static_cast<float>(slope);
+    leaky.param = param;
+    return {"as LeakyRelu with slope " + Number(slope, 6), "ReLU", leaky};
+  };
+  SearchValue(c, "operator", 0, 1e-4, 1, with, proposals);  // 1 is the layer left out, which comes first
+  Layer six = c.layer;
+  six.kind = OpKind::kReLU6;
+  proposals->push_back({"as ReLU6", "ReLU", std::move(six), {}, "operator"});
+}
+
+// Softmax of its input times a number: a scale of attention that is another, a temperature.
+void Temperature(const ProposalContext& c, Proposals* proposals) {
+  const auto with = [&](double times) -> Proposal {
+    Proposal proposal{fmt::format("of its input times {}", Number(times, 6)), "the input itself", c.layer};
+    proposal.reads = [times](size_t, const Tensor& input) -> Result<Tensor> {
+      PLUMB_ASSIGN_OR_RETURN(Tensor scaled, input.Clone());
+      if (scaled.dtype() != DType::kF64) return Status::NotSupported("f64 alone");
+      for (int64_t i = 0; i < scaled.NumElements(); ++i) scaled.data<double>()[i] *= times;
+      return scaled;
+    };
+    return proposal;
+  };
+  SearchValue(c, "operator", 1, 1e-2, 1e2, with, proposals);  // the scale in front explains the same
+}
+
 void Sliding(const ProposalContext& c, Proposals* p) {
   Computed<SlidingLrn>(c, "as LRN whose sum slides along the channels, adding and subtracting", "each window's own sum",
                        p);
@@ -65,10 +96,12 @@ void ByLog(const ProposalContext& c, Proposals* p) {
 }
 void OtherRounding(const ProposalContext& c, Proposals* p) {
   const char* says = "half to even";
+  const size_t first = p->size();
   Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
   Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
   Computed<QuantizeDown>(c, "with rounding down", says, p);
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
+  for (size_t i = first; i < p->size(); ++i) (*p)[i].family = "rounding";  // of values above 0 two are the same
 }
 
 void SaturatingPairs(const ProposalContext& c, Proposals* p) {
@@ -237,12 +270,14 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kSoftmax, OtherAxis},
     {OpKind::kSoftmax, OtherLog},
     {OpKind::kSoftmax, Unshifted},
+    {OpKind::kSoftmax, Temperature},
     {OpKind::kLogSoftmax, OtherAxis},
     {OpKind::kLogSoftmax, OtherLog},
     {OpKind::kLogSoftmax, LogOf},
     {OpKind::kReduceLogSumExp, UnshiftedSum},
     {OpKind::kPower, ByLog},
     {OpKind::kPlumbPow, ByLog},
+    {OpKind::kReLU, OtherRelu},
     {OpKind::kLeakyRelu, Slope},
     {OpKind::kPReLU, SharedSlope},
     {OpKind::kElu, EluAlpha},

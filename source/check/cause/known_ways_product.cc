@@ -29,6 +29,10 @@ void NarrowWeights(const ProductContext& c, Proposals* proposals) {
     WithWeight(c, "with weights rounded to int8 per output channel", "f32", WeightAsInt8(c.layer, *weight, true),
                proposals);
     WithWeight(c, "with weights rounded to int8 per tensor", "f32", WeightAsInt8(c.layer, *weight, false), proposals);
+    WithWeight(c, "with weights rounded to int4 per output channel", "f32", WeightAsInt8(c.layer, *weight, true, 7),
+               proposals);
+    WithWeight(c, "with weights rounded to int4 per tensor", "f32", WeightAsInt8(c.layer, *weight, false, 7),
+               proposals);
   }
 }
 void NarrowOperands(const ProductContext& c, Proposals* p) {
@@ -45,6 +49,27 @@ void NoBias(const ProductContext& c, Proposals* proposals) {
   Layer layer = c.layer;
   layer.resources["bias"] = *zeros;
   proposals->push_back({"without the bias", "with it", std::move(layer), {}, ""});
+}
+
+// The bias added twice, subtracted, or of the channel beside.
+void OtherBias(const ProductContext& c, Proposals* proposals) {
+  const Tensor* bias = c.layer.Resource("bias");
+  if (bias == nullptr || bias->dtype() != DType::kF32 || bias->NumElements() == 0) return;
+  const int64_t count = bias->NumElements();
+  const auto propose = [&](const char* computed, int64_t from, float times) {
+    auto other = bias->Clone();
+    if (!other.ok()) return;
+    for (int64_t i = 0; i < count; ++i)
+      other->data<float>()[i] = times * bias->data<float>()[((i + from) % count + count) % count];
+    Layer layer = c.layer;
+    layer.resources["bias"] = *other;
+    proposals->push_back({computed, "otherwise", std::move(layer)});
+  };
+  propose("with twice the bias", 0, 2);
+  propose("with the bias subtracted", 0, -1);
+  if (count < 2) return;
+  propose("with the bias of the channel before", -1, 1);
+  propose("with the bias of the channel behind", 1, 1);
 }
 
 void NarrowBias(const ProductContext& c, Proposals* proposals) {
@@ -198,7 +223,9 @@ constexpr ProposalRow kProductProposalRows[] = {
     {OpKind::kConvolution1D, NarrowBias},    {OpKind::kDeconvolution, NarrowBias},
     {OpKind::kInnerProduct, NarrowBias},     {OpKind::kConvolution, OtherOrder},
     {OpKind::kInnerProduct, OtherOrder},     {OpKind::kMatMul, OtherOrder},
-    {OpKind::kConvolution, OtherGroups},
+    {OpKind::kConvolution, OtherGroups},     {OpKind::kConvolution, OtherBias},
+    {OpKind::kConvolution1D, OtherBias},     {OpKind::kDeconvolution, OtherBias},
+    {OpKind::kInnerProduct, OtherBias},
 };
 
 }  // namespace

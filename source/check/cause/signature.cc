@@ -27,6 +27,34 @@ std::string Constant(const WrongOutput& p) {
   return *low != *high ? "every value is " + Number(first, 7) : "";
 }
 
+// Whether all that differ are zero, which is more likely not written than computed.
+std::string Zeros(const WrongOutput& p) {
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    if (p.differs[i] && p.x[i] != 0) return "";
+  }
+  return p.differing == 1 ? ": it is 0" : ": they are 0";
+}
+
+// All that differ lie beyond one value and have that value: saturated, or an activation that the graph does not have.
+std::string Limited(const WrongOutput& p) {
+  const auto [low, high] = std::minmax_element(p.x.begin(), p.x.end());
+  int64_t above = 0, below = 0;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    if (!p.differs[i]) continue;
+    const bool over = p.x[i] == *high && p.y[i] > *high, under = p.x[i] == *low && p.y[i] < *low;
+    if (!over && !under) return "";
+    above += over, below += under;
+  }
+  const auto tells = [](int64_t count, double limit) {
+    return count == 0 || count > 2 || limit == std::nearbyint(limit);
+  };
+  if (*low == *high || !tells(above, *high) || !tells(below, *low)) return "";
+  const std::string over = fmt::format("{} above {} are {}", above, Number(*high, 7), Number(*high, 7));
+  const std::string under = fmt::format("{} below {} are {}", below, Number(*low, 7), Number(*low, 7));
+  return fmt::format("limited: of {} values {}{}{}", p.x.size(), above > 0 ? over : "",
+                     above > 0 && below > 0 ? ", " : "", below > 0 ? under : "");
+}
+
 std::string Border(const WrongOutput& p) {
   if (p.shape.rank() != 4 || p.shape[2] < 5 || p.shape[3] < 5) return "";
   const int64_t height = p.shape[2], width = p.shape[3];
@@ -157,7 +185,7 @@ std::string Few(const WrongOutput& p) {
       at[static_cast<size_t>(axis)] = static_cast<int64_t>(i) / p.shape.CountFrom(axis + 1) % p.shape[axis];
     places += (places.empty() ? ", at " : ", ") + Shape(at).ToString();
   }
-  return Share(p) + places;
+  return Share(p) + places + Zeros(p);
 }
 
 // A box that they fill for the most part: a batch element, a channel, a tile.
@@ -181,14 +209,18 @@ std::string Place(const WrongOutput& p) {
     one = one && from == to;
   }
   const auto all = static_cast<int64_t>(p.x.size());
-  if (words.empty() || p.differing == 0 || 2 * p.differing < volume || 2 * volume > all) return "";
+  // In a small box a quarter is enough: behind a ReLU half of its values are right by being 0.
+  const int64_t filled = 8 * volume <= all ? 4 : 2;
+  if (words.empty() || p.differing == 0 || filled * p.differing < volume || 2 * volume > all) return "";
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return fmt::format("only {} differ{}", text, one && words.size() == 1 ? "s" : "");
+  return fmt::format("only {} differ{}{}", text, one && words.size() == 1 ? "s" : "", Zeros(p));
 }
 
 // What nothing else is said of.
-std::string Some(const WrongOutput& p) { return 2 * p.differing < static_cast<int64_t>(p.x.size()) ? Share(p) : ""; }
+std::string Some(const WrongOutput& p) {
+  return 2 * p.differing < static_cast<int64_t>(p.x.size()) ? Share(p) + Zeros(p) : "";
+}
 
 std::string Narrow(const WrongOutput& p) {
   const auto all = [](const std::vector<double>& values, auto rounded) {
@@ -240,8 +272,8 @@ std::string DescribeDifference(const Tensor& device, const Tensor& reference, co
     const std::string text = moved ? look(pair) : "";
     if (!text.empty()) return text;
   }
-  for (const auto look :
-       {Constant, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow, DescribeReordered, Lane, Some}) {
+  for (const auto look : {Constant, Limited, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow,
+                          DescribeReordered, Lane, Some}) {
     const std::string text = look(pair);
     if (!text.empty()) return text;
   }

@@ -105,8 +105,34 @@ std::string DescribeChannels(const WrongOutput& p) {
   return "";
 }
 
+namespace {
+
+// Every value is its neighbour's along one axis of six or more; the first and last two do not count.
+std::string DescribeStep(const WrongOutput& p) {
+  const double slack = kSameValue * p.largest;
+  if (p.error < 5 * slack) return "";
+  for (int axis = 0; axis < p.shape.rank(); ++axis) {
+    const int64_t size = p.shape[axis], inner = p.shape.CountFrom(axis + 1);
+    if (size < 6) continue;
+    for (const int64_t by : {-1, 1}) {
+      bool holds = true;
+      for (int64_t i = 0; holds && i < static_cast<int64_t>(p.x.size()); ++i) {
+        const int64_t at = i / inner % size;
+        if (at < 2 || at >= size - 2) continue;
+        holds = std::fabs(p.x[static_cast<size_t>(i)] - p.y[static_cast<size_t>(i + by * inner)]) <= slack;
+      }
+      if (holds) return fmt::format("the values are those of {} further along axis {}", by, axis);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 // The map moved by a pixel or half of one; two pixels at the border do not count.
 std::string DescribeShift(const WrongOutput& p) {
+  const std::string step = p.shape.rank() == 4 ? "" : DescribeStep(p);
+  if (!step.empty()) return step;
   if (p.shape.rank() != 4 || p.shape[2] < 6 || p.shape[3] < 6) return "";
   const int64_t height = p.shape[2], width = p.shape[3];
   const auto holds = [&](int64_t dy, int64_t dx, bool half) {

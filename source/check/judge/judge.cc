@@ -38,6 +38,7 @@ struct Channel {
   double excess = 0;
   double squares = 0;         // sum (e / tau)^2
   double ey = 0, yy = 0;      // sum e y / tau^2, sum y^2 / tau^2: for the slope test, and what faults can be seen
+  int64_t unknown = 0;        // the reference is neither finite nor bounded: nothing is said of them
   int64_t misclassified = 0;  // not finite, and not as the reference
   int64_t lost_nan = 0;       // of these: NaN in the replay only
   double min = INFINITY, max = -INFINITY;  // of the reference
@@ -49,6 +50,10 @@ double Rms(double squares, int64_t count) {
 }
 
 void AddElement(double device, double y, double tau, Channel* c) {
+  if (std::isinf(tau) && !std::isfinite(y)) {
+    ++c->unknown;
+    return;
+  }
   const double rounded = static_cast<double>(static_cast<float>(y));
   c->min = std::min(c->min, y);
   c->max = std::max(c->max, y);
@@ -201,6 +206,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     all.squares += c.squares;
     all.ey += c.ey;
     all.yy += c.yy;
+    all.unknown += c.unknown;
     all.misclassified += c.misclassified;
     all.lost_nan += c.lost_nan;
     all.min = std::min(all.min, c.min);
@@ -234,7 +240,10 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   } else if (report->excess > kGreyExcess) {
     Raise(Verdict::kGrey, "", report);
   }
-  if (report->verdict == Verdict::kAligned && report->shape.NumElements() > 1 && all.min == all.max) {
+  if (report->verdict == Verdict::kAligned && all.count == 0 && all.unknown > 0) {
+    report->verdict = Verdict::kNotTested;
+    report->reason = "its inputs stand as infinite, and were read before they were rounded";
+  } else if (report->verdict == Verdict::kAligned && report->shape.NumElements() > 1 && all.min == all.max) {
     report->verdict = Verdict::kNotTested;
     report->reason = all.min == 0 ? "all values are zero on both sides" : "all values are the same on both sides";
   }

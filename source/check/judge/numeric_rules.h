@@ -17,6 +17,9 @@ namespace plumb {
 struct Way {
   Arithmetic arithmetic;
   ReplayExtra extra;
+  // Infinities among the inputs may have been any value beyond f16's range when they were read: what follows from them
+  // is not known.
+  bool infinities_unknown = false;
 };
 
 class NumericRules {

@@ -1,6 +1,7 @@
 // Blobs that stand in the dump as f16 or bf16: the replay reads the rounded values; a step that is off on these very
 // values may have read them before they were rounded, or rounded what stands in f32.
 #include <algorithm>
+#include <cmath>
 
 #include "check/judge/numeric_rules.h"
 #include "check/judge/stored_half.h"
@@ -12,9 +13,23 @@ class HalfNumericRules : public NumericRules {
  public:
   Result<bool> WiderWay(const Scene& scene, const StepRecord& record, Way* way) const override {
     PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
-    if (record.group.members.size() == 1) return any;
+    way->infinities_unknown = ReadsBeforeRounding(scene, record);
+    if (record.group.members.size() == 1) return any || way->infinities_unknown;
     way->extra.stored = scene.storage;  // what nobody dumped was stored, too
     return true;
+  }
+
+  // Whether an input stands in the dump as infinite because 16 bits hold no more, and was read before that.
+  static bool ReadsBeforeRounding(const Scene& scene, const StepRecord& record) {
+    if (!scene.model->chains) return false;
+    for (size_t i = 0; i < record.group.inputs.size(); ++i) {
+      if (scene.storage(record.group.inputs[i].blob) != scene.model->blobs) continue;
+      const Tensor& input = record.inputs[i];
+      for (int64_t k = 0; input.dtype() == DType::kF64 && k < input.NumElements(); ++k) {
+        if (std::isinf(input.data<double>()[k])) return true;
+      }
+    }
+    return false;
   }
 
   // What stands in 16 bits may have been read before it was rounded; what stands in f32 (what an operator keeps so) may

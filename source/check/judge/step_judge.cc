@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "check/judge/judge.h"
 #include "check/judge/metrics.h"
@@ -14,6 +15,17 @@ namespace {
 bool Picks(const LayerGroup& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [](const Layer* l) { return GetReferenceOp(l->kind).picks; });
+}
+
+// What follows from an infinity is unknown: no bound.
+void LeaveOutInfinities(ReplayResult* replay) {
+  for (size_t o = 0; o < replay->tau.size(); ++o) {
+    const Tensor& values = replay->values[o];
+    if (values.dtype() != DType::kF64 || replay->tau[o].dtype() != DType::kF64) continue;
+    for (int64_t i = 0; i < values.NumElements(); ++i) {
+      if (!std::isfinite(values.data<double>()[i])) replay->tau[o].data<double>()[i] = INFINITY;
+    }
+  }
 }
 
 }  // namespace
@@ -47,6 +59,7 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, bool own_run
       return JudgeValues(record, bounded.status().message(), report, replay);
     if (!bounded.ok()) return bounded.status();
     PLUMB_RETURN_IF_ERROR(rules().WidenBound(*scene_, record, &*bounded));
+    if (way.infinities_unknown) LeaveOutInfinities(&*bounded);
     if (own_run && level == 0) own_->Take(record.group, bounded->values);
     PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report));
     *replay = std::move(*bounded);

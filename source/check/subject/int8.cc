@@ -74,15 +74,15 @@ ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
   return {1, 1, weight.NumElements()};
 }
 
-// max|w| / 127 of each channel; the same for all when !per_channel.
-std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_channel) {
+// max|w| / levels of each channel; the same for all when !per_channel.
+std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_channel, double levels = kLevels) {
   std::vector<double> steps(static_cast<size_t>(d.channels));
   for (int64_t i = 0; i < d.outer * d.channels * d.inner; ++i) {
     double& largest = steps[static_cast<size_t>(i / d.inner % d.channels)];
     largest = std::max(largest, std::fabs(static_cast<double>(w[i])));
   }
   if (!per_channel) steps.assign(steps.size(), *std::max_element(steps.begin(), steps.end()));
-  for (double& step : steps) step /= kLevels;
+  for (double& step : steps) step /= levels;
   return steps;
 }
 
@@ -138,12 +138,12 @@ Grid FindGrid(const Tensor& values) {
 
 bool IsProduct(const Layer& layer) { return GetOp(layer.kind).sums == Sums::kProducts; }
 
-Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel) {
+Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel, double levels) {
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
   if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return rounded;
   const ChannelDims d = ChannelsOf(layer, weight.shape());
   float* w = rounded.data<float>();
-  const std::vector<double> steps = StepsOf(w, d, per_channel);
+  const std::vector<double> steps = StepsOf(w, d, per_channel, levels);
   for (int64_t i = 0; i < rounded.NumElements(); ++i) {
     const double step = steps[static_cast<size_t>(i / d.inner % d.channels)];
     if (step > 0) w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);

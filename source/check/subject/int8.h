@@ -35,7 +35,7 @@ Grid FindGrid(const Tensor& values);
 bool IsProduct(const Layer& layer);
 
 // The weights of a product rounded to 127 steps of the largest, of each output channel or of all.
-Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel);
+Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel, double levels = 127);
 
 // Replaces the weights of products by their int8 values; kUnknown leaves them. `quantised` says which layers.
 Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph);

@@ -122,7 +122,7 @@ def _(model, node):
     return behind(model, node, ("Mul", [np.float32(1.001)], {}))
 
 
-@generic("plus 0.01", r"plus|added|offset|bias|\+ 0\.01|b = ")
+@generic("plus 0.01", r"plus|added|off by 0\.0(1|099)|bias|b = ")
 def _(model, node):
     return behind(model, node, ("Add", [np.float32(0.01)], {}))
 
@@ -152,7 +152,7 @@ def _(model, node):
     return behind(model, node, ("Transpose", [], {"perm": perm}))
 
 
-@generic("shifted by one along the last axis", r"shift|moved|one step|offset|later|earlier|values of")
+@generic("shifted by one along the last axis", r"shift|moved|further|values of")
 def _(model, node):
     shape = shape_of(model, node.output[0]) or []
     if not shape or shape[-1] < 3:
@@ -309,7 +309,7 @@ def _(model, node):
     return change(model, node, 2, lambda b: np.roll(b, 1))
 
 
-@of(PRODUCTS, "one weight zero")
+@of(PRODUCTS, "one weight zero", r"only|weight|1 of ")
 def _(model, node):
     def zero(w):
         w.reshape(-1)[np.abs(w).argmax()] = 0
