@@ -1,12 +1,7 @@
-// PlumbQuantizeLinear, PlumbDequantizeLinear and PlumbMatMulInteger.
-#include <fmt/core.h>
-
-#include <utility>
-#include "op/quantize_linear.h"
-
+// PlumbMatMulInteger.
+#include "op/matmul_integer.h"
 #include "device/gpu/kernel_list.h"
 #include "op/matmul.h"
-#include "op/matmul_integer.h"
 
 namespace plumb::gpu {
 namespace {
@@ -18,38 +13,6 @@ Result<Plan::Whole> ZeroPoint(Plan* plan, int i, bool there) {
 }
 
 }  // namespace
-
-Status plan_quantize(Plan* plan) {
-  const bool quantize = plan->layer().kind == OpKind::kPlumbQuantizeLinear;
-  const DType real = quantize ? plan->in(0).dtype : plan->out().dtype;
-  if (real != DType::kF32 || plan->in(1).dtype != DType::kF32) {
-    return Status::NotSupported(
-        fmt::format("takes f32 and scales of f32, found {} and {}", DTypeName(real), DTypeName(plan->in(1).dtype)));
-  }
-  PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(plan->layer(), plan->spec.inputs));
-  PLUMB_ASSIGN_OR_RETURN(Plan::Whole zero, ZeroPoint(plan, 2, plan->has(2)));
-  if (!plan->has(2)) {
-    zero.port = plan->Ints(std::vector<int64_t>(static_cast<size_t>(plan->in(1).shape.NumElements()), 0));
-  }
-  const int64_t count = plan->out().shape.NumElements();
-  const auto add = [&](const char* program, std::vector<Port> ports) -> Launch& {
-    return plan->Add(program, count, std::move(ports))
-        .Int(s.scales)
-        .Int(s.inner)
-        .Int(s.size)
-        .Int(s.blocked ? s.block : 0);
-  };
-  if (quantize) {
-    add("quantize", {plan->Out(0, "i32"), plan->In(0, "real"), plan->In(1, "f32"), zero.port})
-        .Int(s.low)
-        .Int(s.high)
-        .Int(zero.wide);
-    return Status::Ok();
-  }
-  PLUMB_ASSIGN_OR_RETURN(const Plan::Whole q, plan->WholeNumbers(0));
-  add("dequantize", {plan->Out(0, "real"), q.port, plan->In(1, "f32"), zero.port}).Int(q.wide).Int(zero.wide);
-  return Status::Ok();
-}
 
 Status plan_matmul_integer(Plan* plan) {
   const auto& p = ParamOf<MatMulIntegerParam>(plan->layer());

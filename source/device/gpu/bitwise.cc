@@ -1,29 +1,13 @@
-// PlumbIsNaN, PlumbIsInf, the bitwise operators with broadcasting, and PlumbRoundFloat.
+// The bitwise operators, with broadcasting.
 #include <fmt/core.h>
 
-#include <limits>
+#include <string>
 
 #include "device/gpu/kernel_list.h"
 #include "device/shared/walk.h"
 #include "op/bitwise.h"
-#include "op/classify.h"
-#include "op/round_float.h"
 
 namespace plumb::gpu {
-
-Status plan_classify(Plan* plan) {
-  PLUMB_RETURN_IF_ERROR(plan->RequireF32(0));
-  const bool nan = plan->layer().kind == OpKind::kPlumbIsNaN;
-  Launch& launch = plan->Add("classify", plan->out().shape.NumElements(), {plan->Out(0, "u8"), plan->In(0, "real")});
-  launch.Int(nan);
-  if (nan) {
-    launch.Int(0).Int(0);
-  } else {
-    const auto& p = ParamOf<IsInfParam>(plan->layer());
-    launch.Int(p.detect_positive).Int(p.detect_negative);
-  }
-  return Status::Ok();
-}
 
 Status plan_bitwise(Plan* plan) {
   constexpr size_t kRank = 8;  // of bitwise.gpu
@@ -50,23 +34,6 @@ Status plan_bitwise(Plan* plan) {
       .Ints(walk.dims, kRank)
       .Ints(walk.strides[0], kRank)
       .Ints(walk.strides[1], kRank);
-  return Status::Ok();
-}
-
-Status plan_round_float(Plan* plan) {
-  PLUMB_RETURN_IF_ERROR(plan->RequireF32(0));
-  PLUMB_ASSIGN_OR_RETURN(const SmallFloat* format, RoundFloatFormat(plan->layer()));
-  const bool saturate = ParamOf<RoundFloatParam>(plan->layer()).saturate || !format->has_nan;
-  const float beyond = saturate               ? static_cast<float>(format->largest)
-                       : format->has_infinity ? std::numeric_limits<float>::infinity()
-                                              : std::numeric_limits<float>::quiet_NaN();
-  plan->Add("round_float", plan->out().shape.NumElements(), {plan->Out(0, "real"), plan->In(0, "real")})
-      .Int(format->mantissa)
-      .Int(format->bias)
-      .Float(static_cast<float>(format->largest))
-      .Float(beyond)
-      .Int(format->has_nan)
-      .Int(format->unsigned_zero);
   return Status::Ok();
 }
 

@@ -1,33 +1,12 @@
-// GridSample, RoiAlign, PlumbRoiAlign and PlumbDet, all in f32.
+// RoiAlign and PlumbRoiAlign in f32.
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "device/gpu/kernel_list.h"
-#include "op/grid_sample.h"
 #include "op/roi_align.h"
 
 namespace plumb::gpu {
-
-Status plan_grid_sample(Plan* plan) {
-  PLUMB_RETURN_IF_ERROR(plan->RequireF32(0));
-  PLUMB_RETURN_IF_ERROR(plan->RequireF32(1));
-  const auto& p = ParamOf<GridSampleParam>(plan->layer());
-  const Shape& in = plan->in(0).shape;
-  constexpr int kSpatial = 3;  // of grid_sample.gpu
-  if (in.rank() - 2 > kSpatial) return Status::NotSupported("takes at most 3 spatial dims, got " + in.ToString());
-  const std::vector<int64_t> spatial(in.dims().begin() + 2, in.dims().end());
-  plan->Add("grid_sample", plan->out().shape.NumElements(),
-            {plan->Out(0, "real"), plan->In(0, "real"), plan->In(1, "f32")})
-      .Int(in[1])
-      .Int(in.rank() - 2)
-      .Int(plan->out().shape.CountFrom(2))
-      .Int(p.mode)
-      .Int(p.pad_type)
-      .Int(p.align_corners)
-      .Ints(spatial, kSpatial);
-  return Status::Ok();
-}
 
 Status plan_roi_align(Plan* plan) {
   PLUMB_RETURN_IF_ERROR(plan->RequireF32(0));
@@ -55,17 +34,6 @@ Status plan_roi_align(Plan* plan) {
       .Int(in[0])
       .Int(images.wide)
       .Int(points);
-  return Status::Ok();
-}
-
-Status plan_det(Plan* plan) {
-  PLUMB_RETURN_IF_ERROR(plan->RequireF32(0));
-  const Shape& in = plan->in(0).shape;
-  const int64_t n = in[in.rank() - 1];
-  PLUMB_RETURN_IF_ERROR(plan->RequireRounds(n * n * n / 3 + 4 * n * n));
-  plan->Add("det", plan->out().shape.NumElements(),
-            {plan->Out(0, "real"), plan->Scratch(in.NumElements(), "f32"), plan->In(0, "real")})
-      .Int(n);
   return Status::Ok();
 }
 
