@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -30,6 +31,18 @@ void LrnAlpha(const ProposalContext& c, Proposals* p) {
   SearchField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
 }
 void LrnBeta(const ProposalContext& c, Proposals* p) { SearchField<LrnParam, &LrnParam::beta>(c, "beta", 0.1, 3, p); }
+
+// A PReLU of several slopes with the first one everywhere.
+void FirstSlope(const ProposalContext& c, Proposals* proposals) {
+  const Tensor* slope = c.layer.Resource("slope");
+  if (slope == nullptr || slope->NumElements() < 2 || slope->dtype() != DType::kF32) return;
+  auto other = slope->Clone();
+  if (!other.ok()) return;
+  std::fill_n(other->data<float>(), other->NumElements(), slope->data<float>()[0]);
+  Layer layer = c.layer;
+  layer.resources["slope"] = *other;
+  proposals->push_back({"with the first slope for every channel", "one for each", std::move(layer)});
+}
 
 // A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
 void SharedSlope(const ProposalContext& c, Proposals* proposals) {
@@ -280,7 +293,11 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kReLU, OtherRelu},
     {OpKind::kLeakyRelu, Slope},
     {OpKind::kPReLU, SharedSlope},
+    {OpKind::kPReLU, FirstSlope},
     {OpKind::kElu, EluAlpha},
+    {OpKind::kElu, OtherKind<OpKind::kReLU>},
+    {OpKind::kSelu, OtherKind<OpKind::kReLU>},
+    {OpKind::kSoftplus, OtherKind<OpKind::kReLU>},
     {OpKind::kAdd, OtherBinary},
     {OpKind::kSub, OtherBinary},
     {OpKind::kSub, SwappedOperands},
@@ -313,6 +330,8 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForNorms(context, &proposals);
   ProposeForProducts(context, &proposals);
   ProposeForMoved(context, &proposals);
+  ProposeForChoices(context, &proposals);
+  ProposeForRecurrent(context, &proposals);
   return proposals;
 }
 

@@ -1,7 +1,8 @@
 // Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise, as
 // tables of operators and functions: known_ways.cc (functions and parameters), known_ways_element.cc (operands of
 // element-wise layers, layers left out), known_ways_norm.cc, known_ways_moved.cc (slices, pools),
-// known_ways_product.cc. Nothing here decides whether one is true.
+// known_ways_product.cc, known_ways_choice.cc (comparisons, the largest), known_ways_recurrent.cc. Nothing here decides
+// whether one is true.
 #ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 #define PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 

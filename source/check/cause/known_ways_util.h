@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check/cause/known_ways.h"
+#include "op/binary.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -27,6 +28,9 @@ void ProposeForProducts(const ProposalContext& context, Proposals* proposals);
 void ProposeForElements(const ProposalContext& context, Proposals* proposals);
 void ProposeForNorms(const ProposalContext& context, Proposals* proposals);
 void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
+// Those of layers that choose (known_ways_choice.cc), of recurrent layers (known_ways_recurrent.cc).
+void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
+void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
 
 // A number of another value, found by search between low and high, both above 0; few digits are proposed first, then
 // inverse roots of whole numbers. `with` makes the proposal of a value.
@@ -61,9 +65,14 @@ void Computed(const ProposalContext& c, const char* computed, const char* says, 
 }
 
 inline void SwappedOperands(const ProposalContext& c, Proposals* proposals) {
-  if (c.layer.inputs.size() != 2) return;
   Layer altered = c.layer;
-  std::swap(altered.inputs[0], altered.inputs[1]);
+  if (c.layer.inputs.size() == 2) {
+    std::swap(altered.inputs[0], altered.inputs[1]);
+  } else if (c.layer.inputs.size() == 1 && c.layer.Resource("element") != nullptr) {
+    altered = With<BinaryParam>(c.layer, [](BinaryParam* p) { p->weight_input_index = 1 - p->weight_input_index; });
+  } else {
+    return;
+  }
   proposals->push_back({"with its operands exchanged", "otherwise", std::move(altered)});
 }
 

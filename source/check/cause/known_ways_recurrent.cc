@@ -1,0 +1,152 @@
+// Proposals for recurrent layers: gates in another order, the other direction, a bias or a state that is not read.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "check/cause/known_ways_util.h"
+#include "op/recurrent.h"
+
+namespace plumb {
+namespace {
+
+constexpr double kMaxMultiplications = 1 << 24;  // of one run: some thirty are tried
+
+// A weight or bias [directions][blocks of `hidden` rows][inner] with its rows from where `from(direction's row)` says.
+template <class F>
+Result<Tensor> RowsFrom(const Tensor& tensor, F from) {
+  const int64_t rows = tensor.shape()[1], inner = tensor.shape().CountFrom(2);
+  return ElementsFrom(tensor, tensor.shape(), [&](int64_t i) {
+    const int64_t row = i / inner % rows;
+    return i + (from(row) - row) * inner;
+  });
+}
+
+// Which blocks of rows the runtime reads for gates 0, 1 ...; "i f c o"
+struct GateOrder {
+  std::vector<int64_t> blocks;
+  std::string words;
+};
+
+std::vector<GateOrder> OtherOrders(const char* gates) {
+  const std::string names = gates;
+  std::vector<int64_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<GateOrder> orders;
+  while (std::next_permutation(order.begin(), order.end())) {
+    GateOrder other{order, ""};
+    for (int64_t block : order)
+      other.words += fmt::format("{}{}", other.words.empty() ? "" : " ", names[static_cast<size_t>(block)]);
+    orders.push_back(other);
+  }
+  return orders;
+}
+
+class RecurrentProposals {
+ public:
+  RecurrentProposals(const ProposalContext& c, const RecurrentShape& shape, Proposals* proposals)
+      : c_(c), shape_(shape), proposals_(proposals) {}
+
+  // The blocks of W, R and the bias in another order.
+  void Gates(const char* gates) {
+    const int64_t hidden = shape_.hidden, count = shape_.gates;
+    for (const GateOrder& order : OtherOrders(gates)) {
+      for (const bool bias : {true, false}) {
+        if (!bias && shape_.bias < 0) continue;
+        Propose(fmt::format("with the gates of the weights{} in the order {}",
+                            bias || shape_.bias < 0 ? "" : ", not of the bias,", order.words),
+                [=, blocks = order.blocks, at = shape_.bias](size_t slot, const Tensor& input) -> Result<Tensor> {
+                  if (slot != 1 && slot != 2 && !(bias && static_cast<int>(slot) == at)) return input;
+                  return RowsFrom(input, [&](int64_t row) {
+                    const int64_t gate = row / hidden % count;
+                    return row + (blocks[static_cast<size_t>(gate)] - gate) * hidden;
+                  });
+                });
+      }
+    }
+  }
+
+  void Zeros(int slot, const char* computed) {
+    if (slot < 0) return;
+    Propose(computed, [slot](size_t at, const Tensor& input) -> Result<Tensor> {
+      if (static_cast<int>(at) != slot) return input;
+      return Tensor::Zeros(input.dtype(), input.shape());
+    });
+  }
+
+  // Each gate's h x h weights of the state read in columns.
+  void TransposedState() {
+    const int64_t hidden = shape_.hidden;
+    Propose("with the recurrent weights transposed", [hidden](size_t slot, const Tensor& input) -> Result<Tensor> {
+      if (slot != 2) return input;
+      return ElementsFrom(input, input.shape(), [&](int64_t i) {
+        const int64_t row = i / hidden % hidden, column = i % hidden;
+        return i + (column - row) * hidden + row - column;
+      });
+    });
+  }
+
+  // z turned round: sigmoid(-x) = 1 - sigmoid(x).
+  void ExchangedUpdate() {
+    const int64_t hidden = shape_.hidden, count = shape_.gates;
+    Propose("with z and 1 - z exchanged", [=, at = shape_.bias](size_t slot, const Tensor& input) -> Result<Tensor> {
+      if (slot != 1 && slot != 2 && static_cast<int>(slot) != at) return input;
+      PLUMB_ASSIGN_OR_RETURN(Tensor turned, input.Clone());
+      const int64_t rows = turned.shape()[1], inner = turned.shape().CountFrom(2);
+      for (int64_t i = 0; i < turned.NumElements(); ++i) {
+        if (i / inner % rows / hidden % count != 0) continue;
+        if (turned.dtype() == DType::kF64) turned.data<double>()[i] *= -1;
+        if (turned.dtype() == DType::kF32) turned.data<float>()[i] *= -1;
+      }
+      return turned;
+    });
+  }
+
+  void Param(const char* computed, const std::function<void(RecurrentParam*)>& change) {
+    proposals_->push_back({computed, "otherwise", With<RecurrentParam>(c_.layer, change)});
+  }
+
+ private:
+  void Propose(std::string computed, std::function<Result<Tensor>(size_t, const Tensor&)> reads) {
+    Proposal proposal{std::move(computed), "otherwise", c_.layer};
+    proposal.reads = std::move(reads);
+    proposals_->push_back(std::move(proposal));
+  }
+
+  const ProposalContext& c_;
+  const RecurrentShape& shape_;
+  Proposals* proposals_;
+};
+
+}  // namespace
+
+void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
+  const OpKind kind = c.layer.kind;
+  if (kind != OpKind::kPlumbLSTM && kind != OpKind::kPlumbGRU && kind != OpKind::kPlumbRNN) return;
+  std::vector<BlobInfo> inputs;
+  for (const std::string& input : c.layer.inputs) inputs.push_back(c.blobs.at(input));
+  const auto shape = ResolveRecurrent(c.layer, inputs);
+  if (!shape.ok()) return;
+  const double rows = static_cast<double>(shape->directions * shape->gates * shape->hidden);
+  if (rows * static_cast<double>((shape->size + shape->hidden) * shape->time * shape->batch) > kMaxMultiplications)
+    return;
+  RecurrentProposals propose(c, *shape, proposals);
+  propose.Zeros(shape->bias, "without the bias");
+  propose.Zeros(shape->initial_h, "with an initial h of 0");
+  propose.Zeros(shape->initial_c, "with an initial c of 0");
+  propose.TransposedState();
+  if (ParamOf<RecurrentParam>(c.layer).direction != "bidirectional") {
+    const bool forward = ParamOf<RecurrentParam>(c.layer).direction == "forward";
+    propose.Param(forward ? "from the end to the beginning" : "from the beginning to the end",
+                  [forward](RecurrentParam* p) { p->direction = forward ? "reverse" : "forward"; });
+  }
+  if (kind == OpKind::kPlumbLSTM) propose.Gates("iofc");
+  if (kind != OpKind::kPlumbGRU) return;
+  propose.Gates("zrh");
+  propose.ExchangedUpdate();
+  const bool before = ParamOf<RecurrentParam>(c.layer).linear_before_reset;
+  propose.Param(before ? "without linear_before_reset" : "with linear_before_reset",
+                [before](RecurrentParam* p) { p->linear_before_reset = !before; });
+}
+
+}  // namespace plumb
