@@ -4,7 +4,7 @@
 #   platforms/linux/tidy.sh          what changed since main (on main itself: since the last commit), when that is at
 #                                    most 40 files; each is read alone
 #   platforms/linux/tidy.sh --all    the whole of source/ and tools/ with their headers, the small files of a library
-#                                    eight at a time: some five minutes on two cores
+#                                    eight at a time: some seven minutes of two idle cores
 #   platforms/linux/tidy.sh FILE...  these, each alone
 #
 # Exit code: 0 when nothing is found, 1 with the findings.

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "computed_otherwise_util.h"
 #include "base/half.h"
 #include "check/judge/stored_half.h"
 #include "check/subject/half_storage.h"
+#include "computed_otherwise_util.h"
 #include "op/convolution.h"
 
 namespace plumb {

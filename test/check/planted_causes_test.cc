@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "computed_otherwise_util.h"
 #include "base/half.h"
+#include "computed_otherwise_util.h"
 #include "op/activation.h"
 #include "op/concat.h"
 #include "op/convolution.h"

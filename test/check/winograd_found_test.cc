@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "computed_otherwise_util.h"
 #include "base/half.h"
+#include "computed_otherwise_util.h"
 #include "op/convolution.h"
 #include "util/winograd_emulation.h"
 

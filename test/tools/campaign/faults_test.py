@@ -1,10 +1,10 @@
-"""Faults of mutations.py, planted one by one into the networks of zoo.py and run by ONNX Runtime: each must be wrong, at its node, and
-its cause named, with no wrong cause.
+"""Faults of mutations.py, planted one by one into the networks of zoo.py and run by ONNX Runtime: each must be wrong,
+at its node, and its cause named, with no wrong cause.
 
     faults_test.py --bin build/release/bin --work build/release/golden_test [--only Conv --network vgg --each 1]
 
-Every kind (operator and mutation) is planted --each times, in different networks. A fault below eight times the rounding noise of what
-it changes is no fault. Prints what was missed, misplaced or unnamed, and the counts.
+Every kind (operator and mutation) is planted --each times, in different networks. A fault below eight times the
+rounding noise of what it changes is no fault. Prints what was missed, misplaced or unnamed, and the counts.
 """
 import argparse
 import collections
@@ -32,7 +32,8 @@ def run_all(model, arrays):
     ort.set_default_logger_severity(4)
     whole = onnx.ModelProto()
     whole.CopyFrom(model)
-    names = [o for n in model.graph.node for o in n.output if o and not re.search(r"_before|_fault_|_half|_turned|_warm", o)]
+    names = [o for n in model.graph.node for o in n.output if o
+             and not re.search(r"_before|_fault_|_half|_turned|_warm", o)]
     have = {o.name for o in model.graph.output}
     whole.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in have)
     settings = ort.SessionOptions()
@@ -92,7 +93,8 @@ def all_kinds(o):
 
 def judge(o, folder, model, guilty):
     """(what the check found, its words): the verdict of the first wrong step and whether it holds the guilty node."""
-    done = subprocess.run([f"{o.bin}/model_check", "-m", str(folder / "net.onnx"), "--subject", str(folder / "dump.npz"), "--json", str(folder / "report.json"),
+    done = subprocess.run([f"{o.bin}/model_check", "-m", str(folder / "net.onnx"), "--subject",
+                           str(folder / "dump.npz"), "--json", str(folder / "report.json"),
                            "--quiet"], capture_output=True, text=True, timeout=1200)
     if not (folder / "report.json").exists():
         return "error", done.stderr.strip()
@@ -169,10 +171,13 @@ def main():
                 found[outcome] += 1
                 found["named"] += outcome in ("found", "more") and named
                 if outcome != "found" or not named:
-                    print(f"{outcome:9} {'' if named else 'unnamed'} {kind[0]}: {kind[1]} [{where}, {size:.3g} ulp of the largest]: {words}", flush=True)
+                    print(f"{outcome:9} {'' if named else 'unnamed'} {kind[0]}: {kind[1]} [{where}, {size:.3g} ulp of "
+                          f"the largest]: {words}", flush=True)
     total = len(all_made)
-    print(f"{planted} kinds, {total} faults: {found['found']} wrong at their node alone, {found['more']} beside others, {found['misplaced']} elsewhere, "
-          f"{found['missed']} missed, {found['error']} errors; a right cause named for {found['named'] / max(total, 1):.0%}")
+    print(f"{planted} kinds, {total} faults: {found['found']} wrong at their node alone, {found['more']} beside "
+          f"others, {found['misplaced']} elsewhere, "
+          f"{found['missed']} missed, {found['error']} errors; a right cause named for "
+          f"{found['named'] / max(total, 1):.0%}")
     if not o.only and not o.network:
         assert planted >= FEWEST_KINDS, f"{planted} kinds, expected {FEWEST_KINDS}"
         assert found["named"] >= FEWEST_NAMED * total, f"{found['named']} of {total} named"
