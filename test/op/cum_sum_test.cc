@@ -21,6 +21,7 @@ std::vector<OpCase> cum_sum_cases() {
       OpCase("PlumbCumSum", "longer_than_a_loop_i64").In({140000}, Regime::kInts, i64),
       OpCase("PlumbCumSum", "middle_axis_input", "exclusive").In({3, 5, 2}).In({1}, {1}, i64),
       OpCase("PlumbCumSum", "empty").In({0, 3}),
+      OpCase("PlumbCumSum", "f64", "axis=1").In({2, 3}, {1, 2, 3, 4, 5, 16777217}, DType::kF64).Out({1, 3, 6, 4, 9, 16777226}, 0),
       OpCase("PlumbCumSum", "bools").In({2}, Regime::kBools, DType::kBool).Refused("expects floats, i32 or i64"),
       OpCase("PlumbCumSum", "axis_beyond_int32").In({2}).Const({1}, {4294967296.0}, i64).Refused("axis 4294967296 is outside"),
       OpCase("PlumbCumSum", "axis_outside", "axis=1").In({2}).Refused("axis 1 is outside"),

@@ -19,6 +19,7 @@ std::vector<OpCase> einsum_cases() {
       OpCase("Einsum", "three_factors", "equation=ij;jk;kl->il").In({3, 5}).In({5, 7}).In({7, 2}).OutShape({3, 2}),
       OpCase("Einsum", "long_sum", "equation=bk;ck->bc").In({3, 2000}, Regime::kOffset).In({2, 2000}, Regime::kConstant),
       OpCase("Einsum", "longer_than_a_loop", "equation=ak;k->a").In({2, 70000}).In({70000}),
+      OpCase("Einsum", "f64", "equation=ij;j->i").In({2, 2}, {1, 2, 3, 16777217}, DType::kF64).In({2}, {5, 3}, DType::kF64).Out({11, 50331666}, 0),
       OpCase("Einsum", "empty_sum", "equation=ik;kj->ij").In({2, 0}).In({0, 2}).Out({0, 0, 0, 0}, 0),
       OpCase("Einsum", "operand_count", "equation=ij;jk->ik").In({2, 3}).Refused("has 2 operands, the layer has 1"),
       OpCase("Einsum", "rank", "equation=ij->i").In({2}).Refused("does not fit [2]"),

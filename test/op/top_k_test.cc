@@ -22,6 +22,7 @@ std::vector<OpCase> top_k_cases() {
       OpCase("TopK", "long_row", "axis=0 largest=0 k=7").Outputs(2).In({1000}),
       OpCase("TopK", "longer_than_a_loop", "axis=1 k=11").Outputs(2).In({2, 70001}, Regime::kInts),
       OpCase("TopK", "rows_apart_and_long", "axis=0 k=3").Outputs(2).In({5000, 3}, Regime::kSpecials),
+      OpCase("TopK", "f64", "axis=0 k=2").Outputs(2).In({3}, {16777216, 16777218, 16777217}, DType::kF64).Out({16777218, 16777217}, 0).Out({1, 2}, 0),
       OpCase("PlumbTopK", "too_many", "axis=0").Outputs(2).In({3}).Const({1}, {4}, i64).Refused("k 4 is outside 0 .. 3"),
       OpCase("PlumbTopK", "k_unknown", "axis=0").Outputs(2).In({3}).In({1}, Regime::kZeros, i64).Refused("k comes from a blob [1]"),
       OpCase("TopK", "no_k", "axis=0").Outputs(2).In({3}).Refused("k is neither a parameter nor an input"),

@@ -12,7 +12,7 @@ namespace plumb::gpu {
 Status plan_cum_sum(Plan* plan) {
   constexpr size_t kRank = 8;  // of cum_sum.gpu
   const BlobInfo& in = plan->in(0);
-  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->Number(in.dtype));
+  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->NumberOrF64(in.dtype));
   const std::vector<int64_t>& dims = in.shape.dims();
   if (dims.empty() || dims.size() > kRank) return Status::NotSupported(fmt::format("takes 1 to {} dims", kRank));
   const auto& p = ParamOf<CumSumParam>(plan->layer());

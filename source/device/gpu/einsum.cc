@@ -11,7 +11,7 @@ namespace plumb::gpu {
 
 Status plan_einsum(Plan* plan) {
   constexpr int kOperands = 4;  // of einsum.gpu
-  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->Number(plan->in(0).dtype));
+  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->NumberOrF64(plan->in(0).dtype));
   const int operands = static_cast<int>(plan->spec.inputs.size());
   if (operands > kOperands) {
     return Status::NotSupported(fmt::format("takes at most {} operands, got {}", kOperands, operands));

@@ -75,6 +75,11 @@ Result<std::string> Plan::Number(DType dtype) const {
   return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
 }
 
+Result<std::string> Plan::NumberOrF64(DType dtype) const {
+  if (dtype == DType::kF64) return std::string("f64");
+  return Number(dtype);
+}
+
 Status Plan::RequireF32(int i) const {
   if (in(i).dtype == DType::kF32) return Status::Ok();
   return Status::NotSupported(std::string("takes f32, found ") + DTypeName(in(i).dtype));
@@ -125,9 +130,10 @@ Status MakePlan(PlanFunction function, Plan* plan) {
 }
 
 DType DTypeOfPort(const std::string& type, DType blob) {
-  const std::pair<const char*, DType> types[] = {
-      {"real", DType::kF32}, {"f32", DType::kF32}, {"i32", DType::kI32}, {"i64", DType::kI64}, {"u8", DType::kU8},
-      {"i8", DType::kI8},    {"b1", DType::kU8},   {"b2", DType::kU16},  {"b4", DType::kU32},  {"b8", DType::kI64}};
+  const std::pair<const char*, DType> types[] = {{"real", DType::kF32}, {"f32", DType::kF32}, {"f64", DType::kF64},
+                                                 {"i32", DType::kI32},  {"i64", DType::kI64}, {"u8", DType::kU8},
+                                                 {"i8", DType::kI8},    {"b1", DType::kU8},   {"b2", DType::kU16},
+                                                 {"b4", DType::kU32},   {"b8", DType::kI64}};
   for (const auto& [name, dtype] : types) {
     if (type == name) return dtype;
   }

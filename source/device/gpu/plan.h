@@ -26,7 +26,8 @@ struct Facts {
 };
 
 // A buffer of a program. Its type is one of the programs' own: "real" (an f32 blob as the device stores it), "f32",
-// "i32", "i64", "u8", "i8", "b1" .. "b8" (elements that are only moved). An i64 blob may be read as pairs of "i32".
+// "i32", "i64", "f64", "u8", "i8", "b1" .. "b8" (elements that are only moved). An i64 blob may be read as pairs of
+// "i32".
 struct Port {
   enum From { kOutput, kInput, kConstant, kScratch, kFlag };
   From from = kInput;
@@ -80,6 +81,8 @@ class Plan {
 
   // "real", "i32", "i64": the type in which f32, i32, i64 are computed. NotSupported for others.
   Result<std::string> Number(DType dtype) const;
+  // The same, and "f64" for f64: for programs that need no functions of it.
+  Result<std::string> NumberOrF64(DType dtype) const;
   // NotSupported unless input `i` is f32.
   Status RequireF32(int i) const;
   // "b1" .. "b8", by the bytes of a stored element.

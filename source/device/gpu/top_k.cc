@@ -45,7 +45,7 @@ Candidates ThinOut(Plan* plan, const TopKShape& s, const Candidates& c, const st
 
 Status plan_top_k(Plan* plan) {
   const DType dtype = plan->in(0).dtype;
-  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->Number(dtype));
+  PLUMB_ASSIGN_OR_RETURN(const std::string number, plan->NumberOrF64(dtype));
   PLUMB_ASSIGN_OR_RETURN(const TopKShape s, ResolveTopK(plan->layer(), plan->spec.inputs));
   if (s.k == 0 || plan->in(0).shape.NumElements() == 0) return Status::Ok();
   Candidates c{s.size, false, {}};

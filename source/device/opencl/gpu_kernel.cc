@@ -25,7 +25,13 @@ class GpuKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     gpu::Plan plan = EmptyPlan(spec);
-    return gpu::MakePlan(function, &plan);
+    PLUMB_RETURN_IF_ERROR(gpu::MakePlan(function, &plan));
+    for (const gpu::Launch& launch : plan.launches) {
+      for (const gpu::Port& port : launch.ports) {
+        PLUMB_RETURN_IF_ERROR(RequireF64(spec.device, gpu::DTypeOfPort(port.type, DType::kF32)));
+      }
+    }
+    return Status::Ok();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {

@@ -1,4 +1,6 @@
 // Einsum in plain order, as plain loops: floats are summed in float64, integers wrap around.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <type_traits>
 
@@ -13,8 +15,9 @@ class EinsumKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
-    return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
+    const bool real = dtype == DType::kF32 || dtype == DType::kF64;
+    if (real || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
+    return Status::NotSupported(fmt::format("takes f32, f64, i32 and i64, found {}", DTypeName(dtype)));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     std::vector<Shape> shapes;
