@@ -285,6 +285,33 @@ Graph LeakyGraph(float slope) {
                  {2, 4, 8});
 }
 
+// gelu(x W + b) in the operators that exporters write; the runtime has the whole as one layer.
+PlantedCause FusedGelu() {
+  Layer dense = LayerOf<InnerProductParam>(OpKind::kInnerProduct, [](InnerProductParam* p) { p->num_output = 24; });
+  dense.resources = {{"weight", Gauss({24, 32}, 0.3)}};
+  dense.outputs = {"d"};
+  Graph graph = GraphOf(
+      {dense, MakeLayer(OpKind::kAdd, "bias", {"d", "b"}, {"a"}), MakeLayer(OpKind::kDiv, "root", {"a", "r"}, {"q"}),
+       MakeLayer(OpKind::kErf, "erf", {"q"}, {"e"}), MakeLayer(OpKind::kAdd, "one", {"e", "1"}, {"o"}),
+       MakeLayer(OpKind::kMul, "times", {"a", "o"}, {"t"}), MakeLayer(OpKind::kMul, "half", {"t", "h"}, {"y"})},
+      {4, 32});
+  graph.constants = {{"b", Gauss({24}, 0.1)}, {"r", One(1.41421356f)}, {"1", One(1)}, {"h", One(0.5f)}};
+  PlantedCause plant{"tanh-GELU behind a product", graph, graph, "as tanh-GELU; the graph says erf-GELU"};
+  const Tensor x = Gauss(graph.inputs[0].shape);
+  Graph linear = graph;
+  linear.layers.resize(2);
+  linear.layers[1].outputs = {"y"};
+  const Tensor a = ComputedBy(linear, x);
+  plant.spoil = [a](Tensor* y) {
+    for (int64_t i = 0; i < y->NumElements(); ++i) {
+      const auto v = static_cast<double>(a.data<float>()[i]);
+      y->data<float>()[i] =
+          static_cast<float>(0.5 * v * (1 + std::tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v))));
+    }
+  };
+  return plant;
+}
+
 std::vector<PlantedCause> ActivationPlants() {
   const Tensor large = Gauss({2, 4, 8}, 8);
   const Graph relu = LeakyGraph(0), six = GraphOf({MakeLayer(OpKind::kReLU6, "layer", {"x"}, {"y"})}, {2, 4, 8});
@@ -292,7 +319,8 @@ std::vector<PlantedCause> ActivationPlants() {
   Graph warm = GraphOf({LayerOf<SoftmaxParam>(OpKind::kSoftmax, [](SoftmaxParam* p) { p->axis = 3; })}, {1, 2, 8, 8});
   return {{"LeakyRelu for ReLU", relu, LeakyGraph(0.01f), "as LeakyRelu with slope 0.01; the graph says ReLU"},
           {"ReLU6 for ReLU", relu, six, "as ReLU6; the graph says ReLU", false, large},
-          {"a temperature", warm, Scores(0.5f, mask), "of its input times 0.5"}};
+          {"a temperature", warm, Scores(0.5f, mask), "of its input times 0.5"},
+          FusedGelu()};
 }
 
 std::vector<PlantedCause> ElementPlants() {

@@ -73,6 +73,7 @@ class AlternativeFinder {
 
   std::vector<Alternative> Find() {
     AddFunctions();
+    AddLastFunctions();
     constexpr double kCheap = 1 << 22;  // multiplications
     const bool cheap = Multiplications() <= kCheap;
     for (size_t m = 0; m < step_.group.members.size(); ++m) {
@@ -177,18 +178,56 @@ class AlternativeFinder {
   void AddFunctions() {
     const int input = OnlyInput();
     if (input < 0 || step_.group.outputs.size() != 1) return;
-    const Tensor& x = step_.inputs[static_cast<size_t>(input)];
+    LayerGroup before;
+    before.inputs.resize(static_cast<size_t>(input) + 1, {-1, -1, ""});
+    before.inputs.back() = {0, 0, step_.group.inputs[static_cast<size_t>(input)].blob};
+    AddFunctionsOf(step_.inputs[static_cast<size_t>(input)], before.inputs.back().blob, before);
+  }
+
+  // The end of a step, behind a sum of products, a bias, a norm: a function of the blob between, however put together.
+  void AddLastFunctions() {
+    const auto& members = step_.group.members;
+    if (step_.group.outputs.size() != 1) return;
+    for (size_t m = 0; m + 1 < members.size(); ++m) {
+      if (members[m]->outputs.size() != 1 || !FollowsFrom(m)) continue;
+      LayerGroup before = step_.group;
+      before.members.resize(m + 1);
+      for (LayerGroup::Port& port : before.inputs) {
+        if (port.member > static_cast<int>(m)) port = {-1, -1, ""};
+      }
+      before.outputs = {{static_cast<int>(m), 0, members[m]->outputs[0]}};
+      const auto x = ReplayValues(before, step_.inputs, step_.blobs);
+      if (x.ok() && AddFunctionsOf(x->values[0], members[m]->outputs[0], before)) return;
+    }
+  }
+
+  // Whether the members behind m read its output, one another and constants alone.
+  bool FollowsFrom(size_t m) const {
+    const auto& members = step_.group.members;
+    std::set<std::string> known(members[m]->outputs.begin(), members[m]->outputs.end());
+    for (size_t i = m + 1; i < members.size(); ++i) {
+      for (const std::string& input : members[i]->inputs) {
+        if (known.count(input) == 0 && step_.blobs.at(input).value.empty()) return false;
+      }
+      known.insert(members[i]->outputs.begin(), members[i]->outputs.end());
+    }
+    return true;
+  }
+
+  // Where the step's result is a known function of x, which `before` computes under that name: its family's others.
+  bool AddFunctionsOf(const Tensor& x, const std::string& name, const LayerGroup& before) {
     const Tensor& y = step_.replay.values[0];
-    if (x.dtype() != DType::kF64 || y.dtype() != DType::kF64 || x.shape() != y.shape()) return;
+    if (x.dtype() != DType::kF64 || y.dtype() != DType::kF64 || x.shape() != y.shape()) return false;
     std::set<std::string> families;
     for (const FunctionVariant& says : FunctionVariants()) {
       if (families.count(says.family) != 0 || !Fits(says, x, y)) continue;
       families.insert(says.family);
       for (const FunctionVariant& computed : FunctionVariants()) {
         if (computed.family == std::string(says.family) && computed.name != says.name)
-          AddFunction(says, computed, input);
+          AddFunction(says, computed, name, before);
       }
     }
+    return !families.empty();
   }
 
   static bool Fits(const FunctionVariant& function, const Tensor& x, const Tensor& y) {
@@ -201,19 +240,19 @@ class AlternativeFinder {
     return true;
   }
 
-  void AddFunction(const FunctionVariant& says, const FunctionVariant& computed, int input) {
+  void AddFunction(const FunctionVariant& says, const FunctionVariant& computed, const std::string& input,
+                   const LayerGroup& before) {
     Alternative a;
-    const auto& port = step_.group.inputs[static_cast<size_t>(input)];
     auto layer = std::make_shared<Layer>(step_.group.last());
     layer->kind = OpKind::kIdentity;
-    layer->inputs = {port.blob};
+    layer->inputs = {input};
     layer->outputs = {step_.group.outputs[0].blob};
     a.layers = {layer};
-    a.group.members = {layer.get()};
-    a.group.inputs.resize(static_cast<size_t>(input) + 1, {-1, -1, ""});
-    a.group.inputs.back() = {0, 0, port.blob};
-    a.group.outputs = {{0, 0, layer->outputs[0]}};
-    a.changes = {{0, computed.op, {}, {}}};
+    a.group = before;
+    const int at = static_cast<int>(before.members.size());
+    a.group.members.push_back(layer.get());
+    a.group.outputs = {{at, 0, layer->outputs[0]}};
+    a.changes = {{at, computed.op, {}, {}}};
     a.computed = std::string("as ") + computed.name;
     a.says = says.name;
     a.family = says.family;

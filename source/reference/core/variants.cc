@@ -1,5 +1,6 @@
 #include "reference/core/variants.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/half.h"
@@ -14,6 +15,12 @@ double PlainLogistic(double x) { return 1 / (1 + std::exp(-x)); }
 double PlainSoftplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double ErfGelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
 double TanhGelu(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+// Lambert's continued fraction for tanh, seven terms; MNN 3.6's GELU.
+double RationalGelu(double x) {
+  const double t = 0.79788456080286535588 * (x + 0.044715 * x * x * x), s = t * t;
+  const double above = t * (135135 + s * (17325 + s * (378 + s))), below = 135135 + s * (62370 + s * (3150 + 28 * s));
+  return 0.5 * x * (1 + std::clamp(above / below, -1.0, 1.0));
+}
 double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); }
 
 #define PLUMB_FUNCTION(id, family, name, value, tau)                \
