@@ -1,5 +1,5 @@
 // A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever
-// share of the 3x3 convolutions those are; a lone one stays wrong, with a hint.
+// share of the 3x3 convolutions those are; a lone one among several stays wrong, with a hint; the only one is grey.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -84,6 +84,27 @@ TEST(WinogradFound, ALoneOneStaysWrongWithAHint) {
   EXPECT_NE(run.layers[4].reason.find("SessionOptions::arithmetic fp32+winograd"), std::string::npos)
       << run.layers[4].reason;
   EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_because.empty()) << "two of eight may be faults";
+}
+
+// A network's only 3x3 convolution has no like to differ from: grey, and a fault in it is wrong.
+TEST(WinogradFound, TheOnlyOneOfANetworkIsGrey) {
+  Graph graph = Chain();
+  graph.layers.resize(1);
+  graph.outputs = {Blob(1)};
+  const Tensor x = Gauss(graph.inputs[0].shape);
+  Stored subject;
+  subject.blobs["x"] = x;
+  Tensor out = Tensor::Create(DType::kF32, x.shape()).value();
+  const auto values =
+      EmulateWinograd({6, {0, 1, -1, 2, -2, 3, -3}}, {kChannels, kChannels, kHeight, kWidth, kHeight, kWidth, 1},
+                      x.data<float>(), graph.layers[0].Resource("weight")->data<float>());
+  std::copy(values.begin(), values.end(), out.data<float>());
+  subject.blobs[Blob(1)] = out;
+  const RunReport run = Judge(graph, subject);
+  ASSERT_EQ(run.verdict, Verdict::kGrey);
+  EXPECT_NE(run.layers[0].reason.find("no other layer here"), std::string::npos) << run.layers[0].reason;
+  out.data<float>()[100] += 0.01f;
+  EXPECT_EQ(Judge(graph, subject).first_wrong, 0);
 }
 
 // What a layer that was put off would have been told: the cause.

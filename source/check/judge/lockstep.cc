@@ -176,6 +176,15 @@ Status Lockstep::ForwardEnd(int) {
   return Status::Ok();
 }
 
+namespace {
+
+void MakeGrey(LayerReport* report) {
+  report->verdict = std::min(report->verdict, Verdict::kGrey);
+  for (OutputReport& output : report->outputs) output.verdict = std::min(output.verdict, Verdict::kGrey);
+}
+
+}  // namespace
+
 // What After keeps back of a step that was put off.
 Status Lockstep::SettleProducts() {
   const auto explain = [this](size_t position) -> Status {
@@ -191,9 +200,12 @@ Status Lockstep::SettleProducts() {
                                            ArithmeticFor(record.group, *scene_.model), MaxBoundLevel(record.group)));
     explainers_.Explain(&record);
     if (record.report.cause.empty() && products_.MayBeWinograd(position)) {
-      record.report.reason += std::string(record.report.reason.empty() ? "" : "; ") +
-                              "Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), but "
-                              "other layers do not speak for that";
+      const bool alone = products_.OneMayBeWinograd();
+      if (alone) MakeGrey(&record.report);
+      record.report.reason +=
+          fmt::format("{}Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), {}",
+                      record.report.reason.empty() ? "" : "; ",
+                      alone ? "and no other layer here may be so computed" : "but other layers do not speak for that");
     }
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);

@@ -76,12 +76,12 @@ class ProductEvidence {
   bool adopts(const std::string& type) const;
   std::string Because(int beyond) const;
   int explained() const;
+  int possible() const;
 
  private:
   struct Count {
     int possible = 0, explained = 0;
   };
-  int possible() const;
   bool winograd() const { return model_.products.algorithm == Numerics::kWinograd; }
   const NumericModel& model_;
   std::map<std::string, Count> counts_;

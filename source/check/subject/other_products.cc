@@ -1,5 +1,7 @@
 #include "check/subject/other_products.h"
 
+#include <algorithm>
+
 namespace plumb {
 namespace {
 
@@ -46,6 +48,12 @@ bool OtherProducts::MayBeWinograd(size_t position) const {
     if (way.evidence.model().products.algorithm == Numerics::kWinograd) return way.waiting.count(position) != 0;
   }
   return false;
+}
+
+bool OtherProducts::OneMayBeWinograd() const {
+  return std::any_of(ways_.begin(), ways_.end(), [](const Way& way) {
+    return way.evidence.model().products.algorithm == Numerics::kWinograd && way.evidence.possible() == 1;
+  });
 }
 
 Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,

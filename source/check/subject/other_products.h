@@ -25,6 +25,8 @@ class OtherProducts {
 
   // Whether Winograd's algorithm would explain a step that waits.
   bool MayBeWinograd(size_t position) const;
+  // Whether only one step of the run may be so computed: it has no like.
+  bool OneMayBeWinograd() const;
   // Once the run is known: gives those that wait the report by what was found, which is noted in `run`; for the others
   // `explain` says what PutOff kept back.
   Status Settle(const std::vector<const StepInfo*>& steps, const std::function<Status(size_t position)>& explain,
