@@ -61,7 +61,9 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"PLUMB_VULKAN_SHAPES", "cpu or gpu", "VULKAN's kernel shapes (by adapter type)"},
       {"PLUMB_VULKAN_WINOGRAD", "off, 2 or 4", "VULKAN's 3x3 convolutions (where Winograd pays)"},
       {"PLUMB_VULKAN_VALIDATION", kSwitch, "run VULKAN under the Khronos validation layer"},
-      {"PLUMB_PYTHON", "a program", "the Python that runs ONNX Runtime for goldens and alignments (python3)"},
+      {"PLUMB_PYTHON", "a program",
+       "the Python that runs ONNX Runtime for goldens and alignments (that of build/venv or of the wheel's "
+       "environment, else python3)"},
   };
   return variables;
 }

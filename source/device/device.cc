@@ -5,6 +5,7 @@
 
 #include "base/block_pool.h"
 #include "base/memory_budget.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {
@@ -44,6 +45,14 @@ Status Kernel::ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr
   choice->inputs.assign(arriving.size(), PlainLayout());
   choice->outputs.assign(spec.outputs.size(), PlainLayout());
   return Status::Ok();
+}
+
+void AddMovingRows(const KernelRow& strided, std::vector<KernelRow>* rows) {
+  for (const OpDef& op : AllOps()) {
+    if (op.map == nullptr) continue;
+    rows->push_back(strided);
+    rows->back().op = op.kind;
+  }
 }
 
 Status RequireSingle(const KernelSpec& spec) {

@@ -115,6 +115,17 @@ class Kernel {
   virtual Numerics DeclaredNumerics() const { return {}; }
 };
 
+// What a kernel's file defines for its row; as KernelRow's.
+struct KernelFunctions {
+  Status (*supports)(const KernelSpec& spec);
+  std::unique_ptr<Kernel> (*create)(const KernelSpec& spec);
+};
+
+template <class K>
+std::unique_ptr<Kernel> MakeKernel(const KernelSpec& /*spec*/) {
+  return std::make_unique<K>();
+}
+
 // A row of a device's ordered kernel list (kernel_list.def), best first. The first whose Supports is OK is taken.
 struct KernelRow {
   const char* name = "";  // "convolution_onednn"; reports show it as x86/convolution_onednn
@@ -123,6 +134,9 @@ struct KernelRow {
   Status (*supports)(const KernelSpec& spec) = nullptr;
   std::unique_ptr<Kernel> (*create)(const KernelSpec& spec) = nullptr;
 };
+
+// Rows for the operators that only move elements, which need none of their own: one kernel runs them all by their map.
+void AddMovingRows(const KernelRow& strided, std::vector<KernelRow>* rows);
 
 // For Supports of kernels that fuse nothing and take f32 only.
 Status RequireSingle(const KernelSpec& spec);

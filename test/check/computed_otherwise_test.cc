@@ -286,6 +286,22 @@ TEST(Alternatives, RoundingRulesAreNamed) {
   ExpectNamed(Judge(graph, x, away), "computed with rounding half away from zero; the graph says half to even");
 }
 
+// Scale 1 / 255 in f32, whose inverse is a little below 255: as a whole number 254.
+TEST(Alternatives, AnInverseScaleThatIsCutOffIsNamed) {
+  Graph graph = GraphOf({LayerOf<QuantizeLinearParam>(OpKind::kPlumbQuantizeLinear,
+                                                      [](QuantizeLinearParam* p) { p->dtype = "u8"; }, {"x", "scale"})},
+                        {64});
+  Tensor scale = Tensor::Create(DType::kF32, Shape{}).value();
+  scale.data<float>()[0] = 0.003921569f;
+  graph.constants = {{"scale", scale}};
+  Tensor x = Gauss({64}), cut = Tensor::Create(DType::kI64, {64}).value();
+  for (int64_t i = 0; i < 64; ++i) {
+    x.data<float>()[i] = static_cast<float>(i) / 63;
+    cut.data<int64_t>()[i] = static_cast<int64_t>(std::nearbyint(x.data<float>()[i] * 254));
+  }
+  ExpectNamed(Judge(graph, x, cut), "computed with 1 / scale cut off to a whole number; the graph says as it is");
+}
+
 // u8 times i8 on x86 without VNNI; both have a zero point.
 TEST(Alternatives, ProductsThatSaturateInPairsAreNamed) {
   constexpr int64_t kRows = 4, kTerms = 33, kColumns = 3, kZero = 7;

@@ -181,7 +181,30 @@ TEST(Winograd, IsForPlainConvolutionsOnly) {
   EXPECT_FALSE(MayBeWinograd(geometry));
   geometry = Problem(2, 2, 5, 5).geometry;
   geometry.groups = 2;
-  EXPECT_FALSE(MayBeWinograd(geometry));
+  EXPECT_FALSE(MayBeWinograd(geometry)) << "depthwise";
+  geometry.in_channels = 4;
+  EXPECT_TRUE(MayBeWinograd(geometry));
+}
+
+// Groups are convolutions of their own.
+TEST(Winograd, AGroupHasTheBoundThatItHasAlone) {
+  const Problem a(6, 4, 9, 10), b(6, 4, 9, 10);
+  Problem both(12, 8, 9, 10);
+  both.geometry.groups = 2;
+  both.weight = a.weight;
+  for (float w : b.weight) both.weight.push_back(2 * w);
+  both.input = a.input;
+  for (float x : b.input) both.input.push_back(3 * x);
+  both.output = a.output;
+  for (double y : b.output) both.output.push_back(6 * y);
+  std::vector<double> together(both.output.size()), alone(a.output.size());
+  RaiseToWinograd(both.geometry, both.weight.data(), both.input.data(), both.output.data(), {1}, together.data());
+  RaiseToWinograd(a.geometry, a.weight.data(), a.input.data(), a.output.data(), {1}, alone.data());
+  for (size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_GT(alone[i], 0);
+    EXPECT_DOUBLE_EQ(together[i], alone[i]);
+    EXPECT_NEAR(together[alone.size() + i] / alone[i], 6, 1e-6);
+  }
 }
 
 }  // namespace

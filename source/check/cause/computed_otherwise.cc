@@ -158,7 +158,7 @@ class AlternativeFinder {
     if (!SameShapes(step_, proposal.layer)) return;
     Alternative a = Altered(m, proposal);
     const double misfit = MisfitOf(a);
-    const bool other_bound = proposal.op.run != nullptr && misfit == misfit_;
+    const bool other_bound = proposal.other_error && misfit == misfit_;
     if (misfit < kCloser * misfit_ || other_bound) found_.push_back(std::move(a));
   }
 
@@ -185,11 +185,15 @@ class AlternativeFinder {
   }
 
   // The end of a step, behind a sum of products, a bias, a norm: a function of the blob between, however put together.
+  // Not of quantisation, whose steps fit any rounding where the values are few.
   void AddLastFunctions() {
     const auto& members = step_.group.members;
     if (step_.group.outputs.size() != 1) return;
     for (size_t m = 0; m + 1 < members.size(); ++m) {
       if (members[m]->outputs.size() != 1 || !FollowsFrom(m)) continue;
+      const bool quantised = std::any_of(members.begin() + static_cast<int64_t>(m) + 1, members.end(),
+                                         [](const Layer* l) { return l->kind == OpKind::kPlumbQuantizeLinear; });
+      if (quantised) return;
       LayerGroup before = step_.group;
       before.members.resize(m + 1);
       for (LayerGroup::Port& port : before.inputs) {

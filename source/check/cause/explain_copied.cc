@@ -33,12 +33,24 @@ struct CopiedAxis {
     }
     return true;
   }
-  // A part of one value everywhere may be anything.
-  bool Tells(int64_t i) const {
-    for (int64_t k = 1; k < part(); ++k) {
-      if (y.ValueAt(At(i, k)) != y.ValueAt(At(i, 0))) return true;
+  // Parts that are nearly the same on the reference, too, are not told apart by an error that is as small.
+  bool Apart(int64_t i, int64_t j) const {
+    constexpr double kApart = 0.05;
+    double apart = 0, size = 0;
+    for (int64_t k = 0; k < part(); ++k) {
+      const double a = y.ValueAt(At(i, k)), b = y.ValueAt(At(j, k));
+      apart += (a - b) * (a - b);
+      size += a * a;
     }
-    return false;
+    return apart > kApart * kApart * size;
+  }
+
+  // A part of few values (all the same, rounded to few steps) may be anything.
+  bool Tells(int64_t i) const {
+    const size_t enough = static_cast<size_t>(std::min<int64_t>(8, std::max<int64_t>(2, part() / 2)));
+    std::set<double> distinct;
+    for (int64_t k = 0; k < part() && distinct.size() < enough; ++k) distinct.insert(y.ValueAt(At(i, k)));
+    return distinct.size() >= enough;
   }
 };
 
@@ -56,14 +68,14 @@ std::vector<std::pair<int64_t, int64_t>> FindCopied(const CopiedAxis& a) {
     const int64_t from = off.count(0) == 0 ? 0 : a.size() - 1;
     if (off.count(from) != 0 || !a.Tells(from)) return {};
     for (const int64_t to : off) {
-      if (!a.Matches(to, from)) return {};
+      if (!a.Matches(to, from) || !a.Apart(to, from)) return {};
       copied.emplace_back(to, from);
     }
     return copied;
   }
   for (const int64_t to : off) {
     int64_t from = 0;
-    while (from < a.size() && (from == to || !a.Tells(from) || !a.Matches(to, from))) ++from;
+    while (from < a.size() && (from == to || !a.Tells(from) || !a.Matches(to, from) || !a.Apart(to, from))) ++from;
     if (from == a.size()) return {};
     copied.emplace_back(to, from);
   }

@@ -107,14 +107,33 @@ void UnshiftedSum(const ProposalContext& c, Proposals* p) {
 void ByLog(const ProposalContext& c, Proposals* p) {
   Computed<PowerByLog>(c, "as exp2(exponent log2 base), NaN for a negative base", "a power of it", p);
 }
+// ONNX Runtime's softmax of 8 bits multiplies by 1 / scale as a whole number: 254 for a scale of 1 / 254.99998.
+void WholeInverse(const ProposalContext& c, Proposals* proposals) {
+  Proposal proposal{"with 1 / scale cut off to a whole number", "as it is", c.layer};
+  proposal.reads = [](size_t slot, const Tensor& input) -> Result<Tensor> {
+    if (slot != 1) return input;
+    PLUMB_ASSIGN_OR_RETURN(Tensor scales, input.ConvertedTo(DType::kF64));
+    ForEachReal(&scales, [](double scale) {
+      const double whole = std::floor(1 / scale);
+      return whole >= 2 && whole < 1e6 ? 1 / whole : scale;
+    });
+    return scales.ConvertedTo(input.dtype());
+  };
+  proposals->push_back(std::move(proposal));
+}
+
 void OtherRounding(const ProposalContext& c, Proposals* p) {
   const char* says = "half to even";
   const size_t first = p->size();
+  WholeInverse(c, p);
   Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
   Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
   Computed<QuantizeDown>(c, "with rounding down", says, p);
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
-  for (size_t i = first; i < p->size(); ++i) (*p)[i].family = "rounding";  // of values above 0 two are the same
+  for (size_t i = first; i < p->size(); ++i) {
+    (*p)[i].family = "rounding";  // of values above 0 two are the same
+    (*p)[i].other_error = false;
+  }
 }
 
 void SaturatingPairs(const ProposalContext& c, Proposals* p) {
@@ -206,9 +225,11 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
     propose("linear", coordinates, "floor");
     propose("cubic", coordinates, "floor");
   }
-  if (own_mode == "linear")
+  if (own_mode == "linear") {
     proposals->push_back({"as linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer,
                           SampledResize(), ""});
+    proposals->back().other_error = true;
+  }
   OtherResizeOptions(layer, proposals);
 }
 

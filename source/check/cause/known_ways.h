@@ -25,6 +25,8 @@ struct Proposal {
   std::function<Result<Tensor>(size_t slot, const Tensor& input)> reads = nullptr;
   std::function<void(Tensor* values, Tensor* tau)> writes = nullptr;
   std::vector<std::pair<size_t, Layer>> also = {};  // other members of the step that are altered with it
+  // Computes the same function with another error: tried where its values are those of the graph, too.
+  bool other_error = false;
 };
 
 struct ProposalContext {

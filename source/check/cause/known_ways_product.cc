@@ -39,6 +39,7 @@ void NarrowOperands(const ProductContext& c, Proposals* p) {
   Computed<Tf32Operands>(c, "with operands rounded to tf32", "f32", p);
   Computed<F16Operands>(c, "with operands rounded to f16", "f32", p);
   Computed<Bf16Operands>(c, "with operands rounded to bf16", "f32", p);
+  for (auto it = p->end() - 3; it != p->end(); ++it) it->other_error = false;
 }
 
 void NoBias(const ProductContext& c, Proposals* proposals) {

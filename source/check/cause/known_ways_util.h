@@ -62,6 +62,7 @@ void SearchField(const ProposalContext& c, const char* name, double low, double 
 template <ReferenceOp (*kOp)()>
 void Computed(const ProposalContext& c, const char* computed, const char* says, Proposals* proposals) {
   proposals->push_back({computed, says, c.layer, kOp()});
+  proposals->back().other_error = true;
 }
 
 inline void SwappedOperands(const ProposalContext& c, Proposals* proposals) {

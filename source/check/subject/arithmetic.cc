@@ -54,8 +54,8 @@ double RoundoffOf(DType accumulator) {
 bool MayBeWinograd(const Layer& layer) {
   if (layer.kind != OpKind::kConvolution) return false;
   const auto& p = static_cast<const ConvolutionParam&>(*layer.param);
-  return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1 && p.group == 1 &&
-         reference::IsWinogradKernel(p.kernel_h, p.kernel_w);
+  return p.stride_h == 1 && p.stride_w == 1 && p.dilation_h == 1 && p.dilation_w == 1 &&
+         (p.group == 1 || p.in_channels_per_group > 1) && reference::IsWinogradKernel(p.kernel_h, p.kernel_w);
 }
 
 }  // namespace

@@ -12,10 +12,7 @@ const std::vector<KernelRow>& KernelList() {
 #undef PLUMB_OPENCL_KERNEL
     };
     AddGpuKernels(rows);
-    // Operators that only move elements need no row: one kernel runs them all by their map.
-    for (const OpDef& op : AllOps()) {
-      if (op.map != nullptr) rows->push_back({"strided", op.kind, kernel_strided.supports, kernel_strided.create});
-    }
+    AddMovingRows({"strided", {}, kernel_strided.supports, kernel_strided.create}, rows);
     return rows;
   }();
   return *list;

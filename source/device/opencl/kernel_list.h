@@ -4,22 +4,11 @@
 #ifndef PLUMB_DEVICE_OPENCL_KERNEL_LIST_H_
 #define PLUMB_DEVICE_OPENCL_KERNEL_LIST_H_
 
-#include <memory>
 #include <vector>
 
 #include "device/opencl/launcher.h"
 
 namespace plumb::opencl {
-
-struct KernelFunctions {
-  Status (*supports)(const KernelSpec& spec);
-  std::unique_ptr<Kernel> (*create)(const KernelSpec& spec);
-};
-
-template <class K>
-std::unique_ptr<Kernel> MakeKernel(const KernelSpec& spec) {
-  return std::make_unique<K>();
-}
 
 const std::vector<KernelRow>& KernelList();
 

@@ -61,10 +61,7 @@ const std::vector<KernelRow>& KernelList() {
 #undef PLUMB_VULKAN_KERNEL
     };
     AddGpuKernels(rows);
-    // Operators that only move elements need no row: one kernel runs them all by their map.
-    for (const OpDef& op : AllOps()) {
-      if (op.map != nullptr) rows->push_back(Row<&kernel_strided>("strided", op.kind));
-    }
+    AddMovingRows(Row<&kernel_strided>("strided", {}), rows);
     return rows;
   }();
   return *list;

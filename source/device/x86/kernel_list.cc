@@ -10,10 +10,7 @@ const std::vector<KernelRow>& KernelList() {
 #include "device/x86/kernel_list.def"
 #undef PLUMB_X86_KERNEL
     };
-    // Operators that only move elements need no row: one kernel runs them all by their map.
-    for (const OpDef& op : AllOps()) {
-      if (op.map != nullptr) rows->push_back({"strided", op.kind, kernel_strided.supports, kernel_strided.create});
-    }
+    AddMovingRows({"strided", {}, kernel_strided.supports, kernel_strided.create}, rows);
     return rows;
   }();
   return *list;

@@ -290,11 +290,30 @@ class Sweep {
   std::vector<double> spread_, scratch_;
 };
 
+ConstReals Behind(ConstReals reals, int64_t count) {
+  return reals.is_double ? ConstReals(reals.f64() + count) : ConstReals(reals.f32() + count);
+}
+
+// Group by group, each a convolution of its own.
+void RunGroups(const SumGeometry& geometry, const std::vector<double>& points, const SumBound& bound, bool raise,
+               const float* weight, ConstReals input, const double* output, double* tau) {
+  SumGeometry one = geometry;
+  one.groups = 1;
+  one.in_channels /= geometry.groups;
+  one.out_channels /= geometry.groups;
+  const int64_t weights = one.in_channels * one.out_channels * geometry.axis[1].kernel * geometry.axis[2].kernel;
+  const int64_t in = one.in_channels * geometry.in_pixels(), out = one.out_channels * geometry.out_pixels();
+  Sweep sweep(one, points, bound, raise);
+  for (int64_t g = 0; g < geometry.groups; ++g)
+    sweep.Run(weight + g * weights, Behind(input, g * in), output + g * out, tau + g * out);
+}
+
 }  // namespace
 
 bool MayBeWinograd(const SumGeometry& geometry) {
   const auto plain = [](const SumAxis& a) { return a.stride == 1 && a.dilation == 1; };
-  return !geometry.transposed && geometry.groups == 1 && geometry.axis[0].kernel == 1 && geometry.axis[0].out == 1 &&
+  const bool depthwise = geometry.groups > 1 && geometry.groups == geometry.in_channels;
+  return !geometry.transposed && !depthwise && geometry.axis[0].kernel == 1 && geometry.axis[0].out == 1 &&
          plain(geometry.axis[1]) && plain(geometry.axis[2]) &&
          IsWinogradKernel(geometry.axis[1].kernel, geometry.axis[2].kernel);
 }
@@ -319,7 +338,7 @@ Status CheckWinogradForm(const WinogradForm& form) {
 
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
                      const double* output, const SumBound& bound, double* tau) {
-  Sweep(geometry, form.points, bound, false).Run(weight, input, output, tau);
+  RunGroups(geometry, form.points, bound, false, weight, input, output, tau);
 }
 
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
@@ -328,7 +347,7 @@ void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReal
   for (const UsualPoints& usual : kUsualPoints) {
     const bool saves = static_cast<int64_t>(usual.points.size()) >= kernel;  // two results at a time at least
     if (!saves || (!usual.any_kernel && !IsPlain3x3(geometry))) continue;
-    Sweep(geometry, usual.points, bound, true).Run(weight, input, output, tau);
+    RunGroups(geometry, usual.points, bound, true, weight, input, output, tau);
     if (bound.level == 0) break;
   }
 }

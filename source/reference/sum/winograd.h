@@ -22,7 +22,8 @@ struct WinogradForm {
 
 namespace plumb::reference {
 
-// Convolutions that runtimes compute so: square kernels of 2x2 to 7x7 and 1xr, rx1; stride 1, no dilation, no groups.
+// Convolutions that runtimes compute so: square kernels of 2x2 to 7x7 and 1xr, rx1; stride 1, no dilation, not
+// depthwise.
 bool MayBeWinograd(const SumGeometry& geometry);
 bool IsWinogradKernel(int64_t height, int64_t width);
 

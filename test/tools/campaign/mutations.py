@@ -127,7 +127,7 @@ def _(model, node):
     return behind(model, node, ("Add", [np.float32(0.01)], {}))
 
 
-@generic("sign", r"-1|sign|negat")
+@generic("sign", r"-1|sign|negat|operands exchanged|without 'neg")
 def _(model, node):
     return behind(model, node, ("Neg", [], {}))
 
@@ -142,7 +142,7 @@ def _(model, node):
     return behind(model, node, ("Cast", [], {"to": TensorProto.BFLOAT16}), ("Cast", [], {"to": TensorProto.FLOAT}))
 
 
-@generic("last two axes exchanged", r"transpos|axes|order")
+@generic("last two axes exchanged", r"transpos|axes|order|swapped")
 def _(model, node):
     shape = shape_of(model, node.output[0]) or []
     if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2:
@@ -170,7 +170,7 @@ def _(model, node):
     return masked(model, node, edit)
 
 
-@generic("one channel zero", r"channel|only|zero")
+@generic("one channel zero", r"channel|only|zero|they are 0|it is 0|1 of ")
 def _(model, node):
     def edit(mask):
         if mask.ndim < 2 or mask.shape[1] < 2:
@@ -272,7 +272,7 @@ def _(model, node):
     return change(model, node, 1, lambda w: w[:, ::-1])
 
 
-@of(PRODUCTS, "two output channels exchanged", r"channel|exchang|swap|order|only")
+@of(PRODUCTS, "two output channels exchanged", r"channel|exchang|swap|order|only|values of")
 def _(model, node):
     def swap(w):
         if node.op_type == "MatMul":
@@ -346,17 +346,17 @@ def _(model, node):
 # --- normalisation ---
 
 
-@of("BatchNormalization", "variance for its root", r"varian|root|sqrt|scale")
+@of("BatchNormalization", "variance for its root", r"varian|root|sqrt|scale|own factor")
 def _(model, node):
     return change(model, node, 4, np.sqrt)
 
 
-@of("BatchNormalization", "mean lost", r"mean|bias|b = ")
+@of("BatchNormalization", "mean lost", r"mean|bias|b = |own offset")
 def _(model, node):
     return change(model, node, 3, np.zeros_like)
 
 
-@of("BatchNormalization InstanceNormalization LayerNormalization", "gain lost", r"gain|gamma|scale|weight")
+@of("BatchNormalization InstanceNormalization LayerNormalization", "gain lost", r"gain|gamma|scale|weight|own factor")
 def _(model, node):
     return change(model, node, 1, np.ones_like)
 
@@ -489,7 +489,7 @@ def _(model, node):
     return True
 
 
-@of("Div", "multiplied", r"Mul|multipl")
+@of("Div", "multiplied", r"Mul|multipl|with the constant 0\.707")
 def _(model, node):
     return replace(node, "Mul")
 
@@ -501,7 +501,7 @@ def _(model, node):
 
 @of("Add", "mask one position off", r"mask|diagonal|shift|position")
 def _(model, node):
-    return change(model, node, 1, lambda m: np.roll(m, 1, -1) if m.min() < -1e3 else m)
+    return change(model, node, 1, lambda m: np.concatenate([m[..., 1:], m[..., -1:]], -1) if m.min() < -1e3 else m)
 
 
 @of("Add", "operand of the next channel", r"channel|shift|moved|operand|other")
@@ -629,7 +629,7 @@ def _(model, node):
     return True
 
 
-@of("Slice", "one later", r"offset|start|later|shift|moved")
+@of("Slice", "one later", r"offset|start|later|shift|moved|further|earlier")
 def _(model, node):
     ends = constant(model, node.input[2])
     shape = shape_of(model, node.input[0])
@@ -640,7 +640,7 @@ def _(model, node):
     return change(model, node, 1, lambda s: s - 1) and change(model, node, 2, lambda e: e - 1)
 
 
-@of("Gather", "index one later", r"index|offset|row|shift|moved|later")
+@of("Gather", "index one later", r"index|offset|row|shift|moved|later|further")
 def _(model, node):
     return change(model, node, 1, lambda i: i + 1)
 
@@ -756,7 +756,7 @@ def permute_gates(order):
             parts = np.split(w, gates * (w.shape[1] // attribute(node, "hidden_size") // gates), axis=1)
             groups = [parts[i:i + gates] for i in range(0, len(parts), gates)]
             return np.concatenate([g[o] for g in groups for o in order], axis=1)
-        return all([change(model, node, i, permute) for i in (1, 2)])
+        return all([change(model, node, i, permute) for i in (1, 2, 3)])
     return edit
 
 
