@@ -30,8 +30,9 @@ INPUTS = ["normal", "sparse", "constant", "huge", "tiny"]
 # word.
 LACKS = {"mnn": {"detection"},
          "ncnn": {"bert", "gpt", "llama", "detection", "swin", "spectrogram", "lstm", "gru", "rnn", "crnn"}}
-# Real deviations that the report calls wrong without naming them, by runtime and type: ONNX Runtime's softmax of 8 bits multiplies
-# by 1 / scale as a whole number (254 for 254.99998); behind a QuantizeLinear whose ties fall to either side no replay shows it.
+# Real deviations that the report calls wrong without naming them, by runtime and type: ONNX Runtime's softmax of 8
+# bits multiplies by 1 / scale as a whole number (254 for 254.99998); behind a QuantizeLinear whose ties fall to either
+# side no replay shows it.
 KNOWN = {"ort_int8": "Softmax"}
 FEWEST_RUNS, MOST_GREY = 120, 0.005
 
@@ -113,7 +114,8 @@ def one(o, name, runtime, turn):
     # A real deviation of the runtime is wrong by a cause that the report names.
     for layer in run["layers"]:
         known = KNOWN.get(runtime)
-        if layer["verdict"] == "wrong" and (layer.get("cause") or (known and known in layer["type"])):
+        types = layer["type"] + " ".join(member["type"] for member in layer.get("members", []))
+        if layer["verdict"] == "wrong" and (layer.get("cause") or (known and known in types)):
             layer["verdict"] = "named"
     counts = collections.Counter(layer["verdict"] for layer in run["layers"])
     said = [f"    {layer['verdict']}: {layer['name']} ({layer['type']}): {layer.get('reason', '')}"
