@@ -28,8 +28,13 @@ WEIGHTS = ["normal", "outliers", "heavy", "sparse"]
 INPUTS = ["normal", "sparse", "constant", "huge", "tiny"]
 # What a runtime cannot take: its converter or its executor refuses or gives other values than ONNX Runtime without a
 # word.
-LACKS = {"mnn": {"detection"},
-         "ncnn": {"bert", "gpt", "llama", "detection", "swin", "spectrogram", "lstm", "gru", "rnn", "crnn"}}
+LACKS = {
+    "mnn": {"detection", "lstm", "gru", "crnn", "face"},
+    "ncnn": {"bert", "gpt", "llama", "detection", "swin", "spectrogram", "lstm", "gru", "rnn", "crnn", "group_norm"},
+}
+# Healthy, and called wrong as yet: a Winograd convolution among others that are exact; MNN's softplus of huge inputs,
+# which writes over its input. One that is right by now fails the test.
+OPEN = {"mnn alexnet", "mnn selu", "ncnn resnet_bottleneck"}
 # Real deviations that the report calls wrong without naming them, by runtime and type: ONNX Runtime's softmax of 8
 # bits multiplies by 1 / scale as a whole number (254 for 254.99998); behind a QuantizeLinear whose ties fall to either
 # side no replay shows it.
@@ -166,7 +171,9 @@ def main():
     if whole:
         assert runs >= FEWEST_RUNS, f"{runs} runs, expected {FEWEST_RUNS}"
         assert grey <= MOST_GREY, f"{grey:.2%} grey, expected at most {MOST_GREY:.2%}"
-    assert not failed
+    wrong = {" ".join(what.split()[:2]) for what in failed}
+    assert wrong <= OPEN, wrong - OPEN
+    assert not whole or o.rounds > 1 or wrong == OPEN, f"right by now: {OPEN - wrong}"
 
 
 if __name__ == "__main__":
