@@ -21,7 +21,8 @@ constexpr const char* kExamples = R"(Examples:
   blob_diff a.npy b.txt --rtol 1e-5 --atol 1e-6     two tensor files, any formats mixed
   blob_diff plumb_dump other.npz --names map.csv    a dump and any other set of named tensors
   blob_diff a.raw b.raw --dtype i32 --shape 1,1000
-Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has no pair), 2 bad usage or input.)";
+Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has
+no pair), 2 bad usage or input.)";
 
 struct Options {
   std::string a, b;

@@ -147,7 +147,10 @@ std::vector<PlantedFault> Faults() {
       {"one weight zeroed", "pointwise", {}, Weights(ZeroTheLargestWeight)},
       {"no bias", "left", {}, [](Layer* l) { l->resources.erase("bias"); Param<ConvolutionParam>(l).bias = false; }},
       {"bias of the next channel", "conv1", {}, RotateBias},
-      {"swapped stride", "conv1", {}, [](Layer* l) { std::swap(Param<ConvolutionParam>(l).stride_h, Param<ConvolutionParam>(l).stride_w); }},
+      {"swapped stride", "conv1", {}, [](Layer* l) {
+         auto& p = Param<ConvolutionParam>(l);
+         std::swap(p.stride_h, p.stride_w);
+       }},
       {"one dilation for both axes", "dilated", {}, [](Layer* l) {
          auto& p = Param<ConvolutionParam>(l);
          p.dilation_w = p.pad_w = 1;

@@ -5,7 +5,8 @@ namespace plumb {
 std::vector<OpCase> flatten_cases() {
   // clang-format off
   std::vector<OpCase> cases = {
-      OpCase("Flatten", "axis_1").In({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}).Out({1, 2, 3, 4, 5, 6, 7, 8}).OutShape({2, 4}),
+      OpCase("Flatten", "axis_1").In({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}).Out({1, 2, 3, 4, 5, 6, 7, 8})
+          .OutShape({2, 4}),
       OpCase("Flatten", "axis_0", "axis=0").In({2, 3, 5}).OutShape({1, 30}),
       OpCase("Flatten", "axis_is_rank", "axis=3").In({2, 3, 5}).OutShape({30, 1}),
       OpCase("Flatten", "scalar", "axis=0").In({}).OutShape({1, 1}),

@@ -33,12 +33,14 @@ std::vector<OpCase> grid_sample_cases() {
       OpCase("GridSample", "linear").In({2, 3, 7, 5}).In({2, 4, 6, 2}, Regime::kUnit).OutShape({2, 3, 4, 6}),
       OpCase("GridSample", "linear_wide", "pad_type=1 align_corners").In({2, 3, 7, 5}).In({2, 4, 6, 2}, Regime::kGauss),
       OpCase("GridSample", "cubic", "mode=3 pad_type=2").In({2, 3, 7, 5}).In({2, 4, 6, 2}, Regime::kGauss),
-      OpCase("GridSample", "nearest_volume", "mode=1 pad_type=2").In({1, 2, 3, 4, 5}).In({1, 2, 3, 4, 3}, Regime::kGauss).OutShape({1, 2, 2, 3, 4}),
+      OpCase("GridSample", "nearest_volume", "mode=1 pad_type=2").In({1, 2, 3, 4, 5})
+          .In({1, 2, 3, 4, 3}, Regime::kGauss).OutShape({1, 2, 2, 3, 4}),
       OpCase("GridSample", "linear_volume").In({1, 2, 3, 4, 5}).In({1, 2, 3, 4, 3}, Regime::kUnit),
       OpCase("GridSample", "far_outside", "pad_type=1").In({1, 1, 3, 2}, x).In({1, 1, 1, 2}, {1e30, -1e30}),
       OpCase("GridSample", "grid_shape").In({1, 1, 3, 2}).In({1, 1, 5, 3}).Refused("expects x [N, C, spatial ...]"),
       OpCase("GridSample", "mode", "mode=4").In({1, 1, 3, 2}).In({1, 1, 5, 2}).Refused("mode 4 and pad_type 0 must be"),
-      OpCase("GridSample", "cubic_volume", "mode=3").In({1, 2, 3, 4, 5}).In({1, 2, 3, 4, 3}).Refused("cubic sampling takes 2"),
+      OpCase("GridSample", "cubic_volume", "mode=3").In({1, 2, 3, 4, 5}).In({1, 2, 3, 4, 3})
+          .Refused("cubic sampling takes 2"),
   };
   // clang-format on
 }

@@ -11,7 +11,8 @@ std::vector<OpCase> identity_cases() {
       OpCase("Identity", "known_value").Const({3}, {1, -2, 3}, DType::kI64).Out({1, -2, 3}),
       OpCase("Identity", "scalar").In({}).OutShape({}),
       OpCase("Split", "three_outputs").Outputs(3).In({2}, {1, 2}).Out({1, 2}).Out({1, 2}).Out({1, 2}),
-      OpCase("Split", "rank_6").Outputs(2).In({2, 3, 1, 2, 1, 5}).OutShape({2, 3, 1, 2, 1, 5}).OutShape({2, 3, 1, 2, 1, 5}),
+      OpCase("Split", "rank_6").Outputs(2).In({2, 3, 1, 2, 1, 5}).OutShape({2, 3, 1, 2, 1, 5})
+          .OutShape({2, 3, 1, 2, 1, 5}),
       OpCase("Split", "empty_blob").Outputs(2).In({2, 0}).OutShape({2, 0}).OutShape({2, 0}),
   };
   // clang-format on

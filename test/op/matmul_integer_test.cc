@@ -7,15 +7,23 @@ std::vector<OpCase> matmul_integer_cases() {
   const std::vector<double> a = {11, 7, 3, 10, 6, 2, 9, 5, 1, 8, 4, 0}, b = {1, 4, 2, 5, 3, 6};
   // clang-format off
   return {
-      OpCase("PlumbMatMulInteger", "zero_points", "has_a_zero_point has_b_zero_point").In({4, 3}, a, i64).In({3, 2}, b, i64).In({1}, {12}, i64).In({1}, {0}, i64).Out({-38, -83, -44, -98, -50, -113, -56, -128}, 0),
-      OpCase("PlumbMatMulInteger", "none").In({1, 3}, {1, 2, 3}, i32).In({3, 2}, b, i64).Out({14, 32}, 0).OutShape({1, 2}),
-      OpCase("PlumbMatMulInteger", "per_column", "has_b_zero_point").In({1, 3}, {1, 2, 3}, i64).In({3, 2}, b, i64).In({2}, {1, 4}, i64).Out({8, 8}, 0),
-      OpCase("PlumbMatMulInteger", "per_row", "has_a_zero_point").In({2, 2}, {1, 2, 3, 4}, i64).In({2, 1}, {1, 1}, i64).In({2}, {1, 3}, i64).Out({1, 1}, 0),
-      OpCase("PlumbMatMulInteger", "batch", "has_a_zero_point").In({2, 3, 5}, Regime::kInts, i64).In({5, 4}, Regime::kInts, i64).In({}, std::vector<double>{3}, i64).OutShape({2, 3, 4}),
-      OpCase("PlumbMatMulInteger", "longer_than_a_loop", "has_b_zero_point").In({2, 70000}, Regime::kInts, i64).Const({70000, 2}, Regime::kInts, DType::kI8).Const({1}, {3}, DType::kI8),
-      OpCase("PlumbMatMulInteger", "flags", "has_a_zero_point").In({2, 2}, Regime::kInts, i64).In({2, 2}, Regime::kInts, i64).Refused("the flags announce 3 inputs, found 2"),
+      OpCase("PlumbMatMulInteger", "zero_points", "has_a_zero_point has_b_zero_point").In({4, 3}, a, i64)
+          .In({3, 2}, b, i64).In({1}, {12}, i64).In({1}, {0}, i64).Out({-38, -83, -44, -98, -50, -113, -56, -128}, 0),
+      OpCase("PlumbMatMulInteger", "none").In({1, 3}, {1, 2, 3}, i32).In({3, 2}, b, i64).Out({14, 32}, 0)
+          .OutShape({1, 2}),
+      OpCase("PlumbMatMulInteger", "per_column", "has_b_zero_point").In({1, 3}, {1, 2, 3}, i64).In({3, 2}, b, i64)
+          .In({2}, {1, 4}, i64).Out({8, 8}, 0),
+      OpCase("PlumbMatMulInteger", "per_row", "has_a_zero_point").In({2, 2}, {1, 2, 3, 4}, i64).In({2, 1}, {1, 1}, i64)
+          .In({2}, {1, 3}, i64).Out({1, 1}, 0),
+      OpCase("PlumbMatMulInteger", "batch", "has_a_zero_point").In({2, 3, 5}, Regime::kInts, i64)
+          .In({5, 4}, Regime::kInts, i64).In({}, std::vector<double>{3}, i64).OutShape({2, 3, 4}),
+      OpCase("PlumbMatMulInteger", "longer_than_a_loop", "has_b_zero_point").In({2, 70000}, Regime::kInts, i64)
+          .Const({70000, 2}, Regime::kInts, DType::kI8).Const({1}, {3}, DType::kI8),
+      OpCase("PlumbMatMulInteger", "flags", "has_a_zero_point").In({2, 2}, Regime::kInts, i64)
+          .In({2, 2}, Regime::kInts, i64).Refused("the flags announce 3 inputs, found 2"),
       OpCase("PlumbMatMulInteger", "floats").In({2, 2}).In({2, 2}).Refused("expects integers, found f32"),
-      OpCase("PlumbMatMulInteger", "zero_point_count", "has_a_zero_point").In({2, 2}, Regime::kInts, i64).In({2, 2}, Regime::kInts, i64).In({3}, Regime::kInts, i64).Refused("must have 1 or 2 values"),
+      OpCase("PlumbMatMulInteger", "zero_point_count", "has_a_zero_point").In({2, 2}, Regime::kInts, i64)
+          .In({2, 2}, Regime::kInts, i64).In({3}, Regime::kInts, i64).Refused("must have 1 or 2 values"),
   };
   // clang-format on
 }

@@ -241,7 +241,7 @@ TEST(VulkanLoader, WithoutADriverTheDeviceIsAbsent) {
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
-// Run by the test above, where no driver can be found.
+// Disabled because it holds only where no driver can be found: the test above runs it so.
 TEST(Absent, DISABLED_Says) {
   const auto device = OpenDevice("VULKAN");
   ASSERT_FALSE(device.ok());
