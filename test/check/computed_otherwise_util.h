@@ -47,14 +47,15 @@ inline Tensor ComputedBy(const Graph& graph, const Tensor& x) {
   const BlobTable infos = InferShapes(graph).value();
   std::map<std::string, Tensor> blobs = {{"x", x}};
   for (const Layer& layer : graph.layers) {
-    const BlobInfo& info = infos.at(layer.outputs[0]);
     ReferenceArgs args{layer, {}, {}};
     for (const std::string& input : layer.inputs) {
       const auto constant = graph.constants.find(input);
       args.inputs.push_back(constant == graph.constants.end() ? &blobs.at(input) : &constant->second);
     }
-    blobs[layer.outputs[0]] = Tensor::Create(info.dtype, info.shape).value();
-    args.outputs.push_back(&blobs[layer.outputs[0]]);
+    for (const std::string& output : layer.outputs) {
+      blobs[output] = Tensor::Create(infos.at(output).dtype, infos.at(output).shape).value();
+      args.outputs.push_back(&blobs[output]);
+    }
     EXPECT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
   }
   return blobs.at(graph.outputs[0]);

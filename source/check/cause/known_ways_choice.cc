@@ -38,7 +38,7 @@ void OtherComparison(const ProposalContext& c, Proposals* proposals) {
 void OtherBranch(const ProposalContext& c, Proposals* proposals) {
   if (c.layer.inputs.size() != 3) return;
   Layer altered = c.layer;
-  std::swap(altered.inputs[1], altered.inputs[2]);
+  std::swap(altered.inputs[0], altered.inputs[1]);  // the condition comes last
   proposals->push_back({"with its two branches exchanged", "otherwise", std::move(altered)});
 }
 
