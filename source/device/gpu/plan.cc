@@ -103,6 +103,10 @@ Result<Plan::Whole> Plan::WholeNumbers(int input) {
   }
   PLUMB_ASSIGN_OR_RETURN(const Tensor values, blob.value.ConvertedTo(DType::kI64));
   const auto* first = values.data<int64_t>();
+  for (int64_t i = 0; i < values.NumElements(); ++i) {
+    if (first[i] == static_cast<int32_t>(first[i])) continue;
+    return Status::NotSupported(fmt::format("counts in 32 bits, and a constant of input {} is {}", input, first[i]));
+  }
   return Whole{Ints({first, first + values.NumElements()}), 0};
 }
 

@@ -65,7 +65,7 @@ class GpuKernel : public ClKernel {
     for (const gpu::Launch& launch : plan.launches) {
       Launcher& launcher = launchers_[launch.program];
       if (!launcher.empty()) continue;
-      PLUMB_ASSIGN_OR_RETURN(launcher, Load(spec, (fmt::format("gpu_{}.cl", launch.program)).c_str(), launch.program));
+      PLUMB_ASSIGN_OR_RETURN(launcher, Load(spec, fmt::format("gpu_{}.cl", launch.program).c_str(), launch.program));
     }
     launches_ = std::move(plan.launches);
     return Status::Ok();
