@@ -1,7 +1,8 @@
-// PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input is
-// uncertain (the runtime computes convolution and quantisation in one, in integers) and as the multiplication's own
-// three roundings go (by the reciprocal of the scale, say). PlumbDequantizeLinear: the difference is exact, the product
-// rounded once: tau 8 u |y| + 4 eta; an uncertain scale in quadrature, uncertain integers as 8 sigma.
+// PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input
+// and its scale are uncertain (the runtime computes convolution and quantisation in one, in integers) and as the
+// multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is.
+// PlumbDequantizeLinear: the difference is exact, the product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in
+// quadrature, uncertain integers as 8 sigma.
 #include "op/quantize_linear.h"
 
 #include <cmath>
@@ -57,7 +58,7 @@ template <double (*kRound)(double)>
 Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
   SetExact(bound);
   PLUMB_RETURN_IF_ERROR(RunQuantize<kRound>(args));
-  const double* tau_x = InputTau(bound, 0);
+  const double *tau_x = InputTau(bound, 0), *tau_scale = InputTau(bound, 1), *tau_zero = InputTau(bound, 2);
   constexpr double kRequantise = 0x1p-22;
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
@@ -67,10 +68,12 @@ Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
     const int64_t at = s.ScaleOf(i), zero = zero_points.data<int64_t>()[at];
     const double span =
         static_cast<double>(s.high - s.low) * scales[at];  // where the zero point is added before rounding
-    const double slack = (tau_x == nullptr ? 0 : tau_x[i]) + kRequantise * (std::fabs(x[i]) + std::fabs(span));
+    double slack = (tau_x == nullptr ? 0 : tau_x[i]) + kRequantise * (std::fabs(x[i]) + std::fabs(span));
+    if (tau_scale != nullptr && x[i] != 0) slack += std::fabs(x[i] / scales[at]) * tau_scale[at];
     const int64_t low = Quantized<kRound>(x[i] - slack, scales[at], zero, s),
                   high = Quantized<kRound>(x[i] + slack, scales[at], zero, s);
-    bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i])));
+    bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i]))) +
+                                      (tau_zero == nullptr ? 0 : tau_zero[at]);
   }
   return Status::Ok();
 }
@@ -110,7 +113,11 @@ Status BoundDequantize(const ReferenceArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-ReferenceOp ReferencePlumbQuantizeLinear() { return {RunQuantize<HalfEven>, BoundQuantize<HalfEven>}; }
+ReferenceOp ReferencePlumbQuantizeLinear() {
+  ReferenceOp op{RunQuantize<HalfEven>, BoundQuantize<HalfEven>};
+  op.takes_uncertain_integers = true;  // the zero point
+  return op;
+}
 ReferenceOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAway>}; }
 ReferenceOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
 ReferenceOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }

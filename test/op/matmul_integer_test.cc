@@ -19,6 +19,19 @@ std::vector<OpCase> matmul_integer_cases() {
           .In({5, 4}, Regime::kInts, i64).In({}, std::vector<double>{3}, i64).OutShape({2, 3, 4}),
       OpCase("PlumbMatMulInteger", "longer_than_a_loop", "has_b_zero_point").In({2, 70000}, Regime::kInts, i64)
           .Const({70000, 2}, Regime::kInts, DType::kI8).Const({1}, {3}, DType::kI8),
+      // Products of neighbours that overflow 16 bits, where vpmaddubsw saturates; and sums that overflow 32.
+      OpCase("PlumbMatMulInteger", "extremes").In({2, 5}, std::vector<double>(10, 255), i64)
+          .Const({5, 1}, std::vector<double>(5, -128), i64).Out({-163200, -163200}, 0),
+      OpCase("PlumbMatMulInteger", "wraps", "has_a_zero_point").In({1, 3}, {46341, 1, 0}, i64)
+          .In({3, 1}, {46341, 0, 0}, i64).In({1}, {0}, i64).Out({-2147479015}, 0),
+      OpCase("PlumbMatMulInteger", "beyond_16_bits", "has_a_zero_point has_b_zero_point")
+          .In({3, 7}, Regime::kExtremes, i64).In({7, 19}, Regime::kExtremes, i64).In({3}, {1, -40000, 70000}, i64)
+          .In({1}, {-3}, i64).Seed(5),
+      OpCase("PlumbMatMulInteger", "rest_of_tiles", "has_a_zero_point has_b_zero_point")
+          .In({2, 31, 37}, Regime::kInts, i64).Const({37, 53}, Regime::kInts, i64).In({31}, Regime::kInts, i64)
+          .Const({53}, Regime::kInts, i64),
+      OpCase("PlumbMatMulInteger", "empty").In({3, 0}, Regime::kInts, i64).In({0, 4}, Regime::kInts, i64)
+          .Out(std::vector<double>(12, 0), 0),
       OpCase("PlumbMatMulInteger", "flags", "has_a_zero_point").In({2, 2}, Regime::kInts, i64)
           .In({2, 2}, Regime::kInts, i64).Refused("the flags announce 3 inputs, found 2"),
       OpCase("PlumbMatMulInteger", "floats").In({2, 2}).In({2, 2}).Refused("expects integers, found f32"),

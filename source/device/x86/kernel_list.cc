@@ -1,5 +1,6 @@
 #include "device/x86/kernel_list.h"
 #include "device/shared/fused_tail.h"
+#include "device/x86/scaled_sums.h"
 
 namespace plumb::x86 {
 
@@ -19,7 +20,7 @@ const std::vector<KernelRow>& KernelList() {
 bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs) {
   std::vector<const Layer*> members = group.members;
   members.push_back(&next);
-  return ReadGroup(members, blobs).ok();
+  return ReadGroup(members, blobs).ok() || ReadScaledSums(members, blobs).ok();
 }
 
 }  // namespace plumb::x86

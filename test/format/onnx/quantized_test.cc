@@ -1,9 +1,10 @@
 // ConvInteger and QLinearConv beside plain loops: groups, strides, dilations, one-sided pads, a zero point per channel,
-// bias.
+// bias. Linear layers as quantize_dynamic writes them, which X86 computes in one step to NAIVE's bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "base/cpu.h"
 #include "format/onnx/onnx_model.h"
 
 namespace plumb {
@@ -105,6 +106,71 @@ TEST(OnnxQuantizedTest, QLinearConvScalesAndSaturatesOnce) {
     const double real = (static_cast<double>(Expected(filter, row, column)) + bias[filter]) * 0.5 * w_scale[filter];
     return std::min(255.0, std::max(0.0, std::nearbyint(real / 64) + 100));
   });
+}
+
+// x [2, 9, size] is quantised as it comes, multiplied with 8-bit weights, scaled and shifted.
+OnnxModel DynamicLinear(int64_t size, int64_t outputs, bool per_column) {
+  OnnxModel m;
+  m.Input("x", {2, 9, size}).Output("y");
+  std::vector<int64_t> weights, zeros;
+  std::vector<float> scales, shifts;
+  for (int64_t i = 0; i < size * outputs; ++i) weights.push_back(i % 3 == 0 ? -128 : WeightAt(i));
+  for (int64_t i = 0; i < (per_column ? outputs : 1); ++i) {
+    zeros.push_back(i * 5 % 21 - 10);
+    scales.push_back(0.01f + 0.001f * static_cast<float>(i));
+  }
+  for (int64_t i = 0; i < outputs; ++i) shifts.push_back(0.3f * static_cast<float>(i) - 2);
+  const auto count = static_cast<int64_t>(zeros.size());
+  Constant(&m, "w", kInt8, {size, outputs}, weights);
+  Constant(&m, "w_zero", kInt8, {count}, zeros);
+  m.Floats("w_scale", {count}, scales);
+  m.Floats("shift", {outputs}, shifts);
+  m.Node("DynamicQuantizeLinear", {"x"}, {"q", "x_scale", "x_zero"}, "quantize");
+  m.Node("MatMulInteger", {"q", "w", "x_zero", "w_zero"}, {"sums"}, "product");
+  OnnxModel::SetInt(&m.Node("Cast", {"sums"}, {"real"}, "cast"), "to", 1);
+  m.Node("Mul", {"x_scale", "w_scale"}, {"scale"}, "scales");
+  m.Node("Mul", {"real", "scale"}, {"scaled"}, "scaling");
+  m.Node("Add", {"shift", "scaled"}, {"y"}, "shifting");
+  return m;
+}
+
+Result<Tensor> RunOnto(const std::shared_ptr<const Graph>& graph, const char* device,
+                       std::vector<std::string>* kernels) {
+  PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, device, {}));
+  PLUMB_ASSIGN_OR_RETURN(Tensor x, Tensor::Create(DType::kF32, graph->inputs[0].shape));
+  for (int64_t i = 0; i < x.NumElements(); ++i)
+    x.data<float>()[i] = std::sin(static_cast<float>(i)) * (i % 7 == 0 ? 3.0f : 1.0f);
+  PLUMB_RETURN_IF_ERROR(network->SetInput("x", x));
+  PLUMB_RETURN_IF_ERROR(network->Forward());
+  for (const StepInfo* step : network->steps()) {
+    if (step->members.size() > 1) kernels->push_back(step->kernel);
+  }
+  return network->GetOutput("y");
+}
+
+TEST(OnnxQuantizedTest, DynamicLinearLayersAreOneStepOfTheSameBits) {
+  if (!OpenDevice("X86").ok()) GTEST_SKIP() << "X86 is not built in";
+  for (const char* isa : {"SSE41", "AVX2", "AVX512"}) {
+    ASSERT_TRUE(SetMaxIsa(isa).ok());
+    for (const int64_t size : {1, 300, 2049}) {
+      for (const int64_t outputs : {1, 35, 48}) {
+        for (const bool per_column : {false, true}) {
+          const auto imported = DynamicLinear(size, outputs, per_column).Import();
+          ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+          const auto graph = std::make_shared<const Graph>(*imported);
+          std::vector<std::string> none, fused;
+          const auto want = RunOnto(graph, "NAIVE", &none), got = RunOnto(graph, "X86", &fused);
+          ASSERT_TRUE(want.ok() && got.ok()) << want.status().ToString() << got.status().ToString();
+          EXPECT_EQ(fused, std::vector<std::string>{"x86/matmul_integer"});
+          for (int64_t i = 0; i < want->NumElements(); ++i) {
+            ASSERT_EQ(got->data<float>()[i], want->data<float>()[i])
+                << isa << " size " << size << " outputs " << outputs << " [" << i << "]";
+          }
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(SetMaxIsa("").ok());
 }
 
 }  // namespace

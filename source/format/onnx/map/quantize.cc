@@ -1,7 +1,7 @@
-// QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear is spelled out
-// in floats: x / scale, rounded to even, shifted, saturated; all whole numbers involved are below 2^24, so f32 holds
-// them exactly. QLinearMatMul is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and
-// QLinearConv set the windows of x side by side and multiply the filters with them.
+// QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear is a
+// QuantizeLinear whose scale and zero point are computed in f32, which holds the whole numbers exactly. QLinearMatMul
+// is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and QLinearConv set the windows
+// of x side by side and multiply the filters with them.
 #include <fmt/core.h>
 
 #include "format/onnx/map/convolve_by_product.h"
@@ -28,20 +28,16 @@ Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& b, con
 
 namespace {
 
-struct Limits {
-  float low, high;
-};
-
-Result<Limits> LimitsOf(int type) {
+Result<std::string> QuantizedDType(int type) {
   switch (type) {
-    case kTypeUint8: return Limits{0, 255};
-    case kTypeInt8: return Limits{-128, 127};
-    case kTypeUint16: return Limits{0, 65535};
-    case kTypeInt16: return Limits{-32768, 32767};
+    case kTypeUint8: return std::string("u8");
+    case kTypeInt8: return std::string("i8");
+    case kTypeUint16: return std::string("u16");
+    case kTypeInt16: return std::string("i16");
     default: break;
   }
   if (const TinyType* tiny = FindTiny(type); tiny != nullptr && tiny->integer != nullptr)
-    return Limits{tiny->low, tiny->high};
+    return std::string(tiny->integer);
   return Status::NotSupported("quantisation to " + TypeName(type));
 }
 
@@ -79,21 +75,15 @@ Result<Value> Along(NodeContext& c, const Value& x, const Value& coefficient, in
 
 // x: float; the result is carried as i64.
 Result<Value> Quantize(NodeContext& c, const Value& x, const Value& scale, const Value& zero_point, int type,
-                       int64_t axis) {
-  PLUMB_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(type));
-  PLUMB_ASSIGN_OR_RETURN(const Value s, Along(c, x, scale, axis));
-  PLUMB_ASSIGN_OR_RETURN(Value y, c.Binary(OpKind::kDiv, x, s));
-  PLUMB_ASSIGN_OR_RETURN(y, c.Emit(OpKind::kPlumbRound, nullptr, {y}));
-  if (zero_point.present()) {
-    PLUMB_ASSIGN_OR_RETURN(const Value wide, c.CastTo(zero_point, c.builder().Info(y).dtype));
-    PLUMB_ASSIGN_OR_RETURN(const Value zero, Along(c, x, wide, axis));
-    PLUMB_ASSIGN_OR_RETURN(y, c.Binary(OpKind::kAdd, y, zero));
-  }
-  auto clip = std::make_shared<ClipParam>();
-  clip->min = limits.low;
-  clip->max = limits.high;
-  PLUMB_ASSIGN_OR_RETURN(y, c.Emit(OpKind::kClip, clip, {y}));
-  PLUMB_ASSIGN_OR_RETURN(y, c.CastTo(y, DType::kI64));
+                       int64_t axis, int64_t block_size = 0) {
+  auto p = std::make_shared<QuantizeLinearParam>();
+  PLUMB_ASSIGN_OR_RETURN(p->dtype, QuantizedDType(type));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int> numbers, Narrow({axis, block_size}));
+  p->axis = numbers[0];
+  p->block_size = numbers[1];
+  std::vector<Value> inputs = {x, scale};
+  if (zero_point.present()) inputs.push_back(zero_point);
+  PLUMB_ASSIGN_OR_RETURN(Value y, c.Emit(OpKind::kPlumbQuantizeLinear, p, inputs));
   y.type = type;
   return y;
 }
@@ -179,22 +169,11 @@ Status DequantizeFloat(NodeContext& c) {
 Status MapQuantizeLinear(NodeContext& c) {
   int type = c.Has(2) ? c.In(2).type : static_cast<int>(c.Int("output_dtype", kTypeUint8));
   if (type == 0) type = kTypeUint8;
-  auto p = std::make_shared<QuantizeLinearParam>();
   const TinyType* tiny = FindTiny(type);
   if (tiny != nullptr && tiny->small_float != nullptr) return QuantizeToFloat(c, *tiny);
-  PLUMB_RETURN_IF_ERROR(LimitsOf(type).status());
-  p->dtype = tiny != nullptr       ? tiny->integer
-             : type == kTypeUint8  ? "u8"
-             : type == kTypeInt8   ? "i8"
-             : type == kTypeUint16 ? "u16"
-                                   : "i16";
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<int> numbers, Narrow({c.Int("axis", 1), c.Int("block_size", 0)}));
-  p->axis = numbers[0];
-  p->block_size = numbers[1];
   PLUMB_ASSIGN_OR_RETURN(const Value x, c.CastTo(c.In(0), c.DTypeOf(1)));  // i32 is allowed
-  std::vector<Value> inputs = {x, c.In(1)};
-  if (c.Has(2)) inputs.push_back(c.In(2));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPlumbQuantizeLinear, p, inputs));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, Quantize(c, x, c.In(1), c.Has(2) ? c.In(2) : Value(), type, c.Int("axis", 1),
+                                                 c.Int("block_size", 0)));
   c.Set(0, y, type);
   return Status::Ok();
 }

@@ -1,0 +1,224 @@
+// A tile of rows x 16 columns stays in registers for all of k: pairs of a row are broadcast beside pairs of the panel.
+// 8-bit panels are widened as they are read, or once where many rows follow.
+#include "simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/integer_product.cc"
+#include "hwy/foreach_target.h"  // before highway.h
+
+#include <algorithm>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "simd/dispatch.h"
+#include "simd/integer_product.h"
+#include "simd/loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::simd::HWY_NAMESPACE {
+
+using I32 = ScalableTag<int32_t>;
+
+// 16 sums of one row become y, or `left` of them.
+struct StoreSums {
+  int32_t* y;
+  HWY_INLINE void operator()(const int32_t* sums, int64_t at, int64_t, int64_t left) const {
+    std::memcpy(y + at, sums, static_cast<size_t>(std::min(left, kPanelColumns)) * sizeof(int32_t));
+  }
+};
+
+struct StoreScaled {
+  SumTail tail;
+  float* y;
+
+  HWY_INLINE static V32 Factor(F32 d, const float* from, int64_t step, int64_t column, int64_t left) {
+    return step == 0 ? Set(d, *from) : LoadUpTo(d, from + column, left);
+  }
+  HWY_INLINE void operator()(const int32_t* sums, int64_t at, int64_t column, int64_t left) const {
+    const F32 d;
+    const I32 whole;
+    const auto lanes = static_cast<int64_t>(Lanes(d));
+    for (int64_t i = 0; i < std::min(left, kPanelColumns); i += lanes) {
+      V32 v = ConvertTo(d, Load(whole, sums + i));
+      if (tail.scale != nullptr) v = Mul(v, Factor(d, tail.scale, tail.scale_step, column + i, left - i));
+      if (tail.shift != nullptr) v = Add(v, Factor(d, tail.shift, tail.shift_step, column + i, left - i));
+      StoreUpTo(v, d, y + at + i, left - i);
+    }
+  }
+};
+
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+
+using I16 = ScalableTag<int16_t>;
+constexpr int kVectors = static_cast<int>(kPanelColumns / (HWY_MAX_BYTES / sizeof(int32_t)));
+constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 2;  // as registers allow
+
+HWY_INLINE Vec<I16> LoadPanel(I16 d, const int16_t* from) { return LoadU(d, from); }
+HWY_INLINE Vec<I16> LoadPanel(I16 d, const int8_t* from) { return PromoteTo(d, LoadU(Rebind<int8_t, I16>(), from)); }
+
+// Highway leaves it open which products ReorderWidenMulAccumulate adds up; on x86 it is pmaddwd: those of neighbours.
+// Without the pragmas GCC keeps the accumulators in memory at -O2.
+template <int kRows, class T>
+HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, int32_t* sums) {
+  const I32 d;
+  const I16 wide;
+  const auto lanes = static_cast<int64_t>(Lanes(d));
+  Vec<I32> sum[kRows][kVectors], unused = Zero(d);
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Zero(d);
+  }
+  for (int64_t p = 0; p < pairs; ++p, panel += 2 * kPanelColumns) {
+    Vec<I16> b[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) b[v] = LoadPanel(wide, panel + 2 * v * lanes);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+      int32_t pair;
+      std::memcpy(&pair, a + r * stride + 2 * p, sizeof(pair));
+      const auto x = BitCast(wide, Set(d, pair));
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = ReorderWidenMulAccumulate(d, x, b[v], sum[r][v], unused);
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) Store(sum[r][v], d, sums + r * kPanelColumns + v * lanes);
+  }
+}
+
+#else
+
+constexpr int kTileRows = 1;
+
+template <int kRows, class T>
+void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, int32_t* sums) {
+  for (int64_t i = 0; i < kRows * kPanelColumns; ++i) {
+    const int16_t* row = a + i / kPanelColumns * stride;
+    uint32_t sum = 0;
+    for (int64_t k = 0; k < 2 * pairs; ++k) {
+      const T b = panel[(k / 2 * kPanelColumns + i % kPanelColumns) * 2 + k % 2];
+      sum += static_cast<uint32_t>(int32_t{row[k]} * int32_t{b});
+    }
+    sums[i] = static_cast<int32_t>(sum);
+  }
+}
+
+#endif
+
+// As many tiles of kRows rows as there are, then smaller ones.
+template <int kRows, class T, class Sink>
+HWY_INLINE void MultiplyRows(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
+  HWY_ALIGN int32_t sums[kRows * kPanelColumns];
+  for (; row + kRows <= f.rows; row += kRows) {
+    SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
+    for (int r = 0; r < kRows; ++r) sink(sums + r * kPanelColumns, (row + r) * f.n + column, column, f.n - column);
+  }
+  if constexpr (kRows > 1) MultiplyRows<kRows / 2>(f, panel, row, column, sink);
+}
+
+// n: whole panels, so whole vectors.
+void Widen(const int8_t* src, int64_t n, int16_t* dst) {
+  const CappedTag<int16_t, 2 * kPanelColumns> wide;
+  const Rebind<int8_t, decltype(wide)> narrow;
+  for (int64_t i = 0; i < n; i += static_cast<int64_t>(Lanes(wide)))
+    StoreU(PromoteTo(wide, LoadU(narrow, src + i)), wide, dst + i);
+}
+
+template <class Sink>
+HWY_INLINE void MultiplyPanels(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch,
+                               const Sink& sink) {
+  const int64_t values = 2 * f.pairs * kPanelColumns;
+  const bool widen = f.wide == nullptr && f.rows > 2 * kTileRows;
+  for (int64_t i = first; i < last; ++i) {
+    const int64_t column = i * kPanelColumns;
+    if (widen) Widen(f.narrow + i * values, values, scratch);
+    if (f.wide == nullptr && !widen) {
+      MultiplyRows<kTileRows>(f, f.narrow + i * values, 0, column, sink);
+    } else {
+      MultiplyRows<kTileRows>(f, widen ? scratch : f.wide + i * values, 0, column, sink);
+    }
+  }
+}
+
+void RunMultiply(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch, int32_t* y) {
+  MultiplyPanels(f, first, last, scratch, StoreSums{y});
+}
+
+void RunMultiplyScaled(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch, const SumTail& tail,
+                       float* y) {
+  MultiplyPanels(f, first, last, scratch, StoreScaled{tail, y});
+}
+
+void RunPackPanels(const int16_t* b, int64_t k, int64_t n, int64_t first_pair, int64_t last_pair, int16_t* panels) {
+  const CappedTag<int16_t, kPanelColumns> d;
+  const auto lanes = static_cast<int64_t>(Lanes(d));
+  const int64_t panel = PanelValues(k), whole = n / kPanelColumns * kPanelColumns;
+  for (int64_t p = first_pair; p < last_pair; ++p) {
+    const int16_t *upper = b + 2 * p * n, *lower = 2 * p + 1 < k ? upper + n : nullptr;
+    int16_t* to = panels + p * kPanelColumns * 2;
+    for (int64_t j = 0; j < whole; j += lanes) {
+      const auto second = lower == nullptr ? Zero(d) : LoadU(d, lower + j);
+      StoreInterleaved2(LoadU(d, upper + j), second, d, to + j / kPanelColumns * panel + j % kPanelColumns * 2);
+    }
+    if (whole == n) continue;
+    to += whole / kPanelColumns * panel;
+    std::fill(to, to + 2 * kPanelColumns, int16_t{0});
+    for (int64_t j = whole; j < n; ++j) {
+      to[2 * (j - whole)] = upper[j];
+      to[2 * (j - whole) + 1] = lower == nullptr ? int16_t{0} : lower[j];
+    }
+  }
+}
+
+bool RunLessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
+  const ScalableTag<uint64_t> d;
+  const Rebind<uint16_t, decltype(d)> narrow;
+  const auto less = Set(d, static_cast<uint64_t>(zero)), half = Set(d, uint64_t{1} << 15);
+  auto beyond = Zero(d);  // bits above 16 where value + 2^15 does not fit
+  size_t i = 0;
+  for (; i + Lanes(d) <= n; i += Lanes(d)) {
+    const auto value = Sub(LoadU(d, reinterpret_cast<const uint64_t*>(src + i)), less);
+    beyond = Or(beyond, Add(value, half));
+    StoreU(TruncateTo(narrow, value), narrow, reinterpret_cast<uint16_t*>(dst + i));
+  }
+  HWY_ALIGN uint64_t lanes[HWY_MAX_BYTES / sizeof(uint64_t)];
+  Store(beyond, d, lanes);
+  uint64_t all = 0;
+  for (size_t l = 0; l < Lanes(d); ++l) all |= lanes[l];
+  for (; i < n; ++i) {
+    const uint64_t value = static_cast<uint64_t>(src[i]) - static_cast<uint64_t>(zero);
+    all |= value + (uint64_t{1} << 15);
+    dst[i] = static_cast<int16_t>(static_cast<uint16_t>(value));
+  }
+  return all >> 16 == 0;
+}
+
+}  // namespace plumb::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::simd {
+
+HWY_EXPORT(RunMultiply);
+HWY_EXPORT(RunMultiplyScaled);
+HWY_EXPORT(RunPackPanels);
+HWY_EXPORT(RunLessZero);
+
+void MultiplyIntegers(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch, int32_t* y) {
+  PLUMB_SIMD_CALL(RunMultiply)(f, first, last, scratch, y);
+}
+void MultiplyIntegers(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch, const SumTail& tail,
+                      float* y) {
+  PLUMB_SIMD_CALL(RunMultiplyScaled)(f, first, last, scratch, tail, y);
+}
+void PackPanels(const int16_t* b, int64_t k, int64_t n, int64_t first_pair, int64_t last_pair, int16_t* panels) {
+  PLUMB_SIMD_CALL(RunPackPanels)(b, k, n, first_pair, last_pair, panels);
+}
+bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
+  return PLUMB_SIMD_CALL(RunLessZero)(src, zero, dst, n);
+}
+
+}  // namespace plumb::simd
+#endif
