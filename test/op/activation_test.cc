@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 namespace {
@@ -82,7 +82,7 @@ std::vector<OpCase> activation_cases() {
     OpCase c("Power", std::string("positive_") + std::to_string(cases.size()), exponent);
     cases.push_back(c.In({3, 37}, Regime::kPositive));
   }
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

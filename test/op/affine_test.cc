@@ -1,11 +1,11 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> affine_cases() {
-  return {
+  return WithDoubles({
       OpCase("BatchNormCxx", "values")
           .In({1, 2, 2}, {1, 2, 3, 4})
           .Weight("scale", {2}, {2, 10})
@@ -49,7 +49,7 @@ std::vector<OpCase> affine_cases() {
       OpCase("BiasAdd", "rank_2").In({3, 17}),
       OpCase("BiasAdd", "rank_4").In({2, 19, 7, 9}),
       OpCase("BiasAdd", "offset").In({2, 5, 7}, Regime::kOffset),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -1,13 +1,13 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> arg_max_cases() {
   const char* op = "ArgMaxOrMin";
   const std::vector<double> ties = {1, 3, 3, 2, -1, -1};
-  return {
+  return WithDoubles({
       OpCase(op, "max_first", "axis=1").In({2, 3}, ties).Out({1, 0}, 0).OutShape({2, 1}),
       OpCase(op, "max_last", "axis=1 select_last_index").In({2, 3}, ties).Out({2, 0}, 0),
       OpCase(op, "min_first", "mode=0 axis=1 keep_dims=0").In({2, 3}, ties).Out({0, 1}, 0).OutShape({2}),
@@ -34,7 +34,7 @@ std::vector<OpCase> arg_max_cases() {
       OpCase(op, "empty_axis", "axis=1 keep_dims=0").In({2, 0}).Refused("has no i32 index"),
       OpCase(op, "axis_outside", "axis=2 keep_dims=0").In({2, 3}).Refused("axis 2"),
       OpCase(op, "mode_unknown", "mode=2 axis=1 keep_dims=0").In({2, 3}).Refused("mode 2"),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 namespace {
@@ -158,7 +158,7 @@ std::vector<OpCase> binary_cases() {
                       .In({2}, Regime::kBools, DType::kBool)
                       .In({2}, Regime::kBools, DType::kBool)
                       .Refused("found bool"));
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

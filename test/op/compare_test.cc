@@ -48,7 +48,7 @@ std::vector<OpCase> compare_cases() {
           .Refused("weight_input_index 2"),
   };
   // clang-format on
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

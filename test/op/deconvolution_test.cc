@@ -1,4 +1,4 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -6,7 +6,7 @@ std::vector<OpCase> deconvolution_cases() {
   const auto one_row = [](const char* name, const char* params) {
     return OpCase("Deconvolution", name, params).In({1, 1, 1, 2}, {1, 2}).Weight("weight", {1, 1, 1, 3}, {1, 10, 100});
   };
-  return {
+  return WithDoubles({
       one_row("overlap_adds", "in_channels_per_group=1 out_channels=1 kernel=1x3").Out({1, 12, 120, 200}),
       one_row("stride2", "in_channels_per_group=1 out_channels=1 kernel=1x3 stride=1x2").Out({1, 10, 102, 20, 200}),
       one_row("stride2_pad1", "in_channels_per_group=1 out_channels=1 kernel=1x3 stride=1x2 pad=0x1")
@@ -78,7 +78,7 @@ std::vector<OpCase> deconvolution_cases() {
       OpCase("Deconvolution", "bad_pad_type", "in_channels_per_group=1 out_channels=1 kernel=1 pad=1 pad_type=4")
           .In({1, 1, 2, 2})
           .Refused("pad_type 4"),
-  };
+  });
 }
 
 }  // namespace plumb

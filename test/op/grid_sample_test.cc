@@ -1,4 +1,4 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -11,7 +11,7 @@ std::vector<OpCase> grid_sample_cases() {
     return OpCase("GridSample", name, params).In({1, 1, 3, 2}, x).In({1, 1, 5, 2}, grid);
   };
   // clang-format off
-  return {
+  return WithDoubles({
       value("nearest_zeros", "mode=1").Out({0, 2, 5, 0, 0}),
       value("nearest_zeros_corners", "mode=1 align_corners").Out({0, 2, 5, 0, 3}),
       value("nearest_reflection", "mode=1 pad_type=1").Out({0, 2, 5, 3, 3}),
@@ -41,7 +41,7 @@ std::vector<OpCase> grid_sample_cases() {
       OpCase("GridSample", "mode", "mode=4").In({1, 1, 3, 2}).In({1, 1, 5, 2}).Refused("mode 4 and pad_type 0 must be"),
       OpCase("GridSample", "cubic_volume", "mode=3").In({1, 2, 3, 4, 5}).In({1, 2, 3, 4, 3})
           .Refused("cubic sampling takes 2"),
-  };
+  });
   // clang-format on
 }
 

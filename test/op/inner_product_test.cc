@@ -1,10 +1,10 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 // num_output has_bias transpose axis
 std::vector<OpCase> inner_product_cases() {
-  return {
+  return WithDoubles({
       OpCase("InnerProduct", "values", "num_output=2 has_bias")
           .In({1, 3}, {1, 2, 3})
           .Weight("weight", {2, 3}, {1, 0, 0, 1, 1, 1})
@@ -25,7 +25,7 @@ std::vector<OpCase> inner_product_cases() {
           .Weight("weight", {3, 4096}, Regime::kConstant),
       OpCase("InnerProduct", "one_term", "num_output=4 has_bias").In({2, 1}),
       OpCase("InnerProduct", "axis_outside", "num_output=4 has_bias axis=4").In({2, 1}).Refused("axis"),
-  };
+  });
 }
 
 }  // namespace plumb

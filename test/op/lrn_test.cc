@@ -1,11 +1,11 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> lrn_cases() {
-  return {
+  return WithDoubles({
       // alpha / size = 1, beta 1, bias 1: q = 1 + the squares in the window
       OpCase("LRN", "size_3", "alpha=3 beta=1 size=3")
           .In({1, 4, 1, 1}, {1, 2, 3, 4})
@@ -27,7 +27,7 @@ std::vector<OpCase> lrn_cases() {
       OpCase("LRN", "zeros").In({2, 19, 3}, Regime::kZeros),
       OpCase("LRN", "empty", "alpha=1").In({0, 19, 3}).OutShape({0, 19, 3}),
       OpCase("LRN", "size_zero", "alpha=1 size=0").In({1, 3}).Refused("size 0"),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -1,9 +1,9 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> matmul_cases() {
-  return {
+  return WithDoubles({
       OpCase("MatMul", "values")
           .In({2, 2}, {1, 2, 3, 4})
           .In({2, 3}, {1, 10, 100, 2, 20, 200})
@@ -45,7 +45,7 @@ std::vector<OpCase> matmul_cases() {
       OpCase("MatMul", "one_term").In({3, 1}).In({1, 3}),
       OpCase("MatMul", "inner_dims_differ").In({2, 3}).In({2, 3}).Refused("inner dims"),
       OpCase("MatMul", "one_input_needs_a_position").In({2, 3}).Weight("weight", {3, 2}).Refused("weight_position"),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 namespace {
@@ -92,7 +92,7 @@ std::vector<OpCase> norm_cases() {
   cases.push_back(OpCase("GroupNorm", "rank_5", "group=3").In({1, 6, 2, 3, 5}));
   cases.push_back(OpCase("InstBatchNormCxx", "rank_5", "channels=3").In({2, 3, 2, 5, 3}));
   cases.push_back(OpCase("InstBatchNormCxx", "one_pixel", "channels=3").In({2, 3, 1, 1}));
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

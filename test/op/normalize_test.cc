@@ -1,12 +1,12 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> normalize_cases() {
   const char* op = "Normalize";
-  return {
+  return WithDoubles({
       OpCase(op, "l2").In({1, 2, 2}, {3, 0, 4, 0}).Out({0.6, 0, 0.8, 0}),
       OpCase(op, "l1", "p=1").In({1, 2, 2}, {3, 0, -1, 0}).Out({0.75, 0, -0.25, 0}),
       OpCase(op, "max_is_of_magnitudes", "p=2147483647").In({1, 2}, {-4, 2}).Out({-1, 0.5}),
@@ -27,7 +27,7 @@ std::vector<OpCase> normalize_cases() {
       OpCase(op, "rank_5").In({1, 5, 2, 3, 3}),
       OpCase(op, "empty").In({0, 5}).OutShape({0, 5}),
       OpCase(op, "p_unknown", "p=3").In({1, 2}).Refused("p 3"),
-  };
+  });
 }
 
 }  // namespace plumb

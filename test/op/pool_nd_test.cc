@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -9,7 +9,7 @@ std::vector<OpCase> pool_nd_cases() {
   const std::vector<double> nine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   // kernel, strides, pads, dilations, ceil_mode
   // clang-format off
-  return {
+  return WithDoubles({
       OpCase("PlumbMaxPool", "row", "kernel=[2]").Outputs(2).In({1, 1, 4}, {1, 3, 2, NAN}).Out({3, 3, NAN}, 0)
           .Out({1, 1, 3}, 0),
       OpCase("PlumbMaxPool", "plane_pads", "kernel=[2,2] strides=[2,2] pads=[1,1,0,0]").Outputs(2)
@@ -49,7 +49,7 @@ std::vector<OpCase> pool_nd_cases() {
       OpCase("PlumbPoolND", "zero_stride", "kernel=[2] strides=[0]").In({1, 1, 4}).Refused("must be positive"),
       OpCase("PlumbPoolND", "unknown_mode", "kernel=[2] mode=median").In({1, 1, 4})
           .Refused("expects mode average or lp"),
-  };
+  });
   // clang-format on
 }
 

@@ -1,4 +1,4 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -6,7 +6,7 @@ namespace plumb {
 // PlumbAveragePool: kernel(h w) stride(h w) pad(top bottom left right) ceil count_include_pad
 std::vector<OpCase> pooling_cases() {
   const std::vector<double> one_to_nine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  return {
+  return WithDoubles({
       OpCase("Pooling", "max_2x2", "kernel=2 stride=2").In({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).Out({6, 8}),
       OpCase("Pooling", "max_padding_never_wins", "kernel=3 stride=2 pad=1")
           .In({1, 1, 3, 3}, {-1, -2, -3, -4, -5, -6, -7, -8, -9})
@@ -73,7 +73,7 @@ std::vector<OpCase> pooling_cases() {
       OpCase("PlumbAveragePool", "asymmetric_pads", "kernel=2 pad_bottom=1 pad_left=1")
           .In({1, 1, 2, 2}, {1, 2, 3, 4})
           .Out({1, 2.5, 0.75, 1.75}),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -1,11 +1,11 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> prelu_cases() {
-  return {
+  return WithDoubles({
       OpCase("PReLU", "per_channel")
           .In({1, 2, 2}, {-1, 2, -3, NAN})
           .Weight("slope", {2}, {0.5, 10})
@@ -26,7 +26,7 @@ std::vector<OpCase> prelu_cases() {
       OpCase("PReLU", "wide").In({3, 37}, Regime::kWide),
       OpCase("PReLU", "tail", "channel_shared=1").In({3, 37}, Regime::kTail),
       OpCase("PReLU", "wrong_count").In({1, 3, 2}).Weight("slope", {2}).Refused("slope"),
-  };
+  });
 }
 
 }  // namespace plumb

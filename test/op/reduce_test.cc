@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 namespace {
@@ -115,7 +115,7 @@ std::vector<OpCase> reduce_cases() {
     cases.push_back(OpCase(op, "wide", "axes=[1]").In({3, 37}, Regime::kWide));
   }
   cases.push_back(OpCase("ReduceLogSumExp", "tail", "axes=[1]").In({3, 37}, Regime::kTail));
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

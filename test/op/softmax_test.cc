@@ -1,4 +1,4 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@ namespace plumb {
 
 std::vector<OpCase> softmax_cases() {
   const double third = 1.0 / 3;
-  return {
+  return WithDoubles({
       OpCase("Softmax", "equal").In({2, 3}, {0, 0, 0, 7, 7, 7}).Out({third, third, third, third, third, third}),
       OpCase("Softmax", "log_weights", "axis=-1")
           .In({1, 3}, {std::log(1.0), std::log(2.0), std::log(5.0)})
@@ -39,7 +39,7 @@ std::vector<OpCase> softmax_cases() {
       OpCase("Softmax", "minus_infinity").In({1, 2}, {-INFINITY, 3}).Out({0, 1}),
       OpCase("Softmax", "nan_spoils_its_row").In({2, 2}, {NAN, 1, 3, 3}).Out({NAN, NAN, 0.5, 0.5}),
       OpCase("Softmax", "constant").In({2, 1000}, Regime::kConstant),
-  };
+  });
 }
 
 }  // namespace plumb

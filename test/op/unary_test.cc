@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 namespace {
@@ -110,7 +110,7 @@ std::vector<OpCase> unary_cases() {
   for (const char* op : {"Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU", "Erf", "Softplus", "Softsign", "Atan"}) {
     cases.push_back(OpCase(op, "wide").In({3, 37}, Regime::kWide));
   }
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

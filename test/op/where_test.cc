@@ -21,7 +21,7 @@ std::vector<OpCase> where_cases() {
           .Refused("x and y of one dtype"),
   };
   // clang-format on
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -1,7 +1,9 @@
-// Cases for every dtype from one: operators that move elements carry all of them.
+// Cases for other dtypes from one: operators that move elements carry all of them, those that compute floats f64, too.
 #ifndef PLUMB_TEST_UTIL_OP_DTYPES_H_
 #define PLUMB_TEST_UTIL_OP_DTYPES_H_
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,26 @@ inline void AddForEveryDType(const OpCase& base, std::vector<OpCase>* cases) {
     c.inputs[0].regime = Regime::kExtremes;
     cases->push_back(c);
   }
+}
+
+// With f64 twins, named <name>_f64, of each operator's first three small cases whose inputs are all f32 ("wide" ones
+// expect what f32 makes of their values).
+inline std::vector<OpCase> WithDoubles(std::vector<OpCase> cases) {
+  constexpr int kTwins = 3;
+  constexpr int64_t kSmall = 5000;
+  std::map<std::string, int> twins;
+  std::vector<OpCase> more;
+  for (const OpCase& c : cases) {
+    const bool fits = std::all_of(c.inputs.begin(), c.inputs.end(), [](const OpCase::Data& in) {
+      return in.dtype == DType::kF32 && in.shape.NumElements() <= kSmall;
+    });
+    if (!fits || c.name == "wide" || c.inputs.empty() || !c.refused.empty() || twins[c.op]++ >= kTwins) continue;
+    more.push_back(c);
+    more.back().name += "_f64";
+    for (OpCase::Data& in : more.back().inputs) in.dtype = DType::kF64;
+  }
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
 }
 
 }  // namespace plumb

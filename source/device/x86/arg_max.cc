@@ -1,4 +1,4 @@
-// ArgMaxOrMin along any axis in plain order: f32 on the shared vector kernel, i32 and i64 in plain loops.
+// ArgMaxOrMin along any axis in plain order: f32 on the shared vector kernel, f64, i32 and i64 in plain loops.
 #include "op/arg_max.h"
 
 #include "device/shared/axis_view.h"
@@ -13,8 +13,9 @@ class ArgMaxKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
-    return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
+    if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kI64)
+      return Status::Ok();
+    return Status::NotSupported(std::string("takes f32, f64, i32 and i64, found ") + DTypeName(dtype));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
@@ -29,8 +30,9 @@ class ArgMaxKernel : public Kernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     int32_t* dst = outputs[0].host<int32_t>();
-    if (inputs[0].dtype == DType::kI32) return RunWhole(inputs[0].host<int32_t>(), dst);
-    if (inputs[0].dtype == DType::kI64) return RunWhole(inputs[0].host<int64_t>(), dst);
+    if (inputs[0].dtype == DType::kF64) return RunEach(inputs[0].host<double>(), dst);
+    if (inputs[0].dtype == DType::kI32) return RunEach(inputs[0].host<int32_t>(), dst);
+    if (inputs[0].dtype == DType::kI64) return RunEach(inputs[0].host<int64_t>(), dst);
     const float* src = inputs[0].host<float>();
     view_.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
       simd::ArgReduce(max_, last_, src + outer * view_.n * view_.inner, view_.n, view_.inner, begin, end,
@@ -41,14 +43,16 @@ class ArgMaxKernel : public Kernel {
 
  private:
   template <class T>
-  Status RunWhole(const T* src, int32_t* dst) const {
+  Status RunEach(const T* src, int32_t* dst) const {
     view_.ForEachTile([&](int64_t outer, int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         const T* x = src + outer * view_.n * view_.inner + c;
         int64_t best = 0;
         for (int64_t i = 1; i < view_.n; ++i) {
           const T value = x[i * view_.inner], so_far = x[best * view_.inner];
-          if ((max_ ? value > so_far : value < so_far) || (last_ && value == so_far)) best = i;
+          const bool nan = value != value, found_nan = so_far != so_far;  // the first NaN, or the last, is the best
+          const bool better = nan && !found_nan, equal = value == so_far || (nan && found_nan);
+          if (better || (max_ ? value > so_far : value < so_far) || (last_ && equal)) best = i;
         }
         dst[outer * view_.inner + c] = static_cast<int32_t>(best);
       }

@@ -1,5 +1,5 @@
-// Binary element-wise operators with broadcasting: f32 on the rows of simd/binary.def, i32 and i64 on
-// op/binary.def's expressions of whole numbers. The second operand may be the layer's constant. Two feature maps of
+// Binary element-wise operators with broadcasting: f32 on the rows of simd/binary.def, f64, i32 and
+// i64 on op/binary.def's expressions. The second operand may be the layer's constant. Two feature maps of
 // equally many channels stay in channel blocks; everything else is computed in plain order.
 #include <fmt/core.h>
 
@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "device/shared/binary_operands.h"
 #include "device/x86/blocked_layout.h"
+#include "device/x86/double_functions.h"
 #include "device/x86/kernel_list.h"
 #include "op/core/whole_numbers.h"
 #include "simd/broadcast.h"
@@ -47,8 +48,8 @@ class BinaryKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     PLUMB_RETURN_IF_ERROR(VectorBinaryOf(spec.layer()).status());
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype != DType::kF32 && dtype != DType::kI32 && dtype != DType::kI64) {
-      return Status::NotSupported(std::string("takes f32, i32 and i64, found ") + DTypeName(dtype));
+    if (dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI32 && dtype != DType::kI64) {
+      return Status::NotSupported(std::string("takes f32, f64, i32 and i64, found ") + DTypeName(dtype));
     }
     PLUMB_ASSIGN_OR_RETURN(const BinaryOperands operands, BinaryOperandsOf(spec));
     for (const Shape& shape : operands.shape) {
@@ -93,6 +94,7 @@ class BinaryKernel : public Kernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     switch (outputs[0].dtype) {
+      case DType::kF64: RunEach<double>(inputs, outputs[0], real::BinaryFunctionOf(kind_)); break;
       case DType::kI32: RunWhole<int32_t>(inputs, outputs[0]); break;
       case DType::kI64: RunWhole<int64_t>(inputs, outputs[0]); break;
       default: RunFloat(inputs, outputs[0]); break;
@@ -123,19 +125,20 @@ class BinaryKernel : public Kernel {
 
   template <class T>
   void RunWhole(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
+    whole::WithBinary<T>(kind_, [&](auto f) { RunEach<T>(inputs, output, f); });
+  }
+
+  template <class T, class F>
+  void RunEach(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output, F f) {
     const auto operand = Operands<T>(inputs);
     T* dst = output.host<T>();
-    const auto row = [&](auto f, int64_t a, int64_t b, int64_t at, int64_t count) {
+    const auto row = [&](int64_t a, int64_t b, int64_t at, int64_t count) {
       for (int64_t i = 0; i < count; ++i) {
         dst[at + i] = f(operand[0][a + i * plan_.a_step], operand[1][b + i * plan_.b_step]);
       }
     };
-    whole::WithBinary<T>(kind_, [&](auto f) {
-      ParallelFor(plan_.size(), kBinaryGrain, [&](int64_t begin, int64_t end) {
-        simd::ForEachBroadcastRow(plan_, begin, end,
-                                  [&](int64_t a, int64_t b, int64_t at, int64_t count) { row(f, a, b, at, count); });
-      });
-    });
+    ParallelFor(plan_.size(), kBinaryGrain,
+                [&](int64_t begin, int64_t end) { simd::ForEachBroadcastRow(plan_, begin, end, row); });
   }
 
   bool blocked_ = false;

@@ -13,8 +13,9 @@
 namespace plumb::x86 {
 namespace {
 
-float FloatFloorRemainder(float a, float b) {
-  const float rest = std::fmod(a, b);
+template <class T>
+T FloatFloorRemainder(T a, T b) {
+  const T rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
@@ -38,7 +39,7 @@ bool CombineScalar(OpKind kind, const ScalarRows& rows, bool left, const T* a, c
     return true;
   };
   if constexpr (std::is_floating_point_v<T>) {
-    if (kind == OpKind::kPlumbMod) return apply(FloatFloorRemainder);
+    if (kind == OpKind::kPlumbMod) return apply(FloatFloorRemainder<T>);
     if (kind == OpKind::kPlumbFmod) return apply([](T l, T r) { return std::fmod(l, r); });
   } else {
     if (kind == OpKind::kPlumbBitwiseAnd) return apply([](T l, T r) { return l & r; });
@@ -64,8 +65,9 @@ class ScalarBinaryKernel : public Kernel {
     const bool remainder = kind == OpKind::kPlumbMod || kind == OpKind::kPlumbFmod;
     if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == (remainder ? DType::kF32 : DType::kBool))
       return Status::Ok();
+    if (remainder && dtype == DType::kF64) return Status::Ok();
     return Status::NotSupported(
-        fmt::format("takes i32, i64 and {}, found {}", remainder ? "f32" : "bool", DTypeName(dtype)));
+        fmt::format("takes i32, i64 and {}, found {}", remainder ? "f32, f64" : "bool", DTypeName(dtype)));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     kind_ = spec.layer().kind;
@@ -76,6 +78,7 @@ class ScalarBinaryKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     switch (outputs[0].dtype) {
       case DType::kF32: return RunAs<float>(inputs, outputs);
+      case DType::kF64: return RunAs<double>(inputs, outputs);
       case DType::kI32: return RunAs<int32_t>(inputs, outputs);
       case DType::kI64: return RunAs<int64_t>(inputs, outputs);
       default: return RunAs<uint8_t>(inputs, outputs);

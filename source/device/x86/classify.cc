@@ -1,5 +1,5 @@
 // PlumbIsNaN and PlumbIsInf in plain order.
-#include <cmath>
+#include <limits>
 
 #include "device/x86/kernel_list.h"
 #include "op/classify.h"
@@ -12,8 +12,8 @@ class ClassifyKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype == DType::kF32) return Status::Ok();
-    return Status::NotSupported(std::string("takes f32, found ") + DTypeName(dtype));
+    if (dtype == DType::kF32 || dtype == DType::kF64) return Status::Ok();
+    return Status::NotSupported(std::string("takes f32 and f64, found ") + DTypeName(dtype));
   }
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     nan_ = spec.layer().kind == OpKind::kPlumbIsNaN;
@@ -23,15 +23,21 @@ class ClassifyKernel : public Kernel {
     return Status::Ok();
   }
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    const float* x = inputs[0].host<float>();
     bool* y = outputs[0].host<bool>();
-    for (int64_t i = 0; i < outputs[0].shape.NumElements(); ++i) {
-      y[i] = nan_ ? x[i] != x[i] : (positive_ && x[i] == INFINITY) || (negative_ && x[i] == -INFINITY);
+    if (inputs[0].dtype == DType::kF64) return Classify(inputs[0].host<double>(), outputs[0].shape.NumElements(), y);
+    return Classify(inputs[0].host<float>(), outputs[0].shape.NumElements(), y);
+  }
+
+ private:
+  template <class T>
+  Status Classify(const T* x, int64_t count, bool* y) const {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    for (int64_t i = 0; i < count; ++i) {
+      y[i] = nan_ ? x[i] != x[i] : (positive_ && x[i] == kInfinity) || (negative_ && x[i] == -kInfinity);
     }
     return Status::Ok();
   }
 
- private:
   bool nan_ = false, negative_ = false, positive_ = false;
 };
 

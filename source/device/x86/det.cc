@@ -7,11 +7,12 @@
 namespace plumb::x86 {
 namespace {
 
-Status Det(const Layer&, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
+template <class T>
+Status DetOf(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   const int64_t n = in[0].shape[in[0].shape.rank() - 1];
   std::vector<std::vector<double>> rows(static_cast<size_t>(n));
   for (int64_t i = 0; i < out[0].shape.NumElements(); ++i) {
-    const float* x = in[0].host<float>() + i * n * n;
+    const T* x = in[0].host<T>() + i * n * n;
     for (auto& row : rows) {
       row.assign(x, x + n);
       x += n;
@@ -30,13 +31,17 @@ Status Det(const Layer&, const std::vector<DeviceTensor>& in, const std::vector<
         for (size_t c = k; c < rows.size(); ++c) rows[r][c] -= factor * rows[k][c];
       }
     }
-    out[0].host<float>()[i] = static_cast<float>(det);
+    out[0].host<T>()[i] = static_cast<T>(det);
   }
   return Status::Ok();
 }
 
+Status Det(const Layer&, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
+  return in[0].dtype == DType::kF64 ? DetOf<double>(in, out) : DetOf<float>(in, out);
+}
+
 }  // namespace
 
-const KernelFunctions kernel_det = FunctionKernelOf<Det, Takes::kF32>();
+const KernelFunctions kernel_det = FunctionKernelOf<Det, Takes::kFloats>();
 
 }  // namespace plumb::x86

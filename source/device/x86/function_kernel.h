@@ -50,12 +50,14 @@ inline Status PickElements(const std::vector<int64_t>& from, const DeviceTensor&
 
 using RunFunction = Status (*)(const Layer&, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&);
 
-// What the function takes as its first input: any dtype; f32, f64, i32 and i64; or f32.
-enum class Takes { kAny, kNumbers, kF32 };
+// What the function takes as its first input: any dtype; f32, f64, i32 and i64; f32 and f64; or f32.
+enum class Takes { kAny, kNumbers, kFloats, kF32 };
 
 inline Status RequireFirst(Takes takes, DType dtype) {
   if (takes == Takes::kAny || dtype == DType::kF32) return Status::Ok();
   if (takes == Takes::kF32) return Status::NotSupported(fmt::format("takes f32, found {}", DTypeName(dtype)));
+  if (takes == Takes::kFloats && dtype != DType::kF64)
+    return Status::NotSupported(fmt::format("takes f32 and f64, found {}", DTypeName(dtype)));
   if (dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
   return Status::NotSupported(fmt::format("takes f32, f64, i32 and i64, found {}", DTypeName(dtype)));
 }

@@ -9,11 +9,12 @@
 namespace plumb::x86 {
 namespace {
 
-Status Hardmax(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
+template <class T>
+Status HardmaxOf(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
   PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(ParamOf<HardmaxParam>(layer).axis, in[0].shape.rank()));
   const int64_t size = in[0].shape[axis], inner = in[0].shape.CountFrom(axis + 1);
-  const float* x = in[0].host<float>();
-  float* y = out[0].host<float>();
+  const T* x = in[0].host<T>();
+  T* y = out[0].host<T>();
   std::memset(y, 0, out[0].bytes());
   for (int64_t r = 0; size > 0 && r < in[0].shape.Count(0, axis) * inner; ++r) {
     const int64_t start = r / inner * size * inner + r % inner;
@@ -26,14 +27,12 @@ Status Hardmax(const Layer& layer, const std::vector<DeviceTensor>& in, const st
   return Status::Ok();
 }
 
-// Hardmax computes in f32 only.
-Status SupportsHardmax(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-  return RequireF32(spec);
+Status Hardmax(const Layer& layer, const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) {
+  return in[0].dtype == DType::kF64 ? HardmaxOf<double>(layer, in, out) : HardmaxOf<float>(layer, in, out);
 }
 
 }  // namespace
 
-const KernelFunctions kernel_hardmax = {SupportsHardmax, MakeKernel<FunctionKernel<Hardmax, Takes::kF32>>};
+const KernelFunctions kernel_hardmax = FunctionKernelOf<Hardmax, Takes::kFloats>();
 
 }  // namespace plumb::x86

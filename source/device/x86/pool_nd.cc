@@ -27,7 +27,7 @@ class PoolKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
     const bool whole = dtype == DType::kI32 || dtype == DType::kI64;
-    if (dtype != DType::kF32 && !(whole && spec.layer().kind == OpKind::kPlumbMaxPool)) {
+    if (dtype != DType::kF32 && dtype != DType::kF64 && !(whole && spec.layer().kind == OpKind::kPlumbMaxPool)) {
       return Status::NotSupported(fmt::format("pools no {} blobs", DTypeName(dtype)));
     }
     if (spec.inputs[0].shape.rank() <= 5) return Status::Ok();
@@ -50,6 +50,7 @@ class PoolKernel : public Kernel {
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    if (!max_ && inputs[0].dtype == DType::kF64) return RunMean(inputs[0].host<double>(), outputs[0].host<double>());
     if (!max_) return RunMean(inputs[0].host<float>(), outputs[0].host<float>());
     return WithNumber(inputs[0].dtype, [&](auto number) {
       using T = decltype(number);
@@ -117,7 +118,8 @@ class PoolKernel : public Kernel {
     return (w * axis_[1].in + h) * axis_[0].in + d;
   }
 
-  Status RunMean(const float* x, float* y) const {
+  template <class T>
+  Status RunMean(const T* x, T* y) const {
     ForEachOutput([&](int64_t out, int64_t channel, const std::array<Range, 3>& r) {
       double sum = 0;
       int64_t count = 0;
@@ -127,11 +129,11 @@ class PoolKernel : public Kernel {
         ++count;
       });
       if (lp_ != 0) {
-        y[out] = static_cast<float>(std::pow(sum, 1.0 / lp_));
+        y[out] = static_cast<T>(std::pow(sum, 1.0 / lp_));
         return;
       }
       if (include_pad_) count = Padded(0, r[0]) * Padded(1, r[1]) * Padded(2, r[2]);
-      y[out] = count == 0 ? 0 : static_cast<float>(sum / static_cast<double>(count));
+      y[out] = count == 0 ? 0 : static_cast<T>(sum / static_cast<double>(count));
     });
     return Status::Ok();
   }

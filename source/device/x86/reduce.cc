@@ -6,11 +6,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "device/shared/axis_view.h"
+#include "device/x86/double_functions.h"
 #include "device/x86/kernel_list.h"
 #include "op/reduce.h"
 
@@ -218,8 +221,91 @@ class ReduceIntKernel : public Kernel {
   Terms terms_;
 };
 
+// The rows of op/reduce.def on doubles: s is what `combine` makes of the terms, m the largest element.
+struct DoubleTerms {
+  const double* x = nullptr;
+  const Terms* terms = nullptr;
+  int64_t first = 0;
+
+  int64_t size() const { return terms->adjacent ? terms->view.n : static_cast<int64_t>(terms->terms.size()); }
+  double operator[](int64_t i) const {
+    return x[first + (terms->adjacent ? i * terms->view.inner : terms->terms[static_cast<size_t>(i)])];
+  }
+  template <class F>
+  double Fold(double s, F f) const {
+    for (int64_t i = 0; i < size(); ++i) s = f(s, (*this)[i]);
+    return s;
+  }
+  double Largest() const {
+    return Fold(-INFINITY, [](double s, double x) { return x > s || x != x ? x : s; });
+  }
+};
+
+double Magnitude(double x) { return std::fabs(x); }
+
+// clang-format off
+#define PLUMB_COMBINE_Sum(term) terms.Fold(0, [&](double sum, double x) { return sum + (term); })
+#define PLUMB_COMBINE_Product(term) terms.Fold(1, [&](double product, double x) { return product * (term); })
+#define PLUMB_COMBINE_Largest(term) terms.Largest()
+#define PLUMB_COMBINE_Smallest(term) \
+  terms.Fold(INFINITY, [](double best, double x) { return x < best || x != x ? x : best; })
+#define PLUMB_COMBINE_ShiftedSum(term) PLUMB_COMBINE_Sum(term)
+// clang-format on
+
+// The result of one output; `kind` has a row.
+double ReducedDouble(OpKind kind, const DoubleTerms& terms) {
+  using namespace real;  // NOLINT(google-build-using-namespace): what the rows' expressions name
+  const double n = static_cast<double>(terms.size());
+  switch (kind) {
+#define PLUMB_REDUCE(name, combine, numbers, term, result)                \
+  case OpKind::k##name: {                                                 \
+    constexpr bool kShifted = std::string_view(#combine) == "ShiftedSum"; \
+    const double largest = kShifted ? terms.Largest() : 0;                \
+    if (kShifted && !std::isfinite(largest)) return largest;              \
+    [[maybe_unused]] const double m = largest;                            \
+    const double s = PLUMB_COMBINE_##combine(term);                       \
+    return result;                                                        \
+  }
+#include "op/reduce.def"
+#undef PLUMB_REDUCE
+    default: return n;
+  }
+}
+
+class ReduceDoubleKernel : public Kernel {
+ public:
+  static Status Supports(const KernelSpec& spec) {
+    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
+    return RequireF64(spec);
+  }
+
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    kind_ = spec.layer().kind;
+    PLUMB_ASSIGN_OR_RETURN(terms_, TermsOf(spec.layer(), spec.inputs[0].shape));
+    return Status::Ok();
+  }
+
+  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
+    const AxisView& view = terms_.view;
+    double* y = outputs[0].host<double>();
+    ParallelFor(outputs[0].shape.NumElements(), 64, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const int64_t first = terms_.adjacent ? o / view.inner * view.n * view.inner + o % view.inner
+                                              : terms_.outputs[static_cast<size_t>(o)];
+        y[o] = ReducedDouble(kind_, {inputs[0].host<double>(), &terms_, first});
+      }
+    });
+    return Status::Ok();
+  }
+
+ private:
+  OpKind kind_{};
+  Terms terms_;
+};
+
 }  // namespace
 
+const KernelFunctions kernel_reduce_double = {ReduceDoubleKernel::Supports, MakeKernel<ReduceDoubleKernel>};
 const KernelFunctions kernel_reduce = {ReduceKernel::Supports, MakeKernel<ReduceKernel>};
 const KernelFunctions kernel_reduce_int = {ReduceIntKernel::Supports, MakeKernel<ReduceIntKernel>};
 
