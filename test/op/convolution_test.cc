@@ -1,4 +1,4 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -10,7 +10,7 @@ std::vector<OpCase> convolution_cases() {
         .Weight("weight", {1, 2, 1, 1}, {10, -5})
         .Weight("bias", {1}, {0.5});
   };
-  return {
+  return WithDoubles({
       two_channels("k1_values", "0").Out({-4.5, 0.5}),
       two_channels("k1_relu", "1").Out({0, 0.5}),
       OpCase("Convolution", "k1_relu6", "in_channels_per_group=1 out_channels=1 kernel=1 activation=2")
@@ -109,6 +109,13 @@ std::vector<OpCase> convolution_cases() {
           .In({1, 29500, 2, 1}),
       OpCase("Convolution", "beyond_65535_stereo", "in_channels_per_group=2 out_channels=1 kernel=1x40000 bias")
           .In({1, 2, 1, 40001}),
+      // Pads wider than oneDNN's direct kernels take: one block of channels, and several.
+      OpCase("Convolution", "k3x39_pads_1x19", "in_channels_per_group=8 out_channels=7 kernel=3x39 pad=1x19 bias")
+          .In({2, 8, 9, 50})
+          .OutShape({2, 7, 9, 50}),
+      OpCase("Convolution", "k1x33_pads_0x16_strided",
+             "in_channels_per_group=16 out_channels=20 kernel=1x33 stride=1x2 pad=0x16 dilation=1x2 activation=1")
+          .In({1, 16, 5, 70}),
       OpCase("Convolution", "k3_one_pixel", "in_channels_per_group=5 out_channels=9 kernel=3 pad=1 bias")
           .In({1, 5, 1, 1})
           .OutShape({1, 9, 1, 1}),
@@ -141,7 +148,7 @@ std::vector<OpCase> convolution_cases() {
              "activation=1")
           .In({2, 6, 19})
           .OutShape({2, 4, 9}),
-  };
+  });
 }
 
 }  // namespace plumb

@@ -12,6 +12,8 @@
 namespace plumb::x86 {
 namespace {
 
+constexpr size_t kConcatRow = 1 << 12;  // bytes of a row that is copied by itself
+
 class ConcatKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
@@ -44,6 +46,10 @@ class ConcatKernel : public Kernel {
       char* to = outputs[0].host<char>() + offset;
       offset += row;
       if (from == to && (rows == 1 || row == dst_row)) continue;
+      if (row < kConcatRow) {
+        CopyShortRows(from, row, to, dst_row, rows);
+        continue;
+      }
       for (int64_t r = 0; r < rows; ++r, from += row, to += dst_row) CopyRow(from, to, row);
     }
     return Status::Ok();
@@ -64,6 +70,21 @@ class ConcatKernel : public Kernel {
   static void CopyRow(const char* from, char* to, size_t bytes) {
     ParallelFor(static_cast<int64_t>(bytes), 1 << 16, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+    });
+  }
+
+  // Rows of a few elements: what a call of memcpy costs would outweigh them.
+  static void CopyShortRows(const char* from, size_t row, char* to, size_t dst_row, int64_t rows) {
+    ParallelFor(rows, (1 << 16) / static_cast<int64_t>(row + 1), [&](int64_t begin, int64_t end) {
+      const char* src = from + static_cast<size_t>(begin) * row;
+      char* dst = to + static_cast<size_t>(begin) * dst_row;
+      for (int64_t r = begin; r < end; ++r, src += row, dst += dst_row) {
+        if (row == sizeof(float)) {
+          std::memcpy(dst, src, sizeof(float));  // one move
+        } else {
+          std::memcpy(dst, src, row);
+        }
+      }
     });
   }
 

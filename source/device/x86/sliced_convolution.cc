@@ -20,14 +20,20 @@ bool IsPadded(const ConvParams& p) {
   return p.pad_top > 0 || p.pad_left > 0 || reach_h - p.pad_top > p.in_h || reach_w - p.pad_left > p.in_w;
 }
 
-bool NeedsBorder(const ConvParams& p) { return !p.transposed && p.kernel_h == 1 && p.kernel_w == 1 && IsPadded(p); }
-
 // The same convolution on an input that has its zeros written out.
 ConvParams WithBorder(ConvParams p) {
-  p.in_h = std::max(p.in_h + p.pad_top, (p.out_h - 1) * p.stride_h + 1);
-  p.in_w = std::max(p.in_w + p.pad_left, (p.out_w - 1) * p.stride_w + 1);
+  p.in_h = std::max(p.in_h + p.pad_top, (p.out_h - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1);
+  p.in_w = std::max(p.in_w + p.pad_left, (p.out_w - 1) * p.stride_w + (p.kernel_w - 1) * p.dilation_w + 1);
   p.pad_top = p.pad_left = 0;
   return p;
+}
+
+// Of 1x1, and where oneDNN has a kernel in blocks only without pads: its direct kernels refuse wide ones (3x39 with
+// 19 columns of padding runs six times as long in plain order).
+bool NeedsBorder(const ConvParams& p) {
+  if (p.transposed || !IsPadded(p)) return false;
+  if (p.kernel_h == 1 && p.kernel_w == 1) return true;
+  return p.dst == Format::kBlocked && !CheckConvolution(p).ok() && CheckConvolution(WithBorder(p)).ok();
 }
 
 // Channels that may be split off without cutting a block or a group.
@@ -62,6 +68,20 @@ Part MakePart(const ConvParams& p, const WeightStrides& s, int64_t first, int64_
   return part;
 }
 
+// Maps of one block of channels, whose rows are dense: split by output rows. REQUIRES: no pads.
+bool SplitsByRows(const ConvParams& p) {
+  return p.src == Format::kBlocked && p.dst == Format::kBlocked && p.groups == 1 && p.in_channels <= ChannelBlock() &&
+         p.out_channels <= ChannelBlock();
+}
+
+Part RowPart(const ConvParams& p, int64_t first, int64_t count) {
+  const int64_t block = ChannelBlock();
+  Part part{p, first * p.stride_h * p.in_w * block, first * p.out_w * block, 0, 0};
+  part.params.out_h = count;
+  part.params.in_h = (count - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
+  return part;
+}
+
 }  // namespace
 
 Status SlicedConvolution::Check(const ConvParams& params) {
@@ -82,7 +102,8 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
   }
   const int threads = NumThreads();
   conv.by_image_ = batch > 1 && batch >= threads && conv.bordered_.empty();
-  const int64_t units = (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);
+  conv.by_row_ = !conv.bordered_.empty() && SplitsByRows(p);
+  const int64_t units = conv.by_row_ ? p.out_h : (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);
   const int64_t count = conv.by_image_ ? 1 : std::min<int64_t>(threads, units);
   Status status = conv.MakeSlices(count, p, weights, strides, bias);
   // Few groups cut into fewer may be left with a reference kernel only.
@@ -96,15 +117,16 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
 
 Status SlicedConvolution::MakeSlices(int64_t count, const ConvParams& p, const float* weights,
                                      const WeightStrides& strides, const float* bias) {
-  const int64_t unit = SliceUnit(p), units = (p.out_channels + unit - 1) / unit;
+  const int64_t unit = by_row_ ? 1 : SliceUnit(p), extent = by_row_ ? p.out_h : p.out_channels;
+  const int64_t units = (extent + unit - 1) / unit;
   std::vector<std::optional<Slice>> slices(static_cast<size_t>(count));
   std::mutex mutex;
   Status status;
   ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = units * i / count * unit, last = std::min(units * (i + 1) / count * unit, p.out_channels);
-      const Part part = MakePart(p, strides, first, last - first);
-      auto op = MakeConvolution(part.params, weights + part.weight_offset, strides, bias ? bias + first : nullptr);
+      const int64_t first = units * i / count * unit, last = std::min(units * (i + 1) / count * unit, extent);
+      const Part part = by_row_ ? RowPart(p, first, last - first) : MakePart(p, strides, first, last - first);
+      auto op = MakeConvolution(part.params, weights + part.weight_offset, strides, bias ? bias + part.first : nullptr);
       std::lock_guard<std::mutex> lock(mutex);
       if (!op.ok())
         status = op.status();

@@ -2,8 +2,8 @@
 //
 // One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3
 // refuses (runs `ref` for) a range of rows, whose strides are not dense. A batch of at least as many images as threads
-// is split by images, all threads reading the same packed weights. A padded 1x1 convolution, which oneDNN runs as
-// `ref`, reads a copy with a border.
+// is split by images, all threads reading the same packed weights. A padded convolution for which oneDNN has no quick
+// kernel reads a copy with a border; where that is one block of channels, it is split by rows.
 #ifndef PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
 #define PLUMB_DEVICE_X86_SLICED_CONVOLUTION_H_
 
@@ -44,6 +44,7 @@ class SlicedConvolution {
 
   int64_t batch_ = 1;
   bool by_image_ = false;  // slices_ are equal runners, each for a range of images
+  bool by_row_ = false;    // slices_ are ranges of output rows
   std::vector<Slice> slices_;
   ConvParams params_;  // as the caller gave them
   Tensor bordered_;    // one image with its padding written out, or empty
