@@ -11,6 +11,7 @@
 #include "check/report/coverage.h"
 #include "check/subject/arithmetic.h"
 #include "check/subject/int8.h"
+#include "check/subject/overwritten.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -180,6 +181,11 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
+  if (judged.arithmetic != SubjectArithmetic::kInt8) {  // whose weights were found with it
+    options.check.arithmetic = judged.arithmetic;
+    options.check.find_products = !declared && judged.arithmetic == SubjectArithmetic::kFp32;
+    PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report)));
+  }
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);

@@ -1,7 +1,9 @@
 // A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever
-// share of the 3x3 convolutions those are; a lone one among several stays wrong, with a hint; the only one is grey.
+// share of the 3x3 convolutions those are; a lone one is grey when its errors are spread so, else wrong with a hint.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <set>
 
 #include "base/half.h"
@@ -76,14 +78,47 @@ TEST(WinogradFound, ByMostOfWhatIsBeyondFp32) {
   ASSERT_EQ(faulty.first_wrong, 2);
 }
 
-TEST(WinogradFound, ALoneOneStaysWrongWithAHint) {
+// Runtimes choose layer by layer: the errors of a lone one say what it is.
+TEST(WinogradFound, ALoneOneIsGrey) {
   const Graph graph = Chain();
-  const RunReport run = Judge(graph, RunOf(graph, {4}));
-  EXPECT_TRUE(run.found_because.empty());
-  ASSERT_EQ(run.first_wrong, 4);
-  EXPECT_NE(run.layers[4].reason.find("SessionOptions::arithmetic fp32+winograd"), std::string::npos)
-      << run.layers[4].reason;
-  EXPECT_TRUE(Judge(graph, RunOf(graph, {1, 4})).found_because.empty()) << "two of eight may be faults";
+  for (const std::set<int>& few : {std::set<int>{4}, {1, 4}}) {
+    const RunReport run = Judge(graph, RunOf(graph, few));
+    EXPECT_TRUE(run.found_because.empty()) << "two of eight may be faults";
+    EXPECT_EQ(run.verdict, Verdict::kGrey);
+    for (const int layer : few) {
+      const LayerReport& report = run.layers[static_cast<size_t>(layer)];
+      EXPECT_EQ(report.verdict, Verdict::kGrey);
+      EXPECT_NE(report.reason.find("its errors are spread as that spreads them"), std::string::npos) << report.reason;
+    }
+  }
+}
+
+// What would be within the bound of Winograd's algorithm, but is spread otherwise.
+TEST(WinogradFound, FaultsOfThatSizeStayWrong) {
+  const Graph graph = Chain();
+  const Stored healthy = RunOf(graph, {});
+  constexpr int64_t kPlane = kHeight * kWidth;
+  const auto noise = [](int64_t i) { return static_cast<float>((i * 2654435761u % 2001) * 1e-3 - 1); };
+  const std::map<std::string, std::function<float(int64_t i, float y)>> faults = {
+      {"a factor", [](int64_t, float y) { return 4e-6f * y; }},
+      {"a factor for each channel", [&](int64_t i, float y) { return 4e-6f * noise(i / kPlane) * y; }},
+      {"an offset for each channel", [&](int64_t i, float) { return 4e-6f * noise(i / kPlane); }},
+      {"one value", [](int64_t i, float) { return i == 500 ? 2e-5f : 0; }},
+      {"one channel", [&](int64_t i, float) { return i / kPlane == 5 ? 5e-6f * noise(i) : 0; }},
+      {"half of the channels", [&](int64_t i, float) { return i / kPlane < 8 ? 4e-6f * noise(i) : 0; }},
+      {"all", [&](int64_t i, float) { return 4e-6f * noise(i); }},
+      {"a tile", [&](int64_t i, float) { return i / kWidth % kHeight < 4 && i % kWidth < 4 ? 5e-6f * noise(i) : 0; }},
+  };
+  for (const auto& [name, error] : faults) {
+    Stored subject = healthy;
+    Tensor y = healthy.blobs.at(Blob(8)).Clone().value();
+    for (int64_t i = 0; i < y.NumElements(); ++i) y.data<float>()[i] += error(i, y.data<float>()[i]);
+    subject.blobs[Blob(8)] = y;
+    const RunReport run = Judge(graph, subject);
+    EXPECT_EQ(run.first_wrong, 7) << name;
+    EXPECT_NE(run.layers[7].reason.find("nor are its errors spread so"), std::string::npos)
+        << name << ": " << run.layers[7].reason;
+  }
 }
 
 // A network's only 3x3 convolution has no like to differ from: grey, and a fault in it is wrong.
@@ -102,7 +137,7 @@ TEST(WinogradFound, TheOnlyOneOfANetworkIsGrey) {
   subject.blobs[Blob(1)] = out;
   const RunReport run = Judge(graph, subject);
   ASSERT_EQ(run.verdict, Verdict::kGrey);
-  EXPECT_NE(run.layers[0].reason.find("no other layer here"), std::string::npos) << run.layers[0].reason;
+  EXPECT_NE(run.layers[0].reason.find("fp32+winograd"), std::string::npos) << run.layers[0].reason;
   out.data<float>()[100] += 0.01f;
   EXPECT_EQ(Judge(graph, subject).first_wrong, 0);
 }

@@ -75,8 +75,9 @@ std::vector<Sum> SampleOf(const ReplayedStep& step) {
   const int64_t outputs = step.device[0].NumElements();
   if (layer.Resource("weight") == nullptr) return sums;
   const Shape& weight = layer.Resource("weight")->shape();
-  const auto convolution = layer.kind == OpKind::kConvolution ? ResolveConvolution(layer, input.shape())
-                                                              : Result<ConvolutionShape>(Status::NotSupported(""));
+  const bool convolves = layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D;
+  const auto convolution =
+      convolves ? ResolveConvolution(layer, input.shape()) : Result<ConvolutionShape>(Status::NotSupported(""));
   if (convolution.ok() && convolution->activation != kActivationNone) return sums;
   for (int64_t i = 0; i < std::min(kSample, outputs); ++i) {
     const int64_t output = i * outputs / std::min(kSample, outputs);

@@ -18,9 +18,11 @@ std::optional<Answer> HintEarlierTensor(const Question& q) {
 
 std::optional<Answer> HintDifference(const Question& q) {
   const ReplayResult& replay = q.record.replay;
-  const bool bounded = !replay.tau.empty() && q.record.info.outputs[q.output].stored == DType::kF32;
-  return TextOf(DescribeDifference(q.record.device[q.output], replay.values[q.output],
-                                   bounded ? &replay.tau[q.output] : nullptr));
+  const bool wide = q.record.info.outputs[q.output].stored == DType::kF32;
+  std::string text = DescribeDifference(q.record.device[q.output], replay.values[q.output],
+                                        !replay.tau.empty() && wide ? &replay.tau[q.output] : nullptr);
+  if (!wide && text.rfind("every value is a", 0) == 0) return std::nullopt;  // as all of the subject's are
+  return TextOf(std::move(text));
 }
 
 void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
@@ -69,13 +71,16 @@ void Explainers::Explain(StepRecord* record) {
 
 // The cause is told in the reasons, too, and leaves the verdict.
 void Explainers::NameCause(StepRecord* record) {
-  constexpr int kMaxSteps = 6;  // a run that is wrong everywhere has one cause for all of it
-  if (!record->may_be_explained() || ++causes_sought_ > kMaxSteps) return;
+  constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
+  constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
+  if (!record->may_be_explained() || ++causes_sought_ > kMaxOfOneCause) return;
   LayerReport& report = record->report;
   for (const Explainer& explainer : AllExplainers()) {
     if (explainer.says != Says::kCause) continue;
+    if (causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) continue;
     const std::optional<Answer> answer = explainer.explain(Ask(*record));
     if (!answer.has_value()) continue;
+    answered_.insert(explainer.name);
     report.cause = answer->text;
     Append(report.cause, &report.reason);
     for (OutputReport& output : report.outputs) {

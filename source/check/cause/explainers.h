@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ class Explainers {
   const WrittenBlobs* written_ = nullptr;
   FusedGroups fused_;
   int causes_sought_ = 0;
+  std::set<std::string> answered_;      // explainers that named a cause
   std::map<std::string, int> excused_;  // by function
 };
 

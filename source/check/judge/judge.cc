@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 
 #include "base/text.h"
@@ -293,6 +294,25 @@ void JudgeDoubles(const JudgeInput& input, OutputReport* report) {
   report->reason = single.status().message();
 }
 
+// Other types, which are only moved: the same values.
+void JudgeMoved(const JudgeInput& input, OutputReport* report) {
+  int64_t differing = 0;
+  const int64_t count = input.device.NumElements();
+  const size_t size = input.device.bytes() / static_cast<size_t>(count);
+  const bool floats = IsFloat(input.device.dtype());
+  for (int64_t i = 0; i < count; ++i) {
+    const bool same =
+        std::memcmp(static_cast<const char*>(input.device.raw()) + static_cast<size_t>(i) * size,
+                    static_cast<const char*>(input.reference.raw()) + static_cast<size_t>(i) * size, size) == 0;
+    const double a = floats && !same ? input.device.ValueAt(i) : 0,
+                 b = floats && !same ? input.reference.ValueAt(i) : 1;
+    differing += !same && a != b && !(std::isnan(a) && std::isnan(b));
+  }
+  report->excess = report->rms_excess = differing > 0 ? INFINITY : 0;
+  report->verdict = differing > 0 ? Verdict::kWrong : Verdict::kAligned;
+  if (differing > 0) report->reason = fmt::format("{} {} differ", differing, floats ? "values" : "integers");
+}
+
 }  // namespace
 
 void Judge(const JudgeInput& input, OutputReport* report) {
@@ -311,10 +331,7 @@ void Judge(const JudgeInput& input, OutputReport* report) {
     case DType::kI8: return JudgeIntegers<int8_t>(input, report);
     case DType::kU8:
     case DType::kBool: return JudgeIntegers<uint8_t>(input, report);
-    default:
-      report->verdict = Verdict::kNotTested;
-      report->reason = fmt::format("no rule for {} blobs yet", DTypeName(input.device.dtype()));
-      return;
+    default: return JudgeMoved(input, report);
   }
   const Shape& shape = input.device.shape();
   const int64_t channels = shape.rank() >= 2 ? shape[1] : 1;

@@ -176,14 +176,27 @@ Status Lockstep::ForwardEnd(int) {
   return Status::Ok();
 }
 
-namespace {
-
-void MakeGrey(LayerReport* report) {
-  report->verdict = std::min(report->verdict, Verdict::kGrey);
-  for (OutputReport& output : report->outputs) output.verdict = std::min(output.verdict, Verdict::kGrey);
+// A step that Winograd's algorithm explains, though too few others speak for it.
+void Lockstep::NameLoneWinograd(StepRecord* record) const {
+  LayerReport& report = record->report;
+  const bool alone = products_.OneMayBeWinograd();
+  const bool spread = OtherProducts::IsSpreadAsWinograd(*record, *scene_.blobs);
+  const std::string says =
+      fmt::format("Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), {}",
+                  spread  ? "and its errors are spread as that spreads them: runtimes choose it layer by layer"
+                  : alone ? "and no other layer here may be so computed"
+                          : "but neither do other layers speak for that nor are its errors spread so");
+  if (!alone && !spread) {
+    report.reason += (report.reason.empty() ? "" : "; ") + says;
+    return;
+  }
+  report.verdict = std::min(report.verdict, Verdict::kGrey);
+  report.reason = says;
+  for (OutputReport& output : report.outputs) {
+    if (output.verdict >= Verdict::kGrey) output.reason = says;
+    output.verdict = std::min(output.verdict, Verdict::kGrey);
+  }
 }
-
-}  // namespace
 
 // What After keeps back of a step that was put off.
 Status Lockstep::SettleProducts() {
@@ -199,14 +212,7 @@ Status Lockstep::SettleProducts() {
                            ReplayWithBound(record.group, record.inputs, *scene_.blobs,
                                            ArithmeticFor(record.group, *scene_.model), MaxBoundLevel(record.group)));
     explainers_.Explain(&record);
-    if (record.report.cause.empty() && products_.MayBeWinograd(position)) {
-      const bool alone = products_.OneMayBeWinograd();
-      if (alone) MakeGrey(&record.report);
-      record.report.reason +=
-          fmt::format("{}Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), {}",
-                      record.report.reason.empty() ? "" : "; ",
-                      alone ? "and no other layer here may be so computed" : "but other layers do not speak for that");
-    }
+    if (record.report.cause.empty() && products_.MayBeWinograd(position)) NameLoneWinograd(&record);
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);
     return handed_over;

@@ -48,6 +48,7 @@ class Lockstep : public Observer {
   Status NoteRelative(const StepRecord& record);
   Status HandOverWrong(const StepRecord& record) const;
   Status SettleProducts();
+  void NameLoneWinograd(StepRecord* record) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
 

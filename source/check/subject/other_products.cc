@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "check/subject/winograd_spread.h"
+#include "reference/sum/winograd.h"
+
 namespace plumb {
 namespace {
 
@@ -53,6 +56,25 @@ bool OtherProducts::MayBeWinograd(size_t position) const {
 bool OtherProducts::OneMayBeWinograd() const {
   return std::any_of(ways_.begin(), ways_.end(), [](const Way& way) {
     return way.evidence.model().products.algorithm == Numerics::kWinograd && way.evidence.possible() == 1;
+  });
+}
+
+bool OtherProducts::IsSpreadAsWinograd(const StepRecord& record, const BlobTable& blobs) {
+  std::vector<Numerics> forms = {ModelOf(SubjectArithmetic::kWinograd).products};
+  for (const WinogradForm& form : reference::UsualWinogradForms())
+    forms.push_back(Numerics::Winograd(form.m, form.points));
+  return std::any_of(forms.begin(), forms.end(), [&](const Numerics& form) {
+    plumb::Way way;
+    way.arithmetic = ArithmeticFor(record.group, ModelOf(SubjectArithmetic::kWinograd));
+    UseNumerics(form, &way.arithmetic, &way.extra);
+    const auto replay =
+        ReplayWithBound(record.group, record.inputs, blobs, way.arithmetic, MaxBoundLevel(record.group), way.extra);
+    if (!replay.ok()) return false;
+    for (size_t o = 0; o < record.device.size(); ++o) {
+      const WinogradErrors errors{record.device[o], replay->values[o], record.replay.tau[o], replay->tau[o]};
+      if (record.report.outputs[o].verdict >= Verdict::kGrey && !SpreadAsWinograd(errors)) return false;
+    }
+    return true;
   });
 }
 

@@ -27,6 +27,9 @@ class OtherProducts {
   bool MayBeWinograd(size_t position) const;
   // Whether only one step of the run may be so computed: it has no like.
   bool OneMayBeWinograd() const;
+  // Whether its errors are spread as those of one of the algorithm's forms (winograd_spread.h). record.replay: the
+  // direct bound.
+  static bool IsSpreadAsWinograd(const StepRecord& record, const BlobTable& blobs);
   // Once the run is known: gives those that wait the report by what was found, which is noted in `run`; for the others
   // `explain` says what PutOff kept back.
   Status Settle(const std::vector<const StepInfo*>& steps, const std::function<Status(size_t position)>& explain,

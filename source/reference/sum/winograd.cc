@@ -327,6 +327,13 @@ bool IsPlain3x3(const SumGeometry& geometry) {
   return MayBeWinograd(geometry) && geometry.axis[1].kernel == 3 && geometry.axis[2].kernel == 3;
 }
 
+std::vector<WinogradForm> UsualWinogradForms() {
+  std::vector<WinogradForm> forms;
+  for (const UsualPoints& usual : kUsualPoints)
+    forms.push_back({static_cast<int>(usual.points.size()) - 1, usual.points});
+  return forms;
+}
+
 Status CheckWinogradForm(const WinogradForm& form) {
   const size_t wanted = static_cast<size_t>(form.m) + 1;
   if (form.m >= 1 && form.m + 2 <= kMaxTile && form.points.size() == wanted) return Status::Ok();

@@ -30,6 +30,9 @@ bool IsWinogradKernel(int64_t height, int64_t width);
 // Those that our own kernels compute so, and may declare.
 bool IsPlain3x3(const SumGeometry& geometry);
 
+// Those that runtimes use for 3x3.
+std::vector<WinogradForm> UsualWinogradForms();
+
 // OK for a form that can be bounded; else InvalidArgument: the tile is too large or the points do not match it.
 Status CheckWinogradForm(const WinogradForm& form);
 

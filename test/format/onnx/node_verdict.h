@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plumb/plumb.h"
+#include "util/spoilt.h"
 #include "util/stored_blobs.h"
 
 namespace plumb {
@@ -53,24 +54,6 @@ inline Result<RunReport> JudgeSubject(const Graph& graph, const ImportRecord& re
   options.check.record = &record;
   for (const auto& [name, value] : inputs) options.input_shapes[name] = value.shape();
   return CheckSubjectBlobs(graph, subject, inputs, options);
-}
-
-// Every value is another one: grossly wrong, whatever it was.
-inline Tensor Spoilt(const Tensor& tensor) {
-  Tensor spoilt = tensor.Clone().value();
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-    switch (tensor.dtype()) {
-      case DType::kF32: spoilt.data<float>()[i] = tensor.data<float>()[i] * -1.5f + 1; break;
-      case DType::kF64: spoilt.data<double>()[i] = tensor.data<double>()[i] * -1.5 + 1; break;
-      case DType::kI32: spoilt.data<int32_t>()[i] += 3; break;
-      case DType::kI64: spoilt.data<int64_t>()[i] += 3; break;
-      case DType::kI8: spoilt.data<int8_t>()[i] = static_cast<int8_t>(tensor.data<int8_t>()[i] ^ 1); break;
-      case DType::kU8: spoilt.data<uint8_t>()[i] ^= 1; break;
-      case DType::kBool: spoilt.data<bool>()[i] = !tensor.data<bool>()[i]; break;
-      default: break;
-    }
-  }
-  return spoilt;
 }
 
 }  // namespace plumb
