@@ -41,6 +41,13 @@ def build(name, weights="normal", batch=1, seed=1):
     return model
 
 
+def draw(rng, shape, kind):
+    x = rng.standard_normal(shape)
+    x = {"normal": lambda: x, "sparse": lambda: x * (rng.random(shape) < 0.05), "constant": lambda: np.full(shape, 0.7),
+         "huge": lambda: x * 1e6, "tiny": lambda: x * 1e-6}[kind]()
+    return x.astype(np.float32)
+
+
 def inputs(model, kind="normal", seed=1):
     """One array per input. kind: normal, sparse, constant, huge or tiny; whole numbers are ids below 80."""
     rng, made = np.random.default_rng(seed), {}
@@ -49,9 +56,5 @@ def inputs(model, kind="normal", seed=1):
         if value.type.tensor_type.elem_type != TensorProto.FLOAT:
             made[value.name] = rng.integers(0, 80, shape)
             continue
-        x = rng.standard_normal(shape)
-        x = {"normal": lambda: x, "sparse": lambda: x * (rng.random(shape) < 0.05),
-             "constant": lambda: np.full(shape, 0.7),
-             "huge": lambda: x * 1e6, "tiny": lambda: x * 1e-6}[kind]()
-        made[value.name] = x.astype(np.float32)
+        made[value.name] = draw(rng, shape, kind)
     return made

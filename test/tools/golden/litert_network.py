@@ -10,9 +10,15 @@ OPTIONS = {
     "FULLY_CONNECTED": ("FullyConnected", {"keepNumDims": True}), "HARD_SWISH": ("HardSwish", {}),
     "CONV_2D": ("Conv2D", {"padding": 0, "strideW": 1, "strideH": 1}),
     "DEPTHWISE_CONV_2D": ("DepthwiseConv2D", {"padding": 0, "strideW": 1, "strideH": 1, "depthMultiplier": 1}),
+    "TRANSPOSE_CONV": ("TransposeConv", {"padding": 1, "strideW": 2, "strideH": 2}),
+    "MAX_POOL_2D": ("Pool2D", {"padding": 1, "strideW": 2, "strideH": 2, "filterWidth": 2, "filterHeight": 2}),
+    "AVERAGE_POOL_2D": ("Pool2D", {"padding": 1, "strideW": 2, "strideH": 2, "filterWidth": 2, "filterHeight": 2}),
+    "RESIZE_BILINEAR": ("ResizeBilinear", {}), "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighbor", {}),
+    "CONCATENATION": ("Concatenation", {"axis": -1}), "BATCH_MATMUL": ("BatchMatMul", {}),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": ("SequenceRNN", {"timeMajor": False}),
 }
-VERSIONS = {"FULLY_CONNECTED": 5, "GELU": 1}  # where 1 lacks an option that is used here
-FUSED = {"": 0, "RELU": 1, "RELU6": 3}
+VERSIONS = {"FULLY_CONNECTED": 5, "GELU": 1, "TRANSPOSE_CONV": 3}  # where 1 lacks an option that is used here
+FUSED = {"": 0, "RELU": 1, "RELU6": 3, "TANH": 4}
 
 
 class Lite:
@@ -40,6 +46,11 @@ class Lite:
 
     def constant(self, name, data):
         self.tensor(name, data.shape, data)
+
+    def state(self, name, shape):
+        """Of a recurrent layer: zeros before the first step."""
+        self.tensor(name, shape)
+        self.graph.tensors[-1].isVariable = True
 
     def op(self, kind, reads, makes, shape, fused="", **options):
         schema = self.schema

@@ -104,6 +104,10 @@ def make_parser():
     commands.choices["onnx"].add_argument(
         "--constant", action="append", default=[], dest="constants", metavar="NAME=VALUES|FILE",
         help="the value of an input that Plumb was told to take as a constant (the same option there); may repeat")
+    for name in ("ncnn", "openvino"):
+        commands.choices[name].add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"],
+                                            help="in which blobs are stored, or products computed, where this CPU can "
+                                                 "(default: %(default)s)")
     commands.choices["torch"].add_argument("--train-mode", action="store_true",
                                            help="allow modules in training mode (active Dropout, batch statistics)")
     commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx",
@@ -130,7 +134,7 @@ def run(options):
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force)
-    for own in ("optimized", "train_mode", "onnx", "constants"):
+    for own in ("optimized", "train_mode", "onnx", "constants", "precision"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
     with own_output(options.quiet):

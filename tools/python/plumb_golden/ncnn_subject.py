@@ -1,8 +1,8 @@
 """The tensors of an ONNX model as ncnn computes them on the CPU, after pnnx's conversion and fusions.
 
 ncnn_pairing.py finds which tensor each blob holds; the network's outputs go by their order. What finds no partner is
-left out and counted. ncnn's Mat has no batch dimension: batch 1 only. f32; ncnn uses Winograd for 3x3 unless told not
-to.
+left out and counted. ncnn's Mat has no batch dimension: batch 1 only. f32 unless --precision says in what blobs are
+stored; ncnn uses Winograd for 3x3 unless told not to.
 """
 import pathlib
 import shutil
@@ -48,10 +48,11 @@ def convert(pnnx, model, feeds, work):
     return layers, param
 
 
-def open_net(ncnn, param):
+def open_net(ncnn, param, precision):
     net = ncnn.Net()
-    for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
-        setattr(net.opt, option, False)
+    for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"):
+        setattr(net.opt, option, precision == "f16")
+    net.opt.use_bf16_storage = precision == "bf16"
     net.opt.num_threads = 1
     net.opt.lightmode = False  # else a blob is gone once it was read
     if net.load_param(str(param)) != 0 or net.load_model(str(param.with_suffix(".bin"))) != 0:
@@ -70,7 +71,8 @@ def extractor_of(ncnn, net, layers, feeds):
     return extractor
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
+        precision="f32"):
     """Writes the dump folder; returns the Folder."""
     ncnn, onnx, pnnx = load_frameworks()
     determinism = seed_everything(seed)
@@ -82,8 +84,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     tensors.infer({name: array.shape for name, array in feeds.items()})
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:
         layers, param = convert(pnnx, model, feeds, pathlib.Path(work))
-        net = open_net(ncnn, param)
-    out = Folder(folder, framework="ncnn", model=model, device=f"ncnn {ncnn.__version__}, CPU, f32",
+        net = open_net(ncnn, param, precision)
+    out = Folder(folder, framework="ncnn", model=model, device=f"ncnn {ncnn.__version__}, CPU, {precision}",
                  source={"ncnn": ncnn.__version__, "determinism": determinism}, force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)

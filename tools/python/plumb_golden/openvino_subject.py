@@ -1,8 +1,8 @@
 """Every tensor of an ONNX model (or OpenVINO's own .xml), as OpenVINO computes it on the CPU.
 
 Every operator's output is made an output of the network, under its ONNX name; OpenVINO then does not fuse across it, so
-what is dumped are its kernels without those fusions. Arithmetic is held to f32: the default is bf16 where the CPU has
-it.
+what is dumped are its kernels without those fusions. Arithmetic is held to f32, or what --precision says: the default
+is bf16 where the CPU has it.
 """
 import pathlib
 
@@ -40,7 +40,8 @@ def expose_all(model):
     return places
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
+        precision="f32"):
     """Writes the dump folder; returns the Folder."""
     openvino = load_framework()
     determinism = seed_everything(seed)
@@ -55,9 +56,12 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     feeds = network_inputs.feeds(model, wanted, input_files, shapes or {}, specs, seed, value_range)
     network.reshape({name: list(array.shape) for name, array in feeds.items()})
     places = expose_all(network)
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1}
     compiled = openvino.Core().compile_model(network, "CPU", settings)
-    out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, f32",
+    used = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+    if used != precision:
+        raise UsageError(f"OpenVINO computes in {used} on this CPU when it is asked for {precision}")
+    out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, {precision}",
                  source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism},
                  force=force)
     for name, array in feeds.items():

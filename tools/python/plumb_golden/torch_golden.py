@@ -5,11 +5,13 @@ recorded under the path of the module that makes it: 'layer1.0.conv1/convolution
 'layer1.0.conv1/convolution_1'. With the .onnx that torch.onnx.export wrote of the same module (either exporter),
 tensors get their ONNX names where a module's calls and nodes of one kind are equally many; what finds no node keeps its
 path and a note says so. Where the exporter folded a BatchNorm into the convolution before it, the ONNX name is the
-BatchNorm's result.
+BatchNorm's result. What the module returns are the .onnx's outputs, in order. A product of tokens or heads, which ATen
+makes of matrices, gets the shape that it has behind that.
 """
 import ast
 import collections
 import pathlib
+import re
 import runpy
 
 import numpy as np
@@ -19,7 +21,7 @@ from .folder import DTYPES, Folder, UsageError, seed_everything
 
 # ATen operator: ONNX operators that the exporter writes for it.
 ONNX_TYPES = {
-    "convolution": ("Conv", "ConvTranspose"), "addmm": ("Gemm",), "mm": ("MatMul",), "bmm": ("MatMul",),
+    "convolution": ("Conv", "ConvTranspose"), "addmm": ("Gemm", "Add"), "mm": ("MatMul",), "bmm": ("MatMul",),
     "native_batch_norm": ("BatchNormalization",), "cudnn_batch_norm": ("BatchNormalization",), "relu": ("Relu",),
     "relu_": ("Relu",), "hardtanh": ("Clip",), "hardtanh_": ("Clip",), "clamp": ("Clip",), "leaky_relu": ("LeakyRelu",),
     "elu": ("Elu",), "sigmoid": ("Sigmoid",), "tanh": ("Tanh",), "hardsigmoid": ("HardSigmoid",),
@@ -78,6 +80,12 @@ def refuse_training(model):
                          f"is meant")
 
 
+def as_array(tensor):
+    """bf16, which numpy lacks, as f32."""
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
 class Call:
     """One ATen call: its tensors are copies; `reads` are the calls that made its inputs, `weight` is a
     convolution's."""
@@ -109,7 +117,7 @@ class Recorder:
             self.handles.append(module.register_forward_hook(lambda m, i, o: (self.paths.pop(), None)[1]))
 
     def add(self, kind, arguments, results):
-        weight = arguments[1].detach().cpu().numpy() if kind == "convolution" else None
+        weight = as_array(arguments[1]) if kind == "convolution" else None
         copies = [t.detach().to("cpu", copy=True) for t in results]  # later calls may work in place
         reads = [self.makers[id(a)] for a in arguments if id(a) in self.makers]
         self.makers.update((id(t), len(self.calls)) for t in results)
@@ -145,6 +153,7 @@ class Export:
         except ImportError as error:
             raise UsageError(f"--onnx needs the package onnx ({error}); pip install onnx") from error
         graph = onnx.load(str(path)).graph
+        self.outputs = [o.name for o in graph.output]
         self.weights = {t.name: t for t in graph.initializer}
         self.read = numpy_helper.to_array
         self.inputs = [i.name for i in graph.input if i.name not in self.weights]
@@ -169,16 +178,25 @@ def folded_into(calls, number):
     return readers[0] if len(readers) == 1 and "batch_norm" in calls[readers[0]].kind else None
 
 
+def nodes_of(export, paths):
+    """{(module, kind): nodes}. A module that is called again is 'act_1' in the names of the second call's nodes."""
+    nodes = collections.defaultdict(list)
+    for (path, kind), found in export.nodes.items():
+        first = re.sub(r"_\d+$", "", path)
+        nodes[(first if path not in paths and first in paths else path, kind)] += found
+    return nodes
+
+
 def onnx_names(calls, export, notes):
     """{call number: ONNX tensor name} by module and kind, in order."""
-    groups = collections.defaultdict(list)
+    groups, all_nodes = collections.defaultdict(list), nodes_of(export, {call.path for call in calls})
     for number, call in enumerate(calls):
-        types = [t for t in ONNX_TYPES.get(call.kind, ()) if (call.path, t) in export.nodes]
+        types = [t for t in ONNX_TYPES.get(call.kind, ()) if (call.path, t) in all_nodes]
         if types:
             groups[(call.path, types[0])].append(number)
     names, folded = {}, 0
     for key, numbers in groups.items():
-        nodes = export.nodes[key]
+        nodes = all_nodes[key]
         if len(numbers) != len(nodes):
             notes.append(f"module '{key[0]}' makes {len(numbers)} calls that are {key[1]}, the .onnx has {len(nodes)}: "
                          "they keep their own names")
@@ -217,18 +235,50 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
                  source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)
-    recorder = Recorder(torch, mode_class, module)
+    recorder, returned = Recorder(torch, mode_class, module), None
     try:
         with torch.no_grad(), recorder.mode:
-            module(**given) if by_name else module(*given.values())
+            returned = module(**given) if by_name else module(*given.values())
     finally:
         recorder.close()
     out.notes.extend(notes)
     for name, tensor in given.items():
-        out.add(shown[name], tensor.detach().cpu().numpy(), is_input=True)
-    write(out, recorder.calls, onnx_names(recorder.calls, export, out.notes) if export else {})
+        out.add(shown[name], as_array(tensor), is_input=True)
+    names = onnx_names(recorder.calls, export, out.notes) if export else {}
+    write(out, recorder.calls, names)
+    if export:
+        write_outputs(out, list(tensors_in(torch, returned)), export)
     out.finish()
     return out
+
+
+def tensors_in(torch, returned):
+    if isinstance(returned, torch.Tensor):
+        yield returned
+    elif isinstance(returned, (tuple, list)):
+        for part in returned:
+            yield from tensors_in(torch, part)
+    elif isinstance(returned, dict):
+        yield from tensors_in(torch, list(returned.values()))
+
+
+def write_outputs(out, returned, export):
+    if len(returned) != len(export.outputs):
+        out.notes.append(f"the module returns {len(returned)} tensors, the .onnx has {len(export.outputs)} outputs: "
+                         "what no call bears the name of is left out")
+        return
+    for name, tensor in zip(export.outputs, returned):
+        array = as_array(tensor)
+        if name not in out.names and str(array.dtype) in DTYPES:
+            out.add(name, array, layer=name, kind="output")
+
+
+def whole_product(calls, number):
+    """The result of a product, in the shape that the next call gives it: ATen flattens what stands before matrices."""
+    call, after = calls[number], calls[number + 1] if number + 1 < len(calls) else None
+    is_view = after is not None and after.kind in ("view", "_unsafe_view", "_reshape_alias") and number in after.reads
+    grows = is_view and after.tensors[0].dim() > call.tensors[0].dim()
+    return after.tensors[0] if call.kind in ("mm", "addmm", "bmm") and grows else call.tensors[0]
 
 
 def write(out, calls, names):
@@ -240,7 +290,7 @@ def write(out, calls, names):
         own = plain if used[plain] == 1 else f"{plain}_{used[plain] - 1}"
         for slot, tensor in enumerate(tensors[:1] if number in names else tensors):
             name = names.get(number, own if slot == 0 else f"{own}:{slot}")
-            array = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+            array = as_array(whole_product(calls, number) if number in names else tensor)
             if str(array.dtype) not in DTYPES or name in out.names:
                 out.notes.append(f"'{name}' has the dtype {array.dtype} or an earlier bearer of its name; left out")
                 continue
