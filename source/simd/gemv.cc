@@ -37,51 +37,6 @@ void RunGemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* 
   }
 }
 
-// Columns [begin, count), one at a time.
-void AddColumns(const int16_t* x, int64_t row_pairs, const int8_t* w, int64_t n, int64_t begin, int64_t count,
-                int32_t* y) {
-  for (int64_t k = 0; k < row_pairs; ++k) {
-    for (int64_t j = begin; j < count; ++j)
-      y[j] += x[2 * k] * w[2 * (k * n + j)] + x[2 * k + 1] * w[2 * (k * n + j) + 1];
-  }
-}
-
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
-// Highway leaves it open which products ReorderWidenMulAccumulate adds up; on x86 it is pmaddwd: those of neighbours.
-void RunGemvAddInt8(const int16_t* x, int64_t row_pairs, const int8_t* w, int64_t n, int64_t count, int32_t* y) {
-  const ScalableTag<int32_t> d;
-  const ScalableTag<int16_t> wide;
-  const Rebind<int8_t, decltype(wide)> narrow;
-  const auto lanes = static_cast<int64_t>(Lanes(d));
-  const int64_t whole = count / lanes * lanes;
-  const auto pair = [&](int64_t k) {
-    int32_t both;
-    std::memcpy(&both, x + 2 * k, sizeof(both));
-    return BitCast(wide, Set(d, both));
-  };
-  int64_t k = 0;
-  for (; k + 4 <= row_pairs; k += 4) {
-    const auto x0 = pair(k), x1 = pair(k + 1), x2 = pair(k + 2), x3 = pair(k + 3);
-    const int8_t* row = w + 2 * k * n;
-    for (int64_t j = 0; j < whole; j += lanes) {
-      auto unused = Zero(d), sum = LoadU(d, y + j);
-      const auto at = [&](int64_t i) { return PromoteTo(wide, LoadU(narrow, row + 2 * (i * n + j))); };
-      sum = ReorderWidenMulAccumulate(d, x0, at(0), sum, unused);
-      sum = ReorderWidenMulAccumulate(d, x1, at(1), sum, unused);
-      sum = ReorderWidenMulAccumulate(d, x2, at(2), sum, unused);
-      sum = ReorderWidenMulAccumulate(d, x3, at(3), sum, unused);
-      StoreU(sum, d, y + j);
-    }
-  }
-  AddColumns(x, k, w, n, whole, count, y);
-  AddColumns(x + 2 * k, row_pairs - k, w + 2 * k * n, n, 0, count, y);
-}
-#else
-void RunGemvAddInt8(const int16_t* x, int64_t row_pairs, const int8_t* w, int64_t n, int64_t count, int32_t* y) {
-  AddColumns(x, row_pairs, w, n, 0, count, y);
-}
-#endif
-
 }  // namespace plumb::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -89,14 +44,9 @@ HWY_AFTER_NAMESPACE();
 namespace plumb::simd {
 
 HWY_EXPORT(RunGemvAdd);
-HWY_EXPORT(RunGemvAddInt8);
 
 void GemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* y) {
   PLUMB_SIMD_CALL(RunGemvAdd)(x, rows, w, n, y);
-}
-
-void GemvAddInt8(const int16_t* x, int64_t row_pairs, const int8_t* w, int64_t n, int64_t count, int32_t* y) {
-  PLUMB_SIMD_CALL(RunGemvAddInt8)(x, row_pairs, w, n, count, y);
 }
 
 }  // namespace plumb::simd

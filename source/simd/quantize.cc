@@ -39,6 +39,25 @@ void RunQuantize(const float* src, const QuantizeRange& range, int64_t* dst, siz
   for (; i < n; ++i) QuantizeLanes(CappedTag<int64_t, 1>(), src + i, range, dst + i);
 }
 
+void RunQuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n) {
+  const F32 d;
+  const Rebind<int32_t, F32> whole;
+  const Rebind<int16_t, F32> narrow;
+  const V32 low = Set(d, static_cast<float>(range.low - range.zero_point));
+  const V32 high = Set(d, static_cast<float>(range.high - range.zero_point));
+  HWY_ALIGN int16_t rest[kMaxLanes];
+  for (size_t i = 0; i < n; i += Lanes(d)) {
+    const V32 x = Round(Div(LoadUpTo(d, src + i, static_cast<int64_t>(n - i)), Set(d, range.scale)));
+    const auto steps = ConvertTo(whole, Max(low, Min(IfThenElseZero(Eq(x, x), x), high)));
+    if (i + Lanes(d) <= n) {
+      StoreU(DemoteTo(narrow, steps), narrow, dst + i);
+    } else {
+      Store(DemoteTo(narrow, steps), narrow, rest);
+      std::memcpy(dst + i, rest, (n - i) * sizeof(int16_t));
+    }
+  }
+}
+
 void RunDequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
   const ScalableTag<int64_t> d;
   size_t i = 0;
@@ -53,10 +72,14 @@ HWY_AFTER_NAMESPACE();
 namespace plumb::simd {
 
 HWY_EXPORT(RunQuantize);
+HWY_EXPORT(RunQuantizeLessZero);
 HWY_EXPORT(RunDequantize);
 
 void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t n) {
   PLUMB_SIMD_CALL(RunQuantize)(src, range, dst, n);
+}
+void QuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n) {
+  PLUMB_SIMD_CALL(RunQuantizeLessZero)(src, range, dst, n);
 }
 void Dequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
   PLUMB_SIMD_CALL(RunDequantize)(src, zero_point, scale, dst, n);

@@ -17,6 +17,9 @@ struct QuantizeRange {
 // and high within 2^22, so that the sum is exact in f32 (the types of up to 16 bits).
 void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t n);
 
+// The same less zero_point, which then needs low and high within 16 bits of it.
+void QuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n);
+
 // dst = (src - zero_point) * scale, one rounding each. REQUIRES: |src - zero_point| < 2^53.
 void Dequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n);
 

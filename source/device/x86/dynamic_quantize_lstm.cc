@@ -1,29 +1,33 @@
-// PlumbDynamicQuantizeLSTM in plain order: products of integers by GemvAddInt8, the columns shared among the threads;
-// all sequences go step by step together, because they share the scale of h.
+// PlumbDynamicQuantizeLSTM in plain order: products of integers by simd/integer_product.h, all inputs of a direction in
+// one; the columns are shared among the threads. All sequences go step by step together, because they share the scale
+// of h.
 #include <algorithm>
 #include <cstring>
 
 #include "base/threads.h"
 #include "device/x86/kernel_list.h"
 #include "device/x86/recurrent_gates.h"
-#include "simd/gemv.h"
+#include "simd/integer_product.h"
+#include "simd/quantize.h"
 
 namespace plumb::x86 {
 namespace {
 
-constexpr int64_t kDynamicQuantizeLstmGrain = 1 << 18;  // products that are worth a second thread
+constexpr int64_t kDynamicQuantizeLstmGrain = 1 << 17;  // products that are worth a second thread
 
-// W or R as i8: [direction][pair of columns][row][2], padded by zeros. What a gate's row lacks to (w - zero) is
-// `shift`.
+// W or R less its zero points, in panels per direction, of 8 bits where all fit. A column is a gate of an element.
 struct Weights {
-  int64_t rows = 0, length = 0, pairs = 0;
-  std::vector<int8_t> values;
+  int64_t columns = 0, length = 0;
+  std::vector<int8_t> narrow;
+  std::vector<int16_t> wide;
   std::vector<float> scales;
-  std::vector<int32_t> shifts;
+
+  int64_t Pairs() const { return simd::PairsOf(length); }
+  int64_t DirectionValues() const { return simd::NumPanels(columns) * simd::PanelValues(length); }
 };
 
-Status CheckRange(int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return Status::Ok();
+Status CheckRange(int64_t value) {
+  if (value >= -128 && value <= 255) return Status::Ok();
   return Status::InvalidArgument("expects weights and zero points of i8 or of u8, found " + std::to_string(value));
 }
 
@@ -32,24 +36,26 @@ Status TakeWeights(const KernelSpec& spec, const RecurrentShape& s, bool recurre
   const Tensor& scales = spec.inputs[first].value;
   PLUMB_ASSIGN_OR_RETURN(const Tensor q, spec.inputs[recurrent ? 2 : 1].value.ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zeros, spec.inputs[first + 1].value.ConvertedTo(DType::kI64));
-  w->rows = s.gates * s.hidden;
+  w->columns = s.gates * s.hidden;
   w->length = recurrent ? s.hidden : s.size;
-  w->pairs = (w->length + 1) / 2;
-  w->values.resize(static_cast<size_t>(s.directions * w->pairs * w->rows * 2));
-  const int64_t *begin = q.data<int64_t>(), *end = begin + q.NumElements();
-  const int64_t offset = begin != end && *std::max_element(begin, end) > 127 ? 128 : 0;
-  for (int64_t i = 0; i < end - begin; ++i) {
-    PLUMB_RETURN_IF_ERROR(CheckRange(begin[i], offset - 128, offset + 127));
-    const int64_t row = i % w->rows, k = i / w->rows % w->length, d = i / w->rows / w->length;
-    w->values[static_cast<size_t>(((d * w->pairs + k / 2) * w->rows + row) * 2 + k % 2)] =
-        static_cast<int8_t>(begin[i] - offset);
+  w->wide.resize(static_cast<size_t>(s.directions * w->DirectionValues()));
+  std::vector<int16_t> rows(static_cast<size_t>(w->length * w->columns));
+  for (int64_t d = 0; d < s.directions; ++d) {
+    for (int64_t i = 0; i < w->length * w->columns; ++i) {
+      const int64_t value = q.data<int64_t>()[d * w->length * w->columns + i];
+      const int64_t zero = zeros.data<int64_t>()[zeros.shape().rank() == 1 ? d : d * w->columns + i % w->columns];
+      PLUMB_RETURN_IF_ERROR(CheckRange(value));
+      PLUMB_RETURN_IF_ERROR(CheckRange(zero));
+      rows[static_cast<size_t>(i)] = static_cast<int16_t>(value - zero);
+    }
+    simd::PackPanels(rows.data(), w->length, w->columns, 0, w->Pairs(), w->wide.data() + d * w->DirectionValues());
   }
-  for (int64_t i = 0; i < s.directions * w->rows; ++i) {
-    const int64_t zero = zeros.data<int64_t>()[zeros.shape().rank() == 1 ? i / w->rows : i];
-    PLUMB_RETURN_IF_ERROR(CheckRange(zero, -128, 255));
-    w->scales.push_back(scales.data<float>()[scales.shape().rank() == 1 ? i / w->rows : i]);
-    w->shifts.push_back(static_cast<int32_t>(offset - zero));
+  if (std::all_of(w->wide.begin(), w->wide.end(), [](int16_t v) { return v >= -128 && v <= 127; })) {
+    w->narrow.assign(w->wide.begin(), w->wide.end());
+    w->wide = {};
   }
+  for (int64_t i = 0; i < s.directions * w->columns; ++i)
+    w->scales.push_back(scales.data<float>()[scales.shape().rank() == 1 ? i / w->columns : i]);
   return Status::Ok();
 }
 
@@ -73,13 +79,15 @@ class DynamicQuantizeLstmKernel : public Kernel {
     PLUMB_RETURN_IF_ERROR(TakeWeights(spec, s_, false, &w_));
     PLUMB_RETURN_IF_ERROR(TakeWeights(spec, s_, true, &r_));
     const int64_t vectors = s_.time * s_.batch;
-    z_.resize(static_cast<size_t>(vectors * w_.rows));
-    x_q_.resize(static_cast<size_t>(vectors * w_.pairs * 2));
-    h_q_.resize(static_cast<size_t>(s_.batch * r_.pairs * 2));
+    z_.resize(static_cast<size_t>(vectors * w_.columns));
+    x_q_.resize(static_cast<size_t>(vectors * w_.Pairs() * 2));
+    h_q_.resize(static_cast<size_t>(s_.batch * r_.Pairs() * 2));
     h_.resize(static_cast<size_t>(s_.batch * s_.hidden));
     c_.resize(h_.size());
     line_.resize(static_cast<size_t>(s_.hidden));
-    sums_.resize(static_cast<size_t>(w_.rows));
+    scales_.resize(static_cast<size_t>(w_.columns));
+    bias_.resize(scales_.size());
+    scratch_.resize(static_cast<size_t>(NumThreads() * simd::PanelValues(std::max(w_.length, r_.length))));
     return Status::Ok();
   }
 
@@ -87,12 +95,10 @@ class DynamicQuantizeLstmKernel : public Kernel {
     const int64_t vectors = s_.time * s_.batch;
     const float scale = Quantize(inputs[0].host<float>(), vectors, w_, &x_q_);
     for (int64_t d = 0; d < s_.directions; ++d) {
-      const float* bias = Input(inputs, s_.bias, d * 2 * w_.rows);
-      for (int64_t i = 0; i < vectors; ++i) {
-        float* z = z_.data() + i * w_.rows;
-        for (int64_t r = 0; r < w_.rows; ++r) z[r] = bias == nullptr ? 0 : bias[r] + bias[w_.rows + r];
-        AddProduct(w_, d, x_q_.data() + i * w_.pairs * 2, scale, z);
-      }
+      const float* bias = Input(inputs, s_.bias, d * 2 * w_.columns);
+      for (int64_t r = 0; r < w_.columns; ++r)
+        bias_[static_cast<size_t>(r)] = bias == nullptr ? 0 : bias[r] + bias[w_.columns + r];
+      Multiply(w_, d, x_q_.data(), vectors, scale, bias_.data(), z_.data());
       RunDirection(d, inputs, outputs);
     }
     return Status::Ok();
@@ -106,25 +112,35 @@ class DynamicQuantizeLstmKernel : public Kernel {
   // Vectors as long as those that w multiplies, each padded to pairs by 0. Returns the scale of all.
   static float Quantize(const float* x, int64_t vectors, const Weights& w, std::vector<int16_t>* q) {
     const DynamicQuantization by(x, vectors * w.length);
-    for (int64_t i = 0; i < vectors * w.length; ++i) {
-      (*q)[static_cast<size_t>(i / w.length * w.pairs * 2 + i % w.length)] = static_cast<int16_t>(by.Of(x[i]));
+    for (int64_t i = 0; i < vectors; ++i) {
+      simd::QuantizeLessZero(x + i * w.length, {by.scale, by.zero, 0, 255}, q->data() + i * w.Pairs() * 2,
+                             static_cast<size_t>(w.length));
     }
     return by.scale;
   }
 
-  // z += x_scale w_scale sum of x (w - zero)
-  void AddProduct(const Weights& w, int64_t d, const int16_t* x, float scale, float* z) {
-    int32_t total = 0;
-    for (int64_t k = 0; k < w.length; ++k) total += x[k];
-    const int8_t* values = w.values.data() + d * w.pairs * w.rows * 2;
-    ParallelFor(w.rows, std::max<int64_t>(64, kDynamicQuantizeLstmGrain / (w.length + 1)),
-                [&](int64_t begin, int64_t end) {
-                  int32_t* sums = sums_.data();
-                  for (int64_t r = begin; r < end; ++r) sums[r] = w.shifts[static_cast<size_t>(d * w.rows + r)] * total;
-                  simd::GemvAddInt8(x, w.pairs, values + 2 * begin, w.rows, end - begin, sums + begin);
-                  const float* scales = w.scales.data() + d * w.rows;
-                  for (int64_t r = begin; r < end; ++r) z[r] += static_cast<float>(sums[r]) * (scale * scales[r]);
-                });
+  // z = x_scale w_scale sum of x (w - zero) + shift, for each of the vectors; z may be the shift.
+  void Multiply(const Weights& w, int64_t d, const int16_t* x, int64_t vectors, float scale, const float* shift,
+                float* z) {
+    for (int64_t r = 0; r < w.columns; ++r)
+      scales_[static_cast<size_t>(r)] = scale * w.scales[static_cast<size_t>(d * w.columns + r)];
+    simd::IntegerFactors f{x, w.Pairs() * 2, vectors, w.Pairs()};
+    f.wide = w.wide.empty() ? nullptr : w.wide.data() + d * w.DirectionValues();
+    f.narrow = w.narrow.empty() ? nullptr : w.narrow.data() + d * w.DirectionValues();
+    f.n = w.columns;
+    const int64_t panels = simd::NumPanels(w.columns), products = panels * simd::PanelValues(w.length) * vectors;
+    const int threads =
+        static_cast<int>(std::min(std::max<int64_t>(1, products / kDynamicQuantizeLstmGrain), Scratches(w)));
+    ParallelRegion(threads, [&](int thread, int count) {
+      int16_t* scratch = scratch_.data() + thread * simd::PanelValues(w.length);
+      simd::MultiplyIntegers(f, panels * thread / count, panels * (thread + 1) / count, scratch,
+                             {scales_.data(), 1, shift, 1}, z);
+    });
+  }
+
+  // How many threads there is room for.
+  int64_t Scratches(const Weights& w) const {
+    return static_cast<int64_t>(scratch_.size()) / std::max<int64_t>(1, simd::PanelValues(w.length));
   }
 
   void RunDirection(int64_t d, const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) {
@@ -139,8 +155,8 @@ class DynamicQuantizeLstmKernel : public Kernel {
       const int64_t t = s_.reversed[d] ? s_.time - 1 - i : i;
       const float scale = Quantize(h_.data(), s_.batch, r_, &h_q_);
       for (int64_t b = 0; b < s_.batch; ++b) {
-        float* z = z_.data() + s_.VectorAt(t, b) * w_.rows;
-        AddProduct(r_, d, h_q_.data() + b * r_.pairs * 2, scale, z);
+        float* z = z_.data() + s_.VectorAt(t, b) * w_.columns;
+        Multiply(r_, d, h_q_.data() + b * r_.Pairs() * 2, 1, scale, z, z);
         gates_.Lstm(d, peep, z, c_.data() + b * n, h_.data() + b * n, line_.data());
       }
       std::memcpy(outputs[0].host<float>() + s_.OutputAt(t, d, 0), h_.data(), bytes);
@@ -152,9 +168,8 @@ class DynamicQuantizeLstmKernel : public Kernel {
   RecurrentShape s_;
   RecurrentGates gates_;
   Weights w_, r_;
-  std::vector<float> z_, h_, c_, line_;
-  std::vector<int16_t> x_q_, h_q_;
-  std::vector<int32_t> sums_;
+  std::vector<float> z_, h_, c_, line_, scales_, bias_;
+  std::vector<int16_t> x_q_, h_q_, scratch_;
 };
 
 }  // namespace
