@@ -1,11 +1,11 @@
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 #include <cmath>
 
 namespace plumb {
 
 std::vector<OpCase> concat_cases() {
-  return {
+  return WithDoubles({
       OpCase("Concat", "known_values")
           .Const({2, 1}, {1, 2}, DType::kI64)
           .Const({2, 2}, {3, 4, 5, 6}, DType::kI64)
@@ -15,7 +15,7 @@ std::vector<OpCase> concat_cases() {
           .In({1, 2, 2}, {3, 4, 5, 6})
           .Out({1, 2, 3, 4, 5, 6})
           .OutShape({1, 3, 2}),
-  };
+  });
 }
 
 }  // namespace plumb

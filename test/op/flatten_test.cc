@@ -16,7 +16,7 @@ std::vector<OpCase> flatten_cases() {
       OpCase("Flatten", "axis_outside", "axis=4").In({2, 3, 5}).Refused("axis 4 is outside 0 .. 3"),
   };
   // clang-format on
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -48,7 +48,7 @@ std::vector<OpCase> gather_cases() {
   // clang-format on
   AddForEveryDType(
       OpCase("Gather", "dtype", "axis=1").In({3, 4, 2}).Weight("indices", {5}, {3, 0, 1, 1, 2}, DType::kI32), &cases);
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -1,13 +1,13 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
 std::vector<OpCase> one_hot_cases() {
   const DType i64 = DType::kI64;
   // clang-format off
-  return {
+  return WithDoubles({
       OpCase("PlumbOneHot", "last_axis").In({3}, {0, -1, 1}, i64).Const({}, std::vector<double>{3}, i64).In({2}, {2, 5})
           .Out({5, 2, 2, 2, 2, 5, 2, 5, 2}, 0).OutShape({3, 3}),
       OpCase("PlumbOneHot", "first_axis", "axis=0").In({2}, {1, 0}).Const({1}, {2}).Const({2}, {0, 1}, DType::kI32)
@@ -24,7 +24,7 @@ std::vector<OpCase> one_hot_cases() {
       OpCase("PlumbOneHot", "depth_nan").In({2}, Regime::kZeros, i64).Const({1}, {NAN}).In({2})
           .Refused("depth 0 is not positive"),
       OpCase("OneHot", "no_depth").In({2}, Regime::kZeros, i64).Refused("depth -1 is not positive"),
-  };
+  });
   // clang-format on
 }
 

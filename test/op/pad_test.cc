@@ -47,7 +47,7 @@ std::vector<OpCase> pad_cases() {
   // clang-format on
   AddForEveryDType(OpCase("PadV2", "reflect_dtype", "begins=[0,2,1] ends=[1,1,0] type=1").In({2, 3, 2}), &cases);
   AddForEveryDType(OpCase("PadV2", "const_dtype", "begins=[0,2,1] ends=[1,1,0] value=1").In({2, 3, 2}), &cases);
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -55,7 +55,7 @@ std::vector<OpCase> scatter_cases() {
           .Refused("data and updates of one dtype"),
   };
   // clang-format on
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

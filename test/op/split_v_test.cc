@@ -23,7 +23,7 @@ std::vector<OpCase> split_v_cases() {
   };
   // clang-format on
   AddForEveryDType(OpCase("SplitV", "dtype", "axis=1 slices=[3,4]").Outputs(2).In({3, 7, 2}), &cases);
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

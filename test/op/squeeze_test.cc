@@ -22,7 +22,7 @@ std::vector<OpCase> squeeze_cases() {
   };
   // clang-format on
   AddForEveryDType(OpCase("Squeeze", "dtype", "axes=[1]").In({5, 1, 3}), &cases);
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -56,7 +56,7 @@ std::vector<OpCase> strided_slice_cases() {
   AddForEveryDType(
       OpCase("StridedSliceV2", "dtype", "begins=[1,4] ends=[3,-2147483648] axes=[0,1] strides=[1,-2]").In({3, 5, 2}),
       &cases);
-  return cases;
+  return WithDoubles(std::move(cases));
 }
 
 }  // namespace plumb

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "util/op_case.h"
+#include "util/op_dtypes.h"
 
 namespace plumb {
 
@@ -8,7 +8,7 @@ std::vector<OpCase> top_k_cases() {
   const DType i64 = DType::kI64;
   const std::vector<double> twelve = {0, 1, 2, 3, 4, 5, 6, 7, 11, 10, 9, 8};
   // clang-format off
-  return {
+  return WithDoubles({
       OpCase("PlumbTopK", "largest", "axis=1").Outputs(2).In({3, 4}, twelve).Const({1}, {3}, i64)
           .Out({3, 2, 1, 7, 6, 5, 11, 10, 9}, 0).Out({3, 2, 1, 3, 2, 1, 0, 1, 2}, 0).OutShape({3, 3}),
       OpCase("PlumbTopK", "smallest", "largest=0").Outputs(2).In({3, 4}, twelve).Const({1}, {3}, i64)
@@ -39,7 +39,7 @@ std::vector<OpCase> top_k_cases() {
       OpCase("TopK", "no_k", "axis=0").Outputs(2).In({3}).Refused("k is neither a parameter nor an input"),
       OpCase("PlumbTopK", "bools", "axis=0").Outputs(2).In({3}, Regime::kBools, DType::kBool).Const({1}, {1}, i64)
           .Refused("expects f32, f64, i32 or i64"),
-  };
+  });
   // clang-format on
 }
 

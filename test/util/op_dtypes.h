@@ -23,8 +23,8 @@ inline void AddForEveryDType(const OpCase& base, std::vector<OpCase>* cases) {
   }
 }
 
-// With f64 twins, named <name>_f64, of each operator's first three small cases whose inputs are all f32 ("wide" ones
-// expect what f32 makes of their values).
+// With f64 twins, named <name>_f64, of each operator's first three small cases whose floats are all f32, the first
+// input among them ("wide" ones expect what f32 makes of their values).
 inline std::vector<OpCase> WithDoubles(std::vector<OpCase> cases) {
   constexpr int kTwins = 3;
   constexpr int64_t kSmall = 5000;
@@ -32,12 +32,15 @@ inline std::vector<OpCase> WithDoubles(std::vector<OpCase> cases) {
   std::vector<OpCase> more;
   for (const OpCase& c : cases) {
     const bool fits = std::all_of(c.inputs.begin(), c.inputs.end(), [](const OpCase::Data& in) {
-      return in.dtype == DType::kF32 && in.shape.NumElements() <= kSmall;
+      return (in.dtype == DType::kF32 || !IsFloat(in.dtype)) && in.shape.NumElements() <= kSmall;
     });
-    if (!fits || c.name == "wide" || c.inputs.empty() || !c.refused.empty() || twins[c.op]++ >= kTwins) continue;
+    const bool floats = !c.inputs.empty() && c.inputs[0].dtype == DType::kF32;
+    if (!fits || !floats || c.name == "wide" || !c.refused.empty() || twins[c.op]++ >= kTwins) continue;
     more.push_back(c);
     more.back().name += "_f64";
-    for (OpCase::Data& in : more.back().inputs) in.dtype = DType::kF64;
+    for (OpCase::Data& in : more.back().inputs) {
+      if (IsFloat(in.dtype)) in.dtype = DType::kF64;
+    }
   }
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;

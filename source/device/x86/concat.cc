@@ -3,7 +3,9 @@
 // its blocks.
 #include "op/concat.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/threads.h"
 #include "device/x86/blocked_layout.h"
@@ -12,7 +14,7 @@
 namespace plumb::x86 {
 namespace {
 
-constexpr size_t kConcatRow = 1 << 12;  // bytes of a row that is copied by itself
+constexpr int64_t kConcatGrain = 1 << 16;  // bytes that are worth a second thread
 
 class ConcatKernel : public Kernel {
  public:
@@ -38,20 +40,25 @@ class ConcatKernel : public Kernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t rows = outputs[0].shape.Count(0, axis_);
-    const size_t dst_row = outputs[0].bytes() / static_cast<size_t>(rows);
+    const size_t dst_row = outputs[0].bytes() / static_cast<size_t>(std::max<int64_t>(1, rows));
+    parts_.clear();
     size_t offset = 0;
     for (const DeviceTensor& input : inputs) {
-      const size_t row = input.bytes() / static_cast<size_t>(rows);
-      const char* from = input.host<char>();
-      char* to = outputs[0].host<char>() + offset;
+      const size_t row = input.bytes() / static_cast<size_t>(std::max<int64_t>(1, rows));
+      const Part part{input.host<char>(), outputs[0].host<char>() + offset, row};
       offset += row;
-      if (from == to && (rows == 1 || row == dst_row)) continue;
-      if (row < kConcatRow) {
-        CopyShortRows(from, row, to, dst_row, rows);
-        continue;
-      }
-      for (int64_t r = 0; r < rows; ++r, from += row, to += dst_row) CopyRow(from, to, row);
+      if (part.from != part.to || (rows != 1 && row != dst_row)) parts_.push_back(part);
     }
+    if (rows < NumThreads()) {
+      for (const Part& part : parts_) {
+        for (int64_t r = 0; r < rows; ++r) CopyRow(part, r, dst_row);
+      }
+      return Status::Ok();
+    }
+    ParallelFor(rows, std::max<int64_t>(1, kConcatGrain / static_cast<int64_t>(dst_row + 1)),
+                [&](int64_t begin, int64_t end) {
+                  for (const Part& part : parts_) CopyRows(part, begin, end, dst_row);
+                });
     return Status::Ok();
   }
 
@@ -67,27 +74,35 @@ class ConcatKernel : public Kernel {
     return any;
   }
 
-  static void CopyRow(const char* from, char* to, size_t bytes) {
-    ParallelFor(static_cast<int64_t>(bytes), 1 << 16, [&](int64_t begin, int64_t end) {
+  // What one input gives to every row of the output.
+  struct Part {
+    const char* from;
+    char* to;
+    size_t row;
+  };
+
+  // One row, on all threads.
+  static void CopyRow(const Part& part, int64_t r, size_t dst_row) {
+    const char* from = part.from + static_cast<size_t>(r) * part.row;
+    char* to = part.to + static_cast<size_t>(r) * dst_row;
+    ParallelFor(static_cast<int64_t>(part.row), kConcatGrain, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
     });
   }
 
-  // Rows of a few elements: what a call of memcpy costs would outweigh them.
-  static void CopyShortRows(const char* from, size_t row, char* to, size_t dst_row, int64_t rows) {
-    ParallelFor(rows, (1 << 16) / static_cast<int64_t>(row + 1), [&](int64_t begin, int64_t end) {
-      const char* src = from + static_cast<size_t>(begin) * row;
-      char* dst = to + static_cast<size_t>(begin) * dst_row;
-      for (int64_t r = begin; r < end; ++r, src += row, dst += dst_row) {
-        if (row == sizeof(float)) {
-          std::memcpy(dst, src, sizeof(float));  // one move
-        } else {
-          std::memcpy(dst, src, row);
-        }
+  static void CopyRows(const Part& part, int64_t begin, int64_t end, size_t dst_row) {
+    const char* from = part.from + static_cast<size_t>(begin) * part.row;
+    char* to = part.to + static_cast<size_t>(begin) * dst_row;
+    for (int64_t r = begin; r < end; ++r, from += part.row, to += dst_row) {
+      if (part.row == sizeof(float)) {
+        std::memcpy(to, from, sizeof(float));  // one move: rows of one element
+      } else {
+        std::memcpy(to, from, part.row);
       }
-    });
+    }
   }
 
+  std::vector<Part> parts_;
   int axis_ = 1;
   bool blocked_ = false;
 };
