@@ -44,7 +44,15 @@ struct Moments {
 };
 
 // The graph's, and what is computed in its place.
-enum class Variance { kTwoPass, kOnePass, kUnbiased, kAroundZero, kEpsilonOutside };
+enum class Variance { kTwoPass, kOnePass, kUnbiased, kAroundZero, kEpsilonOutside, kOfFirst, kOfPrevious };
+
+// The row whose statistics serve a row: its own, the first image's, or that of the image before.
+template <Variance kVariance>
+int64_t StatisticsRow(const NormShape& s, int64_t row) {
+  if (kVariance == Variance::kOfFirst) return row % s.groups;
+  if (kVariance == Variance::kOfPrevious) return (row + s.rows - s.groups) % s.rows;
+  return row;
+}
 
 template <Variance kVariance, class T>
 Moments MomentsOf(const T* x, int64_t n) {
@@ -80,7 +88,7 @@ Status RunNorm(const ReferenceArgs& args) {
     const T* x = args.inputs[0]->data<T>();
     T* y = args.outputs[0]->data<T>();
     ForEachRowNorm(s, [&](int64_t at, int64_t first) {
-      const Moments m = MomentsOf<kVariance>(x + at, s.n);
+      const Moments m = MomentsOf<kVariance>(x + StatisticsRow<kVariance>(s, at / s.n) * s.n, s.n);
       const double inverse = 1 / std::sqrt(Divisor2<kVariance>(m, s.eps));
       for (int64_t i = 0; i < s.n; ++i) {
         const int64_t k = first + i / s.inner;
@@ -92,15 +100,15 @@ Status RunNorm(const ReferenceArgs& args) {
 }
 
 template <Variance kVariance>
-void BoundRowNorm(const NormShape& s, const NormCoefficients& c, int64_t first, const double* x, const double* y,
-                  const Arithmetic& arithmetic, double* tau) {
+void BoundRowNorm(const NormShape& s, const NormCoefficients& c, int64_t first, const double* of, const double* x,
+                  const double* y, const Arithmetic& arithmetic, double* tau) {
   const double u = arithmetic.u;
-  const Moments m = MomentsOf<kVariance>(x, s.n);
+  const Moments m = MomentsOf<kVariance>(of, s.n);
   MeanSum mean(s.n), variance(s.n), raw(s.n);
   for (int64_t i = 0; i < s.n; ++i) {
-    mean.Add(x[i]);
-    variance.Add((x[i] - m.mean) * (x[i] - m.mean));
-    if (kVariance == Variance::kOnePass) raw.Add(x[i] * x[i]);
+    mean.Add(of[i]);
+    variance.Add((of[i] - m.mean) * (of[i] - m.mean));
+    if (kVariance == Variance::kOnePass) raw.Add(of[i] * of[i]);
   }
   const double s2 = Divisor2<kVariance>(m, s.eps);
   const double mean2 = mean.Error2(u) / s2;
@@ -130,7 +138,8 @@ Status BoundNorm(const ReferenceArgs& args, const BoundArgs& bound) {
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
   ForEachRowNorm(s, [&](int64_t at, int64_t first) {
-    BoundRowNorm<kVariance>(s, c, first, x + at, y + at, bound.arithmetic, tau + at);
+    const double* of = x + StatisticsRow<kVariance>(s, at / s.n) * s.n;
+    BoundRowNorm<kVariance>(s, c, first, of, x + at, y + at, bound.arithmetic, tau + at);
   });
   return Status::Ok();
 }
@@ -148,6 +157,8 @@ ReferenceOp ReferenceLayerNorm() { return MakeNorm<Variance::kTwoPass>(); }
 ReferenceOp OnePassNorm() { return MakeNorm<Variance::kOnePass>(); }
 ReferenceOp UnbiasedNorm() { return MakeNorm<Variance::kUnbiased>(); }
 ReferenceOp RmsNorm() { return MakeNorm<Variance::kAroundZero>(); }
+ReferenceOp FirstStatisticsNorm() { return MakeNorm<Variance::kOfFirst>(); }
+ReferenceOp PreviousStatisticsNorm() { return MakeNorm<Variance::kOfPrevious>(); }
 ReferenceOp OutsideEpsilonNorm() { return MakeNorm<Variance::kEpsilonOutside>(); }
 
 }  // namespace plumb

@@ -7,148 +7,107 @@
 #include <vector>
 
 #include "base/half.h"
-#include "op/convolution.h"
-#include "op/inner_product.h"
-#include "op/matmul.h"
+#include "check/cause/sample_sums.h"
 
 namespace plumb {
 namespace {
 
-constexpr int64_t kSample = 64;      // outputs
 constexpr int64_t kMaxTerms = 8192;  // of one output
 constexpr double kCollapsed = 0.25;  // of the difference, where another order would leave about all of it
 
-// One output's sum: its terms in the order of the weights, channel by channel, and its bias.
-struct Sum {
-  std::vector<float> x, w;
-  float bias = 0;
-  int64_t inner = 1;  // terms of one channel
-  int64_t output = 0;
-};
-
-float ValueOf(const Tensor& tensor, int64_t i) { return static_cast<float>(tensor.ValueAt(i)); }
-
-float BiasOf(const Layer& layer, int64_t channel) {
-  const Tensor* bias = layer.Resource("bias");
-  return bias == nullptr ? 0 : ValueOf(*bias, channel);
-}
-
-Sum ConvolutionSum(const Layer& layer, const ConvolutionShape& s, const Tensor& input, int64_t output) {
-  const WindowAxis &h = s.window.h, &w = s.window.w;
-  const int64_t column = output % w.out, row = output / w.out % h.out;
-  const int64_t o = output / (w.out * h.out) % s.out_channels, n = output / (w.out * h.out * s.out_channels);
-  const int64_t first = o / s.out_per_group() * s.in_per_group();
-  Sum sum;
-  sum.output = output;
-  sum.bias = BiasOf(layer, o);
-  sum.inner = h.kernel * w.kernel;
-  for (int64_t c = 0; c < s.in_per_group(); ++c) {
-    for (int64_t k = 0; k < sum.inner; ++k) {
-      const int64_t y = row * h.stride - h.pad_begin + k / w.kernel * h.dilation;
-      const int64_t x = column * w.stride - w.pad_begin + k % w.kernel * w.dilation;
-      const bool inside = y >= 0 && y < h.in && x >= 0 && x < w.in;
-      sum.x.push_back(inside ? ValueOf(input, ((n * s.in_channels + first + c) * h.in + y) * w.in + x) : 0);
-      sum.w.push_back(ValueOf(*layer.Resource("weight"), (o * s.in_per_group() + c) * sum.inner + k));
-    }
-  }
-  return sum;
-}
-
-// y[.., o] = sum over k of x[.., k] w[o, k], or w[k, o].
-Sum MatrixSum(const Layer& layer, const Tensor& input, int64_t k, int64_t n, bool rows, int64_t output) {
-  Sum sum;
-  sum.output = output;
-  const int64_t o = output % n, row = output / n;
-  sum.bias = layer.kind == OpKind::kInnerProduct ? BiasOf(layer, o) : 0;
-  for (int64_t i = 0; i < k; ++i) {
-    sum.x.push_back(ValueOf(input, row * k + i));
-    sum.w.push_back(ValueOf(*layer.Resource("weight"), rows ? o * k + i : i * n + o));
-  }
-  return sum;
-}
-
-// Sums of evenly spread outputs; empty where the layer is none that is known here.
-std::vector<Sum> SampleOf(const ReplayedStep& step) {
-  const Layer& layer = step.group.first();
-  const Tensor& input = step.inputs[0];
-  std::vector<Sum> sums;
-  const int64_t outputs = step.device[0].NumElements();
-  if (layer.Resource("weight") == nullptr) return sums;
-  const Shape& weight = layer.Resource("weight")->shape();
-  const bool convolves = layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D;
-  const auto convolution =
-      convolves ? ResolveConvolution(layer, input.shape()) : Result<ConvolutionShape>(Status::NotSupported(""));
-  if (convolution.ok() && convolution->activation != kActivationNone) return sums;
-  for (int64_t i = 0; i < std::min(kSample, outputs); ++i) {
-    const int64_t output = i * outputs / std::min(kSample, outputs);
-    if (convolution.ok()) {
-      sums.push_back(ConvolutionSum(layer, *convolution, input, output));
-    } else if (layer.kind == OpKind::kInnerProduct) {
-      const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
-      sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));
-    } else if (layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
-               ParamOf<MatMulParam>(layer).weight_position == 1) {
-      sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, output));
-    }
-  }
-  return sums;
-}
-
 struct SumWay {
-  bool half;  // f16, else bf16
-  bool channels_inner, fused, bias_first;
-  size_t lanes;
+  bool half = false;  // f16, else bf16
+  bool channels_inner = false, fused = false, bias_first = false;
+  bool operands = false;  // rounded, too
+  size_t lanes = 1;
+  bool by_halves = false;  // lanes are put together in pairs
 };
 
 float Rounded(const SumWay& way, float x) {
   return way.half ? HalfToFloat(FloatToHalf(x)) : BFloat16ToFloat(FloatToBFloat16(x));
 }
 
-float Accumulate(const Sum& sum, const SumWay& way) {
+float Accumulate(const SampleSum& sum, const SumWay& way) {
   std::vector<float> lanes(way.lanes, 0.0f);
   if (way.bias_first) lanes[0] = Rounded(way, sum.bias);
   const auto terms = static_cast<int64_t>(sum.x.size()), channels = terms / sum.inner;
   for (int64_t i = 0; i < terms; ++i) {
-    const int64_t at = way.channels_inner ? i % channels * sum.inner + i / channels : i;
+    const auto at = static_cast<size_t>(way.channels_inner ? i % channels * sum.inner + i / channels : i);
     float& lane = lanes[static_cast<size_t>(i) % way.lanes];
-    const float product = sum.x[static_cast<size_t>(at)] * sum.w[static_cast<size_t>(at)];
-    lane = Rounded(way, lane + (way.fused ? product : Rounded(way, product)));
+    const float x = way.operands ? Rounded(way, sum.x[at]) : sum.x[at];
+    const float w = way.operands ? Rounded(way, sum.w[at]) : sum.w[at];
+    lane = Rounded(way, lane + (way.fused ? x * w : Rounded(way, x * w)));
+  }
+  for (size_t width = way.lanes / 2; way.by_halves && width > 0; width /= 2) {
+    for (size_t l = 0; l < width; ++l) lanes[l] = Rounded(way, lanes[l] + lanes[l + width]);
   }
   float total = lanes[0];
-  for (size_t l = 1; l < lanes.size(); ++l) total = Rounded(way, total + lanes[l]);
+  for (size_t l = 1; l < lanes.size() && !way.by_halves; ++l) total = Rounded(way, total + lanes[l]);
+  if (sum.divisor != 1) return Rounded(way, total / static_cast<float>(sum.divisor));
   return way.bias_first ? total : Rounded(way, total + sum.bias);
 }
 
-std::string Describe(const SumWay& way) {
-  return fmt::format("accumulated in {}{}{}", way.half ? "f16" : "bf16",
-                     way.channels_inner ? ", channels innermost" : ", channel by channel",
-                     way.lanes > 1 ? fmt::format(", in {} partial sums", way.lanes) : "");
+bool HasProducts(const SampleSum& sum) {
+  return std::any_of(sum.w.begin(), sum.w.end(), [](float w) { return w != 1; });
+}
+
+std::string Describe(const SumWay& way, const SampleSum& sum) {
+  const char* order = !HasProducts(sum) ? "" : way.channels_inner ? ", channels innermost" : ", channel by channel";
+  return fmt::format("{}accumulated in {}{}{}", way.operands ? "operands rounded and " : "", way.half ? "f16" : "bf16",
+                     order, way.lanes > 1 ? fmt::format(", in {} partial sums", way.lanes) : "");
+}
+
+// The plainest first. What makes no difference to these sums is not asked for.
+std::vector<SumWay> WaysOf(const SampleSum& sum) {
+  std::vector<SumWay> ways;
+  for (const bool operands : {false, true}) {
+    for (const size_t lanes : {1, 4, 8, 16, 32}) {
+      for (int bits = 0; bits < 32; ++bits) {
+        const SumWay way{bits % 2 == 0, bits / 2 % 2 != 0, bits / 4 % 2 == 0, bits / 8 % 2 != 0, operands,
+                         lanes,         bits / 16 % 2 != 0};
+        const bool idle = (way.channels_inner && sum.inner == 1) || (way.by_halves && lanes == 1) ||
+                          (way.operands && !HasProducts(sum)) || (way.bias_first && sum.divisor != 1);
+        if (!idle && lanes <= sum.x.size()) ways.push_back(way);
+      }
+    }
+  }
+  return ways;
 }
 
 }  // namespace
 
 std::string NameAccumulator(const ReplayedStep& step) {
   if (step.group.members.size() != 1 || step.device.size() != 1 || step.device[0].dtype() != DType::kF32) return "";
-  const std::vector<Sum> sums = SampleOf(step);
-  if (sums.empty() || static_cast<int64_t>(sums[0].x.size()) > kMaxTerms) return "";
-  double own = 0;
-  for (const Sum& sum : sums) {
-    const double off = step.device[0].ValueAt(sum.output) - step.replay.values[0].ValueAt(sum.output);
-    own += off * off;
+  std::vector<SampleSum> sums = SampleOf(step);
+  if (sums.empty()) sums = SampleOfTerms(step);
+  if (sums.empty() || sums[0].x.empty() || static_cast<int64_t>(sums[0].x.size()) > kMaxTerms) return "";
+  double own = 0, rounded[2] = {0, 0}, xy = 0, yy = 0, xx = 0;
+  for (const SampleSum& sum : sums) {
+    const double x = step.device[0].ValueAt(sum.output), y = step.replay.values[0].ValueAt(sum.output);
+    own += (x - y) * (x - y);
+    xy += x * y, yy += y * y, xx += x * x;
+    for (const bool half : {false, true}) {
+      const double off = x - static_cast<double>(Rounded({half}, static_cast<float>(y)));
+      rounded[half ? 1 : 0] += off * off;
+    }
   }
-  constexpr size_t kLanes[] = {1, 4, 8};
-  for (int bits = 0; bits < 48; ++bits) {
-    const SumWay way{bits % 2 == 0, bits / 2 % 2 != 0, bits / 4 % 2 == 0, bits / 8 % 2 != 0, kLanes[bits / 16]};
-    if (way.channels_inner && sums[0].inner == 1) continue;
-    const double enough = kCollapsed * kCollapsed * own;
+  const double enough = kCollapsed * kCollapsed * own;
+  if (rounded[0] < enough || rounded[1] < enough) return "";  // only the result was
+  constexpr double kFactor = 1e-3;  // of the squares is left of a factor; narrow sums lose more unevenly
+  if (yy == 0 || xx - xy * xy / yy < kFactor * own) return "";
+  double least = enough;
+  std::string best;
+  for (const SumWay& way : WaysOf(sums[0])) {
     double left = 0;
-    for (size_t i = 0; i < sums.size() && left < enough; ++i) {
+    for (size_t i = 0; i < sums.size() && left < least; ++i) {
       const double off = step.device[0].ValueAt(sums[i].output) - static_cast<double>(Accumulate(sums[i], way));
       left += off * off;
     }
-    if (left < enough) return Describe(way);
+    if (!(left < least)) continue;
+    least = left;
+    best = Describe(way, sums[0]);
   }
-  return "";
+  return best;
 }
 
 }  // namespace plumb

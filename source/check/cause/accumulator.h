@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-// "accumulated in f16, channels innermost, in 4 partial sums", or "". For steps of one Convolution, InnerProduct or
-// MatMul with a constant operand, on a sample of its outputs.
+// "accumulated in f16, channels innermost, in 4 partial sums", or "". For steps of one Convolution, InnerProduct,
+// MatMul with a constant operand, sum, mean or average pooling, on a sample of its outputs.
 std::string NameAccumulator(const ReplayedStep& step);
 
 }  // namespace plumb

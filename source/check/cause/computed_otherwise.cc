@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "check/cause/approximations.h"
 #include "check/cause/known_ways.h"
 #include "check/subject/int8.h"
 #include "reference/core/variants.h"
@@ -75,10 +76,11 @@ class AlternativeFinder {
     AddFunctions();
     AddLastFunctions();
     constexpr double kCheap = 1 << 22;  // multiplications
-    const bool cheap = Multiplications() <= kCheap;
+    const double multiplications = Multiplications();
     for (size_t m = 0; m < step_.group.members.size(); ++m) {
       const Layer& member = *step_.group.members[m];
-      const ProposalContext context{member,
+      const ProposalContext context{step_,
+                                    member,
                                     step_.group,
                                     m,
                                     step_.blobs,
@@ -86,7 +88,8 @@ class AlternativeFinder {
                                     [this, m](size_t slot) { return ValueOf(m, slot); },
                                     [this, m](const Proposal& altered) { return MisfitOf(m, altered); },
                                     misfit_,
-                                    cheap};
+                                    multiplications,
+                                    multiplications <= kCheap};
       for (const Proposal& proposal : ProposalsFor(context)) Add(m, proposal);
     }
     return std::move(found_);
@@ -138,8 +141,9 @@ class AlternativeFinder {
     a.group = step_.group;
     Replace(m, proposal.layer, &a);
     for (const auto& [member, layer] : proposal.also) Replace(member, layer, &a);
+    a.changes = proposal.changes;
     if (proposal.op.run != nullptr || proposal.reads || proposal.writes)
-      a.changes = {{static_cast<int>(m), proposal.op, proposal.reads, proposal.writes}};
+      a.changes.push_back({static_cast<int>(m), proposal.op, proposal.reads, proposal.writes});
     return a;
   }
 
@@ -227,9 +231,10 @@ class AlternativeFinder {
       if (families.count(says.family) != 0 || !Fits(says, x, y)) continue;
       families.insert(says.family);
       for (const FunctionVariant& computed : FunctionVariants()) {
-        if (computed.family == std::string(says.family) && computed.name != says.name)
-          AddFunction(says, computed, name, before);
+        const bool other = computed.family == std::string(says.family) && computed.name != says.name;
+        if (other && Explains(computed, x)) AddFunction(says, computed.name, computed.op, nullptr, name, before);
       }
+      if (families.size() == 1) AddApproximations(says, x, name, before);
     }
     return !families.empty();
   }
@@ -244,8 +249,39 @@ class AlternativeFinder {
     return true;
   }
 
-  void AddFunction(const FunctionVariant& says, const FunctionVariant& computed, const std::string& input,
-                   const LayerGroup& before) {
+  // Whether it comes closer to the device than the graph's function.
+  bool Explains(const FunctionVariant& computed, const Tensor& x) const {
+    const Tensor& device = step_.device[0];
+    if (device.NumElements() != x.NumElements()) return false;
+    auto y = x.Clone();
+    if (!y.ok()) return false;
+    for (int64_t i = 0; i < y->NumElements(); ++i) y->data<double>()[i] = computed.y(x.data<double>()[i]);
+    return Misfit(step_, {*y}) < kCloser * misfit_;
+  }
+
+  // Cut off, from a table, as a polynomial: of what the device wrote for each x.
+  void AddApproximations(const FunctionVariant& says, const Tensor& x, const std::string& name,
+                         const LayerGroup& before) {
+    constexpr size_t kMost = 12;
+    const Tensor& device = step_.device[0];
+    if (!IsFloat(device.dtype()) || device.NumElements() != x.NumElements()) return;
+    std::vector<Approximation> found = FindApproximations(says.name, says.y, x, device);
+    found.resize(std::min(found.size(), kMost));
+    for (const Approximation& approximation : found) {
+      const auto writes = [x, y = approximation.y](Tensor* values, Tensor* tau) {
+        for (int64_t i = 0; i < values->NumElements(); ++i) {
+          const double at = x.data<double>()[i], value = y(at);
+          values->data<double>()[i] = value;
+          const double rounding = 32 * 0x1p-24 * std::max(std::fabs(value), std::min(1.0, std::fabs(at)));
+          if (tau != nullptr) tau->data<double>()[i] = std::hypot(tau->data<double>()[i], rounding);
+        }
+      };
+      AddFunction(says, approximation.words, says.op, writes, name, before);
+    }
+  }
+
+  void AddFunction(const FunctionVariant& says, const std::string& computed, const ReferenceOp& op,
+                   std::function<void(Tensor*, Tensor*)> writes, const std::string& input, const LayerGroup& before) {
     Alternative a;
     auto layer = std::make_shared<Layer>(step_.group.last());
     layer->kind = OpKind::kIdentity;
@@ -256,8 +292,8 @@ class AlternativeFinder {
     const int at = static_cast<int>(before.members.size());
     a.group.members.push_back(layer.get());
     a.group.outputs = {{at, 0, layer->outputs[0]}};
-    a.changes = {{at, computed.op, {}, {}}};
-    a.computed = std::string("as ") + computed.name;
+    a.changes = {{at, op, {}, std::move(writes)}};
+    a.computed = "as " + computed;
     a.says = says.name;
     a.family = says.family;
     found_.push_back(std::move(a));

@@ -78,6 +78,8 @@ class Explainers {
 std::optional<Answer> ExplainAsFused(const Question& question);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
+// explain_divisor.cc: a reciprocal or root of 11 to 14 bits.
+std::optional<Answer> ExplainAsShortDivisor(const Question& question);
 // explain_otherwise.cc: another computation than the graph's, of the step (computed_otherwise.h) or of a larger group.
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);

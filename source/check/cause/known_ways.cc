@@ -78,7 +78,7 @@ void OtherRelu(const ProposalContext& c, Proposals* proposals) {
 // Softmax of its input times a number: a scale of attention that is another, a temperature.
 void Temperature(const ProposalContext& c, Proposals* proposals) {
   const auto with = [&](double times) -> Proposal {
-    Proposal proposal{fmt::format("of its input times {}", Number(times, 6)), "the input itself", c.layer};
+    Proposal proposal{fmt::format("of its input times {}", NumberOrRoot(times)), "the input itself", c.layer};
     proposal.reads = [times](size_t, const Tensor& input) -> Result<Tensor> {
       PLUMB_ASSIGN_OR_RETURN(Tensor scaled, input.Clone());
       if (scaled.dtype() != DType::kF64) return Status::NotSupported("f64 alone");
@@ -97,6 +97,44 @@ void Sliding(const ProposalContext& c, Proposals* p) {
 void Unshifted(const ProposalContext& c, Proposals* p) {
   Computed<UnshiftedSoftmax>(c, "as exp(x) / sum exp(x) without the shift by the maximum", "with it", p);
 }
+// Softmax whose exp(x - max) is another function of x - max.
+void WithExp(const ProposalContext& c, const std::string& words, double error, const std::function<double(double)>& exp,
+             Proposals* proposals) {
+  const Tensor* x = c.value(0);
+  const auto axis = NormalizeAxis(ParamOf<SoftmaxParam>(c.layer).axis, c.input.rank());
+  if (x == nullptr || !axis.ok() || x->dtype() != DType::kF64) return;
+  const int64_t size = c.input[*axis], inner = c.input.CountFrom(*axis + 1);
+  Proposal proposal{words, "exp", c.layer, {}, "exp"};
+  proposal.writes = [=, x = *x](Tensor* values, Tensor* tau) {
+    const double* in = x.data<double>();
+    double* out = values->data<double>();
+    for (int64_t row = 0; row < x.NumElements() / std::max<int64_t>(1, size); ++row) {
+      const int64_t first = row / inner * size * inner + row % inner;
+      double largest = -INFINITY, sum = 0;
+      for (int64_t i = 0; i < size; ++i) largest = std::max(largest, in[first + i * inner]);
+      for (int64_t i = 0; i < size; ++i) sum += out[first + i * inner] = exp(in[first + i * inner] - largest);
+      for (int64_t i = 0; i < size; ++i) {
+        const int64_t at = first + i * inner;
+        out[at] /= sum;
+        if (tau != nullptr) tau->data<double>()[at] = std::hypot(tau->data<double>()[at], error * out[at]);
+      }
+    }
+  };
+  proposals->push_back(std::move(proposal));
+}
+
+void ApproximateExp(const ProposalContext& c, Proposals* proposals) {
+  for (const FunctionVariant& function : FunctionVariants()) {
+    if (function.approximate && function.family == std::string("exp"))
+      WithExp(c, fmt::format("with exp as {}", function.name), 0x1p-15, function.y, proposals);
+  }
+  for (const double limit : {5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 15.0, 16.0, 20.0}) {
+    WithExp(
+        c, fmt::format("with an exp that is 0 below {}", Number(-limit, 3)), 0,
+        [limit](double x) { return x < -limit ? 0 : std::exp(x); }, proposals);
+  }
+}
+
 void LogOf(const ProposalContext& c, Proposals* p) {
   Computed<LogOfSoftmax>(c, "as log(softmax(x))", "x - max - log sum exp(x - max)", p);
   Computed<LogOfClippedSoftmax>(c, "as log(softmax(x)) cut off at -87.3", "x - max - log sum exp(x - max)", p);
@@ -305,6 +343,7 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kSoftmax, OtherLog},
     {OpKind::kSoftmax, Unshifted},
     {OpKind::kSoftmax, Temperature},
+    {OpKind::kSoftmax, ApproximateExp},
     {OpKind::kLogSoftmax, OtherAxis},
     {OpKind::kLogSoftmax, OtherLog},
     {OpKind::kLogSoftmax, LogOf},
@@ -350,9 +389,13 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   }
   ProposeForNorms(context, &proposals);
   ProposeForProducts(context, &proposals);
+  ProposeForNarrow(context, &proposals);
   ProposeForMoved(context, &proposals);
   ProposeForChoices(context, &proposals);
   ProposeForRecurrent(context, &proposals);
+  ProposeForOrders(context, &proposals);
+  ProposeForRotary(context, &proposals);
+  ProposeForSamples(context, &proposals);
   return proposals;
 }
 

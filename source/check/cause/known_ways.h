@@ -1,8 +1,9 @@
 // Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise, as
 // tables of operators and functions: known_ways.cc (functions and parameters), known_ways_element.cc (operands of
-// element-wise layers, layers left out), known_ways_norm.cc, known_ways_moved.cc (slices, pools),
-// known_ways_product.cc, known_ways_choice.cc (comparisons, the largest), known_ways_recurrent.cc. Nothing here decides
-// whether one is true.
+// element-wise layers, layers left out), known_ways_norm.cc, known_ways_moved.cc (slices, pools), known_ways_order.cc
+// (axes, repeated parts, caches), known_ways_rotary.cc, known_ways_sample.cc, known_ways_product.cc,
+// known_ways_narrow.cc (fewer bits), known_ways_choice.cc (comparisons, the largest), known_ways_recurrent.cc. Nothing
+// here decides whether one is true.
 #ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 #define PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 
@@ -27,9 +28,13 @@ struct Proposal {
   std::vector<std::pair<size_t, Layer>> also = {};  // other members of the step that are altered with it
   // Computes the same function with another error: tried where its values are those of the graph, too.
   bool other_error = false;
+  std::vector<MemberChange> changes = {};  // of other members
 };
 
+struct ReplayedStep;  // computed_otherwise.h
+
 struct ProposalContext {
+  const ReplayedStep& step;
   const Layer& layer;
   const LayerGroup& group;  // of the step
   size_t member;            // in it
@@ -40,7 +45,8 @@ struct ProposalContext {
   // How far the device is from the step with the layer altered, for searches; and with the layer as it is.
   std::function<double(const Proposal& altered)> misfit;
   double own_misfit = 0;
-  bool cheap = true;  // a step that may be replayed some fifty times
+  double multiplications = 0;  // of the step's sums of products, about
+  bool cheap = true;           // a step that may be replayed some fifty times
 };
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context);

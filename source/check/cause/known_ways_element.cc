@@ -107,19 +107,6 @@ bool RootFollows(const ProposalContext& c) {
   });
 }
 
-// "0.125 (1 / sqrt(64))" where it is one of a whole number.
-std::string NumberOrRoot(double value) {
-  const std::string text = Number(value, 6);
-  const auto whole = [&](double of) {
-    return of > 1.5 && of < 1e6 && std::fabs(of - std::nearbyint(of)) < 1e-4 * of && std::nearbyint(of) != 4;
-  };
-  const double inverse = 1 / (value * value), square = value * value;
-  if (whole(inverse)) return fmt::format("{} (1 / sqrt({}))", text, Number(std::nearbyint(inverse), 7));
-  const bool itself = std::fabs(value - std::nearbyint(value)) < 1e-6;
-  if (!itself && whole(square)) return fmt::format("{} (sqrt({}))", text, Number(std::nearbyint(square), 7));
-  return text;
-}
-
 // A constant of one element that is another one.
 void OtherConstant(const ProposalContext& c, Proposals* proposals) {
   if (!c.cheap) return;
@@ -186,26 +173,79 @@ bool IsMask(const Tensor& tensor) {
   return lets && hides;
 }
 
-// Element i along the axis is element i + by, the last one again at the end.
-Result<Tensor> ShiftedAlong(const Tensor& tensor, int axis, int64_t by) {
+// What comes in at the end of a mask that is moved.
+enum class Incoming { kLastAgain, kHidden, kSeen };
+
+// Element i along the axis is element i + by.
+Result<Tensor> ShiftedAlong(const Tensor& tensor, int axis, int64_t by, Incoming incoming) {
   const int64_t size = tensor.shape()[axis], inner = tensor.shape().CountFrom(axis + 1);
-  return ElementsFrom(tensor, tensor.shape(), [=](int64_t i) {
-    const int64_t at = i / inner % size, from = std::clamp<int64_t>(at + by, 0, size - 1);
-    return i + (from - at) * inner;
-  });
+  PLUMB_ASSIGN_OR_RETURN(Tensor shifted, ElementsFrom(tensor, tensor.shape(), [=](int64_t i) {
+                           const int64_t at = i / inner % size, from = std::clamp<int64_t>(at + by, 0, size - 1);
+                           return i + (from - at) * inner;
+                         }));
+  if (incoming == Incoming::kLastAgain) return shifted;
+  double least = 0;
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) least = std::min(least, tensor.ValueAt(i));
+  const double fill = incoming == Incoming::kHidden ? least : 0;
+  for (int64_t i = 0; i < shifted.NumElements(); ++i) {
+    const int64_t from = i / inner % size + by;
+    if (from >= 0 && from < size) continue;
+    if (shifted.dtype() == DType::kF64) shifted.data<double>()[i] = fill;
+    if (shifted.dtype() == DType::kF32) shifted.data<float>()[i] = static_cast<float>(fill);
+  }
+  return shifted;
 }
 
+// A mask that is added, also one that is made inside of the step.
 void ShiftedMask(const ProposalContext& c, Proposals* proposals) {
   for (const BinaryOperandAt& operand : OperandsOf(c)) {
-    if (operand.value.empty() || !IsMask(operand.value)) continue;
-    for (int axis = 0; axis < operand.value.shape().rank(); ++axis) {
-      if (operand.value.shape()[axis] < 2) continue;
+    const bool known = !operand.value.empty();
+    if (known ? !IsMask(operand.value) : !c.cheap) continue;
+    for (int axis = std::max(0, operand.shape.rank() - 2); axis < operand.shape.rank(); ++axis) {
+      if (operand.shape[axis] < 2) continue;
       for (const int64_t by : {-1, 1}) {
-        proposals->push_back(WithOperand(
-            c, operand,
-            fmt::format("with the mask {} one {} along axis {}", operand.name, by > 0 ? "earlier" : "later", axis),
-            "otherwise", [axis, by](const Tensor& tensor) { return ShiftedAlong(tensor, axis, by); }));
-        proposals->back().family = "mask";  // of a causal one either axis may be meant
+        for (const Incoming incoming : {Incoming::kLastAgain, Incoming::kHidden, Incoming::kSeen}) {
+          const auto shifted = [=](const Tensor& tensor) -> Result<Tensor> {
+            if (!known && !IsMask(tensor)) return Status::NotSupported("no mask");
+            return ShiftedAlong(tensor, axis, by, incoming);
+          };
+          proposals->push_back(WithOperand(
+              c, operand,
+              fmt::format("with the mask {} one {} along axis {}", operand.name, by > 0 ? "earlier" : "later", axis),
+              "otherwise", shifted));
+          proposals->back().family = "mask";  // of a causal one either axis may be meant
+        }
+      }
+    }
+  }
+}
+
+// A constant of several elements that is read one further or earlier, from its other end on.
+void ShiftedConstant(const ProposalContext& c, Proposals* proposals) {
+  for (const BinaryOperandAt& operand : OperandsOf(c)) {
+    if (!operand.constant || operand.value.empty() || !IsFloat(operand.value.dtype())) continue;
+    const Shape shape = operand.shape;
+    for (int axis = std::max(0, shape.rank() - 2); axis < shape.rank(); ++axis) {
+      if (shape[axis] < 3) continue;
+      const int64_t size = shape[axis], inner = shape.CountFrom(axis + 1);
+      for (const int64_t by : {1, -1}) {
+        const std::string words =
+            fmt::format("with {} shifted one {} along axis {}", operand.name, by > 0 ? "further" : "earlier", axis);
+        proposals->push_back(WithOperand(c, operand, words, "otherwise", [=](const Tensor& tensor) {
+          return ElementsFrom(tensor, tensor.shape(), [=](int64_t i) {
+            const int64_t at = i / inner % size;
+            return i + ((at + by + size) % size - at) * inner;
+          });
+        }));
+        proposals->back().family = "operand";
+        if (axis != PlacesOf(shape) || operand.resource) continue;
+        const Shape& out = c.blobs.at(c.layer.outputs[0]).shape;
+        const int same = axis + out.rank() - shape.rank();  // of the result
+        if (same < 0 || out[same] != size) continue;
+        proposals->push_back(
+            WithOperand(c, operand, words, "otherwise", [by](const Tensor& tensor) { return NextPlaces(tensor, by); }));
+        proposals->back().writes = WidenedAtEnd(size, out.CountFrom(same + 1), by);
+        proposals->back().family = "operand";
       }
     }
   }
@@ -225,6 +265,7 @@ void ProposeForElements(const ProposalContext& context, Proposals* proposals) {
   OtherConstant(context, proposals);
   OtherBroadcast(context, proposals);
   if (layer.kind == OpKind::kAdd) ShiftedMask(context, proposals);
+  ShiftedConstant(context, proposals);
 }
 
 }  // namespace plumb

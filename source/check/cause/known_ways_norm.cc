@@ -1,4 +1,6 @@
 // Proposals for normalisations, in one layer or in single operators.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <memory>
 
@@ -22,6 +24,29 @@ void OtherMoments(const ProposalContext& c, Proposals* p) {
   Computed<OnePassNorm>(c, "as a norm whose variance is E[x^2] - mean^2 (one pass)", "the mean of (x - mean)^2", p);
   Computed<RmsNorm>(c, "as an RMS norm, without subtracting the mean", "with it", p);
   Computed<OutsideEpsilonNorm>(c, "with epsilon added outside of the root", "inside", p);
+}
+
+void OtherStatistics(const ProposalContext& c, Proposals* p) {
+  const char* whose = c.layer.kind == OpKind::kLayerNorm ? "row" : "batch element";
+  const struct {
+    ReferenceOp op;
+    const char* which;
+  } others[] = {{FirstStatisticsNorm(), "first"}, {PreviousStatisticsNorm(), "previous"}};
+  for (const auto& other : others)
+    p->push_back({fmt::format("with the mean and variance of the {} {}", other.which, whose), "its own", c.layer,
+                  other.op, "statistics"});
+}
+
+void OtherGroupCount(const ProposalContext& c, Proposals* proposals) {
+  const int own = ParamOf<GroupNormParam>(c.layer).group, channels = static_cast<int>(c.input.DimOrOne(1));
+  for (const int group : {1, 2, 4, 8, 16, 32, 64, channels}) {
+    if (group == own || group > channels || channels % group != 0) continue;
+    proposals->push_back({fmt::format("in groups of {} channels", channels / group),
+                          fmt::format("{} each", own > 0 ? channels / own : channels),
+                          With<GroupNormParam>(c.layer, [&](GroupNormParam* p) { p->group = group; }),
+                          {},
+                          "groups"});
+  }
 }
 
 Result<Tensor> AllOf(const Tensor& like, double value) {
@@ -106,12 +131,16 @@ constexpr ProposalRow kNormProposalRows[] = {
     {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
     {OpKind::kInstBatchNormCxx, OtherMoments},
     {OpKind::kInstBatchNormCxx, NoAffine},
+    {OpKind::kInstBatchNormCxx, OtherStatistics},
     {OpKind::kGroupNorm, Epsilon<GroupNormParam, &GroupNormParam::eps>},
     {OpKind::kGroupNorm, OtherMoments},
     {OpKind::kGroupNorm, NoAffine},
+    {OpKind::kGroupNorm, OtherStatistics},
+    {OpKind::kGroupNorm, OtherGroupCount},
     {OpKind::kLayerNorm, Epsilon<LayerNormParam, &LayerNormParam::eps>},
     {OpKind::kLayerNorm, OtherMoments},
     {OpKind::kLayerNorm, NoAffine},
+    {OpKind::kLayerNorm, OtherStatistics},
     {OpKind::kNormalize, Epsilon<NormalizeParam, &NormalizeParam::epsilon>},
     {OpKind::kReduceMean, UnbiasedMean},
     {OpKind::kSqrt, EpsilonOutside},

@@ -1,7 +1,5 @@
-// Proposals for sums of products: their weights, operands, bias, pads and kernels.
+// Proposals for sums of products: the order of their weights, their bias, pads and kernels.
 #include "check/cause/known_ways_util.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/int8.h"
 #include "op/convolution.h"
 #include "op/deconvolution.h"
 #include "op/inner_product.h"
@@ -18,28 +16,6 @@ void WithWeight(const ProductContext& c, const char* computed, const char* says,
   Layer layer = c.layer;
   layer.resources["weight"] = std::move(weight).value();
   proposals->push_back({computed, says, std::move(layer), {}, ""});
-}
-
-// Weights and operands of fewer bits.
-void NarrowWeights(const ProductContext& c, Proposals* proposals) {
-  const Tensor* weight = c.layer.Resource("weight");
-  if (weight != nullptr) {
-    WithWeight(c, "with weights rounded to f16", "f32", RoundedTo(DType::kF16, *weight), proposals);
-    WithWeight(c, "with weights rounded to bf16", "f32", RoundedTo(DType::kBF16, *weight), proposals);
-    WithWeight(c, "with weights rounded to int8 per output channel", "f32", WeightAsInt8(c.layer, *weight, true),
-               proposals);
-    WithWeight(c, "with weights rounded to int8 per tensor", "f32", WeightAsInt8(c.layer, *weight, false), proposals);
-    WithWeight(c, "with weights rounded to int4 per output channel", "f32", WeightAsInt8(c.layer, *weight, true, 7),
-               proposals);
-    WithWeight(c, "with weights rounded to int4 per tensor", "f32", WeightAsInt8(c.layer, *weight, false, 7),
-               proposals);
-  }
-}
-void NarrowOperands(const ProductContext& c, Proposals* p) {
-  Computed<Tf32Operands>(c, "with operands rounded to tf32", "f32", p);
-  Computed<F16Operands>(c, "with operands rounded to f16", "f32", p);
-  Computed<Bf16Operands>(c, "with operands rounded to bf16", "f32", p);
-  for (auto it = p->end() - 3; it != p->end(); ++it) it->other_error = false;
 }
 
 void NoBias(const ProductContext& c, Proposals* proposals) {
@@ -71,23 +47,6 @@ void OtherBias(const ProductContext& c, Proposals* proposals) {
   if (count < 2) return;
   propose("with the bias of the channel before", -1, 1);
   propose("with the bias of the channel behind", 1, 1);
-}
-
-void NarrowBias(const ProductContext& c, Proposals* proposals) {
-  const Tensor* bias = c.layer.Resource("bias");
-  if (bias == nullptr) return;
-  const Tensor* weight = c.layer.Resource("weight");
-  for (const DType format : {DType::kF16, DType::kBF16}) {
-    auto rounded = RoundedTo(format, *bias);
-    if (!rounded.ok()) continue;
-    Layer layer = c.layer;
-    layer.resources["bias"] = *rounded;
-    proposals->push_back({std::string("with the bias rounded to ") + DTypeName(format), "f32", layer});
-    auto weights = weight == nullptr ? Result<Tensor>(Status::NotFound("")) : RoundedTo(format, *weight);
-    if (!weights.ok()) continue;
-    layer.resources["weight"] = *weights;
-    proposals->push_back({std::string("with weights and bias rounded to ") + DTypeName(format), "f32", layer});
-  }
 }
 
 // The memory of a weight [out][in][inner] as one of another order would be read.
@@ -212,21 +171,12 @@ void NoActivation(const ProductContext& c, Proposals* proposals) {
 }
 
 constexpr ProposalRow kProductProposalRows[] = {
-    {OpKind::kConvolution, NoBias},          {OpKind::kConvolution, NoActivation},
-    {OpKind::kConvolution, OtherKernel},     {OpKind::kConvolution, ShiftedPads},
-    {OpKind::kConvolution, NarrowWeights},   {OpKind::kConvolution, NarrowOperands},
-    {OpKind::kConvolution1D, NoBias},        {OpKind::kConvolution1D, NarrowWeights},
-    {OpKind::kDeconvolution, NoBias},        {OpKind::kDeconvolution, OtherKernel},
-    {OpKind::kDeconvolution, NarrowWeights}, {OpKind::kInnerProduct, NoBias},
-    {OpKind::kInnerProduct, NarrowWeights},  {OpKind::kInnerProduct, NarrowOperands},
-    {OpKind::kMatMul, SwappedOperands},      {OpKind::kMatMul, NarrowWeights},
-    {OpKind::kMatMul, NarrowOperands},       {OpKind::kConvolution, NarrowBias},
-    {OpKind::kConvolution1D, NarrowBias},    {OpKind::kDeconvolution, NarrowBias},
-    {OpKind::kInnerProduct, NarrowBias},     {OpKind::kConvolution, OtherOrder},
-    {OpKind::kInnerProduct, OtherOrder},     {OpKind::kMatMul, OtherOrder},
-    {OpKind::kConvolution, OtherGroups},     {OpKind::kConvolution, OtherBias},
-    {OpKind::kConvolution1D, OtherBias},     {OpKind::kDeconvolution, OtherBias},
-    {OpKind::kInnerProduct, OtherBias},
+    {OpKind::kConvolution, NoBias},        {OpKind::kConvolution, NoActivation}, {OpKind::kConvolution, OtherKernel},
+    {OpKind::kConvolution, ShiftedPads},   {OpKind::kConvolution1D, NoBias},     {OpKind::kDeconvolution, NoBias},
+    {OpKind::kDeconvolution, OtherKernel}, {OpKind::kInnerProduct, NoBias},      {OpKind::kMatMul, SwappedOperands},
+    {OpKind::kConvolution, OtherOrder},    {OpKind::kInnerProduct, OtherOrder},  {OpKind::kMatMul, OtherOrder},
+    {OpKind::kConvolution, OtherGroups},   {OpKind::kConvolution, OtherBias},    {OpKind::kConvolution1D, OtherBias},
+    {OpKind::kDeconvolution, OtherBias},   {OpKind::kInnerProduct, OtherBias},
 };
 
 }  // namespace

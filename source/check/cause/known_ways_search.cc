@@ -57,6 +57,18 @@ void SearchValue(const ProposalContext& c, const std::string& family, double own
   propose(std::strtod(Number(found, 6).c_str(), nullptr));
 }
 
+std::string NumberOrRoot(double value) {
+  const std::string text = Number(value, 6);
+  const auto whole = [&](double of) {
+    return of > 1.5 && of < 1e6 && std::fabs(of - std::nearbyint(of)) < 1e-4 * of && std::nearbyint(of) != 4;
+  };
+  const double inverse = 1 / (value * value), square = value * value;
+  if (whole(inverse)) return fmt::format("{} (1 / sqrt({}))", text, Number(std::nearbyint(inverse), 7));
+  const bool itself = std::fabs(value - std::nearbyint(value)) < 1e-6;
+  if (!itself && whole(square)) return fmt::format("{} (sqrt({}))", text, Number(std::nearbyint(square), 7));
+  return text;
+}
+
 void SearchNamed(const ProposalContext& c, const std::string& name, double own, double low, double high,
                  const std::function<Layer(double)>& with, Proposals* proposals) {
   const auto proposal = [&](double value) -> Proposal {

@@ -31,6 +31,14 @@ void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
 // Those of layers that choose (known_ways_choice.cc), of recurrent layers (known_ways_recurrent.cc).
 void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
 void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
+// Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).
+void ProposeForNarrow(const ProposalContext& context, Proposals* proposals);
+// Those of layers that only move elements, and of what products read (known_ways_order.cc); of rotary embeddings that
+// end in the layer (known_ways_rotary.cc).
+void ProposeForOrders(const ProposalContext& context, Proposals* proposals);
+void ProposeForRotary(const ProposalContext& context, Proposals* proposals);
+// Those of layers that sample an image (known_ways_sample.cc).
+void ProposeForSamples(const ProposalContext& context, Proposals* proposals);
 
 // A number of another value, found by search between low and high, both above 0; few digits are proposed first, then
 // inverse roots of whole numbers. `with` makes the proposal of a value.
@@ -39,6 +47,14 @@ void SearchValue(const ProposalContext& context, const std::string& family, doub
 // The same of a field that is called `name`.
 void SearchNamed(const ProposalContext& context, const std::string& name, double own, double low, double high,
                  const std::function<Layer(double)>& with, Proposals* proposals);
+
+// known_ways_rotary.cc. The axis of a table of angles that counts places: the last but the entries' that has several,
+// or -1.
+int PlacesOf(const Shape& table);
+// Its cosines or sines of the place `by` further; at the end v(p + 1) = 2 cos(angle) v(p) - v(p - 1).
+Result<Tensor> NextPlaces(const Tensor& table, int64_t by);
+// What was extrapolated is known to some 2^-18 alone: widens tau there, in results with so many places.
+std::function<void(Tensor*, Tensor*)> WidenedAtEnd(int64_t places, int64_t inner, int64_t by);
 
 // The layer with its parameters changed by f.
 template <class P, class F>
@@ -88,6 +104,23 @@ Result<Tensor> ElementsFrom(const Tensor& tensor, const Shape& shape, F from) {
     std::memcpy(out + static_cast<size_t>(i) * size, in + static_cast<size_t>(from(i)) * size, size);
   return moved;
 }
+
+// The layer as it is, but element i of its result (and of its bound) is element from(i) of it.
+inline Proposal WithMoved(const ProposalContext& c, std::string computed, std::string says,
+                          std::function<int64_t(int64_t)> from) {
+  Proposal proposal{std::move(computed), std::move(says), c.layer};
+  proposal.writes = [from](Tensor* values, Tensor* tau) {
+    for (Tensor* tensor : {values, tau}) {
+      if (tensor == nullptr) continue;
+      auto moved = ElementsFrom(*tensor, tensor->shape(), from);
+      if (moved.ok()) *tensor = std::move(moved).value();
+    }
+  };
+  return proposal;
+}
+
+// "0.125 (1 / sqrt(64))" where a number is one of a whole number (known_ways_search.cc).
+std::string NumberOrRoot(double value);
 
 // Replaces every element of an f64 tensor by f of it, in order.
 template <class F>

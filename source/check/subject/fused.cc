@@ -165,7 +165,7 @@ Result<std::string> BoundOfFunction(const LayerGroup& group, const std::vector<T
   if (x.dtype() != DType::kF64 || y.dtype() != DType::kF64 || x.shape() != y.shape()) return std::string();
   for (const FunctionVariant& function : FunctionVariants()) {
     const std::string family = function.family;
-    if (family != "gate" && family != "sigmoid" && family != "softplus") continue;
+    if ((family != "gate" && family != "sigmoid" && family != "softplus") || function.approximate) continue;
     const double factor = FactorOf(function, x, y);
     if (factor == 0) continue;
     PLUMB_RETURN_IF_ERROR(TakeBound(function, factor, x, group.last(), arithmetic, &replay->tau[0]));

@@ -52,28 +52,6 @@ double FitStep(const std::vector<double>& values, double step) {
   return vn / nn;
 }
 
-// Where the output channels of a product's weights lie: dims [outer, channels, inner].
-struct ChannelDims {
-  int64_t outer = 1, channels = 1, inner = 1;
-};
-
-ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
-  const int last = weight.rank() - 1;
-  switch (layer.kind) {
-    case OpKind::kDeconvolution:
-      if (weight.rank() < 2) break;
-      return {weight[0], weight[1], weight.CountFrom(2)};
-    case OpKind::kMatMul: {
-      const bool first = layer.inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0;
-      if (weight.rank() < 2) break;
-      if (first) return {weight.Count(0, last - 1), weight[last - 1], weight[last]};
-      return {weight.Count(0, last), weight[last], 1};
-    }
-    default: return {1, weight.DimOrOne(0), weight.CountFrom(1)};
-  }
-  return {1, 1, weight.NumElements()};
-}
-
 // max|w| / levels of each channel; the same for all when !per_channel.
 std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_channel, double levels = kLevels) {
   std::vector<double> steps(static_cast<size_t>(d.channels));
@@ -134,6 +112,23 @@ Grid FindGrid(const Tensor& values) {
     if (grid.step > 0) break;
   }
   return grid;
+}
+
+ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
+  const int last = weight.rank() - 1;
+  switch (layer.kind) {
+    case OpKind::kDeconvolution:
+      if (weight.rank() < 2) break;
+      return {weight[0], weight[1], weight.CountFrom(2)};
+    case OpKind::kMatMul: {
+      const bool first = layer.inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0;
+      if (weight.rank() < 2) break;
+      if (first) return {weight.Count(0, last - 1), weight[last - 1], weight[last]};
+      return {weight.Count(0, last), weight[last], 1};
+    }
+    default: return {1, weight.DimOrOne(0), weight.CountFrom(1)};
+  }
+  return {1, 1, weight.NumElements()};
 }
 
 bool IsProduct(const Layer& layer) { return GetOp(layer.kind).sums == Sums::kProducts; }

@@ -34,6 +34,12 @@ Grid FindGrid(const Tensor& values);
 // Convolutions, deconvolutions, InnerProduct and MatMul.
 bool IsProduct(const Layer& layer);
 
+// Where the output channels of a product's weights lie: dims [outer, channels, inner].
+struct ChannelDims {
+  int64_t outer = 1, channels = 1, inner = 1;
+};
+ChannelDims ChannelsOf(const Layer& layer, const Shape& weight);
+
 // The weights of a product rounded to 127 steps of the largest, of each output channel or of all.
 Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel, double levels = 127);
 

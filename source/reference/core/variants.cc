@@ -23,12 +23,78 @@ double RationalGelu(double x) {
 }
 double Exp2Limit(double x, double limit) { return std::exp(std::min(x, limit)); }
 
+// Of what terms of size 1 or |x| are subtracted in.
+double Size(double x, double y) { return std::max(std::fabs(y), std::min(1.0, std::fabs(x))); }
+
+// 2^23 / ln 2 x + 127 2^23 - shift as the bits of an f32.
+double ExpByBits(double x, int shift) {
+  const double bits = 12102203.161561485 * x + 1065353216.0 - shift;
+  if (!(bits > 0)) return 0;
+  if (bits >= 2139095040.0) return INFINITY;
+  return static_cast<double>(BitsToFloat(static_cast<uint32_t>(bits)));
+}
+
+double PowerOfTwoTimes(double x, int squarings) {
+  for (int i = 0; i < squarings; ++i) x *= x;
+  return x;
+}
+
+double ExpByTaylor(double x, int degree) {
+  const double k = std::nearbyint(x * 1.4426950408889634), r = x - k * 0.6931471805599453;
+  double sum = 1, term = 1;
+  for (int i = 1; i <= degree; ++i) term *= r / i, sum += term;
+  return std::isfinite(k) ? std::ldexp(sum, static_cast<int>(std::clamp(k, -1e4, 1e4))) : std::exp(x);
+}
+
+double ExpByQuadratic(double x) {
+  const double scaled = x * 1.4426950408889634, k = std::floor(scaled), f = scaled - k;
+  const double part = 1 + f * (0.6565 + 0.3435 * f);
+  return std::isfinite(k) ? std::ldexp(part, static_cast<int>(std::clamp(k, -1e4, 1e4))) : std::exp(x);
+}
+
+double RationalTanh(double x, int kind) {
+  const double s = x * x;
+  double value = 0;
+  switch (kind) {
+    case 1: value = x * (27 + s) / (27 + 9 * s); break;
+    case 2: value = x * (15 + s) / (15 + 6 * s); break;
+    case 3: value = x * (105 + 10 * s) / (105 + s * (45 + s)); break;
+    case 4: value = x * (945 + s * (105 + s)) / (945 + s * (420 + 15 * s)); break;
+    default: value = x * (135135 + s * (17325 + s * (378 + s))) / (135135 + s * (62370 + s * (3150 + 28 * s)));
+  }
+  return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : std::tanh(x);
+}
+
+double PlanSigmoid(double x) {
+  const double a = std::fabs(x);
+  const double y = a >= 5 ? 1 : a >= 2.375 ? 0.03125 * a + 0.84375 : a >= 1 ? 0.125 * a + 0.625 : 0.25 * a + 0.5;
+  return x < 0 ? 1 - y : y;
+}
+
+double ErfByTerms(double x) {
+  const double t = 1 / (1 + 0.47047 * std::fabs(x));
+  const double y = 1 - t * (0.3480242 + t * (-0.0958798 + t * 0.7478556)) * std::exp(-x * x);
+  return std::copysign(y, x);
+}
+
+double ErfByPowers(double x) {
+  const double a = std::fabs(x), sum = 1 + a * (0.278393 + a * (0.230389 + a * (0.000972 + a * 0.078108)));
+  return std::copysign(1 - 1 / (sum * sum * sum * sum), x);
+}
+
+double QuadraticErf(double x) {
+  const double b = std::min(std::fabs(x), 1.769) - 1.769;
+  return std::copysign(-0.2888 * b * b + 1, x);
+}
+
 #define PLUMB_FUNCTION(id, family, name, value, tau)                \
   struct id {                                                       \
     static double Y(double x) { return value; }                     \
     static double Tau(double x, double y, double u) { return tau; } \
   };
+#define PLUMB_APPROXIMATION(id, family, name, value, tau) PLUMB_FUNCTION(id, family, name, value, tau)
 #include "reference/core/variants.def"
+#undef PLUMB_APPROXIMATION
 #undef PLUMB_FUNCTION
 
 struct RelativeSigmoid : SigmoidRow {
@@ -60,29 +126,29 @@ double Narrowed(double x) {
   return std::ldexp(std::nearbyint(std::ldexp(significand, kBits)), exponent - kBits);
 }
 
-template <int kBits>
+template <double (*kAs)(double)>
 Status Narrow(const Tensor& tensor, Tensor* narrow) {
   PLUMB_ASSIGN_OR_RETURN(*narrow, tensor.Clone());
   const auto each = [&](auto* data) {
     for (int64_t i = 0; i < narrow->NumElements(); ++i)
-      data[i] = static_cast<std::decay_t<decltype(*data)>>(Narrowed<kBits>(static_cast<double>(data[i])));
+      data[i] = static_cast<std::decay_t<decltype(*data)>>(kAs(static_cast<double>(data[i])));
   };
   if (tensor.dtype() == DType::kF32) each(narrow->data<float>());
   if (tensor.dtype() == DType::kF64) each(narrow->data<double>());
   return Status::Ok();
 }
 
-// Calls f with the layer's operands rounded: blobs and weight, not the bias.
-template <int kBits, class F>
-Status WithNarrowOperands(const ReferenceArgs& args, F f) {
+// Calls f with the layer's operands as that of each: blobs and weight, not the bias.
+template <double (*kAs)(double), class F>
+Status WithOperandsAs(const ReferenceArgs& args, F f) {
   Layer layer = args.layer;
   if (args.layer.Resource("weight") != nullptr) {
-    PLUMB_RETURN_IF_ERROR(Narrow<kBits>(*args.layer.Resource("weight"), &layer.resources["weight"]));
+    PLUMB_RETURN_IF_ERROR(Narrow<kAs>(*args.layer.Resource("weight"), &layer.resources["weight"]));
   }
   std::vector<Tensor> inputs(args.inputs.size());
   ReferenceArgs narrow{layer, {}, args.outputs};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    PLUMB_RETURN_IF_ERROR(Narrow<kBits>(*args.inputs[i], &inputs[i]));
+    PLUMB_RETURN_IF_ERROR(Narrow<kAs>(*args.inputs[i], &inputs[i]));
     narrow.inputs.push_back(&inputs[i]);
   }
   return f(narrow);
@@ -91,11 +157,49 @@ Status WithNarrowOperands(const ReferenceArgs& args, F f) {
 template <int kBits>
 ReferenceOp NarrowOperands() {
   return {[](const ReferenceArgs& args) {
-            return WithNarrowOperands<kBits>(
+            return WithOperandsAs<Narrowed<kBits>>(
                 args, [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); });
           },
           [](const ReferenceArgs& args, const BoundArgs& bound) {
-            return WithNarrowOperands<kBits>(
+            return WithOperandsAs<Narrowed<kBits>>(
+                args, [&](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run_with_bound(a, bound); });
+          }};
+}
+
+// x as two values of kBits bits, or only the second, small one.
+template <int kBits, bool kSmall>
+double SplitPart(double x) {
+  const double large = Narrowed<kBits>(x), small = Narrowed<kBits>(x - large);
+  return kSmall ? small : large + small;
+}
+
+// Operands as the sum of their two parts, less the product of the small ones, whose bias counts nothing.
+template <int kBits, class F>
+Status WithSplitOperands(const ReferenceArgs& args, F run) {
+  PLUMB_RETURN_IF_ERROR((WithOperandsAs<SplitPart<kBits, false>>(args, run)));
+  Tensor& y = *args.outputs[0];
+  PLUMB_ASSIGN_OR_RETURN(Tensor small, Tensor::Create(y.dtype(), y.shape()));
+  Layer plain = args.layer;
+  const Tensor* bias = args.layer.Resource("bias");
+  if (bias != nullptr) {
+    PLUMB_ASSIGN_OR_RETURN(plain.resources["bias"], Tensor::Zeros(bias->dtype(), bias->shape()));
+  }
+  const ReferenceArgs of_small{plain, args.inputs, {&small}};
+  PLUMB_RETURN_IF_ERROR((WithOperandsAs<SplitPart<kBits, true>>(
+      of_small, [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); })));
+  if (y.dtype() != DType::kF64) return Status::NotSupported("variants are replays in f64");
+  for (int64_t i = 0; i < y.NumElements(); ++i) y.data<double>()[i] -= small.data<double>()[i];
+  return Status::Ok();
+}
+
+template <int kBits>
+ReferenceOp SplitOperands() {
+  return {[](const ReferenceArgs& args) {
+            return WithSplitOperands<kBits>(args,
+                                            [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); });
+          },
+          [](const ReferenceArgs& args, const BoundArgs& bound) {
+            return WithSplitOperands<kBits>(
                 args, [&](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run_with_bound(a, bound); });
           }};
 }
@@ -158,10 +262,12 @@ void LoseNegativeBases(const ReferenceArgs& args) {
 }  // namespace
 
 const std::vector<FunctionVariant>& FunctionVariants() {
-#define PLUMB_FUNCTION(id, family, name, value, tau) {family, name, id::Y, OpOf<id>()},
+#define PLUMB_FUNCTION(id, family, name, value, tau) {family, name, id::Y, OpOf<id>(), false},
+#define PLUMB_APPROXIMATION(id, family, name, value, tau) {family, name, id::Y, OpOf<id>(), true},
   static const std::vector<FunctionVariant>* variants = new std::vector<FunctionVariant>{
 #include "reference/core/variants.def"
   };
+#undef PLUMB_APPROXIMATION
 #undef PLUMB_FUNCTION
   return *variants;
 }
@@ -180,6 +286,7 @@ const ReferenceOp* RelativeClass(OpKind kind) {
 ReferenceOp Tf32Operands() { return NarrowOperands<11>(); }
 ReferenceOp Bf16Operands() { return NarrowOperands<8>(); }
 ReferenceOp F16Operands() { return NarrowOperands<0>(); }
+ReferenceOp SplitBf16Operands() { return SplitOperands<8>(); }
 ReferenceOp PadsToTheEnd() { return MovedPads<-1>(); }
 ReferenceOp PadsToTheBeginning() { return MovedPads<1>(); }
 

@@ -17,6 +17,8 @@ struct FunctionVariant {
   const char* name;
   double (*y)(double x);
   ReferenceOp op;  // of one input and one output
+  // What fast kernels compute for one of the others.
+  bool approximate = false;
 };
 const std::vector<FunctionVariant>& FunctionVariants();
 
@@ -29,6 +31,9 @@ ReferenceOp OnePassNorm();
 ReferenceOp UnbiasedNorm();
 ReferenceOp RmsNorm();
 ReferenceOp OutsideEpsilonNorm();
+// The same with the mean and variance of the first batch element (of LayerNorm: row), or of the one before.
+ReferenceOp FirstStatisticsNorm();
+ReferenceOp PreviousStatisticsNorm();
 // lrn.cc: squares added and subtracted along the channels.
 ReferenceOp SlidingLrn();
 // softmax.cc: exp(x) / sum exp(x) without the maximum; log of Softmax's result, and the same cut off at log(FLT_MIN).
@@ -50,6 +55,8 @@ ReferenceOp SaturatingMatMulInteger();
 ReferenceOp Tf32Operands();
 ReferenceOp Bf16Operands();
 ReferenceOp F16Operands();
+// The same with each operand as the sum of two bf16, without the product of the two small ones.
+ReferenceOp SplitBf16Operands();
 // variants.cc: a Convolution with one pad of each axis moved to the other end.
 ReferenceOp PadsToTheEnd();
 ReferenceOp PadsToTheBeginning();

@@ -131,6 +131,36 @@ TEST(WholeNode, AResizeOfRoundedPositionsIsAligned) {
   EXPECT_EQ(Judged(m, {{"x", x}, {"y", resized(0.01f)}}).verdict, Verdict::kWrong);
 }
 
+// Five dims have no Upsample: elements are picked axis by axis, by what rule only the node says.
+TEST(WholeNode, ANearestResizeOfFiveDimsIsNamed) {
+  const auto model = [](const char* coordinates, const char* rounding) {
+    OnnxModel m(13);
+    m.Input("x", {1, 2, 4, 5, 6}).Output("y");
+    m.Floats("scales", {5}, {1, 1, 1.5f, 2, 1.5f});
+    ::onnx::NodeProto& node = m.Node("Resize", {"x", "", "scales"}, {"y"}, "resize");
+    const auto text = [&](const char* name, const char* value) {
+      auto* attribute = node.add_attribute();
+      attribute->set_name(name);
+      attribute->set_type(::onnx::AttributeProto::STRING);
+      attribute->set_s(value);
+    };
+    text("mode", "nearest"), text("coordinate_transformation_mode", coordinates), text("nearest_mode", rounding);
+    return m;
+  };
+  const OnnxModel says = model("half_pixel", "round_prefer_floor");
+  const Values inputs = {{"x", Floats({1, 2, 4, 5, 6}, Noise)}};
+  const auto judged = [&](const OnnxModel& computed) {
+    const auto subject = NaiveSubject(computed.Import().value(), inputs, {"y"});
+    EXPECT_TRUE(subject.ok()) << subject.status().ToString();
+    return Judged(says, subject->blobs);
+  };
+  EXPECT_EQ(judged(says).verdict, Verdict::kAligned);
+  const LayerReport other = judged(model("half_pixel", "ceil"));
+  EXPECT_EQ(other.verdict, Verdict::kWrong);
+  EXPECT_EQ(other.cause,
+            "computed as nearest, half_pixel, ceil; the graph says nearest, half_pixel, round_prefer_floor");
+}
+
 constexpr int64_t kSize = 6, kTop = 3;
 
 OnnxModel TopK(bool sorted) {

@@ -189,8 +189,10 @@ Status MapResize(NodeContext& c) {
   const size_t before = c.builder().NumLayers();
   PLUMB_RETURN_IF_ERROR(Emit(c, wanted, rule));
   // Products with exact weights know nothing of how positions are rounded, which decides how far another kernel may be
-  // off.
-  if (!old && rule.mode != "nearest" && c.builder().NumLayers() > before + 1) {
+  // off; nor do picked elements of what rule picked them.
+  const bool nearest = rule.mode == "nearest" && ModeOf(c, rule, c.ShapeOf(0), wanted) == 0;
+  const bool sayable = coordinates != "tf_half_pixel_for_nn";
+  if (!old && sayable && c.builder().NumLayers() > before + (nearest ? 0 : 1)) {
     PLUMB_ASSIGN_OR_RETURN(const auto param, WholeParam(c, scales, sizes, coordinates));
     c.Whole({OpKind::kPlumbResize, param, {c.In(0)}, {}, 1}, {c.outputs()[0]});
   }

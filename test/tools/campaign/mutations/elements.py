@@ -1,7 +1,8 @@
 """Element-wise operators: left out, another one, another constant."""
 import numpy as np
+from onnx import helper
 
-from .model import behind, change, of, replace, set_attribute, shape_of
+from .model import behind, change, fresh, of, replace, set_attribute, shape_of
 
 
 @of("Relu", "LeakyRelu 0.01", r"leaky|slope|negative")
@@ -118,3 +119,43 @@ def _(model, node):
 def _(model, node):
     del node.input[1]
     return replace(node, "Abs")
+
+
+def before(model, node, *chain):
+    """Nodes in front of the first input: (type, extra inputs)."""
+    at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
+    current = node.input[0]
+    for k, (kind, extra) in enumerate(chain):
+        made = f"{node.name}_half_{k}"
+        model.graph.node.insert(at + k, helper.make_node(kind, [current, *[fresh(model, e) for e in extra]], [made],
+                                                         name=made))
+        current = made
+    node.input[0] = current
+    return True
+
+
+@of("Sigmoid Tanh Erf", "held from 2 on", r"held|cut off")
+def _(model, node):
+    return before(model, node, ("Clip", [np.float32(-2), np.float32(2)]))
+
+
+@of("Sigmoid Tanh", "from a table", r"table")
+def _(model, node):
+    return before(model, node, ("Clip", [np.float32(-8), np.float32(8)]), ("Mul", [np.float32(16)]), ("Round", []),
+                  ("Mul", [np.float32(1 / 16)]))
+
+
+@of("Tanh", "by a fraction", r"27")
+def _(model, node):
+    x, at = node.input[0], next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
+    k27, k9, one = (fresh(model, np.float32(v)) for v in (27, 9, 1))
+    parts = [("Mul", [x, x], "s"), ("Add", ["s", k27], "a"), ("Mul", ["a", x], "n"), ("Mul", ["s", k9], "b"),
+             ("Add", ["b", k27], "d"), ("Div", ["n", "d"], "q")]
+    name = {part[2]: f"{node.name}_half_{part[2]}" for part in parts}
+    for k, (kind, inputs, output) in enumerate(parts):
+        model.graph.node.insert(at + k, helper.make_node(kind, [name.get(i, i) for i in inputs], [name[output]],
+                                                         name=name[output]))
+    replace(node, "Clip")
+    del node.input[:]
+    node.input.extend([name["q"], fresh(model, np.float32(-1)), one])
+    return True

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper
 
-from .model import attribute, change, constant, of, replace, set_attribute, shape_of
+from .model import attribute, behind, change, constant, fresh, of, replace, set_attribute, shape_of
 
 
 @of("Concat", "other order", r"order|swap|exchang")
@@ -122,3 +122,20 @@ def _(model, node):
 @of("Greater", "less", r"less|Less")
 def _(model, node):
     return replace(node, "Less")
+
+
+@of("Expand", "parts tiled for repeated", r"tiled|order")
+def _(model, node):
+    shape = shape_of(model, node.output[0])
+    if len(shape) < 3 or shape[1] < 2 or shape[2] < 2:
+        return False
+    perm = [0, 2, 1, *range(3, len(shape))]
+    return behind(model, node, ("Transpose", [], {"perm": perm}), ("Reshape", [np.array(shape, np.int64)], {}))
+
+
+@of("Transpose", "left out", r"order|memory")
+def _(model, node):
+    shape = shape_of(model, node.output[0])
+    replace(node, "Reshape")
+    node.input.append(fresh(model, np.array(shape, np.int64)))
+    return True

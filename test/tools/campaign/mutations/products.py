@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto, helper
 
-from .model import attribute, change, constant, of, set_attribute
+from .model import attribute, change, constant, fresh, of, set_attribute, shape_of
 
 
 PRODUCTS = "Conv ConvTranspose Gemm MatMul"
@@ -26,6 +26,70 @@ def _(model, node):
 @of(PRODUCTS, "weights in int4", r"int4|i4|4 bits")
 def _(model, node):
     return change(model, node, 1, lambda w: np.round(w / np.abs(w).max() * 7) / 7 * np.abs(w).max())
+
+
+def by_groups(size, levels):
+    """Steps of max |w| / levels in groups along each output channel's weights."""
+    def edit(w):
+        rows = w.T if w.ndim == 2 else w.reshape(w.shape[0], -1)
+        flat = np.pad(rows, [(0, 0), (0, -rows.shape[1] % size)]).reshape(rows.shape[0], -1, size)
+        step = np.maximum(np.abs(flat).max(-1, keepdims=True) / levels, 1e-30)
+        made = (np.round(flat / step) * step).reshape(rows.shape[0], -1)[:, :rows.shape[1]]
+        return made.T if w.ndim == 2 else made.reshape(w.shape)
+    return edit
+
+
+@of("Conv MatMul", "weights in int4 in groups of 32", r"int4.*groups|int4")
+def _(model, node):
+    old = constant(model, node.input[1])
+    return old is not None and old.size // old.shape[-1 if node.op_type == "MatMul" else 0] > 32 and change(
+        model, node, 1, by_groups(32, 7))
+
+
+@of(PRODUCTS, "weights in int8 with a zero point", r"int8.*zero point|int8")
+def _(model, node):
+    def edit(w):
+        low, high = min(w.min(), 0), max(w.max(), 0)
+        step = (high - low) / 255
+        zero = np.round(-low / step)
+        return (np.clip(np.round(w / step) + zero, 0, 255) - zero) * step
+    return change(model, node, 1, edit)
+
+
+@of(PRODUCTS, "weights in fp8", r"fp8")
+def _(model, node):
+    def edit(w):
+        exponent = np.maximum(np.floor(np.log2(np.maximum(np.abs(w), 1e-30))), -6)
+        step = 2.0 ** (exponent - 3)
+        return np.clip(np.round(w / step) * step, -448, 448)
+    return change(model, node, 1, edit)
+
+
+@of("Conv Gemm MatMul", "its input in dynamic int8", r"int8")
+def _(model, node):
+    at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
+    name = node.name + "_half"
+    q = [name + part for part in ("_q", "_s", "_z")]
+    model.graph.node.insert(at, helper.make_node("DynamicQuantizeLinear", [node.input[0]], q, name=name + "_quantise"))
+    model.graph.node.insert(at + 1, helper.make_node("DequantizeLinear", q, [name], name=name))
+    node.input[0] = name
+    return True
+
+
+@of("MatMul", "second operand transposed in memory", r"transpos|order")
+def _(model, node):
+    shape = shape_of(model, node.input[1])
+    if constant(model, node.input[1]) is not None or not shape or len(shape) < 3 or min(shape[-2:]) < 2:
+        return False
+    at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
+    name = node.name + "_turned"
+    perm = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    model.graph.node.insert(at, helper.make_node("Transpose", [node.input[1]], [name + "_t"], name=name + "_t",
+                                                 perm=perm))
+    model.graph.node.insert(at + 1, helper.make_node("Reshape", [name + "_t", fresh(model, np.array(shape, np.int64))],
+                                                     [name], name=name))
+    node.input[1] = name
+    return True
 
 
 @of("Conv ConvTranspose", "kernel flipped", r"flip|mirror|turn|rotat")

@@ -1,0 +1,328 @@
+// Proposals for sums of products in fewer bits: weights, operands and biases rounded to f16, bf16, tf32, fp8, int8,
+// int4 in groups, and what goes together. Of a step of one product some of its sums tell which of them are worth a
+// replay; of any other step the usual ones are replayed.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/cause/known_ways_util.h"
+#include "check/cause/sample_sums.h"
+#include "check/cause/weight_formats.h"
+#include "check/judge/stored_half.h"
+#include "check/subject/int8.h"
+#include "op/quantize_linear.h"
+#include "reference/core/variants.h"
+
+namespace plumb {
+namespace {
+
+// The scale of an int32 bias, s_x s_w, per channel.
+struct BiasGrid {
+  std::string words;
+  std::vector<double> steps;  // of one or of every channel
+  double At(int64_t channel) const { return steps[steps.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
+};
+
+// What a product is computed with; null: as the graph says.
+struct Narrow {
+  const WeightFormat* weight = nullptr;
+  const OperandFormat* operand = nullptr;
+  const DType* bias = nullptr;
+  const BiasGrid* grid = nullptr;
+};
+
+constexpr DType kHalfTypes[] = {DType::kF16, DType::kBF16};
+
+double BiasOf(const Narrow& narrow, double bias, int64_t channel) {
+  if (narrow.grid != nullptr) {
+    const double step = narrow.grid->At(channel);
+    return step > 0 ? std::nearbyint(bias / step) * step : bias;
+  }
+  if (narrow.bias == nullptr) return bias;
+  const auto format = static_cast<size_t>(*narrow.bias == DType::kF16 ? 0 : 1);
+  std::vector<double> value = {bias};
+  WeightFormats()[format].round({}, 0, &value);
+  return value[0];
+}
+
+Result<Tensor> RoundedBias(const Narrow& narrow, const Tensor& bias) {
+  if (bias.dtype() != DType::kF32) return Status::NotSupported("a bias of another type");
+  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, bias.Clone());
+  for (int64_t i = 0; i < rounded.NumElements(); ++i)
+    rounded.data<float>()[i] = static_cast<float>(BiasOf(narrow, bias.ValueAt(i), i));
+  return rounded;
+}
+
+std::string InWords(const Narrow& narrow) {
+  std::string words;
+  const auto add = [&](const std::string& what) { words += (words.empty() ? "with " : " and ") + what; };
+  const auto bias = [&] {
+    return narrow.grid != nullptr ? "bias rounded to int32 steps of " + narrow.grid->words
+                                  : std::string("bias rounded to ") + DTypeName(*narrow.bias);
+  };
+  const bool has_bias = narrow.grid != nullptr || narrow.bias != nullptr;
+  if (narrow.weight != nullptr && narrow.operand != nullptr && narrow.weight->words == narrow.operand->words) {
+    add("operands rounded to " + narrow.operand->words);
+  } else {
+    if (narrow.weight != nullptr && narrow.bias != nullptr && narrow.weight->words == DTypeName(*narrow.bias) &&
+        narrow.operand == nullptr)
+      return "with weights and bias rounded to " + narrow.weight->words;
+    if (narrow.weight != nullptr) add("weights rounded to " + narrow.weight->words);
+    if (narrow.operand != nullptr) add("its input rounded to " + narrow.operand->words);
+  }
+  if (has_bias) add(words.empty() ? "the " + bias() : bias());
+  return words;
+}
+
+class NarrowProposals {
+ public:
+  NarrowProposals(const ProposalContext& c, Proposals* proposals)
+      : c_(c), proposals_(proposals), weight_(c.layer.Resource("weight")), bias_(c.layer.Resource("bias")) {}
+
+  void Propose() {
+    constexpr size_t kMaxTerms = 8192, kFewSums = 16;
+    if (c_.group.members.size() == 1) sums_ = SampleOf(c_.step);
+    if (!sums_.empty() && sums_[0].x.size() > kMaxTerms) sums_.resize(std::min(kFewSums, sums_.size()));
+    FindGrids();
+    if (!sums_.empty()) {
+      Measure();
+      for (const Narrow& narrow : All()) {
+        if (Left(narrow) < kCollapsed * own_) Add(narrow);
+      }
+      return;
+    }
+    constexpr double kAffordable = 1 << 24;  // for some eighty replays
+    const bool alone = c_.group.members.size() == 1 && c_.multiplications <= kAffordable;
+    for (const Narrow& narrow : c_.cheap || alone ? Single() : Usual()) Add(narrow);
+  }
+
+ private:
+  static constexpr double kCollapsed = 0.25;  // of the squared difference
+
+  void Add(const Narrow& narrow) {
+    Proposal proposal{InWords(narrow), "f32", c_.layer, {}, "narrow"};
+    const auto take = [&](const char* slot, Result<Tensor> tensor) {
+      if (tensor.ok()) proposal.layer.resources[slot] = std::move(tensor).value();
+      return tensor.ok();
+    };
+    if (narrow.weight != nullptr &&
+        (weight_ == nullptr || !take("weight", RoundedWeight(*narrow.weight, c_.layer, *weight_))))
+      return;
+    const bool with_bias = narrow.bias != nullptr || narrow.grid != nullptr;
+    if (with_bias && (bias_ == nullptr || !take("bias", RoundedBias(narrow, *bias_)))) return;
+    if (narrow.operand != nullptr) {
+      proposal.reads = [format = narrow.operand](size_t, const Tensor& input) -> Result<Tensor> {
+        if (!IsFloat(input.dtype())) return input;
+        return RoundedOperand(*format, input);
+      };
+    }
+    proposals_->push_back(std::move(proposal));
+  }
+
+  // One thing that is rounded.
+  std::vector<Narrow> Single() const {
+    std::vector<Narrow> single = Usual();
+    for (const WeightFormat& weight : WeightFormats()) single.push_back({&weight});
+    for (const OperandFormat& operand : OperandFormats()) single.push_back({nullptr, &operand});
+    for (const BiasGrid& grid : grids_) single.push_back({nullptr, nullptr, nullptr, &grid});
+    return single;
+  }
+
+  // The simpler come first.
+  std::vector<Narrow> All() const {
+    std::vector<Narrow> all = Single();
+    for (const OperandFormat& operand : OperandFormats()) {
+      for (const WeightFormat& weight : WeightFormats()) {
+        all.push_back({&weight, &operand});
+        const bool whole = operand.round == nullptr && weight.levels == 127;
+        for (const BiasGrid& grid : grids_) {
+          if (whole) all.push_back({&weight, &operand, nullptr, &grid});
+        }
+      }
+    }
+    return all;
+  }
+
+  // What is tried of every step.
+  std::vector<Narrow> Usual() const {
+    std::vector<Narrow> usual;
+    const auto& weights = WeightFormats();
+    const auto weight = [&](const char* words) {
+      return &*std::find_if(weights.begin(), weights.end(), [&](const WeightFormat& f) { return f.words == words; });
+    };
+    const auto& operands = OperandFormats();  // f16, bf16 first
+    for (size_t i = 0; i < 2; ++i) {
+      usual.push_back({&weights[i]});
+      if (bias_ == nullptr) continue;
+      usual.push_back({nullptr, nullptr, &kHalfTypes[i]});
+      usual.push_back({&weights[i], nullptr, &kHalfTypes[i]});
+    }
+    usual.push_back({&weights[0], &operands[0]});
+    usual.push_back({&weights[1], &operands[1]});
+    for (const char* words :
+         {"int8 per output channel", "int8 per tensor", "int4 per output channel", "int4 per tensor"})
+      usual.push_back({weight(words)});
+    return usual;
+  }
+
+  // s_x from the input's own range, or as a DequantizeLinear in front of it says; s_w from the weights' largest.
+  void FindGrids() {
+    if (bias_ == nullptr || weight_ == nullptr || c_.step.inputs.empty()) return;
+    struct Scale {
+      std::string words;
+      double value;
+    };
+    std::vector<Scale> inputs;
+    const double dequantised = ScaleInFront();
+    if (dequantised > 0) inputs.push_back({"the input's scale", dequantised});
+    const Tensor* x = c_.value(0);
+    if (x != nullptr && IsFloat(x->dtype())) {
+      const ValueRange range = ValuesRange(*x);
+      inputs.push_back({"max |x| / 127", range.largest() / 127});
+      inputs.push_back({"the input's range / 255", (std::max(range.high, 0.0) - std::min(range.low, 0.0)) / 255});
+    }
+    const std::vector<double> largest = LargestWeights();
+    for (const Scale& input : inputs) {
+      const double all = *std::max_element(largest.begin(), largest.end()) / 127 * input.value;
+      grids_.push_back({fmt::format("{} times max |w| / 127", input.words), {all}});
+      std::vector<double> each;
+      for (const double w : largest) each.push_back(w / 127 * input.value);
+      if (static_cast<int64_t>(each.size()) == bias_->NumElements())
+        grids_.push_back({fmt::format("{} times the channel's max |w| / 127", input.words), each});
+    }
+  }
+
+  std::vector<double> LargestWeights() const {
+    const ChannelDims d = ChannelsOf(c_.layer, weight_->shape());
+    std::vector<double> largest(static_cast<size_t>(d.channels), 0);
+    for (int64_t i = 0; i < weight_->NumElements(); ++i) {
+      double& w = largest[static_cast<size_t>(i / d.inner % d.channels)];
+      w = std::max(w, std::fabs(weight_->ValueAt(i)));
+    }
+    return largest;
+  }
+
+  double ScaleInFront() const {
+    for (const Layer* member : c_.group.members) {
+      if (member->kind != OpKind::kPlumbDequantizeLinear || member->outputs[0] != c_.layer.inputs[0]) continue;
+      const auto scale = c_.blobs.find(member->inputs[1]);
+      if (scale != c_.blobs.end() && !scale->second.value.empty() && scale->second.value.NumElements() == 1)
+        return scale->second.value.ValueAt(0);
+    }
+    return 0;
+  }
+
+  void Measure() {
+    weights_ = ValuesRange(*weight_), inputs_ = ValuesRange(c_.step.inputs[0]);
+    for (const SampleSum& sum : sums_) {
+      const double off = Off(sum);
+      own_ += off * off;
+    }
+  }
+  double Off(const SampleSum& sum) const {
+    return c_.step.device[0].ValueAt(sum.output) - c_.step.replay.values[0].ValueAt(sum.output);
+  }
+
+  // The squared difference that would be left; stops where it is too much.
+  double Left(const Narrow& narrow) const {
+    const bool rows = c_.layer.kind == OpKind::kInnerProduct || c_.layer.kind == OpKind::kMatMul;
+    if (narrow.operand != nullptr && narrow.operand->by_row && !rows) return INFINITY;
+    double left = 0;
+    for (const SampleSum& sum : sums_) {
+      std::vector<double> x(sum.x.begin(), sum.x.end()), w(sum.w.begin(), sum.w.end());
+      double change = BiasOf(narrow, static_cast<double>(sum.bias), sum.channel) - static_cast<double>(sum.bias);
+      for (size_t k = 0; k < x.size(); ++k) change -= x[k] * w[k];
+      if (narrow.operand != nullptr)
+        RoundOperands(*narrow.operand, narrow.operand->by_row ? ValuesRange(x) : inputs_, &x);
+      if (narrow.weight != nullptr) w = RoundedChannel(*narrow.weight, weights_, std::move(w));
+      for (size_t k = 0; k < x.size(); ++k) change += x[k] * w[k];
+      const double off = Off(sum) - change;
+      left += off * off;
+      if (!(left < kCollapsed * own_)) return INFINITY;
+    }
+    return left;
+  }
+
+  const ProposalContext& c_;
+  Proposals* proposals_;
+  const Tensor *weight_, *bias_;
+  std::vector<BiasGrid> grids_;
+  std::vector<SampleSum> sums_;
+  ValueRange weights_, inputs_;
+  double own_ = 0;
+};
+
+// Both operands as two parts of few bits each, the product of the small ones left out.
+void Splits(const ProposalContext& c, Proposals* proposals) {
+  proposals->push_back({"with operands split in two bf16 (bf16x2)", "f32", c.layer, SplitBf16Operands(), "narrow"});
+  // Within f16's range the same as f16: either may be named.
+  proposals->push_back({"with operands rounded to tf32", "f32", c.layer, Tf32Operands(), "tf32"});
+  if (c.layer.Resource("weight") != nullptr) return;  // else sampled
+  proposals->push_back({"with operands rounded to f16", "f32", c.layer, F16Operands(), "narrow"});
+  proposals->push_back({"with operands rounded to bf16", "f32", c.layer, Bf16Operands(), "narrow"});
+}
+
+// The weights that a converter rounds once it has folded the batch normalisation behind into them.
+void FoldedWeights(const ProposalContext& c, Proposals* proposals) {
+  const Tensor* weight = c.layer.Resource("weight");
+  for (size_t m = c.member + 1; m < c.group.members.size(); ++m) {
+    const Layer& norm = *c.group.members[m];
+    if (norm.kind != OpKind::kBatchNormCxx || norm.inputs[0] != c.layer.outputs[0] || weight == nullptr) continue;
+    const Tensor *scale = norm.Resource("scale"), *shift = norm.Resource("bias"), *bias = c.layer.Resource("bias");
+    const ChannelDims d = ChannelsOf(c.layer, weight->shape());
+    if (scale == nullptr || shift == nullptr || weight->dtype() != DType::kF32) return;
+    const auto at = [&](const Tensor& tensor, int64_t channel) {
+      return tensor.ValueAt(tensor.NumElements() == 1 ? 0 : channel);
+    };
+    const auto folded = [&](int64_t channel) {
+      return (bias == nullptr ? 0 : at(*bias, channel) * at(*scale, channel)) + at(*shift, channel);
+    };
+    for (const DType& type : kHalfTypes) {
+      auto product = weight->Clone();
+      if (!product.ok()) return;
+      for (int64_t i = 0; i < product->NumElements(); ++i)
+        product->data<float>()[i] *= static_cast<float>(at(*scale, i / d.inner % d.channels));
+      auto rounded = RoundedTo(type, *product);
+      auto wide = shift->Clone();
+      if (!rounded.ok() || !wide.ok() || wide->NumElements() != d.channels) return;
+      for (int64_t i = 0; i < rounded->NumElements(); ++i) {
+        const double s = at(*scale, i / d.inner % d.channels);
+        if (s != 0) rounded->data<float>()[i] = static_cast<float>(rounded->ValueAt(i) / s);
+      }
+      Proposal proposal{
+          fmt::format("with the folded weights rounded to {}", DTypeName(type)), "f32", c.layer, {}, "narrow"};
+      proposal.layer.resources["weight"] = *rounded;
+      proposals->push_back(proposal);
+      Narrow narrow;
+      narrow.bias = &type;
+      for (int64_t i = 0; i < d.channels; ++i) {
+        const double b = bias == nullptr ? 0 : at(*bias, i) * at(*scale, i);
+        wide->data<float>()[i] = static_cast<float>(BiasOf(narrow, folded(i), i) - b);
+      }
+      proposal.computed = fmt::format("with the folded weights and bias rounded to {}", DTypeName(type));
+      Layer moved = norm;
+      moved.resources["bias"] = *wide;
+      proposal.also = {{m, std::move(moved)}};
+      proposals->push_back(std::move(proposal));
+    }
+  }
+}
+
+}  // namespace
+
+void ProposeForNarrow(const ProposalContext& c, Proposals* proposals) {
+  switch (c.layer.kind) {
+    case OpKind::kConvolution:
+    case OpKind::kInnerProduct:
+    case OpKind::kMatMul: Splits(c, proposals); break;
+    case OpKind::kConvolution1D:
+    case OpKind::kDeconvolution: break;
+    default: return;
+  }
+  if (c.layer.Resource("weight") == nullptr) return;
+  NarrowProposals(c, proposals).Propose();
+  FoldedWeights(c, proposals);
+}
+
+}  // namespace plumb

@@ -1,0 +1,159 @@
+#include "check/cause/sample_sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op/convolution.h"
+#include "op/inner_product.h"
+#include "op/matmul.h"
+#include "op/pooling.h"
+#include "op/reduce.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kSample = 64;  // outputs
+
+float ValueOf(const Tensor& tensor, int64_t i) { return static_cast<float>(tensor.ValueAt(i)); }
+
+float BiasOf(const Layer& layer, int64_t channel) {
+  const Tensor* bias = layer.Resource("bias");
+  return bias == nullptr ? 0 : ValueOf(*bias, channel);
+}
+
+SampleSum ConvolutionSum(const Layer& layer, const ConvolutionShape& s, const Tensor& input, int64_t output) {
+  const WindowAxis &h = s.window.h, &w = s.window.w;
+  const int64_t column = output % w.out, row = output / w.out % h.out;
+  const int64_t o = output / (w.out * h.out) % s.out_channels, n = output / (w.out * h.out * s.out_channels);
+  const int64_t first = o / s.out_per_group() * s.in_per_group();
+  SampleSum sum;
+  sum.output = output;
+  sum.bias = BiasOf(layer, o), sum.channel = o;
+  sum.inner = h.kernel * w.kernel;
+  for (int64_t c = 0; c < s.in_per_group(); ++c) {
+    for (int64_t k = 0; k < sum.inner; ++k) {
+      const int64_t y = row * h.stride - h.pad_begin + k / w.kernel * h.dilation;
+      const int64_t x = column * w.stride - w.pad_begin + k % w.kernel * w.dilation;
+      const bool inside = y >= 0 && y < h.in && x >= 0 && x < w.in;
+      sum.x.push_back(inside ? ValueOf(input, ((n * s.in_channels + first + c) * h.in + y) * w.in + x) : 0);
+      sum.w.push_back(ValueOf(*layer.Resource("weight"), (o * s.in_per_group() + c) * sum.inner + k));
+    }
+  }
+  return sum;
+}
+
+// y[.., o] = sum over k of x[.., k] w[o, k], or w[k, o].
+SampleSum MatrixSum(const Layer& layer, const Tensor& input, int64_t k, int64_t n, bool rows, int64_t output) {
+  SampleSum sum;
+  sum.output = output;
+  const int64_t o = output % n, row = output / n;
+  sum.channel = o;
+  sum.bias = layer.kind == OpKind::kInnerProduct ? BiasOf(layer, o) : 0;
+  for (int64_t i = 0; i < k; ++i) {
+    sum.x.push_back(ValueOf(input, row * k + i));
+    sum.w.push_back(ValueOf(*layer.Resource("weight"), rows ? o * k + i : i * n + o));
+  }
+  return sum;
+}
+
+int64_t SpreadOut(int64_t i, int64_t outputs) {
+  return (i * (outputs / std::min(kSample, outputs)) + i) % outputs;  // rows and columns alike
+}
+
+// The terms of one output of a reduction, in the order of memory.
+SampleSum ReducedSum(const Layer& layer, const Tensor& input, const std::vector<bool>& reduced, int64_t output) {
+  const Shape& shape = input.shape();
+  int64_t first = 0, rest = output, count = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (reduced[static_cast<size_t>(axis)]) {
+      count *= shape[axis];
+      continue;
+    }
+    first += rest % shape[axis] * shape.CountFrom(axis + 1);
+    rest /= shape[axis];
+  }
+  SampleSum sum;
+  sum.output = output;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t at = first, left = k;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (!reduced[static_cast<size_t>(axis)]) continue;
+      at += left % shape[axis] * shape.CountFrom(axis + 1);
+      left /= shape[axis];
+    }
+    const float x = ValueOf(input, at);
+    sum.x.push_back(layer.kind == OpKind::kReduceL1 ? std::fabs(x) : x);
+    sum.w.push_back(layer.kind == OpKind::kReduceSumSquare ? x : 1);
+  }
+  if (layer.kind == OpKind::kReduceMean) sum.divisor = static_cast<double>(count);
+  return sum;
+}
+
+SampleSum PooledSum(const PoolingShape& s, const Tensor& input, int64_t output) {
+  const WindowAxis &h = s.window.h, &w = s.window.w;
+  const int64_t plane = output / (h.out * w.out), row = output / w.out % h.out, column = output % w.out;
+  const int64_t top = row * h.stride - h.pad_begin, left = column * w.stride - w.pad_begin;
+  SampleSum sum;
+  sum.output = output;
+  for (int64_t y = std::max<int64_t>(0, top); y < std::min(top + h.kernel, h.in); ++y) {
+    for (int64_t x = std::max<int64_t>(0, left); x < std::min(left + w.kernel, w.in); ++x) {
+      sum.x.push_back(ValueOf(input, (plane * h.in + y) * w.in + x));
+      sum.w.push_back(1);
+    }
+  }
+  const int64_t high = std::min(top + h.kernel, h.in + h.pad_end) - top;
+  const int64_t wide = std::min(left + w.kernel, w.in + w.pad_end) - left;
+  sum.divisor = s.count_include_pad ? static_cast<double>(high * wide) : static_cast<double>(sum.x.size());
+  return sum;
+}
+
+}  // namespace
+
+std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step) {
+  const Layer& layer = step.group.first();
+  const Tensor& input = step.inputs[0];
+  std::vector<SampleSum> sums;
+  const int64_t outputs = step.device[0].NumElements();
+  if (!IsFloat(input.dtype()) || outputs == 0) return sums;
+  const bool pools = layer.kind == OpKind::kPooling || layer.kind == OpKind::kPlumbAveragePool;
+  const bool reduces = layer.kind == OpKind::kReduceSum || layer.kind == OpKind::kReduceMean ||
+                       layer.kind == OpKind::kReduceL1 || layer.kind == OpKind::kReduceSumSquare;
+  const auto pooling = pools && input.shape().rank() == 4 ? ResolvePooling(layer, input.shape())
+                                                          : Result<PoolingShape>(Status::NotSupported(""));
+  const auto reduced = reduces ? ReducedDims(ParamOf<ReduceParam>(layer), input.shape().rank())
+                               : Result<std::vector<bool>>(Status::NotSupported(""));
+  const bool averages = pooling.ok() && pooling->average && !pooling->adaptive;
+  for (int64_t i = 0; i < std::min(kSample, outputs) && (averages || reduced.ok()); ++i) {
+    const int64_t output = SpreadOut(i, outputs);
+    sums.push_back(averages ? PooledSum(*pooling, input, output) : ReducedSum(layer, input, *reduced, output));
+  }
+  return sums;
+}
+
+std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
+  const Layer& layer = step.group.first();
+  const Tensor& input = step.inputs[0];
+  std::vector<SampleSum> sums;
+  const int64_t outputs = step.device[0].NumElements();
+  if (layer.Resource("weight") == nullptr || outputs == 0) return sums;
+  const Shape& weight = layer.Resource("weight")->shape();
+  const bool convolves = layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D;
+  const auto convolution =
+      convolves ? ResolveConvolution(layer, input.shape()) : Result<ConvolutionShape>(Status::NotSupported(""));
+  if (convolution.ok() && convolution->activation != kActivationNone) return sums;
+  for (int64_t i = 0; i < std::min(kSample, outputs); ++i) {
+    const int64_t output = SpreadOut(i, outputs);
+    if (convolution.ok()) {
+      sums.push_back(ConvolutionSum(layer, *convolution, input, output));
+    } else if (layer.kind == OpKind::kInnerProduct) {
+      const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
+      sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));
+    } else if (layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
+               ParamOf<MatMulParam>(layer).weight_position == 1) {
+      sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, output));
+    }
+  }
+  return sums;
+}
+
+}  // namespace plumb

@@ -1,0 +1,215 @@
+#include "check/cause/weight_formats.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/half.h"
+#include "check/subject/int8.h"
+
+namespace plumb {
+namespace {
+
+double InHalf(double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); }
+double InBrain(double v) { return static_cast<double>(BFloat16ToFloat(FloatToBFloat16(static_cast<float>(v)))); }
+double InTwoBrains(double v) { return InBrain(v) + InBrain(v - InBrain(v)); }
+
+double InBits(double v, int bits) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent;
+  const double significand = std::frexp(v, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(significand, bits)), exponent - bits);
+}
+double InTf32(double v) { return InBits(v, 11); }
+
+struct Float8 {
+  int bits, least_exponent;
+  double largest;
+};
+constexpr Float8 kE4M3 = {3, -6, 448}, kE5M2 = {2, -14, 57344};
+
+double InFloat8(const Float8& format, double v) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent;
+  (void)std::frexp(v, &exponent);
+  const double step = std::ldexp(1, std::max(exponent - 1, format.least_exponent) - format.bits);
+  return std::clamp(std::nearbyint(v / step) * step, -format.largest, format.largest);
+}
+double InE4M3(double v) { return InFloat8(kE4M3, v); }
+double InE5M2(double v) { return InFloat8(kE5M2, v); }
+
+template <double (*kRound)(double)>
+void Each(const ValueRange&, int, std::vector<double>* values) {
+  for (double& v : *values) v = kRound(v);
+}
+
+// The largest value becomes the format's largest one.
+template <double (*kRound)(double)>
+void Scaled(const ValueRange& range, int largest, std::vector<double>* values) {
+  const double scale = range.largest() / largest;
+  for (double& v : *values) v = scale > 0 ? kRound(v / scale) * scale : v;
+}
+
+// -levels ... levels steps.
+void Symmetric(const ValueRange& range, int levels, std::vector<double>* values) {
+  const double step = range.largest() / levels;
+  for (double& v : *values) v = step > 0 ? std::clamp<double>(std::nearbyint(v / step), -levels, levels) * step : v;
+}
+
+// The value of the largest size is -levels steps of either sign: all of two's complement.
+void Lopsided(const ValueRange& range, int levels, std::vector<double>* values) {
+  const double extreme = -range.low > range.high ? range.low : range.high, step = extreme / -levels;
+  for (double& v : *values)
+    v = step != 0 ? std::clamp<double>(std::nearbyint(v / step), -levels, levels - 1) * step : v;
+}
+
+// 0 ... levels steps, of which a whole one is zero.
+void WithZeroPoint(const ValueRange& range, int levels, std::vector<double>* values) {
+  const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0), step = (high - low) / levels;
+  if (step <= 0) return;
+  const double zero = std::nearbyint(-low / step);
+  for (double& v : *values) v = (std::clamp<double>(std::nearbyint(v / step) + zero, 0, levels) - zero) * step;
+}
+
+// 0 ... levels steps above the smallest.
+void WithOffset(const ValueRange& range, int levels, std::vector<double>* values) {
+  const double step = (range.high - range.low) / levels;
+  for (double& v : *values) v = step > 0 ? range.low + std::nearbyint((v - range.low) / step) * step : v;
+}
+
+// A range whose scale is an f16: the steps' size is what is rounded, so the range is made to fit.
+ValueRange WithHalfScale(ValueRange range, int levels) {
+  const double largest = InHalf(range.largest() / levels) * levels, by = largest / std::max(range.largest(), 1e-300);
+  range.low *= by, range.high *= by;
+  return range;
+}
+
+std::vector<WeightFormat> MakeFormats() {
+  using Block = WeightFormat::Block;
+  std::vector<WeightFormat> formats = {{"f16", Block::kTensor, Each<InHalf>}, {"bf16", Block::kTensor, Each<InBrain>}};
+  const struct {
+    const char* words;
+    int64_t block;
+  } blocks[] = {{" per output channel", Block::kChannel}, {" per tensor", Block::kTensor}};
+  for (const auto& b : blocks) {
+    formats.push_back({std::string("int8") + b.words, b.block, Symmetric, 127});
+    formats.push_back({std::string("int4") + b.words, b.block, Symmetric, 7});
+    formats.push_back({std::string("int8 with a zero point") + b.words, b.block, WithZeroPoint, 255});
+    formats.push_back({std::string("int4 with a zero point") + b.words, b.block, WithZeroPoint, 15});
+    formats.push_back({std::string("int8 of -128 to 127") + b.words, b.block, Lopsided, 128});
+    formats.push_back({std::string("fp8 (e4m3), scaled") + b.words, b.block, Scaled<InE4M3>, 448});
+    formats.push_back({std::string("fp8 (e5m2), scaled") + b.words, b.block, Scaled<InE5M2>, 57344});
+  }
+  formats.push_back({"fp8 (e4m3)", Block::kTensor, Each<InE4M3>});
+  formats.push_back({"fp8 (e5m2)", Block::kTensor, Each<InE5M2>});
+  for (const int64_t size : {16, 32, 64, 128, 256}) {
+    for (const bool half : {false, true}) {
+      const std::string groups = fmt::format(" in groups of {}{}", size, half ? ", scales in f16" : "");
+      formats.push_back({"int4" + groups, size, Symmetric, 7, half});
+      formats.push_back({"int4 of -8 to 7" + groups, size, Lopsided, 8, half});
+      formats.push_back({"int8" + groups, size, Symmetric, 127, half});
+      if (half) continue;
+      formats.push_back({"int4 with a zero point" + groups, size, WithZeroPoint, 15});
+      formats.push_back({"int4 with an offset" + groups, size, WithOffset, 15});
+    }
+  }
+  return formats;
+}
+
+}  // namespace
+
+void ValueRange::Add(double v) { low = std::min(low, v), high = std::max(high, v); }
+double ValueRange::largest() const { return std::max(-low, high); }
+
+ValueRange ValuesRange(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  ValueRange range{values[0], values[0]};
+  for (const double v : values) range.Add(v);
+  return range;
+}
+
+ValueRange ValuesRange(const Tensor& tensor) {
+  if (tensor.NumElements() == 0) return {};
+  ValueRange range{tensor.ValueAt(0), tensor.ValueAt(0)};
+  for (int64_t i = 1; i < tensor.NumElements(); ++i) range.Add(tensor.ValueAt(i));
+  return range;
+}
+
+const std::vector<WeightFormat>& WeightFormats() {
+  static const auto* formats = new std::vector<WeightFormat>(MakeFormats());
+  return *formats;
+}
+
+std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values) {
+  if (format.block == WeightFormat::kTensor) {
+    format.round(tensor, format.levels, &values);
+    return values;
+  }
+  const size_t size = format.block == WeightFormat::kChannel ? values.size() : static_cast<size_t>(format.block);
+  for (size_t begin = 0; begin < values.size(); begin += size) {
+    const auto first = values.begin() + static_cast<int64_t>(begin);
+    std::vector<double> block(first, values.begin() + static_cast<int64_t>(std::min(begin + size, values.size())));
+    const ValueRange range = ValuesRange(block);
+    format.round(format.f16_scale ? WithHalfScale(range, format.levels) : range, format.levels, &block);
+    std::copy(block.begin(), block.end(), first);
+  }
+  return values;
+}
+
+Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight) {
+  if (weight.dtype() != DType::kF32) return Status::NotSupported("weights of another type");
+  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  const ValueRange tensor = ValuesRange(weight);
+  float* w = rounded.data<float>();
+  for (int64_t c = 0; c < d.channels; ++c) {
+    const auto at = [&](int64_t i) { return (i / d.inner * d.channels + c) * d.inner + i % d.inner; };
+    std::vector<double> values(static_cast<size_t>(d.outer * d.inner));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(w[at(static_cast<int64_t>(i))]);
+    values = RoundedChannel(format, tensor, std::move(values));
+    for (size_t i = 0; i < values.size(); ++i) w[at(static_cast<int64_t>(i))] = static_cast<float>(values[i]);
+  }
+  return rounded;
+}
+
+const std::vector<OperandFormat>& OperandFormats() {
+  static const auto* formats =
+      new std::vector<OperandFormat>{{"tf32", InTf32},
+                                     {"f16", InHalf},
+                                     {"bf16", InBrain},
+                                     {"two bf16 (bf16x2)", InTwoBrains},
+                                     {"fp8 (e4m3)", InE4M3},
+                                     {"fp8 (e5m2)", InE5M2},
+                                     {"int8 as the network runs, per tensor", nullptr, false, false},
+                                     {"int8 with a zero point as the network runs, per tensor", nullptr, true, false},
+                                     {"int8 as the network runs, per row", nullptr, false, true},
+                                     {"int8 with a zero point as the network runs, per row", nullptr, true, true}};
+  return *formats;
+}
+
+void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values) {
+  if (format.round != nullptr) {
+    for (double& v : *values) v = format.round(v);
+  } else if (format.zero_point) {
+    WithZeroPoint(range, 255, values);
+  } else {
+    Symmetric(range, 127, values);
+  }
+}
+
+Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, operand.ConvertedTo(DType::kF64));
+  PLUMB_ASSIGN_OR_RETURN(rounded, rounded.Clone());
+  const int rank = rounded.shape().rank();
+  const int64_t all = rounded.NumElements(), row = format.by_row && rank > 0 ? rounded.shape()[rank - 1] : all;
+  for (int64_t begin = 0; begin < all; begin += row) {
+    double* first = rounded.data<double>() + begin;
+    std::vector<double> values(first, first + row);
+    RoundOperands(format, ValuesRange(values), &values);
+    std::copy(values.begin(), values.end(), first);
+  }
+  return rounded.ConvertedTo(operand.dtype());
+}
+
+}  // namespace plumb

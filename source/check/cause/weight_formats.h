@@ -1,0 +1,53 @@
+// Formats of few bits in which runtimes keep weights and activations: f16, bf16, fp8, int8 and int4 per tensor, per
+// channel or in groups, each with the scale that a converter would choose.
+#ifndef PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_
+#define PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_
+
+#include <string>
+#include <vector>
+
+#include "plumb/graph.h"
+
+namespace plumb {
+
+struct ValueRange {
+  double low = 0, high = 0;
+  void Add(double v);
+  double largest() const;
+};
+ValueRange ValuesRange(const std::vector<double>& values);
+ValueRange ValuesRange(const Tensor& tensor);
+
+struct WeightFormat {
+  std::string words;  // "int4 in groups of 32 with a zero point"
+  // Values that share a scale: all, those of one output channel, or so many of these one after the other.
+  enum Block { kTensor = 0, kChannel = -1 };
+  int64_t block;
+  void (*round)(const ValueRange& range, int levels, std::vector<double>* values);
+  int levels = 0;
+  bool f16_scale = false;
+};
+
+const std::vector<WeightFormat>& WeightFormats();
+
+// Values of one output channel; `tensor` is the range of all of them.
+std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values);
+// A product's weight.
+Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight);
+
+// Activations: element by element, or to whole steps of a scale that is found when the network runs.
+struct OperandFormat {
+  std::string words;
+  double (*round)(double) = nullptr;  // else whole steps:
+  bool zero_point = false, by_row = false;
+};
+const std::vector<OperandFormat>& OperandFormats();
+
+// Values that share a scale.
+void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values);
+// A whole operand; its rows are those of the last axis.
+Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_

@@ -1,0 +1,300 @@
+// Weights, operands and biases of few bits and sums in f16, each named as planted_causes_test.cc's are. What a format
+// makes of a value is found here by trying all of its codes.
+#include <algorithm>
+#include <cmath>
+
+#include "base/half.h"
+#include "op/convolution.h"
+#include "op/inner_product.h"
+#include "op/matmul.h"
+#include "op/pooling.h"
+#include "op/reduce.h"
+#include "planted_cause.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kRows = 6, kTerms = 256, kOutputs = 24;
+using Block = std::vector<double>;
+
+Graph Dense(const Tensor& weight, const Tensor& bias) {
+  Layer layer = LayerOf<InnerProductParam>(OpKind::kInnerProduct,
+                                           [](InnerProductParam* p) { p->num_output = kOutputs, p->has_bias = true; });
+  layer.resources = {{"weight", weight}, {"bias", bias}};
+  return GraphOf({layer}, {kRows, kTerms});
+}
+
+Tensor Weight() { return Gauss({kOutputs, kTerms}, 0.1, 0.01); }
+Tensor Bias() {
+  return Mapped(Gauss({kOutputs}), [](double v) { return 0.37 * v; });
+}
+Graph Says() { return Dense(Weight(), Bias()); }
+
+// Blocks of so many values, one after the other, each changed by `round`.
+Tensor InBlocks(Tensor tensor, int64_t size, const std::function<void(Block*)>& round) {
+  for (int64_t begin = 0; begin < tensor.NumElements(); begin += size) {
+    float* at = tensor.data<float>() + begin;
+    Block block(at, at + size);
+    round(&block);
+    for (int64_t i = 0; i < size; ++i) at[i] = static_cast<float>(block[static_cast<size_t>(i)]);
+  }
+  return tensor;
+}
+
+double Largest(const Block& block) {
+  double largest = 0;
+  for (double v : block) largest = std::max(largest, std::fabs(v));
+  return largest;
+}
+
+void ToSteps(Block* block, int levels) {
+  const double step = Largest(*block) / levels;
+  for (double& v : *block) v = std::nearbyint(v / step) * step;
+}
+
+void ToZeroPoint(Block* block, int levels) {
+  const double low = std::min(0.0, *std::min_element(block->begin(), block->end()));
+  const double high = std::max(0.0, *std::max_element(block->begin(), block->end()));
+  const double scale = (high - low) / levels, zero = std::nearbyint(-low / scale);
+  for (double& v : *block)
+    v = (std::min<double>(std::max(std::nearbyint(v / scale) + zero, 0.0), levels) - zero) * scale;
+}
+
+// The nearest of all finite values of sign, exponent (bias) and fraction of so many bits.
+double Nearest8(double v, int exponent_bits, int fraction_bits, int bias, double most) {
+  double best = 0;
+  for (int code = 0; code < 128; ++code) {
+    const int exponent = code >> fraction_bits, fraction = code & ((1 << fraction_bits) - 1);
+    const double part = static_cast<double>(fraction) / (1 << fraction_bits);
+    const double value = exponent == 0 ? std::ldexp(part, 1 - bias) : std::ldexp(1 + part, exponent - bias);
+    if (exponent >= 1 << exponent_bits || value > most) continue;
+    if (std::fabs(std::fabs(v) - value) < std::fabs(std::fabs(v) - best)) best = value;
+  }
+  return std::copysign(best, v);
+}
+
+void ToFloat8(Block* block, bool fine, bool scaled) {
+  const double most = fine ? 448 : 57344, scale = scaled ? Largest(*block) / most : 1;
+  for (double& v : *block) v = Nearest8(v / scale, fine ? 4 : 5, fine ? 3 : 2, fine ? 7 : 15, most) * scale;
+}
+
+PlantedCause OfWeights(const std::string& name, int64_t block, const std::function<void(Block*)>& round,
+                       const std::string& words) {
+  return {name, Says(), Dense(InBlocks(Weight(), block, round), Bias()), words};
+}
+
+std::vector<PlantedCause> WeightPlants() {
+  const int64_t all = kOutputs * kTerms;
+  std::vector<PlantedCause> plants = {
+      OfWeights(
+          "fp8 e4m3", all, [](Block* b) { ToFloat8(b, true, false); }, "with weights rounded to fp8 (e4m3);"),
+      OfWeights(
+          "fp8 e5m2", all, [](Block* b) { ToFloat8(b, false, false); }, "with weights rounded to fp8 (e5m2);"),
+      OfWeights(
+          "fp8 e4m3 scaled", kTerms, [](Block* b) { ToFloat8(b, true, true); },
+          "with weights rounded to fp8 (e4m3), scaled per output channel"),
+      OfWeights(
+          "int8 with a zero point", all, [](Block* b) { ToZeroPoint(b, 255); },
+          "with weights rounded to int8 with a zero point per tensor"),
+      OfWeights(
+          "int4 with a zero point per channel", kTerms, [](Block* b) { ToZeroPoint(b, 15); },
+          "with weights rounded to int4 with a zero point per output channel")};
+  for (const int64_t size : {16, 32, 64, 128}) {
+    const std::string groups = " in groups of " + std::to_string(size);
+    plants.push_back(OfWeights(
+        "int4" + groups, size, [](Block* b) { ToSteps(b, 7); }, "with weights rounded to int4" + groups + ";"));
+    plants.push_back(OfWeights(
+        "int4 with a zero point" + groups, size, [](Block* b) { ToZeroPoint(b, 15); },
+        "with weights rounded to int4 with a zero point" + groups + ";"));
+  }
+  return plants;
+}
+
+// A runtime that rounds what it reads, computes the graph's own layer, and maybe has other weights.
+PlantedCause OfInput(const std::string& name, int64_t block, const std::function<void(Block*)>& round,
+                     const std::string& words, const Graph& computed) {
+  PlantedCause plant{name, Says(), Says(), words};
+  const Tensor x = InBlocks(Gauss({kRows, kTerms}), block, round);
+  plant.spoil = [x, computed](Tensor* y) { *y = ComputedBy(computed, x); };
+  return plant;
+}
+
+double Brain(double v) { return static_cast<double>(BFloat16ToFloat(FloatToBFloat16(static_cast<float>(v)))); }
+
+// x w = (h + l)(h' + l') without l l', every part a bf16.
+PlantedCause SplitOperands() {
+  PlantedCause plant{"bf16x2", Says(), Says(), "with operands split in two bf16 (bf16x2)"};
+  const Tensor x = Gauss({kRows, kTerms}), w = Weight(), bias = Bias();
+  plant.spoil = [=](Tensor* y) {
+    for (int64_t i = 0; i < kRows * kOutputs; ++i) {
+      double sum = static_cast<double>(bias.data<float>()[i % kOutputs]);
+      for (int64_t k = 0; k < kTerms; ++k) {
+        const auto a = static_cast<double>(x.data<float>()[i / kOutputs * kTerms + k]);
+        const auto b = static_cast<double>(w.data<float>()[i % kOutputs * kTerms + k]);
+        const double h = Brain(a), l = Brain(a - h), g = Brain(b), m = Brain(b - g);
+        sum += h * g + h * m + l * g;
+      }
+      y->data<float>()[i] = static_cast<float>(sum);
+    }
+  };
+  return plant;
+}
+
+std::vector<PlantedCause> OperandPlants() {
+  const Graph whole = Dense(InBlocks(Weight(), kTerms, [](Block* b) { ToSteps(b, 127); }), Bias());
+  const auto steps = [](Block* b) { ToSteps(b, 127); };
+  const auto zero_point = [](Block* b) { ToZeroPoint(b, 255); };
+  const Tensor x = Gauss({kRows, kTerms}), w = Weight();
+  const double scale = Largest(Block(x.data<float>(), x.data<float>() + x.NumElements())) / 127 *
+                       Largest(Block(w.data<float>(), w.data<float>() + w.NumElements())) / 127;
+  const Tensor bias = Mapped(Bias(), [scale](double v) { return std::nearbyint(v / scale) * scale; });
+  return {
+      OfInput("dynamic int8", kRows * kTerms, steps, "with its input rounded to int8 as the network runs, per tensor",
+              Says()),
+      OfInput("dynamic int8 with a zero point", kRows * kTerms, zero_point,
+              "with its input rounded to int8 with a zero point as the network runs, per tensor", Says()),
+      OfInput("dynamic int8 per row", kTerms, steps, "with its input rounded to int8 as the network runs, per row",
+              Says()),
+      OfInput("dynamic int8 and int8 weights", kRows * kTerms, zero_point,
+              "with weights rounded to int8 per output channel and its input rounded to int8 with a zero point as the "
+              "network runs, per tensor",
+              whole),
+      OfInput(
+          "activations in bf16", kTerms,
+          [](Block* b) {
+            for (double& v : *b) v = Brain(v);
+          },
+          "with its input rounded to bf16", Says()),
+      {"bias in int32", Says(), Dense(Weight(), bias),
+       "with the bias rounded to int32 steps of max |x| / 127 times max |w| / 127"},
+      SplitOperands()};
+}
+
+// conv, batch normalisation and ReLU in one step, the product of weights and gains in f16.
+PlantedCause FoldedWeights() {
+  Layer conv = LayerOf<ConvolutionParam>(OpKind::kConvolution, [](ConvolutionParam* p) {
+    p->group = 1, p->in_channels_per_group = 4, p->out_channels = 6, p->kernel_h = p->kernel_w = 3;
+    p->stride_h = p->stride_w = 1, p->bias = true, p->pad_type = kPadSame;
+  });
+  conv.resources = {{"weight", Gauss({6, 4, 3, 3}, 0.1)}, {"bias", Gauss({6})}};
+  conv.outputs = {"c"};
+  Layer norm = MakeLayer(OpKind::kBatchNormCxx, "bn", {"c"}, {"b"});
+  const Tensor gain = Gauss({6}, 0.3, 1.1), shift = Gauss({6}, 0.2);
+  norm.resources = {{"scale", gain}, {"bias", shift}};
+  const Graph says = GraphOf({conv, norm, MakeLayer(OpKind::kReLU, "relu", {"b"}, {"y"})}, {1, 4, 10, 10});
+  Graph folded = says;
+  Tensor weight = conv.resources["weight"].Clone().value(), bias = conv.resources["bias"].Clone().value();
+  for (int64_t i = 0; i < weight.NumElements(); ++i)
+    weight.data<float>()[i] = HalfToFloat(FloatToHalf(weight.data<float>()[i] * gain.data<float>()[i / 36]));
+  for (int64_t i = 0; i < 6; ++i)
+    bias.data<float>()[i] = bias.data<float>()[i] * gain.data<float>()[i] + shift.data<float>()[i];
+  folded.layers[0].resources = {{"weight", weight}, {"bias", bias}};
+  folded.layers[1].resources = {{"scale", Mapped(gain, [](double) { return 1; })},
+                                {"bias", Mapped(shift, [](double) { return 0; })}};
+  return {"folded weights in f16", says, folded, "with the folded weights rounded to f16"};
+}
+
+float Half(float v) { return HalfToFloat(FloatToHalf(v)); }
+
+// Terms added one after the other in f16, in lanes; divided at the end.
+PlantedCause HalfSum(const std::string& name, const Graph& graph, const std::string& words, int64_t count,
+                     int64_t lanes, const std::function<float(const float*, int64_t output, int64_t k)>& term,
+                     float divisor) {
+  PlantedCause plant{name, graph, graph, words};
+  plant.x = Gauss(graph.inputs[0].shape, 1, 0.6);
+  plant.spoil = [=, x = plant.x](Tensor* y) {
+    for (int64_t o = 0; o < y->NumElements(); ++o) {
+      std::vector<float> sums(static_cast<size_t>(lanes), 0.0f);
+      for (int64_t k = 0; k < count; ++k) {
+        float& sum = sums[static_cast<size_t>(k % lanes)];
+        sum = Half(sum + Half(term(x.data<float>(), o, k)));
+      }
+      for (size_t l = 1; l < sums.size(); ++l) sums[0] = Half(sums[0] + sums[l]);
+      y->data<float>()[o] = Half(sums[0] / divisor);
+    }
+  };
+  return plant;
+}
+
+std::vector<PlantedCause> SumPlants() {
+  Layer mean = LayerOf<ReduceParam>(OpKind::kReduceMean, [](ReduceParam* p) { p->axes = {1}; });
+  Layer squares = LayerOf<ReduceParam>(OpKind::kReduceSumSquare, [](ReduceParam* p) { p->axes = {1}; });
+  Layer pool = LayerOf<PoolingParam>(OpKind::kPooling, [](PoolingParam* p) {
+    p->pool_type = kPoolAverage, p->kernel_h = p->kernel_w = 5, p->stride_h = p->stride_w = 1;
+  });
+  const auto row = [](const float* x, int64_t o, int64_t k) { return x[o * 200 + k]; };
+  const auto square = [](const float* x, int64_t o, int64_t k) { return x[o * 200 + k] * x[o * 200 + k]; };
+  const auto window = [](const float* x, int64_t o, int64_t k) {
+    return x[(o / 36 * 10 + o / 6 % 6 + k / 5) * 10 + o % 6 + k % 5];
+  };
+  // Operands and sums in f16, as real kernels have them.
+  PlantedCause both{"operands and sums in f16", Says(), Says(),
+                    "operands rounded and accumulated in f16, channel by channel"};
+  const Tensor x = Gauss({kRows, kTerms}), w = Weight(), bias = Bias();
+  both.spoil = [=](Tensor* y) {
+    for (int64_t i = 0; i < kRows * kOutputs; ++i) {
+      float sum = 0;
+      for (int64_t k = 0; k < kTerms; ++k)
+        sum = Half(sum +
+                   Half(x.data<float>()[i / kOutputs * kTerms + k]) * Half(w.data<float>()[i % kOutputs * kTerms + k]));
+      y->data<float>()[i] = Half(sum + bias.data<float>()[i % kOutputs]);
+    }
+  };
+  return {HalfSum("a mean in f16", GraphOf({mean}, {32, 200}), "accumulated in f16", 200, 1, row, 200),
+          HalfSum("a mean in f16 in lanes", GraphOf({mean}, {32, 200}), "accumulated in f16, in 8 partial sums", 200, 8,
+                  row, 200),
+          HalfSum("squares in f16", GraphOf({squares}, {32, 200}), "accumulated in f16", 200, 1, square, 1),
+          HalfSum("a pool in f16", GraphOf({pool}, {1, 3, 10, 10}), "accumulated in f16", 25, 1, window, 25),
+          FoldedWeights(),
+          both};
+}
+
+class PlantedNarrow : public testing::TestWithParam<PlantedCause> {};
+TEST_P(PlantedNarrow, AreNamedAndNoOthers) { ExpectPlanted(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Weights, PlantedNarrow, testing::ValuesIn(WeightPlants()), PlantName);
+INSTANTIATE_TEST_SUITE_P(Operands, PlantedNarrow, testing::ValuesIn(OperandPlants()), PlantName);
+INSTANTIATE_TEST_SUITE_P(Sums, PlantedNarrow, testing::ValuesIn(SumPlants()), PlantName);
+
+// Three parts of bf16, or two of tf32, are as good as f32.
+TEST(PlantedNarrow, SplitsOfEnoughBitsAreAligned) {
+  const Tensor x = Gauss({kRows, kTerms}), w = Weight(), bias = Bias();
+  const auto tf32 = [](double v) {
+    int exponent;
+    const double part = std::frexp(v, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(part, 11)), exponent - 11);
+  };
+  for (const bool brains : {true, false}) {
+    Tensor y = Tensor::Create(DType::kF32, {kRows, kOutputs}).value();
+    for (int64_t i = 0; i < y.NumElements(); ++i) {
+      double sum = static_cast<double>(bias.data<float>()[i % kOutputs]);
+      for (int64_t k = 0; k < kTerms; ++k) {
+        const auto a = static_cast<double>(x.data<float>()[i / kOutputs * kTerms + k]);
+        const auto b = static_cast<double>(w.data<float>()[i % kOutputs * kTerms + k]);
+        double p[3], q[3];
+        const auto part = [&](double v) { return brains ? Brain(v) : tf32(v); };
+        p[0] = part(a), p[1] = part(a - p[0]), p[2] = brains ? part(a - p[0] - p[1]) : 0;
+        q[0] = part(b), q[1] = part(b - q[0]), q[2] = brains ? part(b - q[0] - q[1]) : 0;
+        sum += p[0] * q[0] + p[0] * q[1] + p[1] * q[0];
+        if (brains) sum += p[1] * q[1] + p[0] * q[2] + p[2] * q[0];
+      }
+      y.data<float>()[i] = static_cast<float>(sum);
+    }
+    const LayerReport report = Judge(Says(), x, y);
+    EXPECT_EQ(report.verdict, Verdict::kAligned) << (brains ? "bf16x3: " : "tf32x3: ") << report.reason;
+  }
+}
+
+// What is no format of few bits has no such name.
+TEST(PlantedNarrow, OtherFaultsAreNot) {
+  const Tensor x = Gauss({kRows, kTerms});
+  Tensor noisy = Weight().Clone().value();
+  const Tensor noise = Gauss({kOutputs, kTerms}, 1e-3);
+  for (int64_t i = 0; i < noisy.NumElements(); ++i)
+    noisy.data<float>()[i] += noise.data<float>()[noise.NumElements() - 1 - i];
+  const LayerReport report = Judge(Says(), x, ComputedBy(Dense(noisy, Bias()), x));
+  EXPECT_EQ(report.verdict, Verdict::kWrong);
+  EXPECT_EQ(report.cause, "");
+}
+
+}  // namespace
+}  // namespace plumb
