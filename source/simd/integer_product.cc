@@ -107,15 +107,25 @@ void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, in
 
 #endif
 
-// As many tiles of kRows rows as there are, then smaller ones.
 template <int kRows, class T, class Sink>
-HWY_INLINE void MultiplyRows(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
+HWY_INLINE void MultiplyTile(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
   HWY_ALIGN int32_t sums[kRows * kPanelColumns];
-  for (; row + kRows <= f.rows; row += kRows) {
-    SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
-    for (int r = 0; r < kRows; ++r) sink(sums + r * kPanelColumns, (row + r) * f.n + column, column, f.n - column);
-  }
-  if constexpr (kRows > 1) MultiplyRows<kRows / 2>(f, panel, row, column, sink);
+  SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
+  for (int r = 0; r < kRows; ++r) sink(sums + r * kPanelColumns, (row + r) * f.n + column, column, f.n - column);
+}
+
+// The last rows, at most kRows, as one tile: each tile reads the whole panel.
+template <int kRows, class T, class Sink>
+void MultiplyRest(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
+  if (f.rows - row == kRows) return MultiplyTile<kRows>(f, panel, row, column, sink);
+  if constexpr (kRows > 1) MultiplyRest<kRows - 1>(f, panel, row, column, sink);
+}
+
+template <class T, class Sink>
+HWY_INLINE void MultiplyRows(const IntegerFactors& f, const T* panel, int64_t column, const Sink& sink) {
+  int64_t row = 0;
+  for (; row + kTileRows < f.rows; row += kTileRows) MultiplyTile<kTileRows>(f, panel, row, column, sink);
+  MultiplyRest<kTileRows>(f, panel, row, column, sink);
 }
 
 // n: whole panels, so whole vectors.
@@ -135,9 +145,9 @@ HWY_INLINE void MultiplyPanels(const IntegerFactors& f, int64_t first, int64_t l
     const int64_t column = i * kPanelColumns;
     if (widen) Widen(f.narrow + i * values, values, scratch);
     if (f.wide == nullptr && !widen) {
-      MultiplyRows<kTileRows>(f, f.narrow + i * values, 0, column, sink);
+      MultiplyRows(f, f.narrow + i * values, column, sink);
     } else {
-      MultiplyRows<kTileRows>(f, widen ? scratch : f.wide + i * values, 0, column, sink);
+      MultiplyRows(f, widen ? scratch : f.wide + i * values, column, sink);
     }
   }
 }

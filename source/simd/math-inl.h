@@ -182,6 +182,9 @@ struct BaseF64 {
 };
 
 HWY_INLINE V32 PowerV(F32 d, V32 x, const UnaryParams& p) {
+  const bool plain_base = p.alpha == 1.0f && p.beta == 0.0f;
+  if (plain_base && p.gamma == 2.0f) return Mul(x, x);
+  if (plain_base && p.gamma == 3.0f) return Mul(Mul(x, x), x);
   const PowerF64 power{p.alpha, p.beta, p.gamma};
   const float rounded = std::round(p.gamma);
   if (p.gamma == rounded && std::fabs(rounded) <= 4.0f) return ThroughF64(d, x, IntegerPowerF64{power});
