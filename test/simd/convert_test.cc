@@ -47,5 +47,22 @@ TEST(SimdConvertTest, RoundsLikeTheScalarCode) {
   });
 }
 
+TEST(SimdConvertTest, WholeNumbers) {
+  std::vector<float> floats = Specials();
+  for (const auto& part : {RandomBits(5000), Uniform(5001, -3e9f, 3e9f), Uniform(5000, -9, 9)})
+    floats.insert(floats.end(), part.begin(), part.end());
+  ForEachIsa([&] {
+    std::vector<int32_t> whole(floats.size());
+    std::vector<float> back(floats.size());
+    FloatToInt(floats.data(), whole.data(), floats.size());
+    IntToFloat(whole.data(), back.data(), whole.size());
+    for (size_t i = 0; i < floats.size(); ++i) {
+      const double x = std::isnan(floats[i]) ? 0 : std::trunc(static_cast<double>(floats[i]));
+      ASSERT_EQ(whole[i], std::min(std::max(x, -2147483648.0), 2147483647.0)) << floats[i];
+      ASSERT_EQ(back[i], static_cast<float>(whole[i])) << whole[i];
+    }
+  });
+}
+
 }  // namespace
 }  // namespace plumb::simd

@@ -63,7 +63,7 @@ const Case kCases[] = {
     {UnaryOp::kNeg, {}, [](double x, P) { return -x; }, Zero},
     {UnaryOp::kFloor, {}, [](double x, P) { return std::floor(x); }, Zero},
     {UnaryOp::kCeil, {}, [](double x, P) { return std::ceil(x); }, Zero},
-    {UnaryOp::kRound, {}, [](double x, P) { return std::nearbyint(x); }, Zero},
+    {UnaryOp::kPlumbRound, {}, [](double x, P) { return std::nearbyint(x); }, Zero},
     {UnaryOp::kSign, {}, [](double x, P) { return x > 0 ? 1 : (x < 0 ? -1 : x); }, Zero},
     {UnaryOp::kExp, {}, [](double x, P) { return std::exp(x); }, RelativeTail, -104, 89},
     {UnaryOp::kLog, {}, [](double x, P) { return std::log(x); }, Relative<16>, 0, 3},

@@ -1,5 +1,5 @@
-// Cast, PlumbCast in plain order: f32 and f16 on vector conversions, all other pairs with the scalar conversions of
-// base.
+// Cast, PlumbCast in plain order: f32 beside f16 and i32 on vector conversions, all other pairs with the scalar
+// conversions of base.
 #include "op/cast.h"
 
 #include <cstring>
@@ -42,6 +42,10 @@ class CastKernel : public Kernel {
         simd::FloatToHalf(reinterpret_cast<const float*>(src), reinterpret_cast<uint16_t*>(dst), count);
       } else if (in.dtype == DType::kF16 && out.dtype == DType::kF32) {
         simd::HalfToFloat(reinterpret_cast<const uint16_t*>(src), reinterpret_cast<float*>(dst), count);
+      } else if (in.dtype == DType::kF32 && out.dtype == DType::kI32) {
+        simd::FloatToInt(reinterpret_cast<const float*>(src), reinterpret_cast<int32_t*>(dst), count);
+      } else if (in.dtype == DType::kI32 && out.dtype == DType::kF32) {
+        simd::IntToFloat(reinterpret_cast<const int32_t*>(src), reinterpret_cast<float*>(dst), count);
       } else {
         ConvertElements(in.dtype, src, out.dtype, dst, end - begin);
       }

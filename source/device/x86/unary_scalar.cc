@@ -30,7 +30,6 @@ UnaryFunction UnaryOf(OpKind kind) {
     case OpKind::kPlumbAcosh: return [](P, double x) { return std::acosh(x); };
     case OpKind::kPlumbAtanh: return [](P, double x) { return std::atanh(x); };
     case OpKind::kPlumbMish: return [](P, double x) { return Mish(x); };
-    case OpKind::kPlumbRound: return [](P, double x) { return std::nearbyint(x); };
     case OpKind::kPlumbCelu: return [](P p, double x) { return x > 0 ? x : double{p.a} * std::expm1(x / double{p.a}); };
     case OpKind::kPlumbThresholdedRelu: return [](P p, double x) { return x <= double{p.a} ? 0 : x; };
     case OpKind::kPlumbShrink:

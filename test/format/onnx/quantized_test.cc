@@ -108,6 +108,45 @@ TEST(OnnxQuantizedTest, QLinearConvScalesAndSaturatesOnce) {
   });
 }
 
+// One input channel per filter, at the extremes: 0 and 255 beside -128 and a zero point of 127.
+TEST(OnnxQuantizedTest, DepthwiseConvIntegerSumsExactly) {
+  constexpr int64_t kChannels = 3, kSize = 20, kKernel = 15, kOut = kSize - kKernel + 1;
+  OnnxModel m;
+  m.Input("x", {1, kChannels, kSize, kSize}, kUint8).Output("y");
+  std::vector<int64_t> weights;
+  for (int64_t i = 0; i < kChannels * kKernel * kKernel; ++i)
+    weights.push_back(i < kKernel * kKernel ? -128 : WeightAt(i));
+  Constant(&m, "w", kInt8, {kChannels, 1, kKernel, kKernel}, weights);
+  Constant(&m, "x_zero", kUint8, {}, {0});
+  Constant(&m, "w_zero", kInt8, {kChannels}, {127, -3, 0});
+  OnnxModel::SetInt(&m.Node("ConvInteger", {"x", "w", "x_zero", "w_zero"}, {"y"}, "conv"), "group", kChannels);
+  const auto imported = m.Import();
+  ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+  const auto graph = std::make_shared<const Graph>(*imported);
+  Tensor x = Tensor::Create(DType::kI64, graph->inputs[0].shape).value();
+  for (int64_t i = 0; i < x.NumElements(); ++i) x.data<int64_t>()[i] = i < kSize * kSize ? 255 : InputAt(i);
+  const int64_t zeros[] = {127, -3, 0};
+  for (const char* device : {"NAIVE", "X86"}) {
+    if (!OpenDevice(device).ok()) continue;
+    const auto network = CreateNetwork(graph, device, {});
+    ASSERT_TRUE(network.ok()) << network.status().ToString();
+    ASSERT_TRUE((*network)->SetInput("x", x).ok());
+    ASSERT_TRUE((*network)->Forward().ok());
+    const Tensor y = (*network)->GetOutput("y").value();
+    ASSERT_EQ(y.dtype(), DType::kI32);
+    ASSERT_EQ(y.shape(), (Shape{1, kChannels, kOut, kOut}));
+    for (int64_t i = 0; i < y.NumElements(); ++i) {
+      const int64_t c = i / (kOut * kOut), row = i / kOut % kOut, column = i % kOut;
+      int64_t sum = 0;
+      for (int64_t k = 0; k < kKernel * kKernel; ++k) {
+        const int64_t at = (c * kSize + row + k / kKernel) * kSize + column + k % kKernel;
+        sum += x.data<int64_t>()[at] * (weights[static_cast<size_t>(c * kKernel * kKernel + k)] - zeros[c]);
+      }
+      ASSERT_EQ(y.ValueAt(i), static_cast<double>(sum)) << device << " [" << i << "]";
+    }
+  }
+}
+
 // x [2, 9, size] is quantised as it comes, multiplied with 8-bit weights, scaled and shifted.
 OnnxModel DynamicLinear(int64_t size, int64_t outputs, bool per_column) {
   OnnxModel m;

@@ -1,7 +1,7 @@
 // QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear is a
 // QuantizeLinear whose scale and zero point are computed in f32, which holds the whole numbers exactly. QLinearMatMul
 // is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and QLinearConv set the windows
-// of x side by side and multiply the filters with them.
+// of x side by side and multiply the filters with them; depthwise ones are exact in f32.
 #include <fmt/core.h>
 
 #include "format/onnx/map/convolve_by_product.h"
@@ -26,7 +26,11 @@ Result<Value> IntegerProduct(NodeContext& c, const Value& a, const Value& b, con
   return c.Emit(OpKind::kPlumbMatMulInteger, p, inputs);
 }
 
+Status MapConv(NodeContext& c);
+
 namespace {
+
+bool IsEightBits(int type) { return type == kTypeUint8 || type == kTypeInt8; }
 
 Result<std::string> QuantizedDType(int type) {
   switch (type) {
@@ -98,11 +102,29 @@ Result<Value> Shifted(NodeContext& c, const Value& x, const Value& zero_point, i
 
 Value OptionalIn(NodeContext& c, size_t i) { return c.Has(i) ? c.In(i) : Value(); }
 
+bool IsDepthwiseFilter(const Shape& filter) {
+  // The sums of as many products of 9-bit numbers are below 2^24 in any order, so f32 holds them exactly.
+  constexpr int64_t kExactTaps = 256;
+  return filter.rank() >= 3 && filter.rank() <= 4 && filter[1] == 1 && filter.CountFrom(1) <= kExactTaps;
+}
+
+// A depthwise convolution runs in f32, where every device has a kernel for it (and no other algorithm than the sum).
+Result<Value> DepthwiseInFloats(NodeContext& c, const Value& x, const Value& weights) {
+  PLUMB_ASSIGN_OR_RETURN(const Value real, c.CastTo(x, DType::kF32));
+  PLUMB_ASSIGN_OR_RETURN(const Value taps, c.CastTo(weights, DType::kF32));
+  PLUMB_ASSIGN_OR_RETURN(const Value sums, c.Through(MapConv, {real, taps}));
+  PLUMB_ASSIGN_OR_RETURN(const Value whole, c.Emit(OpKind::kPlumbRound, nullptr, {sums}));  // for the verdict: exact
+  return c.CastTo(whole, DType::kI32);
+}
+
 // The i32 sums of a convolution of integers. The filter's zero point may have one entry per output channel.
 Result<Value> IntegerConvolution(NodeContext& c, const Value& x, const Value& x_zero, const Value& filter,
                                  const Value& filter_zero) {
   PLUMB_ASSIGN_OR_RETURN(const Value centred, Shifted(c, x, x_zero, 1));
   PLUMB_ASSIGN_OR_RETURN(const Value weights, Shifted(c, filter, filter_zero, 0));
+  const bool eight_bits = IsEightBits(x.type) && IsEightBits(filter.type);
+  if (eight_bits && IsDepthwiseFilter(c.ShapeOf(weights)) && c.Known(weights) != nullptr)
+    return DepthwiseInFloats(c, centred, weights);
   return ConvolveByProduct(c, centred, weights, [&c](const Value& filters, const Value& windows) {
     return IntegerProduct(c, filters, windows, Value(), Value());
   });
