@@ -30,6 +30,9 @@ struct AffineShape {
 // A resource of BatchNormCxx that only the reference's bound reads and no file holds: per channel the larger of |scale
 // mean| and |beta| of the batch normalisation that an importer folded.
 constexpr const char* kAffineTerms = "terms";
+// What a batch normalisation was folded from, for whoever asks what else it may have been computed as; no part of the
+// layer: [5, channels] gamma, beta, mean, variance and epsilon.
+constexpr const char* kBatchStatistics = "statistics";
 
 // CorruptModel when the coefficients are missing or do not fit the input.
 Result<AffineShape> ResolveAffine(const Layer& layer, const Shape& input);

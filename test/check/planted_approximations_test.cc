@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "op/affine.h"
 #include "op/gather.h"
 #include "op/grid_sample.h"
 #include "op/norm.h"
@@ -257,8 +258,36 @@ Graph Shuffled(int mode) {
       {1, 12, 5, 4});
 }
 
+// What a batch normalisation is folded into; `change` alters the statistics of a channel.
+Graph BatchNorm(const std::function<void(double* gamma, double* beta, double* mean, double* variance, double* epsilon)>&
+                    change = nullptr) {
+  constexpr int64_t kChannels = 8;
+  Layer layer = MakeLayer(OpKind::kBatchNormCxx, "layer", {"x"}, {"y"});
+  Tensor scale = Gauss({kChannels}), bias = Gauss({kChannels}), statistics = Gauss({5, kChannels}, 0.2, 0.7);
+  for (int64_t i = 0; i < kChannels; ++i) {
+    float* s = statistics.data<float>() + i;
+    s[3 * kChannels] *= 0.01f * s[3 * kChannels], s[4 * kChannels] = 1e-5f;
+    double v[5];
+    for (int k = 0; k < 5; ++k) v[k] = static_cast<double>(s[k * kChannels]);
+    if (change) change(v, v + 1, v + 2, v + 3, v + 4);
+    const double factor = v[0] / std::sqrt(v[3] + v[4]);
+    scale.data<float>()[i] = static_cast<float>(factor);
+    bias.data<float>()[i] = static_cast<float>(v[1] - v[2] * factor);
+  }
+  layer.resources = {{"scale", scale}, {"bias", bias}, {kBatchStatistics, statistics}};
+  return GraphOf({layer}, {2, kChannels, 5, 5});
+}
+
 std::vector<PlantedCause> ModePlants() {
-  return {FirstStatistics(),
+  return {{"another epsilon of a batch norm", BatchNorm(),
+           BatchNorm([](double*, double*, double*, double*, double* e) { *e = 1e-3; }),
+           "with epsilon 0.001; the graph says 1e-05"},
+          {"a batch norm without its mean", BatchNorm(),
+           BatchNorm([](double*, double*, double* m, double*, double*) { *m = 0; }), "without the mean"},
+          {"a batch norm with a deviation for its variance", BatchNorm(),
+           BatchNorm([](double*, double*, double*, double* v, double*) { *v = std::sqrt(*v); }),
+           "with the root of the variance in its place"},
+          FirstStatistics(),
           NormOf("statistics of the first row", 0, 0, "with the mean and variance of the first row"),
           {"other groups", GroupNormGraph(2), GroupNormGraph(4), "in groups of 2 channels; the graph says 4 each"},
           {"grid aligned", Sampled(2, 0, false), Sampled(2, 0, true), "as linear, zeros, align_corners 1"},

@@ -76,7 +76,7 @@ class AlternativeFinder {
     AddFunctions();
     AddLastFunctions();
     constexpr double kCheap = 1 << 22;  // multiplications
-    const double multiplications = Multiplications();
+    multiplications_ = Multiplications();
     for (size_t m = 0; m < step_.group.members.size(); ++m) {
       const Layer& member = *step_.group.members[m];
       const ProposalContext context{step_,
@@ -88,8 +88,8 @@ class AlternativeFinder {
                                     [this, m](size_t slot) { return ValueOf(m, slot); },
                                     [this, m](const Proposal& altered) { return MisfitOf(m, altered); },
                                     misfit_,
-                                    multiplications,
-                                    multiplications <= kCheap};
+                                    multiplications_,
+                                    multiplications_ <= kCheap};
       for (const Proposal& proposal : ProposalsFor(context)) Add(m, proposal);
     }
     return std::move(found_);
@@ -147,7 +147,11 @@ class AlternativeFinder {
     return a;
   }
 
+  // Root mean square; infinite once the search has cost enough: a step may be a whole network.
   double MisfitOf(const Alternative& a) const {
+    constexpr double kBudget = 1e10;  // multiplications
+    if (spent_ > kBudget) return INFINITY;
+    spent_ += multiplications_;
     ReplayExtra extra;
     extra.changes = a.changes;
     const auto values = ReplayValues(a.group, step_.inputs, step_.blobs, extra);
@@ -301,6 +305,8 @@ class AlternativeFinder {
 
   const ReplayedStep& step_;
   const double misfit_;
+  double multiplications_ = 0;
+  mutable double spent_ = 0;
   std::vector<Alternative> found_;
 };
 

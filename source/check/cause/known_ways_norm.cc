@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "check/cause/known_ways_util.h"
+#include "op/affine.h"
 #include "op/norm.h"
 #include "op/normalize.h"
 #include "op/reduce.h"
@@ -127,7 +128,53 @@ void EpsilonOutside(const ProposalContext& c, Proposals* proposals) {
   }
 }
 
+// gamma (x - mean) / sqrt(variance + epsilon) + beta of one channel, as folded from its statistics.
+struct BatchStatistics {
+  double gamma, beta, mean, variance, epsilon;
+};
+
+Layer FoldedFrom(const ProposalContext& c, const std::function<void(BatchStatistics*)>& change) {
+  const Tensor& s = *c.layer.Resource(kBatchStatistics);
+  const int64_t channels = s.shape()[1];
+  Layer layer = c.layer;
+  auto scale = Tensor::Create(DType::kF32, Shape{channels}), bias = Tensor::Create(DType::kF32, Shape{channels});
+  if (!scale.ok() || !bias.ok()) return layer;
+  for (int64_t i = 0; i < channels; ++i) {
+    BatchStatistics of{s.ValueAt(i), s.ValueAt(channels + i), s.ValueAt(2 * channels + i), s.ValueAt(3 * channels + i),
+                       s.ValueAt(4 * channels + i)};
+    change(&of);
+    const double factor = of.gamma / std::sqrt(of.variance + of.epsilon);
+    scale->data<float>()[i] = static_cast<float>(factor);
+    bias->data<float>()[i] = static_cast<float>(of.beta - of.mean * factor);
+  }
+  layer.resources["scale"] = *scale, layer.resources["bias"] = *bias;
+  return layer;
+}
+
+void OtherBatchStatistics(const ProposalContext& c, Proposals* proposals) {
+  const Tensor* own = c.layer.Resource(kBatchStatistics);
+  if (own == nullptr || own->shape().rank() != 2 || own->shape()[1] == 0) return;
+  SearchNamed(
+      c, "epsilon", own->ValueAt(4 * own->shape()[1]), 1e-12, 1,
+      [&](double value) { return FoldedFrom(c, [value](BatchStatistics* s) { s->epsilon = value; }); }, proposals);
+  const struct {
+    const char* computed;
+    void (*change)(BatchStatistics*);
+  } others[] = {
+      {"without gamma", [](BatchStatistics* s) { s->gamma = 1; }},
+      {"without beta", [](BatchStatistics* s) { s->beta = 0; }},
+      {"without the mean", [](BatchStatistics* s) { s->mean = 0; }},
+      {"with the root of the variance in its place", [](BatchStatistics* s) { s->variance = std::sqrt(s->variance); }},
+      {"with the square of the variance in its place", [](BatchStatistics* s) { s->variance *= s->variance; }},
+      {"with epsilon added outside of the root", [](BatchStatistics* s) {
+         const double root = std::sqrt(s->variance) + s->epsilon;
+         s->variance = root * root - s->epsilon;
+       }}};
+  for (const auto& other : others) proposals->push_back({other.computed, "otherwise", FoldedFrom(c, other.change)});
+}
+
 constexpr ProposalRow kNormProposalRows[] = {
+    {OpKind::kBatchNormCxx, OtherBatchStatistics},
     {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
     {OpKind::kInstBatchNormCxx, OtherMoments},
     {OpKind::kInstBatchNormCxx, NoAffine},

@@ -79,8 +79,14 @@ Status MapBatchNormalization(NodeContext& c) {
     terms.data<float>()[i] =
         static_cast<float>(std::max(std::fabs(given[3].ValueAt(i) * factor), std::fabs(given[2].ValueAt(i))));
   }
+  PLUMB_ASSIGN_OR_RETURN(Tensor statistics, Tensor::Create(DType::kF32, Shape{5, channels}));
+  for (int64_t i = 0; i < statistics.NumElements(); ++i) {
+    const int64_t row = i / std::max<int64_t>(1, channels);
+    const double value = row == 4 ? epsilon : given[row + 1].ValueAt(i % channels);
+    statistics.data<float>()[i] = static_cast<float>(value);
+  }
   return c.EmitOutput(OpKind::kBatchNormCxx, nullptr, {c.In(0)},
-                      {{"scale", scale}, {"bias", bias}, {kAffineTerms, terms}});
+                      {{"scale", scale}, {"bias", bias}, {kAffineTerms, terms}, {kBatchStatistics, statistics}});
 }
 
 Status MapInstanceNormalization(NodeContext& c) {
