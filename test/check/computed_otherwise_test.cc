@@ -302,6 +302,31 @@ TEST(Alternatives, AnInverseScaleThatIsCutOffIsNamed) {
   ExpectNamed(Judge(graph, x, cut), "computed with 1 / scale cut off to a whole number; the graph says as it is");
 }
 
+// The same behind another quantisation, whose scale is what it was when the next one is looked at.
+TEST(Alternatives, AnInverseScaleThatIsCutOffIsNamedBehindAnother) {
+  const auto quantize = [](const std::string& name, const std::string& in, const std::string& by) {
+    Layer layer = LayerOf<QuantizeLinearParam>(OpKind::kPlumbQuantizeLinear,
+                                               [](QuantizeLinearParam* p) { p->dtype = "u8"; }, {in, by});
+    layer.name = name;
+    layer.outputs = {name};
+    return layer;
+  };
+  Graph graph =
+      GraphOf({quantize("a", "x", "first"), MakeLayer(OpKind::kPlumbDequantizeLinear, "b", {"a", "first"}, {"b"}),
+               quantize("y", "b", "second")},
+              {64});
+  for (const auto& [name, value] : {std::pair<const char*, float>{"first", 0.035f}, {"second", 0.003921569f}}) {
+    graph.constants[name] = Tensor::Create(DType::kF32, Shape{}).value();
+    graph.constants[name].data<float>()[0] = value;
+  }
+  Tensor x = Gauss({64}), cut = Tensor::Create(DType::kI64, {64}).value();
+  for (int64_t i = 0; i < 64; ++i) {
+    x.data<float>()[i] = 0.035f * static_cast<float>(i % 28);
+    cut.data<int64_t>()[i] = static_cast<int64_t>(std::nearbyint(static_cast<double>(x.data<float>()[i]) * 254));
+  }
+  ExpectNamed(Judge(graph, x, cut), "computed with 1 / scale cut off to a whole number; the graph says as it is");
+}
+
 // u8 times i8 on x86 without VNNI; both have a zero point.
 TEST(Alternatives, ProductsThatSaturateInPairsAreNamed) {
   constexpr int64_t kRows = 4, kTerms = 33, kColumns = 3, kZero = 7;

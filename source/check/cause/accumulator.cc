@@ -77,9 +77,9 @@ std::vector<SumWay> WaysOf(const SampleSum& sum) {
 }  // namespace
 
 std::string NameAccumulator(const ReplayedStep& step) {
-  if (step.group.members.size() != 1 || step.device.size() != 1 || step.device[0].dtype() != DType::kF32) return "";
+  if (step.device.size() != 1 || step.device[0].dtype() != DType::kF32) return "";
   std::vector<SampleSum> sums = SampleOf(step);
-  if (sums.empty()) sums = SampleOfTerms(step);
+  if (sums.empty() && step.group.members.size() == 1) sums = SampleOfTerms(step);
   if (sums.empty() || sums[0].x.empty() || static_cast<int64_t>(sums[0].x.size()) > kMaxTerms) return "";
   double own = 0, rounded[2] = {0, 0}, xy = 0, yy = 0, xx = 0;
   for (const SampleSum& sum : sums) {

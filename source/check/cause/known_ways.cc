@@ -150,7 +150,8 @@ void WholeInverse(const ProposalContext& c, Proposals* proposals) {
   Proposal proposal{"with 1 / scale cut off to a whole number", "as it is", c.layer};
   proposal.reads = [](size_t slot, const Tensor& input) -> Result<Tensor> {
     if (slot != 1) return input;
-    PLUMB_ASSIGN_OR_RETURN(Tensor scales, input.ConvertedTo(DType::kF64));
+    PLUMB_ASSIGN_OR_RETURN(const Tensor wide, input.ConvertedTo(DType::kF64));
+    PLUMB_ASSIGN_OR_RETURN(Tensor scales, wide.Clone());  // the step's own input stays
     ForEachReal(&scales, [](double scale) {
       const double whole = std::floor(1 / scale);
       return whole >= 2 && whole < 1e6 ? 1 / whole : scale;

@@ -130,10 +130,35 @@ std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step) {
   return sums;
 }
 
+namespace {
+
+// What the step's last layer reads first, where the layers before it only move it there (Concat, Pad); empty: else.
+Tensor MovedInput(const ReplayedStep& step) {
+  const auto& members = step.group.members;
+  if (members.size() == 1) return step.inputs[0];
+  const std::string& blob = members.back()->inputs[0];
+  LayerGroup before = step.group;
+  before.members.pop_back();
+  const int last = static_cast<int>(before.members.size());
+  for (LayerGroup::Port& port : before.inputs) {
+    if (port.member == last) port = {-1, -1, ""};
+  }
+  for (size_t m = 0; m < before.members.size(); ++m) {
+    if (!GetOp(before.members[m]->kind).moves_data_only) return Tensor();
+    if (before.members[m]->outputs[0] == blob) before.outputs = {{static_cast<int>(m), 0, blob}};
+  }
+  if (before.outputs[0].blob != blob) return Tensor();
+  const auto values = ReplayValues(before, step.inputs, step.blobs);
+  return values.ok() ? values->values[0] : Tensor();
+}
+
+}  // namespace
+
 std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
-  const Layer& layer = step.group.first();
-  const Tensor& input = step.inputs[0];
+  const Layer& layer = step.group.last();
+  const Tensor input = MovedInput(step);
   std::vector<SampleSum> sums;
+  if (input.empty()) return sums;
   const int64_t outputs = step.device[0].NumElements();
   if (layer.Resource("weight") == nullptr || outputs == 0) return sums;
   const Shape& weight = layer.Resource("weight")->shape();
