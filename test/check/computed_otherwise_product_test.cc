@@ -36,6 +36,13 @@ TEST(Alternatives, FaultsOfConvolutionsAreNamed) {
               "computed without the bias; the graph says with it");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return HalfToFloat(FloatToHalf(w[i])); }),
               "computed with weights rounded to f16; the graph says f32");
+  const auto cut = [](const float* w, int64_t i) {
+    const float rounded = HalfToFloat(FloatToHalf(w[i]));
+    const bool up = std::fabs(rounded) > std::fabs(w[i]);
+    if (std::fabs(w[i]) < 0x1p-14f) return 0.0f;
+    return up ? HalfToFloat(static_cast<uint16_t>(FloatToHalf(w[i]) - 1)) : rounded;
+  };
+  ExpectNamed(changed("weight", cut), "computed with weights rounded to f16 towards zero; the graph says f32");
   ExpectNamed(changed("weight", [](const float* w, int64_t i) { return w[i / 9 * 9 + i % 3 * 3 + i % 9 / 3]; }),
               "computed with the kernel's height and width exchanged; the graph says otherwise");
   ExpectNamed(

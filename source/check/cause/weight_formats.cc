@@ -13,6 +13,18 @@ namespace {
 
 double InHalf(double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); }
 double InBrain(double v) { return static_cast<double>(BFloat16ToFloat(FloatToBFloat16(static_cast<float>(v)))); }
+// Bits cut off, as quick conversions do (ncnn's to f16, which make 0 of subnormals).
+double InCutHalf(double v) {
+  const double half = InHalf(v);
+  if (std::fabs(v) < 0x1p-14) return 0;
+  const double step = std::fabs(half) > std::fabs(v) ? std::ldexp(1, std::ilogb(v) - 10) : 0;
+  return half - std::copysign(step, v);
+}
+double InCutBrain(double v) {
+  const double brain = InBrain(v);
+  const double step = std::fabs(brain) > std::fabs(v) && v != 0 ? std::ldexp(1, std::ilogb(v) - 7) : 0;
+  return brain - std::copysign(step, v);
+}
 double InTwoBrains(double v) { return InBrain(v) + InBrain(v - InBrain(v)); }
 
 double InBits(double v, int bits) {
@@ -87,7 +99,10 @@ ValueRange WithHalfScale(ValueRange range, int levels) {
 
 std::vector<WeightFormat> MakeFormats() {
   using Block = WeightFormat::Block;
-  std::vector<WeightFormat> formats = {{"f16", Block::kTensor, Each<InHalf>}, {"bf16", Block::kTensor, Each<InBrain>}};
+  std::vector<WeightFormat> formats = {{"f16", Block::kTensor, Each<InHalf>},
+                                       {"bf16", Block::kTensor, Each<InBrain>},
+                                       {"f16 towards zero", Block::kTensor, Each<InCutHalf>},
+                                       {"bf16 towards zero", Block::kTensor, Each<InCutBrain>}};
   const struct {
     const char* words;
     int64_t block;

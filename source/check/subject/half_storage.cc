@@ -68,12 +68,12 @@ class Finder {
         const auto it = values_.find(blob);
         if (it == values_.end() || it->second.telling < kTelling) continue;
         const bool half = Is(it->second);
-        if (IsProduct(layer)) products.Add(half);
+        if (EndsProduct(layer)) products.Add(half);
         all.Add(half);
         by_operator_[KeyOf(layer)].Add(half);
       }
     }
-    if (!(products.half >= 2 && products.most()) && !(all.half >= 3 && 4 * all.half >= 3 * all.all)) return false;
+    if (!(products.half >= 2 && products.most()) && !(all.half >= 3 && 3 * all.half >= 2 * all.all)) return false;
     for (const Layer& layer : graph_.layers) {
       const bool most = MostAreHalf(layer);
       for (const std::string& blob : layer.outputs) {
@@ -87,6 +87,19 @@ class Finder {
 
  private:
   bool Is(const HalfValues& values) const { return format_ == DType::kF16 ? values.f16 : values.bf16; }
+
+  // Whether it is a sum of products, or ends a step of one (its activation) whose own result the subject lacks.
+  bool EndsProduct(const Layer& layer) const {
+    const Layer* at = &layer;
+    while (!IsProduct(*at) && at->inputs.size() == 1 && values_.count(at->inputs[0]) == 0) {
+      const auto maker = std::find_if(graph_.layers.begin(), graph_.layers.end(), [&](const Layer& l) {
+        return std::find(l.outputs.begin(), l.outputs.end(), at->inputs[0]) != l.outputs.end();
+      });
+      if (maker == graph_.layers.end()) return false;
+      at = &*maker;
+    }
+    return IsProduct(*at);
+  }
 
   // The operator, and whether all that it reads is of the format.
   std::pair<std::string, bool> KeyOf(const Layer& layer) const {
