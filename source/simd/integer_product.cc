@@ -21,7 +21,7 @@ using I32 = ScalableTag<int32_t>;
 // 16 sums of one row become y, or `left` of them.
 struct StoreSums {
   int32_t* y;
-  HWY_INLINE void operator()(const int32_t* sums, int64_t at, int64_t, int64_t left) const {
+  HWY_INLINE void operator()(const int32_t* sums, int64_t, int64_t at, int64_t, int64_t left) const {
     std::memcpy(y + at, sums, static_cast<size_t>(std::min(left, kPanelColumns)) * sizeof(int32_t));
   }
 };
@@ -30,17 +30,18 @@ struct StoreScaled {
   SumTail tail;
   float* y;
 
-  HWY_INLINE static V32 Factor(F32 d, const float* from, int64_t step, int64_t column, int64_t left) {
-    return step == 0 ? Set(d, *from) : LoadUpTo(d, from + column, left);
+  HWY_INLINE static V32 Factor(F32 d, const SumFactor& factor, int64_t row, int64_t column, int64_t left) {
+    const float* from = factor.values + row * factor.row_step;
+    return factor.step == 0 ? Set(d, *from) : LoadUpTo(d, from + column, left);
   }
-  HWY_INLINE void operator()(const int32_t* sums, int64_t at, int64_t column, int64_t left) const {
+  HWY_INLINE void operator()(const int32_t* sums, int64_t row, int64_t at, int64_t column, int64_t left) const {
     const F32 d;
     const I32 whole;
     const auto lanes = static_cast<int64_t>(Lanes(d));
     for (int64_t i = 0; i < std::min(left, kPanelColumns); i += lanes) {
       V32 v = ConvertTo(d, Load(whole, sums + i));
-      if (tail.scale != nullptr) v = Mul(v, Factor(d, tail.scale, tail.scale_step, column + i, left - i));
-      if (tail.shift != nullptr) v = Add(v, Factor(d, tail.shift, tail.shift_step, column + i, left - i));
+      if (tail.scale.values != nullptr) v = Mul(v, Factor(d, tail.scale, row, column + i, left - i));
+      if (tail.shift.values != nullptr) v = Add(v, Factor(d, tail.shift, row, column + i, left - i));
       StoreUpTo(v, d, y + at + i, left - i);
     }
   }
@@ -111,7 +112,8 @@ template <int kRows, class T, class Sink>
 HWY_INLINE void MultiplyTile(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
   HWY_ALIGN int32_t sums[kRows * kPanelColumns];
   SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
-  for (int r = 0; r < kRows; ++r) sink(sums + r * kPanelColumns, (row + r) * f.n + column, column, f.n - column);
+  for (int r = 0; r < kRows; ++r)
+    sink(sums + r * kPanelColumns, row + r, (row + r) * f.n + column, column, f.n - column);
 }
 
 // The last rows, at most kRows, as one tile: each tile reads the whole panel.

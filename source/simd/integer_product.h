@@ -30,12 +30,15 @@ struct IntegerFactors {
   int64_t n = 0;                   // columns of b
 };
 
-// What becomes of a column's sums: float(sum) * scale + shift, rounded after each step. Null: without that step.
+// One number for each sum of a row and column; 0 as a step: the same for all of them.
+struct SumFactor {
+  const float* values = nullptr;
+  int64_t step = 0, row_step = 0;
+};
+
+// What becomes of the sums: float(sum) * scale + shift, rounded after each step. Without values: without that step.
 struct SumTail {
-  const float* scale = nullptr;
-  int64_t scale_step = 0;  // 0: one scale for all columns
-  const float* shift = nullptr;
-  int64_t shift_step = 0;
+  SumFactor scale, shift;
 };
 
 // The columns of panels [first, last): y [rows][n]. `scratch`: PanelValues of the panels' k, for narrow panels.

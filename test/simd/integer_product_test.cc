@@ -48,7 +48,7 @@ void ExpectExact(const Product& p) {
     std::vector<int32_t> y(static_cast<size_t>(p.rows * p.n), -1);
     std::vector<float> real(y.size(), NAN);
     MultiplyIntegers(f, 0, NumPanels(p.n), scratch.data(), y.data());
-    MultiplyIntegers(f, 0, NumPanels(p.n), scratch.data(), {scale.data(), 1, shift.data(), 1}, real.data());
+    MultiplyIntegers(f, 0, NumPanels(p.n), scratch.data(), {{scale.data(), 1}, {shift.data(), 1}}, real.data());
     for (int64_t i = 0; i < p.rows * p.n; ++i) {
       const auto at = static_cast<size_t>(i), column = static_cast<size_t>(i % p.n);
       ASSERT_EQ(y[at], Expected(p, i / p.n, i % p.n)) << "row " << i / p.n << " column " << column;

@@ -133,8 +133,15 @@ class BinaryKernel : public Kernel {
     const auto operand = Operands<T>(inputs);
     T* dst = output.host<T>();
     const auto row = [&](int64_t a, int64_t b, int64_t at, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) {
-        dst[at + i] = f(operand[0][a + i * plan_.a_step], operand[1][b + i * plan_.b_step]);
+      const T *left = operand[0] + a, *right = operand[1] + b;
+      T* y = dst + at;
+      if (plan_.a_step == 0) {  // steps are 0 or 1: loops that the compiler may turn into vectors
+        for (int64_t i = 0; i < count; ++i) y[i] = f(*left, right[i * plan_.b_step]);
+      } else if (plan_.b_step == 0) {
+        const T value = *right;
+        for (int64_t i = 0; i < count; ++i) y[i] = f(left[i], value);
+      } else {
+        for (int64_t i = 0; i < count; ++i) y[i] = f(left[i], right[i]);
       }
     };
     ParallelFor(plan_.size(), kBinaryGrain,

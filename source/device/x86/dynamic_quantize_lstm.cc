@@ -134,7 +134,7 @@ class DynamicQuantizeLstmKernel : public Kernel {
     ParallelRegion(threads, [&](int thread, int count) {
       int16_t* scratch = scratch_.data() + thread * simd::PanelValues(w.length);
       simd::MultiplyIntegers(f, panels * thread / count, panels * (thread + 1) / count, scratch,
-                             {scales_.data(), 1, shift, 1}, z);
+                             {{scales_.data(), 1}, {shift, 1}}, z);
     });
   }
 

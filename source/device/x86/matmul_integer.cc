@@ -108,8 +108,10 @@ class MatMulIntegerKernel : public Kernel {
     return i < 0 ? nullptr : &inputs[static_cast<size_t>(i)];
   }
 
-  simd::SumTail TailOf(const std::vector<DeviceTensor>& inputs) const {
-    return {tail_.scale.Find(*group_, inputs), tail_.scale.step, tail_.shift.Find(*group_, inputs), tail_.shift.step};
+  // For the rows of one matrix from `row` on.
+  simd::SumTail TailOf(const std::vector<DeviceTensor>& inputs, int64_t matrix, int64_t row) const {
+    const int64_t channel = (matrix * s_.m + row) % tail_.channels;
+    return {tail_.scale.FactorAt(*group_, inputs, channel), tail_.shift.FactorAt(*group_, inputs, channel)};
   }
 
   void TakeSecond(const std::vector<DeviceTensor>& inputs) {
@@ -140,21 +142,20 @@ class MatMulIntegerKernel : public Kernel {
     const int64_t pieces = matrices * panels >= 4 * NumThreads() ? 1 : std::min<int64_t>(NumThreads(), s_.m / 6 + 1);
     const int64_t rows = (s_.m + pieces - 1) / std::max<int64_t>(1, pieces);
     const int64_t units = matrices * pieces * panels;
-    const simd::SumTail tail = TailOf(inputs);
     const int threads = static_cast<int>(
         std::min<int64_t>(NumThreads(), 1 + units * rows * s_.k * simd::kPanelColumns / kIntegerProductGrain));
     ParallelRegion(threads, [&](int thread, int count) {
       const int64_t end = units * (thread + 1) / count;
       for (int64_t u = units * thread / count; u < end;) {
         const int64_t panel = u % panels, last = std::min(panels, panel + end - u);
-        RunPiece(u / panels / pieces, u / panels % pieces * rows, rows, panel, last, thread, tail, output);
+        RunPiece(u / panels / pieces, u / panels % pieces * rows, rows, panel, last, thread, inputs, output);
         u += last - panel;
       }
     });
   }
 
   void RunPiece(int64_t matrix, int64_t row, int64_t rows, int64_t panel, int64_t last, int thread,
-                const simd::SumTail& tail, const DeviceTensor& output) {
+                const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
     const auto at = static_cast<size_t>(matrix);
     const int64_t size = simd::NumPanels(s_.n) * simd::PanelValues(s_.k), b = s_.second_matrix[at] * size;
     simd::IntegerFactors f;
@@ -165,7 +166,7 @@ class MatMulIntegerKernel : public Kernel {
     int16_t* scratch = scratch_.data() + thread * simd::PanelValues(s_.k);
     const int64_t y = (matrix * s_.m + row) * s_.n;
     if (tail_.real) {
-      simd::MultiplyIntegers(f, panel, last, scratch, tail, output.host<float>() + y);
+      simd::MultiplyIntegers(f, panel, last, scratch, TailOf(inputs, matrix, row), output.host<float>() + y);
     } else {
       simd::MultiplyIntegers(f, panel, last, scratch, output.host<int32_t>() + y);
     }
@@ -180,7 +181,6 @@ class MatMulIntegerKernel : public Kernel {
     std::vector<uint32_t> first, second;
     a.ReadBits(inputs[0], &first);
     b.ReadBits(inputs[1], &second);
-    const simd::SumTail tail = TailOf(inputs);
     ParallelFor(static_cast<int64_t>(s_.first_matrix.size()) * s_.m,
                 std::max<int64_t>(1, kFunctionGrain / (s_.k * s_.n + 1)), [&](int64_t begin, int64_t end) {
                   std::vector<uint32_t> sums(static_cast<size_t>(s_.n));
@@ -188,7 +188,7 @@ class MatMulIntegerKernel : public Kernel {
                     const auto matrix = static_cast<size_t>(r / s_.m);
                     MultiplyRow(first.data() + (s_.first_matrix[matrix] * s_.m + r % s_.m) * s_.k,
                                 second.data() + s_.second_matrix[matrix] * s_.k * s_.n, &sums);
-                    StoreRow(sums, tail, r * s_.n, output);
+                    StoreRow(sums, TailOf(inputs, r / s_.m, r % s_.m), r * s_.n, output);
                   }
                 });
     return Status::Ok();
@@ -211,8 +211,8 @@ class MatMulIntegerKernel : public Kernel {
         continue;
       }
       float y = static_cast<float>(sum);
-      if (tail.scale != nullptr) y *= tail.scale[j * tail.scale_step];
-      if (tail.shift != nullptr) y += tail.shift[j * tail.shift_step];
+      if (tail.scale.values != nullptr) y *= tail.scale.values[j * tail.scale.step];
+      if (tail.shift.values != nullptr) y += tail.shift.values[j * tail.shift.step];
       output.host<float>()[at + j] = y;
     }
   }

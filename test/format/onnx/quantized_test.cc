@@ -173,6 +173,31 @@ OnnxModel DynamicLinear(int64_t size, int64_t outputs, bool per_column) {
   return m;
 }
 
+// The same of a convolution of 2 groups, whose sums are reshaped before they are scaled per channel.
+OnnxModel DynamicConvolution(bool per_channel) {
+  OnnxModel m;
+  m.Input("x", {2, 4, 9, 11}).Output("y");
+  std::vector<int64_t> weights;
+  for (int64_t i = 0; i < 6 * 2 * 3 * 3; ++i) weights.push_back(WeightAt(i));
+  Constant(&m, "w", kInt8, {6, 2, 3, 3}, weights);
+  Constant(&m, "w_zero", kInt8, {}, {3});
+  if (per_channel) {
+    m.Floats("w_scale", {1, 6, 1, 1}, {0.1f, 0.2f, 0.3f, 0.04f, 0.5f, 0.06f});
+  } else {
+    m.Floats("w_scale", {1}, {0.02f});
+  }
+  m.Floats("shift", {1, 6, 1, 1}, {1, -2, 0.3f, 4, -5, 0.6f});
+  m.Node("DynamicQuantizeLinear", {"x"}, {"q", "x_scale", "x_zero"}, "quantize");
+  ::onnx::NodeProto& conv = m.Node("ConvInteger", {"q", "w", "x_zero", "w_zero"}, {"sums"}, "conv");
+  OnnxModel::SetInt(&conv, "group", 2);
+  OnnxModel::SetInts(&conv, "pads", {1, 1, 1, 1});
+  OnnxModel::SetInt(&m.Node("Cast", {"sums"}, {"real"}, "cast"), "to", 1);
+  m.Node("Mul", {"x_scale", "w_scale"}, {"scale"}, "scales");
+  m.Node("Mul", {"real", "scale"}, {"scaled"}, "scaling");
+  m.Node("Add", {"scaled", "shift"}, {"y"}, "shifting");
+  return m;
+}
+
 Result<Tensor> RunOnto(const std::shared_ptr<const Graph>& graph, const char* device,
                        std::vector<std::string>* kernels) {
   PLUMB_ASSIGN_OR_RETURN(const auto network, CreateNetwork(graph, device, {}));
@@ -210,6 +235,20 @@ TEST(OnnxQuantizedTest, DynamicLinearLayersAreOneStepOfTheSameBits) {
     }
   }
   ASSERT_TRUE(SetMaxIsa("").ok());
+}
+
+TEST(OnnxQuantizedTest, DynamicConvolutionsAreScaledInTheSameStep) {
+  if (!OpenDevice("X86").ok()) GTEST_SKIP() << "X86 is not built in";
+  for (const bool per_channel : {false, true}) {
+    const auto imported = DynamicConvolution(per_channel).Import();
+    ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+    const auto graph = std::make_shared<const Graph>(*imported);
+    std::vector<std::string> none, fused;
+    const auto want = RunOnto(graph, "NAIVE", &none), got = RunOnto(graph, "X86", &fused);
+    ASSERT_TRUE(want.ok() && got.ok()) << want.status().ToString() << got.status().ToString();
+    EXPECT_EQ(fused, std::vector<std::string>{"x86/matmul_integer"});
+    for (int64_t i = 0; i < want->NumElements(); ++i) ASSERT_EQ(got->data<float>()[i], want->data<float>()[i]) << i;
+  }
 }
 
 }  // namespace
