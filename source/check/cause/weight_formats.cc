@@ -13,11 +13,10 @@ namespace {
 
 double InHalf(double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); }
 double InBrain(double v) { return static_cast<double>(BFloat16ToFloat(FloatToBFloat16(static_cast<float>(v)))); }
-// Bits cut off, as quick conversions do (ncnn's to f16, which make 0 of subnormals).
+// Bits cut off, as quick conversions do (ncnn's to f16).
 double InCutHalf(double v) {
   const double half = InHalf(v);
-  if (std::fabs(v) < 0x1p-14) return 0;
-  const double step = std::fabs(half) > std::fabs(v) ? std::ldexp(1, std::ilogb(v) - 10) : 0;
+  const double step = std::fabs(half) > std::fabs(v) && v != 0 ? std::ldexp(1, std::max(std::ilogb(v), -14) - 10) : 0;
   return half - std::copysign(step, v);
 }
 double InCutBrain(double v) {
