@@ -108,10 +108,19 @@ void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, in
 
 #endif
 
+HWY_INLINE void AddShift(int32_t row_sum, const int32_t* shifts, int32_t* sums) {
+  const I32 d;
+  for (int64_t i = 0; i < kPanelColumns; i += static_cast<int64_t>(Lanes(d)))
+    Store(Add(Load(d, sums + i), Mul(Set(d, row_sum), LoadU(d, shifts + i))), d, sums + i);
+}
+
 template <int kRows, class T, class Sink>
 HWY_INLINE void MultiplyTile(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
   HWY_ALIGN int32_t sums[kRows * kPanelColumns];
   SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
+  if (f.shifts != nullptr) {
+    for (int r = 0; r < kRows; ++r) AddShift(f.row_sums[row + r], f.shifts + column, sums + r * kPanelColumns);
+  }
   for (int r = 0; r < kRows; ++r)
     sink(sums + r * kPanelColumns, row + r, (row + r) * f.n + column, column, f.n - column);
 }
@@ -227,6 +236,21 @@ void MultiplyIntegers(const IntegerFactors& f, int64_t first, int64_t last, int1
 }
 void PackPanels(const int16_t* b, int64_t k, int64_t n, int64_t first_pair, int64_t last_pair, int16_t* panels) {
   PLUMB_SIMD_CALL(RunPackPanels)(b, k, n, first_pair, last_pair, panels);
+}
+bool NarrowPanels(const int16_t* wide, int64_t k, int64_t n, int8_t* narrow, int32_t* shifts) {
+  const int64_t size = PanelValues(k);
+  for (int64_t column = 0; column < NumPanels(n) * kPanelColumns; ++column) {
+    const int64_t first = column / kPanelColumns * size + column % kPanelColumns * 2;
+    const auto at = [&](int64_t i) { return first + i / 2 * kPanelColumns * 2 + i % 2; };
+    int32_t low = 0, high = 0;  // where they fit as they are the shift is 0
+    for (int64_t i = 0; i < k; ++i)
+      low = std::min<int32_t>(low, wide[at(i)]), high = std::max<int32_t>(high, wide[at(i)]);
+    if (high - low > 255) return false;
+    shifts[column] = low < -128 || high > 127 ? (low + high + 1) >> 1 : 0;
+    for (int64_t i = 0; i < 2 * PairsOf(k); ++i)
+      narrow[at(i)] = i < k ? static_cast<int8_t>(wide[at(i)] - shifts[column]) : int8_t{0};
+  }
+  return true;
 }
 bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
   return PLUMB_SIMD_CALL(RunLessZero)(src, zero, dst, n);

@@ -18,6 +18,10 @@ constexpr int64_t PanelValues(int64_t k) { return PairsOf(k) * kPanelColumns * 2
 // The pairs of rows [first_pair, last_pair) of b, of which only they are read.
 void PackPanels(const int16_t* b, int64_t k, int64_t n, int64_t first_pair, int64_t last_pair, int16_t* panels);
 
+// The panels in 8 bits, each column less a shift of its own (as many as the panels have columns), or false when a
+// column's numbers lie too far apart. What the shifts take away is row_sum * shift (IntegerFactors).
+bool NarrowPanels(const int16_t* wide, int64_t k, int64_t n, int8_t* narrow, int32_t* shifts);
+
 // dst = src - zero, as 16 bits; false when one of them does not fit.
 bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n);
 
@@ -25,9 +29,11 @@ bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n);
 struct IntegerFactors {
   const int16_t* a = nullptr;
   int64_t a_stride = 0, rows = 0, pairs = 0;
-  const int16_t* wide = nullptr;   // the panels; or, where this is null,
-  const int8_t* narrow = nullptr;  // those of numbers that fit 8 bits
-  int64_t n = 0;                   // columns of b
+  const int16_t* wide = nullptr;      // the panels; or, where this is null,
+  const int8_t* narrow = nullptr;     // those of NarrowPanels, with
+  const int32_t* shifts = nullptr;    // its shifts (null: all are 0) and
+  const int32_t* row_sums = nullptr;  // the sum of each row of a
+  int64_t n = 0;                      // columns of b
 };
 
 // One number for each sum of a row and column; 0 as a step: the same for all of them.

@@ -2,6 +2,8 @@
 // products of neighbours overflow 16 bits (255 x -128, 255 x 127) and 32 bits (rows of 70,000).
 #include "simd/integer_product.h"
 
+#include <numeric>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {
@@ -37,13 +39,18 @@ void ExpectExact(const Product& p) {
   for (int64_t r = 0; r < p.rows; ++r) std::copy_n(p.a.begin() + r * p.k, p.k, a.begin() + r * pairs * 2);
   PackPanels(Shorts(p.b).data(), p.k, p.n, 0, pairs / 2, wide.data());
   PackPanels(Shorts(p.b).data(), p.k, p.n, pairs / 2, pairs, wide.data());
-  const bool fits = std::all_of(p.b.begin(), p.b.end(), [](int64_t v) { return v >= -128 && v <= 127; });
-  const std::vector<int8_t> narrow(wide.begin(), wide.end());
+  std::vector<int8_t> narrow(wide.size());
+  std::vector<int32_t> shifts(static_cast<size_t>(NumPanels(p.n) * kPanelColumns)), row_sums;
+  const bool fits = NarrowPanels(wide.data(), p.k, p.n, narrow.data(), shifts.data());
+  for (int64_t r = 0; r < p.rows; ++r)
+    row_sums.push_back(std::accumulate(a.begin() + r * pairs * 2, a.begin() + (r + 1) * pairs * 2, 0));
   std::vector<int16_t> scratch(static_cast<size_t>(PanelValues(p.k)));
   std::vector<float> scale = Uniform(static_cast<size_t>(p.n), -2, 2), shift = Uniform(scale.size(), -9, 9);
   for (const bool use_narrow : {false, true}) {
     if (use_narrow && !fits) continue;
-    IntegerFactors f{a.data(), pairs * 2, p.rows, pairs, wide.data(), narrow.data(), p.n};
+    IntegerFactors f{a.data(), pairs * 2, p.rows, pairs, wide.data()};
+    f.narrow = narrow.data(), f.shifts = shifts.data(), f.row_sums = row_sums.data(), f.n = p.n;
+    if (!use_narrow) f.shifts = nullptr;
     if (use_narrow) f.wide = nullptr;
     std::vector<int32_t> y(static_cast<size_t>(p.rows * p.n), -1);
     std::vector<float> real(y.size(), NAN);
@@ -64,6 +71,7 @@ TEST(SimdIntegerProductTest, ExactForEightBits) {
       for (const int64_t k : {1, 2, 7, 64}) {
         for (const int64_t n : {1, 15, 16, 37}) {
           ExpectExact({rows, k, n, WholeNumbers(rows * k, 0, 255, 1), WholeNumbers(k * n, -128, 127, 2)});
+          ExpectExact({rows, k, n, WholeNumbers(rows * k, -255, 255, 5), WholeNumbers(k * n, -200, 55, 6)});
           ExpectExact({rows, k, n, WholeNumbers(rows * k, -255, 255, 3), WholeNumbers(k * n, -255, 255, 4)});
         }
       }

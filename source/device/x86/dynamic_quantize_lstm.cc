@@ -20,9 +20,11 @@ struct Weights {
   int64_t columns = 0, length = 0;
   std::vector<int8_t> narrow;
   std::vector<int16_t> wide;
+  std::vector<int32_t> shifts;  // of narrow's columns
   std::vector<float> scales;
 
   int64_t Pairs() const { return simd::PairsOf(length); }
+  int64_t DirectionColumns() const { return simd::NumPanels(columns) * simd::kPanelColumns; }
   int64_t DirectionValues() const { return simd::NumPanels(columns) * simd::PanelValues(length); }
 };
 
@@ -50,10 +52,16 @@ Status TakeWeights(const KernelSpec& spec, const RecurrentShape& s, bool recurre
     }
     simd::PackPanels(rows.data(), w->length, w->columns, 0, w->Pairs(), w->wide.data() + d * w->DirectionValues());
   }
-  if (std::all_of(w->wide.begin(), w->wide.end(), [](int16_t v) { return v >= -128 && v <= 127; })) {
-    w->narrow.assign(w->wide.begin(), w->wide.end());
-    w->wide = {};
+  w->narrow.resize(w->wide.size());
+  w->shifts.resize(static_cast<size_t>(s.directions * w->DirectionColumns()));
+  bool narrow = true;
+  for (int64_t d = 0; d < s.directions && narrow; ++d) {
+    const int64_t at = d * w->DirectionValues();
+    narrow = simd::NarrowPanels(w->wide.data() + at, w->length, w->columns, w->narrow.data() + at,
+                                w->shifts.data() + d * w->DirectionColumns());
   }
+  if (narrow) w->wide = {};
+  if (std::all_of(w->shifts.begin(), w->shifts.end(), [](int32_t v) { return v == 0; })) w->shifts = {};
   for (int64_t i = 0; i < s.directions * w->columns; ++i)
     w->scales.push_back(scales.data<float>()[scales.shape().rank() == 1 ? i / w->columns : i]);
   return Status::Ok();
@@ -85,6 +93,7 @@ class DynamicQuantizeLstmKernel : public Kernel {
     h_.resize(static_cast<size_t>(s_.batch * s_.hidden));
     c_.resize(h_.size());
     line_.resize(static_cast<size_t>(s_.hidden));
+    row_sums_.resize(static_cast<size_t>(std::max<int64_t>(1, vectors)));
     scales_.resize(static_cast<size_t>(w_.columns));
     bias_.resize(scales_.size());
     scratch_.resize(static_cast<size_t>(NumThreads() * simd::PanelValues(std::max(w_.length, r_.length))));
@@ -126,7 +135,12 @@ class DynamicQuantizeLstmKernel : public Kernel {
       scales_[static_cast<size_t>(r)] = scale * w.scales[static_cast<size_t>(d * w.columns + r)];
     simd::IntegerFactors f{x, w.Pairs() * 2, vectors, w.Pairs()};
     f.wide = w.wide.empty() ? nullptr : w.wide.data() + d * w.DirectionValues();
-    f.narrow = w.narrow.empty() ? nullptr : w.narrow.data() + d * w.DirectionValues();
+    if (f.wide == nullptr) f.narrow = w.narrow.data() + d * w.DirectionValues();
+    if (f.wide == nullptr && !w.shifts.empty()) {
+      for (int64_t i = 0; i < vectors; ++i) row_sums_[static_cast<size_t>(i)] = SumOf(x + i * f.a_stride, f.a_stride);
+      f.shifts = w.shifts.data() + d * w.DirectionColumns();
+      f.row_sums = row_sums_.data();
+    }
     f.n = w.columns;
     const int64_t panels = simd::NumPanels(w.columns), products = panels * simd::PanelValues(w.length) * vectors;
     const int threads =
@@ -136,6 +150,12 @@ class DynamicQuantizeLstmKernel : public Kernel {
       simd::MultiplyIntegers(f, panels * thread / count, panels * (thread + 1) / count, scratch,
                              {{scales_.data(), 1}, {shift, 1}}, z);
     });
+  }
+
+  static int32_t SumOf(const int16_t* x, int64_t n) {
+    int32_t sum = 0;  // of numbers of 9 bits
+    for (int64_t i = 0; i < n; ++i) sum += x[i];
+    return sum;
   }
 
   // How many threads there is room for.
@@ -170,6 +190,7 @@ class DynamicQuantizeLstmKernel : public Kernel {
   Weights w_, r_;
   std::vector<float> z_, h_, c_, line_, scales_, bias_;
   std::vector<int16_t> x_q_, h_q_, scratch_;
+  std::vector<int32_t> row_sums_;
 };
 
 }  // namespace

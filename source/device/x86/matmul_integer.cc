@@ -44,6 +44,19 @@ struct ShortMatrix {
     return fits;
   }
 
+  // Of a matrix that fits.
+  void SumRows(std::vector<int32_t>* sums) const {
+    const int64_t rows = padded == 0 ? 0 : static_cast<int64_t>(values.size()) / padded;
+    sums->resize(static_cast<size_t>(rows));
+    ParallelFor(rows, kFunctionGrain / std::max<int64_t>(1, padded), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        uint32_t sum = 0;
+        for (int64_t i = 0; i < padded; ++i) sum += static_cast<uint32_t>(values[static_cast<size_t>(r * padded + i)]);
+        (*sums)[static_cast<size_t>(r)] = static_cast<int32_t>(sum);
+      }
+    });
+  }
+
   // The same as bits of 32, which wrap: for numbers of any size.
   void ReadBits(const DeviceTensor& tensor, std::vector<uint32_t>* bits) {
     ReadWhole(tensor, &whole);
@@ -94,6 +107,7 @@ class MatMulIntegerKernel : public Kernel {
       scratch_.resize(static_cast<size_t>(simd::PanelValues(s_.k) * NumThreads()));  // more threads than there were
     if (!a_ready_) a_fits_ = a_.Read(inputs[0], ZeroPoint(inputs, a_zero_));
     if (!b_ready_) TakeSecond(inputs);
+    if (!shifts_.empty() && !a_ready_ && a_fits_) a_.SumRows(&row_sums_);
     a_ready_ = a_constant_;
     b_ready_ = b_constant_;
     if (!a_fits_ || !b_fits_) return RunWide(inputs, outputs[0]);
@@ -130,11 +144,26 @@ class MatMulIntegerKernel : public Kernel {
     });
     if (!b_constant_) return;
     b_ = {};
-    const bool narrow = std::all_of(wide_.begin(), wide_.end(), [](int16_t v) { return v >= -128 && v <= 127; });
-    if (!narrow) return;
-    narrow_.assign(wide_.begin(), wide_.end());
-    wide_ = {};
+    NarrowSecond(matrices, size);
   }
+
+  void NarrowSecond(int64_t matrices, int64_t size) {
+    narrow_.resize(wide_.size());
+    shifts_.resize(static_cast<size_t>(matrices * Columns()));
+    for (int64_t i = 0; i < matrices; ++i) {
+      if (simd::NarrowPanels(wide_.data() + i * size, s_.k, s_.n, narrow_.data() + i * size,
+                             shifts_.data() + i * Columns()))
+        continue;
+      narrow_ = {};
+      shifts_ = {};
+      return;
+    }
+    wide_ = {};
+    if (std::all_of(shifts_.begin(), shifts_.end(), [](int32_t v) { return v == 0; })) shifts_ = {};
+  }
+
+  // Of the panels.
+  int64_t Columns() const { return simd::NumPanels(s_.n) * simd::kPanelColumns; }
 
   // Some panels, and where there are few of them some rows, to each thread.
   void RunPanels(const std::vector<DeviceTensor>& inputs, const DeviceTensor& output) {
@@ -163,6 +192,10 @@ class MatMulIntegerKernel : public Kernel {
     f.a_stride = a_.padded, f.rows = std::min(rows, s_.m - row), f.pairs = simd::PairsOf(s_.k), f.n = s_.n;
     f.wide = wide_.empty() ? nullptr : wide_.data() + b;
     f.narrow = narrow_.empty() ? nullptr : narrow_.data() + b;
+    if (!shifts_.empty()) {
+      f.shifts = shifts_.data() + s_.second_matrix[at] * Columns();
+      f.row_sums = row_sums_.data() + s_.first_matrix[at] * s_.m + row;
+    }
     int16_t* scratch = scratch_.data() + thread * simd::PanelValues(s_.k);
     const int64_t y = (matrix * s_.m + row) * s_.n;
     if (tail_.real) {
@@ -226,6 +259,7 @@ class MatMulIntegerKernel : public Kernel {
   ShortMatrix a_, b_;
   std::vector<int16_t> wide_, scratch_;
   std::vector<int8_t> narrow_;
+  std::vector<int32_t> shifts_, row_sums_;  // of narrow_'s columns; of a_'s rows
 };
 
 }  // namespace
