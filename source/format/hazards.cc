@@ -5,6 +5,7 @@
 #include "plumb/align.h"
 
 #include "graph/resources.h"
+#include "op/affine.h"
 
 namespace plumb {
 namespace {
@@ -59,7 +60,10 @@ std::vector<std::string> WeightHazards(const Graph& graph) {
   std::vector<std::string> lines;
   for (const Layer& layer : graph.layers) {
     const std::string frame = fmt::format("layer {} '{}' ({})", layer.index, layer.name, layer.type);
-    for (const auto& [slot, tensor] : layer.resources) Describe(fmt::format("{}: {}", frame, slot), tensor, &lines);
+    for (const auto& [slot, tensor] : layer.resources) {
+      if (slot == kBatchStatistics) continue;  // what was folded is none of the layer's weights
+      Describe(fmt::format("{}: {}", frame, slot), tensor, &lines);
+    }
   }
   for (const auto& [name, tensor] : graph.constants) Describe(fmt::format("constant '{}'", name), tensor, &lines);
   return lines;

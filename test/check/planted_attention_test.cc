@@ -224,6 +224,26 @@ TEST_P(PlantedAttention, IsNamedAndNoOther) { ExpectPlanted(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Whole, PlantedAttention, testing::ValuesIn(WholeAttentions()), PlantName);
 INSTANTIATE_TEST_SUITE_P(Parts, PlantedAttention, testing::ValuesIn(PartsOfAttention()), PlantName);
 
+// A runtime that fuses the whole and computes what lies inside once more, apart, because it was asked for.
+TEST(PlantedAttention, ARotationBesideHealthyTensorsIsNamed) {
+  const Graph says = RotaryAlone(0, 1, false);
+  const Tensor x = Gauss(says.inputs[0].shape);
+  Stored subject;
+  subject.blobs["x"] = x;
+  for (const Layer& layer : says.layers) {
+    for (const std::string& output : layer.outputs) {
+      Graph part = says;
+      part.outputs = {output};
+      subject.blobs[output] = ComputedBy(part, x);
+    }
+  }
+  subject.blobs["y"] = ComputedBy(RotaryAlone(0, 1, true), x);
+  const RunReport run = CheckSubjectBlobs(says, subject, {}, {}).value();
+  ASSERT_EQ(run.first_wrong, static_cast<int>(run.layers.size()) - 1);
+  EXPECT_NE(run.layers.back().cause.find("(interleaved) turned, not halves"), std::string::npos)
+      << run.layers.back().cause << run.layers.back().reason;
+}
+
 TEST(PlantedAttention, HealthyIsAligned) {
   for (const Graph& graph : {Attention({}), RotaryAlone(0, 1, false), RotaryAlone(0, 1, true), Cache({})}) {
     const Tensor x = Gauss(graph.inputs[0].shape);

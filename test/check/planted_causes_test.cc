@@ -11,6 +11,7 @@
 #include "op/gather.h"
 #include "op/inner_product.h"
 #include "op/norm.h"
+#include "op/pad.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
 #include "op/resize.h"
@@ -182,6 +183,39 @@ Graph Scores(float scale, const Tensor& mask) {
 
 Graph TanhGraph(const Shape& shape) { return GraphOf({MakeLayer(OpKind::kTanh, "layer", {"x"}, {"y"})}, shape); }
 
+// x / sqrt(mean(x^2) + epsilon) * gamma of single operators.
+Graph RmsGraph(float epsilon) {
+  Graph graph = GraphOf(
+      {MakeLayer(OpKind::kMul, "square", {"x", "x"}, {"q"}), MeanOver("mean", "q", "v"),
+       MakeLayer(OpKind::kAdd, "add", {"v", "epsilon"}, {"w"}), MakeLayer(OpKind::kSqrt, "sqrt", {"w"}, {"s"}),
+       MakeLayer(OpKind::kReciprocal, "inverse", {"s"}, {"r"}), MakeLayer(OpKind::kMul, "times", {"x", "r"}, {"n"}),
+       MakeLayer(OpKind::kMul, "scale", {"n", "gamma"}, {"y"})},
+      {1, 8, 32});
+  graph.constants = {{"epsilon", One(epsilon)}, {"gamma", Vector(32, 0.3, 1)}};
+  return graph;
+}
+
+Graph Padded(int type) {
+  return GraphOf({LayerOf<PadV2Param>(OpKind::kPadV2,
+                                      [=](PadV2Param* p) {
+                                        p->begins = {0, 0, 2, 1}, p->ends = {0, 0, 1, 2}, p->type = type;
+                                      })},
+                 {1, 2, 6, 7});
+}
+
+// x sigmoid(x) behind a product, as one step; the gate hard where `hard`.
+Graph DenseSilu(bool hard) {
+  Layer dense = LayerOf<InnerProductParam>(OpKind::kInnerProduct, [](InnerProductParam* p) { p->num_output = 24; });
+  dense.resources = {{"weight", Gauss({24, 32}, 0.3)}};
+  dense.outputs = {"d"};
+  Layer gate = MakeLayer(OpKind::kSigmoid, "gate", {"d"}, {"g"});
+  if (hard) {
+    gate = LayerOf<HardParam>(OpKind::kHardSigmoid, [](HardParam* p) { p->alpha = 1.0f / 6, p->beta = 0.5f; }, {"d"});
+    gate.outputs = {"g"};
+  }
+  return GraphOf({dense, gate, MakeLayer(OpKind::kMul, "times", {"d", "g"}, {"y"})}, {8, 32});
+}
+
 const float kScale64 = 0.125f, kScale32 = 0.17677669f;
 
 std::vector<PlantedCause> NormPlants() {
@@ -198,6 +232,10 @@ std::vector<PlantedCause> NormPlants() {
       {"no gamma in a decomposed norm", norm, Without(norm, "scale"), "without multiplying by 'gamma'"},
       {"no beta in a decomposed norm", norm, Without(norm, "shift"), "without adding 'beta'"},
       {"epsilon outside of a decomposed norm", NormGraph(1e-2f), OutsideEpsilon(1e-2f), "outside of the root"},
+      {"epsilon of a decomposed RMS norm", RmsGraph(1e-5f), RmsGraph(1e-3f), "with epsilon 0.001; the graph says 1e-05",
+       false, small},
+      {"no gamma in a decomposed RMS norm", RmsGraph(1e-5f), Without(RmsGraph(1e-5f), "scale"),
+       "without multiplying by 'gamma'"},
       {"no gamma", whole, WholeNorm(false, true), "without gamma"},
       {"no beta", whole, WholeNorm(true, false), "without beta"}};
   PlantedCause rms{"RMS for layer norm", whole, whole, "as an RMS norm", false, Gauss({1, 8, 32}, 1, 0.5)};
@@ -284,6 +322,10 @@ std::vector<PlantedCause> ElementPlants() {
       {"scale missing", scores, Without(scores, "scale"), "without multiplying by 'k'"},
       {"scale of another dimension", scores, Scores(kScale32, Causal(8, 1)),
        "with the constant 0.176777 (1 / sqrt(32)); the graph says 0.125 (1 / sqrt(64))"},
+      {"reflection for the edge", Padded(kPadReflect), Padded(kPadEdge), "with padding by the edge"},
+      {"zeros for the edge", Padded(kPadEdge), Padded(kPadConst),
+       "with padding by a constant; the graph says the edge"},
+      {"HardSwish behind a product", DenseSilu(false), DenseSilu(true), "as HardSwish; the graph says SiLU"},
       {"residual missing", residual, Without(residual, "add"), "without adding 'x'"},
       {"clip missing", clipped, Without(clipped, "clip"), "without 'clip' (Clip)"},
       {"another constant", Binary(OpKind::kMul, {2, 4, 8}, One(0.5f)), Binary(OpKind::kMul, {2, 4, 8}, One(3)),

@@ -67,35 +67,49 @@ class AlternativeFinder {
  public:
   explicit AlternativeFinder(const ReplayedStep& step) : step_(step), misfit_(Misfit(step, step.replay.values)) {}
 
+  // Of the step as one pattern that runtimes fuse.
   std::vector<Alternative> Functions() {
     AddFunctions();
+    const size_t last = step_.group.members.size() - 1;
+    for (const Proposal& proposal : RotaryProposalsFor(ContextOf(last))) Add(last, proposal);
     return std::move(found_);
   }
 
   std::vector<Alternative> Find() {
     AddFunctions();
     AddLastFunctions();
-    constexpr double kCheap = 1 << 22;  // multiplications
-    multiplications_ = Multiplications();
     for (size_t m = 0; m < step_.group.members.size(); ++m) {
-      const Layer& member = *step_.group.members[m];
-      const ProposalContext context{step_,
-                                    member,
-                                    step_.group,
-                                    m,
-                                    step_.blobs,
-                                    step_.blobs.at(member.inputs[0]).shape,
-                                    [this, m](size_t slot) { return ValueOf(m, slot); },
-                                    [this, m](const Proposal& altered) { return MisfitOf(m, altered); },
-                                    misfit_,
-                                    multiplications_,
-                                    multiplications_ <= kCheap};
-      for (const Proposal& proposal : ProposalsFor(context)) Add(m, proposal);
+      for (const Proposal& proposal : ProposalsFor(ContextOf(m))) Add(m, proposal);
     }
     return std::move(found_);
   }
 
  private:
+  ProposalContext ContextOf(size_t m) const {
+    constexpr double kCheap = 1 << 22;  // multiplications
+    const Layer& member = *step_.group.members[m];
+    return {step_,
+            member,
+            step_.group,
+            m,
+            step_.blobs,
+            step_.blobs.at(member.inputs[0]).shape,
+            [this, m](size_t slot) { return ValueOf(m, slot); },
+            [this, m](const Proposal& altered) { return MisfitOf(m, altered); },
+            misfit_,
+            multiplications_,
+            multiplications_ <= kCheap};
+  }
+
+  // What a replay of the other layers takes, in multiplications.
+  double OtherWork() const {
+    constexpr double kOfElement = 8;
+    double elements = 0;
+    for (const Layer* member : step_.group.members)
+      elements += static_cast<double>(step_.blobs.at(member->outputs[0]).shape.NumElements());
+    return kOfElement * elements;
+  }
+
   // Of the step's sums of products, about.
   double Multiplications() const {
     double sum = 0;
@@ -151,7 +165,7 @@ class AlternativeFinder {
   double MisfitOf(const Alternative& a) const {
     constexpr double kBudget = 1e10;  // multiplications
     if (spent_ > kBudget) return INFINITY;
-    spent_ += multiplications_;
+    spent_ += multiplications_ + other_work_;
     ReplayExtra extra;
     extra.changes = a.changes;
     const auto values = ReplayValues(a.group, step_.inputs, step_.blobs, extra);
@@ -305,7 +319,7 @@ class AlternativeFinder {
 
   const ReplayedStep& step_;
   const double misfit_;
-  double multiplications_ = 0;
+  const double multiplications_ = Multiplications(), other_work_ = OtherWork();
   mutable double spent_ = 0;
   std::vector<Alternative> found_;
 };

@@ -33,7 +33,7 @@ struct Alternative {
 // Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound
 // only.
 std::vector<Alternative> FindAlternatives(const ReplayedStep& step);
-// Only those of the whole step as one function of one variable.
+// Only those of the whole step as one function of one variable, or as a rotary embedding.
 std::vector<Alternative> FindFunctions(const ReplayedStep& step);
 
 // The step as the alternative computes it, with its bound.

@@ -382,6 +382,12 @@ constexpr ProposalRow kProposalRows[] = {
 
 }  // namespace
 
+std::vector<Proposal> RotaryProposalsFor(const ProposalContext& context) {
+  Proposals proposals;
+  ProposeForRotary(context, &proposals);
+  return proposals;
+}
+
 std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   Proposals proposals;
   ProposeForElements(context, &proposals);  // a layer that is left out comes before another one in its place

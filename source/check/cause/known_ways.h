@@ -50,6 +50,8 @@ struct ProposalContext {
 };
 
 std::vector<Proposal> ProposalsFor(const ProposalContext& context);
+// Only those of a rotary embedding that ends in the layer.
+std::vector<Proposal> RotaryProposalsFor(const ProposalContext& context);
 
 }  // namespace plumb
 
