@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace plumb {
@@ -56,7 +58,7 @@ OpDef DefinePlumbShrink() { return DefineActivation<ShrinkParam>(); }
 Status InferUnary(ShapeContext& context) {
   const DType dtype = context.inputs[0].dtype;
   const bool whole = dtype == DType::kI32 || dtype == DType::kI64;
-  return whole && WholeUnaryOf(context.layer.kind) ? InferSameAsInput(context) : InferFloatSameAsInput(context);
+  return whole && UnaryIntRow(context.layer.kind) ? InferSameAsInput(context) : InferFloatSameAsInput(context);
 }
 
 UnaryCoefficients CoefficientsOf(const Layer& layer) {
@@ -92,18 +94,20 @@ bool UnaryKeepsZero(const Layer& layer) {
   }
 }
 
-std::optional<WholeUnary> WholeUnaryOf(OpKind kind) {
-  switch (kind) {
-    case OpKind::kReLU: return WholeUnary::kReLU;
-    case OpKind::kAbs: return WholeUnary::kAbs;
-    case OpKind::kNeg: return WholeUnary::kNeg;
-    case OpKind::kSign: return WholeUnary::kSign;
-    case OpKind::kClip: return WholeUnary::kClip;
-    default: return std::nullopt;
-  }
+std::optional<int> UnaryIntRow(OpKind kind) {
+  const OpKind rows[] = {
+#define PLUMB_UNARY_INT(name, ...) OpKind::k##name,
+#include "op/unary_int.def"
+#undef PLUMB_UNARY_INT
+  };
+  const auto* row = std::find(std::begin(rows), std::end(rows), kind);
+  if (row == std::end(rows)) return std::nullopt;
+  return static_cast<int>(row - std::begin(rows));
 }
 
-WholeLimits WholeLimitsOf(const ClipParam& clip, DType dtype) {
+WholeLimits WholeLimitsOf(const Layer& layer, DType dtype) {
+  if (layer.kind != OpKind::kClip) return {};
+  const auto& clip = ParamOf<ClipParam>(layer);
   if (dtype == DType::kI32) return {WholeLimit<int32_t>(clip.min), WholeLimit<int32_t>(clip.max)};
   return {WholeLimit<int64_t>(clip.min), WholeLimit<int64_t>(clip.max)};
 }

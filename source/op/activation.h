@@ -97,19 +97,18 @@ UnaryCoefficients CoefficientsOf(const Layer& layer);
 // f(0) = 0. REQUIRES: a row of op/unary.def.
 bool UnaryKeepsZero(const Layer& layer);
 
-// The shape rule of element-wise operators: the input's shape and dtype, a float or, where the operator is a
-// WholeUnary, i32 or i64.
+// The shape rule of element-wise operators: the input's shape and dtype, a float or, where op/unary_int.def has a row,
+// i32 or i64.
 Status InferUnary(ShapeContext& context);
 
-// Element-wise operators that whole numbers have too, which wrap round. The GPU kernels know them by these numbers.
-enum class WholeUnary { kReLU, kAbs, kNeg, kSign, kClip };
-std::optional<WholeUnary> WholeUnaryOf(OpKind kind);
+// The row of op/unary_int.def, by which the GPU programs know it.
+std::optional<int> UnaryIntRow(OpKind kind);
 
-// Clip's ends for whole numbers of that dtype: towards zero, cut to its range; NaN is 0.
+// Clip's ends for whole numbers of that dtype: towards zero, cut to its range; NaN is 0. Other layers have none.
 struct WholeLimits {
   int64_t low = 0, high = 0;
 };
-WholeLimits WholeLimitsOf(const ClipParam& clip, DType dtype);
+WholeLimits WholeLimitsOf(const Layer& layer, DType dtype);
 
 }  // namespace plumb
 

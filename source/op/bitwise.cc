@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace plumb {
 namespace {
 
@@ -36,10 +39,20 @@ OpDef DefineBitwise(Status (*infer)(ShapeContext&)) {
 
 }  // namespace
 
-OpDef DefinePlumbBitwiseAnd() { return DefineBitwise(InferPair); }
-OpDef DefinePlumbBitwiseOr() { return DefineBitwise(InferPair); }
-OpDef DefinePlumbBitwiseXor() { return DefineBitwise(InferPair); }
-OpDef DefinePlumbBitwiseNot() { return DefineBitwise(InferBitwiseNot); }
+#define PLUMB_BITWISE(name, inputs, ...) \
+  OpDef Define##name() { return DefineBitwise((inputs) == 1 ? InferBitwiseNot : InferPair); }
+#include "op/bitwise.def"
+#undef PLUMB_BITWISE
+
+int BitwiseRow(OpKind kind) {
+  const OpKind rows[] = {
+#define PLUMB_BITWISE(name, ...) OpKind::k##name,
+#include "op/bitwise.def"
+#undef PLUMB_BITWISE
+  };
+  return static_cast<int>(std::find(std::begin(rows), std::end(rows), kind) - std::begin(rows));
+}
+
 OpDef DefinePlumbBitShift() {
   OpDef op = DefineBitwise(InferPair);
   op.make_param = MakeParam<BitShiftParam>;

@@ -1,4 +1,4 @@
-// The bitwise operators, with broadcasting.
+// The rows of op/bitwise.def and PlumbBitShift, with broadcasting.
 #include <fmt/core.h>
 
 #include <string>
@@ -11,24 +11,19 @@ namespace plumb::gpu {
 
 Status plan_bitwise(Plan* plan) {
   constexpr size_t kRank = 8;  // of bitwise.gpu
-  const OpKind kind = plan->layer().kind;
   const DType dtype = plan->in(0).dtype;
   if (dtype != DType::kI32 && dtype != DType::kI64 && dtype != DType::kBool) {
     return Status::NotSupported(std::string("takes i32, i64 and bool, found ") + DTypeName(dtype));
   }
-  const int64_t shift = kind == OpKind::kPlumbBitShift && !ParamOf<BitShiftParam>(plan->layer()).left ? 5 : 4;
-  const int64_t op = kind == OpKind::kPlumbBitwiseAnd   ? 0
-                     : kind == OpKind::kPlumbBitwiseOr  ? 1
-                     : kind == OpKind::kPlumbBitwiseXor ? 2
-                     : kind == OpKind::kPlumbBitwiseNot ? (dtype == DType::kBool ? 6 : 3)
-                                                        : shift;
+  const bool shift = plan->layer().kind == OpKind::kPlumbBitShift;
+  const int64_t row = !shift ? BitwiseRow(plan->layer().kind) : ParamOf<BitShiftParam>(plan->layer()).left ? -1 : -2;
   const int second = plan->has(1) ? 1 : 0;
   const Shape& out = plan->out().shape;
   const Walk walk = BroadcastWalk({plan->in(0).shape.dims(), plan->in(second).shape.dims()}, out.dims());
   if (walk.rank() > kRank) return Status::NotSupported(fmt::format("broadcasts over more than {} dims", kRank));
   const std::string type = dtype == DType::kBool ? "u8" : DTypeName(dtype);
   plan->Add("bitwise_" + type, out.NumElements(), {plan->Out(0, type), plan->In(0, type), plan->In(second, type)})
-      .Int(op)
+      .Int(row)
       .Int(static_cast<int64_t>(DTypeSize(dtype)) * 8)
       .Int(static_cast<int64_t>(walk.rank()))
       .Ints(walk.dims, kRank)

@@ -42,50 +42,8 @@ class UnaryKernel : public ClKernel {
   TailZero tail_;
 };
 
-// ReLU, Abs, Neg, Sign and Clip of whole numbers.
-class UnaryIntKernel : public ClKernel {
- public:
-  static Status Supports(const KernelSpec& spec) {
-    PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-    const DType dtype = spec.inputs[0].dtype;
-    if (dtype != DType::kI32 && dtype != DType::kI64) {
-      return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
-    }
-    return WholeUnaryOf(spec.layer().kind) ? Status::Ok() : Status::NotSupported("has no whole-number form");
-  }
-
-  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    const WholeUnary op = WholeUnaryOf(spec.layer().kind).value();
-    op_ = static_cast<int>(op);
-    wide_ = spec.inputs[0].dtype == DType::kI64;
-    if (op == WholeUnary::kClip) limits_ = WholeLimitsOf(ParamOf<ClipParam>(spec.layer()), spec.inputs[0].dtype);
-    PLUMB_ASSIGN_OR_RETURN(launcher_, Load(spec, "unary.cl", wide_ ? "unary_long" : "unary_int"));
-    return Status::Ok();
-  }
-
-  Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    const int64_t count = outputs[0].shape.NumElements();
-    if (!wide_) {
-      return launcher_.Run({count}, outputs[0], inputs[0], count, op_, static_cast<int>(limits_.low),
-                           static_cast<int>(limits_.high));
-    }
-    return launcher_.Run({count}, outputs[0], inputs[0], count, op_, Long{limits_.low}, Long{limits_.high});
-  }
-
- private:
-  struct Long {
-    int64_t value;  // a struct: whole numbers are passed as int
-  };
-
-  int op_ = 0;
-  bool wide_ = false;
-  WholeLimits limits_;
-  Launcher launcher_;
-};
-
 }  // namespace
 
 const KernelFunctions kernel_unary = {UnaryKernel::Supports, MakeKernel<UnaryKernel>};
-const KernelFunctions kernel_unary_int = {UnaryIntKernel::Supports, MakeKernel<UnaryIntKernel>};
 
 }  // namespace plumb::opencl

@@ -1,4 +1,4 @@
-// Element-wise operators of one input: unary.comp, and unary_int.comp for whole numbers.
+// Element-wise operators of one input: unary.comp.
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"
 #include "op/activation.h"
@@ -44,35 +44,8 @@ Status BuildUnary(Builder* b) {
   return Status::Ok();
 }
 
-Status SupportsWholeUnary(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
-  PLUMB_RETURN_IF_ERROR(RequireDType(spec, DType::kI64));  // the limits of Clip
-  if (!WholeUnaryOf(spec.layer().kind)) return Status::NotSupported("has no whole-number form");
-  if (spec.inputs[0].dtype != DType::kF32) return RequireNumber(spec);
-  return Status::NotSupported("takes i32 and i64, found f32");
-}
-
-Status BuildWhole(Builder* b) {
-  const DType dtype = b->inputs[0].dtype;
-  const WholeUnary op = WholeUnaryOf(b->layer().kind).value();
-  LaunchSpec launch;
-  launch.shader = "unary_int" + DTypeSuffix(dtype);
-  launch.constants = {static_cast<uint32_t>(op)};
-  launch.arguments = {Argument::Output(0), Argument::Input(0)};
-  const int64_t count = b->outputs[0].shape.NumElements();
-  launch.push.Int(count);
-  if (op == WholeUnary::kClip) {
-    const WholeLimits limits = WholeLimitsOf(ParamOf<ClipParam>(b->layer()), dtype);
-    for (const int64_t limit : {limits.low, limits.high}) launch.push.Int(limit).Int(limit >> 32);
-  }
-  launch.Over(count);
-  b->launches.push_back(std::move(launch));
-  return Status::Ok();
-}
-
 }  // namespace
 
 const KernelFunctions kernel_unary = {SupportsUnary, BuildUnary, LayoutsUnary};
-const KernelFunctions kernel_unary_int = {SupportsWholeUnary, BuildWhole, PlainInPlace};
 
 }  // namespace plumb::vulkan

@@ -42,15 +42,14 @@ bool CombineScalar(OpKind kind, const ScalarRows& rows, bool left, const T* a, c
     if (kind == OpKind::kPlumbMod) return apply(FloatFloorRemainder<T>);
     if (kind == OpKind::kPlumbFmod) return apply([](T l, T r) { return std::fmod(l, r); });
   } else {
-    if (kind == OpKind::kPlumbBitwiseAnd) return apply([](T l, T r) { return l & r; });
-    if (kind == OpKind::kPlumbBitwiseOr) return apply([](T l, T r) { return l | r; });
-    if (kind == OpKind::kPlumbBitwiseXor) return apply([](T l, T r) { return l ^ r; });
+    constexpr T ONES = std::is_same_v<T, uint8_t> ? 1 : static_cast<T>(-1);  // bool is one byte
+#define PLUMB_BITWISE(name, inputs, expression) \
+  if (kind == OpKind::k##name) return apply([](T a, [[maybe_unused]] T b) { return expression; });
+#include "op/bitwise.def"
+#undef PLUMB_BITWISE
     if constexpr (!std::is_same_v<T, uint8_t>) {
       if (whole::WithBinary<T>(kind, apply)) return true;
       if (kind == OpKind::kPlumbBitShift) return apply([&](T l, T r) { return Shifted(l, r, left); });
-      if (kind == OpKind::kPlumbBitwiseNot) return apply([](T l, T) { return ~l; });
-    } else if (kind == OpKind::kPlumbBitwiseNot) {
-      return apply([](T l, T) { return l == 0; });
     }
   }
   return false;

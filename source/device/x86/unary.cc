@@ -9,6 +9,7 @@
 #include "device/x86/blocked_layout.h"
 #include "device/x86/kernel_list.h"
 #include "op/activation.h"
+#include "op/core/whole_numbers.h"
 
 namespace plumb::x86 {
 namespace {
@@ -74,21 +75,19 @@ class UnaryKernel : public Kernel {
   bool keeps_zero_ = true;
 };
 
-// ReLU, Abs, Neg, Sign and Clip of whole numbers, which wrap round.
+// The rows of op/unary_int.def.
 class UnaryIntKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireSingle(spec));
     const DType dtype = spec.inputs[0].dtype;
-    if (dtype != DType::kI32 && dtype != DType::kI64) {
-      return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
-    }
-    return WholeUnaryOf(spec.layer().kind) ? Status::Ok() : Status::NotSupported("has no whole-number form");
+    if (dtype == DType::kI32 || dtype == DType::kI64) return Status::Ok();
+    return Status::NotSupported(std::string("takes i32 and i64, found ") + DTypeName(dtype));
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    op_ = WholeUnaryOf(spec.layer().kind).value();
-    if (op_ == WholeUnary::kClip) limits_ = WholeLimitsOf(ParamOf<ClipParam>(spec.layer()), spec.inputs[0].dtype);
+    kind_ = spec.layer().kind;
+    limits_ = WholeLimitsOf(spec.layer(), spec.inputs[0].dtype);
     return Status::Ok();
   }
 
@@ -99,23 +98,18 @@ class UnaryIntKernel : public Kernel {
 
  private:
   template <class T>
-  static T Negated(T x) {
-    return static_cast<T>(std::make_unsigned_t<T>{0} - static_cast<std::make_unsigned_t<T>>(x));
-  }
-
-  template <class T>
   Status RunAs(const DeviceTensor& input, const DeviceTensor& output) {
-    switch (op_) {
-      case WholeUnary::kReLU: return Map<T>(input, output, [](T x) { return std::max<T>(x, 0); });
-      case WholeUnary::kAbs: return Map<T>(input, output, [](T x) { return x < 0 ? Negated(x) : x; });
-      case WholeUnary::kNeg: return Map<T>(input, output, [](T x) { return Negated(x); });
-      case WholeUnary::kSign: return Map<T>(input, output, [](T x) { return static_cast<T>((x > 0) - (x < 0)); });
-      case WholeUnary::kClip:
-        return Map<T>(input, output, [low = static_cast<T>(limits_.low), high = static_cast<T>(limits_.high)](T x) {
-          return std::min(std::max(x, low), high);
-        });
+    using whole::Bits, whole::Wrap;
+    constexpr T ZERO = 0, ONE = 1;
+    const T LOW = static_cast<T>(limits_.low), HIGH = static_cast<T>(limits_.high);
+    switch (kind_) {
+#define PLUMB_UNARY_INT(name, expression) \
+  case OpKind::k##name:                   \
+    return Map<T>(input, output, [=](T x) { return expression; });
+#include "op/unary_int.def"
+#undef PLUMB_UNARY_INT
+      default: return Status::Internal("an operator of whole numbers without a row");
     }
-    return Status::Internal("an operator of whole numbers without a loop");
   }
 
   template <class T, class F>
@@ -128,7 +122,7 @@ class UnaryIntKernel : public Kernel {
     return Status::Ok();
   }
 
-  WholeUnary op_ = WholeUnary::kReLU;
+  OpKind kind_{};
   WholeLimits limits_;
 };
 
