@@ -6,7 +6,7 @@
 find_package(fmt REQUIRED)
 set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES fmt)
 function(plumb_settings target)
-  target_link_libraries(${target} PRIVATE fmt::fmt)
+  target_link_libraries(${target} PRIVATE ${plumb_fmt})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
   if(PLUMB_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

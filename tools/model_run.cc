@@ -37,7 +37,7 @@ struct Options {
   ModelOptions model;
   RunOptions run;
   InputArguments input;
-  std::string device = "X86";
+  std::string device = CpuDeviceName();
   std::string input_values;  // TNNTest's -ip: plain numbers
   std::string output;
   bool values_only = false;

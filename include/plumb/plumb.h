@@ -32,6 +32,9 @@ struct DeviceInfo {
 // All devices that Plumb knows, built in or not, NAIVE first.
 std::vector<DeviceInfo> ListDevices();
 
+// "X86" or "ARM", whichever this build has; "NAIVE" in one that has neither.
+const char* CpuDeviceName();
+
 // InvalidArgument, with the names that there are, for a name that is no device's. Opens nothing.
 Status CheckDeviceName(const std::string& name);
 

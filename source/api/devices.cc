@@ -14,6 +14,9 @@
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 #include "reference/core/reference_op.h"
+#ifdef PLUMB_DEVICE_ARM
+#include "device/arm/arm_device.h"
+#endif
 #ifdef PLUMB_DEVICE_OPENCL
 #include "device/opencl/opencl_device.h"
 #endif
@@ -39,7 +42,9 @@ Result<std::unique_ptr<Device>> CreateNaive(int) { return CreateNaiveDevice(); }
 Result<std::unique_ptr<Device>> CreateX86(int) { return CreateX86Device(); }
 #endif
 
-constexpr const char* kLater = "not part of this version of Plumb";
+#ifdef PLUMB_DEVICE_ARM
+Result<std::unique_ptr<Device>> CreateArm(int) { return CreateArmDevice(); }
+#endif
 
 const Row kRows[] = {
     {"NAIVE", CreateNaive, "", nullptr},
@@ -49,7 +54,11 @@ const Row kRows[] = {
     {"X86", nullptr, "not built in: configure with -DPLUMB_DEVICE_X86=ON on an x86-64 machine with libdnnl-dev",
      nullptr},
 #endif
-    {"ARM", nullptr, kLater, nullptr},
+#ifdef PLUMB_DEVICE_ARM
+    {"ARM", CreateArm, "", nullptr},
+#else
+    {"ARM", nullptr, "not built in: it is part of builds for 64-bit ARM (platforms/linux/arm64.sh makes one)", nullptr},
+#endif
 #ifdef PLUMB_DEVICE_OPENCL
     {"OPENCL", CreateOpenclDevice, "", OpenclAdapters},
 #else
@@ -113,6 +122,16 @@ std::vector<DeviceInfo> ListDevices() {
     infos.push_back(std::move(info));
   }
   return infos;
+}
+
+const char* CpuDeviceName() {
+#if defined(PLUMB_DEVICE_X86)
+  return "X86";
+#elif defined(PLUMB_DEVICE_ARM)
+  return "ARM";
+#else
+  return "NAIVE";
+#endif
 }
 
 Status CheckDeviceName(const std::string& name) {

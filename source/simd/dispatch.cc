@@ -24,7 +24,9 @@ int64_t AllowedTargets(Isa isa) {
 
 void ApplyIsa() {
   const int generation = IsaGeneration();
+#ifndef HWY_COMPILE_ONLY_STATIC
   hwy::GetChosenTarget().Update(AllowedTargets(EffectiveIsa()));
+#endif
   applied_isa_generation.store(generation, std::memory_order_release);
 }
 

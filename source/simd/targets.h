@@ -11,6 +11,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SCALAR | HWY_EMU128)
 #elif defined(__aarch64__)
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_SCALAR | HWY_EMU128)
+#define HWY_COMPILE_ONLY_STATIC  // one target: nothing of Highway is linked
 #endif
 
 #endif  // PLUMB_SIMD_TARGETS_H_

@@ -20,10 +20,10 @@ const OpRow kOpRows[] = {
 #include "op/core/op_list.def"
 #undef PLUMB_OP
 };
-const KernelOfOp kX86[] = {
-#define PLUMB_X86_KERNEL(op, kernel, file) {#op, #kernel, #file},
-#include "device/x86/kernel_list.def"
-#undef PLUMB_X86_KERNEL
+const KernelOfOp kCpu[] = {
+#define PLUMB_CPU_KERNEL(op, kernel, file) {#op, #kernel, #file},
+#include "device/cpu/kernel_list.def"
+#undef PLUMB_CPU_KERNEL
 };
 const KernelOfOp kOpencl[] = {
 #define PLUMB_OPENCL_KERNEL(op, kernel, file) {#op, #kernel, #file},
@@ -75,17 +75,17 @@ std::string OpMap() {
       "device's "
       "`kernel_list.def`). A row's first\ncolumn names `source/op/<file>.cc`, its reference "
       "`source/reference/<file>.cc` and "
-      "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/x86`, `opencl` and `vulkan` "
+      "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/cpu`, `opencl` and `vulkan` "
       "(`gpu/x`: in `source/device/gpu`) whose "
       "kernels "
       "are asked, best first;\n`-`: none of its own (what only moves elements runs in `strided.cc`; "
-      "`doc/op_support.md` says what does not run).\n\n| file | operators | X86 | OPENCL | VULKAN "
+      "`doc/op_support.md` says what does not run).\n\n| file | operators | CPU | OPENCL | VULKAN "
       "|\n|---|---|---|---|---|\n";
   for (const std::string& file : files) {
     const std::set<std::string> ops(ops_of[file].begin(), ops_of[file].end());
     text += "| " + file + " |";
     for (const std::string& op : ops_of[file]) text += " " + op;
-    text += " | " + FilesFor(ops, kX86) + " | " + FilesFor(ops, kOpencl, kGpu) + " | " + FilesFor(ops, kVulkan, kGpu) +
+    text += " | " + FilesFor(ops, kCpu) + " | " + FilesFor(ops, kOpencl, kGpu) + " | " + FilesFor(ops, kVulkan, kGpu) +
             " |\n";
   }
   return text;
@@ -97,7 +97,7 @@ std::vector<std::string> FilesOfOpMap() {
     for (const char* folder : {"source/op/", "source/reference/"})
       files.push_back(folder + std::string(row.file) + ".cc");
   }
-  for (const KernelOfOp& row : kX86) files.push_back("source/device/x86/" + std::string(row.file) + ".cc");
+  for (const KernelOfOp& row : kCpu) files.push_back("source/device/cpu/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kOpencl) files.push_back("source/device/opencl/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kGpu) files.push_back("source/device/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kVulkan) files.push_back("source/device/vulkan/" + std::string(row.file) + ".cc");

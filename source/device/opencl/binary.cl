@@ -56,7 +56,7 @@ inline long floor_remainder(long a, long b) {
 #define FloorRemainder(a, b) Wrap(floor_remainder(a, b))
 #define WholePower(a, b) Wrap(whole_power(a, b))
 
-#define PLUMB_BINARY(name, min_inputs, fill, x86, whole, expression)        \
+#define PLUMB_BINARY(name, min_inputs, fill, cpu, whole, expression)        \
   FLOATS(name, expression)                                                  \
   BINARY(name, int, uint, int, PLAIN_LOAD, PLAIN_STORE, whole)              \
   BINARY(name, long, ulong, long, PLAIN_LOAD, PLAIN_STORE, whole)

@@ -11,5 +11,5 @@
     STORE(expression, y + y_at, i);                                                                                    \
   }
 
-#define PLUMB_UNARY(name, file, max_inputs, zero, spread, x86, expression) UNARY(name, expression)
+#define PLUMB_UNARY(name, file, max_inputs, zero, spread, cpu, expression) UNARY(name, expression)
 #include "unary.def"

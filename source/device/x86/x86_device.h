@@ -1,5 +1,5 @@
-// The X86 device: oneDNN for sums of products, vector kernels (simd) for the rest, AVX2 or AVX-512 chosen at run
-// time.
+// The X86 device: oneDNN for sums of products, the kernels of the CPU devices (device/cpu) for the rest, AVX2 or
+// AVX-512 chosen at run time.
 #ifndef PLUMB_DEVICE_X86_X86_DEVICE_H_
 #define PLUMB_DEVICE_X86_X86_DEVICE_H_
 

@@ -56,7 +56,7 @@ T WholePower(T a, T b) {
 template <class T, class Use>
 bool WithBinary(OpKind kind, const Use& use) {
   switch (kind) {
-#define PLUMB_BINARY(name, min_inputs, fill, x86, whole, ...) \
+#define PLUMB_BINARY(name, min_inputs, fill, cpu, whole, ...) \
   case OpKind::k##name:                                       \
     use([](T a, T b) -> T { return whole; });                 \
     return true;

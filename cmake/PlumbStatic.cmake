@@ -1,0 +1,20 @@
+# PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone. The libraries
+# are the archives (.a) of those that other builds load; spdlog and fmt, which Debian has no archives of, are compiled
+# in. Without ONNX, whose messages Debian has as a shared library only: such a program reads tnnproto.
+set(plumb_fmt fmt::fmt)
+set(plumb_spdlog spdlog::spdlog)
+set(plumb_zstd zstd::libzstd_shared)
+if(PLUMB_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(plumb_fmt fmt::fmt-header-only)
+  set(plumb_spdlog spdlog::spdlog_header_only)
+  set(plumb_zstd zstd::libzstd_static)
+  add_link_options(-static)
+endif()
+# Highway's own library chooses among several instruction sets: there is one for ARM (source/simd/targets.h).
+find_path(PLUMB_HWY_INCLUDE hwy/highway.h REQUIRED)
+set(plumb_hwy)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  find_library(PLUMB_HWY_LIBRARY hwy REQUIRED)
+  set(plumb_hwy ${PLUMB_HWY_LIBRARY})
+endif()

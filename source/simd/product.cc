@@ -1,0 +1,126 @@
+#include "simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/product.cc"
+#include "hwy/foreach_target.h"  // before highway.h
+
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "simd/dispatch.h"
+#include "simd/math-inl.h"
+#include "simd/product.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::simd::HWY_NAMESPACE {
+
+using ProductTag = CappedTag<float, kProductChunk>;
+using ProductVec = Vec<ProductTag>;
+constexpr int kProductVectors = kProductColumns / static_cast<int>(MaxLanes(ProductTag()));
+constexpr int kProductLanes = static_cast<int>(MaxLanes(ProductTag()));
+
+HWY_NOINLINE void SwishRow(float* values) {
+  const F32 d;
+  for (size_t i = 0; i < kProductColumns; i += Lanes(d)) {
+    const V32 x = LoadUpTo(d, values + i, kProductColumns - static_cast<int64_t>(i));
+    StoreUpTo(Mul(x, SigmoidV(d, x)), d, values + i, kProductColumns - static_cast<int64_t>(i));
+  }
+}
+
+// Comparisons with NaN are false: it passes.
+HWY_INLINE ProductVec EndOf(ProductTag d, ProductVec x, const ProductEnd& end) {
+  if (end.kind == ProductEnd::Kind::kLeakyRelu) return IfThenElse(Lt(x, Zero(d)), Mul(x, Set(d, end.alpha)), x);
+  if (end.kind != ProductEnd::Kind::kClip) return x;
+  const ProductVec low = Set(d, end.alpha), high = Set(d, end.beta);
+  const ProductVec above = IfThenElse(Lt(x, low), low, x);
+  return IfThenElse(Gt(above, high), high, above);
+}
+
+// A row that is not stored as whole chunks, or whose activation wants other vectors.
+HWY_NOINLINE void EndSlowly(const float* sums, int64_t columns, const ProductEnd& end, float* to, int64_t chunk_step) {
+  const ProductTag d;
+  HWY_ALIGN float values[kProductColumns];
+  for (int64_t i = 0; i < kProductColumns; ++i) {
+    const bool adds = end.sum && i < columns;
+    values[i] = sums[i] + (adds ? to[i / kProductChunk * chunk_step + i % kProductChunk] : 0.0f);
+  }
+  if (end.kind == ProductEnd::Kind::kSwish) SwishRow(values);
+  for (int i = 0; i < kProductColumns; i += kProductLanes) Store(EndOf(d, Load(d, values + i), end), d, values + i);
+  for (int64_t i = 0; i < columns; ++i) to[i / kProductChunk * chunk_step + i % kProductChunk] = values[i];
+}
+
+// Without the pragmas GCC keeps the accumulators in memory at -O2.
+template <int kRows>
+HWY_NOINLINE void TileOfRows(int64_t columns, const ProductSource& source, const ProductEnd& end, float* const* to,
+                             int64_t chunk_step) {
+  const ProductTag d;
+  ProductVec sum[kRows][kProductVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kProductVectors; ++v) {
+      sum[r][v] = end.bias == nullptr ? Zero(d) : LoadU(d, end.bias + v * kProductLanes);
+    }
+  }
+  for (int64_t t = 0; t < source.taps; ++t) {
+    const float* weights = source.weights + source.at[t];
+    const float* from[kRows];
+    for (int r = 0; r < kRows; ++r) from[r] = source.from[t * kRows + r];
+    for (int64_t block = 0; block < source.blocks; ++block) {
+      for (int64_t lane = 0; lane < source.lanes; ++lane, weights += source.weights_step) {
+        ProductVec w[kProductVectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < kProductVectors; ++v) w[v] = LoadU(d, weights + v * kProductLanes);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+          const ProductVec x = Set(d, from[r][lane]);
+#pragma GCC unroll 4
+          for (int v = 0; v < kProductVectors; ++v) sum[r][v] = MulAdd(x, w[v], sum[r][v]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) from[r] += source.step[t * kRows + r];
+    }
+  }
+  const bool plainly = columns == kProductColumns && end.kind != ProductEnd::Kind::kSwish;
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    HWY_ALIGN float values[kProductColumns];
+#pragma GCC unroll 4
+    for (int v = 0; v < kProductVectors; ++v) {
+      if (!plainly) {
+        Store(sum[r][v], d, values + v * kProductLanes);
+        continue;
+      }
+      float* at = to[r] + v * kProductLanes / kProductChunk * chunk_step + v * kProductLanes % kProductChunk;
+      const ProductVec y = end.sum ? Add(sum[r][v], LoadU(d, at)) : sum[r][v];
+      StoreU(EndOf(d, y, end), d, at);
+    }
+    if (!plainly) EndSlowly(values, columns, end, to[r], chunk_step);
+  }
+}
+
+void RunProductTile(int rows, int64_t columns, const ProductSource& source, const ProductEnd& end, float* const* to,
+                    int64_t chunk_step) {
+  switch (rows) {
+    case 1: return TileOfRows<1>(columns, source, end, to, chunk_step);
+    case 2: return TileOfRows<2>(columns, source, end, to, chunk_step);
+    case 3: return TileOfRows<3>(columns, source, end, to, chunk_step);
+    default: return TileOfRows<4>(columns, source, end, to, chunk_step);
+  }
+}
+
+}  // namespace plumb::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::simd {
+
+HWY_EXPORT(RunProductTile);
+
+void ProductTile(int rows, int64_t columns, const ProductSource& source, const ProductEnd& end, float* const* to,
+                 int64_t chunk_step) {
+  PLUMB_SIMD_CALL(RunProductTile)(rows, columns, source, end, to, chunk_step);
+}
+
+}  // namespace plumb::simd
+#endif

@@ -1,0 +1,158 @@
+// Networks on the CPU device against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with
+// channel counts that do and do not fill their blocks, batches and several thread counts.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "base/cpu.h"
+#include "cpu_name.h"
+#include "device/cpu/product.h"
+#include "op/binary.h"
+#include "op/concat.h"
+#include "op/softmax.h"
+#include "plumb/plumb.h"
+#include "util/network_builder.h"
+
+namespace plumb {
+namespace {
+
+Tensor RunOn(const std::shared_ptr<Graph>& graph, const std::string& device, const NetworkOptions& options,
+             std::vector<std::string>* kernels = nullptr) {
+  auto network = CreateNetwork(graph, device, options);
+  EXPECT_TRUE(network.ok()) << network.status().ToString();
+  if (!network.ok()) return {};
+  EXPECT_TRUE((*network)->SetInput("x", Random(graph->inputs[0].shape, 7, 1)).ok());
+  for (int forward = 0; forward < 2; ++forward) {
+    const Status status = (*network)->Forward();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  for (const StepInfo* step : (*network)->steps()) {
+    if (kernels != nullptr) kernels->push_back(step->kernel);
+  }
+  return (*network)->GetOutput(graph->outputs[0]).value();
+}
+
+// Fused and unfused, on one, two and three threads, must agree with NAIVE; returns the kernels of the fused network.
+std::vector<std::string> ExpectLikeNaive(const Builder& builder) {
+  const Tensor want = RunOn(builder.graph, "NAIVE", {});
+  double largest = 0;
+  for (int64_t i = 0; i < want.NumElements(); ++i) largest = std::max(largest, std::fabs(want.ValueAt(i)));
+  EXPECT_GT(largest, 1e-4);
+  std::vector<std::string> kernels;
+  for (const bool unfuse : {true, false}) {
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE("unfuse " + std::to_string(unfuse) + ", threads " + std::to_string(threads));
+      NetworkOptions options;
+      options.num_threads = threads;
+      options.unfuse = unfuse;
+      kernels.clear();
+      const Tensor got = RunOn(builder.graph, kCpuDevice, options, &kernels);
+      if (got.empty()) continue;
+      EXPECT_EQ(got.shape(), want.shape());
+      double worst = 0;
+      for (int64_t i = 0; i < want.NumElements(); ++i) {
+        worst = std::max(worst, std::fabs(got.ValueAt(i) - want.ValueAt(i)));
+      }
+      EXPECT_LT(worst, 1e-5 * largest);
+    }
+  }
+  return kernels;
+}
+
+using Names = std::vector<std::string>;
+
+// Below AVX2 oneDNN has blocked convolutions for some shapes only, and the numbers are all that is promised.
+void ExpectKernels(const Names& kernels, const Names& wanted) {
+  if (EffectiveIsa() < Isa::kAvx2) return;
+  EXPECT_EQ(kernels, wanted);
+}
+
+TEST(CpuNetwork, FusesResidualBlock) {
+  for (const int64_t batch : {1, 3}) {
+    Builder b(batch, 3, 19);
+    const std::string stem = b.Pool(b.Simple("ReLU", {b.Conv("x", 3, 40, 3, 2)}), kPoolMax, 3, 2);
+    const std::string middle = b.Simple("ReLU", {b.Conv(stem, 40, 24, 1)});
+    const std::string sum = b.Simple("ReLU", {b.Simple("Add", {b.Conv(middle, 24, 40, 3), stem})});
+    const std::string other = b.Conv(sum, 40, 40, 1);
+    b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
+    ExpectKernels(ExpectLikeNaive(b),
+                  (Names{On("convolution_blocked"), On("pooling"), On("convolution_blocked"), On("convolution_blocked"),
+                         On("convolution_blocked"), On("convolution_blocked")}));
+  }
+}
+
+TEST(CpuNetwork, FoldsScalesIntoConvolutions) {
+  Builder b(2, 5, 9);
+  const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
+  b.Conv(b.Simple("ReLU", {scaled}), 20, 9, 1);
+  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked"), On("convolution_blocked")}));
+}
+
+TEST(CpuNetwork, JoinsClamps) {
+  Builder b(1, 3, 9);
+  b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv("x", 3, 20, 3, 1, 1, kActivationReLU)})});
+  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked")}));
+}
+
+// One block of channels, and a map that is large: our own depthwise kernel, bias, scales and clamp fused.
+TEST(CpuNetwork, RunsDepthwise) {
+  for (const int channels : {5, 40}) {
+    for (const int stride : {1, 2}) {
+      Builder b(2, channels, channels == 5 ? 9 : 61);
+      const std::string wide = b.Conv("x", channels, channels, 3, stride, channels);
+      b.Simple("ReLU6", {b.Constant("Mul", b.Constant("Add", wide, channels, 1), channels, 2)});
+      const auto kernels = ExpectLikeNaive(b);
+      const bool own = channels == 5 || !cpu::ProductsLeadDepthwise(stride == 1 ? 61 * 61 : 31 * 31);
+      EXPECT_EQ(kernels, (Names{own ? On("depthwise") : On("convolution_blocked")}));
+    }
+  }
+}
+
+// As in densely connected networks: nested concatenations, each read by a scaled branch too.
+TEST(CpuNetwork, ConcatenatesInPlace) {
+  for (const int growth : {16, 12}) {  // 12 channels do not fill a block: copied
+    for (const int64_t batch : {1, 2}) {
+      Builder b(batch, 3, 8);
+      std::string all = b.Conv("x", 3, 2 * growth, 3);
+      int channels = 2 * growth;
+      for (int i = 0; i < 3; ++i, channels += growth) {
+        const std::string scaled = b.Constant("Add", b.Constant("Mul", all, channels, 1.5f), channels, 0.5f);
+        all = b.Simple("Concat", {all, b.Conv(b.Simple("ReLU", {scaled}), channels, growth, 3)});
+      }
+      b.Pool(all, kPoolAverage, 0, 1);
+      ExpectLikeNaive(b);
+    }
+  }
+}
+
+TEST(CpuNetwork, Classifies) {
+  Builder b(2, 3, 16);
+  const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
+  const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
+  b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
+  ExpectKernels(ExpectLikeNaive(b),
+                (Names{On("convolution_blocked"), On("convolution_blocked"), On("convolution_blocked"), On("pooling"),
+                       On("inner_product"), On("softmax")}));
+}
+
+TEST(CpuNetwork, MixesLayouts) {
+  Builder b(1, 6, 9);
+  const std::string grouped = b.Conv("x", 6, 12, 3, 1, 3);  // groups cut blocks: plain
+  const std::string blocked = b.Conv(grouped, 12, 20, 3);
+  b.Simple("Concat",
+           {blocked, grouped, b.Simple("Add", {b.Conv(grouped, 12, 20, 1), b.Pool(blocked, kPoolMax, 3, 1)})});
+  ExpectLikeNaive(b);
+}
+
+// The convolution reads the blob that is added: it must not be overwritten.
+TEST(CpuNetwork, AddsItsOwnInput) {
+  Builder b(1, 16, 9);
+  const std::string stem = b.Conv("x", 16, 16, 1);
+  b.Simple("ReLU", {b.Simple("Add", {stem, b.Conv(stem, 16, 16, 3)})});
+  ExpectLikeNaive(b);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,196 @@
+// Convolutions as the CPU devices use them (oneDNN's of X86, our own of ARM), against plain loops: formats, odd
+// channels, groups, pads, batches, threads, slices.
+#include "device/cpu/sliced_convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "base/threads.h"
+#include "device/cpu/reorder.h"
+
+namespace plumb::cpu {
+namespace {
+
+using Kind = Epilogue::Kind;
+
+struct Case {
+  const char* name;
+  int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, pad_top, pad_left, pad_bottom,
+      pad_right;
+  Format src = Format::kBlocked, dst = Format::kBlocked;
+  Kind kind = Kind::kNone;
+  bool sum = false, transposed = false;
+};
+
+constexpr Format kPlain = Format::kPlain, kBlocked = Format::kBlocked;
+
+const Case kCases[] = {
+    {"first_layer", 1, 1, 3, 40, 19, 17, 7, 7, 2, 1, 3, 3, 3, 3, kPlain, kBlocked, Kind::kRelu},
+    {"k3", 1, 1, 32, 64, 15, 13, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu},
+    {"odd_channels", 1, 1, 19, 37, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kSwish},
+    {"asymmetric_pads", 1, 1, 32, 48, 14, 14, 3, 3, 2, 1, 0, 0, 1, 1, kBlocked, kBlocked, Kind::kClip},
+    {"row_1x7", 1, 1, 48, 64, 17, 17, 1, 7, 1, 1, 0, 3, 0, 3},
+    {"column_7x1", 1, 1, 48, 64, 17, 17, 7, 1, 1, 1, 3, 0, 3, 0},
+    {"pointwise", 1, 1, 48, 80, 12, 12, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kRelu, true},
+    {"pointwise_stride_2", 1, 1, 48, 80, 13, 12, 1, 1, 2, 1, 0, 0, 0, 0},
+    {"pointwise_padded", 1, 1, 32, 40, 13, 13, 1, 1, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu},
+    {"pointwise_padded_batch", 4, 1, 32, 40, 5, 6, 1, 1, 2, 1, 1, 2, 0, 1},
+    {"dilated", 1, 1, 32, 32, 15, 15, 3, 3, 1, 2, 2, 2, 2, 2},
+    {"sum_relu", 1, 1, 32, 32, 14, 14, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"depthwise", 1, 40, 40, 40, 14, 14, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kClip},
+    {"depthwise_stride_2", 1, 64, 64, 64, 15, 15, 3, 3, 2, 1, 1, 1, 1, 1},
+    {"groups_blocked", 1, 4, 64, 128, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1},
+    {"groups_plain", 1, 3, 9, 15, 9, 8, 3, 3, 1, 1, 1, 1, 1, 1, kPlain, kPlain, Kind::kRelu},
+    {"plain", 1, 1, 5, 7, 9, 9, 3, 3, 2, 1, 0, 1, 1, 0, kPlain, kPlain, Kind::kLeakyRelu, true},
+    {"plain_stride_above_kernel", 1, 1, 4, 6, 11, 11, 2, 2, 3, 1, 0, 0, 0, 0, kPlain, kPlain},
+    {"batch_3", 3, 1, 32, 48, 7, 7, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"batch_2_plain", 2, 1, 3, 20, 9, 9, 3, 3, 2, 1, 1, 1, 1, 1, kPlain, kBlocked},
+    {"deconvolution", 1, 1, 32, 48, 7, 7, 4, 4, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, false, true},
+    {"deconvolution_plain", 1, 1, 5, 3, 7, 6, 3, 3, 2, 1, 1, 1, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
+    {"deconvolution_few_groups", 1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
+    {"deconvolution_groups", 2, 2, 32, 64, 6, 6, 3, 3, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kNone, false, true},
+};
+
+std::vector<float> Random(size_t count, uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::vector<float> values(count);
+  for (float& v : values) v = static_cast<float>(static_cast<int>(engine() >> 8) % 2001 - 1000) / 1000.0f;
+  return values;
+}
+
+double Activate(const Epilogue& e, double v) {
+  switch (e.kind) {
+    case Kind::kNone: return v;
+    case Kind::kRelu: return v > 0 ? v : 0;
+    case Kind::kLeakyRelu: return v > 0 ? v : e.alpha * v;
+    case Kind::kClip: return std::min<double>(std::max<double>(v, e.alpha), e.beta);
+    case Kind::kSwish: return v / (1 + std::exp(-v));
+  }
+  return v;
+}
+
+// One output element by definition; weights [group][out][in][kh][kw].
+double Reference(const ConvParams& p, const std::vector<float>& src, const std::vector<float>& weights, int64_t image,
+                 int64_t oc, int64_t oh, int64_t ow) {
+  const int64_t in = p.in_channels / p.groups, out = p.out_channels / p.groups, group = oc / out;
+  double sum = 0;
+  for (int64_t ic = 0; ic < in; ++ic) {
+    for (int64_t kh = 0; kh < p.kernel_h; ++kh) {
+      for (int64_t kw = 0; kw < p.kernel_w; ++kw) {
+        int64_t h = oh * p.stride_h - p.pad_top + kh * p.dilation_h,
+                w = ow * p.stride_w - p.pad_left + kw * p.dilation_w;
+        if (p.transposed) {
+          h = oh + p.pad_top - kh * p.dilation_h, w = ow + p.pad_left - kw * p.dilation_w;
+          if (h % p.stride_h != 0 || w % p.stride_w != 0) continue;
+          h /= p.stride_h, w /= p.stride_w;
+        }
+        if (h < 0 || h >= p.in_h || w < 0 || w >= p.in_w) continue;
+        const size_t x = static_cast<size_t>(((image * p.in_channels + group * in + ic) * p.in_h + h) * p.in_w + w);
+        const size_t k = static_cast<size_t>(((oc * in + ic) * p.kernel_h + kh) * p.kernel_w + kw);
+        sum += static_cast<double>(src[x]) * weights[k];
+      }
+    }
+  }
+  return sum;
+}
+
+ConvParams ParamsOf(const Case& c) {
+  ConvParams p;
+  p.groups = c.groups, p.in_channels = c.in, p.out_channels = c.out, p.in_h = c.height, p.in_w = c.width;
+  p.kernel_h = c.kernel_h, p.kernel_w = c.kernel_w, p.stride_h = p.stride_w = c.stride,
+  p.dilation_h = p.dilation_w = c.dilation;
+  p.pad_top = c.pad_top, p.pad_left = c.pad_left, p.src = c.src, p.dst = c.dst, p.transposed = c.transposed;
+  const int64_t extent_h = (c.kernel_h - 1) * c.dilation + 1, extent_w = (c.kernel_w - 1) * c.dilation + 1;
+  p.out_h = c.transposed ? (c.height - 1) * c.stride + extent_h - c.pad_top - c.pad_bottom
+                         : (c.height + c.pad_top + c.pad_bottom - extent_h) / c.stride + 1;
+  p.out_w = c.transposed ? (c.width - 1) * c.stride + extent_w - c.pad_left - c.pad_right
+                         : (c.width + c.pad_left + c.pad_right - extent_w) / c.stride + 1;
+  p.epilogue = {c.kind, c.kind == Kind::kLeakyRelu ? 0.25f : -0.5f, 1.5f, c.sum};
+  return p;
+}
+
+std::vector<float> InFormat(const MapShape& map, Format format, const std::vector<float>& plain) {
+  if (format == Format::kPlain) return plain;
+  const int64_t image = map.ImageElements(format, ChannelBlock());
+  std::vector<float> blocked(static_cast<size_t>(map.batch * image), 77.0f);
+  ToBlocked(map, ChannelBlock(), plain.data(), map.channels * map.pixels, blocked.data(), image);
+  return blocked;
+}
+
+void Check(const Case& c, int threads) {
+  SCOPED_TRACE(std::string(c.name) + ", threads " + std::to_string(threads));
+  SetNumThreads(threads);
+  const ConvParams p = ParamsOf(c);
+  const MapShape in{c.batch, c.in, p.in_h * p.in_w}, out{c.batch, c.out, p.out_h * p.out_w};
+  const bool depthwise = c.groups == c.in && c.groups == c.out && p.dst == Format::kBlocked;
+  if (depthwise && !ProductsLeadDepthwise(out.pixels)) return;  // simd/depthwise.h computes it
+  const int64_t kernel = p.kernel_h * p.kernel_w, in_g = c.in / c.groups, out_g = c.out / c.groups;
+  const auto src = Random(static_cast<size_t>(c.batch * c.in * in.pixels), 1);
+  const auto weights = Random(static_cast<size_t>(c.out * in_g * kernel), 2);
+  const auto bias = Random(static_cast<size_t>(c.out), 3);
+  const auto old = Random(static_cast<size_t>(c.batch * c.out * out.pixels), 4);
+  const WeightStrides strides{out_g * in_g * kernel, in_g * kernel, kernel};
+  auto conv = SlicedConvolution::Create(c.batch, p, weights.data(), strides, bias.data());
+  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+  const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
+                dst_image = out.ImageElements(p.dst, ChannelBlock());
+  const auto x = InFormat(in, p.src, src);
+  auto y = InFormat(out, p.dst, old);
+  conv->Run(x.data(), src_image, y.data(), dst_image);
+  if (p.dst == Format::kBlocked) {  // lanes behind the last channel must be zero: the next convolution multiplies them
+    const int64_t block = ChannelBlock(), tail = c.out % block;
+    for (int64_t lane = tail; tail > 0 && lane < block; ++lane)
+      EXPECT_EQ(y[static_cast<size_t>(dst_image - block + lane)], 0.0f);
+    std::vector<float> plain(old.size());
+    ToPlain(out, ChannelBlock(), y.data(), dst_image, plain.data(), c.out * out.pixels);
+    y = plain;
+  }
+  double worst = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const int64_t index = static_cast<int64_t>(i), image = index / (c.out * out.pixels),
+                  oc = index / out.pixels % c.out;
+    const double sum = Reference(p, src, weights, image, oc, index % out.pixels / p.out_w, index % p.out_w);
+    const double expected = Activate(p.epilogue, sum + bias[static_cast<size_t>(oc)] + (c.sum ? old[i] : 0.0f));
+    worst = std::max(worst, std::abs(expected - y[i]));
+  }
+  EXPECT_LT(worst, 3e-5) << conv->implementation();
+}
+
+TEST(SlicedConvolutionTest, MatchesPlainLoops) {
+  for (const Case& c : kCases) {
+    for (int threads : {1, 2, 3}) Check(c, threads);
+  }
+  SetNumThreads(0);
+}
+
+// More slices than threads that come: every slice still runs.
+TEST(SlicedConvolutionTest, RunsWithFewerThreadsThanItWasMadeFor) {
+  const Case& c = kCases[1];
+  SetNumThreads(4);
+  const ConvParams p = ParamsOf(c);
+  const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
+  const std::vector<float> x(static_cast<size_t>(c.in * p.in_h * p.in_w), 0.5f);
+  std::vector<float> four(static_cast<size_t>(c.out * p.out_h * p.out_w)), one(four.size());
+  auto conv = SlicedConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr);
+  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+  conv->Run(x.data(), 0, four.data(), 0);
+  SetNumThreads(1);
+  conv->Run(x.data(), 0, one.data(), 0);
+  EXPECT_EQ(four, one);
+  SetNumThreads(0);
+}
+
+TEST(SlicedConvolutionTest, RefusesGroupsThatCutBlocks) {
+  ConvParams p = ParamsOf(kCases[1]);
+  p.in_channels = 3, p.groups = 3, p.out_channels = 6;  // two outputs per group in blocks: nothing is quick
+  const auto weights = Random(6 * 9, 2);
+  const auto conv = SlicedConvolution::Create(1, p, weights.data(), {18, 9, 9}, nullptr);
+  ASSERT_FALSE(conv.ok()) << conv->implementation();
+  EXPECT_EQ(conv.status().code(), StatusCode::kNotSupported) << conv.status().ToString();
+}
+
+}  // namespace
+}  // namespace plumb::cpu
