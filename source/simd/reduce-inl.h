@@ -101,20 +101,35 @@ HWY_INLINE Wide FoldColumns(F32 d, const float* src, int64_t n, int64_t stride, 
   return sum;
 }
 
-// Max and Min that keep NaN: where a lane holds NaN, Highway's give NaN or the second argument, so one of the two
-// orders is NaN; ORed it stays NaN, and equal results stay themselves.
+// Max and Min that keep NaN. Where a lane holds NaN, x86 gives the second argument, so one of the two orders is NaN;
+// ORed it stays NaN, and equal results stay themselves. ARM gives the other number: all bits are set there.
+#if HWY_ARCH_ARM
+template <class V>
+HWY_INLINE V KeepNaNs(V a, V b, V extreme) {
+  const DFromV<V> d;
+  return Or(extreme, Or(VecFromMask(d, IsNaN(a)), VecFromMask(d, IsNaN(b))));
+}
+#endif
 struct MaxOp {
   static constexpr float kNeutral = -std::numeric_limits<float>::infinity();
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
+#if HWY_ARCH_ARM
+    return KeepNaNs(a, b, Max(a, b));
+#else
     return Or(Max(a, b), Max(b, a));
+#endif
   }
 };
 struct MinOp {
   static constexpr float kNeutral = std::numeric_limits<float>::infinity();
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
+#if HWY_ARCH_ARM
+    return KeepNaNs(a, b, Min(a, b));
+#else
     return Or(Min(a, b), Min(b, a));
+#endif
   }
 };
 

@@ -132,9 +132,9 @@ TEST(CpuNetwork, Classifies) {
   const std::string wide = b.Conv(b.Conv("x", 3, 24, 3, 2, 1, kActivationReLU), 24, 24, 3, 1, 24, kActivationReLU6);
   const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
   b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
-  ExpectKernels(ExpectLikeNaive(b),
-                (Names{On("convolution_blocked"), On("convolution_blocked"), On("convolution_blocked"), On("pooling"),
-                       On("inner_product"), On("softmax")}));
+  const std::string depthwise = On(cpu::ProductsLeadDepthwise(8 * 8) ? "convolution_blocked" : "depthwise");
+  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked"), depthwise, On("convolution_blocked"),
+                                           On("pooling"), On("inner_product"), On("softmax")}));
 }
 
 TEST(CpuNetwork, MixesLayouts) {
