@@ -1,6 +1,7 @@
 # PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone. The libraries
 # are the archives (.a) of those that other builds load; spdlog and fmt, which Debian has no archives of, are compiled
-# in. Without ONNX, whose messages Debian has as a shared library only: such a program reads tnnproto.
+# in. Without ONNX, whose messages Debian has as a shared library only: such a program reads tnnproto. Under way: the
+# preset arm64-static configures and compiles its first libraries, and was not linked yet.
 set(plumb_fmt fmt::fmt)
 set(plumb_spdlog spdlog::spdlog)
 set(plumb_zstd zstd::libzstd_shared)

@@ -4,8 +4,6 @@
 #
 #   platforms/linux/arm64.sh             build/arm64-cross, then the tests, on the CPU "max"
 #   platforms/linux/arm64.sh --cpu NAME  another CPU that `qemu-aarch64 -cpu help` lists: cortex-a53, cortex-a76
-#   platforms/linux/arm64.sh --static    build/arm64-static/bin: tools that start on any arm64 Linux or Android, tried
-#                                        on three CPUs; without the ONNX reader
 #
 # The ARM libraries are Debian's, unpacked into build/arm64-sysroot: nothing of them is installed. A tool runs here as
 #   qemu-aarch64 -L build/arm64-sysroot build/arm64-cross/bin/model_check ...
@@ -13,13 +11,11 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cpu=max
-static=
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpu=$2; shift 2 ;;
-    --static) static=1; shift ;;
-    *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME, --static and --help." >&2; exit 2 ;;
+    *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME and --help." >&2; exit 2 ;;
   esac
 done
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -56,14 +52,6 @@ arm64_sysroot() {
 install_missing g++ cmake ninja-build ccache nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
 arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev libzstd-dev zlib1g-dev \
   libspdlog-dev libfmt-dev libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
-if [ "$static" ]; then
-  build arm64-static tools
-  for cpu in cortex-a53 cortex-a76 max; do
-    echo "model_check on $cpu"
-    qemu-aarch64 -cpu "$cpu" build/arm64-static/bin/model_check -m examples/digits/digits.tnnproto -d ARM --quiet
-  done
-  exit 0
-fi
 build arm64-cross
 cmake build/arm64-cross -DPLUMB_QEMU_CPU="$cpu" >/dev/null
 # qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own
