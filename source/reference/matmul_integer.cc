@@ -30,17 +30,18 @@ uint64_t ProductSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t 
 // As x86 without VNNI multiplies u8 by i8 (vpmaddubsw): two products are added in 16 bits, which saturate. Zero points
 // follow from the operands' own sums.
 uint64_t SaturatingSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
-  int64_t sum = 0, of_a = 0, of_b = 0;
+  const auto bits = [](int64_t v) { return static_cast<uint64_t>(v); };  // operands of other sizes wrap round
+  uint64_t sum = 0, of_a = 0, of_b = 0;
   for (int64_t k = 0; k < count; k += 2) {
-    int64_t pair = a[k] * b[k * b_step];
-    of_a += a[k], of_b += b[k * b_step];
+    uint64_t pair = bits(a[k]) * bits(b[k * b_step]);
+    of_a += bits(a[k]), of_b += bits(b[k * b_step]);
     if (k + 1 < count) {
-      pair += a[k + 1] * b[(k + 1) * b_step];
-      of_a += a[k + 1], of_b += b[(k + 1) * b_step];
+      pair += bits(a[k + 1]) * bits(b[(k + 1) * b_step]);
+      of_a += bits(a[k + 1]), of_b += bits(b[(k + 1) * b_step]);
     }
-    sum += std::clamp<int64_t>(pair, INT16_MIN, INT16_MAX);
+    sum += bits(std::clamp<int64_t>(static_cast<int64_t>(pair), INT16_MIN, INT16_MAX));
   }
-  return static_cast<uint64_t>(sum - zb * of_a - za * of_b + count * za * zb);
+  return sum - bits(zb) * of_a - bits(za) * of_b + bits(count) * bits(za) * bits(zb);
 }
 
 using SumFunction = uint64_t (*)(const int64_t*, const int64_t*, int64_t, int64_t, int64_t, int64_t);
