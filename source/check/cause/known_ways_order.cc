@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "check/cause/axis_order.h"
 #include "check/cause/known_ways_util.h"
 #include "op/concat.h"
 #include "op/permute.h"
@@ -15,57 +16,6 @@ namespace plumb {
 namespace {
 
 using Order = std::vector<int>;
-
-// Element i of the memory of a tensor whose axes stand in that order is element At(i) of the tensor.
-class Reordered {
- public:
-  Reordered(const Shape& shape, const Order& order) {
-    for (size_t d = order.size(); d-- > 0;) axes_.push_back({shape[order[d]], shape.CountFrom(order[d] + 1)});
-  }
-  int64_t At(int64_t i) const {
-    int64_t from = 0;
-    for (const Axis& axis : axes_) {
-      from += i % axis.size * axis.stride;
-      i /= axis.size;
-    }
-    return from;
-  }
-
- private:
-  struct Axis {
-    int64_t size, stride;
-  };
-  std::vector<Axis> axes_;  // innermost first
-};
-
-// Where element i of a tensor of `shape` lies in the memory of the axes in that order.
-class PlaceIn {
- public:
-  PlaceIn(const Shape& shape, const Order& order) {
-    std::vector<int64_t> strides(order.size(), 1);
-    int64_t stride = 1;
-    for (size_t d = order.size(); d-- > 0;) {
-      strides[static_cast<size_t>(order[d])] = stride;
-      stride *= shape[order[d]];
-    }
-    for (int axis = shape.rank() - 1; axis >= 0; --axis)
-      axes_.push_back({shape[axis], strides[static_cast<size_t>(axis)]});
-  }
-  int64_t At(int64_t i) const {
-    int64_t at = 0;
-    for (const Axis& axis : axes_) {
-      at += i % axis.size * axis.stride;
-      i /= axis.size;
-    }
-    return at;
-  }
-
- private:
-  struct Axis {
-    int64_t size, stride;
-  };
-  std::vector<Axis> axes_;
-};
 
 // The order without axes of size 1, which move nothing.
 Order Effective(const Shape& shape, const Order& order) {
@@ -115,7 +65,7 @@ std::string Where(const ProposalContext& c) {
 // Result element i is element from(i) of the layer's input.
 void FromInput(const ProposalContext& c, const std::string& computed, const std::string& says, const Order& own,
                const std::function<int64_t(int64_t)>& from, Proposals* proposals) {
-  const PlaceIn place(c.input, own);  // where the layer writes an element of its input
+  const AxisOrder place = AxisOrder::PlaceIn(c.input, own);  // where the layer writes an element of its input
   proposals->push_back(WithMoved(c, computed + Where(c), says, [place, from](int64_t i) { return place.At(from(i)); }));
   proposals->back().family = "order";
 }
@@ -130,7 +80,7 @@ void OtherPermutation(const ProposalContext& c, Proposals* proposals) {
   std::iota(plain.begin(), plain.end(), 0);
   for (const Order& order : OrdersOf(c.input)) {
     if (Effective(c.input, order) == Effective(c.input, own)) continue;
-    const Reordered memory(c.input, order);
+    const AxisOrder memory = AxisOrder::MemoryOf(c.input, order);
     FromInput(
         c,
         order == plain ? "without moving its axes: the memory as it was"
@@ -146,7 +96,7 @@ void ReshapedOtherwise(const ProposalContext& c, Proposals* proposals) {
   std::iota(plain.begin(), plain.end(), 0);
   for (const Order& order : OrdersOf(c.input)) {
     if (order == plain) continue;
-    const Reordered memory(c.input, order);
+    const AxisOrder memory = AxisOrder::MemoryOf(c.input, order);
     FromInput(
         c, fmt::format("with the axes of its input in the order {}", InWords(order)), "as they are", plain,
         [memory](int64_t i) { return memory.At(i); }, proposals);
@@ -154,7 +104,7 @@ void ReshapedOtherwise(const ProposalContext& c, Proposals* proposals) {
   const Shape& out = c.blobs.at(c.layer.outputs[0]).shape;
   const std::vector<Order> orders = OrdersOf(out);
   for (size_t i = 1; i < orders.size(); ++i) {
-    const PlaceIn place(out, orders[i]);
+    const AxisOrder place = AxisOrder::PlaceIn(out, orders[i]);
     FromInput(
         c, fmt::format("into the memory of its axes in the order {}", InWords(orders[i])), "as they are", plain,
         [place](int64_t k) { return place.At(k); }, proposals);
@@ -223,8 +173,8 @@ void TurnedOperand(const ProposalContext& c, Proposals* proposals) {
       Order order(static_cast<size_t>(rank));
       std::iota(order.begin(), order.end(), 0);
       std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(axis) + 1]);
-      const Reordered memory(shape, order);
-      const PlaceIn place(shape, order);
+      const AxisOrder memory = AxisOrder::MemoryOf(shape, order);
+      const AxisOrder place = AxisOrder::PlaceIn(shape, order);
       for (const bool written : {true, false}) {
         if (!written && shape[axis] == shape[axis + 1]) continue;
         Proposal proposal{

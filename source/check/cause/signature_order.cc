@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "check/cause/axis_order.h"
+
 namespace plumb {
 namespace {
 
@@ -18,28 +20,6 @@ bool Holds(const WrongOutput& p, F from) {
   }
   return true;
 }
-
-// Element i of the memory of y with its axes in this order is element From(i) of y.
-class Permuted {
- public:
-  Permuted(const Shape& shape, const std::vector<int>& order) {
-    for (size_t d = order.size(); d-- > 0;) axes_.push_back({shape[order[d]], shape.CountFrom(order[d] + 1)});
-  }
-  int64_t operator()(int64_t i) const {
-    int64_t from = 0;
-    for (const Axis& axis : axes_) {
-      from += i % axis.size * axis.stride;
-      i /= axis.size;
-    }
-    return from;
-  }
-
- private:
-  struct Axis {
-    int64_t size, stride;
-  };
-  std::vector<Axis> axes_;  // innermost first
-};
 
 // Whether the order only moves axes of size 1, which moves nothing.
 bool MovesNothing(const Shape& shape, const std::vector<int>& order) {
@@ -84,7 +64,9 @@ std::string DescribeAxes(const WrongOutput& p) {
   std::vector<int> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
   while (std::next_permutation(order.begin(), order.end())) {
-    if (!MovesNothing(p.shape, order) && Holds(p, Permuted(p.shape, order))) return NameOrder(p.shape, order);
+    if (MovesNothing(p.shape, order)) continue;
+    const AxisOrder memory = AxisOrder::MemoryOf(p.shape, order);
+    if (Holds(p, [&](int64_t i) { return memory.At(i); })) return NameOrder(p.shape, order);
   }
   return "";
 }

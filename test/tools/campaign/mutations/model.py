@@ -20,6 +20,14 @@ def of(types, name, cause=""):
     return keep
 
 
+def renamed(kind, name, other, cause):
+    """The node computes another operator of the same attributes."""
+    def rename(_, node):
+        node.op_type = other
+        return True
+    of(kind, name, cause)(rename)
+
+
 def attribute(node, name, default=None):
     return next((helper.get_attribute_value(a) for a in node.attribute if a.name == name), default)
 

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper
 
-from .model import attribute, behind, change, constant, fresh, of, replace, set_attribute, shape_of
+from .model import attribute, behind, change, constant, fresh, of, renamed, replace, set_attribute, shape_of
 
 
 @of("Concat", "other order", r"order|swap|exchang")
@@ -95,10 +95,7 @@ def _(model, node):
         return set_attribute(node, "mode", "nearest") and set_attribute(node, "nearest_mode", "floor")
     return set_attribute(node, "mode", "linear")
 
-@of("ArgMax", "ArgMin", r"min")
-def _(model, node):
-    node.op_type = "ArgMin"
-    return True
+renamed("ArgMax", "ArgMin", "ArgMin", r"min")
 
 
 @of("TopK", "the smallest", r"small|largest")

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper
 
-from .model import attribute, behind, fresh, of, replace, set_attribute, shape_of
+from .model import attribute, behind, fresh, of, renamed, replace, set_attribute, shape_of
 
 
 @of("ReduceMean", "sum", r"sum|divid")
@@ -10,10 +10,7 @@ def _(model, node):
     return replace(node, "ReduceSumSquare", axes=attribute(node, "axes"), keepdims=attribute(node, "keepdims", 1))
 
 
-@of("ReduceMean", "max", r"max", )
-def _(model, node):
-    node.op_type = "ReduceMax"
-    return True
+renamed("ReduceMean", "max", "ReduceMax", r"max")
 
 
 @of("ReduceMean", "divided by n - 1", r"n - 1|unbiased|n-1")
@@ -23,16 +20,8 @@ def _(model, node):
     return n > 1 and behind(model, node, ("Mul", [np.float32(n / (n - 1))], {}))
 
 
-@of("ReduceL2", "L1", r"L1|absolute")
-def _(model, node):
-    node.op_type = "ReduceL1"
-    return True
-
-
-@of("ReduceMax", "min", r"min")
-def _(model, node):
-    node.op_type = "ReduceMin"
-    return True
+renamed("ReduceL2", "L1", "ReduceL1", r"L1|absolute")
+renamed("ReduceMax", "min", "ReduceMin", r"min")
 
 
 @of("GlobalAveragePool", "max", r"max")
@@ -75,16 +64,8 @@ def _(model, node):
     return other is not None and set_attribute(node, "axis", other)
 
 
-@of("Softmax", "logarithm kept", r"log")
-def _(model, node):
-    node.op_type = "LogSoftmax"
-    return True
-
-
-@of("LogSoftmax", "no logarithm", r"log|Softmax")
-def _(model, node):
-    node.op_type = "Softmax"
-    return True
+renamed("Softmax", "logarithm kept", "LogSoftmax", r"log")
+renamed("LogSoftmax", "no logarithm", "Softmax", r"log|Softmax")
 
 
 @of("Softmax", "temperature", r"temperature|scale|twice|2|input times")
