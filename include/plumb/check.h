@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "plumb/network.h"
+#include "plumb/probe.h"
 
 namespace plumb {
 
@@ -142,6 +143,7 @@ struct RunReport {
   SubjectArithmetic found_arithmetic = SubjectArithmetic::kFp32;
   std::string found_because;
   std::string judged_as;            // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
+  Probe probe;                      // of a subject whose dump says it
   std::string reproduce;            // "--subject DIR" in place of "-d X86"; empty: -d and the device
   size_t peak_reference_bytes = 0;  // live blobs that the checker held at most
 };

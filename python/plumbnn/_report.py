@@ -72,6 +72,7 @@ class Run:
         summary: the last sentence of its report: the first guilty layer and the command.
         layers: in execution order. first_wrong: the first guilty one, or None.
         notes: what the verdict rests on beyond the rule. judged_as: a subject's arithmetic.
+        probe: whether being watched changed a subject's outputs (`plumb-golden --prove-probe`), or None.
     """
 
     def __init__(self, result: CheckResult, place: int, data: dict[str, Any]) -> None:
@@ -81,6 +82,7 @@ class Run:
         self.summary: str = data["summary"]
         self.notes: list[str] = data["notes"]
         self.judged_as: str = data["judged_as"]
+        self.probe: dict[str, Any] | None = data["probe"]
         self.layers = [LayerReport(self.device, layer) for layer in data["layers"]]
         wrong = (layer for layer in self.layers if layer.verdict == "wrong")
         self.first_wrong: LayerReport | None = next(wrong, None)

@@ -10,6 +10,7 @@
 
 #include "dump/statistics.h"
 #include "plumb/dtype.h"
+#include "plumb/probe.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
 
@@ -85,6 +86,7 @@ struct Manifest {
   std::vector<DumpedBlob> files;
   std::vector<AbsentBlob> absent;
   std::vector<std::string> io_files;  // SAVE_IO_TENSORS
+  Probe probe;                        // read only: tools/python writes it
 };
 
 // Appears under its name when it is complete.

@@ -190,8 +190,33 @@ class Reader {
       fields.Take("description", &m_.device_description, "a string");
       fields.Take("precision", &m_.precision, "a string");
     }
+    if (const Json* probe = top.Find("probe")) ReadProbe(*probe);
     if (const Json* options = top.Find("options")) {
       Fields(*options, "'options'", &problems_).Take("unfuse", &m_.unfuse, "true or false");
+    }
+  }
+
+  void ReadProbe(const Json& json) {
+    const Fields fields(json, "'probe'", &problems_);
+    fields.Take("unwatched", &m_.probe.unwatched, "a string");
+    const Json* outputs = fields.Find("outputs");
+    if (outputs != nullptr && !outputs->is_array()) fields.Wrong("outputs", "a list of objects");
+    if (outputs == nullptr || !outputs->is_array()) return;
+    for (const Json& one : *outputs) {
+      const Fields entry(one, fmt::format("entry {} of 'probe'", m_.probe.outputs.size() + 1), &problems_);
+      m_.probe.outputs.emplace_back();
+      ProbedOutput& output = m_.probe.outputs.back();
+      std::string result = ProbeResultName(ProbeResult::kDifferent);
+      entry.Take("blob", ManifestName{&output.blob}, "a string");
+      entry.Take("result", &result, "a string");
+      output.relative = std::numeric_limits<double>::quiet_NaN();
+      entry.Take("relative", &output.relative, "a number");
+      entry.Take("reason", &output.reason, "a string");
+      const auto known = {ProbeResult::kSameBits, ProbeResult::kWithinRounding, ProbeResult::kDifferent};
+      const auto* found =
+          std::find_if(known.begin(), known.end(), [&](ProbeResult r) { return result == ProbeResultName(r); });
+      output.result = found == known.end() ? ProbeResult::kDifferent : *found;
+      if (found == known.end()) output.reason = fmt::format("'{}', which this version does not know", result);
     }
   }
 

@@ -128,6 +128,7 @@ Status TensorSet::OpenDump() {
     }
   }
   const Manifest& m = reader.manifest();
+  probe_ = m.probe;
   for (const std::string& name : m.io_files) {
     if (!EndsWith(name, ".dat") || name.find('/') != std::string::npos) continue;
     TensorSet io;

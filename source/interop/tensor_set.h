@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "plumb/probe.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {
@@ -52,6 +53,8 @@ class TensorSet {
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   // What a dump has as constants: parts of the model, and network inputs that were made constants.
   const std::vector<StoredTensor>& constants() const { return constants_; }
+  // What a dump says of a run that nobody watched; without outputs when it says nothing.
+  const Probe& probe() const { return probe_; }
 
  private:
   Status OpenFolder();
@@ -68,6 +71,7 @@ class TensorSet {
   std::string path_, description_;
   std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
   std::vector<StoredTensor> tensors_, constants_;
+  Probe probe_;
 };
 
 // The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands

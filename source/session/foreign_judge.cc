@@ -191,6 +191,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
   report.notes.push_back(fmt::format("arithmetic {} ({})", arithmetic, judged.how));
+  report.probe = blobs.set().probe();
+  if (!report.probe.outputs.empty()) report.notes.push_back(report.probe.Describe());
   if (judged.arithmetic == SubjectArithmetic::kInt8) {
     report.notes.emplace_back(
         "int8: each output counts as rounded to the grid that its values lie on, and may saturate at its ends; float "

@@ -154,6 +154,18 @@ Json ToJson(const AskedDevice& device) {
           {"exit_code", device.exit_code}};
 }
 
+Json ToJson(const Probe& probe) {
+  if (probe.outputs.empty()) return nullptr;
+  Json outputs = Json::array();
+  for (const ProbedOutput& output : probe.outputs) {
+    outputs.push_back({{"blob", output.blob},
+                       {"result", ProbeResultName(output.result)},
+                       {"relative", JsonNumber(output.relative)},
+                       {"reason", output.reason}});
+  }
+  return {{"unwatched", probe.unwatched}, {"outputs", std::move(outputs)}};
+}
+
 Json ToJson(const CheckedModel& checked, const RunReport& run) {
   Json json;
   json["device"] = run.device;
@@ -165,6 +177,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["summary"] = FormatSummary(checked, run);
   json["notes"] = run.notes;
   json["judged_as"] = run.judged_as;
+  json["probe"] = ToJson(run.probe);
   json["aligned"] = run.Count(Verdict::kAligned);
   json["grey"] = run.Count(Verdict::kGrey);
   json["wrong"] = run.Count(Verdict::kWrong);

@@ -12,7 +12,7 @@ import pathlib
 import sys
 import traceback
 
-from . import inputs
+from . import inputs, probe
 from .folder import VERSION, UsageError, check_free
 
 RAW = (".dat", ".bmrt", ".bin", ".raw")
@@ -75,6 +75,9 @@ def add_common(parser, reads):
                         help="of Python, numpy, torch and drawn inputs (default: 1)")
     parser.add_argument("--input-range", "--range", dest="range", type=number_range, metavar="LO,HI",
                         help="of drawn inputs (default: -1,1; integers: what the graph allows)")
+    parser.add_argument("--prove-probe", action="store_true",
+                        help="run the model once more with nothing exposed but its outputs, and write into the dump "
+                             "whether these are the same")
     parser.add_argument("--json", metavar="FILE", help="what was written and left out, as JSON; - is standard output")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes; the last line alone")
 
@@ -133,7 +136,8 @@ def run(options):
     check(options)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),
-                     seed=options.seed, value_range=options.range, force=options.force)
+                     seed=options.seed, value_range=options.range, force=options.force,
+                     prove_probe=options.prove_probe)
     for own in ("optimized", "train_mode", "onnx", "constants", "precision"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
@@ -164,8 +168,7 @@ def write_json(options, code, folder=None, error=""):
               "error": error}
     if folder is not None:
         report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files],
-                      left_out=folder.lost,
-                      notes=folder.notes)
+                      left_out=folder.lost, notes=folder.notes, probe=folder.probe)
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)
@@ -193,6 +196,8 @@ def main(arguments=None):
     if not options.quiet:
         for note in folder.notes:
             print(f"note: {note}", file=sys.stderr)
+    if folder.probe is not None and not options.quiet:
+        print(f"note: {probe.sentence(folder.probe)}", file=sys.stderr)
     print(folder.summary(), file=sys.stderr if options.json == "-" else sys.stdout)
     write_json(options, 0, folder)
     return 0

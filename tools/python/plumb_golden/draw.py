@@ -58,21 +58,21 @@ def draw(name, dtype, shape, seed, low, high, whole):
     return values.astype(dtype).reshape(shape)
 
 
-def model_info():
-    """Plumb's model_info: of $PLUMB_BIN_DIR, of the build beside this Python's environment (build/venv), or on the
+def plumb_tool(name):
+    """One of Plumb's tools: of $PLUMB_BIN_DIR, of the build beside this Python's environment (build/venv), or on the
     path; or None."""
     places = [os.environ.get("PLUMB_BIN_DIR"), pathlib.Path(sys.prefix).parent / "release" / "bin"]
     for folder in filter(None, places):
-        tool = pathlib.Path(folder) / "model_info"
+        tool = pathlib.Path(folder) / name
         if tool.exists():
             return str(tool)
-    return shutil.which("model_info")
+    return shutil.which(name)
 
 
 def ranges(model, shapes):
     """{input: (low, high, whole, needed)} of what the graph allows, as Plumb finds it; empty where that is not
     known."""
-    tool = model_info()
+    tool = plumb_tool("model_info")
     if tool is None or pathlib.Path(model).suffix != ".onnx":
         return {}
     words_of = [tool, "-m", str(model), "--json", "-"]

@@ -137,7 +137,7 @@ class Folder:
         self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(),
                       "platform": platform.platform()}
         self.facts.update(source or {})
-        self.files, self.names, self.notes, self.lost = [], set(), [], []
+        self.files, self.names, self.notes, self.lost, self.probe = [], set(), [], [], None
 
     def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False):
         array = np.asarray(array)
@@ -202,6 +202,8 @@ class Folder:
             "io_files": [], "files": self.files, "absent": [],
             "framework": {**self.facts, "notes": self.notes, "left_out": self.lost},
         }
+        if self.probe is not None:
+            manifest["probe"] = self.probe
         part = self.path / "manifest.json.part"
         part.write_text(to_text(manifest), encoding="utf-8")
         part.rename(self.path / "manifest.json")

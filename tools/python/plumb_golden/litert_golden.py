@@ -7,6 +7,7 @@ a name get '#' and their tensor index behind it. Quantised tensors are dumped as
 import pathlib
 
 from . import inputs as network_inputs
+from . import probe
 from .folder import DTYPES, Folder, UsageError, seed_everything
 
 HANDLES = ("VAR_HANDLE", "CALL_ONCE", "HASHTABLE")  # LiteRT crashes when their outputs are read
@@ -21,11 +22,12 @@ def load_framework():
     return getattr(ai_edge_litert, "__version__", "unknown version"), interpreter
 
 
-def open_model(interpreter, model):
-    plain = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+def open_model(interpreter, model, watched=True):
+    kinds = interpreter.OpResolverType
+    resolver = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if watched else kinds.AUTO
     try:
-        return interpreter.Interpreter(model_path=str(model), num_threads=1, experimental_preserve_all_tensors=True,
-                                       experimental_op_resolver_type=plain)
+        return interpreter.Interpreter(model_path=str(model), num_threads=1, experimental_preserve_all_tensors=watched,
+                                       experimental_op_resolver_type=resolver)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"LiteRT cannot load '{model}': {str(error).strip()}") from error
 
@@ -36,6 +38,12 @@ def set_inputs(lite, model, files, shapes, specs, seed, value_range):
                           [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])])
                           for d in details}
     feeds = network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range)
+    set_feeds(lite, feeds)
+    return feeds
+
+
+def set_feeds(lite, feeds):
+    details = lite.get_input_details()
     for detail in details:
         name = detail["name"]
         if list(feeds[name].shape) != list(detail["shape"]):
@@ -47,7 +55,14 @@ def set_inputs(lite, model, files, shapes, specs, seed, value_range):
     lite.reset_all_variables()
     for detail in details:
         lite.set_tensor(detail["index"], feeds[detail["name"]])
-    return feeds
+
+
+def run_unwatched(interpreter, model, feeds, names):
+    lite = open_model(interpreter, model, watched=False)
+    set_feeds(lite, feeds)
+    lite.invoke()
+    return {names[detail["index"]]: lite.get_tensor(detail["index"]) for detail in lite.get_output_details()
+            if names[detail["index"]] not in feeds}
 
 
 def unique_names(details):
@@ -59,7 +74,8 @@ def unique_names(details):
     return names
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
+        prove_probe=False):
     """Writes the dump folder; returns the Folder."""
     version, interpreter = load_framework()
     determinism = seed_everything(seed)
@@ -80,6 +96,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             continue
         for slot, tensor in enumerate(operator["outputs"]):
             write_tensor(out, lite, int(tensor), names, operator["op_name"], index, slot)
+    if prove_probe:
+        probe.prove(out, "its default delegates", run_unwatched(interpreter, model, feeds, names))
     out.finish()
     return out
 

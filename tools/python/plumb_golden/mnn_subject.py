@@ -20,6 +20,7 @@ import tempfile
 import numpy as np
 
 from . import inputs as network_inputs
+from . import probe
 from .folder import Folder, UsageError, seed_everything
 from .onnx_tensors import OnnxTensors, refuse_lost_outputs
 
@@ -87,13 +88,15 @@ def tensor_names(graph):
 
 
 class Session:
-    """MNN's session with every tensor kept."""
+    """MNN's session; the tensors of `keep` can be read, besides its outputs."""
 
     def __init__(self, MNN, file, keep):
         self.MNN = MNN
         self.network = MNN.Interpreter(str(file))
-        self.session = self.network.createSession({"precision": "high", "backend": "CPU", "numThread": 1,
-                                                   "saveTensors": tuple(keep)})
+        config = {"precision": "high", "backend": "CPU", "numThread": 1}
+        if keep:
+            config["saveTensors"] = tuple(keep)
+        self.session = self.network.createSession(config)
         self.ports = self.network.getSessionInputAll(self.session)
         self.kinds = {MNN.Halide_Type_Int: np.int32, MNN.Halide_Type_Uint8: np.uint8}
 
@@ -123,7 +126,8 @@ class Session:
         return np.array(host.getData(), dtype).reshape(shape)
 
 
-def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False):
+def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
+        prove_probe=False):
     """Writes the dump folder; returns the Folder."""
     MNN, onnx = load_frameworks()
     determinism = seed_everything(seed)
@@ -134,6 +138,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         file, graph = convert(model, pathlib.Path(work))
         places = tensor_names(graph)
         session = Session(MNN, file, places)
+        unwatched = Session(MNN, file, ()) if prove_probe else None
     missing = sorted(set(session.ports) - set(feeds))
     if missing:
         raise UsageError(f"MNN's graph has the inputs {missing}, which the .onnx does not have")
@@ -160,6 +165,11 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         else:
             out.add(tensor, values, layer=operator, kind=kind, slot=slot)
     refuse_lost_outputs(out, tensors.outputs, "MNN")
+    if prove_probe:
+        unwatched.run(feeds)
+        outputs = {name: renamed.get(name, name) for name in unwatched.network.getSessionOutputAll(unwatched.session)}
+        probe.prove(out, "no tensor kept", {tensor: tensors.as_declared(tensor, unwatched.read(name))
+                                            for name, tensor in outputs.items() if tensor in tensors.outputs})
     out.left_out(len(wrong), "whose name MNN gave to another value", sorted(wrong))
     out.left_out(own, "made by MNN's converter")
     out.left_out(len(moved), "of another shape in MNN", moved)

@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 
 from . import inputs as network_inputs
+from . import probe
 from .folder import Folder, UsageError, seed_everything
 from .ncnn_pairing import OnnxGraph, Pairing, read_param, read_weights
 from .onnx_tensors import OnnxTensors, refuse_lost_outputs
@@ -48,13 +49,13 @@ def convert(pnnx, model, feeds, work):
     return layers, param
 
 
-def open_net(ncnn, param, precision):
+def open_net(ncnn, param, precision, keep=True):
     net = ncnn.Net()
     for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"):
         setattr(net.opt, option, precision == "f16")
     net.opt.use_bf16_storage = precision == "bf16"
     net.opt.num_threads = 1
-    net.opt.lightmode = False  # else a blob is gone once it was read
+    net.opt.lightmode = not keep  # with it a blob is gone once it was read
     if net.load_param(str(param)) != 0 or net.load_model(str(param.with_suffix(".bin"))) != 0:
         raise UsageError("ncnn cannot load what pnnx wrote: it has no layer of a type that the model needs")
     return net
@@ -72,7 +73,7 @@ def extractor_of(ncnn, net, layers, feeds):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        precision="f32"):
+        precision="f32", prove_probe=False):
     """Writes the dump folder; returns the Folder."""
     ncnn, onnx, pnnx = load_frameworks()
     determinism = seed_everything(seed)
@@ -85,6 +86,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:
         layers, param = convert(pnnx, model, feeds, pathlib.Path(work))
         net = open_net(ncnn, param, precision)
+        light = open_net(ncnn, param, precision, keep=False) if prove_probe else None
     out = Folder(folder, framework="ncnn", model=model, device=f"ncnn {ncnn.__version__}, CPU, {precision}",
                  source={"ncnn": ncnn.__version__, "determinism": determinism}, force=force)
     for name, array in feeds.items():
@@ -92,11 +94,21 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     pairing = Pairing(OnnxGraph(onnx, tensors.model, tensors.shapes), layers, list(feeds), tensors.outputs)
     write(out, extractor_of(ncnn, net, layers, feeds), layers, pairing, tensors)
     refuse_lost_outputs(out, tensors.outputs, "ncnn")
+    if prove_probe:
+        prove(out, extractor_of(ncnn, light, layers, feeds), pairing, tensors)
     out.left_out(len(pairing.unknown), "of ncnn's own without a partner in the model",
                  [layer["name"] for layer in pairing.unknown])
     out.left_out(len(set(tensors.made) - out.names - pairing.graph.fixed), "of the model's fused or without a partner")
     out.finish()
     return out
+
+
+def prove(out, extractor, pairing, tensors):
+    """The outputs of an extractor that is asked for nothing else and reuses each blob's memory once it was read."""
+    blobs = {tensor: blob for blob, tensor in pairing.tensors.items() if tensor in tensors.outputs}
+    outputs = {tensor: np.array(extractor.extract(blob)[1])[None] for tensor, blob in blobs.items()}
+    probe.prove(out, "lightmode, outputs only",
+                {tensor: tensors.as_declared(tensor, values) for tensor, values in outputs.items()})
 
 
 def write(out, extractor, layers, pairing, tensors):

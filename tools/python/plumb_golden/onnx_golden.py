@@ -11,7 +11,7 @@ import tempfile
 import numpy as np
 
 from . import inputs as network_inputs
-from . import onnx_branches, onnx_tensors
+from . import onnx_branches, onnx_tensors, probe
 from .folder import Folder, UsageError, seed_everything
 
 LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
@@ -76,7 +76,7 @@ def replace_random(onnx, model, given):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, optimized=False,
-        constants=(), force=False):
+        constants=(), force=False, prove_probe=False):
     """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime
     really runs).
 
@@ -108,7 +108,15 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             ort = session(onnxruntime, exposed, False)
             return ort.run([tensor], feeds_of(ort))[0]
 
+        def unwatched():
+            plain = onnx.load(str(model), load_external_data=False)
+            replace_random(onnx, plain, network_inputs.given(input_files, specs))
+            onnx.save(plain, str(exposed))
+            ort = session(onnxruntime, exposed, optimized)
+            return dict(zip([o.name for o in ort.get_outputs()], ort.run(None, feeds_of(ort))))
+
         try:
+            outputs = unwatched() if prove_probe else {}
             loaded = onnx.load(str(source), load_external_data=False)
             replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
@@ -122,6 +130,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         out.facts["constants"] = {name: feeds[name].tolist() for name in sorted(bound)}
     write_inputs(out, feeds, places, bound)
     write_outputs(out, ort, feeds, places)
+    if prove_probe:
+        probe.prove(out, "the model as it is, the same optimisation", outputs)
     out.finish()
     return out
 

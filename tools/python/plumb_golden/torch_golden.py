@@ -17,6 +17,7 @@ import runpy
 import numpy as np
 
 from . import inputs as network_inputs
+from . import probe
 from .folder import DTYPES, Folder, UsageError, seed_everything
 
 # ATen operator: ONNX operators that the exporter writes for it.
@@ -218,7 +219,7 @@ def onnx_names(calls, export, notes):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, train_mode=False, onnx=None,
-        force=False):
+        force=False, prove_probe=False):
     """Writes the dump folder; returns the Folder."""
     torch, mode_class = load_framework()
     determinism = seed_everything(seed)
@@ -248,6 +249,11 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     write(out, recorder.calls, names)
     if export:
         write_outputs(out, list(tensors_in(torch, returned)), export)
+    if prove_probe:
+        seed_everything(seed)
+        with torch.no_grad():
+            again = module(**given) if by_name else module(*given.values())
+        prove(out, list(tensors_in(torch, again)), list(tensors_in(torch, returned)), export)
     out.finish()
     return out
 
@@ -260,6 +266,17 @@ def tensors_in(torch, returned):
             yield from tensors_in(torch, part)
     elif isinstance(returned, dict):
         yield from tensors_in(torch, list(returned.values()))
+
+
+def prove(out, unwatched, watched, export):
+    """What the module returns, without and with the recorder. Without the .onnx nothing says which tensor of the dump
+    that is, so it is written under a name of its own."""
+    names = export.outputs if export and len(export.outputs) == len(watched) else [
+        f"returned_{i}" for i in range(len(watched))]
+    for name, tensor in zip(names, watched):
+        if name not in out.names:
+            out.add(name, as_array(tensor), layer=name, kind="output")
+    probe.prove(out, "no recorder", {name: as_array(tensor) for name, tensor in zip(names, unwatched)})
 
 
 def write_outputs(out, returned, export):

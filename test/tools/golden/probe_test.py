@@ -1,0 +1,94 @@
+"""plumb-golden --prove-probe on real networks: a runtime computes one with all its tensors exposed and once more
+with its outputs alone; model_check's report says what became of them, and what a manifest says of another result.
+
+    probe_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|litert|torch
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = HERE.parents[2] / "tools" / "python"
+sys.path[:0] = [str(HERE), str(PYTHON)]
+import packages  # noqa: E402
+from real_networks_test import PITCH, RAPID, fetch  # noqa: E402
+from recipes_test import TORCH_SCRIPT, run  # noqa: E402
+
+ANGLE = (RAPID, "ch_ppocr_mobile_v2.0_cls_infer.onnx", ["--shape", "x=1,3,48,192"])
+# runtime: (packages, modules, network, the results that its outputs may have here). A delegate or a fusion rounds
+# otherwise; where nothing but memory is kept the bits must be the same.
+RUNTIMES = {
+    "onnx": (["onnxruntime", "onnx", "numpy"], ["onnxruntime", "onnx"], ANGLE, {"same bits"}),
+    "openvino": (["openvino", "onnx", "numpy"], ["openvino", "onnx"], ANGLE, {"same bits", "within rounding"}),
+    "mnn": (["MNN", "onnx", "numpy"], ["MNN", "onnx"], ANGLE, {"same bits"}),
+    "ncnn": (["ncnn", "pnnx", "onnx", "numpy"], ["ncnn", "onnx"], ANGLE, {"same bits"}),
+    "litert": (["ai-edge-litert", "numpy"], ["ai_edge_litert", "numpy"], (PITCH, "nmp.tflite", []),
+               {"same bits", "within rounding"}),
+    "torch": ([], ["torch", "onnx"], None, {"same bits"}),
+}
+
+
+def network(options, work):
+    """(what plumb-golden reads, its options, the .onnx that model_check reads)."""
+    found = RUNTIMES[options.runtime][2]
+    if found is not None:
+        package, file, shapes = found
+        model = fetch(options.work, package, file)
+        return model, shapes, model if model.suffix == ".onnx" else None
+    (work / "net.py").write_text(TORCH_SCRIPT)
+    run([sys.executable, "net.py"], cwd=work)
+    return work / "net.py", ["--onnx", work / "net.onnx"], work / "net.onnx"
+
+
+def probe_of(report):
+    return json.loads(report.read_text())["runs"][0]["probe"]
+
+
+def check_report(options, work, model, shapes, told):
+    """The report says what the manifest says; of a dump whose output was changed, that it is another result."""
+    words = [f"{options.bin}/model_check", "-m", model, *shapes, "--subject", work / "dump", "--json",
+             work / "report.json"]
+    said = " ".join(run(words).split())
+    assert "probe: run unwatched (" in said, said
+    assert probe_of(work / "report.json")["outputs"] == told["outputs"], probe_of(work / "report.json")
+    manifest = json.loads((work / "dump" / "manifest.json").read_text())
+    manifest["probe"]["outputs"][0].update(result="different", relative=0.5, reason="planted")
+    (work / "dump" / "manifest.json").write_text(json.dumps(manifest))
+    said = " ".join(run(words).split())
+    assert "is another result, by 5.0e-01 of its largest value (planted)" in said, said
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("runtime", choices=RUNTIMES)
+    options = parser.parse_args()
+    wanted, modules, _, allowed = RUNTIMES[options.runtime]
+    if wanted:
+        packages.ensure(options.work / options.runtime, wanted, modules)
+    elif not packages.has(sys.executable, modules):
+        packages.skip(f"this Python lacks {' or '.join(modules)} (Debian packages python3-torch and python3-onnx)")
+    work = options.work / f"probe_{options.runtime}"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    model, own, onnx = network(options, work)
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PLUMB_BIN_DIR": options.bin,
+                   "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([sys.executable, "-m", "plumb_golden", options.runtime, str(model), *map(str, own), "-o",
+                           str(work / "dump"), "--prove-probe"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and "probe: run unwatched (" in done.stderr, done.stdout + done.stderr
+    told = json.loads((work / "dump" / "manifest.json").read_text())["probe"]
+    for output in told["outputs"]:
+        print(f"{options.runtime} ({told['unwatched']}): '{output['blob']}' {output['result']}, {output['relative']}")
+        assert output["result"] in allowed, output
+    if onnx is not None:
+        check_report(options, work, onnx, own if options.runtime != "torch" else [], told)
+
+
+if __name__ == "__main__":
+    main()
