@@ -9,6 +9,7 @@
 #include "check/subject/half_storage.h"
 #include "computed_otherwise_util.h"
 #include "op/convolution.h"
+#include "util/winograd_emulation.h"
 
 namespace plumb {
 namespace {
@@ -318,6 +319,33 @@ TEST(HalfStorage, OneSumInF16IsWrong) {
     const RunReport run = JudgeAs(graph, dump, chains ? SubjectArithmetic::kChainedF16 : SubjectArithmetic::kFp16);
     EXPECT_EQ(run.first_wrong, 0) << chains;
   }
+}
+
+// ncnn stores bf16 around convolutions by Winograd's algorithm in f32: where an image is black it leaves a rest of the
+// tile's other pixels.
+TEST(HalfStorage, MayStandAroundWinogradsAlgorithm) {
+  Graph graph = Net();
+  graph.layers.resize(1);
+  graph.outputs = {"a"};
+  constexpr int64_t kChannels = 16, kSize = 9;
+  Stored subject;
+  Tensor x = Tensor::Zeros(DType::kF32, graph.inputs[0].shape).value();
+  const Tensor values = Gauss(x.shape());
+  for (int64_t i = 0; i < x.NumElements(); ++i) {
+    if (i % kSize == 0) x.data<float>()[i] = 1e5f * values.data<float>()[i];
+  }
+  subject.blobs["x"] = RoundedTo(DType::kBF16, x).value();
+  Tensor y = Tensor::Create(DType::kF32, x.shape()).value();
+  const auto computed =
+      EmulateWinograd({4, {0, 1, -1, 2, -2}}, {kChannels, kChannels, kSize, kSize, kSize, kSize, 1},
+                      subject.blobs.at("x").data<float>(), graph.layers[0].Resource("weight")->data<float>());
+  std::copy(computed.begin(), computed.end(), y.data<float>());
+  subject.blobs["a"] = RoundedTo(DType::kBF16, y).value();
+  EXPECT_EQ(JudgeAs(graph, subject, SubjectArithmetic::kStoredBf16).verdict, Verdict::kAligned);
+  Tensor faulty = subject.blobs.at("a").Clone().value();
+  faulty.data<float>()[3] += 64;  // of values up to 10^5, which leave a rest below 1 there
+  subject.blobs["a"] = faulty;
+  EXPECT_EQ(JudgeAs(graph, subject, SubjectArithmetic::kStoredBf16).verdict, Verdict::kWrong);
 }
 
 }  // namespace

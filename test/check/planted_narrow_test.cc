@@ -7,8 +7,10 @@
 #include "op/convolution.h"
 #include "op/inner_product.h"
 #include "op/matmul.h"
+#include "op/norm.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
+#include "op/softmax.h"
 #include "planted_cause.h"
 
 namespace plumb {
@@ -249,11 +251,69 @@ std::vector<PlantedCause> SumPlants() {
           both};
 }
 
+// Rows of so many elements whose sums are in f16 or bf16, as softmax and the norms of real kernels have them.
+float NarrowSum(const std::vector<float>& terms, size_t lanes, const std::function<float(float)>& round) {
+  std::vector<float> sums(lanes, 0.0f);
+  for (size_t k = 0; k < terms.size(); ++k) sums[k % lanes] = round(sums[k % lanes] + round(terms[k]));
+  for (size_t l = 1; l < lanes; ++l) sums[0] = round(sums[0] + sums[l]);
+  return sums[0];
+}
+
+PlantedCause RowPlant(const std::string& name, const Layer& layer, const Shape& shape, int64_t size,
+                      const std::string& words, const std::function<void(std::vector<float>*)>& compute) {
+  const Graph graph = GraphOf({layer}, shape);
+  PlantedCause plant{name, graph, graph, words};
+  plant.x = Gauss(shape, 1, 0.4);
+  plant.spoil = [=, x = plant.x](Tensor* y) {
+    for (int64_t row = 0; row < y->NumElements() / size; ++row) {
+      std::vector<float> values(x.data<float>() + row * size, x.data<float>() + (row + 1) * size);
+      compute(&values);
+      std::copy(values.begin(), values.end(), y->data<float>() + row * size);
+    }
+  };
+  return plant;
+}
+
+std::vector<PlantedCause> RowPlants() {
+  const auto half = [](float v) { return Half(v); };
+  const auto brain = [](float v) { return static_cast<float>(Brain(static_cast<double>(v))); };
+  const auto softmax = [half](std::vector<float>* row) {
+    const float largest = *std::max_element(row->begin(), row->end());
+    for (float& v : *row) v = std::exp(v - largest);
+    const float sum = NarrowSum(*row, 8, half);
+    for (float& v : *row) v /= sum;
+  };
+  // Mean and variance in two passes, or E[x^2] - mean^2.
+  const auto norm = [](std::vector<float>* row, bool one_pass, size_t lanes, const std::function<float(float)>& round) {
+    const auto n = static_cast<float>(row->size());
+    const float mean = round(NarrowSum(*row, lanes, round) / n);
+    std::vector<float> squares;
+    for (const float v : *row) squares.push_back(one_pass ? v * v : (v - mean) * (v - mean));
+    const float sum = round(NarrowSum(squares, lanes, round) / n);
+    const double variance = static_cast<double>(one_pass ? sum - mean * mean : sum);
+    const auto inverse = static_cast<float>(1 / std::sqrt(variance + 1e-5));
+    for (float& v : *row) v = (v - mean) * inverse;
+  };
+  Layer layer_norm = LayerOf<LayerNormParam>(OpKind::kLayerNorm, [](LayerNormParam* p) { p->reduce_dims_size = 1; });
+  Layer group_norm = LayerOf<GroupNormParam>(OpKind::kGroupNorm, [](GroupNormParam* p) { p->group = 4; });
+  Layer by_rows = LayerOf<SoftmaxParam>(OpKind::kSoftmax, [](SoftmaxParam* p) { p->axis = 1; });
+  return {RowPlant("a softmax in f16", by_rows, {24, 300}, 300,
+                   "with the sums of its rows accumulated in f16, in 8 partial sums", softmax),
+          RowPlant("a layer norm in f16", layer_norm, {12, 256}, 256,
+                   "with the means and variances of its rows accumulated in f16, in 4 partial sums",
+                   [=](std::vector<float>* row) { norm(row, false, 4, half); }),
+          RowPlant("a group norm in bf16", group_norm, {2, 16, 7, 7}, 196,
+                   "with the means and variances of its rows accumulated in bf16, the variance as the mean of squares "
+                   "less the square of the mean",
+                   [=](std::vector<float>* row) { norm(row, true, 1, brain); })};
+}
+
 class PlantedNarrow : public testing::TestWithParam<PlantedCause> {};
 TEST_P(PlantedNarrow, AreNamedAndNoOthers) { ExpectPlanted(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Weights, PlantedNarrow, testing::ValuesIn(WeightPlants()), PlantName);
 INSTANTIATE_TEST_SUITE_P(Operands, PlantedNarrow, testing::ValuesIn(OperandPlants()), PlantName);
 INSTANTIATE_TEST_SUITE_P(Sums, PlantedNarrow, testing::ValuesIn(SumPlants()), PlantName);
+INSTANTIATE_TEST_SUITE_P(Rows, PlantedNarrow, testing::ValuesIn(RowPlants()), PlantName);
 
 // Three parts of bf16, or two of tf32, are as good as f32.
 TEST(PlantedNarrow, SplitsOfEnoughBitsAreAligned) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/half.h"
-#include "check/cause/sample_sums.h"
 
 namespace plumb {
 namespace {
@@ -15,40 +14,34 @@ namespace {
 constexpr int64_t kMaxTerms = 8192;  // of one output
 constexpr double kCollapsed = 0.25;  // of the difference, where another order would leave about all of it
 
-struct SumWay {
-  bool half = false;  // f16, else bf16
-  bool channels_inner = false, fused = false, bias_first = false;
-  bool operands = false;  // rounded, too
-  size_t lanes = 1;
-  bool by_halves = false;  // lanes are put together in pairs
-};
+bool HasProducts(const SampleSum& sum) {
+  return std::any_of(sum.w.begin(), sum.w.end(), [](float w) { return w != 1; });
+}
 
-float Rounded(const SumWay& way, float x) {
+}  // namespace
+
+float RoundedBy(const SumWay& way, float x) {
   return way.half ? HalfToFloat(FloatToHalf(x)) : BFloat16ToFloat(FloatToBFloat16(x));
 }
 
 float Accumulate(const SampleSum& sum, const SumWay& way) {
   std::vector<float> lanes(way.lanes, 0.0f);
-  if (way.bias_first) lanes[0] = Rounded(way, sum.bias);
+  if (way.bias_first) lanes[0] = RoundedBy(way, sum.bias);
   const auto terms = static_cast<int64_t>(sum.x.size()), channels = terms / sum.inner;
   for (int64_t i = 0; i < terms; ++i) {
     const auto at = static_cast<size_t>(way.channels_inner ? i % channels * sum.inner + i / channels : i);
     float& lane = lanes[static_cast<size_t>(i) % way.lanes];
-    const float x = way.operands ? Rounded(way, sum.x[at]) : sum.x[at];
-    const float w = way.operands ? Rounded(way, sum.w[at]) : sum.w[at];
-    lane = Rounded(way, lane + (way.fused ? x * w : Rounded(way, x * w)));
+    const float x = way.operands ? RoundedBy(way, sum.x[at]) : sum.x[at];
+    const float w = way.operands ? RoundedBy(way, sum.w[at]) : sum.w[at];
+    lane = RoundedBy(way, lane + (way.fused ? x * w : RoundedBy(way, x * w)));
   }
   for (size_t width = way.lanes / 2; way.by_halves && width > 0; width /= 2) {
-    for (size_t l = 0; l < width; ++l) lanes[l] = Rounded(way, lanes[l] + lanes[l + width]);
+    for (size_t l = 0; l < width; ++l) lanes[l] = RoundedBy(way, lanes[l] + lanes[l + width]);
   }
   float total = lanes[0];
-  for (size_t l = 1; l < lanes.size() && !way.by_halves; ++l) total = Rounded(way, total + lanes[l]);
-  if (sum.divisor != 1) return Rounded(way, total / static_cast<float>(sum.divisor));
-  return way.bias_first ? total : Rounded(way, total + sum.bias);
-}
-
-bool HasProducts(const SampleSum& sum) {
-  return std::any_of(sum.w.begin(), sum.w.end(), [](float w) { return w != 1; });
+  for (size_t l = 1; l < lanes.size() && !way.by_halves; ++l) total = RoundedBy(way, total + lanes[l]);
+  if (sum.divisor != 1) return RoundedBy(way, total / static_cast<float>(sum.divisor));
+  return way.bias_first ? total : RoundedBy(way, total + sum.bias);
 }
 
 std::string Describe(const SumWay& way, const SampleSum& sum) {
@@ -57,7 +50,6 @@ std::string Describe(const SumWay& way, const SampleSum& sum) {
                      order, way.lanes > 1 ? fmt::format(", in {} partial sums", way.lanes) : "");
 }
 
-// The plainest first. What makes no difference to these sums is not asked for.
 std::vector<SumWay> WaysOf(const SampleSum& sum) {
   std::vector<SumWay> ways;
   for (const bool operands : {false, true}) {
@@ -74,8 +66,6 @@ std::vector<SumWay> WaysOf(const SampleSum& sum) {
   return ways;
 }
 
-}  // namespace
-
 std::string NameAccumulator(const ReplayedStep& step) {
   if (step.device.size() != 1 || step.device[0].dtype() != DType::kF32) return "";
   std::vector<SampleSum> sums = SampleOf(step);
@@ -87,7 +77,7 @@ std::string NameAccumulator(const ReplayedStep& step) {
     own += (x - y) * (x - y);
     xy += x * y, yy += y * y, xx += x * x;
     for (const bool half : {false, true}) {
-      const double off = x - static_cast<double>(Rounded({half}, static_cast<float>(y)));
+      const double off = x - static_cast<double>(RoundedBy({half}, static_cast<float>(y)));
       rounded[half ? 1 : 0] += off * off;
     }
   }

@@ -3,11 +3,30 @@
 #ifndef PLUMB_CHECK_CAUSE_ACCUMULATOR_H_
 #define PLUMB_CHECK_CAUSE_ACCUMULATOR_H_
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "check/cause/computed_otherwise.h"
+#include "check/cause/sample_sums.h"
 
 namespace plumb {
+
+// How terms may have been added up.
+struct SumWay {
+  bool half = false;  // f16, else bf16
+  bool channels_inner = false, fused = false, bias_first = false;
+  bool operands = false;  // rounded, too
+  size_t lanes = 1;
+  bool by_halves = false;  // lanes are put together in pairs
+};
+
+float RoundedBy(const SumWay& way, float x);
+float Accumulate(const SampleSum& sum, const SumWay& way);
+// All that make a difference to such sums, the plainest first.
+std::vector<SumWay> WaysOf(const SampleSum& sum);
+// "accumulated in bf16, in 8 partial sums"
+std::string Describe(const SumWay& way, const SampleSum& sum);
 
 // "accumulated in f16, channels innermost, in 4 partial sums", or "". For steps of one Convolution, InnerProduct,
 // MatMul with a constant operand, sum, mean or average pooling, on a sample of its outputs.

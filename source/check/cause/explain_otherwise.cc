@@ -5,6 +5,7 @@
 #include "check/cause/accumulator.h"
 #include "check/cause/computed_otherwise.h"
 #include "check/cause/explainers.h"
+#include "check/cause/narrow_rows.h"
 #include "check/cause/overflow.h"
 
 namespace plumb {
@@ -49,7 +50,10 @@ std::optional<Answer> ExplainAsAlternative(const Question& q) {
   return CauseOf(CausesAmong(FindAlternatives(step), q, step));
 }
 
-std::optional<Answer> ExplainAsAccumulator(const Question& q) { return CauseOf(NameAccumulator(StepOf(q))); }
+std::optional<Answer> ExplainAsAccumulator(const Question& q) {
+  const std::string rows = NameNarrowRows(StepOf(q));
+  return CauseOf(rows.empty() ? NameAccumulator(StepOf(q)) : rows);
+}
 
 std::optional<Answer> ExplainAsLargerFunction(const Question& q) {
   if (!q.scene.earlier || !RulesOf(*q.scene.model).tells_functions()) return std::nullopt;

@@ -102,8 +102,8 @@ class NarrowProposals {
 
   void Add(const Narrow& narrow) {
     Proposal proposal{InWords(narrow), "f32", c_.layer, {}, "narrow"};
-    const auto take = [&](const char* slot, Result<Tensor> tensor) {
-      if (tensor.ok()) proposal.layer.resources[slot] = std::move(tensor).value();
+    const auto take = [&](const char* slot, const Result<Tensor>& tensor) {
+      if (tensor.ok()) proposal.layer.resources[slot] = *tensor;
       return tensor.ok();
     };
     if (narrow.weight != nullptr &&

@@ -14,7 +14,11 @@ class HalfNumericRules : public NumericRules {
   Result<bool> WiderWay(const Scene& scene, const StepRecord& record, Way* way) const override {
     PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
     way->infinities_unknown = ReadsBeforeRounding(scene, record);
-    if (record.group.members.size() == 1) return any || way->infinities_unknown;
+    // Runtimes that store 16 bits choose Winograd's algorithm in f32 layer by layer, too: its errors are far below half
+    // a unit but where a tile's values cancel.
+    const bool winograd =
+        UseOtherProducts(record.group, ModelOf(SubjectArithmetic::kWinograd), &way->arithmetic, &way->extra);
+    if (record.group.members.size() == 1) return any || way->infinities_unknown || winograd;
     way->extra.stored = scene.storage;  // what nobody dumped was stored, too
     return true;
   }
