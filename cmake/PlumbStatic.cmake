@@ -1,7 +1,7 @@
-# PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone. The libraries
-# are the archives (.a) of those that other builds load; spdlog and fmt, which Debian has no archives of, are compiled
-# in. Without ONNX, whose messages Debian has as a shared library only: such a program reads tnnproto. Under way: the
-# preset arm64-static configures and compiles its first libraries, and was not linked yet.
+# PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone
+# (platforms/linux/arm64.sh --static). The libraries are the archives (.a) of those that other builds load; spdlog and
+# fmt, which Debian has no archives of, are compiled in. Without ONNX, whose messages Debian has as a shared library
+# only: such a program reads tnnproto.
 set(plumb_fmt fmt::fmt)
 set(plumb_spdlog spdlog::spdlog)
 set(plumb_zstd zstd::libzstd_shared)
@@ -10,7 +10,10 @@ if(PLUMB_STATIC)
   set(plumb_fmt fmt::fmt-header-only)
   set(plumb_spdlog spdlog::spdlog_header_only)
   set(plumb_zstd zstd::libzstd_static)
-  add_link_options(-static)
+  find_package(spdlog REQUIRED)  # its target without a library asks for fmt's library
+  set_target_properties(spdlog::spdlog_header_only PROPERTIES INTERFACE_LINK_LIBRARIES
+    "Threads::Threads;fmt::fmt-header-only")
+  add_link_options(-static -s)
 endif()
 # Highway's own library chooses among several instruction sets: there is one for ARM (source/simd/targets.h).
 find_path(PLUMB_HWY_INCLUDE hwy/highway.h REQUIRED)

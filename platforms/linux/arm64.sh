@@ -2,20 +2,25 @@
 # Cross-compiles Plumb for 64-bit ARM (preset arm64-cross: NAIVE, ARM, all readers, the tools) and runs its tests in
 # qemu-user.
 #
-#   platforms/linux/arm64.sh             build/arm64-cross, then the tests, on the CPU "max"
-#   platforms/linux/arm64.sh --cpu NAME  another CPU that `qemu-aarch64 -cpu help` lists: cortex-a53, cortex-a76
+#   platforms/linux/arm64.sh             build/arm64-cross, its tests on the CPU "max", those of the device ARM also
+#                                        on cortex-a53 and cortex-a76
+#   platforms/linux/arm64.sh --cpu NAME  all tests on this CPU alone; `qemu-aarch64 -cpu help` lists them
+#   platforms/linux/arm64.sh --static    instead build/arm64-static/bin: the tools without ONNX, each one file that
+#                                        starts on any arm64 Linux or Android kernel; then runs them on those CPUs
 #
 # The ARM libraries are Debian's, unpacked into build/arm64-sysroot: nothing of them is installed. A tool runs here as
 #   qemu-aarch64 -L build/arm64-sysroot build/arm64-cross/bin/model_check ...
 # Exit code: 0 when all passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-cpu=max
+cpus=(max cortex-a53 cortex-a76)
+static=
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
-    --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpu=$2; shift 2 ;;
-    *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME and --help." >&2; exit 2 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
+    --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpus=("$2"); shift 2 ;;
+    --static) static=1; shift ;;
+    *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME, --static and --help." >&2; exit 2 ;;
   esac
 done
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -49,14 +54,52 @@ arm64_sysroot() {
   echo "${packages[*]}" >"$root/packages"
 }
 
+# check_static CPU: the static tools on the example, with nothing beside them but the kernel.
+check_static() {
+  local bin=build/arm64-static/bin work=build/arm64-static/check example=examples/digits/digits.tnnproto
+  local image=(-i examples/digits/images/digit_3.png -n 120 -s 0.0078125)
+  export QEMU_CPU=$1
+  rm -rf "$work"
+  mkdir -p "$work"
+  qemu-aarch64 "$bin/device_info" >"$work/device_info" &&
+    grep -q '^ARM  *present' "$work/device_info" &&
+    qemu-aarch64 "$bin/model_info" -m "$example" >"$work/model_info" &&
+    qemu-aarch64 "$bin/model_convert" -m "$example" -o "$work/again" >"$work/model_convert" &&
+    qemu-aarch64 "$bin/model_run" -m "$example" -d NAIVE "${image[@]}" -o "$work/naive.npy" >"$work/model_run" &&
+    qemu-aarch64 "$bin/model_run" -m "$work/again.tnnproto" -d ARM "${image[@]}" -o "$work/arm.npy" \
+      >>"$work/model_run" &&
+    qemu-aarch64 "$bin/blob_diff" "$work/arm.npy" "$work/naive.npy" >"$work/blob_diff" &&
+    qemu-aarch64 "$bin/model_check" -m "$example" -d ARM --min-tested 100% "${image[@]}" >"$work/model_check" &&
+    echo "$1: $(tail -n 1 "$work/model_check")" || {
+    tail -n 5 "$work"/* >&2
+    echo "The static tools failed on $1 (their last lines are above; all of them in $work)." >&2
+    return 1
+  }
+}
+
 install_missing g++ cmake ninja-build ccache nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
 arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev libzstd-dev zlib1g-dev \
   libspdlog-dev libfmt-dev libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
+if [ -n "$static" ]; then
+  build arm64-static
+  for tool in blob_diff device_info model_check model_convert model_info model_run; do
+    ! readelf -lW "build/arm64-static/bin/$tool" | grep -E 'INTERP|NEEDED|DYNAMIC' >&2 ||
+      { echo "build/arm64-static/bin/$tool is not static (the lines above)." >&2; exit 1; }
+  done
+  for cpu in "${cpus[@]}"; do check_static "$cpu"; done
+  du -h build/arm64-static/bin/*
+  exit 0
+fi
 build arm64-cross
-cmake build/arm64-cross -DPLUMB_QEMU_CPU="$cpu" >/dev/null
 # qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own
 # are those of the x86 builds: a kernel without binfmt_misc starts no ARM program.
 export GTEST_FILTER='-*AForkedChild*'
 started='^(tools|tool_words|model_convert|subject|constant|only_tools|consumer|numpy|dump_process|mutate|netron'
 started+='|plumb_golden)_'
-ctest --test-dir build/arm64-cross -LE slow -E "$started" -j "$(nproc)" --output-on-failure
+select=()
+for cpu in "${cpus[@]}"; do
+  echo "Testing on $cpu"
+  QEMU_CPU=$cpu ctest --test-dir build/arm64-cross -LE slow "${select[@]}" -E "$started" -j "$(nproc)" \
+    --output-on-failure
+  select=(-R '^(base|simd|arm_.*|device|op|networks)_test')  # what may depend on the CPU
+done
