@@ -68,7 +68,8 @@ def extractor_of(ncnn, net, layers, feeds):
         raise UsageError(f"ncnn's graph has {len(blobs)} inputs, the .onnx has {len(feeds)}")
     for blob, array in zip(blobs, feeds.values()):
         dtype = np.float32 if array.dtype.kind == "f" else np.int32
-        extractor.input(blob, ncnn.Mat(np.ascontiguousarray(array[0], dtype)).clone())
+        values = np.ascontiguousarray(array[0], dtype)  # alive while it is cloned: a Mat only points to it
+        extractor.input(blob, ncnn.Mat(values).clone())
     return extractor
 
 
