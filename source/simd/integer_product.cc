@@ -52,54 +52,59 @@ struct StoreScaled {
 using I16 = ScalableTag<int16_t>;
 constexpr int kVectors = static_cast<int>(kPanelColumns / (HWY_MAX_BYTES / sizeof(int32_t)));
 constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 2;  // as registers allow
+constexpr int kPanelsBeside = 8 / kVectors;                                              // of a single row
 
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int16_t* from) { return LoadU(d, from); }
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int8_t* from) { return PromoteTo(d, LoadU(Rebind<int8_t, I16>(), from)); }
 
 // Highway leaves it open which products ReorderWidenMulAccumulate adds up; on x86 it is pmaddwd: those of neighbours.
 // Without the pragmas GCC keeps the accumulators in memory at -O2.
-template <int kRows, class T>
+// A tile is kRows rows by kPanels panels, which are pairs * 32 values apart; sums [row][panel][column].
+template <int kRows, int kPanels, class T>
 HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, int32_t* sums) {
   const I32 d;
   const I16 wide;
   const auto lanes = static_cast<int64_t>(Lanes(d));
-  Vec<I32> sum[kRows][kVectors], unused = Zero(d);
+  constexpr int kAll = kPanels * kVectors;
+  const int64_t next = 2 * kPanelColumns * pairs;
+  Vec<I32> sum[kRows][kAll], unused = Zero(d);
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = Zero(d);
+#pragma GCC unroll 16
+    for (int v = 0; v < kAll; ++v) sum[r][v] = Zero(d);
   }
   for (int64_t p = 0; p < pairs; ++p, panel += 2 * kPanelColumns) {
-    Vec<I16> b[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) b[v] = LoadPanel(wide, panel + 2 * v * lanes);
+    Vec<I16> b[kAll];
+#pragma GCC unroll 16
+    for (int v = 0; v < kAll; ++v) b[v] = LoadPanel(wide, panel + v / kVectors * next + 2 * (v % kVectors) * lanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       int32_t pair;
       std::memcpy(&pair, a + r * stride + 2 * p, sizeof(pair));
       const auto x = BitCast(wide, Set(d, pair));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = ReorderWidenMulAccumulate(d, x, b[v], sum[r][v], unused);
+#pragma GCC unroll 16
+      for (int v = 0; v < kAll; ++v) sum[r][v] = ReorderWidenMulAccumulate(d, x, b[v], sum[r][v], unused);
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) Store(sum[r][v], d, sums + r * kPanelColumns + v * lanes);
+#pragma GCC unroll 16
+    for (int v = 0; v < kAll; ++v) Store(sum[r][v], d, sums + r * kPanels * kPanelColumns + v * lanes);
   }
 }
 
 #else
 
-constexpr int kTileRows = 1;
+constexpr int kTileRows = 1, kPanelsBeside = 1;
 
-template <int kRows, class T>
+template <int kRows, int kPanels, class T>
 void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, int32_t* sums) {
-  for (int64_t i = 0; i < kRows * kPanelColumns; ++i) {
-    const int16_t* row = a + i / kPanelColumns * stride;
+  for (int64_t i = 0; i < kRows * kPanels * kPanelColumns; ++i) {
+    const int16_t* row = a + i / (kPanels * kPanelColumns) * stride;
+    const T* of = panel + i / kPanelColumns % kPanels * 2 * kPanelColumns * pairs;
     uint32_t sum = 0;
     for (int64_t k = 0; k < 2 * pairs; ++k) {
-      const T b = panel[(k / 2 * kPanelColumns + i % kPanelColumns) * 2 + k % 2];
+      const T b = of[(k / 2 * kPanelColumns + i % kPanelColumns) * 2 + k % 2];
       sum += static_cast<uint32_t>(int32_t{row[k]} * int32_t{b});
     }
     sums[i] = static_cast<int32_t>(sum);
@@ -114,29 +119,39 @@ HWY_INLINE void AddShift(int32_t row_sum, const int32_t* shifts, int32_t* sums) 
     Store(Add(Load(d, sums + i), Mul(Set(d, row_sum), LoadU(d, shifts + i))), d, sums + i);
 }
 
-template <int kRows, class T, class Sink>
+template <int kRows, int kPanels, class T, class Sink>
 HWY_INLINE void MultiplyTile(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
-  HWY_ALIGN int32_t sums[kRows * kPanelColumns];
-  SumTile<kRows>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
-  if (f.shifts != nullptr) {
-    for (int r = 0; r < kRows; ++r) AddShift(f.row_sums[row + r], f.shifts + column, sums + r * kPanelColumns);
+  HWY_ALIGN int32_t sums[kRows * kPanels * kPanelColumns];
+  SumTile<kRows, kPanels>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
+  for (int64_t i = 0; i < kRows * kPanels; ++i) {
+    const int64_t r = row + i / kPanels, at = column + i % kPanels * kPanelColumns;
+    if (f.shifts != nullptr) AddShift(f.row_sums[r], f.shifts + at, sums + i * kPanelColumns);
+    sink(sums + i * kPanelColumns, r, r * f.n + at, at, f.n - at);
   }
-  for (int r = 0; r < kRows; ++r)
-    sink(sums + r * kPanelColumns, row + r, (row + r) * f.n + column, column, f.n - column);
 }
 
 // The last rows, at most kRows, as one tile: each tile reads the whole panel.
 template <int kRows, class T, class Sink>
 void MultiplyRest(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
-  if (f.rows - row == kRows) return MultiplyTile<kRows>(f, panel, row, column, sink);
+  if (f.rows - row == kRows) return MultiplyTile<kRows, 1>(f, panel, row, column, sink);
   if constexpr (kRows > 1) MultiplyRest<kRows - 1>(f, panel, row, column, sink);
 }
 
 template <class T, class Sink>
 HWY_INLINE void MultiplyRows(const IntegerFactors& f, const T* panel, int64_t column, const Sink& sink) {
   int64_t row = 0;
-  for (; row + kTileRows < f.rows; row += kTileRows) MultiplyTile<kTileRows>(f, panel, row, column, sink);
+  for (; row + kTileRows < f.rows; row += kTileRows) MultiplyTile<kTileRows, 1>(f, panel, row, column, sink);
   MultiplyRest<kTileRows>(f, panel, row, column, sink);
+}
+
+// A single row beside several panels at once, each of which is read once.
+template <class T, class Sink>
+HWY_INLINE void MultiplyRow(const IntegerFactors& f, const T* panels, int64_t first, int64_t last, const Sink& sink) {
+  const int64_t values = 2 * f.pairs * kPanelColumns;
+  int64_t i = first;
+  for (; i + kPanelsBeside <= last; i += kPanelsBeside)
+    MultiplyTile<1, kPanelsBeside>(f, panels + i * values, 0, i * kPanelColumns, sink);
+  for (; i < last; ++i) MultiplyTile<1, 1>(f, panels + i * values, 0, i * kPanelColumns, sink);
 }
 
 // n: whole panels, so whole vectors.
@@ -150,6 +165,8 @@ void Widen(const int8_t* src, int64_t n, int16_t* dst) {
 template <class Sink>
 HWY_INLINE void MultiplyPanels(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch,
                                const Sink& sink) {
+  if (f.rows == 1 && f.wide != nullptr) return MultiplyRow(f, f.wide, first, last, sink);
+  if (f.rows == 1) return MultiplyRow(f, f.narrow, first, last, sink);
   const int64_t values = 2 * f.pairs * kPanelColumns;
   const bool widen = f.wide == nullptr && f.rows > 2 * kTileRows;
   for (int64_t i = first; i < last; ++i) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/memory_budget.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 #include "util/make_layer.h"
@@ -73,6 +74,26 @@ TEST(Checker, HealthyNetworkIsAligned) {
   EXPECT_EQ(report.first_wrong, -1);
   EXPECT_EQ(report.coverage.values, 4 * 800);
   EXPECT_EQ(report.outputs[0].reference.dtype(), DType::kF64);
+}
+
+// Whichever allocation of the check is the first without memory: an error, and nothing is read that is not there.
+TEST(Checker, NoMemoryIsAnError) {
+  int failed = 0, judged = 0;
+  for (uint64_t left = 0; left < 200000 && judged == 0; left += 700) {
+    auto network = Network::Create(SmallGraph(), OpenDevice("NAIVE").value(), {}).value();
+    EXPECT_TRUE(network->SetInput("x", Input()).ok());
+    Checker checker;
+    const Tensor input = Input();
+    SetMaxMemory(MemoryInUse() + left);
+    Status status = checker.Attach(network.get(), {{"x", input}});
+    if (status.ok()) status = network->Forward();
+    if (status.ok()) status = checker.Finish().status();
+    SetMaxMemory(0);
+    ++(status.ok() ? judged : failed);
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kOutOfMemory) << status.message();
+  }
+  EXPECT_GE(failed, 20);
+  EXPECT_EQ(judged, 1);
 }
 
 void ExpectOnlyReluWrong(Fault planted) {

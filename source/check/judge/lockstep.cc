@@ -64,21 +64,26 @@ bool Lockstep::IsNamed(const StepInfo& step) const {
 
 Status Lockstep::Before(const LayerEvent& event) {
   if (!IsNamed(event.step())) return Status::Ok();
-  open_ = std::make_unique<StepRecord>(event.step());
-  StepRecord& record = *open_;
-  for (size_t i = 0; i < record.info.inputs.size(); ++i) {
-    const PortInfo& port = record.info.inputs[i];
+  auto record = std::make_unique<StepRecord>(event.step());
+  PLUMB_RETURN_IF_ERROR(ReadInputs(event, record.get()));
+  open_ = std::move(record);
+  return Status::Ok();
+}
+
+Status Lockstep::ReadInputs(const LayerEvent& event, StepRecord* record) {
+  for (size_t i = 0; i < record->info.inputs.size(); ++i) {
+    const PortInfo& port = record->info.inputs[i];
     if (port.constant) {
       PLUMB_ASSIGN_OR_RETURN(Tensor value, StoredConstant(port, scene_.blobs->at(port.blob).value));
-      record.inputs.push_back(std::move(value));
+      record->inputs.push_back(std::move(value));
       continue;
     }
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
     PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
-    if (written_.HasChanged(port.blob, inspected.fingerprint)) record.changed = port.blob;
+    if (written_.HasChanged(port.blob, inspected.fingerprint)) record->changed = port.blob;
     written_.NoteRead(port.blob, inspected.fingerprint);
-    record.inputs_finite = record.inputs_finite && inspected.finite;
-    record.inputs.push_back(std::move(inspected.wide));
+    record->inputs_finite = record->inputs_finite && inspected.finite;
+    record->inputs.push_back(std::move(inspected.wide));
   }
   return Status::Ok();
 }
@@ -93,6 +98,7 @@ Status Lockstep::After(const LayerEvent& event) {
     return Status::Ok();
   }
   const std::unique_ptr<StepRecord> record = std::move(open_);
+  if (record == nullptr) return Status::Ok();  // Before failed and said why
   LayerReport& report = record->report;
   report.device_seconds = event.seconds();
   const Status status = Judge(event, record.get());

@@ -43,6 +43,7 @@ class Lockstep : public Observer {
  private:
   // Whether CheckOptions::layers asks for it.
   bool IsNamed(const StepInfo& step) const;
+  Status ReadInputs(const LayerEvent& event, StepRecord* record);
   Status Judge(const LayerEvent& event, StepRecord* record);
   // Of an aligned step whose operator may be right relatively, too.
   Status NoteRelative(const StepRecord& record);
