@@ -24,7 +24,8 @@ Result<Value> Tap(NodeContext& c, const Value& x, const WindowAttributes& w, con
   return c.Emit(OpKind::kStridedSliceV2, cut, {x});
 }
 
-// x [n, c, ...] as columns [n, group, c / group * taps, windows], the taps of a channel one after the other.
+// x [n, c, ...] as columns [n, group, taps * c / group, windows], the channels of a tap one after the other: of a
+// single image and group a tap's columns lie in one piece, so that nothing copies them twice.
 Result<Value> Columns(NodeContext& c, const Value& x, const WindowAttributes& w, int64_t group,
                       const std::vector<int64_t>& windows) {
   const int64_t batch = c.ShapeOf(x)[0], channels = c.ShapeOf(x)[1], count = Shape(windows).NumElements();
@@ -32,7 +33,7 @@ Result<Value> Columns(NodeContext& c, const Value& x, const WindowAttributes& w,
   std::vector<Value> taps;
   for (bool more = true; more;) {
     PLUMB_ASSIGN_OR_RETURN(const Value tap, Tap(c, x, w, position, windows));
-    PLUMB_ASSIGN_OR_RETURN(const Value column, c.Reshape(tap, {batch, channels, 1, count}));
+    PLUMB_ASSIGN_OR_RETURN(const Value column, c.Reshape(tap, {batch, group, channels / group, count}));
     taps.push_back(column);
     more = false;
     for (size_t i = position.size(); i-- > 0 && !more;) {
@@ -40,8 +41,18 @@ Result<Value> Columns(NodeContext& c, const Value& x, const WindowAttributes& w,
       if (!more) position[i] = 0;
     }
   }
-  PLUMB_ASSIGN_OR_RETURN(const Value all, c.Join(taps, 2));
-  return c.Reshape(all, {batch, group, channels / group * static_cast<int64_t>(taps.size()), count});
+  return c.Join(taps, 2);
+}
+
+// A filter [o, c / group, taps ...] as [group, o / group, taps * c / group].
+Result<Value> Rows(NodeContext& c, const Value& filter, int64_t group) {
+  const Shape shape = c.ShapeOf(filter);
+  const int64_t taps = shape.CountFrom(2);
+  PLUMB_ASSIGN_OR_RETURN(Value rows, c.Reshape(filter, {shape[0], shape[1], taps}));
+  if (taps > 1 && shape[1] > 1) {
+    PLUMB_ASSIGN_OR_RETURN(rows, c.Transpose(rows, {0, 2, 1}));
+  }
+  return c.Reshape(rows, {group, shape[0] / group, taps * shape[1]});
 }
 
 }  // namespace
@@ -67,7 +78,7 @@ Result<Value> ConvolveByProduct(NodeContext& c, const Value& x, const Value& fil
   out.insert(out.end(), windows.begin(), windows.end());
   const std::vector<int> none(w.begin.size(), 0);
   const bool pads = w.begin != none || w.end != none;
-  PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(filter, {group, weights[0] / group, weights.CountFrom(1)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value rows, Rows(c, filter, group));
   PLUMB_ASSIGN_OR_RETURN(const Value padded, pads ? PadSpatial(c, x, w, 0) : Result<Value>(x));
   PLUMB_ASSIGN_OR_RETURN(const Value columns, Columns(c, padded, w, group, windows));
   PLUMB_ASSIGN_OR_RETURN(const Value sums, product(rows, columns));

@@ -8,7 +8,7 @@
 
 namespace plumb::onnx {
 
-// Of filters [group, filters / group, taps] and windows [n, group, taps, windows]: their product along the taps.
+// Of filters [group, filters / group, terms] and columns [n, group, terms, windows]: their product along the terms.
 using TapProduct = std::function<Result<Value>(const Value& filters, const Value& windows)>;
 
 // The window attributes are the node's; pads are zeros. CorruptModel when x [n, c, ...] and the filter do not fit.
