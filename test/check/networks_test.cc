@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "base/cpu.h"
 #include "device/device.h"
@@ -75,7 +76,12 @@ TEST_P(Networks, RaisesNoAlarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Five, Networks,
-                         testing::Values("squeezenet_v1.0", "mobilenet_v1", "resnet50", "inception_v3", "densenet"));
+                         testing::Values("squeezenet_v1.0", "mobilenet_v1", "resnet50", "inception_v3", "densenet"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace plumb
