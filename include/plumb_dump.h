@@ -17,7 +17,7 @@
  * ones.
  *
  * Off (dumper NULL) every call is one load and one branch. On, a tensor is written in its logical order in pieces of
- * 16 KiB, whatever its strides; files are complete or not there; the manifest comes last, so a run that was killed
+ * 64 KiB, whatever its strides; files are complete or not there; the manifest comes last, so a run that was killed
  * leaves no dump. All functions may be called from several threads. The first error is said once on standard error and
  * in the manifest ("complete": false); the program goes on.
  *
@@ -106,17 +106,20 @@ static inline int plumb_dump(plumb_dumper* dumper, const char* name, const void*
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PLUMB__PATH 4096
-#define PLUMB__PIECE 16384 /* bytes; a multiple of every element's size */
+#define PLUMB__PIECE 65536 /* bytes; a multiple of every element's size */
 
 static const struct {
   const char* name;
@@ -126,10 +129,11 @@ static const struct {
                      {"i8", "|i1", 1},  {"u8", "|u1", 1},  {"i16", "<i2", 2},  {"u16", "<u2", 2},
                      {"i32", "<i4", 4}, {"u32", "<u4", 4}, {"i64", "<i8", 8},  {"bool", "|b1", 1}};
 
-/* XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
+/* XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), twice in one pass: of everything, and of what
+ * came since plumb__xxh_mark, which is called at a multiple of 32 bytes. */
 typedef struct plumb__xxh {
-  uint64_t lanes[4];
-  uint64_t total;
+  uint64_t lanes[2][4];
+  uint64_t total, marked;
   unsigned char held[32];
 } plumb__xxh;
 
@@ -140,53 +144,69 @@ typedef struct plumb__xxh {
 #define PLUMB__P5 0x27D4EB2F165667C5ull
 
 static uint64_t plumb__rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
-static uint64_t plumb__little(const unsigned char* bytes, int count) {
-  uint64_t value = 0;
-  while (count-- > 0) value = (value << 8) | bytes[count];
-  return value;
+static uint64_t plumb__u32(const unsigned char* b) {
+  return b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24;
 }
-static uint64_t plumb__round(uint64_t lane, uint64_t word) {
-  return plumb__rotate(lane + word * PLUMB__P2, 31) * PLUMB__P1;
+static uint64_t plumb__u64(const unsigned char* b) { return plumb__u32(b) | plumb__u32(b + 4) << 32; }
+static uint64_t plumb__round(uint64_t lane, uint64_t product) { return plumb__rotate(lane + product, 31) * PLUMB__P1; }
+
+static void plumb__xxh_mark(plumb__xxh* x) {
+  static const uint64_t first[] = {PLUMB__P1 + PLUMB__P2, PLUMB__P2, 0, 0u - PLUMB__P1};
+  memcpy(x->lanes[1], first, sizeof(first));
+  x->marked = x->total;
 }
 
 static void plumb__xxh_begin(plumb__xxh* x) {
-  x->lanes[0] = PLUMB__P1 + PLUMB__P2;
-  x->lanes[1] = PLUMB__P2;
-  x->lanes[2] = 0;
-  x->lanes[3] = 0u - PLUMB__P1;
   x->total = 0;
+  plumb__xxh_mark(x);
+  memcpy(x->lanes[0], x->lanes[1], sizeof(x->lanes[0]));
+}
+
+static void plumb__xxh_stripes(plumb__xxh* x, const unsigned char* bytes, size_t size) {
+  uint64_t lanes[2][4]; /* in registers */
+  int i;
+  memcpy(lanes, x->lanes, sizeof(lanes));
+  for (; size >= 32; size -= 32, bytes += 32) {
+    for (i = 0; i < 4; ++i) {
+      uint64_t product = plumb__u64(bytes + 8 * i) * PLUMB__P2;
+      lanes[0][i] = plumb__round(lanes[0][i], product);
+      lanes[1][i] = plumb__round(lanes[1][i], product);
+    }
+  }
+  memcpy(x->lanes, lanes, sizeof(lanes));
 }
 
 static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
   const unsigned char* bytes = (const unsigned char*)data;
   while (size > 0) {
     size_t held = (size_t)(x->total % 32), take = 32 - held < size ? 32 - held : size;
-    memcpy(x->held + held, bytes, take);
+    if (held == 0 && size >= 32) {
+      take = size / 32 * 32;
+      plumb__xxh_stripes(x, bytes, take);
+    } else {
+      memcpy(x->held + held, bytes, take);
+      if (held + take == 32) plumb__xxh_stripes(x, x->held, 32);
+    }
     x->total += take;
     bytes += take;
     size -= take;
-    if (held + take == 32) {
-      int i;
-      for (i = 0; i < 4; ++i) x->lanes[i] = plumb__round(x->lanes[i], plumb__little(x->held + 8 * i, 8));
-    }
   }
 }
 
-static uint64_t plumb__xxh_end(const plumb__xxh* x) {
+static uint64_t plumb__xxh_end(const plumb__xxh* x, int since_mark) {
+  static const int turns[] = {1, 7, 12, 18};
   const unsigned char* rest = x->held;
-  int left = (int)(x->total % 32), i;
-  uint64_t hash = PLUMB__P5;
-  if (x->total >= 32) {
-    hash = plumb__rotate(x->lanes[0], 1) + plumb__rotate(x->lanes[1], 7) + plumb__rotate(x->lanes[2], 12) +
-           plumb__rotate(x->lanes[3], 18);
-    for (i = 0; i < 4; ++i) hash = (hash ^ plumb__round(0, x->lanes[i])) * PLUMB__P1 + PLUMB__P4;
-  }
-  hash += x->total;
+  const uint64_t *lanes = x->lanes[since_mark], total = x->total - (since_mark ? x->marked : 0);
+  int left = (int)(total % 32), i;
+  uint64_t hash = total < 32 ? PLUMB__P5 : 0;
+  for (i = 0; i < 4 && total >= 32; ++i) hash += plumb__rotate(lanes[i], turns[i]);
+  for (i = 0; i < 4 && total >= 32; ++i) hash = (hash ^ plumb__round(0, lanes[i] * PLUMB__P2)) * PLUMB__P1 + PLUMB__P4;
+  hash += total;
   for (; left >= 8; left -= 8, rest += 8) {
-    hash = plumb__rotate(hash ^ plumb__round(0, plumb__little(rest, 8)), 27) * PLUMB__P1 + PLUMB__P4;
+    hash = plumb__rotate(hash ^ plumb__round(0, plumb__u64(rest) * PLUMB__P2), 27) * PLUMB__P1 + PLUMB__P4;
   }
   for (; left >= 4; left -= 4, rest += 4) {
-    hash = plumb__rotate(hash ^ (plumb__little(rest, 4) * PLUMB__P1), 23) * PLUMB__P2 + PLUMB__P3;
+    hash = plumb__rotate(hash ^ (plumb__u32(rest) * PLUMB__P1), 23) * PLUMB__P2 + PLUMB__P3;
   }
   for (; left > 0; --left, ++rest) hash = plumb__rotate(hash ^ (*rest * PLUMB__P5), 11) * PLUMB__P1;
   hash = (hash ^ (hash >> 33)) * PLUMB__P2;
@@ -203,17 +223,16 @@ typedef struct plumb__statistics {
 
 struct plumb_dumper {
   pthread_mutex_t mutex;
-  char root[PLUMB__PATH];   /* of this network */
-  char folder[PLUMB__PATH]; /* of this Forward */
-  char* runtime;
-  char* model;
+  char root[PLUMB__PATH];                            /* of this network */
+  char folder[PLUMB__PATH];                          /* of this Forward */
+  char *runtime, *model, *layers, *types, *forwards; /* copies: the environment may change under us */
   int network, forward, written_forwards, next_index;
-  int in_forward, writes_forward, raw, inputs, outputs, statistics_only, failed;
+  int writes_forward, raw, inputs, outputs, statistics_only, failed;
   int64_t files;
-  FILE* manifest;                  /* under construction, while a Forward is written */
-  char *layers, *types, *forwards; /* copies: the environment may change under us */
+  FILE* manifest; /* under construction, while a Forward is written */
   char error[512];
   unsigned char piece[PLUMB__PIECE];
+  size_t filled;
   plumb__statistics statistics;
 };
 
@@ -222,10 +241,12 @@ static char plumb__run_root[PLUMB__PATH]; /* that this process claimed */
 static int plumb__networks;
 
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+#define PLUMB__PRINTF __attribute__((format(printf, 2, 3))) /* the second argument, of what follows it */
+#else
+#define PLUMB__PRINTF
 #endif
-static int
-plumb__fail(plumb_dumper* d, const char* format, ...) {
+
+PLUMB__PRINTF static int plumb__fail(plumb_dumper* d, const char* format, ...) {
   char text[sizeof(d->error)];
   va_list list;
   va_start(list, format);
@@ -245,20 +266,16 @@ static const char* plumb__variable(const char* name) {
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-static int plumb__is_one_of(const char* value, const char* const* words) {
-  for (; *words != NULL; ++words) {
-    if (strcmp(value, *words) == 0) return 1;
-  }
-  return 0;
-}
-
 /* 1 or 0; -1 when the value is neither. */
 static int plumb__flag(const char* name) {
-  static const char* const yes[] = {"1", "on", "ON", "true", "TRUE", "yes", NULL};
-  static const char* const no[] = {"0", "off", "OFF", "false", "FALSE", "no", NULL};
+  static const char* const words[2][6] = {{"0", "off", "OFF", "false", "FALSE", "no"},
+                                          {"1", "on", "ON", "true", "TRUE", "yes"}};
   const char* value = plumb__variable(name);
-  if (value == NULL || plumb__is_one_of(value, no)) return 0;
-  if (plumb__is_one_of(value, yes)) return 1;
+  int i;
+  for (i = 0; value != NULL && i < 12; ++i) {
+    if (strcmp(value, words[i / 6][i % 6]) == 0) return i / 6;
+  }
+  if (value == NULL) return 0;
   fprintf(stderr, "plumb_dump: %s: expected 1 or 0, found '%s'; nothing is dumped\n", name, value);
   return -1;
 }
@@ -268,10 +285,9 @@ static const char* plumb__item(const char* list, char* item, size_t size) {
   size_t length;
   const char* end;
   if (list == NULL || *list == 0) return NULL;
-  end = strchr(list, ',');
-  if (end == NULL) end = list + strlen(list);
-  while (list < end && (*list == ' ' || *list == '\t')) ++list;
-  length = (size_t)(end - list);
+  list += strspn(list, " \t");
+  length = strcspn(list, ",");
+  end = list + length;
   while (length > 0 && (list[length - 1] == ' ' || list[length - 1] == '\t')) --length;
   if (length >= size) length = size - 1;
   memcpy(item, list, length);
@@ -284,119 +300,48 @@ static int plumb__in_range(const char* item, int64_t number) {
   char* end;
   long long first, last;
   if (!isdigit((unsigned char)item[0])) return -1;
-  first = strtoll(item, &end, 10);
-  last = first;
-  if (*end == '-') {
+  last = first = strtoll(item, &end, 10);
+  if (*end == '-' && isdigit((unsigned char)end[1])) {
+    last = strtoll(end + 1, &end, 10);
+  } else if (*end == '-') {
     last = INT64_MAX;
-    if (end[1] != 0) {
-      if (!isdigit((unsigned char)end[1])) return -1;
-      last = strtoll(end + 1, &end, 10);
-    } else {
-      ++end;
-    }
+    ++end;
   }
   return *end != 0 || last < first ? -1 : number >= first && number <= last;
 }
 
-/* One [set]; *pattern moves behind it. -1 when it is not closed, so that '[' means itself. */
-static int plumb__in_set(const char** pattern, char c) {
-  const char* p = *pattern + 1;
-  int negated = *p == '!' || *p == '^', found = 0, first = 1;
-  if (negated) ++p;
-  for (; *p != 0 && (first || *p != ']'); first = 0) {
-    char low = *p++, high = low;
-    if (*p == '-' && p[1] != 0 && p[1] != ']') {
-      high = p[1];
-      p += 2;
-    }
-    found = found || (low <= c && c <= high);
-  }
-  if (*p == 0) return -1;
-  *pattern = p + 1;
-  return found != negated;
-}
-
-static int plumb__glob(const char* pattern, const char* text) {
-  const char *star = NULL, *from = NULL;
-  for (;;) {
-    const char* next = pattern;
-    int takes = 0;
-    if (*pattern == '*') {
-      star = ++pattern;
-      from = text;
-      continue;
-    }
-    if (*text == 0) return *pattern == 0;
-    if (*pattern == '?') {
-      takes = 1;
-      next = pattern + 1;
-    } else if (*pattern == '[' && (takes = plumb__in_set(&next, *text)) >= 0) {
-    } else {
-      takes = *pattern == *text;
-      next = pattern + 1;
-    }
-    if (takes && *pattern != 0) {
-      pattern = next;
-      ++text;
-    } else if (star != NULL) {
-      pattern = star;
-      text = ++from;
-    } else {
-      return 0;
-    }
-  }
-}
-
-static int plumb__same_word(const char* a, const char* b) {
-  for (; *a != 0 && tolower((unsigned char)*a) == tolower((unsigned char)*b); ++a, ++b) {
-  }
-  return *a == 0 && *b == 0;
-}
-
-static int plumb__writes_forward(const plumb_dumper* d) {
-  char item[64];
-  const char* list = d->forwards;
-  if (list == NULL) return d->forward == 0;
+/* Whether one item of the list is the text (a glob of it, or whatever its case) or a range with the number in it. */
+static int plumb__listed(const char* list, int64_t number, const char* text, int is_glob) {
+  char item[1024];
   while ((list = plumb__item(list, item, sizeof(item))) != NULL) {
-    if (plumb__same_word(item, "all") || plumb__in_range(item, d->forward) == 1) return 1;
+    int range = plumb__in_range(item, number);
+    if (range < 0) range = (is_glob ? fnmatch(item, text, 0) : strcasecmp(item, text)) == 0;
+    if (range == 1) return 1;
   }
   return 0;
 }
 
 static int plumb__wants(const plumb_dumper* d, const plumb_dump_place* place, int index, const char* name) {
-  char item[1024];
-  const char *list, *layer = place->layer != NULL ? place->layer : name;
-  int found = 0;
-  if (place->is_input ? !d->inputs : !d->outputs) return 0;
-  for (list = d->layers; (list = plumb__item(list, item, sizeof(item))) != NULL;) {
-    int range = plumb__in_range(item, index);
-    found = found || range == 1 || (range < 0 && plumb__glob(item, layer));
-  }
-  if (d->layers != NULL && !found) return 0;
-  found = 0;
-  for (list = d->types; (list = plumb__item(list, item, sizeof(item))) != NULL;) {
-    found = found || (place->type != NULL && plumb__same_word(item, place->type));
-  }
-  return d->types == NULL || found;
+  const char* layer = place->layer != NULL ? place->layer : name;
+  return d->writes_forward && !d->failed && (place->is_input ? d->inputs : d->outputs) &&
+         (d->layers[0] == 0 || plumb__listed(d->layers, index, layer, 1)) &&
+         (d->types[0] == 0 || (place->type != NULL && plumb__listed(d->types, -1, place->type, 0)));
 }
 
 /* --- text of the manifest */
 
 static int plumb__is_utf8(const char* text) {
+  static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
   const unsigned char* p = (const unsigned char*)text;
   while (*p != 0) {
-    int more = *p < 0x80                 ? 0
-               : *p >= 0xC2 && *p < 0xE0 ? 1
-               : *p >= 0xE0 && *p < 0xF0 ? 2
-               : *p >= 0xF0 && *p < 0xF5 ? 3
-                                         : -1;
-    if (more < 0 || (*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) ||
-        (*p == 0xF4 && p[1] > 0x8F)) {
-      return 0;
-    }
-    for (++p; more > 0; --more, ++p) {
+    int more = *p < 0x80 ? 0 : *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3, i;
+    uint32_t code = more == 0 ? *p : *p & (0x3Fu >> more);
+    if (*p >= 0xF8 || (*p >= 0x80 && *p < 0xC0)) return 0;
+    for (i = 0, ++p; i < more; ++i, ++p) {
       if ((*p & 0xC0) != 0x80) return 0;
+      code = code << 6 | (*p & 0x3Fu);
     }
+    if (code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
   }
   return 1;
 }
@@ -404,15 +349,12 @@ static int plumb__is_utf8(const char* text) {
 /* A JSON string; {"hex": "..."} for bytes that are no UTF-8. */
 static void plumb__name(FILE* file, const char* text) {
   const unsigned char* p = (const unsigned char*)(text != NULL ? text : "");
-  if (!plumb__is_utf8((const char*)p)) {
-    fputs("{\"hex\":\"", file);
-    for (; *p != 0; ++p) fprintf(file, "%02x", *p);
-    fputs("\"}", file);
-    return;
-  }
-  fputc('"', file);
+  int plain = plumb__is_utf8((const char*)p);
+  fputs(plain ? "\"" : "{\"hex\":\"", file);
   for (; *p != 0; ++p) {
-    if (*p == '"' || *p == '\\') {
+    if (!plain) {
+      fprintf(file, "%02x", *p);
+    } else if (*p == '"' || *p == '\\') {
       fprintf(file, "\\%c", *p);
     } else if (*p < 0x20) {
       fprintf(file, "\\u%04x", *p);
@@ -420,40 +362,79 @@ static void plumb__name(FILE* file, const char* text) {
       fputc(*p, file);
     }
   }
-  fputc('"', file);
+  fputs(plain ? "\"" : "\"}", file);
 }
 
-/* A JSON number whatever the program's locale says about decimal points; null when there is none. */
-static void plumb__number(FILE* file, int known, double value) {
-  char text[40], *p;
-  if (!known || !(fabs(value) <= 1.7976931348623157e308)) {
-    fputs("null", file);
-    return;
-  }
-  (void)snprintf(text, sizeof(text), "%.17g", value);
-  for (p = text; *p != 0; ++p) {
-    if (!isdigit((unsigned char)*p) && *p != '-' && *p != '+' && *p != 'e') *p = '.';
+/* A JSON number whatever the program's locale says about decimal points; null for what is none. */
+static void plumb__number(FILE* file, double value) {
+  char text[40] = "null", *p;
+  if (fabs(value) <= 1.7976931348623157e308) {
+    (void)snprintf(text, sizeof(text), "%.17g", value);
+    for (p = text; *p != 0; ++p) {
+      if (!isdigit((unsigned char)*p) && *p != '-' && *p != '+' && *p != 'e') *p = '.';
+    }
   }
   fputs(text, file);
 }
 
-static void plumb__names(FILE* file, const char* const* names) {
-  int i;
-  fputc('[', file);
-  for (i = 0; names != NULL && names[i] != NULL; ++i) {
-    if (i > 0) fputc(',', file);
-    plumb__name(file, names[i]);
+/* What printf lacks: %s text as it is, %n a name, %w words (none where they are no UTF-8), %a a list of names, %b true
+ * or false, %d an int64_t, %x a checksum, %f a double. */
+static void plumb__print(FILE* file, const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  for (; *format != 0; ++format) {
+    const char *text, *const *names, *separator = "";
+    if (*format != '%') {
+      fputc(*format, file);
+      continue;
+    }
+    switch (*++format) {
+      case 's': fputs(va_arg(list, const char*), file); break;
+      case 'n': plumb__name(file, va_arg(list, const char*)); break;
+      case 'w':
+        text = va_arg(list, const char*);
+        plumb__name(file, text != NULL && plumb__is_utf8(text) ? text : "");
+        break;
+      case 'a':
+        for (names = va_arg(list, const char* const*); *names != NULL; ++names, separator = ",") {
+          fputs(separator, file);
+          plumb__name(file, *names);
+        }
+        break;
+      case 'b': fputs(va_arg(list, int) ? "true" : "false", file); break;
+      case 'd': fprintf(file, "%lld", (long long)va_arg(list, int64_t)); break;
+      case 'x': fprintf(file, "%016llx", (unsigned long long)va_arg(list, uint64_t)); break;
+      default: plumb__number(file, va_arg(list, double)); break;
+    }
   }
-  fputc(']', file);
+  va_end(list);
+}
+
+/* The dims with a separator between them; 22 bytes per dim are enough. */
+static char* plumb__dims(char* to, const char* separator, int rank, const int64_t* dims) {
+  int i;
+  *to = 0;
+  for (i = 0; i < rank; ++i) to += sprintf(to, "%s%lld", i == 0 ? "" : separator, (long long)dims[i]);
+  return to;
 }
 
 /* --- folders and file names */
+
+/* A path of PLUMB__PATH bytes. -1 and ENAMETOOLONG when it is longer. */
+PLUMB__PRINTF static int plumb__path(char* to, const char* format, ...) {
+  va_list list;
+  int length;
+  va_start(list, format);
+  length = vsnprintf(to, PLUMB__PATH, format, list);
+  va_end(list);
+  errno = ENAMETOOLONG;
+  return length > 0 && length < PLUMB__PATH ? 0 : -1;
+}
 
 /* Makes the folder and those above it. */
 static int plumb__make_path(const char* path) {
   char part[PLUMB__PATH];
   size_t i, length = strlen(path);
-  if (length >= sizeof(part)) return -1;
   for (i = 1; i <= length; ++i) {
     if (path[i] != '/' && path[i] != 0) continue;
     memcpy(part, path, i);
@@ -463,53 +444,36 @@ static int plumb__make_path(const char* path) {
   return 0;
 }
 
-static int plumb__join(char* to, const char* folder, const char* separator, const char* name, const char* ending) {
-  int length = snprintf(to, PLUMB__PATH, "%s%s%s%s", folder, separator, name, ending);
-  return length > 0 && length < PLUMB__PATH ? 0 : -1;
-}
-
 /* The manifest under construction marks a folder as taken: opened so that no other process can do the same. */
 static FILE* plumb__claim(const char* folder) {
   char path[PLUMB__PATH];
-  FILE* file;
-  errno = ENAMETOOLONG;
-  if (plumb__join(path, folder, "/", "manifest.json", "") != 0) return NULL;
-  file = fopen(path, "rb");
-  if (file != NULL) {
-    (void)fclose(file);
+  if (plumb__path(path, "%s/manifest.json", folder) != 0) return NULL;
+  if (access(path, F_OK) == 0) {
     errno = EEXIST;
     return NULL;
   }
-  return plumb__join(path, folder, "/", "manifest.json", ".part") == 0 ? fopen(path, "wxb") : NULL;
+  return plumb__path(path, "%s/manifest.json.part", folder) == 0 ? fopen(path, "wxb") : NULL;
 }
 
 /* The first of <folder>, <folder>-2 ... that holds no dump. */
 static int plumb__claim_root(plumb_dumper* d, const char* wanted) {
-  char base[PLUMB__PATH - 16];
-  size_t length = strlen(wanted);
-  int i;
+  int length = (int)strlen(wanted), i;
   while (length > 1 && wanted[length - 1] == '/') --length;
-  if (length >= sizeof(base)) return plumb__fail(d, "the folder's name has more than %d bytes", PLUMB__PATH - 16);
-  memcpy(base, wanted, length);
-  base[length] = 0;
+  if (length >= PLUMB__PATH - 16) return plumb__fail(d, "the folder's name has more than %d bytes", PLUMB__PATH - 16);
   for (i = 1; i < 100000; ++i) {
-    if (i == 1) {
-      memcpy(d->root, base, length + 1);
-    } else {
-      (void)snprintf(d->root, sizeof(d->root), "%s-%d", base, i);
-    }
+    (void)(i == 1 ? plumb__path(d->root, "%.*s", length, wanted) : plumb__path(d->root, "%.*s-%d", length, wanted, i));
     if (plumb__make_path(d->root) != 0) {
       return plumb__fail(d, "cannot create the dump folder '%s': %s", d->root, strerror(errno));
     }
     d->manifest = plumb__claim(d->root);
-    if (d->manifest != NULL) {
-      if (i > 1)
-        fprintf(stderr, "plumb_dump: the dump goes to '%s', because '%s' holds a dump already\n", d->root, base);
-      return 0;
+    if (d->manifest != NULL && i > 1) {
+      fprintf(stderr, "plumb_dump: the dump goes to '%s', because '%.*s' holds a dump already\n", d->root, length,
+              wanted);
     }
+    if (d->manifest != NULL) return 0;
     if (errno != EEXIST) return plumb__fail(d, "cannot write into '%s': %s", d->root, strerror(errno));
   }
-  return plumb__fail(d, "'%s' and all folders up to -99999 hold dumps already", base);
+  return plumb__fail(d, "'%.*s' and all folders up to -99999 hold dumps already", length, wanted);
 }
 
 /* A layer's or blob's name as a part of a file name (doc/dump_format.md, "File names"); returns its end. */
@@ -524,11 +488,10 @@ static char* plumb__part(char* to, const char* name, size_t max_size) {
   }
   if (changed || length > max_size) {
     plumb__xxh hash;
-    if (length > max_size - 9) length = max_size - 9;
     plumb__xxh_begin(&hash);
-    plumb__xxh_add(&hash, name, strlen(name));
-    (void)snprintf(to + length, 10, "~%08x", (unsigned)(plumb__xxh_end(&hash) >> 32));
-    length += 9;
+    plumb__xxh_add(&hash, name, length);
+    if (length > max_size - 9) length = max_size - 9;
+    length += (size_t)sprintf(to + length, "~%08x", (unsigned)(plumb__xxh_end(&hash, 0) >> 32));
   }
   to[length] = 0;
   return to + length;
@@ -536,75 +499,62 @@ static char* plumb__part(char* to, const char* name, size_t max_size) {
 
 static void plumb__file_name(char* to, const plumb_dump_place* place, int index, const char* name, int rank,
                              const int64_t* dims, const char* ending) {
-  char text[PLUMB_DUMP_MAX_RANK * 21 + 1];
-  char* end = text;
-  int i;
-  *end = 0;
-  for (i = 0; i < rank; ++i) end += sprintf(end, "-%lld", (long long)dims[i]);
+  char text[PLUMB_DUMP_MAX_RANK * 22 + 2] = "-";
+  plumb__dims(text + 1, "-", rank, dims);
   to += sprintf(to, "%05d-", index);
   to = plumb__part(to, place->layer != NULL ? place->layer : name, 80);
   to += sprintf(to, "-%s-%d-", place->is_input ? "in" : "out", place->slot);
   to = plumb__part(to, name, 80);
-  to += sprintf(to, "-dims");
-  to = plumb__part(to, text, 48);
+  to = plumb__part(to + sprintf(to, "-dims"), rank > 0 ? text : "", 48);
   (void)strcpy(to, ending);
 }
 
 /* --- statistics */
 
-static float plumb__half(uint16_t bits) {
-  uint32_t exponent = (bits >> 10) & 31u, fraction = bits & 0x3FFu;
-  double value = exponent == 0 ? ldexp((double)fraction, -24) : ldexp((double)(fraction | 0x400u), (int)exponent - 25);
-  if (exponent == 31) value = fraction == 0 ? HUGE_VAL : (double)NAN;
-  return (float)(bits & 0x8000u ? -value : value);
-}
-
-static float plumb__bf16(uint16_t bits) {
-  uint32_t word = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &word, sizeof(value));
+/* One element as double and, for integers, as int64. */
+static double plumb__value(const unsigned char* at, plumb_dtype dtype, int64_t* integer) {
+  int bits = 8 * plumb__dtypes[dtype].size, exponent;
+  uint64_t word = 0;
+  uint32_t single;
+  double value;
+  float narrow;
+  memcpy(&word, at, (size_t)bits / 8); /* of a piece: little-endian */
+  word = plumb__u64((const unsigned char*)&word);
+  *integer = 0;
+  if (dtype == PLUMB_F64) {
+    memcpy(&value, &word, sizeof(value));
+  } else if (dtype == PLUMB_F16) {
+    exponent = (int)(word >> 10) & 31;
+    value = ldexp((double)((word & 0x3FF) | (exponent > 0 ? 0x400u : 0u)), exponent > 0 ? exponent - 25 : -24);
+    if (exponent == 31) value = (word & 0x3FF) == 0 ? HUGE_VAL : (double)NAN;
+    if (word & 0x8000) value = -value;
+  } else if (dtype == PLUMB_F32 || dtype == PLUMB_BF16) {
+    single = (uint32_t)(dtype == PLUMB_BF16 ? word << 16 : word);
+    memcpy(&narrow, &single, sizeof(narrow));
+    value = (double)narrow;
+  } else {
+    if (plumb__dtypes[dtype].descr[1] == 'i' && bits < 64 && word >> (bits - 1)) word |= ~(uint64_t)0 << bits;
+    memcpy(integer, &word, sizeof(word));
+    value = (double)*integer;
+  }
   return value;
 }
 
-/* One element as double and, for integers, as int64. */
-static void plumb__value(const unsigned char* at, plumb_dtype dtype, double* value, int64_t* integer) {
-  uint64_t bits = plumb__little(at, plumb__dtypes[dtype].size);
-  float single;
-  *integer = 0;
-  switch (dtype) {
-    case PLUMB_F32: {
-      uint32_t word = (uint32_t)bits;
-      memcpy(&single, &word, sizeof(single));
-      *value = (double)single;
-      break;
-    }
-    case PLUMB_F16: *value = (double)plumb__half((uint16_t)bits); break;
-    case PLUMB_BF16: *value = (double)plumb__bf16((uint16_t)bits); break;
-    case PLUMB_F64: memcpy(value, &bits, sizeof(*value)); break;
-    case PLUMB_I8: *integer = (int8_t)bits; break;
-    case PLUMB_I16: *integer = (int16_t)bits; break;
-    case PLUMB_I32: *integer = (int32_t)bits; break;
-    default: *integer = (int64_t)bits; break;
-  }
-  if (dtype > PLUMB_F64) *value = (double)*integer;
-}
-
-static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, size_t count, plumb_dtype dtype) {
-  static const double smallest[] = {1.1754943508222875e-38, 6.103515625e-5, 1.1754943508222875e-38,
-                                    2.2250738585072014e-308};
-  size_t size = (size_t)plumb__dtypes[dtype].size, i;
-  double value, before;
-  int64_t integer;
-  for (i = 0; i < count; ++i) {
-    plumb__value(piece + i * size, dtype, &value, &integer);
+static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, size_t size, plumb_dtype dtype) {
+  static const double least_normal[] = {1.1754943508222875e-38, 6.103515625e-5, 1.1754943508222875e-38,
+                                        2.2250738585072014e-308};
+  const unsigned char* end = piece + size;
+  for (; piece < end; piece += plumb__dtypes[dtype].size) {
+    int64_t integer;
+    double value = plumb__value(piece, dtype, &integer), before;
     ++s->count;
     s->zeros += value == 0;
+    s->nans += value != value;
     if (!(fabs(value) <= 1.7976931348623157e308)) {
-      s->nans += value != value;
       s->infinities += value == value;
       continue;
     }
-    if (dtype <= PLUMB_F64) s->subnormals += value != 0 && fabs(value) < smallest[dtype];
+    s->subnormals += dtype <= PLUMB_F64 && value != 0 && fabs(value) < least_normal[dtype];
     if (s->finite == 0 || value < s->min) s->min = value;
     if (s->finite == 0 || value > s->max) s->max = value;
     if (s->finite == 0 || integer < s->min_integer) s->min_integer = integer;
@@ -617,48 +567,37 @@ static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, s
 }
 
 static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int is_float) {
-  int known = s->finite > 0;
-  fprintf(file, ",\"statistics\":{\"count\":%lld,\"min\":", (long long)s->count);
-  if (is_float || !known) {
-    plumb__number(file, known, s->min);
-    fputs(",\"max\":", file);
-    plumb__number(file, known, s->max);
+  double none = s->finite > 0 ? 0 : (double)NAN;
+  plumb__print(file, ",\"statistics\":{\"count\":%d", s->count);
+  if (is_float || s->finite == 0) {
+    plumb__print(file, ",\"min\":%f,\"max\":%f", s->min + none, s->max + none);
   } else {
-    fprintf(file, "%lld,\"max\":%lld", (long long)s->min_integer, (long long)s->max_integer);
+    plumb__print(file, ",\"min\":%d,\"max\":%d", s->min_integer, s->max_integer);
   }
-  fputs(",\"mean\":", file);
-  plumb__number(file, known, s->mean);
-  fputs(",\"std\":", file);
-  plumb__number(file, known, known ? sqrt(s->squares / (double)s->finite) : 0);
-  fputs(",\"sum\":", file);
-  plumb__number(file, known, s->sum);
-  fprintf(file, ",\"zeros\":%lld,\"subnormals\":%lld,\"nan\":%lld,\"inf\":%lld}", (long long)s->zeros,
-          (long long)s->subnormals, (long long)s->nans, (long long)s->infinities);
+  plumb__print(file, ",\"mean\":%f,\"std\":%f,\"sum\":%f,\"zeros\":%d,\"subnormals\":%d,\"nan\":%d,\"inf\":%d}",
+               s->mean + none, sqrt(s->squares / (double)(s->finite + (s->finite == 0))) + none, s->sum + none,
+               s->zeros, s->subnormals, s->nans, s->infinities);
 }
 
 /* --- values */
 
 typedef struct plumb__output {
   FILE* file; /* NULL: statistics only */
-  plumb__xxh of_file, of_values;
-  int64_t bytes;
-  size_t filled;
+  plumb_dtype dtype;
+  plumb__xxh hash; /* of the file and of the values */
   int failed;
 } plumb__output;
 
 static void plumb__write_bytes(plumb__output* out, const void* data, size_t size) {
   if (out->file != NULL && fwrite(data, 1, size, out->file) != size) out->failed = 1;
-  plumb__xxh_add(&out->of_file, data, size);
-  out->bytes += (int64_t)size;
+  plumb__xxh_add(&out->hash, data, size);
 }
 
-static void plumb__flush_piece(plumb_dumper* d, plumb__output* out, plumb_dtype dtype) {
-  plumb__write_bytes(out, d->piece, out->filled);
-  plumb__xxh_add(&out->of_values, d->piece, out->filled);
-  if (d->statistics_only) {
-    plumb__add_piece(&d->statistics, d->piece, out->filled / (size_t)plumb__dtypes[dtype].size, dtype);
-  }
-  out->filled = 0;
+/* Dense little-endian values: the caller's, or the piece. */
+static void plumb__write_piece(plumb_dumper* d, plumb__output* out, const unsigned char* values, size_t size) {
+  plumb__write_bytes(out, values, size);
+  if (d->statistics_only) plumb__add_piece(&d->statistics, values, size, out->dtype);
+  d->filled = 0;
 }
 
 static int plumb__is_little_endian(void) {
@@ -668,46 +607,56 @@ static int plumb__is_little_endian(void) {
   return first == 1;
 }
 
-/* One row along the last dim into pieces. */
-static void plumb__write_row(plumb_dumper* d, plumb__output* out, plumb_dtype dtype, const unsigned char* from,
-                             int64_t count, int64_t stride) {
-  size_t size = (size_t)plumb__dtypes[dtype].size;
-  int straight = stride == (int64_t)size && plumb__is_little_endian();
+/* `count` values that lie `stride` bytes apart, by way of pieces; a whole piece of dense ones needs no copy. */
+static void plumb__write_row(plumb_dumper* d, plumb__output* out, const unsigned char* from, int64_t count,
+                             int64_t stride) {
+  size_t size = (size_t)plumb__dtypes[out->dtype].size, i, b;
+  int little = plumb__is_little_endian(), straight = little && stride == (int64_t)size;
   while (count > 0 && !out->failed) {
-    size_t room = (PLUMB__PIECE - out->filled) / size, i, b;
-    size_t take = (uint64_t)count < room ? (size_t)count : room;
-    unsigned char* to = d->piece + out->filled;
-    if (straight) {
+    size_t room = (PLUMB__PIECE - d->filled) / size, take = (uint64_t)count < room ? (size_t)count : room;
+    unsigned char* to = d->piece + d->filled;
+    d->filled += take * size;
+    if (straight && take * size == PLUMB__PIECE) {
+      plumb__write_piece(d, out, from, take * size);
+    } else if (straight) {
       memcpy(to, from, take * size);
     } else {
-      for (i = 0; i < take; ++i) {
+      for (i = 0; i < take; ++i, to += size) {
         const unsigned char* at = from + (int64_t)i * stride;
-        for (b = 0; b < size; ++b) to[i * size + b] = at[plumb__is_little_endian() ? b : size - 1 - b];
+        if (little && size == 4) {
+          memcpy(to, at, 4); /* one instruction */
+        } else {
+          for (b = 0; b < size; ++b) to[b] = at[little ? b : size - 1 - b];
+        }
       }
     }
     from += (int64_t)take * stride;
     count -= (int64_t)take;
-    out->filled += take * size;
-    if (out->filled == PLUMB__PIECE) plumb__flush_piece(d, out, dtype);
+    if (d->filled == PLUMB__PIECE) plumb__write_piece(d, out, d->piece, d->filled);
   }
 }
 
-/* All rows in logical order: an odometer over all dims but the last. A packed last dim (rank 2) goes value by value. */
-static void plumb__write_values(plumb_dumper* d, plumb__output* out, plumb_dtype dtype, const void* data, int rank,
-                                const int64_t* dims, const int64_t* strides, int pack) {
+/* All values in logical order: an odometer over the outer dims. Inner ones that lie one behind the other are one row; a
+ * dim whose channels are packed is not. */
+static void plumb__write_values(plumb_dumper* d, plumb__output* out, const void* data, int rank, const int64_t* dims,
+                                const int64_t* strides, int pack) {
   int64_t at[PLUMB_DUMP_MAX_RANK] = {0};
-  int64_t size = plumb__dtypes[dtype].size;
-  int packed_row = pack > 1 && rank == 2, outer = packed_row || rank == 0 ? rank : rank - 1, i;
-  for (;;) {
+  int64_t size = plumb__dtypes[out->dtype].size, count = 1, stride = size;
+  int outer = rank, i;
+  while (outer > 0 && !(pack > 1 && outer == 2) &&
+         (outer == rank || dims[outer - 1] == 1 || strides[outer - 1] == count * stride)) {
+    if (outer == rank) stride = strides[outer - 1];
+    count *= dims[--outer];
+  }
+  do {
     const unsigned char* from = (const unsigned char*)data;
     for (i = 0; i < outer; ++i) {
       from += pack > 1 && i == 1 ? at[i] / pack * strides[i] + at[i] % pack * size : at[i] * strides[i];
     }
-    plumb__write_row(d, out, dtype, from, outer < rank ? dims[rank - 1] : 1, outer < rank ? strides[rank - 1] : size);
+    plumb__write_row(d, out, from, count, stride);
     for (i = outer - 1; i >= 0 && ++at[i] == dims[i]; --i) at[i] = 0;
-    if (i < 0 || out->failed) break;
-  }
-  plumb__flush_piece(d, out, dtype);
+  } while (i >= 0 && !out->failed);
+  plumb__write_piece(d, out, d->piece, d->filled);
 }
 
 /* Dense strides in bytes, blocks of channels included. */
@@ -720,136 +669,103 @@ static void plumb__dense(int64_t* strides, int rank, const int64_t* dims, int64_
   }
 }
 
-static void plumb__npy_header(plumb__output* out, plumb_dtype dtype, int rank, const int64_t* dims) {
-  char header[128 + PLUMB_DUMP_MAX_RANK * 24];
-  int length, i, total;
-  length = sprintf(header + 10, "{'descr': '%s', 'fortran_order': False, 'shape': (", plumb__dtypes[dtype].descr);
-  for (i = 0; i < rank; ++i) {
-    length += sprintf(header + 10 + length, i == 0 ? "%lld" : ", %lld", (long long)dims[i]);
-  }
-  length += sprintf(header + 10 + length, rank == 1 ? ",), }" : "), }");
-  total = (10 + length + 1 + 63) / 64 * 64; /* the values begin at a multiple of 64 */
-  memset(header + 10 + length, ' ', (size_t)(total - 10 - length));
+static void plumb__npy_header(plumb__output* out, int rank, const int64_t* dims) {
+  char header[128 + PLUMB_DUMP_MAX_RANK * 24] = "\x93NUMPY\1";
+  char* end =
+      header + 10 +
+      sprintf(header + 10, "{'descr': '%s', 'fortran_order': False, 'shape': (", plumb__dtypes[out->dtype].descr);
+  int length, total;
+  end = plumb__dims(end, ", ", rank, dims);
+  end += sprintf(end, rank == 1 ? ",), }" : "), }");
+  length = (int)(end - header);
+  total = (length + 1 + 63) / 64 * 64; /* the values begin at a multiple of 64 */
+  memset(end, ' ', (size_t)(total - length));
   header[total - 1] = '\n';
-  memcpy(header, "\x93NUMPY\1\0", 8);
   header[8] = (char)((total - 10) & 255);
   header[9] = (char)((total - 10) >> 8);
   plumb__write_bytes(out, header, (size_t)total);
+  plumb__xxh_mark(&out->hash);
 }
 
 /* --- the manifest */
 
 static int plumb__begin_manifest(plumb_dumper* d) {
-  char number[32], created[32] = "";
+  char created[32] = "";
   time_t now = time(NULL);
   struct tm* utc = gmtime(&now);
   if (d->written_forwards == 0) {
     memcpy(d->folder, d->root, sizeof(d->folder));
-  } else {
-    (void)snprintf(number, sizeof(number), "forward-%05d", d->forward);
-    if (plumb__join(d->folder, d->root, "/", number, "") != 0 || plumb__make_path(d->folder) != 0) {
-      return plumb__fail(d, "cannot create the folder of Forward %d in '%s': %s", d->forward, d->root, strerror(errno));
-    }
+  } else if (plumb__path(d->folder, "%s/forward-%05d", d->root, d->forward) != 0 || plumb__make_path(d->folder) != 0) {
+    return plumb__fail(d, "cannot create the folder of Forward %d in '%s': %s", d->forward, d->root, strerror(errno));
   }
   if (d->manifest == NULL) d->manifest = plumb__claim(d->folder);
   if (d->manifest == NULL) return plumb__fail(d, "cannot write into '%s': %s", d->folder, strerror(errno));
   ++d->written_forwards;
-  if (utc != NULL) (void)strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", utc);
-  fprintf(d->manifest,
-          "{\n \"format\": \"plumb-dump\",\n \"version\": 1,\n \"tool\": \"plumb_dump.h 1\",\n \"created\": \"%s\",\n",
-          created);
-  fputs(" \"model\": {\"source\":", d->manifest);
-  plumb__name(d->manifest, d->model);
-  fputs("},\n \"device\": {\"name\":", d->manifest);
-  plumb__name(d->manifest, plumb__is_utf8(d->runtime) ? d->runtime : "");
-  fprintf(d->manifest, "},\n \"network\": %d,\n \"forward\": %d,\n", d->network, d->forward);
-  fprintf(d->manifest,
-          " \"options\": {\"inputs\":%s,\"outputs\":%s,\"format\":\"%s\",\"statistics_only\":%s,\"unfuse\":false},\n",
-          d->inputs ? "true" : "false", d->outputs ? "true" : "false", d->raw ? "raw" : "npy",
-          d->statistics_only ? "true" : "false");
-  fputs(" \"files\": [", d->manifest);
   d->files = 0;
+  if (utc != NULL) (void)strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", utc);
+  plumb__print(d->manifest,
+               "{\n \"format\": \"plumb-dump\",\n \"version\": 1,\n \"tool\": \"plumb_dump.h 1\",\n \"created\": %n,\n"
+               " \"model\": {\"source\":%n},\n \"device\": {\"name\":%w},\n \"network\": %d,\n \"forward\": %d,\n",
+               created, d->model, d->runtime, (int64_t)d->network, (int64_t)d->forward);
+  plumb__print(
+      d->manifest,
+      " \"options\": {\"inputs\":%b,\"outputs\":%b,\"format\":\"%s\",\"statistics_only\":%b,\"unfuse\":false},\n"
+      " \"files\": [",
+      d->inputs, d->outputs, d->raw ? "raw" : "npy", d->statistics_only);
   return 0;
 }
 
 /* complete and errors are known now; then the manifest gets its name. */
 static void plumb__end_manifest(plumb_dumper* d) {
   char part[PLUMB__PATH], path[PLUMB__PATH];
+  const char* const errors[] = {d->error[0] != 0 ? d->error : NULL, NULL};
   int bad;
   if (d->manifest == NULL) return;
-  fprintf(d->manifest, "%s],\n \"absent\": [],\n \"complete\": %s,\n \"errors\": [", d->files > 0 ? "\n " : "",
-          d->error[0] == 0 ? "true" : "false");
-  if (d->error[0] != 0) plumb__name(d->manifest, d->error);
-  fputs("]\n}\n", d->manifest);
+  plumb__print(d->manifest, "%s],\n \"absent\": [],\n \"complete\": %b,\n \"errors\": [%a]\n}\n",
+               d->files > 0 ? "\n " : "", d->error[0] == 0, errors);
   bad = ferror(d->manifest);
   bad = fclose(d->manifest) != 0 || bad;
   d->manifest = NULL;
-  if (plumb__join(path, d->folder, "/", "manifest.json", "") != 0 ||
-      plumb__join(part, d->folder, "/", "manifest.json", ".part") != 0 || bad || rename(part, path) != 0) {
+  if (plumb__path(path, "%s/manifest.json", d->folder) != 0 ||
+      plumb__path(part, "%s/manifest.json.part", d->folder) != 0 || bad || rename(part, path) != 0) {
     (void)plumb__fail(d, "cannot write the manifest in '%s': %s", d->folder, strerror(errno));
   }
 }
 
 static void plumb__entry(plumb_dumper* d, const plumb_dump_place* place, int index, const char* name,
-                         const char* file_name, plumb_dtype dtype, int rank, const int64_t* dims,
-                         const plumb__output* out) {
+                         const char* file_name, int rank, const int64_t* dims, const plumb__output* out) {
+  char shape[PLUMB_DUMP_MAX_RANK * 22 + 1];
   FILE* file = d->manifest;
-  int i;
-  fputs(d->files++ > 0 ? ",\n  {\"file\":" : "\n  {\"file\":", file);
-  if (d->statistics_only) {
-    fputs("null", file);
-  } else {
-    plumb__name(file, file_name);
-  }
-  fprintf(file, ",\"layer_index\":%d,\"layer\":", index);
-  plumb__name(file, place->layer != NULL ? place->layer : name);
-  fputs(",\"type\":", file);
-  plumb__name(file, place->type != NULL && plumb__is_utf8(place->type) ? place->type : "");
-  fprintf(file, ",\"direction\":\"%s\",\"slot\":%d,\"blob\":", place->is_input ? "in" : "out", place->slot);
-  plumb__name(file, name);
-  fputs(",\"shape\":[", file);
-  for (i = 0; i < rank; ++i) fprintf(file, i == 0 ? "%lld" : ",%lld", (long long)dims[i]);
-  fprintf(file, "],\"dtype\":\"%s\",\"constant\":%s,\"layout\":", plumb__dtypes[dtype].name,
-          place->constant ? "true" : "false");
-  plumb__name(file, place->layout != NULL && plumb__is_utf8(place->layout) ? place->layout : "");
-  fputs(",\"kernel\":", file);
-  plumb__name(file, place->kernel != NULL && plumb__is_utf8(place->kernel) ? place->kernel : "");
-  if (place->inputs != NULL) {
-    fputs(",\"layer_inputs\":", file);
-    plumb__names(file, place->inputs);
-  }
-  if (place->attributes != NULL) {
-    fputs(",\"attributes\":", file);
-    plumb__names(file, place->attributes);
-  }
+  plumb__dims(shape, ",", rank, dims);
+  plumb__print(file, d->files++ > 0 ? ",\n  {\"file\":" : "\n  {\"file\":");
+  plumb__print(file, d->statistics_only ? "null" : "%n", file_name);
+  plumb__print(file, ",\"layer_index\":%d,\"layer\":%n,\"type\":%w,\"direction\":\"%s\",\"slot\":%d,\"blob\":%n",
+               (int64_t)index, place->layer != NULL ? place->layer : name, place->type, place->is_input ? "in" : "out",
+               (int64_t)place->slot, name);
+  plumb__print(file, ",\"shape\":[%s],\"dtype\":\"%s\",\"constant\":%b,\"layout\":%w,\"kernel\":%w", shape,
+               plumb__dtypes[out->dtype].name, place->constant, place->layout, place->kernel);
+  if (place->inputs != NULL) plumb__print(file, ",\"layer_inputs\":[%a]", place->inputs);
+  if (place->attributes != NULL) plumb__print(file, ",\"attributes\":[%a]", place->attributes);
   if (!d->statistics_only) {
-    fprintf(file, ",\"bytes\":%lld,\"xxh64\":\"%016llx\"", (long long)out->bytes,
-            (unsigned long long)plumb__xxh_end(&out->of_file));
+    plumb__print(file, ",\"bytes\":%d,\"xxh64\":\"%x\"", (int64_t)out->hash.total, plumb__xxh_end(&out->hash, 0));
   }
-  fprintf(file, ",\"values_xxh64\":\"%016llx\"", (unsigned long long)plumb__xxh_end(&out->of_values));
-  if (d->statistics_only) plumb__write_statistics(file, &d->statistics, dtype <= PLUMB_F64);
+  plumb__print(file, ",\"values_xxh64\":\"%x\"", plumb__xxh_end(&out->hash, 1));
+  if (d->statistics_only) plumb__write_statistics(file, &d->statistics, out->dtype <= PLUMB_F64);
   fputc('}', file);
 }
 
 /* --- the functions */
 
-static char* plumb__copy(const char* text) {
+static char* plumb__copy(const char* text) { /* of NULL: "" */
   size_t size = strlen(text != NULL ? text : "") + 1;
   char* copy = (char*)malloc(size);
   if (copy != NULL) memcpy(copy, text != NULL ? text : "", size);
   return copy;
 }
 
-static int plumb__take_words(char** to, const char* name) {
-  const char* value = plumb__variable(name);
-  *to = value != NULL ? plumb__copy(value) : NULL;
-  return value != NULL && *to == NULL ? -1 : 0;
-}
-
 static int plumb__read_environment(plumb_dumper* d) {
   char item[64];
-  const char* list;
-  const char* format = plumb__variable("DUMP_BLOB_FORMAT");
+  const char *list, *format = plumb__variable("DUMP_BLOB_FORMAT"), *compress = plumb__variable("DUMP_BLOB_COMPRESS");
   d->inputs = plumb__flag("DUMP_INPUT_BLOB");
   d->outputs = plumb__flag("DUMP_OUTPUT_BLOB");
   d->statistics_only = plumb__flag("DUMP_BLOB_STATS");
@@ -858,23 +774,19 @@ static int plumb__read_environment(plumb_dumper* d) {
   if (format != NULL && !d->raw && strcmp(format, "npy") != 0) {
     return plumb__fail(d, "DUMP_BLOB_FORMAT: this program writes npy or raw, found '%.64s'", format);
   }
-  if (plumb__take_words(&d->layers, "DUMP_BLOB_LAYERS") != 0 || plumb__take_words(&d->types, "DUMP_BLOB_TYPES") != 0 ||
-      plumb__take_words(&d->forwards, "DUMP_BLOB_FORWARDS") != 0) {
-    return plumb__fail(d, "no memory");
-  }
   for (list = d->forwards; (list = plumb__item(list, item, sizeof(item))) != NULL;) {
-    if (!plumb__same_word(item, "all") && plumb__in_range(item, 0) < 0) {
+    if (strcasecmp(item, "all") != 0 && plumb__in_range(item, 0) < 0) {
       return plumb__fail(d, "DUMP_BLOB_FORWARDS: expected numbers and ranges such as 0,5-9,20- or all, found '%s'",
                          item);
     }
   }
-  if (d->layers != NULL && (d->layers[0] == '/' || strstr(d->layers, ",/") != NULL)) {
+  if (d->layers[0] == '/' || strstr(d->layers, ",/") != NULL) {
     return plumb__fail(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
   }
   if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("SAVE_IO_TENSORS") != 0) {
     return plumb__fail(d, "DUMP_BLOB_UNFUSE, SAVE_IO_TENSORS: this program does neither; unset them");
   }
-  if (plumb__variable("DUMP_BLOB_COMPRESS") != NULL && strcmp(plumb__variable("DUMP_BLOB_COMPRESS"), "none") != 0) {
+  if (compress != NULL && strcmp(compress, "none") != 0) {
     return plumb__fail(d, "DUMP_BLOB_COMPRESS: this program cannot compress");
   }
   return 0;
@@ -882,18 +794,15 @@ static int plumb__read_environment(plumb_dumper* d) {
 
 static int plumb__take_folder(plumb_dumper* d) {
   const char* wanted = plumb__variable("DUMP_BLOB_DIR");
-  char number[32];
   int result = 0;
   (void)pthread_mutex_lock(&plumb__open_mutex);
   d->network = ++plumb__networks;
   if (d->network == 1) {
     result = plumb__claim_root(d, wanted != NULL ? wanted : "plumb_dump");
     memcpy(plumb__run_root, d->root, sizeof(d->root));
-  } else {
-    (void)snprintf(number, sizeof(number), "network-%d", d->network);
-    if (plumb__join(d->root, plumb__run_root, "/", number, "") != 0 || plumb__make_path(d->root) != 0) {
-      result = plumb__fail(d, "cannot create '%s': %s", d->root, strerror(errno));
-    }
+  } else if (plumb__path(d->root, "%s/network-%d", plumb__run_root, d->network) != 0 ||
+             plumb__make_path(d->root) != 0) {
+    result = plumb__fail(d, "cannot create '%s': %s", d->root, strerror(errno));
   }
   if (result != 0) --plumb__networks;
   (void)pthread_mutex_unlock(&plumb__open_mutex);
@@ -918,12 +827,17 @@ plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   (void)pthread_mutex_init(&d->mutex, NULL);
   d->runtime = plumb__copy(runtime);
   d->model = plumb__copy(model);
-  if (d->runtime == NULL || d->model == NULL || plumb__read_environment(d) != 0 || plumb__take_folder(d) != 0) {
-    plumb__free(d);
-    return NULL;
-  }
+  d->layers = plumb__copy(plumb__variable("DUMP_BLOB_LAYERS"));
+  d->types = plumb__copy(plumb__variable("DUMP_BLOB_TYPES"));
+  d->forwards = plumb__copy(plumb__variable("DUMP_BLOB_FORWARDS"));
   d->forward = -1;
-  return d;
+  if (d->runtime == NULL || d->model == NULL || d->layers == NULL || d->types == NULL || d->forwards == NULL) {
+    (void)plumb__fail(d, "no memory");
+  } else if (plumb__read_environment(d) == 0 && plumb__take_folder(d) == 0) {
+    return d;
+  }
+  plumb__free(d);
+  return NULL;
 }
 
 /* Under the lock. A Forward that is not written opens nothing. */
@@ -931,8 +845,8 @@ static void plumb__next_forward(plumb_dumper* d) {
   if (d->forward >= 0 && d->writes_forward) plumb__end_manifest(d);
   ++d->forward;
   d->next_index = 0;
-  d->writes_forward = plumb__writes_forward(d);
-  if (d->writes_forward && plumb__begin_manifest(d) != 0) d->writes_forward = 0;
+  d->writes_forward = d->forwards[0] == 0 ? d->forward == 0 : plumb__listed(d->forwards, d->forward, "all", 0);
+  if (d->writes_forward) d->writes_forward = plumb__begin_manifest(d) == 0;
 }
 
 void plumb_dump_forward(plumb_dumper* d) {
@@ -973,23 +887,19 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
   plumb__output out;
   memset(&out, 0, sizeof(out));
   memset(&d->statistics, 0, sizeof(d->statistics));
-  plumb__xxh_begin(&out.of_file);
-  plumb__xxh_begin(&out.of_values);
+  out.dtype = dtype;
+  plumb__xxh_begin(&out.hash);
   plumb__file_name(file_name, place, index, name, rank, dims, d->raw ? ".raw" : ".npy");
   if (!d->statistics_only) {
-    if (plumb__join(path, d->folder, "/", file_name, "") != 0 ||
-        plumb__join(part, d->folder, "/", file_name, ".part") != 0) {
+    if (plumb__path(path, "%s/%s", d->folder, file_name) != 0 || plumb__path(part, "%s.part", path) != 0) {
       return plumb__fail(d, "the path of '%s' is too long", file_name);
     }
     out.file = fopen(part, "wb");
     if (out.file == NULL) return plumb__fail(d, "cannot write '%s': %s", part, strerror(errno));
-    if (!d->raw) plumb__npy_header(&out, dtype, rank, dims);
+    if (!d->raw) plumb__npy_header(&out, rank, dims);
   }
-  if (strides == NULL) {
-    plumb__dense(dense, rank, dims, plumb__dtypes[dtype].size, place->pack);
-    strides = dense;
-  }
-  if (count > 0) plumb__write_values(d, &out, dtype, data, rank, dims, strides, place->pack);
+  if (strides == NULL) plumb__dense(dense, rank, dims, plumb__dtypes[dtype].size, place->pack);
+  if (count > 0) plumb__write_values(d, &out, data, rank, dims, strides != NULL ? strides : dense, place->pack);
   if (out.file != NULL) {
     out.failed = fclose(out.file) != 0 || out.failed;
     if (out.failed || rename(part, path) != 0) {
@@ -999,66 +909,59 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
       return plumb__fail(d, "cannot write '%s': %s", path, strerror(why));
     }
   }
-  plumb__entry(d, place, index, name, file_name, dtype, rank, dims, &out);
+  plumb__entry(d, place, index, name, file_name, rank, dims, &out);
   return 0;
 }
 
+static const plumb_dump_place plumb__unknown = PLUMB_DUMP_PLACE_INIT;
+
 int plumb_dump_wants(plumb_dumper* d, const plumb_dump_place* place, const char* name) {
-  static const plumb_dump_place unknown = PLUMB_DUMP_PLACE_INIT;
   int wants;
   if (d == NULL || name == NULL) return 0;
-  if (place == NULL) place = &unknown;
+  if (place == NULL) place = &plumb__unknown;
   (void)pthread_mutex_lock(&d->mutex);
   if (d->forward < 0) plumb__next_forward(d);
-  wants =
-      d->writes_forward && !d->failed && plumb__wants(d, place, place->index >= 0 ? place->index : d->next_index, name);
+  wants = plumb__wants(d, place, place->index >= 0 ? place->index : d->next_index, name);
   (void)pthread_mutex_unlock(&d->mutex);
   return wants;
 }
 
 int plumb_dump_write(plumb_dumper* d, const plumb_dump_place* place, const char* name, const void* data,
                      plumb_dtype dtype, int rank, const int64_t* dims, const int64_t* strides) {
-  static const plumb_dump_place unknown = PLUMB_DUMP_PLACE_INIT;
-  int result = -1, index;
+  int result, index;
   int64_t count;
   if (d == NULL) return 0;
-  if (place == NULL) place = &unknown;
+  if (place == NULL) place = &plumb__unknown;
   (void)pthread_mutex_lock(&d->mutex);
   if (d->forward < 0) plumb__next_forward(d);
   index = place->index >= 0 ? place->index : d->next_index;
   if (place->index >= 0 || !place->is_input) d->next_index = index + 1;
   count = plumb__check(d, place, name, data, dtype, rank, dims);
-  if (count >= 0) {
-    result = !d->writes_forward || d->failed || !plumb__wants(d, place, index, name)
-                 ? 0
-                 : plumb__write_tensor(d, place, index, name, data, dtype, rank, dims, strides, count);
+  result = count < 0 ? -1 : 0;
+  if (count >= 0 && plumb__wants(d, place, index, name)) {
+    result = plumb__write_tensor(d, place, index, name, data, dtype, rank, dims, strides, count);
   }
   (void)pthread_mutex_unlock(&d->mutex);
   return result;
 }
 
-/* No Forward was written: the mark of the folder goes, so that the next run may have it. */
-static void plumb__leave_nothing(plumb_dumper* d) {
-  char part[PLUMB__PATH];
-  if (d->manifest != NULL) (void)fclose(d->manifest);
-  if (d->manifest != NULL && plumb__join(part, d->root, "/", "manifest.json", ".part") == 0) (void)remove(part);
-  fprintf(stderr, "plumb_dump: nothing is dumped: of %d Forwards none is in DUMP_BLOB_FORWARDS=%s\n", d->forward + 1,
-          d->forwards != NULL ? d->forwards : "0");
-}
-
 int plumb_dump_close(plumb_dumper* d) {
+  char part[PLUMB__PATH];
   int result;
   if (d == NULL) return 0;
   if (d->forward < 0) plumb__next_forward(d);
-  if (d->written_forwards == 0 && d->error[0] == 0) {
-    plumb__leave_nothing(d);
-    plumb__free(d);
-    return 0;
-  }
-  plumb__end_manifest(d);
   result = d->error[0] == 0 ? 0 : -1;
-  fprintf(stderr, "plumb_dump: %s in '%s'\n", result == 0 ? "the dump is complete" : "a dump that is not complete",
-          d->root);
+  if (d->written_forwards == 0 && result == 0) { /* the mark of the folder goes, so that the next run may have it */
+    if (d->manifest != NULL) (void)fclose(d->manifest);
+    if (d->manifest != NULL && plumb__path(part, "%s/manifest.json.part", d->root) == 0) (void)remove(part);
+    fprintf(stderr, "plumb_dump: nothing is dumped: of %d Forwards none is in DUMP_BLOB_FORWARDS=%s\n", d->forward + 1,
+            d->forwards[0] != 0 ? d->forwards : "0");
+  } else {
+    plumb__end_manifest(d);
+    result = d->error[0] == 0 ? 0 : -1;
+    fprintf(stderr, "plumb_dump: %s in '%s'\n", result == 0 ? "the dump is complete" : "a dump that is not complete",
+            d->root);
+  }
   plumb__free(d);
   return result;
 }

@@ -67,13 +67,14 @@ TEST_F(DumpHeader, OffIsNothing) {
   EXPECT_FALSE(fs::exists(Dump()));
 }
 
-// Every dtype, ranks 0 to 5, sizes around a piece of 16 KiB: the very bytes of the library's .npy, under its names.
+// Every dtype, ranks 0 to 5, sizes around a piece of 64 KiB: the very bytes of the library's .npy, under its names.
 TEST_F(DumpHeader, BytesAndNamesAreTheLibrarys) {
   const std::pair<plumb_dtype, DType> dtypes[] = {
       {PLUMB_F32, DType::kF32}, {PLUMB_F16, DType::kF16}, {PLUMB_BF16, DType::kBF16}, {PLUMB_F64, DType::kF64},
       {PLUMB_I8, DType::kI8},   {PLUMB_U8, DType::kU8},   {PLUMB_I16, DType::kI16},   {PLUMB_U16, DType::kU16},
       {PLUMB_I32, DType::kI32}, {PLUMB_U32, DType::kU32}, {PLUMB_I64, DType::kI64},   {PLUMB_BOOL, DType::kBool}};
-  const std::vector<int64_t> shapes[] = {{}, {5}, {0, 4}, {1, 4096}, {1, 4097}, {3, 4095}, {2, 3, 1, 5, 700}, {16384}};
+  const std::vector<int64_t> shapes[] = {
+      {}, {5}, {0, 4}, {1, 4096}, {1, 4097}, {3, 4095}, {2, 3, 1, 5, 700}, {16384}, {65536}, {3, 65537}};
   plumb_dumper* dump = plumb_dump_open("test", "net.onnx");
   ASSERT_NE(dump, nullptr);
   int index = 0;

@@ -5,8 +5,8 @@
   tools/bench/run.py --peers DIR            also times ONNX Runtime, OpenVINO, MNN and ncnn (DIR: their bench.py); its
   Python is
                                             $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
-  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, hooks, busy, peers,
-  convert
+  tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, dump_header, hooks,
+                                            busy, peers, convert
 
 Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks
 drift.
@@ -147,6 +147,24 @@ class Bench:
                         folder / "model_run", "-m", model, "-d", "X86", "--threads", 1, "--max-isa", "AVX2", "-ic", 5])
             return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
+    def dump_header(self):
+        """plumb_dump.h: what its calls cost when it is off, then its throughput. The program is compiled here."""
+        with tempfile.TemporaryDirectory() as folder:
+            program, count = pathlib.Path(folder) / "bench_dump_header", {}
+            run(["cc", "-std=c99", "-O2", "-I", ROOT / "include", ROOT / "tools/bench/dump_header.c", "-o", program,
+                 "-lm", "-lpthread"])
+            for how in ("without", "with"):
+                done = run(["valgrind", "--tool=callgrind", f"--toggle-collect=Forward{how.capitalize()}",
+                            "--callgrind-out-file=/dev/null", program, "forward", how])
+                count[how] = int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+            more = count["with"] - count["without"]
+            table("plumb_dump.h off: instructions of ten Forwards of 100 layers",
+                  ["without calls", "with calls", "difference", "per call"],
+                  [[count["without"], count["with"], f"{100 * more / count['without']:+.4f} %", f"{more / 1000:.1f}"]])
+            text = run([program]).stdout
+            print(text, end="")
+            self.result["dump_header"] = {**count, "throughput": text.splitlines()}
+
     def busy(self):
         """Two threads beside one competing busy loop against one thread without it (medians of 50 Forwards of
         resnet50)."""
@@ -237,7 +255,7 @@ class Bench:
               f"{os.getloadavg()[0]:.1f}")
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
-                 "hooks": self.hooks, "busy": self.busy, "peers": self.peers, "convert": self.convert}
+                 "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "peers": self.peers, "convert": self.convert}
         wanted = self.args.only.split(",") if self.args.only else list(parts)
         for name in wanted:
             if name not in parts:

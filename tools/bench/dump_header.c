@@ -1,0 +1,135 @@
+/* bench_dump_header [FOLDER]: plumb_dump.h's npy dump against plain fwrite of the same bytes, and the memory it takes.
+ * bench_dump_header forward with|without: ten Forwards of a hundred small layers, with the dumper's calls (off) or
+ * without them; tools/bench/run.py counts the instructions of Forward.
+ *
+ * Into fresh files under FOLDER (default /dev/shm, so that no disk is measured), dense tensors and such of NHWC; best
+ * of seven rounds, processor time of the one thread, system calls included: a busy machine disturbs it least. */
+#define _GNU_SOURCE /* clock_gettime, getrusage in C99 */
+#define PLUMB_DUMP_IMPLEMENTATION
+#include "plumb_dump.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { kLayers = 100, kChannels = 8, kPixels = 16 * 16, kTensors = 60, kSide = 112, kWide = 64, kRounds = 7 };
+
+static float blobs[2][kChannels * kPixels], weights[kLayers][kChannels][kChannels];
+
+/* One layer of 16,384 products: less than most have, so that calls weigh more. */
+__attribute__((noinline)) static void Layer(const float* from, float* to, float matrix[kChannels][kChannels]) {
+  for (int o = 0; o < kChannels; ++o) {
+    for (int p = 0; p < kPixels; ++p) {
+      float sum = 0;
+      for (int c = 0; c < kChannels; ++c) sum += matrix[o][c] * from[c * kPixels + p];
+      to[o * kPixels + p] = sum > 0 ? sum : 0;
+    }
+  }
+}
+
+__attribute__((noinline)) void ForwardWith(plumb_dumper* dumper, const char* const* names) {
+  const int64_t dims[] = {1, kChannels, 16, 16};
+  plumb_dump_forward(dumper);
+  for (int i = 0; i < kLayers; ++i) {
+    Layer(blobs[i % 2], blobs[1 - i % 2], weights[i]);
+    plumb_dump(dumper, names[i], blobs[1 - i % 2], PLUMB_F32, 4, dims, NULL);
+  }
+}
+
+__attribute__((noinline)) void ForwardWithout(void) {
+  for (int i = 0; i < kLayers; ++i) Layer(blobs[i % 2], blobs[1 - i % 2], weights[i]);
+}
+
+static int Forwards(const char* how) {
+  static char text[kLayers][16];
+  const char* names[kLayers];
+  plumb_dumper* volatile dumper = plumb_dump_open("bench", NULL); /* the compiler does not know that it is off */
+  for (int i = 0; i < kLayers; ++i) {
+    (void)snprintf(text[i], sizeof(text[i]), "layer%d", i);
+    names[i] = text[i];
+  }
+  for (int i = 0; i < 10; ++i) {
+    if (strcmp(how, "with") == 0) ForwardWith(dumper, names);
+    if (strcmp(how, "without") == 0) ForwardWithout();
+  }
+  return plumb_dump_close(dumper);
+}
+
+static double Seconds(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static long PeakKiB(void) {
+  struct rusage usage;
+  (void)getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+static double Plain(const char* folder, const float* values, size_t size) {
+  const double start = Seconds();
+  char path[4096];
+  for (int i = 0; i < kTensors; ++i) {
+    (void)snprintf(path, sizeof(path), "%s/%d.raw", folder, i);
+    FILE* file = fopen(path, "wb");
+    if (file == NULL || fwrite(values, 1, size, file) != size || fclose(file) != 0) exit(2);
+  }
+  return Seconds() - start;
+}
+
+/* The header's own work, the manifest included. */
+static double Dumped(const char* folder, const float* values, const int64_t* dims, const int64_t* strides) {
+  char name[16];
+  setenv("DUMP_BLOB_DIR", folder, 1);
+  setenv("DUMP_OUTPUT_BLOB", "1", 1);
+  plumb__networks = 0; /* a folder of its own */
+  const double start = Seconds();
+  plumb_dumper* dumper = plumb_dump_open("bench", NULL);
+  plumb_dump_forward(dumper);
+  for (int i = 0; i < kTensors; ++i) {
+    (void)snprintf(name, sizeof(name), "t%d", i);
+    if (plumb_dump(dumper, name, values, PLUMB_F32, 4, dims, strides) != 0) exit(2);
+  }
+  if (plumb_dump_close(dumper) != 0) exit(2);
+  return Seconds() - start;
+}
+
+static void Remove(const char* folder) {
+  char command[4200];
+  (void)snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+  if (system(command) != 0) exit(2);
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], "forward") == 0) return Forwards(argv[2]);
+  const int64_t dims[] = {1, kWide, kSide, kSide},
+                nhwc[] = {4 * kWide * kSide * kSide, 4, 4 * kWide * kSide, 4 * kWide};
+  const size_t count = (size_t)kWide * kSide * kSide, size = count * sizeof(float);
+  float* values = malloc(size);
+  char folder[2048], inside[2100];
+  double best[3] = {1e9, 1e9, 1e9};
+  if (values == NULL) return 2;
+  for (size_t i = 0; i < count; ++i) values[i] = (float)(i % 1009) * 0.37f;
+  (void)snprintf(folder, sizeof(folder), "%s/bench_dump_header.%d", argc > 1 ? argv[1] : "/dev/shm", (int)getpid());
+  (void)snprintf(inside, sizeof(inside), "%s/dump", folder);
+  freopen("/dev/null", "w", stderr); /* "the dump is complete" */
+  const long before = PeakKiB();
+  for (int round = 0; round < kRounds; ++round) {
+    for (int way = 0; way < 3; ++way) {
+      if (mkdir(folder, 0777) != 0) return 2;
+      const double took = way == 0 ? Plain(folder, values, size) : Dumped(inside, values, dims, way == 2 ? nhwc : NULL);
+      if (took < best[way]) best[way] = took;
+      Remove(folder);
+    }
+  }
+  const char* names[] = {"plain fwrite", "npy dump, dense", "npy dump, NHWC"};
+  printf("%d tensors of %.1f MB, one thread\n%-16s  ms      GB/s  x plain\n", kTensors, 1e-6 * (double)size, "");
+  for (int way = 0; way < 3; ++way) {
+    printf("%-16s  %-6.1f  %-4.2f  %.2f\n", names[way], 1e3 * best[way], 1e-9 * kTensors * (double)size / best[way],
+           best[0] / best[way]);
+  }
+  printf("memory: a dumper has %zu bytes; the process grew by %ld KiB while it wrote\n", sizeof(struct plumb_dumper),
+         PeakKiB() - before);
+  free(values);
+  return 0;
+}
