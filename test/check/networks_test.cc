@@ -1,5 +1,6 @@
-// The five float networks raise no alarm on any device present. PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA
-// cap comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R of all layers.
+// The five float networks raise no alarm on any device present, and none of their layers runs oneDNN's reference loops.
+// PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA cap comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R
+// of all layers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,6 +66,8 @@ TEST_P(Networks, RaisesNoAlarm) {
           EXPECT_EQ(layer.verdict, Verdict::kAligned)
               << info.name << " seed " << seed << " " << layer.step.name << " E " << worst->excess << " R "
               << worst->rms_excess << " " << layer.reason;
+          EXPECT_EQ(layer.step.detail.find("ref"), std::string::npos)  // oneDNN's plain loops
+              << info.name << " " << layer.step.name << " runs " << layer.step.kernel << " " << layer.step.detail;
           e = std::max(e, worst->excess);
           r = std::max(r, worst->rms_excess);
         }
