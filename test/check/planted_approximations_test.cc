@@ -7,6 +7,7 @@
 #include "op/affine.h"
 #include "op/gather.h"
 #include "op/grid_sample.h"
+#include "op/inner_product.h"
 #include "op/norm.h"
 #include "op/pixel_shuffle.h"
 #include "op/roi_align.h"
@@ -298,10 +299,41 @@ std::vector<PlantedCause> ModePlants() {
           {"depth to space in the other order", Shuffled(0), Shuffled(1), "in the order CRD; the graph says DCR"}};
 }
 
+// Softplus in front of a product, of an input beyond exp's range, and so every sum infinite; tanh-GELU for erf-GELU.
+std::vector<PlantedCause> HiddenPlants() {
+  const auto dense = [](const std::string& input) {
+    Layer layer = LayerOf<InnerProductParam>(OpKind::kInnerProduct, [](InnerProductParam* p) { p->num_output = 6; });
+    layer.inputs = {input};
+    layer.resources = {{"weight", Gauss({6, 32}, 0.3)}};
+    return layer;
+  };
+  const auto behind = [&](OpKind kind) {
+    return GraphOf({MakeLayer(kind, "function", {"x"}, {"f"}), dense("f")}, {4, 32});
+  };
+  const Graph alone = GraphOf({dense("x")}, {4, 32});
+  const auto plant = [&](const std::string& name, OpKind kind, const Tensor& x, const Function& f,
+                         const std::string& words) {
+    PlantedCause planted{name, behind(kind), behind(kind), words, false, x};
+    planted.spoil = [alone, x, f](Tensor* y) { *y = ComputedBy(alone, Mapped(x, f)); };
+    return planted;
+  };
+  Tensor large = Gauss({4, 32}, 4).Clone().value();
+  for (int64_t row = 0; row < 4; ++row) large.data<float>()[row * 32 + 5 * row] = 120;
+  return {plant(
+              "an infinite softplus in front of a product", OpKind::kSoftplus, large,
+              [](double x) { return x > 88.4 ? INFINITY : std::log1p(std::exp(x)); },
+              "with 'function' as log(1 + exp x), which overflows from x = 88.4"),
+          plant(
+              "tanh GELU in front of a product", OpKind::kGELU, Gauss({4, 32}, 2),
+              [](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); },
+              "with 'function' as tanh-GELU")};
+}
+
 class PlantedApproximations : public testing::TestWithParam<PlantedCause> {};
 TEST_P(PlantedApproximations, AreNamedAndNoOthers) { ExpectPlanted(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Functions, PlantedApproximations, testing::ValuesIn(FunctionPlants()), PlantName);
 INSTANTIATE_TEST_SUITE_P(Divisors, PlantedApproximations, testing::ValuesIn(DivisorPlants()), PlantName);
+INSTANTIATE_TEST_SUITE_P(Hidden, PlantedApproximations, testing::ValuesIn(HiddenPlants()), PlantName);
 INSTANTIATE_TEST_SUITE_P(Modes, PlantedApproximations, testing::ValuesIn(ModePlants()), PlantName);
 
 // Factors, offsets and lone values are no approximation and no short divisor.

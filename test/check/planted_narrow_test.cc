@@ -109,6 +109,24 @@ std::vector<PlantedCause> WeightPlants() {
         "int4 with a zero point" + groups, size, [](Block* b) { ToZeroPoint(b, 15); },
         "with weights rounded to int4 with a zero point" + groups + ";"));
   }
+  // ncnn's f16: whole vectors of 8 cut off, what is left of a channel rounded.
+  constexpr int64_t kOdd = 300;
+  const Tensor weight = Gauss({kOutputs, kOdd}, 0.1, 0.01);
+  const auto cut = [](Block* b) {
+    for (size_t i = 0; i < b->size(); ++i) {
+      double& v = (*b)[i];
+      const auto half = static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v))));
+      const auto smaller = static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v * (1 - 0x1p-11)))));
+      v = i < b->size() / 8 * 8 && std::fabs(half) > std::fabs(v) ? smaller : half;
+    }
+  };
+  const auto odd = [](const Tensor& w) {
+    Graph graph = Dense(w, Bias());
+    graph.inputs[0].shape = {kRows, kOdd};
+    return graph;
+  };
+  plants.push_back({"f16 in vectors", odd(weight), odd(InBlocks(weight.Clone().value(), kOdd, cut)),
+                    "with weights rounded to f16 towards zero but for the rest of vectors of 8;"});
   return plants;
 }
 

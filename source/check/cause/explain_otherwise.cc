@@ -1,5 +1,6 @@
 // Causes: the step, or a larger group that ends in it, computed otherwise than the graph says. Each is confirmed by a
 // replay within its own bound.
+#include <cmath>
 #include <set>
 
 #include "check/cause/accumulator.h"
@@ -20,6 +21,17 @@ std::optional<Answer> CauseOf(std::string text) {
   return Answer{std::move(text), "", {}};
 }
 
+// Whether all that the device wrote is infinite or NaN, and the replay's the very same: what no bound can judge.
+bool SameInfinities(const std::vector<Tensor>& device, const std::vector<Tensor>& values) {
+  for (size_t o = 0; o < device.size(); ++o) {
+    for (int64_t i = 0; i < device[o].NumElements(); ++i) {
+      const double x = device[o].ValueAt(i), y = values[o].ValueAt(i);
+      if (std::isfinite(x) || !(x == y || (std::isnan(x) && std::isnan(y)))) return false;
+    }
+  }
+  return true;
+}
+
 // The sentences of those of `found` that explain the step.
 std::string CausesAmong(const std::vector<Alternative>& found, const Question& q, const ReplayedStep& step) {
   constexpr int kMaxCauses = 3;
@@ -34,7 +46,8 @@ std::string CausesAmong(const std::vector<Alternative>& found, const Question& q
     const auto replay = ReplayAlternative(a, step, way.arithmetic, MaxBoundLevel(a.group), way.extra);
     LayerReport tried;
     if (!replay.ok() || !q.judge.JudgeOutputs(q.record, *replay, 0, &tried).ok()) continue;
-    if (tried.verdict != Verdict::kAligned || ++causes > kMaxCauses) continue;
+    const bool overflows = tried.verdict == Verdict::kNotTested && SameInfinities(q.record.device, replay->values);
+    if (!(tried.verdict == Verdict::kAligned || overflows) || ++causes > kMaxCauses) continue;
     if (!a.family.empty()) families.insert(a.family);
     text += (causes > 1 ? "; or " : "") + DescribeAlternative(a);
   }

@@ -10,6 +10,7 @@
 #include "check/cause/known_ways_util.h"
 #include "check/subject/int8.h"
 #include "op/binary.h"
+#include "reference/core/variants.h"
 
 namespace plumb {
 namespace {
@@ -251,6 +252,50 @@ void ShiftedConstant(const ProposalContext& c, Proposals* proposals) {
   }
 }
 
+constexpr OpKind kOfOneVariable[] = {
+#define PLUMB_UNARY(name, ...) OpKind::k##name,
+#include "op/unary.def"
+#undef PLUMB_UNARY
+};
+
+// What the layer makes of numbers around 0, by its own reference; empty: it takes more than them.
+std::vector<double> SampleOfFunction(const Layer& layer, const std::vector<double>& at) {
+  const Shape shape{static_cast<int64_t>(at.size())};
+  auto x = Tensor::Create(DType::kF64, shape), y = Tensor::Create(DType::kF64, shape);
+  if (!x.ok() || !y.ok()) return {};
+  std::copy(at.begin(), at.end(), x->data<double>());
+  const ReferenceArgs args{layer, {&*x}, {&*y}};
+  if (!GetReferenceOp(layer.kind).run(args).ok()) return {};
+  return {y->data<double>(), y->data<double>() + at.size()};
+}
+
+// A function of one variable in front of a product: its family's others. Those at a step's end are found by its values
+// (computed_otherwise.cc).
+void OtherFunctions(const ProposalContext& c, Proposals* proposals) {
+  const auto& members = c.group.members;
+  const bool in_front = std::any_of(members.begin() + static_cast<int64_t>(c.member), members.end(),
+                                    [](const Layer* other) { return IsProduct(*other); });
+  if (!in_front || c.layer.inputs.size() != 1) return;
+  if (std::find(std::begin(kOfOneVariable), std::end(kOfOneVariable), c.layer.kind) == std::end(kOfOneVariable)) return;
+  const std::vector<double> at = {-7.5, -3.25, -1.5, -0.75, -0.125, 0.125, 0.75, 1.5, 3.25, 7.5, 200};
+  const std::vector<double> own = SampleOfFunction(c.layer, at);
+  const auto is_own = [&](const FunctionVariant& f) {
+    for (size_t i = 0; i < own.size(); ++i) {
+      const double y = f.y(at[i]);
+      if (!(std::fabs(y - own[i]) <= 1e-9 * std::max(1.0, std::fabs(y)))) return false;
+    }
+    return !own.empty();
+  };
+  const auto& variants = FunctionVariants();
+  const auto says = std::find_if(variants.begin(), variants.end(), is_own);
+  for (const FunctionVariant& other : variants) {
+    if (says == variants.end() || &other == &*says || other.family != std::string(says->family)) continue;
+    if (other.approximate && !c.cheap) continue;
+    proposals->push_back({fmt::format("with '{}' as {}", c.layer.name, other.name), says->name, c.layer, other.op,
+                          fmt::format("function {}", c.member)});
+  }
+}
+
 constexpr OpKind kWithOperands[] = {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv};
 
 }  // namespace
@@ -261,6 +306,7 @@ void ProposeForElements(const ProposalContext& context, Proposals* proposals) {
   const bool does_something = layer.kind != OpKind::kIdentity && layer.kind != OpKind::kDropout &&
                               !GetOp(layer.kind).moves_data_only && !IsProduct(layer);
   if (does_something) LeftOut(context, proposals);
+  OtherFunctions(context, proposals);
   if (std::find(std::begin(kWithOperands), std::end(kWithOperands), layer.kind) == std::end(kWithOperands)) return;
   OtherConstant(context, proposals);
   OtherBroadcast(context, proposals);

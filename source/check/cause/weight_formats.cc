@@ -55,6 +55,12 @@ void Each(const ValueRange&, int, std::vector<double>* values) {
   for (double& v : *values) v = kRound(v);
 }
 
+// ncnn's f16: whole vectors cut off, what is left of a channel rounded.
+void CutVectors(const ValueRange&, int width, std::vector<double>* values) {
+  const size_t whole = values->size() - values->size() % static_cast<size_t>(width);
+  for (size_t i = 0; i < values->size(); ++i) (*values)[i] = i < whole ? InCutHalf((*values)[i]) : InHalf((*values)[i]);
+}
+
 // The largest value becomes the format's largest one.
 template <double (*kRound)(double)>
 void Scaled(const ValueRange& range, int largest, std::vector<double>* values) {
@@ -98,10 +104,12 @@ ValueRange WithHalfScale(ValueRange range, int levels) {
 
 std::vector<WeightFormat> MakeFormats() {
   using Block = WeightFormat::Block;
-  std::vector<WeightFormat> formats = {{"f16", Block::kTensor, Each<InHalf>},
-                                       {"bf16", Block::kTensor, Each<InBrain>},
-                                       {"f16 towards zero", Block::kTensor, Each<InCutHalf>},
-                                       {"bf16 towards zero", Block::kTensor, Each<InCutBrain>}};
+  std::vector<WeightFormat> formats = {
+      {"f16", Block::kTensor, Each<InHalf>},
+      {"bf16", Block::kTensor, Each<InBrain>},
+      {"f16 towards zero", Block::kTensor, Each<InCutHalf>},
+      {"bf16 towards zero", Block::kTensor, Each<InCutBrain>},
+      {"f16 towards zero but for the rest of vectors of 8", Block::kChannel, CutVectors, 8}};
   const struct {
     const char* words;
     int64_t block;
