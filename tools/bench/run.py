@@ -255,7 +255,8 @@ class Bench:
               f"{os.getloadavg()[0]:.1f}")
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
-                 "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "peers": self.peers, "convert": self.convert}
+                 "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "peers": self.peers,
+                 "convert": self.convert}
         wanted = self.args.only.split(",") if self.args.only else list(parts)
         for name in wanted:
             if name not in parts:
