@@ -26,6 +26,8 @@ def prove(folder, unwatched, outputs):
 
 def compare(name, file, array):
     watched = np.load(file)
+    if array.dtype == object:  # a recipe has no values in the model's shape
+        return {"blob": name, "result": RESULTS[2], "relative": None, "reason": "of another shape unwatched"}
     if watched.shape == array.shape and watched.dtype == array.dtype and watched.tobytes() == array.tobytes():
         return {"blob": name, "result": RESULTS[0], "relative": 0.0, "reason": ""}
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:

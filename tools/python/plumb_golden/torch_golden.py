@@ -236,6 +236,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
                  source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)
+    same_input = {name: tensor.clone() for name, tensor in given.items()}  # a module may work in place
     recorder, returned = Recorder(torch, mode_class, module), None
     try:
         with torch.no_grad(), recorder.mode:
@@ -243,7 +244,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     finally:
         recorder.close()
     out.notes.extend(notes)
-    for name, tensor in given.items():
+    for name, tensor in same_input.items():
         out.add(shown[name], as_array(tensor), is_input=True)
     names = onnx_names(recorder.calls, export, out.notes) if export else {}
     write(out, recorder.calls, names)
@@ -252,7 +253,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     if prove_probe:
         seed_everything(seed)
         with torch.no_grad():
-            again = module(**given) if by_name else module(*given.values())
+            again = module(**same_input) if by_name else module(*same_input.values())
         prove(out, list(tensors_in(torch, again)), list(tensors_in(torch, returned)), export)
     out.finish()
     return out

@@ -58,6 +58,10 @@ class ProbeTest(unittest.TestCase):
         with self.assertRaisesRegex(UsageError, "lacks the network outputs"):
             probe.prove(folder, "", {"y": self.values})
 
+    def test_values_that_a_recipe_cannot_bring_into_shape_are_another_result(self):
+        told = self.prove(self.values, None)
+        self.assertEqual((told["result"], told["reason"]), ("different", "of another shape unwatched"))
+
     def test_a_zero_of_another_sign_is_no_equal_bit(self):
         if not BIN:
             self.skipTest("PLUMB_BIN_DIR is not set")
