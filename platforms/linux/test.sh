@@ -3,7 +3,8 @@
 # and the readers' fuzz targets; and clang-tidy over what changed.
 #
 #   platforms/linux/test.sh          every test that is not labelled slow
-#   platforms/linux/test.sh --slow   every test, and the build with NAIVE alone and no ONNX reader
+#   platforms/linux/test.sh --slow   every test, the build with NAIVE alone and no ONNX reader, and those for 64-bit ARM
+#                                    in an emulator (arm64.sh)
 #
 # Ends with ctest's summary of all of them. Exit code: 0 when all passed.
 set -euo pipefail
@@ -13,7 +14,7 @@ presets=(release dev fuzz)
 case "${1:-}" in
   "") ;;
   --slow) select=() presets+=(minimal) ;;
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
+  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
   *) echo "test.sh: unknown option '$1'; it knows --slow and --help." >&2; exit 2 ;;
 esac
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -35,7 +36,15 @@ if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
 else
   echo "Skipping clang-tidy over what changed: this is no git repository." >&2
 fi
-# One run over all builds, so that one summary speaks for everything.
+if [ ${#select[@]} = 0 ]; then
+  if command -v apt-get >/dev/null; then
+    platforms/linux/arm64.sh
+    platforms/linux/arm64.sh --static
+  else
+    echo "Skipping 64-bit ARM: its libraries are Debian's packages, and there is no apt-get." >&2
+  fi
+fi
+# One run over all x86 builds, so that one summary speaks for everything.
 mkdir -p build/all
 export LSAN_OPTIONS="suppressions=$PWD/test/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}"
 echo "subdirs($(printf '"../%s" ' "${presets[@]}"))" >build/all/CTestTestfile.cmake

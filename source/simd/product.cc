@@ -48,7 +48,47 @@ HWY_NOINLINE void EndSlowly(const float* sums, int64_t columns, const ProductEnd
   for (int64_t i = 0; i < columns; ++i) to[i / kProductChunk * chunk_step + i % kProductChunk] = values[i];
 }
 
-// Without the pragmas GCC keeps the accumulators in memory at -O2.
+// Adds each row's factor, lane kLane of its x, times the weights. Without the pragmas GCC keeps the accumulators in
+// memory at -O2.
+template <int kLane, int kRows>
+HWY_INLINE void AddFactor(const ProductVec (&x)[kRows], const float* weights,
+                          ProductVec (&sum)[kRows][kProductVectors]) {
+  const ProductTag d;
+  ProductVec w[kProductVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kProductVectors; ++v) w[v] = LoadU(d, weights + v * kProductLanes);
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    const ProductVec factor = Broadcast<kLane>(x[r]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kProductVectors; ++v) sum[r][v] = MulAdd(factor, w[v], sum[r][v]);
+  }
+}
+
+// `lanes` factors of each row. NEON multiplies by one lane of a vector for nothing, so four factors are one load.
+template <int kRows>
+HWY_INLINE void AddFactors(const float* const (&from)[kRows], int64_t lanes, const float* weights, int64_t step,
+                           ProductVec (&sum)[kRows][kProductVectors]) {
+  const ProductTag d;
+  ProductVec x[kRows];
+  int64_t lane = 0;
+  if constexpr (kProductLanes == 4) {
+    for (; lane + 4 <= lanes; lane += 4, weights += 4 * step) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) x[r] = LoadU(d, from[r] + lane);
+      AddFactor<0>(x, weights, sum);
+      AddFactor<1>(x, weights + step, sum);
+      AddFactor<2>(x, weights + 2 * step, sum);
+      AddFactor<3>(x, weights + 3 * step, sum);
+    }
+  }
+  for (; lane < lanes; ++lane, weights += step) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) x[r] = Set(d, from[r][lane]);
+    AddFactor<0>(x, weights, sum);
+  }
+}
+
 template <int kRows>
 HWY_NOINLINE void TileOfRows(int64_t columns, const ProductSource& source, const ProductEnd& end, float* const* to,
                              int64_t chunk_step) {
@@ -66,17 +106,12 @@ HWY_NOINLINE void TileOfRows(int64_t columns, const ProductSource& source, const
     const float* from[kRows];
     for (int r = 0; r < kRows; ++r) from[r] = source.from[t * kRows + r];
     for (int64_t block = 0; block < source.blocks; ++block) {
-      for (int64_t lane = 0; lane < source.lanes; ++lane, weights += source.weights_step) {
-        ProductVec w[kProductVectors];
-#pragma GCC unroll 4
-        for (int v = 0; v < kProductVectors; ++v) w[v] = LoadU(d, weights + v * kProductLanes);
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-          const ProductVec x = Set(d, from[r][lane]);
-#pragma GCC unroll 4
-          for (int v = 0; v < kProductVectors; ++v) sum[r][v] = MulAdd(x, w[v], sum[r][v]);
-        }
+      if (source.lanes == kProductChunk && source.weights_step == kProductColumns) {  // blocks: nothing to work out
+        AddFactors<kRows>(from, kProductChunk, weights, kProductColumns, sum);
+      } else {
+        AddFactors<kRows>(from, source.lanes, weights, source.weights_step, sum);
       }
+      weights += source.lanes * source.weights_step;
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) from[r] += source.step[t * kRows + r];
     }

@@ -1,6 +1,7 @@
 // The micro-kernel of every sum of products: up to kProductRows rows (output pixels, rows of a matrix) times
 // kProductColumns columns (output channels), kept in registers: on NEON 16 accumulators of four floats, fed by four
-// loads of weights and four broadcasts per step, so that the multiply-adds, not the loads, are the limit.
+// loads of weights per factor and one load of each row per four, so that the multiply-adds, not the loads, are the
+// limit (tools/bench/arm_instructions.py counts).
 #ifndef PLUMB_SIMD_PRODUCT_H_
 #define PLUMB_SIMD_PRODUCT_H_
 
