@@ -31,10 +31,13 @@ struct NamePairing : Pairing {
 };
 
 // Tensors by name: as --names says; else the same name; else the same as file names hold it, on both sides: '/' and ':'
-// as '_'; what our own file names replace and cut; without the '_' that it begins with. Only when one on each side has
-// it. InvalidArgument for a name of --names that is on neither side.
+// as '_'; what our own file names replace and cut; without the '_' that it begins with; last, all but letters and
+// digits as '_'. Only when one on each side has it. InvalidArgument for a name of --names that is on neither side.
 Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b,
                               const NameOptions& options);
+
+// All else as '_', none in front: as other tools' converters and file names have a name.
+std::string LettersAndDigits(const std::string& name);
 
 Pairing PairBlobs(const std::vector<DumpEntry>& a, const std::vector<DumpEntry>& b);
 

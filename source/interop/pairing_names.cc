@@ -105,6 +105,15 @@ bool NextField(const std::string& line, size_t* position, std::string* field) {
 
 }  // namespace
 
+std::string LettersAndDigits(const std::string& name) {
+  std::string result = name;
+  for (char& c : result) {
+    const bool keep = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!keep) c = '_';
+  }
+  return result.substr(std::min(result.find_first_not_of('_'), result.size()));
+}
+
 Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b,
                               const NameOptions& options) {
   Pairer pairer(a, b);
@@ -116,6 +125,7 @@ Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vect
     const std::string file = TnnName(name);
     return file.substr(std::min(file.find_first_not_of('_'), file.size()));
   });
+  pairer.TakeEqual(LettersAndDigits);
   if (options.by_order) pairer.TakeByOrder();
   return pairer.Done();
 }

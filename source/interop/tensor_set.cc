@@ -11,6 +11,7 @@
 #include "dump/file_name.h"
 #include "dump/folder.h"
 #include "dump/reader.h"
+#include "interop/foreign_formats.h"
 #include "tensor/npy.h"
 #include "tensor/zip.h"
 
@@ -62,7 +63,10 @@ Result<TensorSet> TensorSet::Open(const std::string& path, const TensorSetOption
   set.path_ = path;
   std::error_code error;
   if (!fs::exists(path, error)) return Status::NotFound(fmt::format("there is no file or folder '{}'", path));
-  if (fs::is_directory(path, error)) {
+  PLUMB_ASSIGN_OR_RETURN(const bool foreign, set.OpenForeign());
+  if (foreign) {
+    set.description_ += ", " + Count(set.tensors_.size());
+  } else if (fs::is_directory(path, error)) {
     PLUMB_RETURN_IF_ERROR(set.OpenFolder());
   } else {
     PLUMB_RETURN_IF_ERROR(set.OpenFile(path, options));
@@ -87,6 +91,19 @@ Result<TensorSet> TensorSet::Of(const std::vector<NamedTensor>& tensors) {
   if (set.tensors_.empty()) return Status::InvalidArgument("there is no tensor in memory");
   PLUMB_RETURN_IF_ERROR(set.CheckNames());
   return set;
+}
+
+Result<bool> TensorSet::OpenForeign() {
+  PLUMB_ASSIGN_OR_RETURN(const ForeignPlace place, ListForeignPlace(path_));
+  if (place.Has(kManifestName)) return false;
+  for (const auto read : {ReadCoreAi, ReadTensorProtos, ReadOpenVino, ReadMsprobe, ReadQnn, RefuseConverted}) {
+    PLUMB_ASSIGN_OR_RETURN(std::optional<ForeignTensors> found, read(place));
+    if (!found) continue;
+    description_ = found->description;
+    tensors_ = std::move(found->tensors);
+    return true;
+  }
+  return false;
 }
 
 Status TensorSet::OpenFolder() {

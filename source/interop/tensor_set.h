@@ -33,6 +33,10 @@ struct StoredTensor {
   bool has_bits = false;  // true: values of a known size and nobody says of which dtype; floats of that size arrive
   std::function<Result<Tensor>()> load;
   bool is_input = true;  // of the network, or of nobody knows what: false only where a dump says that a layer wrote it
+  std::string layer =
+      {};        // which layer (node, module) wrote it, where its writer names these and not tensors; else empty
+  int slot = 0;  // of that layer's outputs
+  bool is_read = false;  // `slot` is of its inputs
 };
 
 struct TensorSetOptions {
@@ -57,6 +61,8 @@ class TensorSet {
   const Probe& probe() const { return probe_; }
 
  private:
+  // False: no format of another tool.
+  Result<bool> OpenForeign();
   Status OpenFolder();
   Status OpenDump();
   Status OpenPlainFolder(bool beside_dump);

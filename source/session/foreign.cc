@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "check/cause/input_match.h"
+#include "check/subject/paired_layers.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -112,7 +113,7 @@ Status Foreign::CheckSameModel(const Graph& graph) const {
     for (const StoredTensor& tensor : side.set->tensors()) theirs.push_back(tensor.name);
     PLUMB_ASSIGN_OR_RETURN(const NamePairing layers, PairNames(ours, theirs, *side.names));
     PLUMB_ASSIGN_OR_RETURN(const NamePairing read, PairNames(inputs, theirs, *side.names));
-    if (!layers.pairs.empty()) continue;
+    if (!layers.pairs.empty() || !PairLayers(graph, side.set->tensors(), layers.only_b).empty()) continue;
     bool fits = !read.pairs.empty();  // then it may be a subject of inputs only, or of names that are to be said
     for (const auto& [ours_at, theirs_at] : read.pairs) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, side.set->tensors()[theirs_at].load());

@@ -9,6 +9,7 @@
 #include "check/subject/activated.h"
 #include "check/subject/int8.h"
 #include "check/subject/layouts.h"
+#include "check/subject/paired_layers.h"
 
 namespace plumb {
 namespace {
@@ -115,6 +116,13 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     paired_[model[i]] = j;
     expected_[model[i]] = info;
   }
+  std::vector<size_t> left = pairing.only_b;
+  for (const auto& [blob, place] : PairLayers(graph, set_.tensors(), left)) {
+    const auto info = blobs.find(blob);
+    if (info == blobs.end() || !info->second.value.empty() || !paired_.emplace(blob, place).second) continue;
+    expected_[blob] = info->second;
+    left.erase(std::find(left.begin(), left.end(), place));
+  }
   if (paired_.empty()) {
     return Status::InvalidArgument(
         fmt::format("the {} '{}' has no tensor of the model: it has {}, the model has {}; PairingOptions::names pairs "
@@ -128,10 +136,11 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     for (const auto& [i, j] : pairing.by_order) text += fmt::format(" '{}' = '{}';", model[i], theirs[j]);
     notes_.push_back(text);
   }
-  std::vector<size_t> left = pairing.only_b;
   if (options.record != nullptr) PLUMB_RETURN_IF_ERROR(PairConstants(*options.record, &left));
   std::vector<std::string> unpaired;
-  for (size_t j : left) unpaired.push_back(theirs[j]);
+  for (size_t j : left) {
+    if (!set_.tensors()[j].is_read) unpaired.push_back(theirs[j]);  // what a layer read stands under its writer, too
+  }
   if (!unpaired.empty())
     notes_.push_back(
         fmt::format("{} of its tensors are no blob of the model, not tested: {}", unpaired.size(), Listed(unpaired)));

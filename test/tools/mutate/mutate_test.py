@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutated models, manifests and tensor files through the command line of the release tools.
+"""Mutated models, manifests, tensor files and dumps of other tools through the command line of the release tools.
 
 Whatever the file: no signal, no time-out, exit code 0 to 3, no control byte on the screen, memory within --max-memory.
 
@@ -29,7 +29,7 @@ BUDGET = 512 << 20       # --max-memory
 OUTSIDE = 300 << 20      # code, libraries, bookkeeping
 ADDRESS_SPACE = 6 << 30  # ulimit -v: the last resort if a check is missing
 WAITING = 5              # the wall's time limit in units of the CPU's: a machine that others use, too
-WEIGHTS = {"onnx": 6, "tnnproto": 2, "tnnmodel": 1, "tensor": 2, "manifest": 2}
+WEIGHTS = {"onnx": 6, "tnnproto": 2, "tnnmodel": 1, "tensor": 2, "manifest": 2, "foreign": 2}
 
 
 def special_files(folder):
@@ -63,6 +63,8 @@ def commands(rng, kind, path, folder):
         return [rng.choice([["model_run", "-m", digits / "digits.tnnproto", "-i", path],
                             ["blob_diff", path, folder / "original" / path.name],
                             ["blob_diff", folder / "original" / path.name, path]])]
+    if kind == "foreign":
+        return [["model_check", "-m", digits / "digits.tnnproto", "--subject", path]]
     whole = folder / "original"
     return [rng.choice([["blob_diff", path.parent, whole], ["blob_diff", whole, path.parent],
                         ["model_check", "-m", digits / "digits.tnnproto", "--subject", path.parent]])]
@@ -122,17 +124,23 @@ def run_case(options, found, index):
     source = rng.choice(found[kind])
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"case{index}_", dir=options.work))
     special_files(folder)
+    if kind == "foreign":
+        whole, name = source
+        source = whole / name
+        shutil.copytree(whole, folder / whole.name)
     target = folder / source.name
     if kind == "manifest":
         shutil.copytree(source.parent, folder / "original")
         shutil.copytree(source.parent, folder / "dump")
         target = folder / "dump" / source.name
+    elif kind == "foreign":
+        target = folder / whole.name / name
     elif kind == "tensor":
         (folder / "original").mkdir()
         shutil.copy(source, folder / "original")
     names = mutations.SPECIAL_FILES + [str(folder / name) for name in ("fifo", "socket", "loop")]
     target.write_bytes(mutations.mutate(rng, kind, source.name, source.read_bytes(), names))
-    for words in commands(rng, kind, target, folder):
+    for words in commands(rng, kind, folder / whole.name if kind == "foreign" else target, folder):
         command = [str(options.bin / words[0]), *map(str, words[1:]), "--max-memory", f"{BUDGET >> 20}M"]
         wrong, code, output = run(command, folder, options.timeout)
         if wrong is None:

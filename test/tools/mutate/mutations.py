@@ -126,7 +126,7 @@ def of_json(rng, data, file_names):
             break
         holder, key = rng.choice(found)
         if rng.random() < 0.3:
-            files = [place for place in found if place[1] in ("file", "path")]
+            files = [place for place in found if place[1] in ("file", "path", "data_file", "data_name")]
             holder, key = rng.choice(files or found)
         old = holder[key]
         choices = [None, rng.choice(NUMBERS), rng.choice(NAMES), [], {}, 1e308, True, [[[]]] * 3]
@@ -175,10 +175,10 @@ def mutate(rng, kind, name, data, file_names):
         return of_onnx(rng, data)
     if kind == "tnnproto":
         return of_tnnproto(rng, data)
-    if kind == "manifest":
+    if kind == "manifest" or name.endswith((".json", ".encodings")):
         return of_json(rng, data, file_names)
     if name.endswith(".npy"):
         return of_npy(rng, data)
-    if name.endswith(".npz"):
+    if name.endswith((".npz", ".pt")):
         return of_npz(rng, data)
     return of_bytes(rng, data)

@@ -108,10 +108,60 @@ def tensors():
             "values.txt": "".join(f"{i / 64}\n" for i in range(64)).encode(), "raw.bin": values}
 
 
+# --- what other tools write (source/interop/foreign_formats.h): a folder each, of the digits network's input and conv1
+def coreai(values):
+    return {"data/conv1.npy": npy("<f4", [1, 16, 8, 8], values), "metadata.json": json.dumps(
+        {"inputs": {}, "outputs": {}, "intermediates": {"conv1": {
+            "node_name": "conv1", "data_file": "data/conv1.npy", "shape": [1, 16, 8, 8],
+            "torch_dtype": "torch.float32"}}}).encode()}
+
+
+def tensorproto(values):
+    dims = b"".join(wire.number(1, dim) for dim in (1, 16, 8, 8))
+    return {"conv1.tensorproto": dims + wire.number(2, 1) + wire.text(8, "conv1") + wire.text(9, values)}
+
+
+def openvino(values):
+    head = b"IEB0\0\1\4\4" + struct.pack("<7I", 1, 16, 8, 8, 0, 0, 0) + b"\xff\0\0\0"
+    return {"#1_Convolution_conv1_out0.ieb": head + struct.pack("<4Q", 72, len(values), 0, 0) + values}
+
+
+def msprobe(values):
+    saved = io.BytesIO()
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("x/data.pkl", b"never looked into")
+        archive.writestr("x/data/0", values)
+    name = "Module.conv1.Conv2d.forward.0.output.0.pt"
+    return {"dump_tensor_data/" + name: saved.getvalue(), "dump.json": json.dumps(
+        {"task": "tensor", "data": {"Module.conv1.Conv2d.forward.0": {"input_args": [], "output": [
+            {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1, 16, 8, 8], "data_name": name}]}}}).encode()}
+
+
+def qnn(values):
+    return {"Result_0/conv1_native.raw": values[:1024], "net_net.json": json.dumps({"graph": {"tensors": {"conv1": {
+        "id": 1, "data_type": 1032, "dims": [1, 8, 8, 16], "permute_order_to_src": [0, 3, 1, 2],
+        "quant_params": {"scale_offset": {"bitwidth": 8, "scale": 0.5, "offset": -3}}}}}}).encode(),
+        "model.encodings": json.dumps({"activation_encodings": {"conv1": [
+            {"bitwidth": 8, "scale": 0.5, "offset": -3, "is_symmetric": "False"}]}}).encode()}
+
+
+def foreign(work):
+    """The files, as (folder of the set, file in it)."""
+    values = struct.pack("<1024f", *(i / 1024 for i in range(1024)))
+    found = []
+    for make in (coreai, tensorproto, openvino, msprobe, qnn):
+        folder = work / "foreign" / (make.__name__ + (".aimodelintermediates" if make is coreai else ""))
+        for name, data in make(values).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+            found.append((folder, name))
+    return found
+
+
 def collect(repository, binaries, work, full):
-    """{kind: [files]}: kind is onnx, tnnproto, tnnmodel, tensor or manifest."""
+    """{kind: [files]}: kind is onnx, tnnproto, tnnmodel, tensor, manifest or foreign (there: (folder, file))."""
     work.mkdir(parents=True, exist_ok=True)
-    found = {"onnx": [], "tnnproto": [], "tnnmodel": [], "tensor": [], "manifest": []}
+    found = {"onnx": [], "tnnproto": [], "tnnmodel": [], "tensor": [], "manifest": [], "foreign": foreign(work)}
     for name, data in onnx_models().items():
         (work / name).write_bytes(data)
         found["onnx"].append(work / name)

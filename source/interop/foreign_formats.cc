@@ -1,0 +1,87 @@
+// What the readers of foreign formats share, and the formats that are only recognised here.
+#include "interop/foreign_formats.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file header of SQLite (sqlite.org/fileformat.html, 1.3), and the file identifier of ExecuTorch's flatbuffer
+// (executorch/devtools/etdump/etdump_schema_flatcc.fbs), which stands behind the first four bytes.
+constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+constexpr std::string_view kEtDumpMagic = "ED00";
+
+Status RefuseBytes(const std::string& path, std::string_view bytes) {
+  std::string what;
+  if (bytes.substr(0, kSqliteMagic.size()) == kSqliteMagic)
+    what = "an SQLite database (ONNX Runtime's debug node dump)";
+  if (bytes.size() >= 8 && bytes.substr(4, 4) == kEtDumpMagic) what = "an ETDump of ExecuTorch";
+  if (what.empty()) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("'{}' is {}, which plumb-golden makes a dump folder of: plumb-golden read {} -o dump; then give that "
+                  "folder",
+                  path, what, path));
+}
+
+}  // namespace
+
+bool ForeignPlace::Has(const std::string& name) const { return std::binary_search(names.begin(), names.end(), name); }
+
+std::vector<std::string> ForeignPlace::Ending(std::string_view ending) const {
+  std::vector<std::string> found;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(found),
+               [&](const std::string& name) { return EndsWith(name, ending); });
+  return found;
+}
+
+Result<ForeignPlace> ListForeignPlace(const std::string& path) {
+  ForeignPlace place;
+  place.path = path;
+  while (place.path.size() > 1 && place.path.back() == '/') place.path.pop_back();
+  std::error_code error;
+  place.is_folder = fs::is_directory(path, error);
+  if (!place.is_folder) return place;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    place.names.push_back(it->path().filename().string());
+  }
+  if (error) return Status::IoError(fmt::format("cannot list '{}': {}", path, error.message()));
+  std::sort(place.names.begin(), place.names.end());
+  return place;
+}
+
+ForeignRead RefuseConverted(const ForeignPlace& place) {
+  std::error_code error;
+  if (fs::is_regular_file(place.path, error)) {  // a pipe is read once, by whoever takes it
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(place.path));
+    PLUMB_RETURN_IF_ERROR(RefuseBytes(place.path, bytes.text()));
+  }
+  for (const char* ending : {".db", ".etdp", ".etdump"}) {
+    for (const std::string& name : place.Ending(ending)) {
+      const auto bytes = ReadFile(place.In(name));
+      if (bytes.ok()) PLUMB_RETURN_IF_ERROR(RefuseBytes(place.In(name), bytes->text()));
+    }
+  }
+  return ForeignRead(std::nullopt);
+}
+
+Result<std::string> PathInside(const std::string& folder, const std::string& name, const std::string& where) {
+  const fs::path file(name);
+  const bool out = file.is_absolute() || std::find(file.begin(), file.end(), "..") != file.end();
+  if (!out && !name.empty() && name.find('\0') == std::string::npos) return folder + "/" + name;
+  return Status::CorruptModel(
+      fmt::format("{}: expected the name of a file in the folder '{}', found '{}'", where, folder, name));
+}
+
+std::string AndPassedOver(size_t count, const char* what) {
+  return count == 0 ? "" : fmt::format(", {} {} passed over", count, what);
+}
+
+}  // namespace plumb
