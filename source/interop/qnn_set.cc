@@ -1,12 +1,12 @@
 // Raw outputs of Qualcomm's qnn-net-run and snpe-net-run: Result_0/<tensor>.raw (f32, or the tensor's own integers),
 // Result_0/<tensor>_native.raw (as the device holds them), with --debug of every tensor.
 //
-// Format: Qualcomm's "QNN tools" page (qnn-net-run: --debug, --output_data_type, --use_native_output_files), which has
-// no header: what the values are is taken from JSON beside them, or in the folder above Result_0:
+// Format: Qualcomm's page of the QNN tools (qnn-net-run: --debug, --output_data_type, --use_native_output_files); files
+// have no header: what the values are is taken from JSON beside them, or in the folder above Result_0:
 //   MODEL_net.json (qnn-onnx-converter; QnnTypes.h has the data types)
 //     graph.tensors.NAME: dims, data_type, permute_order_to_src, quant_params.scale_offset {scale, offset,
 //     is_symmetric}
-//   *encodings* (AIMET, --quantization_overrides): activation_encodings, an object NAME: [{bitwidth, scale, offset,
+//   *encodings* (AIMET, quantization overrides): activation_encodings, an object NAME: [{bitwidth, scale, offset,
 //     is_symmetric}], or of version 1.0.0 a list [{name, bw, scale: [], offset: [], is_sym}]
 // A value is scale * (q + offset). Without them a file is taken as f32 in the model's shape.
 #include <fmt/core.h>
