@@ -1,7 +1,7 @@
 # The rooms of source/ stand on each other: a file includes its own room and those before it, never one behind it.
 # A new room is put into its place here; a missing one fails. cmake -DROOT=<repository> -P include_order.cmake
 cmake_minimum_required(VERSION 3.20)
-set(rooms base simd tensor op graph format reference device runtime dump interop api check session)
+set(rooms base simd tensor op graph format reference device runtime dump interop api check session remote)
 file(GLOB found RELATIVE ${ROOT}/source LIST_DIRECTORIES true ${ROOT}/source/*)
 list(REMOVE_ITEM found CMakeLists.txt ${rooms})
 if(found)

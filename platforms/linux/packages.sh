@@ -16,12 +16,13 @@ build_packages=(
 # To build the Python package (pip install .).
 python_packages=(python3-dev)
 # To run every test: clang brings libFuzzer, clang-format-14 and clang-tidy-14 check the sources, valgrind counts the
-# hooks' instructions, numpy reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the
+# hooks' instructions, adb and openssh-server are both ends of device_check, qemu-user runs its programs for ARM, numpy
+# reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the
 # OPENCL kernels' memory accesses, the validation layers what device VULKAN asks of its driver; the slow tests install
 # other runtimes into a virtual environment.
 test_packages=(
   "${python_packages[@]}" clang libclang-rt-14-dev clang-format-14 clang-tidy-14 valgrind python3-numpy libonnx-testdata
-  oclgrind vulkan-validationlayers
+  oclgrind vulkan-validationlayers adb openssh-client openssh-server qemu-user
 )
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
-#include "session/child_process.h"
 
 namespace plumb {
 namespace {
@@ -39,17 +39,26 @@ std::string Python(const GoldenOptions& options) {
   return "python3";
 }
 
+// What it says, errors among it; where it cannot be started, why.
+ProcessResult RunPython(const std::vector<std::string>& arguments) {
+  ProcessOptions options;
+  options.merge = true;
+  ProcessResult result = RunProcess(arguments, options);
+  if (!result.error.empty()) result.out = result.error;
+  return result;
+}
+
 // The name of the package there: alone, or as a part of the wheel.
 Result<std::string> FindPackage(const std::string& python) {
-  const ChildResult there = RunChild({python, "-c", "import plumb_golden, onnx, onnxruntime"});
+  const ProcessResult there = RunPython({python, "-c", "import plumb_golden, onnx, onnxruntime"});
   if (there.exit_code == 0) return std::string("plumb_golden");
-  if (RunChild({python, "-c", "import plumbnn.golden, onnx, onnxruntime"}).exit_code == 0) {
+  if (RunPython({python, "-c", "import plumbnn.golden, onnx, onnxruntime"}).exit_code == 0) {
     return std::string("plumbnn.golden");
   }
   return Status::InvalidArgument(
       fmt::format("running ONNX Runtime needs plumb_golden, onnx and onnxruntime in {} ({}): platforms/linux/run.sh "
                   "installs them into build/venv; PLUMB_PYTHON names another Python that has them",
-                  python, LastLine(there.output)));
+                  python, LastLine(there.out)));
 }
 
 }  // namespace
@@ -86,9 +95,9 @@ Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::ma
     PLUMB_RETURN_IF_ERROR(WriteTensors(file, {{"", value}}));
     arguments.insert(arguments.end(), {"--constant", fmt::format("{}={}", name, file)});
   }
-  const ChildResult ended = RunChild(arguments);
+  const ProcessResult ended = RunPython(arguments);
   if (ended.exit_code == 0) return run;
-  return Status::InvalidArgument(fmt::format("plumb_golden on '{}': {}", model, LastLine(ended.output)));
+  return Status::InvalidArgument(fmt::format("plumb_golden on '{}': {}", model, LastLine(ended.out)));
 }
 
 Result<Golden> ReadGolden(const std::string& path) {

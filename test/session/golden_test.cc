@@ -1,4 +1,4 @@
-// Child processes get their arguments as they are, and a golden is what they leave.
+// A golden is what a Python process leaves.
 #include "plumb/golden.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "plumb/tensor_file.h"
-#include "session/child_process.h"
 
 namespace plumb {
 namespace {
@@ -51,29 +50,6 @@ class GoldenTest : public testing::Test {
 
   const std::string folder_ = testing::TempDir() + "golden_test";
 };
-
-TEST(ChildProcess, ArgumentsAreNotReadByAShell) {
-  const ChildResult run = RunChild({"printf", "%s|%s", kAwkward, ""});
-  EXPECT_EQ(run.exit_code, 0);
-  EXPECT_EQ(run.output, kAwkward + "|");
-}
-
-TEST(ChildProcess, InputIsEmptyAndErrorsAreHeard) {
-  const ChildResult run = RunChild({"sh", "-c", "cat; echo heard >&2; exit 7"});
-  EXPECT_EQ(run.exit_code, 7);
-  EXPECT_EQ(run.output, "heard\n");
-  EXPECT_EQ(RunChild({"sh", "-c", "kill -9 $$"}).exit_code, -1);
-}
-
-TEST(ChildProcess, WhatIsNotThereIsSaid) {
-  const ChildResult run = RunChild({"/nowhere/python3", "-c", "1"});
-  EXPECT_EQ(run.exit_code, -1);
-  EXPECT_EQ(run.output, "/nowhere/python3: No such file or directory");
-}
-
-TEST(ChildProcess, LongOutputArrivesWhole) {
-  EXPECT_EQ(RunChild({"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"}).output, std::string(300000, 'x'));
-}
 
 TEST_F(GoldenTest, OnlyAnOnnxFileHasOne) {
   const auto run = GoldenRun::OnnxRuntime("net.tnnproto", {});

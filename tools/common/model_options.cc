@@ -79,7 +79,7 @@ void ModelOptions::AddTo(CommandLine* c) {
   constants.AddTo(c);
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
-  c->Check([this] { return Resolve(); });
+  c->Check([this] { return not_needed != nullptr && *not_needed ? Status::Ok() : Resolve(); });
 }
 
 // -m, -p and the places name one model and at most one tnnmodel.

@@ -1,0 +1,216 @@
+#include "device_check/job.h"
+
+#include <fmt/core.h>
+
+#include <signal.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "device_check/binaries.h"
+#include "plumb/file.h"
+#include "plumb/printing.h"
+
+namespace plumb {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+constexpr const char* kReport = "report.json";
+
+std::vector<std::string> Words(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string& word : SplitList(text, ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+// Why a program that left no report ended: what the shell there says by its exit code.
+std::string WhyEnded(int code) {
+  if (code == 126 || code == 127) return fmt::format("could not be started there (exit code {})", code);
+  if (code > 128 && code < 128 + 65) {
+    const char* help = code == 137 ? ": mostly for want of memory (--judge here needs less)" : "";
+    return fmt::format("was ended by signal {} ({}){}", code - 128, ::strsignal(code - 128), help);
+  }
+  return fmt::format("ended with exit code {}", code);
+}
+
+void ReplaceAll(std::string* text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size()) {
+    text->replace(at, from.size(), to);
+  }
+}
+
+}  // namespace
+
+bool Interrupted() { return interrupted != 0; }
+
+void CatchInterrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second time ends at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+Job::Job(const DeviceCheckOptions& options, const Payload& payload, const std::string& folder)
+    : options_(options), payload_(payload), folder_(folder) {}
+
+Status Job::Open(const std::string& kind, const std::string& name) {
+  RemoteOptions remote;
+  remote.ssh_config = options_.ssh_config;
+  remote.timeout = options_.timeout;
+  remote.wait = [this](double seconds) {
+    if (progress_) progress_->Step(step_, fmt::format("{} ({:.0f} s)", doing_, seconds));
+    return cleaning_ || !Interrupted();
+  };
+  if (kind == "adb") {
+    PLUMB_ASSIGN_OR_RETURN(machine_, OpenAdb(name, remote));
+  } else if (kind == "ssh") {
+    PLUMB_ASSIGN_OR_RETURN(machine_, OpenSsh(name, remote));
+  } else {
+    machine_ = OpenThisMachine(remote);
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  return error ? Status::IoError(fmt::format("cannot make the folder '{}': {}", folder_, error.message()))
+               : Status::Ok();
+}
+
+Status Job::Clean() { return RemoteWorkspace::Clean(machine_.get(), options_.device_folder); }
+
+Outcome Job::Go() {
+  Outcome outcome;
+  outcome.machine = machine_->name();
+  progress_ = std::make_unique<Progress>(machine_->name(), 4, options_.output.quiet);
+  const Status status = CheckThere(&outcome);
+  progress_->Clear();
+  if (workspace_) {
+    outcome.pushed = workspace_->pushed();
+    outcome.found = workspace_->found();
+    outcome.pushed_bytes = workspace_->pushed_bytes();
+    const std::string cached = workspace_->folder();
+    doing_ = "cleaning up";
+    cleaning_ = true;
+    const Status closed = workspace_->Close();
+    if (!closed.ok() && status.ok()) std::fprintf(stderr, "warning: %s\n", PrintableMessage(closed.message()).c_str());
+    workspace_.reset();
+    if (!options_.output.quiet && status.ok()) {
+      Say(fmt::format(
+          "files   {}: {} pushed ({:.1f} MB), {} there already; kept in {} for the next run, --clean removes "
+          "them\n",
+          outcome.machine, outcome.pushed, static_cast<double>(outcome.pushed_bytes) / 1e6, outcome.found, cached));
+    }
+  }
+  progress_.reset();
+  if (!status.ok()) {
+    outcome.line = status.message();
+    outcome.exit_code = Fail(status);
+  } else {
+    Say(outcome.line + "\n");
+  }
+  return outcome;
+}
+
+void Job::Say(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+Status Job::Push(const std::vector<std::string>& tools) {
+  std::vector<RemoteFile> files;
+  for (const std::string& tool : tools) {
+    PLUMB_ASSIGN_OR_RETURN(const std::string path, FindBinary({tool, options_.binaries, workspace_->architecture(),
+                                                               machine_->name(), !options_.runner.empty()}));
+    files.push_back({path, tool});
+  }
+  files.insert(files.end(), payload_.files.begin(), payload_.files.end());
+  return workspace_->Put(files, [this](const RemoteFile& file) { doing_ = "pushing " + file.local; });
+}
+
+Result<RemoteResult> Job::RunTool(const std::string& tool, const std::vector<std::string>& arguments,
+                                  std::vector<std::string> environment) {
+  std::vector<std::string> all = Words(options_.runner);
+  all.push_back("./" + tool);
+  all.insert(all.end(), payload_.arguments.begin(), payload_.arguments.end());
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  environment.push_back(fmt::format("COLUMNS={}", OutputWidth()));
+  return workspace_->Run(all, environment);
+}
+
+Status Job::CheckThere(Outcome* outcome) {
+  doing_ = "connecting";
+  PLUMB_ASSIGN_OR_RETURN(workspace_, RemoteWorkspace::Open(machine_.get(), options_.device_folder));
+  step_ = 1;
+  doing_ = "comparing files";
+  PLUMB_RETURN_IF_ERROR(Push({"model_check"}));
+  step_ = 2;
+  doing_ = "model_check runs there";
+  std::vector<std::string> arguments = {"--device=" + options_.device, "--min-tested=" + options_.min_tested,
+                                        fmt::format("--json={}", kReport),
+                                        fmt::format("--color={}", options_.output.Colored() ? "always" : "never")};
+  for (const std::string& layer : options_.layers) arguments.push_back("--layers=" + layer);
+  if (options_.all) arguments.push_back("--all");
+  if (options_.full) arguments.push_back("--full");
+  if (options_.output.quiet) arguments.push_back("--quiet");
+  PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, RunTool("model_check", arguments));
+  step_ = 3;
+  doing_ = "pulling the report";
+  return Take(ran, outcome);
+}
+
+// The report there says how the check ended; a program that left none did not get so far.
+Status Job::Take(const RemoteResult& ran, Outcome* outcome) {
+  const std::string local = folder_ + "/" + kReport;
+  const Status pulled = ran.exit_code <= kExitFailure ? workspace_->Pull(kReport, local) : Status::Ok();
+  const auto text = ran.exit_code <= kExitFailure && pulled.ok() ? ReadWholeFile(local) : Result<std::string>(pulled);
+  outcome->report = nlohmann::ordered_json(nullptr);
+  if (text.ok()) outcome->report = nlohmann::ordered_json::parse(*text, nullptr, false);
+  if (!outcome->report.is_object()) {
+    const std::string said = LastLines(ran.out + "\n" + ran.err);
+    const std::string lines = said.empty() ? "it said nothing" : "its last lines: " + said;
+    const std::string sentence =
+        fmt::format("{}: model_check {}; {}", machine_->name(), WhyEnded(ran.exit_code), lines);
+    return ran.exit_code == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
+  }
+  outcome->report["model"] = payload_.structure;
+  outcome->report["reproduce"] = options_.again;
+  outcome->verdict = outcome->report.value("verdict", "error");
+  outcome->line = fmt::format("{}: {}", machine_->name(), outcome->report.value("summary", ""));
+  outcome->exit_code = ran.exit_code;
+  progress_->Clear();
+  std::fputs(ran.err.c_str(), stderr);
+  Say(InOurWords(ran.out));
+  return Status::Ok();
+}
+
+// The report names files there, and the call; here they are the user's own. Its last line comes with the machine's
+// name, from the JSON.
+std::string Job::InOurWords(const std::string& text) const {
+  std::string ours;
+  std::vector<std::string> lines = SplitList(text, '\n');
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (!lines.empty()) lines.pop_back();
+  for (std::string& line : lines) {
+    if (line.rfind("model   ", 0) == 0) {
+      ReplaceAll(&line, "model.tnnproto", PrintableLine(payload_.structure));
+      ReplaceAll(&line, "model.tnnmodel", PrintableLine(payload_.weights));
+    }
+    if (line.rfind("input   ", 0) == 0) {
+      for (const RemoteFile& file : payload_.files)
+        ReplaceAll(&line, ": " + file.name, ": " + PrintableLine(file.local));
+    }
+    const size_t begin = line.find("Reproduce: "), end = line.rfind(" -d ");
+    if (begin != std::string::npos && end != std::string::npos && begin < end) {
+      line.replace(begin, end - begin, "Reproduce: " + options_.again);
+    }
+    ours += line + "\n";
+  }
+  return ours;
+}
+
+}  // namespace plumb

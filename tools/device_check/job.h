@@ -1,0 +1,70 @@
+// One machine's part of a call: what is pushed there, what runs there, and what comes back.
+#ifndef PLUMB_TOOLS_DEVICE_CHECK_JOB_H_
+#define PLUMB_TOOLS_DEVICE_CHECK_JOB_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "device_check/options.h"
+#include "plumb/remote.h"
+
+namespace plumb {
+
+// The model and its inputs as files of names that are safe anywhere, and the arguments that go with them; the same for
+// every machine.
+struct Payload {
+  std::vector<RemoteFile> files;
+  std::vector<std::string> arguments;  // of model_check and model_run there
+  std::string structure, weights;      // of the model, as the user named it; weights: empty when generated
+};
+
+struct Outcome {
+  std::string machine;
+  std::string verdict = "error";  // Conclusion::verdict
+  std::string line;               // the last line of the report, or what went wrong
+  int exit_code = 4;
+  nlohmann::ordered_json report;  // model_check's; null without
+  int pushed = 0, found = 0;
+  uint64_t pushed_bytes = 0;
+};
+
+// Whether Ctrl-C was pressed; then what runs ends, and what was made there is removed.
+bool Interrupted();
+void CatchInterrupt();
+
+class Job {
+ public:
+  Job(const DeviceCheckOptions& options, const Payload& payload, const std::string& folder);
+  // A machine: "adb" or "ssh" and its name, or neither.
+  Status Open(const std::string& kind, const std::string& name);
+  // Pushes, runs, prints; what fails is the outcome's line and exit code, printed too.
+  Outcome Go();
+  Status Clean();
+  const std::string& name() const { return machine_->name(); }
+
+ private:
+  Status CheckThere(Outcome* outcome);
+  Status Push(const std::vector<std::string>& tools);
+  // A program there, behind --runner.
+  Result<RemoteResult> RunTool(const std::string& tool, const std::vector<std::string>& arguments,
+                               std::vector<std::string> environment = {});
+  Status Take(const RemoteResult& ran, Outcome* outcome);
+  std::string InOurWords(const std::string& text) const;
+  void Say(const std::string& what);
+
+  const DeviceCheckOptions& options_;
+  const Payload& payload_;
+  std::string folder_;  // here, of this job's own
+  std::unique_ptr<RemoteMachine> machine_;
+  std::unique_ptr<RemoteWorkspace> workspace_;
+  std::unique_ptr<Progress> progress_;
+  std::string doing_;
+  int step_ = 0;
+  bool cleaning_ = false;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_TOOLS_DEVICE_CHECK_JOB_H_

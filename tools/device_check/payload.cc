@@ -1,0 +1,82 @@
+#include "device_check/payload.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/vocabulary.h"
+#include "plumb/model.h"
+
+namespace plumb {
+namespace {
+
+// x.tnnproto and its weights as they are; anything else is converted, with its shapes and constants fixed.
+Status AddModel(const DeviceCheckOptions& o, const std::string& folder, Payload* payload) {
+  ModelFiles files = o.model.Files();
+  payload->structure = files.structure;
+  const bool native = EndsWith(files.structure, ".tnnproto");
+  if (!native) {
+    ModelOptions load = o.model;
+    load.keep_half = true;
+    PLUMB_ASSIGN_OR_RETURN(const auto graph, load.Load(ShapesOfFiles(o.input.files)));
+    PLUMB_RETURN_IF_ERROR(SaveModel(*graph, folder + "/model"));
+    payload->weights = files.structure;
+    files = {folder + "/model.tnnproto", folder + "/model.tnnmodel"};
+  } else if (files.weights.empty()) {
+    files.weights = files.structure.substr(0, files.structure.size() - std::string("proto").size()) + "model";
+    if (o.model.random_weights || !PathExists(files.weights)) files.weights.clear();
+  }
+  if (native) {
+    payload->weights = files.weights;
+    for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
+    if (o.model.random_weights) payload->arguments.push_back("--random-weights");
+  }
+  payload->files.push_back({files.structure, "model.tnnproto"});
+  if (!files.weights.empty()) payload->files.push_back({files.weights, "model.tnnmodel"});
+  payload->arguments.push_back("--model=model.tnnproto");
+  payload->arguments.push_back("--seed=" + std::to_string(o.model.seed));
+  return Status::Ok();
+}
+
+// FILE or NAME=FILE; the names there are ours, the suffix says the format.
+Status AddInputs(const DeviceCheckOptions& o, Payload* payload) {
+  for (const std::string& text : o.input.files) {
+    const size_t equals = PathExists(text) ? std::string::npos : text.find('=');
+    const std::string path = equals == std::string::npos ? text : text.substr(equals + 1);
+    const size_t dot = path.find_last_of("./");
+    const std::string suffix = dot == std::string::npos || path[dot] == '/' ? "" : path.substr(dot);
+    const bool plain = suffix.size() < 8 && std::all_of(suffix.begin(), suffix.end(), [](unsigned char c) {
+                         return c == '.' || std::isalnum(c) != 0;
+                       });
+    if (!plain) return Status::InvalidArgument(fmt::format("-i: '{}' has no suffix that says its format", path));
+    const std::string name = fmt::format("input-{}{}", payload->files.size(), suffix);
+    payload->files.push_back({path, name});
+    const std::string blob = equals == std::string::npos ? "" : text.substr(0, equals + 1);
+    payload->arguments.push_back("--input=" + blob + name);
+  }
+  const auto add = [&](const char* option, const std::string& value, const std::string& otherwise) {
+    if (value != otherwise) payload->arguments.push_back(fmt::format("{}={}", option, value));
+  };
+  add("--input-range", o.input.range, "");
+  add("--bias", o.input.bias, "");
+  add("--scale", o.input.scale, "");
+  add("--channel-order", o.input.channel_order, "rgb");
+  add("--threads", std::to_string(o.run.threads), "0");
+  add("--max-isa", o.run.max_isa, "");
+  add("--precision", o.run.precision, "HIGH");
+  add("--device-index", std::to_string(o.run.device_index), "0");
+  if (o.run.fallback) payload->arguments.push_back("--fallback");
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Payload> MakePayload(const DeviceCheckOptions& options, const std::string& folder) {
+  Payload payload;
+  PLUMB_RETURN_IF_ERROR(AddModel(options, folder, &payload));
+  PLUMB_RETURN_IF_ERROR(AddInputs(options, &payload));
+  return payload;
+}
+
+}  // namespace plumb
