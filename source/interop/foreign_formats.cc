@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The file header of SQLite (sqlite.org/fileformat.html, 1.3), and the file identifier of ExecuTorch's flatbuffer
-// (executorch/devtools/etdump/etdump_schema_flatcc.fbs), which stands behind the first four bytes.
+// (executorch/devtools/etdump/etdump_schema_flatcc.fbs), which stands behind the file's size and the root's place.
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 constexpr std::string_view kEtDumpMagic = "ED00";
 
@@ -23,7 +23,8 @@ Status RefuseBytes(const std::string& path, std::string_view bytes) {
   std::string what;
   if (bytes.substr(0, kSqliteMagic.size()) == kSqliteMagic)
     what = "an SQLite database (ONNX Runtime's debug node dump)";
-  if (bytes.size() >= 8 && bytes.substr(4, 4) == kEtDumpMagic) what = "an ETDump of ExecuTorch";
+  if (bytes.size() >= 12 && (bytes.substr(8, 4) == kEtDumpMagic || bytes.substr(4, 4) == kEtDumpMagic))
+    what = "an ETDump of ExecuTorch";
   if (what.empty()) return Status::Ok();
   return Status::InvalidArgument(
       fmt::format("'{}' is {}, which plumb-golden makes a dump folder of: plumb-golden read {} -o dump; then give that "

@@ -187,7 +187,7 @@ TEST_F(Formats, DatabasesAndEtDumpsNameTheCommand) {
   WriteText(path + "/execution-trace-pid1.db", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
   ExpectRefused(path, "is an SQLite database (ONNX Runtime's debug node dump)");
   ExpectRefused(path + "/execution-trace-pid1.db", "plumb-golden read " + path + "/execution-trace-pid1.db -o dump");
-  WriteText(path + "/x.bin", std::string("\x10\0\0\0ED00", 8) + std::string(84, '\0'));
+  WriteText(path + "/x.bin", std::string("\xA4\x09\0\0\x08\0\0\0ED00", 12) + std::string(84, '\0'));
   ExpectRefused(path + "/x.bin", "is an ETDump of ExecuTorch");
 }
 

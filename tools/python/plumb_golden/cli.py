@@ -53,8 +53,8 @@ class Parser(argparse.ArgumentParser):
                 break
         if message.startswith("argument COMMAND: invalid choice: "):
             word = message.split("'")[1]
-            near = difflib.get_close_matches(word, list(FRAMEWORKS), 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(FRAMEWORKS)}"
+            near = difflib.get_close_matches(word, [*FRAMEWORKS, *CONVERTERS], 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join([*FRAMEWORKS, *CONVERTERS])}"
             message = f"there is no framework '{word}'; {hint}"
         print(f"error: {message} (plumb-golden --help)", file=sys.stderr)
         sys.exit(2)
@@ -92,6 +92,21 @@ FRAMEWORKS = {
     "ncnn": ("ncnn_subject", "MODEL.onnx", "an .onnx in ncnn, after pnnx"),
 }
 
+# What runs no model: command: (what it reads, what it is, the default of -o).
+CONVERTERS = {
+    "read": ("FILE", "a dump of another tool that needs Python (ONNX Runtime's SQLite database, ETDump) as a dump "
+                     "folder", "plumb_golden"),
+    "coreai": ("DUMP", "a dump as Core AI's .aimodelintermediates", "main.aimodelintermediates"),
+}
+
+
+def add_converter(parser, reads, output):
+    parser.add_argument("model", metavar=reads, nargs="?", help="what is read")
+    parser.add_argument("-o", "--output", default=output, help="the folder (default: %(default)s)")
+    parser.add_argument("--force", action="store_true", help="replace what is in that folder")
+    parser.add_argument("--json", metavar="FILE", help="what was written and left out, as JSON; - is standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes; the last line alone")
+
 
 def make_parser():
     parser = Parser(prog="plumb-golden", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -100,6 +115,12 @@ def make_parser():
     parser.commands = commands.choices
     for name, (_, reads, text) in FRAMEWORKS.items():
         add_common(commands.add_parser(name, help=text, description=text), reads)
+    for name, (reads, text, output) in CONVERTERS.items():
+        add_converter(commands.add_parser(name, help=text, description=text), reads, output)
+    commands.choices["read"].add_argument("--etrecord", metavar="FILE",
+                                          help="of an ETDump; default: etrecord.bin beside it")
+    commands.choices["read"].add_argument("--debug-buffer", metavar="FILE",
+                                          help="of an ETDump; default: debug_output.bin beside it")
     commands.choices["onnx"].add_argument(
         "--optimized", nargs="?", const="all", default=False, choices=["basic", "extended", "all"],
         help="run ONNX Runtime's own optimised graph, fused tensors gone; all (the default level) is what it really "
@@ -132,7 +153,25 @@ def check(options):
     check_free(options.output, options.force)
 
 
+def convert(options):
+    reads, _, _ = CONVERTERS[options.command]
+    if options.model is None:
+        raise UsageError(f"what is to be read? plumb-golden {options.command} {reads}")
+    if not pathlib.Path(options.model).exists():
+        raise UsageError(f"there is no file or folder '{options.model}'")
+    check_free(options.output, options.force)
+    with own_output(options.quiet):
+        if options.command == "coreai":
+            return importlib.import_module(".coreai_folder", __package__).convert(
+                options.model, options.output, force=options.force)
+        return importlib.import_module(".reading", __package__).read(
+            options.model, options.output, force=options.force, etrecord=options.etrecord,
+            debug_buffer=options.debug_buffer)
+
+
 def run(options):
+    if options.command in CONVERTERS:
+        return convert(options)
     check(options)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),

@@ -1,5 +1,5 @@
 """Reads tensors that other tools wrote: .npz, .npy, folders of them, TNN's text, SAVE_IO files, raw files with shapes,
-Polygraphy's JSON. The same list as model_check reads; pickles are refused, because reading one can run its writer's
+Polygraphy's JSON. These model_check reads, too, and more (doc/subjects.md); pickles are refused, because reading one can run its writer's
 code."""
 import base64
 import io
