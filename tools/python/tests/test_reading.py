@@ -59,7 +59,10 @@ def proto(name, array):
 
 
 def database(path, tensors, steps=1):
-    """As onnxruntime/core/framework/debug_node_inputs_outputs_utils.cc creates it. tensors: {name: (array, producer)}"""
+    """As onnxruntime/core/framework/debug_node_inputs_outputs_utils.cc creates it.
+
+    tensors: {name: (array, producer)}
+    """
     with contextlib.closing(sqlite3.connect(path)) as made:
         made.execute("Create table if not exists Tensors ( Step int not null, Name text not null, Value TensorProto, "
                      "DeviceType text, TracedProducer NodeArg, TracedConsumers NodeArgList, primary key (Step, Name));")
