@@ -25,6 +25,16 @@ def options():
     return parser.parse_args()
 
 
+def numbers(run):
+    """What a report's run says of each layer, to six digits: where a transcendental function is in it, the double
+    precision references of two machines may differ in their last bit."""
+    found = []
+    for layer in run["layers"]:
+        values = ["%.6g" % float(output[key]) for output in layer["outputs"] for key in ("E", "R", "R_channel")]
+        found.append((layer["index"], layer["name"], layer["verdict"], *values))
+    return found
+
+
 def skip(reason):
     print("skipped: " + reason)
     sys.exit(SKIP)
@@ -33,7 +43,7 @@ def skip(reason):
 def need(*programs):
     for program in programs:
         if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
-            skip("there is no %s (apt-get install adb openssh-server)" % program)
+            skip("there is no %s (apt-get install adb openssh-client openssh-server)" % program)
 
 
 class Tool:

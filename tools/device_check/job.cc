@@ -83,11 +83,19 @@ Status Job::Open(const std::string& kind, const std::string& name) {
 
 Status Job::Clean() { return RemoteWorkspace::Clean(machine_.get(), options_.device_folder); }
 
+Status Job::Run(Outcome* outcome) {
+  doing_ = "connecting";
+  PLUMB_ASSIGN_OR_RETURN(workspace_, RemoteWorkspace::Open(machine_.get(), options_.device_folder));
+  step_ = 1;
+  if (!options_.program.empty()) return RunProgramThere(outcome);
+  return options_.judge == "here" ? DumpThere(outcome) : CheckThere(outcome);
+}
+
 Outcome Job::Go() {
   Outcome outcome;
   outcome.machine = machine_->name();
   progress_ = std::make_unique<Progress>(machine_->name(), 4, options_.output.quiet);
-  const Status status = CheckThere(&outcome);
+  const Status status = Run(&outcome);
   progress_->Clear();
   if (workspace_) {
     outcome.pushed = workspace_->pushed();
@@ -121,14 +129,14 @@ void Job::Say(const std::string& text) {
   std::fflush(stdout);
 }
 
-Status Job::Push(const std::vector<std::string>& tools) {
+Status Job::Push(const std::vector<std::string>& tools, const std::vector<RemoteFile>& more) {
   std::vector<RemoteFile> files;
   for (const std::string& tool : tools) {
     PLUMB_ASSIGN_OR_RETURN(const std::string path, FindBinary({tool, options_.binaries, workspace_->architecture(),
                                                                machine_->name(), !options_.runner.empty()}));
     files.push_back({path, tool});
   }
-  files.insert(files.end(), payload_.files.begin(), payload_.files.end());
+  files.insert(files.end(), more.begin(), more.end());
   return workspace_->Put(files, [this](const RemoteFile& file) { doing_ = "pushing " + file.local; });
 }
 
@@ -142,41 +150,45 @@ Result<RemoteResult> Job::RunTool(const std::string& tool, const std::vector<std
   return workspace_->Run(all, environment);
 }
 
-Status Job::CheckThere(Outcome* outcome) {
-  doing_ = "connecting";
-  PLUMB_ASSIGN_OR_RETURN(workspace_, RemoteWorkspace::Open(machine_.get(), options_.device_folder));
-  step_ = 1;
-  doing_ = "comparing files";
-  PLUMB_RETURN_IF_ERROR(Push({"model_check"}));
-  step_ = 2;
-  doing_ = "model_check runs there";
-  std::vector<std::string> arguments = {"--device=" + options_.device, "--min-tested=" + options_.min_tested,
-                                        fmt::format("--json={}", kReport),
+std::vector<std::string> Job::ReportArguments(const std::string& json) const {
+  std::vector<std::string> arguments = {"--min-tested=" + options_.min_tested, "--json=" + json,
                                         fmt::format("--color={}", options_.output.Colored() ? "always" : "never")};
   for (const std::string& layer : options_.layers) arguments.push_back("--layers=" + layer);
   if (options_.all) arguments.push_back("--all");
   if (options_.full) arguments.push_back("--full");
   if (options_.output.quiet) arguments.push_back("--quiet");
+  return arguments;
+}
+
+Status Job::CheckThere(Outcome* outcome) {
+  doing_ = "comparing files";
+  PLUMB_RETURN_IF_ERROR(Push({"model_check"}, payload_.files));
+  step_ = 2;
+  doing_ = "model_check runs there";
+  std::vector<std::string> arguments = ReportArguments(kReport);
+  arguments.push_back("--device=" + options_.device);
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, RunTool("model_check", arguments));
   step_ = 3;
   doing_ = "pulling the report";
+  // A program that was killed left none, which is what is said then.
+  if (ran.exit_code <= kExitFailure && !workspace_->Pull(kReport, folder_ + "/" + kReport).ok())
+    return EndedBadly("model_check", ran);
   return Take(ran, outcome);
 }
 
-// The report there says how the check ended; a program that left none did not get so far.
+Status Job::EndedBadly(const std::string& program, const RemoteResult& ran) const {
+  const std::string said = LastLines(ran.out + "\n" + ran.err);
+  const std::string lines = said.empty() ? "it said nothing" : "its last lines: " + said;
+  const std::string sentence = fmt::format("{}: {} {}; {}", machine_->name(), program, WhyEnded(ran.exit_code), lines);
+  return ran.exit_code == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
+}
+
+// The report says how the check ended; a program that left none did not get so far.
 Status Job::Take(const RemoteResult& ran, Outcome* outcome) {
-  const std::string local = folder_ + "/" + kReport;
-  const Status pulled = ran.exit_code <= kExitFailure ? workspace_->Pull(kReport, local) : Status::Ok();
-  const auto text = ran.exit_code <= kExitFailure && pulled.ok() ? ReadWholeFile(local) : Result<std::string>(pulled);
+  const auto text = ReadWholeFile(folder_ + "/" + kReport);
   outcome->report = nlohmann::ordered_json(nullptr);
   if (text.ok()) outcome->report = nlohmann::ordered_json::parse(*text, nullptr, false);
-  if (!outcome->report.is_object()) {
-    const std::string said = LastLines(ran.out + "\n" + ran.err);
-    const std::string lines = said.empty() ? "it said nothing" : "its last lines: " + said;
-    const std::string sentence =
-        fmt::format("{}: model_check {}; {}", machine_->name(), WhyEnded(ran.exit_code), lines);
-    return ran.exit_code == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
-  }
+  if (!outcome->report.is_object()) return EndedBadly("model_check", ran);
   outcome->report["model"] = payload_.structure;
   outcome->report["reproduce"] = options_.again;
   outcome->verdict = outcome->report.value("verdict", "error");
@@ -204,9 +216,10 @@ std::string Job::InOurWords(const std::string& text) const {
       for (const RemoteFile& file : payload_.files)
         ReplaceAll(&line, ": " + file.name, ": " + PrintableLine(file.local));
     }
-    const size_t begin = line.find("Reproduce: "), end = line.rfind(" -d ");
-    if (begin != std::string::npos && end != std::string::npos && begin < end) {
-      line.replace(begin, end - begin, "Reproduce: " + options_.again);
+    const size_t begin = line.find("Reproduce: "), device = line.rfind(" -d ");
+    if (begin != std::string::npos) {
+      const std::string behind = device == std::string::npos || device < begin ? "" : line.substr(device);
+      line.replace(begin, std::string::npos, "Reproduce: " + options_.again + behind);
     }
     ours += line + "\n";
   }

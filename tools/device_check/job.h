@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_check/options.h"
+#include "device_check/parts.h"
 #include "plumb/remote.h"
 
 namespace plumb {
@@ -18,6 +19,8 @@ struct Payload {
   std::vector<RemoteFile> files;
   std::vector<std::string> arguments;  // of model_check and model_run there
   std::string structure, weights;      // of the model, as the user named it; weights: empty when generated
+  std::shared_ptr<const Graph> graph;  // where it was loaded
+  std::string stamp;                   // what tells this run from another one
 };
 
 struct Outcome {
@@ -45,18 +48,27 @@ class Job {
   const std::string& name() const { return machine_->name(); }
 
  private:
+  Status Run(Outcome* outcome);
   Status CheckThere(Outcome* outcome);
-  Status Push(const std::vector<std::string>& tools);
+  Status DumpThere(Outcome* outcome);
+  Status RunProgramThere(Outcome* outcome);
+  Status OpenDumpFolder(const std::string& plan);
+  Status DumpPartThere(const DumpPart& part, const std::string& local);
+  Status JudgeDump(Outcome* outcome);
+  Status Push(const std::vector<std::string>& tools, const std::vector<RemoteFile>& more);
   // A program there, behind --runner.
   Result<RemoteResult> RunTool(const std::string& tool, const std::vector<std::string>& arguments,
                                std::vector<std::string> environment = {});
+  std::vector<std::string> ReportArguments(const std::string& json) const;
+  Status EndedBadly(const std::string& program, const RemoteResult& ran) const;
+  // The report is in `folder_`.
   Status Take(const RemoteResult& ran, Outcome* outcome);
   std::string InOurWords(const std::string& text) const;
   void Say(const std::string& what);
 
   const DeviceCheckOptions& options_;
   const Payload& payload_;
-  std::string folder_;  // here, of this job's own
+  std::string folder_, dump_folder_;  // here, of this job's own; that of the dump may stay
   std::unique_ptr<RemoteMachine> machine_;
   std::unique_ptr<RemoteWorkspace> workspace_;
   std::unique_ptr<Progress> progress_;

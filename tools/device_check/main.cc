@@ -21,6 +21,8 @@ constexpr const char* kExamples = R"(Examples:
   device_check -m net.onnx -d ARM --adb 0123456789ABCDEF
   device_check -m net.tnnproto -i image.png -n 123.7 -s 0.017 -d ARM,NAIVE --ssh pi@board
   device_check -m net.onnx -d ARM --adb A --adb B --ssh pi@board --json all.json      three machines, one table
+  device_check -m net.onnx -d ARM --adb A --judge here                                 A dumps, this machine judges
+  device_check -m net.onnx --ssh pi@board --program './app net.bin' --push app --push net.bin   what app dumped
   device_check -m net.onnx -d ARM --runner 'qemu-aarch64 -cpu cortex-a53'             an emulator here
   device_check --adb 0123456789ABCDEF --clean            removes what earlier runs left there
 Models that are no tnnproto are converted here. What went over once is found there by its checksum.
@@ -128,7 +130,8 @@ int Main(int argc, char** argv) {
                    kExamples);
   options.AddTo(&line);
   if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
-  options.again = line.Again({"--device", "--json", "--full", "--all", "--quiet", "--color"});
+  options.again =
+      line.Again({options.judges_here() ? "--json" : "--device", "--output", "--full", "--all", "--quiet", "--color"});
   CatchInterrupt();
   const Result<int> code = options.clean ? CleanAll(options) : RunAll(options);
   return code.ok() ? *code : Fail(code.status());

@@ -1,5 +1,9 @@
 #include "device_check/options.h"
 
+#include <fmt/core.h>
+
+#include <utility>
+
 namespace plumb {
 
 void DeviceCheckOptions::AddMachines(CommandLine* c) {
@@ -19,6 +23,43 @@ void DeviceCheckOptions::AddMachines(CommandLine* c) {
   c->Flag("--clean", &clean, "remove all that device_check left there, and do nothing else");
 }
 
+void DeviceCheckOptions::AddDumps(CommandLine* c) {
+  c->Group("Dumps, judged here");
+  c->OneOf("--judge", &judge, {"there", "here"},
+           "there: model_check runs there. here: model_run dumps there, part by part, and this machine judges; needs "
+           "less memory and disk there");
+  c->Add("--part-size", &part_size, "of a part of the dump, which is all that lies there at a time");
+  c->Add("--program", &program,
+         "in place of model_run: a command line of yours, for the shell there, whose program includes plumb_dump.h");
+  c->Add("--push", &push, "a file that it needs, itself among them: put beside it under its own name; may repeat");
+  c->Add("--output", &output_folder, "keep the dumps in this folder, one per machine; a run that was cut off goes on");
+  c->Add("--names", &names, "JSON file of {\"blob\": \"tensor\"}, as in model_check --subject");
+  c->Add("--layout", &layout, "NCHW or NHWC, as in model_check --subject");
+  c->Add("--arithmetic", &arithmetic, "fp32, fp16 ..., as in model_check --subject");
+  c->OnlyWith("--push", {"--program"});
+  c->NotWith("--judge", {"--program"}, "what it dumped is judged here");
+  c->NotWith("--part-size", {"--program"}, "the program runs once");
+  c->NotWith("--binaries", {"--program"}, "the program runs in place of them");
+  c->NotWith("--device", {"--program"}, "the program says what it runs on");
+  c->Check([this] { return CheckModes(); });
+}
+
+Status DeviceCheckOptions::CheckModes() const {
+  if (!judges_here()) {
+    for (const auto& [option, value] : {std::pair<const char*, const std::string&>("-o", output_folder),
+                                        {"--names", names},
+                                        {"--layout", layout},
+                                        {"--arithmetic", arithmetic}}) {
+      if (!value.empty())
+        return Status::InvalidArgument(fmt::format("{} does nothing without --judge here or --program", option));
+    }
+    return Status::Ok();
+  }
+  if (program.empty() && (device == "ALL" || device.find(',') != std::string::npos))
+    return Status::InvalidArgument(fmt::format("--judge here takes one device by its name, found -d {}", device));
+  return Status::Ok();
+}
+
 void DeviceCheckOptions::AddTo(CommandLine* c) {
   model.not_needed = &clean;
   model.AddTo(c);
@@ -31,6 +72,7 @@ void DeviceCheckOptions::AddTo(CommandLine* c) {
   c->Group("Check");
   c->Add("--layers", &layers, "judge only the step that holds this layer (a name or an index); may repeat");
   c->Add("--min-tested", &min_tested, "share of steps that must be compared, or the run is \"not tested\"");
+  AddDumps(c);
   output.AddTo(c, "one line per device and the last line", "");
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
   c->Flag("--full", &full, "every step with every number");

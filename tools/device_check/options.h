@@ -26,6 +26,12 @@ struct DeviceCheckOptions {
   // On what.
   ModelOptions model;
   InputArguments input;
+  // Who judges: model_check there, or this machine what model_run (or a program) there dumps.
+  std::string judge = "there", part_size = "64M";
+  std::string program;
+  std::vector<std::string> push;
+  std::string output_folder;              // keeps the dumps
+  std::string names, layout, arithmetic;  // of a dump
   // How it is judged and printed.
   std::vector<std::string> layers;
   std::string min_tested = "50%";
@@ -34,10 +40,13 @@ struct DeviceCheckOptions {
   std::string json;
   std::string again;  // the call, to be typed again: without -d and what only reports
 
+  bool judges_here() const { return judge == "here" || !program.empty(); }
   void AddTo(CommandLine* command_line);
 
  private:
   void AddMachines(CommandLine* command_line);
+  void AddDumps(CommandLine* command_line);
+  Status CheckModes() const;
 };
 
 }  // namespace plumb

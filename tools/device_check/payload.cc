@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -22,12 +24,16 @@ Status AddModel(const DeviceCheckOptions& o, const std::string& folder, Payload*
     PLUMB_ASSIGN_OR_RETURN(const auto graph, load.Load(ShapesOfFiles(o.input.files)));
     PLUMB_RETURN_IF_ERROR(SaveModel(*graph, folder + "/model"));
     payload->weights = files.structure;
+    payload->graph = graph;
     files = {folder + "/model.tnnproto", folder + "/model.tnnmodel"};
   } else if (files.weights.empty()) {
     files.weights = files.structure.substr(0, files.structure.size() - std::string("proto").size()) + "model";
     if (o.model.random_weights || !PathExists(files.weights)) files.weights.clear();
   }
   if (native) {
+    if (o.judges_here() && o.program.empty()) {
+      PLUMB_ASSIGN_OR_RETURN(payload->graph, o.model.Load(ShapesOfFiles(o.input.files)));
+    }
     payload->weights = files.weights;
     for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
     if (o.model.random_weights) payload->arguments.push_back("--random-weights");
@@ -70,12 +76,32 @@ Status AddInputs(const DeviceCheckOptions& o, Payload* payload) {
   return Status::Ok();
 }
 
+// Of the user's own files and the arguments: a run that goes on with what an earlier one left asks whether it is the
+// same.
+std::string StampOf(const Payload& payload, const std::vector<std::string>& paths) {
+  std::string stamp;
+  for (const std::string& argument : payload.arguments) stamp += argument + "\n";
+  for (const std::string& path : paths) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) continue;
+    stamp += fmt::format("{} {} {}.{}\n", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  }
+  return stamp;
+}
+
 }  // namespace
 
 Result<Payload> MakePayload(const DeviceCheckOptions& options, const std::string& folder) {
   Payload payload;
+  if (!options.program.empty()) {  // it brings its own
+    payload.structure = options.model.Files().structure;
+    return payload;
+  }
   PLUMB_RETURN_IF_ERROR(AddModel(options, folder, &payload));
   PLUMB_RETURN_IF_ERROR(AddInputs(options, &payload));
+  std::vector<std::string> paths = {payload.structure, payload.weights};
+  for (const std::string& text : options.input.files) paths.push_back(text.substr(text.find('=') + 1));
+  payload.stamp = StampOf(payload, paths);
   return payload;
 }
 
