@@ -1,9 +1,11 @@
-// Whether being watched changed what a foreign runtime computed: each network output of its dump beside the same output
-// of a run on the same input that exposed nothing else. `plumb-golden --prove-probe` finds out and writes it into the
-// dump (doc/dump_format.md, "probe").
+// What a dump says of other runs on the same input. Whether being watched changed what a foreign runtime computed: each
+// network output beside the same output of a run that exposed nothing else (`plumb-golden --prove-probe`). And whether
+// it computes every tensor again: in a fresh session, as a later run, with other threads, as part of a batch (--runs,
+// --threads, --batch). doc/dump_format.md, "probe" and "repeats".
 #ifndef PLUMB_PROBE_H_
 #define PLUMB_PROBE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,9 +23,24 @@ struct ProbedOutput {
   std::string reason;   // of a difference
 };
 
+// Every tensor once more, run otherwise.
+struct RepeatedRun {
+  std::string how;  // "later runs of one session", "4 threads"
+  int64_t runs = 1, tensors = 0, changed = 0;
+  ProbeResult result = ProbeResult::kSameBits;  // the worst of its tensors
+  std::string first;                            // the first blob that changes; where one is different: of these
+  std::string first_type;                       // its operator's, or empty
+  double relative = 0;                          // as above, of the first
+  std::string reason;                           // of a difference
+
+  // "repeated: with 4 threads 12 of 126 tensors change, within rounding; the first: 'conv1' (Conv), by 1.2e-07 ..."
+  std::string Describe() const;
+};
+
 struct Probe {
   std::string unwatched;              // how the other run was made: "its default delegates"
   std::vector<ProbedOutput> outputs;  // empty: nobody asked
+  std::vector<RepeatedRun> repeats;   // likewise
 
   // "unwatched (its default delegates) 1 of 2 outputs has the same bits; 'prob' differs by 1.2e-07 ..."
   std::string Describe() const;

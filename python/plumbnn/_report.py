@@ -73,6 +73,7 @@ class Run:
         layers: in execution order. first_wrong: the first guilty one, or None.
         notes: what the verdict rests on beyond the rule. judged_as: a subject's arithmetic.
         probe: whether being watched changed a subject's outputs (`plumb-golden --prove-probe`), or None.
+        repeats: whether the subject's runtime computes the same again (`plumb-golden --runs`), or None.
     """
 
     def __init__(self, result: CheckResult, place: int, data: dict[str, Any]) -> None:
@@ -83,6 +84,7 @@ class Run:
         self.notes: list[str] = data["notes"]
         self.judged_as: str = data["judged_as"]
         self.probe: dict[str, Any] | None = data["probe"]
+        self.repeats: list[dict[str, Any]] | None = data["repeats"]
         self.layers = [LayerReport(self.device, layer) for layer in data["layers"]]
         wrong = (layer for layer in self.layers if layer.verdict == "wrong")
         self.first_wrong: LayerReport | None = next(wrong, None)

@@ -191,6 +191,10 @@ class Reader {
       fields.Take("precision", &m_.precision, "a string");
     }
     if (const Json* probe = top.Find("probe")) ReadProbe(*probe);
+    const Json* repeats = top.Find("repeats");
+    if (repeats != nullptr && !repeats->is_array()) top.Wrong("repeats", "a list of objects");
+    if (repeats == nullptr || !repeats->is_array()) repeats = nullptr;
+    for (size_t i = 0; repeats != nullptr && i < repeats->size(); ++i) ReadRepeat((*repeats)[i]);
     if (const Json* options = top.Find("options")) {
       Fields(*options, "'options'", &problems_).Take("unfuse", &m_.unfuse, "true or false");
     }
@@ -212,12 +216,38 @@ class Reader {
       output.relative = std::numeric_limits<double>::quiet_NaN();
       entry.Take("relative", &output.relative, "a number");
       entry.Take("reason", &output.reason, "a string");
-      const auto known = {ProbeResult::kSameBits, ProbeResult::kWithinRounding, ProbeResult::kDifferent};
-      const auto* found =
-          std::find_if(known.begin(), known.end(), [&](ProbeResult r) { return result == ProbeResultName(r); });
-      output.result = found == known.end() ? ProbeResult::kDifferent : *found;
-      if (found == known.end()) output.reason = fmt::format("'{}', which this version does not know", result);
+      TakeResult(result, &output.result, &output.reason);
     }
+  }
+
+  static void TakeResult(const std::string& word, ProbeResult* result, std::string* reason) {
+    const auto known = {ProbeResult::kSameBits, ProbeResult::kWithinRounding, ProbeResult::kDifferent};
+    const auto* found =
+        std::find_if(known.begin(), known.end(), [&](ProbeResult r) { return word == ProbeResultName(r); });
+    *result = found == known.end() ? ProbeResult::kDifferent : *found;
+    if (found == known.end()) *reason = fmt::format("'{}', which this version does not know", word);
+  }
+
+  void ReadRepeat(const Json& json) {
+    const std::string where = fmt::format("entry {} of 'repeats'", m_.probe.repeats.size() + 1);
+    const Fields entry(json, where, &problems_);
+    m_.probe.repeats.emplace_back();
+    RepeatedRun& run = m_.probe.repeats.back();
+    std::string result = ProbeResultName(ProbeResult::kDifferent);
+    entry.Take("how", &run.how, "a string");
+    entry.Take("runs", &run.runs, "a whole number");
+    entry.Take("tensors", &run.tensors, "a whole number");
+    entry.Take("changed", &run.changed, "a whole number");
+    entry.Take("result", &result, "a string");
+    run.relative = std::numeric_limits<double>::quiet_NaN();
+    entry.Take("relative", &run.relative, "a number");
+    entry.Take("reason", &run.reason, "a string");
+    TakeResult(result, &run.result, &run.reason);
+    const Json* first = entry.Find("first");
+    if (first == nullptr) return;
+    const Fields place(*first, where + ", 'first'", &problems_);
+    place.Take("blob", ManifestName{&run.first}, "a string");
+    place.Take("type", &run.first_type, "a string");
   }
 
   void ReadPlace(const Fields& fields, BlobPlace* place) {

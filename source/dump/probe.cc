@@ -11,6 +11,19 @@ const char* ProbeResultName(ProbeResult result) {
   return kNames[static_cast<int>(result)];
 }
 
+std::string RepeatedRun::Describe() const {
+  const std::string text = fmt::format("repeated: with {}{}", how, runs > 1 ? fmt::format(" ({} times)", runs) : "");
+  if (changed == 0 && result == ProbeResult::kSameBits) {
+    return fmt::format("{} {} tensors have the same bits", text, tensors);
+  }
+  const bool wrong = result == ProbeResult::kDifferent;
+  return fmt::format("{} {} of {} tensors change, {}; the first{}: '{}'{}{}{}", text, changed, tensors,
+                     ProbeResultName(result), wrong ? " wrong one" : "", first,
+                     first_type.empty() ? "" : fmt::format(" ({})", first_type),
+                     std::isfinite(relative) ? fmt::format(", by {:.1e} of its largest value", relative) : "",
+                     reason.empty() ? "" : fmt::format(" ({})", reason));
+}
+
 std::string Probe::Describe() const {
   size_t same = 0;
   bool other_result = false;

@@ -193,6 +193,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   report.notes.push_back(fmt::format("arithmetic {} ({})", arithmetic, judged.how));
   report.probe = blobs.set().probe();
   if (!report.probe.outputs.empty()) report.notes.push_back(report.probe.Describe());
+  for (const RepeatedRun& run : report.probe.repeats) report.notes.push_back(run.Describe());
   if (judged.arithmetic == SubjectArithmetic::kInt8) {
     report.notes.emplace_back(
         "int8: each output counts as rounded to the grid that its values lie on, and may saturate at its ends; float "

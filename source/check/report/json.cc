@@ -166,6 +166,22 @@ Json ToJson(const Probe& probe) {
   return {{"unwatched", probe.unwatched}, {"outputs", std::move(outputs)}};
 }
 
+Json RepeatsToJson(const Probe& probe) {
+  if (probe.repeats.empty()) return nullptr;
+  Json repeats = Json::array();
+  for (const RepeatedRun& run : probe.repeats) {
+    repeats.push_back({{"how", run.how},
+                       {"runs", run.runs},
+                       {"result", ProbeResultName(run.result)},
+                       {"tensors", run.tensors},
+                       {"changed", run.changed},
+                       {"first", run.first.empty() ? Json(nullptr) : Json(run.first)},
+                       {"relative", JsonNumber(run.relative)},
+                       {"reason", run.reason}});
+  }
+  return repeats;
+}
+
 Json ToJson(const CheckedModel& checked, const RunReport& run) {
   Json json;
   json["device"] = run.device;
@@ -178,6 +194,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["notes"] = run.notes;
   json["judged_as"] = run.judged_as;
   json["probe"] = ToJson(run.probe);
+  json["repeats"] = RepeatsToJson(run.probe);
   json["aligned"] = run.Count(Verdict::kAligned);
   json["grey"] = run.Count(Verdict::kGrey);
   json["wrong"] = run.Count(Verdict::kWrong);

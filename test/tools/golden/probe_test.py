@@ -1,5 +1,6 @@
-"""plumb-golden --prove-probe on real networks: a runtime computes one with all its tensors exposed and once more
-with its outputs alone; model_check's report says what became of them, and what a manifest says of another result.
+"""plumb-golden --prove-probe, --runs, --threads and --batch on real networks: a runtime computes one with all its
+tensors exposed and once more with its outputs alone; model_check's report says what became of them, and what a manifest
+says of another result. And it computes it again: in a fresh session, as a later run, with two threads, as a batch.
 
     probe_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|litert|torch
 """
@@ -30,6 +31,18 @@ RUNTIMES = {
                {"same bits", "within rounding"}),
     "torch": ([], ["torch", "onnx"], None, {"same bits"}),
 }
+
+
+AGAIN = ["--runs", "2", "--threads", "2"]
+
+
+def check_repeats(runtime, told):
+    """The same number of threads and inputs must give the same bits again; otherwise it may round otherwise."""
+    for one in told:
+        print(f"{runtime}, {one['how']}: {one['result']}, {one['changed']} of {one['tensors']}, {one['first']}")
+        again = one["how"] in ("a fresh session", "later runs of one session")
+        assert one["tensors"] > 0 and one["result"] in (["same bits"] if again else ["same bits", "within rounding"])
+    assert len(told) == (3 if runtime == "ncnn" else 4), told
 
 
 def network(options, work):
@@ -80,12 +93,14 @@ def main():
     environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PLUMB_BIN_DIR": options.bin,
                    "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run([sys.executable, "-m", "plumb_golden", options.runtime, str(model), *map(str, own), "-o",
-                           str(work / "dump"), "--prove-probe"], capture_output=True, text=True, env=environment)
+                           str(work / "dump"), "--prove-probe", *AGAIN,
+                           *(["--batch", "2"] if options.runtime != "ncnn" else [])], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and "probe: run unwatched (" in done.stderr, done.stdout + done.stderr
     told = json.loads((work / "dump" / "manifest.json").read_text())["probe"]
     for output in told["outputs"]:
         print(f"{options.runtime} ({told['unwatched']}): '{output['blob']}' {output['result']}, {output['relative']}")
         assert output["result"] in allowed, output
+    check_repeats(options.runtime, json.loads((work / "dump" / "manifest.json").read_text())["repeats"])
     if onnx is not None:
         check_report(options, work, onnx, own if options.runtime != "torch" else [], told)
 

@@ -12,7 +12,7 @@ import pathlib
 import sys
 import traceback
 
-from . import inputs, probe
+from . import inputs, probe, repeats
 from .folder import VERSION, UsageError, check_free
 
 RAW = (".dat", ".bmrt", ".bin", ".raw")
@@ -31,6 +31,12 @@ def number_range(text):
 def seed_number(text):
     if not text.isdigit() or int(text) >= 2**64:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 2^64 - 1, found '{text}'")
+    return int(text)
+
+
+def count(text):
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 1000, found '{text}'")
     return int(text)
 
 
@@ -78,6 +84,12 @@ def add_common(parser, reads):
     parser.add_argument("--prove-probe", action="store_true",
                         help="run the model once more with nothing exposed but its outputs, and write into the dump "
                              "whether these are the same")
+    parser.add_argument("--runs", type=count, default=0, metavar="N",
+                        help="run it N times more, in fresh sessions and as later runs of one in turn, and write into "
+                             "the dump whether every tensor stays the same")
+    parser.add_argument("--threads", type=count, metavar="N", help="the same with N threads")
+    parser.add_argument("--batch", type=count, default=1, metavar="N",
+                        help="the same with the input N times in one batch")
     parser.add_argument("--json", metavar="FILE", help="what was written and left out, as JSON; - is standard output")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes; the last line alone")
 
@@ -182,7 +194,11 @@ def run(options):
             arguments[own] = getattr(options, own)
     with own_output(options.quiet):
         framework = importlib.import_module(f".{FRAMEWORKS[options.command][0]}", __package__)
-        return framework.run(options.model, options.output, **arguments)
+        folder = framework.run(options.model, options.output, **arguments)
+        arguments.update(prove_probe=False, force=False)
+        repeats.prove(folder, lambda path, how: framework.run(options.model, path, how=how, **arguments), options.runs,
+                      options.threads, options.batch)
+        return folder
 
 
 @contextlib.contextmanager
@@ -207,7 +223,7 @@ def write_json(options, code, folder=None, error=""):
               "error": error}
     if folder is not None:
         report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files],
-                      left_out=folder.lost, notes=folder.notes, probe=folder.probe)
+                      left_out=folder.lost, notes=folder.notes, probe=folder.probe, repeats=folder.repeats)
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)
@@ -237,6 +253,8 @@ def main(arguments=None):
             print(f"note: {note}", file=sys.stderr)
     if folder.probe is not None and not options.quiet:
         print(f"note: {probe.sentence(folder.probe)}", file=sys.stderr)
+    for one in [] if options.quiet else folder.repeats:
+        print(f"note: {repeats.sentence(one)}", file=sys.stderr)
     print(folder.summary(), file=sys.stderr if options.json == "-" else sys.stdout)
     write_json(options, 0, folder)
     return 0

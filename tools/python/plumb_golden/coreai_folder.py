@@ -20,7 +20,8 @@ class CoreAiFolder:
 
     def __init__(self, path):
         self.path, self.device = path, "Core AI intermediates"
-        self.files, self.names, self.notes, self.lost, self.probe = [], set(), [], [], None
+        self.files, self.names, self.notes, self.lost = [], set(), [], []
+        self.probe, self.repeats = None, []
 
     def summary(self):
         return f"{len(self.files)} tensors in {self.path}"

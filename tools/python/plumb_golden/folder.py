@@ -137,7 +137,8 @@ class Folder:
         self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(),
                       "platform": platform.platform()}
         self.facts.update(source or {})
-        self.files, self.names, self.notes, self.lost, self.probe = [], set(), [], [], None
+        self.files, self.names, self.notes, self.lost = [], set(), [], []
+        self.probe, self.repeats = None, []
 
     def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False):
         array = np.asarray(array)
@@ -204,6 +205,8 @@ class Folder:
         }
         if self.probe is not None:
             manifest["probe"] = self.probe
+        if self.repeats:
+            manifest["repeats"] = self.repeats
         part = self.path / "manifest.json.part"
         part.write_text(to_text(manifest), encoding="utf-8")
         part.rename(self.path / "manifest.json")

@@ -9,6 +9,7 @@ import pathlib
 from . import inputs as network_inputs
 from . import probe
 from .folder import DTYPES, Folder, UsageError, seed_everything
+from .repeats import PLAIN
 
 HANDLES = ("VAR_HANDLE", "CALL_ONCE", "HASHTABLE")  # LiteRT crashes when their outputs are read
 
@@ -22,22 +23,23 @@ def load_framework():
     return getattr(ai_edge_litert, "__version__", "unknown version"), interpreter
 
 
-def open_model(interpreter, model, watched=True):
+def open_model(interpreter, model, watched=True, how=PLAIN):
     kinds = interpreter.OpResolverType
     resolver = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if watched else kinds.AUTO
     try:
-        return interpreter.Interpreter(model_path=str(model), num_threads=1, experimental_preserve_all_tensors=watched,
+        return interpreter.Interpreter(model_path=str(model), num_threads=how.threads or 1,
+                                       experimental_preserve_all_tensors=watched,
                                        experimental_op_resolver_type=resolver)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"LiteRT cannot load '{model}': {str(error).strip()}") from error
 
 
-def set_inputs(lite, model, files, shapes, specs, seed, value_range):
+def set_inputs(lite, model, files, shapes, specs, seed, value_range, how):
     details = lite.get_input_details()
     wanted = {d["name"]: (d["dtype"],
                           [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])])
                           for d in details}
-    feeds = network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range)
+    feeds = how.batched(network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range))
     set_feeds(lite, feeds)
     return feeds
 
@@ -55,6 +57,13 @@ def set_feeds(lite, feeds):
     lite.reset_all_variables()
     for detail in details:
         lite.set_tensor(detail["index"], feeds[detail["name"]])
+
+
+def invoke(lite):
+    try:
+        lite.invoke()
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"LiteRT cannot run the model on these inputs: {str(error).strip()}") from error
 
 
 def run_unwatched(interpreter, model, feeds, names):
@@ -75,17 +84,21 @@ def unique_names(details):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        prove_probe=False):
+        prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     version, interpreter = load_framework()
     determinism = seed_everything(seed)
     if not pathlib.Path(model).exists():
         raise UsageError(f"there is no file '{model}'")
-    lite = open_model(interpreter, model)
-    feeds = set_inputs(lite, model, input_files, shapes or {}, specs, seed, value_range)
-    lite.invoke()
+    lite = open_model(interpreter, model, how=how)
+    feeds = set_inputs(lite, model, input_files, shapes or {}, specs, seed, value_range, how)
+    invoke(lite)
+    for _ in range(how.warm):
+        set_feeds(lite, feeds)
+        invoke(lite)
     out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, plain kernels",
-                 source={"litert": version, "threads": 1, "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
+                 source={"litert": version, "threads": how.threads or 1,
+                         "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
                          "determinism": determinism}, layout="NHWC", force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)

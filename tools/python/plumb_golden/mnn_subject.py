@@ -23,6 +23,7 @@ from . import inputs as network_inputs
 from . import probe
 from .folder import Folder, UsageError, seed_everything
 from .onnx_tensors import OnnxTensors, refuse_lost_outputs
+from .repeats import PLAIN
 
 VIEWS = ("ConvertTensor", "Reshape", "Squeeze", "Unsqueeze", "ExpandDims", "Flatten", "Identity")
 CONVERTER = "import sys, _tools; _tools.mnnconvert(sys.argv)"  # what mnnconvert calls
@@ -90,10 +91,10 @@ def tensor_names(graph):
 class Session:
     """MNN's session; the tensors of `keep` can be read, besides its outputs."""
 
-    def __init__(self, MNN, file, keep):
+    def __init__(self, MNN, file, keep, how=PLAIN):
         self.MNN = MNN
         self.network = MNN.Interpreter(str(file))
-        config = {"precision": "high", "backend": "CPU", "numThread": 1}
+        config = {"precision": "high", "backend": "CPU", "numThread": how.threads or 1}
         if keep:
             config["saveTensors"] = tuple(keep)
         self.session = self.network.createSession(config)
@@ -127,22 +128,24 @@ class Session:
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        prove_probe=False):
+        prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     MNN, onnx = load_frameworks()
     determinism = seed_everything(seed)
     tensors = OnnxTensors(onnx, model)
-    feeds = network_inputs.feeds(model, tensors.declared(), input_files, shapes or {}, specs, seed, value_range)
+    feeds = how.batched(network_inputs.feeds(model, tensors.declared(), input_files, shapes or {}, specs, seed,
+                                             value_range))
     tensors.infer({name: array.shape for name, array in feeds.items()})
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:
         file, graph = convert(model, pathlib.Path(work))
         places = tensor_names(graph)
-        session = Session(MNN, file, places)
+        session = Session(MNN, file, places, how)
         unwatched = Session(MNN, file, ()) if prove_probe else None
     missing = sorted(set(session.ports) - set(feeds))
     if missing:
         raise UsageError(f"MNN's graph has the inputs {missing}, which the .onnx does not have")
-    session.run(feeds)
+    for _ in range(how.warm + 1):
+        session.run(feeds)
     version = importlib.metadata.version("MNN")
     out = Folder(folder, framework="mnn", model=model, device=f"MNN {version}, CPU, precision high",
                  source={"mnn": version, "determinism": determinism}, force=force)

@@ -17,6 +17,7 @@ from . import probe
 from .folder import Folder, UsageError, seed_everything
 from .ncnn_pairing import OnnxGraph, Pairing, read_param, read_weights
 from .onnx_tensors import OnnxTensors, refuse_lost_outputs
+from .repeats import PLAIN
 
 PNNX_TYPES = {"float32": "f32", "float64": "f64", "int64": "i64", "int32": "i32", "bool": "bool"}
 
@@ -49,12 +50,12 @@ def convert(pnnx, model, feeds, work):
     return layers, param
 
 
-def open_net(ncnn, param, precision, keep=True):
+def open_net(ncnn, param, precision, keep=True, how=PLAIN):
     net = ncnn.Net()
     for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"):
         setattr(net.opt, option, precision == "f16")
     net.opt.use_bf16_storage = precision == "bf16"
-    net.opt.num_threads = 1
+    net.opt.num_threads = how.threads or 1
     net.opt.lightmode = not keep  # with it a blob is gone once it was read
     if net.load_param(str(param)) != 0 or net.load_model(str(param.with_suffix(".bin"))) != 0:
         raise UsageError("ncnn cannot load what pnnx wrote: it has no layer of a type that the model needs")
@@ -74,25 +75,31 @@ def extractor_of(ncnn, net, layers, feeds):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        precision="f32", prove_probe=False):
+        precision="f32", prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     ncnn, onnx, pnnx = load_frameworks()
     determinism = seed_everything(seed)
     tensors = OnnxTensors(onnx, model)
-    feeds = network_inputs.feeds(model, tensors.declared(), input_files, shapes or {}, specs, seed, value_range)
+    feeds = how.batched(network_inputs.feeds(model, tensors.declared(), input_files, shapes or {}, specs, seed,
+                                             value_range))
     for name, array in feeds.items():
         if array.ndim < 2 or array.shape[0] != 1:
             raise UsageError(f"input '{name}' has the shape {list(array.shape)}; ncnn takes batch 1 only")
     tensors.infer({name: array.shape for name, array in feeds.items()})
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:
         layers, param = convert(pnnx, model, feeds, pathlib.Path(work))
-        net = open_net(ncnn, param, precision)
+        net = open_net(ncnn, param, precision, how=how)
         light = open_net(ncnn, param, precision, keep=False) if prove_probe else None
     out = Folder(folder, framework="ncnn", model=model, device=f"ncnn {ncnn.__version__}, CPU, {precision}",
                  source={"ncnn": ncnn.__version__, "determinism": determinism}, force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     pairing = Pairing(OnnxGraph(onnx, tensors.model, tensors.shapes), layers, list(feeds), tensors.outputs)
+    for _ in range(how.warm):
+        before = extractor_of(ncnn, net, layers, feeds)
+        for blob, tensor in pairing.tensors.items():
+            if tensor in tensors.outputs:
+                before.extract(blob)
     write(out, extractor_of(ncnn, net, layers, feeds), layers, pairing, tensors)
     refuse_lost_outputs(out, tensors.outputs, "ncnn")
     if prove_probe:

@@ -13,6 +13,7 @@ import numpy as np
 from . import inputs as network_inputs
 from . import onnx_branches, onnx_tensors, probe
 from .folder import Folder, UsageError, seed_everything
+from .repeats import PLAIN
 
 LEVELS = {False: "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
           "all": "ORT_ENABLE_ALL"}
@@ -35,10 +36,10 @@ def load_frameworks():
     return onnx, onnxruntime
 
 
-def session(onnxruntime, path, optimized, save_as=None):
+def session(onnxruntime, path, optimized, save_as=None, how=PLAIN):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[optimized])
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = how.threads or 1, 1
     options.log_severity_level = 3
     if save_as is not None:
         options.optimized_model_filepath = str(save_as)
@@ -76,7 +77,7 @@ def replace_random(onnx, model, given):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, optimized=False,
-        constants=(), force=False, prove_probe=False):
+        constants=(), force=False, prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder. optimized: False, "basic", "extended" or "all" (what ONNX Runtime
     really runs).
 
@@ -90,7 +91,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     out = Folder(folder, framework="onnxruntime", model=model,
                  device=version + (f", optimised graph ({optimized})" if optimized else ", unoptimised"),
                  source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
-                         "threads": 1, "determinism": determinism}, force=force)
+                         "threads": how.threads or 1, "determinism": determinism}, force=force)
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
     with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work:
         work = pathlib.Path(work)
@@ -101,7 +102,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         exposed = sibling(source if not optimized else model, work)
 
         def feeds_of(ort):
-            return make_inputs(ort, model, input_files, shapes or {}, specs, seed, value_range, constants)
+            return make_inputs(ort, model, input_files, shapes or {}, specs, seed, value_range, constants, how)
 
         def evaluate(cut, tensor):
             onnx.save(cut, str(exposed))
@@ -121,7 +122,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
             places = expose_all(onnx, loaded, exposed)
-            ort = session(onnxruntime, exposed, False)
+            ort = session(onnxruntime, exposed, False, how=how)
         finally:
             exposed.unlink(missing_ok=True)
     feeds = feeds_of(ort)
@@ -129,7 +130,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     if bound:
         out.facts["constants"] = {name: feeds[name].tolist() for name in sorted(bound)}
     write_inputs(out, feeds, places, bound)
-    write_outputs(out, ort, feeds, places)
+    write_outputs(out, ort, feeds, places, how)
     if prove_probe:
         probe.prove(out, "the model as it is, the same optimisation", outputs)
     out.finish()
@@ -146,7 +147,7 @@ def sibling(model, work):
     return work / "exposed.onnx"
 
 
-def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants):
+def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants, how):
     for info in ort.get_inputs():
         if info.type not in TYPES:
             raise UsageError(f"input '{info.name}' is a {info.type}, which cannot be given from here")
@@ -155,7 +156,7 @@ def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants):
     free = {name: info for name, info in infos.items() if name not in bound}
     drawn = network_inputs.feeds(model, free, files, {n: s for n, s in shapes.items() if n not in bound}, specs, seed,
                                  value_range)
-    return {**drawn, **bound}
+    return {**how.batched(drawn), **bound}
 
 
 def write_inputs(out, feeds, places, bound):
@@ -165,9 +166,11 @@ def write_inputs(out, feeds, places, bound):
         out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True, constant=name in bound)
 
 
-def write_outputs(out, ort, feeds, places):
+def write_outputs(out, ort, feeds, places, how):
     names = [name for _, _, _, name in places]
     try:
+        for _ in range(how.warm):
+            ort.run(names, feeds)
         values = ort.run(names, feeds)
     except Exception as error:
         raise UsageError(f"ONNX Runtime cannot run the model: {str(error).strip()}") from error

@@ -11,6 +11,7 @@ import numpy as np
 from . import inputs as network_inputs
 from . import probe
 from .folder import Folder, UsageError, seed_everything
+from .repeats import PLAIN
 
 
 def load_framework():
@@ -52,7 +53,7 @@ def run_unwatched(openvino, network, settings, feeds):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        precision="f32", prove_probe=False):
+        precision="f32", prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     openvino = load_framework()
     determinism = seed_everything(seed)
@@ -64,9 +65,12 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         raise UsageError(f"OpenVINO cannot read '{model}': {str(error).strip()}") from error
     names = [port.get_any_name() for port in network.inputs]
     wanted = {name: (port.get_element_type().to_dtype(), declared(port)) for name, port in zip(names, network.inputs)}
-    feeds = network_inputs.feeds(model, wanted, input_files, shapes or {}, specs, seed, value_range)
-    network.reshape({name: list(array.shape) for name, array in feeds.items()})
-    settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1}
+    feeds = how.batched(network_inputs.feeds(model, wanted, input_files, shapes or {}, specs, seed, value_range))
+    try:
+        network.reshape({name: list(array.shape) for name, array in feeds.items()})
+    except Exception as error:
+        raise UsageError(f"OpenVINO cannot take these input shapes: {' '.join(str(error).split())[-200:]}") from error
+    settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": how.threads or 1}
     outputs = run_unwatched(openvino, network, settings, feeds) if prove_probe else {}
     places = expose_all(network)
     compiled = openvino.Core().compile_model(network, "CPU", settings)
@@ -78,6 +82,8 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
                  force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
+    for _ in range(how.warm):
+        compiled(feeds)
     results = compiled(feeds)
     for port in compiled.outputs:
         for name in sorted(port.get_names() - set(feeds)):

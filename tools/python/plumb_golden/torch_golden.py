@@ -19,6 +19,7 @@ import numpy as np
 from . import inputs as network_inputs
 from . import probe
 from .folder import DTYPES, Folder, UsageError, seed_everything
+from .repeats import PLAIN
 
 # ATen operator: ONNX operators that the exporter writes for it.
 ONNX_TYPES = {
@@ -219,7 +220,7 @@ def onnx_names(calls, export, notes):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, train_mode=False, onnx=None,
-        force=False, prove_probe=False):
+        force=False, prove_probe=False, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     torch, mode_class = load_framework()
     determinism = seed_everything(seed)
@@ -233,16 +234,25 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     files = network_inputs.from_files(input_files, list(own), specs)
     given.update({own[name]: torch.from_numpy(np.ascontiguousarray(array)).to(given[own[name]].dtype) for name,
                   array in files.items()})
+    given = batched(torch, given, how)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(how.threads or threads)
     seed_everything(seed)
     out = Folder(folder, framework="torch", model=model, device=f"PyTorch {torch.__version__}",
                  source={"torch": torch.__version__, "train_mode": train_mode, "determinism": determinism}, force=force)
     same_input = {name: tensor.clone() for name, tensor in given.items()}  # a module may work in place
+    for _ in range(how.warm):
+        before = {name: tensor.clone() for name, tensor in given.items()}
+        with torch.no_grad():
+            module(**before) if by_name else module(*before.values())
+    seed_everything(seed)
     recorder, returned = Recorder(torch, mode_class, module), None
     try:
         with torch.no_grad(), recorder.mode:
             returned = module(**given) if by_name else module(*given.values())
     finally:
         recorder.close()
+        torch.set_num_threads(threads)
     out.notes.extend(notes)
     for name, tensor in same_input.items():
         out.add(shown[name], as_array(tensor), is_input=True)
@@ -257,6 +267,11 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         prove(out, list(tensors_in(torch, again)), list(tensors_in(torch, returned)), export)
     out.finish()
     return out
+
+
+def batched(torch, given, how):
+    return {name: torch.from_numpy(array) for name, array in
+            how.batched({name: tensor.numpy() for name, tensor in given.items()}).items()} if how.batch > 1 else given
 
 
 def tensors_in(torch, returned):
