@@ -19,7 +19,7 @@ endfunction()
 function(plumb_cpu_files variable)
   plumb_rows(files ${PROJECT_SOURCE_DIR}/source/device/cpu/kernel_list.def PLUMB_CPU_KERNEL 2)
   list(APPEND files blocked_layout cpu_device kernel_list recurrent_gates reorder scaled_sums
-    sliced_convolution strided unary_scalar)
+    sliced_convolution strided unary_scalar winograd_convolution)
   list(REMOVE_DUPLICATES files)
   list(TRANSFORM files REPLACE "(.+)" "../cpu/\\1.cc")
   set(${variable} ${files} PARENT_SCOPE)

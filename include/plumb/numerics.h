@@ -18,17 +18,20 @@ struct Numerics {
     kWinograd,  // Lavin and Gray, arXiv:1509.09308
   };
   Algorithm algorithm = kDirect;
-  // Of kWinograd: F(tile x tile, 3x3) with tile + 1 finite interpolation points; infinity is the last one. 0: any form
-  // in use, of a runtime of which nobody knows.
+  // Of kWinograd: F(tile x tile, r x r), or along one axis F(tile, r), with tile + r - 2 finite interpolation points;
+  // infinity is the last one. tile 0: any form in use, of a runtime of which nobody knows.
   int tile = 0;
   std::vector<double> points;
+  int dimensions = 2;               // 1: kernels of one row or one column
   DType accumulator = DType::kF32;  // f32, or f16 or bf16: every sum is rounded so
   DType storage = DType::kF32;      // f32, or f16 or bf16: products round their operands (blobs and weights) so first
 
-  static Numerics Winograd(int tile, std::vector<double> points) {
-    return {kWinograd, tile, std::move(points), DType::kF32, DType::kF32};
+  static Numerics Winograd(int tile, std::vector<double> points, int dimensions = 2) {
+    return {kWinograd, tile, std::move(points), dimensions, DType::kF32, DType::kF32};
   }
-  // "winograd F(4x4,3x3) points 0 1 -1 2 -2", "sums in f16"; "" for direct sums in f32.
+  // r of kWinograd: the taps along an axis.
+  int taps() const { return static_cast<int>(points.size()) + 2 - tile; }
+  // "winograd F(4x4,3x3) points 0 1 -1 2 -2", "winograd F(4,7) ...", "sums in f16"; "" for direct sums in f32.
   std::string Name() const;
 };
 

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -109,5 +111,13 @@ Status SetMaxIsa(std::string_view name) {
 Status CheckIsaEnvironment() { return EnvironmentCap().status(); }
 
 int IsaGeneration() { return Generation().load(std::memory_order_acquire); }
+
+int64_t L2CacheBytes() {
+  static const int64_t bytes = [] {
+    const long found = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where the system does not know
+    return found > 0 ? static_cast<int64_t>(found) : int64_t{512} << 10;
+  }();
+  return bytes;
+}
 
 }  // namespace plumb

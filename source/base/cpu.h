@@ -5,6 +5,7 @@
 #ifndef PLUMB_BASE_CPU_H_
 #define PLUMB_BASE_CPU_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,9 @@ Status CheckIsaEnvironment();
 
 // Grows with every SetMaxIsa, so that a dispatcher notices a new cap by comparing one number.
 int IsaGeneration();
+
+// Bytes of one core's second cache, by which kernels choose their blocks; 512 KiB where the system does not say.
+int64_t L2CacheBytes();
 
 }  // namespace plumb
 

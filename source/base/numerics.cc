@@ -10,8 +10,8 @@ std::string Numerics::Name() const {
   std::string name;
   const auto add = [&name](const std::string& words) { name += (name.empty() ? "" : ", ") + words; };
   if (algorithm == kWinograd) {
-    const std::string outputs = fmt::format("{}x{}", tile, tile);
-    add(fmt::format("winograd F({},3x3) points", outputs));
+    add(fmt::format(dimensions == 1 ? "winograd F({0},{1}) points" : "winograd F({0}x{0},{1}x{1}) points", tile,
+                    taps()));
     for (const double point : points) {
       char text[32];
       std::snprintf(text, sizeof(text), " %.4g", point);

@@ -13,6 +13,8 @@ reference::SumAxis AxisOfConvolution(const WindowAxis& a) {
   return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
 }
 
+WinogradForm FormOf(const Numerics& declared) { return {declared.tile, declared.points, declared.dimensions}; }
+
 // RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may
 // do, then the layer's own activation.
 Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOperands operands, int64_t batch,
@@ -32,8 +34,8 @@ Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOpera
     const reference::ConstReals input = reference::RealsOf(*args.inputs[0], n * in);
     const reference::SumBound sums = reference::SumBoundOf(&bound);
     if (products.tile > 0) {
-      reference::BoundAsWinograd(geometry, {products.tile, products.points}, operands.weight.f32(), input,
-                                 values + n * out, sums, raised);
+      reference::BoundAsWinograd(geometry, FormOf(products), operands.weight.f32(), input, values + n * out, sums,
+                                 raised);
     } else {
       reference::RaiseToWinograd(geometry, operands.weight.f32(), input, values + n * out, sums, raised);
     }
@@ -56,8 +58,8 @@ Status ComputeConvolution(const ReferenceArgs& args, const BoundArgs* bound) {
   operands.activate = reference::ActivationRow(shape.activation);
   const Numerics direct, &products = bound == nullptr ? direct : bound->arithmetic.products;
   const bool winograd = products.algorithm == Numerics::kWinograd, declared = products.tile > 0;
-  if (winograd && (declared ? reference::IsPlain3x3(geometry) : reference::MayBeWinograd(geometry))) {
-    if (declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm({products.tile, products.points}));
+  if (winograd && declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm(FormOf(products)));
+  if (winograd && (declared ? reference::Applies(FormOf(products), geometry) : reference::MayBeWinograd(geometry))) {
     return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
   }
   return reference::RunBatch(geometry, operands, shape.batch, args, bound);

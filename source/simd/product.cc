@@ -7,8 +7,8 @@
 
 #include "hwy/highway.h"
 #include "simd/dispatch.h"
-#include "simd/math-inl.h"
 #include "simd/product.h"
+#include "simd/product_end-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
@@ -18,23 +18,6 @@ using ProductVec = Vec<ProductTag>;
 constexpr int kProductVectors = kProductColumns / static_cast<int>(MaxLanes(ProductTag()));
 constexpr int kProductLanes = static_cast<int>(MaxLanes(ProductTag()));
 
-HWY_NOINLINE void SwishRow(float* values) {
-  const F32 d;
-  for (size_t i = 0; i < kProductColumns; i += Lanes(d)) {
-    const V32 x = LoadUpTo(d, values + i, kProductColumns - static_cast<int64_t>(i));
-    StoreUpTo(Mul(x, SigmoidV(d, x)), d, values + i, kProductColumns - static_cast<int64_t>(i));
-  }
-}
-
-// Comparisons with NaN are false: it passes.
-HWY_INLINE ProductVec EndOf(ProductTag d, ProductVec x, const ProductEnd& end) {
-  if (end.kind == ProductEnd::Kind::kLeakyRelu) return IfThenElse(Lt(x, Zero(d)), Mul(x, Set(d, end.alpha)), x);
-  if (end.kind != ProductEnd::Kind::kClip) return x;
-  const ProductVec low = Set(d, end.alpha), high = Set(d, end.beta);
-  const ProductVec above = IfThenElse(Lt(x, low), low, x);
-  return IfThenElse(Gt(above, high), high, above);
-}
-
 // A row that is not stored as whole chunks, or whose activation wants other vectors.
 HWY_NOINLINE void EndSlowly(const float* sums, int64_t columns, const ProductEnd& end, float* to, int64_t chunk_step) {
   const ProductTag d;
@@ -43,7 +26,6 @@ HWY_NOINLINE void EndSlowly(const float* sums, int64_t columns, const ProductEnd
     const bool adds = end.sum && i < columns;
     values[i] = sums[i] + (adds ? to[i / kProductChunk * chunk_step + i % kProductChunk] : 0.0f);
   }
-  if (end.kind == ProductEnd::Kind::kSwish) SwishRow(values);
   for (int i = 0; i < kProductColumns; i += kProductLanes) Store(EndOf(d, Load(d, values + i), end), d, values + i);
   for (int64_t i = 0; i < columns; ++i) to[i / kProductChunk * chunk_step + i % kProductChunk] = values[i];
 }

@@ -117,7 +117,8 @@ TEST(Winograd, DeclaredFormHasItsOwnBound) {
 
 TEST(Winograd, RefusesADeclarationThatMakesNoSense) {
   EXPECT_TRUE(CheckWinogradForm(kForms[0]).ok());
-  EXPECT_FALSE(CheckWinogradForm({7, {0, 1, -1, 2, -2, 3, -3, 4}}).ok());
+  EXPECT_TRUE(CheckWinogradForm({4, {0, 1, -1, 2, -2, 0.5, -0.5, 0.75, -1.25}, 1}).ok());
+  EXPECT_FALSE(CheckWinogradForm({8, {0, 1, -1, 2, -2, 3, -3, 4, -4, 5}}).ok());
   EXPECT_FALSE(CheckWinogradForm({4, {0, 1, -1}}).ok());
 }
 
@@ -175,8 +176,11 @@ TEST(Winograd, KernelsThatRuntimesComputeSo) {
 TEST(Winograd, IsForPlainConvolutionsOnly) {
   SumGeometry geometry = Problem(2, 2, 5, 5).geometry;
   EXPECT_TRUE(MayBeWinograd(geometry));
-  EXPECT_TRUE(IsPlain3x3(geometry));
-  EXPECT_FALSE(IsPlain3x3(Problem(2, 2, 5, 5, 5, 5).geometry)) << "our own kernels declare 3x3 only";
+  EXPECT_TRUE(Applies(kForms[1], geometry));
+  EXPECT_FALSE(Applies(kForms[1], Problem(2, 2, 5, 5, 5, 5).geometry)) << "five taps, not three";
+  EXPECT_TRUE(Applies({2, kForms[1].points}, Problem(2, 2, 5, 5, 5, 5).geometry));
+  EXPECT_FALSE(Applies(kForms[1], Problem(2, 2, 5, 5, 1, 3).geometry)) << "one axis";
+  EXPECT_TRUE(Applies({4, kForms[1].points, 1}, Problem(2, 2, 5, 5, 1, 3).geometry));
   geometry.axis[1].stride = 2;
   EXPECT_FALSE(MayBeWinograd(geometry));
   geometry = Problem(2, 2, 5, 5).geometry;

@@ -7,10 +7,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "device/cpu/product_end.h"
 #include "simd/product.h"
 
 namespace plumb::cpu {
@@ -25,20 +25,6 @@ constexpr int64_t kPackedRows = 16;      // from so many rows on a matrix is wor
 const std::string kName = "vector";      // implementation()
 
 int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
-simd::ProductEnd EndOfProduct(const Epilogue& epilogue) {
-  using Kind = simd::ProductEnd::Kind;
-  simd::ProductEnd end;
-  end.sum = epilogue.sum;
-  switch (epilogue.kind) {
-    case Epilogue::Kind::kNone: break;
-    case Epilogue::Kind::kRelu: end.kind = Kind::kClip, end.beta = INFINITY; break;
-    case Epilogue::Kind::kLeakyRelu: end.kind = Kind::kLeakyRelu, end.alpha = epilogue.alpha; break;
-    case Epilogue::Kind::kClip: end.kind = Kind::kClip, end.alpha = epilogue.alpha, end.beta = epilogue.beta; break;
-    case Epilogue::Kind::kSwish: end.kind = Kind::kSwish; break;
-  }
-  return end;
-}
 
 // Panels of kProductColumns columns: each its columns' biases, then its weights factor by factor; columns behind the
 // last are zeros.

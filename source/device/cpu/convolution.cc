@@ -1,16 +1,15 @@
-// Convolution, Convolution1D and Deconvolution with what follows them (fused_tail.h).
-// Blocked: channel blocks in and out; fewer input channels than a block, as in a first
-// layer, are read as plain NCHW (a block of them would be padding). Plain: NCHW throughout
-// for grouped convolutions whose groups cut blocks.
+// Convolution, Convolution1D and Deconvolution with what follows them (fused_tail.h): by Winograd's algorithm where
+// that is faster, else by a product (product.h). Blocked: channel blocks in and out; fewer input channels than a block,
+// as in a first layer, are read as plain NCHW (a block of them would be padding). Plain: NCHW throughout for grouped
+// convolutions whose groups cut blocks.
 #include "op/deconvolution.h"
 
-#include <cstring>
 #include <optional>
 
-#include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/kernel_list.h"
 #include "device/cpu/sliced_convolution.h"
+#include "device/cpu/winograd_convolution.h"
 #include "device/shared/folded_weights.h"
 #include "device/shared/fused_tail.h"
 
@@ -45,13 +44,14 @@ WeightStrides StridesOf(const Layer& layer, const ConvolutionShape& shape) {
   return {out * in * k, in * k, k};
 }
 
-template <Format format>
+// Conv: SlicedConvolution or WinogradConvolution.
+template <class Conv, Format format>
 class ConvolutionKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     PLUMB_ASSIGN_OR_RETURN(const ConvParams params, Params(spec));
-    return SlicedConvolution::Check(params);
+    return Conv::Check(params);
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -59,6 +59,7 @@ class ConvolutionKernel : public Kernel {
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = LayoutOf(params.src);
     choice->outputs = {LayoutOf(params.dst)};
+    choice->workspace = Conv::Workspace(params);
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     addend_ = group.AddendInput(spec.group);
     if (addend_ < 0) return Status::Ok();
@@ -77,23 +78,25 @@ class ConvolutionKernel : public Kernel {
     const WeightStrides strides = StridesOf(spec.layer(), shape);
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, strides, group.affine));
     const float* bias = folded.bias.empty() ? nullptr : folded.bias.template data<float>();
-    auto conv = SlicedConvolution::Create(shape.batch, ParamsOfConvolution(spec.layer(), shape, group.epilogue, format),
-                                          folded.weight.template data<float>(), strides, bias);
+    auto conv = Conv::Create(shape.batch, ParamsOfConvolution(spec.layer(), shape, group.epilogue, format),
+                             folded.weight.template data<float>(), strides, bias);
     if (!conv.ok()) return conv.status();
-    conv_ = std::move(conv).value();
+    conv_.emplace(std::move(conv).value());
+    workspace_ = spec.workspace;
     src_image_ = ImageElements(inputs[0]);
     dst_image_ = ImageElements(outputs[0]);
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    float* dst = outputs[0].host<float>();
-    if (addend_ >= 0) CopyAddend(inputs[static_cast<size_t>(addend_)], outputs[0]);
-    conv_->Run(inputs[0].host<float>(), src_image_, dst, dst_image_);
+    const float* addend = addend_ < 0 ? nullptr : inputs[static_cast<size_t>(addend_)].host<float>();
+    conv_->Run(inputs[0].host<float>(), src_image_, addend, outputs[0].host<float>(), dst_image_,
+               workspace_.buffer == nullptr ? nullptr : workspace_.host<float>());
     return Status::Ok();
   }
 
   std::string Detail() const override { return conv_ ? conv_->implementation() : ""; }
+  Numerics DeclaredNumerics() const override { return conv_ ? conv_->numerics() : Numerics(); }
 
  private:
   static Result<ConvParams> Params(const KernelSpec& spec) {
@@ -102,26 +105,19 @@ class ConvolutionKernel : public Kernel {
     return ParamsOfConvolution(spec.layer(), shape, group.epilogue, format);
   }
 
-  // The product adds to what dst holds; nothing to do where the runtime let dst be the addend.
-  static void CopyAddend(const DeviceTensor& addend, const DeviceTensor& dst) {
-    const char* from = addend.host<char>();
-    char* to = dst.host<char>();
-    if (from == to) return;
-    ParallelFor(static_cast<int64_t>(dst.bytes()), 1 << 16, [&](int64_t begin, int64_t end) {
-      std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-    });
-  }
-
-  std::optional<SlicedConvolution> conv_;
+  std::optional<Conv> conv_;
+  DeviceTensor workspace_;
   int addend_ = -1;
   int64_t src_image_ = 0, dst_image_ = 0;
 };
 
-using ConvolutionBlocked = ConvolutionKernel<Format::kBlocked>;
-using Plain = ConvolutionKernel<Format::kPlain>;
+using Winograd = ConvolutionKernel<WinogradConvolution, Format::kBlocked>;
+using ConvolutionBlocked = ConvolutionKernel<SlicedConvolution, Format::kBlocked>;
+using Plain = ConvolutionKernel<SlicedConvolution, Format::kPlain>;
 
 }  // namespace
 
+const KernelFunctions kernel_convolution_winograd = {Winograd::Supports, MakeKernel<Winograd>};
 const KernelFunctions kernel_convolution_blocked = {ConvolutionBlocked::Supports, MakeKernel<ConvolutionBlocked>};
 const KernelFunctions kernel_convolution_plain = {Plain::Supports, MakeKernel<Plain>};
 

@@ -156,6 +156,17 @@ void SlicedConvolution::Run(const float* src, int64_t src_image, float* dst, int
   }
 }
 
+// The products add to what dst holds; nothing to do where the runtime let dst be the addend.
+void SlicedConvolution::Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
+                            float*) {
+  if (addend != nullptr && addend != dst) {
+    ParallelFor(batch_ * dst_image, 1 << 14, [&](int64_t begin, int64_t end) {
+      std::memcpy(dst + begin, addend + begin, static_cast<size_t>(end - begin) * sizeof(float));
+    });
+  }
+  Run(src, src_image, dst, dst_image);
+}
+
 void SlicedConvolution::RunImages(const float* src, int64_t src_image, float* dst, int64_t dst_image) {
   const int count = static_cast<int>(slices_.size());
   ParallelRegion(count, [&](int thread, int threads) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/cpu/product.h"
+#include "plumb/numerics.h"
 #include "plumb/tensor.h"
 
 namespace plumb::cpu {
@@ -27,6 +28,10 @@ class SlicedConvolution {
 
   // Image strides in elements, so that dst may be a part of a larger concatenation.
   void Run(const float* src, int64_t src_image, float* dst, int64_t dst_image);
+  // The same with what is added (null, or it lies as dst and may be dst). No workspace is needed.
+  void Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image, float* workspace);
+  static int64_t Workspace(const ConvParams&) { return 0; }
+  Numerics numerics() const { return {}; }
 
   const std::string& implementation() const { return slices_.front().op->implementation(); }
   size_t packed_bytes() const;

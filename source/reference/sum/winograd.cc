@@ -20,7 +20,7 @@ namespace plumb {
 namespace reference {
 namespace {
 
-constexpr int kMaxTile = 8;
+constexpr int kMaxTile = 10, kMaxKernel = 7;
 constexpr int64_t kPieceChannels = 64;
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 constexpr double kTiny = 0x1p-126;
@@ -79,18 +79,18 @@ struct Matrices {
   }
 };
 
-using Square8 = double[kMaxTile][kMaxTile];
+using SquareMatrix = double[kMaxTile][kMaxTile];
 
 // One side of a product of matrices, with its rows and columns.
 struct Side {
-  const Square8& matrix;
+  const SquareMatrix& matrix;
   int rows, columns;
 };
 
 // out = left in right^T, all entries put through f first.
 template <class F>
-void Transform(const Side& left, const Side& right, const Square8& in, F f, Square8& out) {
-  Square8 half = {};
+void Transform(const Side& left, const Side& right, const SquareMatrix& in, F f, SquareMatrix& out) {
+  SquareMatrix half = {};
   for (int i = 0; i < left.rows; ++i) {
     for (int k = 0; k < left.columns; ++k) {
       const double factor = f(left.matrix[i][k]);
@@ -153,7 +153,7 @@ class Sweep {
     ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
         for (int64_t c = 0; c < channels_; ++c) {
-          Square8 kernel, u, s;
+          SquareMatrix kernel, u, s;
           for (int64_t i = 0; i < rows_.r; ++i)
             std::copy_n(weight + ((o * channels_ + c) * rows_.r + i) * columns_.r, columns_.r, kernel[i]);
           const Side left{rows_.g, rows_.n, rows_.r}, right{columns_.g, columns_.n, columns_.r};
@@ -177,7 +177,7 @@ class Sweep {
     ParallelFor(channels_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         for (int64_t t = 0; t < tiles; ++t) {
-          Square8 d, v, w;
+          SquareMatrix d, v, w;
           Gather(input, c, first + t, d);
           const Side left{rows_.b, rows_.n, rows_.n}, right{columns_.b, columns_.n, columns_.n};
           Transform(left, right, d, Same, v);
@@ -198,7 +198,7 @@ class Sweep {
     });
   }
 
-  void Gather(ConstReals input, int64_t channel, int64_t tile, Square8& d) const {
+  void Gather(ConstReals input, int64_t channel, int64_t tile, SquareMatrix& d) const {
     const int64_t top = tile / across_ * rows_.m - height_.pad, left = tile % across_ * columns_.m - width_.pad;
     for (int64_t i = 0; i < rows_.n; ++i) {
       for (int64_t j = 0; j < columns_.n; ++j) {
@@ -251,7 +251,7 @@ class Sweep {
   }
 
   void FinishTile(int64_t o, int64_t count, int64_t t, int64_t tiles, int64_t tile, const double* output, double* tau) {
-    Square8 spread, sums;
+    SquareMatrix spread, sums;
     for (int64_t p = 0; p < positions_; ++p) {
       const int64_t k = p / columns_.n, l = p % columns_.n;
       spread[k][l] = spread_[static_cast<size_t>((p * count + o) * tiles + t)];
@@ -320,11 +320,13 @@ bool MayBeWinograd(const SumGeometry& geometry) {
 
 bool IsWinogradKernel(int64_t height, int64_t width) {
   const int64_t larger = std::max(height, width), smaller = std::min(height, width);
-  return larger >= 2 && larger < kMaxTile && (smaller == larger || smaller == 1);
+  return larger >= 2 && larger <= kMaxKernel && (smaller == larger || smaller == 1);
 }
 
-bool IsPlain3x3(const SumGeometry& geometry) {
-  return MayBeWinograd(geometry) && geometry.axis[1].kernel == 3 && geometry.axis[2].kernel == 3;
+bool Applies(const WinogradForm& form, const SumGeometry& geometry) {
+  const int64_t height = geometry.axis[1].kernel, width = geometry.axis[2].kernel;
+  const int64_t taps = static_cast<int64_t>(form.points.size()) + 2 - form.m;
+  return MayBeWinograd(geometry) && std::max(height, width) == taps && (height == width) == (form.dimensions == 2);
 }
 
 std::vector<WinogradForm> UsualWinogradForms() {
@@ -335,12 +337,12 @@ std::vector<WinogradForm> UsualWinogradForms() {
 }
 
 Status CheckWinogradForm(const WinogradForm& form) {
-  const size_t wanted = static_cast<size_t>(form.m) + 1;
-  if (form.m >= 1 && form.m + 2 <= kMaxTile && form.points.size() == wanted) return Status::Ok();
+  const int size = static_cast<int>(form.points.size()) + 1, taps = size + 1 - form.m;
+  if (form.m >= 1 && size <= kMaxTile && taps >= 2 && taps <= kMaxKernel) return Status::Ok();
   return Status::InvalidArgument(
-      fmt::format("a kernel declares Winograd's algorithm with tiles of {} and {} points; expected tiles of 1 to {} "
-                  "and one point more",
-                  form.m, form.points.size(), kMaxTile - 2));
+      fmt::format("a kernel declares Winograd's algorithm with tiles of {} and {} points, which is for kernels of {} "
+                  "taps; expected at most {} points and 2 to {} taps",
+                  form.m, form.points.size(), taps, kMaxTile - 1, kMaxKernel));
 }
 
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
@@ -351,9 +353,10 @@ void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, cons
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,
                      const SumBound& bound, double* tau) {
   const int64_t kernel = std::max(geometry.axis[1].kernel, geometry.axis[2].kernel);
+  const bool is_3x3 = geometry.axis[1].kernel == 3 && geometry.axis[2].kernel == 3;
   for (const UsualPoints& usual : kUsualPoints) {
     const bool saves = static_cast<int64_t>(usual.points.size()) >= kernel;  // two results at a time at least
-    if (!saves || (!usual.any_kernel && !IsPlain3x3(geometry))) continue;
+    if (!saves || (!usual.any_kernel && !is_3x3)) continue;
     RunGroups(geometry, usual.points, bound, true, weight, input, output, tau);
     if (bound.level == 0) break;
   }

@@ -12,10 +12,11 @@
 
 namespace plumb {
 
-// F(m x m, 3 x 3): m x m outputs at a time from tiles of (m + 2) x (m + 2) inputs.
+// F(m x m, r x r): m x m outputs at a time from tiles of (m + r - 1) x (m + r - 1) inputs; or F(m, r) along one axis.
 struct WinogradForm {
   int m = 0;
-  std::vector<double> points;  // the m + 1 finite interpolation points; infinity is the last one
+  std::vector<double> points;  // the m + r - 2 finite interpolation points; infinity is the last one
+  int dimensions = 2;
 };
 
 }  // namespace plumb
@@ -27,8 +28,8 @@ namespace plumb::reference {
 bool MayBeWinograd(const SumGeometry& geometry);
 bool IsWinogradKernel(int64_t height, int64_t width);
 
-// Those that our own kernels compute so, and may declare.
-bool IsPlain3x3(const SumGeometry& geometry);
+// Those of the form's kernel.
+bool Applies(const WinogradForm& form, const SumGeometry& geometry);
 
 // Those that runtimes use for 3x3.
 std::vector<WinogradForm> UsualWinogradForms();
@@ -37,8 +38,8 @@ std::vector<WinogradForm> UsualWinogradForms();
 Status CheckWinogradForm(const WinogradForm& form);
 
 // Replaces one image's tau [out_channels][height][width] by the bound of exactly that form, infinite where a NaN or
-// infinity lies in the tile. output: the exact values; weight [out_channels][in_channels][3][3]. At level kMaxSumLevel
-// the serial drift d counts, too. REQUIRES: IsPlain3x3(geometry), CheckWinogradForm(form) is OK.
+// infinity lies in the tile. output: the exact values; weight [out_channels][in_channels][kernel]. At level
+// kMaxSumLevel the serial drift d counts, too. REQUIRES: Applies(form, geometry), CheckWinogradForm(form) is OK.
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
                      const double* output, const SumBound& bound, double* tau);
 

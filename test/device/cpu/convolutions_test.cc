@@ -1,7 +1,5 @@
 // Convolutions as the CPU devices use them (oneDNN's of X86, our own of ARM), against plain loops: formats, odd
 // channels, groups, pads, batches, threads, slices.
-#include "device/cpu/sliced_convolution.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,8 @@
 
 #include "base/threads.h"
 #include "device/cpu/reorder.h"
+#include "device/cpu/sliced_convolution.h"
+#include "device/cpu/winograd_convolution.h"
 
 namespace plumb::cpu {
 namespace {
@@ -52,6 +52,23 @@ const Case kCases[] = {
     {"deconvolution_plain", 1, 1, 5, 3, 7, 6, 3, 3, 2, 1, 1, 1, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
     {"deconvolution_few_groups", 1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
     {"deconvolution_groups", 2, 2, 32, 64, 6, 6, 3, 3, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kNone, false, true},
+};
+
+// Whole tiles and rests of them, both ways to share the work, odd channels, a panel of one block, every form.
+const Case kWinogradCases[] = {
+    {"f4", 1, 1, 64, 64, 24, 24, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu},
+    {"f4_rests", 1, 1, 35, 56, 23, 29, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kSwish},
+    {"f4_no_pads", 1, 1, 16, 34, 25, 22, 3, 3, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kLeakyRelu, true},
+    {"f4_wide_pads", 1, 1, 16, 32, 21, 20, 3, 3, 1, 1, 2, 0, 1, 3, kBlocked, kBlocked, Kind::kClip},
+    {"f4_batch", 3, 1, 16, 40, 20, 21, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"f2", 1, 1, 48, 70, 13, 15, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"f2_batch", 2, 1, 24, 129, 12, 12, 3, 3, 1, 1, 1, 1, 1, 1},
+    {"f2_small", 2, 1, 32, 80, 7, 9, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kSwish, true},
+    {"k5", 1, 1, 16, 48, 17, 13, 5, 5, 1, 1, 2, 2, 2, 2, kBlocked, kBlocked, Kind::kRelu},
+    {"row_1x3", 2, 1, 24, 66, 8, 9, 1, 3, 1, 1, 0, 1, 0, 1},
+    {"column_3x1", 1, 1, 64, 64, 10, 8, 3, 1, 1, 1, 1, 0, 1, 0, kBlocked, kBlocked, Kind::kRelu},
+    {"row_1x7", 1, 1, 48, 64, 17, 17, 1, 7, 1, 1, 0, 3, 0, 3, kBlocked, kBlocked, Kind::kRelu, true},
+    {"column_7x1", 1, 1, 35, 57, 18, 13, 7, 1, 1, 1, 3, 0, 3, 0},
 };
 
 std::vector<float> Random(size_t count, uint32_t seed) {
@@ -120,7 +137,8 @@ std::vector<float> InFormat(const MapShape& map, Format format, const std::vecto
   return blocked;
 }
 
-void Check(const Case& c, int threads) {
+template <class Conv>
+void Check(const Case& c, int threads, double tolerance) {
   SCOPED_TRACE(std::string(c.name) + ", threads " + std::to_string(threads));
   SetNumThreads(threads);
   const ConvParams p = ParamsOf(c);
@@ -133,13 +151,15 @@ void Check(const Case& c, int threads) {
   const auto bias = Random(static_cast<size_t>(c.out), 3);
   const auto old = Random(static_cast<size_t>(c.batch * c.out * out.pixels), 4);
   const WeightStrides strides{out_g * in_g * kernel, in_g * kernel, kernel};
-  auto conv = SlicedConvolution::Create(c.batch, p, weights.data(), strides, bias.data());
+  auto conv = Conv::Create(c.batch, p, weights.data(), strides, bias.data());
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
   const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
                 dst_image = out.ImageElements(p.dst, ChannelBlock());
   const auto x = InFormat(in, p.src, src);
   auto y = InFormat(out, p.dst, old);
-  conv->Run(x.data(), src_image, y.data(), dst_image);
+  std::vector<float> workspace(static_cast<size_t>(Conv::Workspace(p)) + 1, 55.0f);
+  conv->Run(x.data(), src_image, c.sum ? y.data() : nullptr, y.data(), dst_image, workspace.data());
+  EXPECT_EQ(workspace.back(), 55.0f) << "writes behind the workspace";
   if (p.dst == Format::kBlocked) {  // lanes behind the last channel must be zero: the next convolution multiplies them
     const int64_t block = ChannelBlock(), tail = c.out % block;
     for (int64_t lane = tail; tail > 0 && lane < block; ++lane)
@@ -156,14 +176,76 @@ void Check(const Case& c, int threads) {
     const double expected = Activate(p.epilogue, sum + bias[static_cast<size_t>(oc)] + (c.sum ? old[i] : 0.0f));
     worst = std::max(worst, std::abs(expected - y[i]));
   }
-  EXPECT_LT(worst, 3e-5) << conv->implementation();
+  EXPECT_LT(worst, tolerance) << conv->implementation();
 }
 
 TEST(SlicedConvolutionTest, MatchesPlainLoops) {
   for (const Case& c : kCases) {
-    for (int threads : {1, 2, 3}) Check(c, threads);
+    for (int threads : {1, 2, 3}) Check<SlicedConvolution>(c, threads, 3e-5);
   }
   SetNumThreads(0);
+}
+
+TEST(WinogradConvolutionTest, MatchesPlainLoops) {
+  for (const Case& c : kWinogradCases) {
+    const ConvParams p = ParamsOf(c);
+    const Status fits = WinogradConvolution::Check(p);
+    if (ChannelBlock() == 16 && std::min(p.out_h, p.out_w) < 12) continue;  // direct sums lead there
+    ASSERT_TRUE(fits.ok()) << c.name << ": " << fits.ToString();
+    for (int threads : {1, 2, 3}) Check<WinogradConvolution>(c, threads, 2e-4);
+  }
+  SetNumThreads(0);
+}
+
+// What is added may lie elsewhere.
+TEST(WinogradConvolutionTest, AddsAnotherBlob) {
+  const Case& c = kWinogradCases[0];
+  const ConvParams p = ParamsOf(c);
+  const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
+  const std::vector<float> x(static_cast<size_t>(c.in * p.in_h * p.in_w), 0.5f);
+  std::vector<float> workspace(static_cast<size_t>(WinogradConvolution::Workspace(p)));
+  std::vector<float> added = Random(static_cast<size_t>(c.out * p.out_h * p.out_w), 3), there(added.size()),
+                     here = added;
+  auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr);
+  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+  conv->Run(x.data(), 0, added.data(), there.data(), 0, workspace.data());
+  conv->Run(x.data(), 0, here.data(), here.data(), 0, workspace.data());
+  EXPECT_EQ(there, here);
+}
+
+TEST(WinogradConvolutionTest, DeclaresItsForm) {
+  const auto name = [](const Case& c) {
+    const ConvParams p = ParamsOf(c);
+    const std::vector<float> weights(static_cast<size_t>(c.out * c.in * p.kernel_h * p.kernel_w));
+    const int64_t taps = p.kernel_h * p.kernel_w;
+    auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * taps, taps}, nullptr);
+    return conv.ok() ? conv->numerics().Name() : conv.status().ToString();
+  };
+  EXPECT_EQ(name(kWinogradCases[0]), "winograd F(4x4,3x3) points 0 1 -1 0.5 -2");
+  EXPECT_EQ(name(kWinogradCases[5]), "winograd F(2x2,3x3) points 0 1 -1");
+  EXPECT_EQ(name(kWinogradCases[8]), "winograd F(2x2,5x5) points 0 1 -1 0.5 -2");
+  EXPECT_EQ(name(kWinogradCases[11]), "winograd F(4,7) points 0 1 -1 2 -2 0.5 -0.5 0.75 -1.333");
+}
+
+TEST(WinogradConvolutionTest, RefusesWhatItCannotDoOrWhatPaysNot) {
+  const ConvParams good = ParamsOf(kWinogradCases[0]);
+  EXPECT_TRUE(WinogradConvolution::Check(good).ok());
+  const auto refuses = [](const ConvParams& p, const char* why) {
+    const Status status = WinogradConvolution::Check(p);
+    EXPECT_EQ(status.code(), StatusCode::kNotSupported);
+    EXPECT_NE(status.ToString().find(why), std::string::npos) << status.ToString();
+  };
+  ConvParams p = good;
+  p.stride_w = 2;
+  refuses(p, "needs stride 1");
+  p = good, p.groups = 2;
+  refuses(p, "no groups");
+  p = good, p.src = Format::kPlain;
+  refuses(p, "channel blocks");
+  p = good, p.kernel_h = 2;
+  refuses(p, "direct sums are faster with a 2x3 kernel");
+  p = good, p.out_h = 5;
+  refuses(p, "direct sums are faster");
 }
 
 // More slices than threads that come: every slice still runs.

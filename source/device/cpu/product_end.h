@@ -1,0 +1,28 @@
+// A device's epilogue as the vector kernels take it.
+#ifndef PLUMB_DEVICE_CPU_PRODUCT_END_H_
+#define PLUMB_DEVICE_CPU_PRODUCT_END_H_
+
+#include <cmath>
+
+#include "device/shared/epilogue.h"
+#include "simd/product.h"
+
+namespace plumb::cpu {
+
+inline simd::ProductEnd EndOfProduct(const Epilogue& epilogue) {
+  using Kind = simd::ProductEnd::Kind;
+  simd::ProductEnd end;
+  end.sum = epilogue.sum;
+  switch (epilogue.kind) {
+    case Epilogue::Kind::kNone: break;
+    case Epilogue::Kind::kRelu: end.kind = Kind::kClip, end.beta = INFINITY; break;
+    case Epilogue::Kind::kLeakyRelu: end.kind = Kind::kLeakyRelu, end.alpha = epilogue.alpha; break;
+    case Epilogue::Kind::kClip: end.kind = Kind::kClip, end.alpha = epilogue.alpha, end.beta = epilogue.beta; break;
+    case Epilogue::Kind::kSwish: end.kind = Kind::kSwish; break;
+  }
+  return end;
+}
+
+}  // namespace plumb::cpu
+
+#endif  // PLUMB_DEVICE_CPU_PRODUCT_END_H_

@@ -1,0 +1,204 @@
+#include "device/cpu/winograd_convolution.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/cpu.h"
+#include "base/threads.h"
+#include "device/cpu/product_end.h"
+#include "simd/panel.h"
+
+namespace plumb::cpu {
+namespace {
+
+// Tiles in a group at least: each group reads all weights once more.
+constexpr int64_t kLeastTiles = 48;
+
+int64_t BlocksOf(int64_t channels) { return (channels + ChannelBlock() - 1) / ChannelBlock(); }
+
+struct Tile {
+  int height = 0, width = 0;
+};
+
+// The outputs that are computed together; none where direct sums are faster. Measured in whole networks, where weights
+// come from memory (doc/x86.md).
+Tile TileOf(const ConvParams& p) {
+  const int64_t side = std::min(p.out_h, p.out_w);
+  const bool square = p.kernel_h == p.kernel_w, many = p.out_channels >= 64;
+  if (p.in_channels < ChannelBlock() || p.out_channels < 2 * ChannelBlock()) return {};
+  if (!square) return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
+  if (p.kernel_h == 5) return side >= 12 ? Tile{2, 2} : Tile{};
+  if (side >= 20) return {4, 4};
+  if (side >= 12 && many) return {2, 2};
+  return side >= 7 && many && ChannelBlock() == 8 ? Tile{2, 2} : Tile{};
+}
+
+simd::WinogradShape ShapeOf(const ConvParams& p) {
+  simd::WinogradShape shape;
+  const Tile tile = TileOf(p);
+  shape.tile_h = tile.height, shape.tile_w = tile.width;
+  shape.kernel_h = static_cast<int>(p.kernel_h), shape.kernel_w = static_cast<int>(p.kernel_w);
+  shape.block = ChannelBlock();
+  shape.in_h = p.in_h, shape.in_w = p.in_w, shape.out_h = p.out_h, shape.out_w = p.out_w;
+  shape.pad_top = p.pad_top, shape.pad_left = p.pad_left;
+  return shape;
+}
+
+}  // namespace
+
+Status WinogradConvolution::Check(const ConvParams& p) {
+  const bool direct = p.stride_h > 1 || p.stride_w > 1 || p.dilation_h > 1 || p.dilation_w > 1 || p.groups > 1 ||
+                      p.transposed || p.src != Format::kBlocked || p.dst != Format::kBlocked;
+  if (direct) return Status::NotSupported("needs stride 1, no dilation, no groups, channel blocks");
+  if (simd::HasWinograd(ShapeOf(p))) return Status::Ok();
+  return Status::NotSupported(
+      fmt::format("direct sums are faster with a {}x{} kernel, {} to {} channels and a {}x{} map", p.kernel_h,
+                  p.kernel_w, p.in_channels, p.out_channels, p.out_h, p.out_w));
+}
+
+WinogradConvolution::Plan::Plan(const ConvParams& p) : shape(ShapeOf(p)) {
+  in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
+  threads = NumThreads();
+  const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
+  // By tiles every thread reads all weights, by panels all inputs.
+  by_tiles = threads == 1 || (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
+  const int64_t tile_bytes = shape.positions() * in_blocks * shape.block * static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = std::max(kLeastTiles, L2CacheBytes() / 2 / tile_bytes);
+  groups = by_tiles ? (tiles + fitting - 1) / fitting : 1;
+  if (by_tiles) groups = std::min((groups + threads - 1) / threads * threads, tiles);
+  group_tiles = (tiles + groups - 1) / groups;
+}
+
+// Apart by no multiple of a page, in which positions would drive each other out of the first cache.
+int64_t WinogradConvolution::Plan::input_step(int64_t tiles) const { return (in_blocks * tiles + 2) * shape.block; }
+int64_t WinogradConvolution::Plan::sums_step(int64_t tiles) const { return (2 * tiles + 2) * shape.block; }
+
+int64_t WinogradConvolution::Workspace(const ConvParams& params) {
+  const Plan plan(params);
+  return plan.by_tiles ? plan.threads * (plan.input_floats() + plan.sums_floats())
+                       : plan.input_floats() + plan.threads * plan.sums_floats();
+}
+
+Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
+                                                        const WeightStrides& strides, const float* bias) {
+  WinogradConvolution conv(params, batch);
+  conv.end_ = EndOfProduct(params.epilogue);
+  try {
+    conv.Pack(weights, strides, bias);
+  } catch (const std::bad_alloc&) {
+    return Status::OutOfMemory("no memory to transform the weights of a convolution");
+  }
+  return conv;
+}
+
+void WinogradConvolution::Pack(const float* weights, const WeightStrides& strides, const float* bias) {
+  const int64_t block = plan_.shape.block, lanes = 2 * block, positions = plan_.shape.positions();
+  const int64_t depth = plan_.in_blocks * block;
+  bias_.assign(static_cast<size_t>(plan_.panels * lanes), 0.0f);
+  if (bias != nullptr) std::copy_n(bias, params_.out_channels, bias_.begin());
+  weights_.assign(static_cast<size_t>(plan_.panels * positions * depth * lanes), 0.0f);
+  ParallelFor(plan_.panels, 1, [&](int64_t begin, int64_t end) {
+    double transformed[simd::kMaxWinogradPositions];
+    for (int64_t o = begin * lanes; o < std::min(end * lanes, params_.out_channels); ++o) {
+      float* panel = weights_.data() + o / lanes * positions * depth * lanes + o % lanes;
+      for (int64_t c = 0; c < params_.in_channels; ++c) {
+        simd::WinogradKernel(plan_.shape, weights + o * strides.out + c * strides.in, transformed);
+        for (int64_t p = 0; p < positions; ++p) panel[(p * depth + c) * lanes] = static_cast<float>(transformed[p]);
+      }
+    }
+  });
+}
+
+void WinogradConvolution::TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block,
+                                         int64_t last_block, float* tiles) const {
+  const int64_t plane = plan_.shape.in_h * plan_.shape.in_w * plan_.shape.block;
+  for (int64_t b = first_block; b < last_block; ++b) {
+    simd::WinogradInput(plan_.shape, src + b * plane, first, count, tiles + b * count * plan_.shape.block,
+                        plan_.input_step(count));
+  }
+}
+
+void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, const float* tiles, const float* addend,
+                                   float* sums, float* dst) const {
+  const int64_t block = plan_.shape.block, positions = plan_.shape.positions();
+  const int64_t weights_step = plan_.in_blocks * block * 2 * block;
+  simd::PanelSource source;
+  source.block = static_cast<int>(block), source.blocks = plan_.in_blocks, source.block_step = count * block;
+  simd::PanelResult result;
+  result.block_step = count * block;
+  for (int64_t p = 0; p < positions; ++p) {
+    source.from = tiles + p * plan_.input_step(count);
+    source.weights = weights_.data() + (panel * positions + p) * weights_step;
+    const bool last = panel + 1 == plan_.panels && p + 1 == positions;
+    source.next = last ? nullptr : source.weights + weights_step;
+    result.to = sums + p * plan_.sums_step(count);
+    simd::PanelPixels(count, source, result);
+  }
+  const int64_t plane = plan_.shape.out_h * plan_.shape.out_w * block;
+  for (int64_t b = 0; b < 2 && 2 * panel + b < plan_.out_blocks; ++b) {
+    simd::ProductEnd end = end_;
+    const int64_t at = 2 * panel + b;
+    end.bias = bias_.data() + at * block;
+    simd::WinogradOutput(plan_.shape, sums + b * count * block, plan_.sums_step(count), first, count, end,
+                         addend == nullptr ? nullptr : addend + at * plane, dst + at * plane);
+  }
+}
+
+void WinogradConvolution::RunTiles(const float* src, int64_t src_image, const float* addend, float* dst,
+                                   int64_t dst_image, float* workspace) const {
+  const int64_t tiles = plan_.shape.tiles(), groups = plan_.groups, units = batch_ * groups;
+  ParallelRegion(plan_.threads, [&](int thread, int threads) {
+    float* inputs = workspace + thread * (plan_.input_floats() + plan_.sums_floats());
+    float* sums = inputs + plan_.input_floats();
+    for (int64_t u = units * thread / threads; u < units * (thread + 1) / threads; ++u) {
+      const int64_t image = u / groups, group = u % groups;
+      const int64_t first = tiles * group / groups, count = tiles * (group + 1) / groups - first;
+      TransformInput(src + image * src_image, first, count, 0, plan_.in_blocks, inputs);
+      const float* add = addend == nullptr ? nullptr : addend + image * dst_image;
+      for (int64_t panel = 0; panel < plan_.panels; ++panel)
+        RunPanel(panel, first, count, inputs, add, sums, dst + image * dst_image);
+    }
+  });
+}
+
+void WinogradConvolution::RunPanels(const float* src, const float* addend, float* dst, float* workspace) const {
+  const int64_t tiles = plan_.shape.tiles();
+  ParallelRegion(plan_.threads, [&](int thread, int threads) {
+    TransformInput(src, 0, tiles, plan_.in_blocks * thread / threads, plan_.in_blocks * (thread + 1) / threads,
+                   workspace);
+  });
+  ParallelRegion(plan_.threads, [&](int thread, int threads) {
+    float* sums = workspace + plan_.input_floats() + thread * plan_.sums_floats();
+    for (int64_t panel = plan_.panels * thread / threads; panel < plan_.panels * (thread + 1) / threads; ++panel)
+      RunPanel(panel, 0, tiles, workspace, addend, sums, dst);
+  });
+}
+
+void WinogradConvolution::Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
+                              float* workspace) {
+  if (plan_.by_tiles) RunTiles(src, src_image, addend, dst, dst_image, workspace);
+  for (int64_t image = 0; image < batch_; ++image) {
+    float* to = dst + image * dst_image;
+    const float* add = addend == nullptr ? nullptr : addend + image * dst_image;
+    if (!plan_.by_tiles) RunPanels(src + image * src_image, add, to, workspace);
+    ClearTail(to);
+  }
+}
+
+// A NaN among the inputs, or a Clip that excludes 0, has filled the lanes behind the last channel.
+void WinogradConvolution::ClearTail(float* dst) const {
+  const int64_t block = plan_.shape.block, tail = params_.out_channels % block;
+  if (tail == 0) return;
+  const int64_t pixels = plan_.shape.out_h * plan_.shape.out_w;
+  float* last = dst + (plan_.out_blocks - 1) * pixels * block;
+  for (int64_t i = 0; i < pixels; ++i) std::fill(last + i * block + tail, last + (i + 1) * block, 0.0f);
+}
+
+Numerics WinogradConvolution::numerics() const {
+  const simd::WinogradShape& s = plan_.shape;
+  return Numerics::Winograd(std::max(s.tile_h, s.tile_w), simd::WinogradPoints(s), s.kernel_h == s.kernel_w ? 2 : 1);
+}
+
+}  // namespace plumb::cpu

@@ -1,0 +1,73 @@
+// A convolution of stride 1 by Winograd's algorithm (simd/winograd.h), in channel blocks, over a batch,
+// on all threads.
+//
+// Tiles of an image are taken in groups whose transformed inputs stay in the second cache; for each panel of two output
+// blocks their products become sums per position and these at once outputs. Where an image has tiles for every thread,
+// threads take ranges of tiles, so that a core reads what it wrote; else all transform the inputs of the whole image,
+// and then take panels.
+#ifndef PLUMB_DEVICE_CPU_WINOGRAD_CONVOLUTION_H_
+#define PLUMB_DEVICE_CPU_WINOGRAD_CONVOLUTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/cpu/product.h"
+#include "plumb/numerics.h"
+#include "simd/winograd.h"
+
+namespace plumb::cpu {
+
+class WinogradConvolution {
+ public:
+  // NotSupported, with the reason, where direct sums are faster or the algorithm does not apply.
+  static Status Check(const ConvParams& params);
+  // Packs the weights ([out][in] per the strides) for NumThreads() threads. `bias` may be null. REQUIRES: Check is OK.
+  static Result<WinogradConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,
+                                            const WeightStrides& strides, const float* bias);
+  // f32 values that Run needs at `workspace`, for NumThreads() threads.
+  static int64_t Workspace(const ConvParams& params);
+
+  // Image strides in elements; `addend` lies as dst and may be dst, or is null.
+  void Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image, float* workspace);
+
+  std::string implementation() const { return plan_.by_tiles ? "by tiles" : "by panels"; }
+  Numerics numerics() const;
+
+ private:
+  // How the tiles of an image are shared out.
+  struct Plan {
+    simd::WinogradShape shape;
+    int64_t in_blocks = 0, out_blocks = 0, panels = 0;
+    int threads = 1;
+    int64_t groups = 1, group_tiles = 0;  // group_tiles: of the largest
+    bool by_tiles = true;                 // threads take groups; else panels of the one group
+
+    explicit Plan(const ConvParams& params);
+    int64_t input_step(int64_t tiles) const;  // between positions of transformed inputs
+    int64_t sums_step(int64_t tiles) const;   // between positions of sums
+    int64_t input_floats() const { return shape.positions() * input_step(group_tiles); }
+    int64_t sums_floats() const { return shape.positions() * sums_step(group_tiles); }
+  };
+
+  WinogradConvolution(const ConvParams& params, int64_t batch) : plan_(params), params_(params), batch_(batch) {}
+  void Pack(const float* weights, const WeightStrides& strides, const float* bias);
+  void TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block, int64_t last_block,
+                      float* tiles) const;
+  void RunTiles(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
+                float* workspace) const;
+  void RunPanels(const float* src, const float* addend, float* dst, float* workspace) const;
+  void ClearTail(float* dst) const;
+  void RunPanel(int64_t panel, int64_t first, int64_t count, const float* tiles, const float* addend, float* sums,
+                float* dst) const;
+
+  Plan plan_;
+  ConvParams params_;
+  int64_t batch_;
+  simd::ProductEnd end_;
+  std::vector<float> weights_, bias_;  // [panel][position][input channel][2 blocks]
+};
+
+}  // namespace plumb::cpu
+
+#endif  // PLUMB_DEVICE_CPU_WINOGRAD_CONVOLUTION_H_

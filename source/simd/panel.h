@@ -1,0 +1,43 @@
+// The micro-kernel of convolutions in channel blocks (nChw8c, nChw16c): up to PanelRows() neighbouring pixels times a
+// panel of two channel blocks, kept in registers. Each factor loads its panel of weights once for all pixels.
+#ifndef PLUMB_SIMD_PANEL_H_
+#define PLUMB_SIMD_PANEL_H_
+
+#include <cstdint>
+
+#include "simd/product.h"
+
+namespace plumb::simd {
+
+constexpr int kMaxPanelRows = 14;
+
+// How many pixels the registers of this CPU hold beside a panel's weights: 14 with AVX-512 and blocks of 16, 6 with
+// AVX2, 5 with NEON. block is 8 or 16.
+int PanelRows(int block);
+
+// What the pixels read: pixel r its `blocks` blocks of input channels at from + r * block + i * block_step. The weights
+// are [input channel][2 * block].
+struct PanelSource {
+  int block = 8;
+  int64_t blocks = 1, block_step = 0;
+  const float* from = nullptr;
+  const float* weights = nullptr;
+  const float* next = nullptr;  // the weights that the next call will read, brought into the second cache; or null
+};
+
+// Where the sums of pixel r go: the panel's first block to to + r * block, its second block_step further. Before that
+// `end`; its bias has 2 * block values. Only `blocks` (1 or 2) blocks are written.
+struct PanelResult {
+  int blocks = 2;
+  int64_t block_step = 0;
+  float* to = nullptr;
+  const float* addend = nullptr;  // lies as `to`; null: nothing is added, whatever end.sum says
+  ProductEnd end;
+};
+
+// `pixels` of any number: in runs of nearly equal length.
+void PanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result);
+
+}  // namespace plumb::simd
+
+#endif  // PLUMB_SIMD_PANEL_H_

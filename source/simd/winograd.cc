@@ -1,0 +1,260 @@
+#include "simd/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "simd/winograd.cc"
+#include "hwy/foreach_target.h"  // before highway.h
+
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "simd/cook_toom.h"
+#include "simd/dispatch.h"
+#include "simd/product_end-inl.h"
+#include "simd/winograd.h"
+
+#ifndef PLUMB_WINOGRAD_FORMS  // once for all targets: tile and kernel height, tile and kernel width
+#define PLUMB_WINOGRAD_FORMS      \
+  PLUMB_WINOGRAD_FORM(4, 3, 4, 3) \
+  PLUMB_WINOGRAD_FORM(2, 3, 2, 3) \
+  PLUMB_WINOGRAD_FORM(2, 5, 2, 5) \
+  PLUMB_WINOGRAD_FORM(1, 1, 4, 3) \
+  PLUMB_WINOGRAD_FORM(4, 3, 1, 1) \
+  PLUMB_WINOGRAD_FORM(1, 1, 4, 7) \
+  PLUMB_WINOGRAD_FORM(4, 7, 1, 1)
+
+namespace plumb::simd {
+inline bool IsForm(const WinogradShape& s, int tile_h, int kernel_h, int tile_w, int kernel_w) {
+  return s.tile_h == tile_h && s.kernel_h == kernel_h && s.tile_w == tile_w && s.kernel_w == kernel_w;
+}
+}  // namespace plumb::simd
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::simd::HWY_NAMESPACE {
+
+// Matrices as types, so that a row's zeros and ones cost nothing.
+template <class Form>
+struct InputMatrix {
+  static constexpr auto value = Form::Input();
+};
+template <class Form>
+struct OutputMatrix {
+  static constexpr auto value = Form::Output();
+};
+
+template <class M>
+constexpr int FirstFactor(int row) {
+  for (int j = 0; j < M::value.columns; ++j) {
+    if (M::value.at[row][j] != 0) return j;
+  }
+  return 0;
+}
+
+// One row of the matrix times x, from factor j on.
+template <class M, int row, int j, class D>
+HWY_INLINE Vec<D> RowTimes(D d, const Vec<D>* x, Vec<D> sum) {
+  if constexpr (j < M::value.columns) {
+    constexpr double factor = M::value.at[row][j];
+    constexpr bool first = j == FirstFactor<M>(row);
+    if constexpr (factor == 0)
+      return RowTimes<M, row, j + 1>(d, x, sum);
+    else if constexpr (first && factor == 1)
+      return RowTimes<M, row, j + 1>(d, x, x[j]);
+    else if constexpr (first)
+      return RowTimes<M, row, j + 1>(d, x, Mul(x[j], Set(d, static_cast<float>(factor))));
+    else if constexpr (factor == 1)
+      return RowTimes<M, row, j + 1>(d, x, Add(sum, x[j]));
+    else if constexpr (factor == -1)
+      return RowTimes<M, row, j + 1>(d, x, Sub(sum, x[j]));
+    else
+      return RowTimes<M, row, j + 1>(d, x, MulAdd(x[j], Set(d, static_cast<float>(factor)), sum));
+  }
+  return sum;
+}
+
+// y[i * step] = row i of the matrix times x.
+template <class M, int row, class D>
+HWY_INLINE void MatrixTimes(D d, const Vec<D>* x, Vec<D>* y, int step) {
+  if constexpr (row < M::value.rows) {
+    y[row * step] = RowTimes<M, row, 0>(d, x, Zero(d));
+    MatrixTimes<M, row + 1>(d, x, y, step);
+  }
+}
+
+// H and W: the forms along the two axes; d: one vector of the block.
+template <class H, class W, class D>
+HWY_INLINE void InputTile(D d, const float* from, int64_t row_step, int64_t column_step, float* to, int64_t to_step) {
+  Vec<D> rows[H::size * W::size];
+  for (int y = 0; y < H::size; ++y) {
+    Vec<D> x[W::size];
+#pragma GCC unroll 10
+    for (int i = 0; i < W::size; ++i) x[i] = LoadU(d, from + y * row_step + i * column_step);
+    MatrixTimes<InputMatrix<W>, 0>(d, x, rows + y * W::size, 1);
+  }
+  for (int j = 0; j < W::size; ++j) {
+    Vec<D> x[H::size], z[H::size];
+#pragma GCC unroll 10
+    for (int y = 0; y < H::size; ++y) x[y] = rows[y * W::size + j];
+    MatrixTimes<InputMatrix<H>, 0>(d, x, z, 1);
+#pragma GCC unroll 10
+    for (int i = 0; i < H::size; ++i) StoreU(z[i], d, to + (i * W::size + j) * to_step);
+  }
+}
+
+template <class H, class W, int kBlock>
+HWY_NOINLINE void InputTiles(const WinogradShape& s, const float* plane, int64_t first, int64_t count, float* tiles,
+                             int64_t position_step) {
+  const CappedTag<float, kBlock> d;
+  constexpr int kLanes = static_cast<int>(MaxLanes(d));
+  HWY_ALIGN float edge[H::size * W::size * kBlock];  // a tile that reaches beyond the map, zeros written out
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t y0 = (first + i) / s.tiles_w() * H::outputs - s.pad_top;
+    const int64_t x0 = (first + i) % s.tiles_w() * W::outputs - s.pad_left;
+    const float* from = plane + (y0 * s.in_w + x0) * kBlock;
+    int64_t row_step = s.in_w * kBlock;
+    if (y0 < 0 || x0 < 0 || y0 + H::size > s.in_h || x0 + W::size > s.in_w) {
+      for (int64_t y = 0; y < H::size; ++y) {
+        for (int64_t x = 0; x < W::size; ++x) {
+          const bool inside = y0 + y >= 0 && y0 + y < s.in_h && x0 + x >= 0 && x0 + x < s.in_w;
+          float* to = edge + (y * W::size + x) * kBlock;
+          for (int v = 0; v < kBlock; v += kLanes) {
+            Store(inside ? LoadU(d, plane + ((y0 + y) * s.in_w + x0 + x) * kBlock + v) : Zero(d), d, to + v);
+          }
+        }
+      }
+      from = edge, row_step = W::size * kBlock;
+    }
+    for (int v = 0; v < kBlock; v += kLanes) {
+      InputTile<H, W>(d, from + v, row_step, kBlock, tiles + i * kBlock + v, position_step);
+    }
+  }
+}
+
+template <class H, class W, class D>
+HWY_INLINE void OutputTile(D d, const float* from, int64_t from_step, Vec<D>* out) {
+  Vec<D> columns[H::outputs * W::size];
+  for (int j = 0; j < W::size; ++j) {
+    Vec<D> x[H::size];
+#pragma GCC unroll 10
+    for (int i = 0; i < H::size; ++i) x[i] = LoadU(d, from + (i * W::size + j) * from_step);
+    MatrixTimes<OutputMatrix<H>, 0>(d, x, columns + j, W::size);
+  }
+  for (int y = 0; y < H::outputs; ++y) {
+    MatrixTimes<OutputMatrix<W>, 0>(d, columns + y * W::size, out + y * W::outputs, 1);
+  }
+}
+
+template <class H, class W, int kBlock>
+HWY_NOINLINE void OutputTiles(const WinogradShape& s, const float* sums, int64_t position_step, int64_t first,
+                              int64_t count, const ProductEnd& end, const float* addend, float* plane) {
+  const CappedTag<float, kBlock> d;
+  constexpr int kLanes = static_cast<int>(MaxLanes(d));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t y0 = (first + i) / s.tiles_w() * H::outputs, x0 = (first + i) % s.tiles_w() * W::outputs;
+    const int64_t rows = std::min<int64_t>(H::outputs, s.out_h - y0);
+    const int64_t columns = std::min<int64_t>(W::outputs, s.out_w - x0);
+    for (int v = 0; v < kBlock; v += kLanes) {
+      Vec<decltype(d)> out[H::outputs * W::outputs];
+      OutputTile<H, W>(d, sums + i * kBlock + v, position_step, out);
+      const auto bias = end.bias == nullptr ? Zero(d) : LoadU(d, end.bias + v);
+      for (int64_t y = 0; y < rows; ++y) {
+        const int64_t at = ((y0 + y) * s.out_w + x0) * kBlock + v;
+        for (int64_t x = 0; x < columns; ++x) {
+          auto sum = Add(out[y * W::outputs + x], bias);
+          if (addend != nullptr) sum = Add(sum, LoadU(d, addend + at + x * kBlock));
+          StoreU(EndOf(d, sum, end), d, plane + at + x * kBlock);
+        }
+      }
+    }
+  }
+}
+
+void RunWinogradInput(const WinogradShape& s, const float* plane, int64_t first, int64_t count, float* tiles,
+                      int64_t position_step) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                             \
+  if (IsForm(s, mh, rh, mw, rw)) {                                                      \
+    const auto run = s.block == 16 ? InputTiles<CookToom<mh, rh>, CookToom<mw, rw>, 16> \
+                                   : InputTiles<CookToom<mh, rh>, CookToom<mw, rw>, 8>; \
+    return run(s, plane, first, count, tiles, position_step);                           \
+  }
+  PLUMB_WINOGRAD_FORMS
+#undef PLUMB_WINOGRAD_FORM
+}
+
+void RunWinogradOutput(const WinogradShape& s, const float* sums, int64_t position_step, int64_t first, int64_t count,
+                       const ProductEnd& end, const float* addend, float* plane) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                              \
+  if (IsForm(s, mh, rh, mw, rw)) {                                                       \
+    const auto run = s.block == 16 ? OutputTiles<CookToom<mh, rh>, CookToom<mw, rw>, 16> \
+                                   : OutputTiles<CookToom<mh, rh>, CookToom<mw, rw>, 8>; \
+    return run(s, sums, position_step, first, count, end, addend, plane);                \
+  }
+  PLUMB_WINOGRAD_FORMS
+#undef PLUMB_WINOGRAD_FORM
+}
+
+}  // namespace plumb::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::simd {
+
+HWY_EXPORT(RunWinogradInput);
+HWY_EXPORT(RunWinogradOutput);
+
+namespace {
+
+// G g G^T.
+template <class H, class W>
+void TransformKernel(const float* kernel, double* transformed) {
+  static constexpr auto gh = H::Kernel();
+  static constexpr auto gw = W::Kernel();
+  for (int i = 0; i < H::size; ++i) {
+    double row[W::taps] = {};
+    for (int k = 0; k < H::taps; ++k) {
+      for (int l = 0; l < W::taps; ++l) row[l] += gh.at[i][k] * static_cast<double>(kernel[k * W::taps + l]);
+    }
+    for (int j = 0; j < W::size; ++j) {
+      double sum = 0;
+      for (int l = 0; l < W::taps; ++l) sum += row[l] * gw.at[j][l];
+      transformed[i * W::size + j] = sum;
+    }
+  }
+}
+
+}  // namespace
+
+bool HasWinograd(const WinogradShape& s) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw) \
+  if (IsForm(s, mh, rh, mw, rw)) return true;
+  PLUMB_WINOGRAD_FORMS
+#undef PLUMB_WINOGRAD_FORM
+  return false;
+}
+
+std::vector<double> WinogradPoints(const WinogradShape& s) {
+  const int size = std::max(s.tile_h + s.kernel_h, s.tile_w + s.kernel_w) - 1;
+  const auto points = [](const auto& value) { return std::vector<double>(std::begin(value), std::end(value)); };
+  return size == 4   ? points(CookToomPoints<3>::value)
+         : size == 6 ? points(CookToomPoints<5>::value)
+                     : points(CookToomPoints<9>::value);
+}
+
+void WinogradKernel(const WinogradShape& s, const float* kernel, double* transformed) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw) \
+  if (IsForm(s, mh, rh, mw, rw)) return TransformKernel<CookToom<mh, rh>, CookToom<mw, rw>>(kernel, transformed);
+  PLUMB_WINOGRAD_FORMS
+#undef PLUMB_WINOGRAD_FORM
+}
+
+void WinogradInput(const WinogradShape& shape, const float* plane, int64_t first, int64_t count, float* tiles,
+                   int64_t position_step) {
+  PLUMB_SIMD_CALL(RunWinogradInput)(shape, plane, first, count, tiles, position_step);
+}
+
+void WinogradOutput(const WinogradShape& shape, const float* sums, int64_t position_step, int64_t first, int64_t count,
+                    const ProductEnd& end, const float* addend, float* plane) {
+  PLUMB_SIMD_CALL(RunWinogradOutput)(shape, sums, position_step, first, count, end, addend, plane);
+}
+
+}  // namespace plumb::simd
+#endif

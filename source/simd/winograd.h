@@ -1,0 +1,50 @@
+// The transformations of Winograd's algorithm (cook_toom.h) on maps in channel blocks. A map is cut into tiles of
+// tile_h x tile_w outputs, numbered row by row; the inputs of a tile become one value per position and channel, the
+// products of each position are sums over the channels (panel.h), and these become the tile's outputs.
+#ifndef PLUMB_SIMD_WINOGRAD_H_
+#define PLUMB_SIMD_WINOGRAD_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "simd/product.h"
+
+namespace plumb::simd {
+
+// Stride 1, no dilation.
+struct WinogradShape {
+  int tile_h = 4, tile_w = 4, kernel_h = 3, kernel_w = 3;
+  int block = 8;  // channels, 8 or 16
+  int64_t in_h = 0, in_w = 0, out_h = 0, out_w = 0, pad_top = 0, pad_left = 0;
+
+  int positions() const { return (tile_h + kernel_h - 1) * (tile_w + kernel_w - 1); }
+  int64_t tiles_h() const { return (out_h + tile_h - 1) / tile_h; }
+  int64_t tiles_w() const { return (out_w + tile_w - 1) / tile_w; }
+  int64_t tiles() const { return tiles_h() * tiles_w(); }
+};
+
+constexpr int kMaxWinogradPositions = 36;
+
+// Whether there is code for these tiles and this kernel: F(4x4,3x3), F(2x2,3x3) and F(2x2,5x5), and along one axis,
+// the other having tiles and kernels of 1, F(4,3) and F(4,7). Everything below REQUIRES it.
+bool HasWinograd(const WinogradShape& shape);
+
+// The finite interpolation points; of both axes, where both have some.
+std::vector<double> WinogradPoints(const WinogradShape& shape);
+
+// One filter's kernel_h x kernel_w taps as positions() factors, in float64.
+void WinogradKernel(const WinogradShape& shape, const float* kernel, double* transformed);
+
+// Tiles [first, first + count) of one channel block: plane is [in_h][in_w][block]; position p of the i-th of them goes
+// to tiles + p * position_step + i * block.
+void WinogradInput(const WinogradShape& shape, const float* plane, int64_t first, int64_t count, float* tiles,
+                   int64_t position_step);
+
+// The way back: position p of the i-th tile lies at sums + p * position_step + i * block; plane and addend are
+// [out_h][out_w][block]. end.bias has `block` values; addend may be null.
+void WinogradOutput(const WinogradShape& shape, const float* sums, int64_t position_step, int64_t first, int64_t count,
+                    const ProductEnd& end, const float* addend, float* plane);
+
+}  // namespace plumb::simd
+
+#endif  // PLUMB_SIMD_WINOGRAD_H_
