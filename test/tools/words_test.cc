@@ -178,6 +178,14 @@ TEST(Vocabulary, ListsTakeCommasSpacesAndRepeats) {
   }
 }
 
+// "-i a.npy --json=report" took the report that was there already for one more input of that name.
+TEST(Vocabulary, AnOptionWhoseFileExistsEndsTheList) {
+  const Files files("words_end");
+  WriteText(files.folder + "/r.json", "of an earlier run");
+  ExpectExit(0, "model_run", Filled("@ -d NAIVE -q -i $/v.txt --json=$/r.json", files));
+  EXPECT_TRUE(Has(ReadText(files.folder + "/r.json"), "plumb-model-run"));
+}
+
 TEST(Vocabulary, MisspeltWordsAreSuggested) {
   const Files files("words_misspelt");
   WriteText(files.folder + "/i.png", "");

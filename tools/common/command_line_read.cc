@@ -108,7 +108,8 @@ size_t CommandLine::Impl::ReadOption(const std::vector<std::string>& arguments, 
     option->values.push_back(arguments[next++]);
   }
   if (option->values.back().empty()) return *status = Status::InvalidArgument(spelling + " needs a value"), next;
-  while (option->list && next < arguments.size() && ContinuesList(option->word->values, arguments[next])) {
+  while (option->list && next < arguments.size() && !IsOption(arguments[next]) &&
+         ContinuesList(option->word->values, arguments[next])) {
     option->values.push_back(arguments[next++]);
   }
   return next;
