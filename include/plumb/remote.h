@@ -68,7 +68,8 @@ struct RemoteFile {
 };
 
 // A folder of one run's own there, beside a cache of files that went there before, which later runs find by their
-// checksums. The run's folder goes when the object does; folders that cut-off runs left go after a day.
+// checksums. The run's folder goes when the object does, and what still runs in it; folders that cut-off runs left go
+// after a day.
 class RemoteWorkspace {
  public:
   // `folder`: empty for RemoteMachine::DefaultFolder(). The machine outlives the workspace.
@@ -104,6 +105,7 @@ class RemoteWorkspace {
   std::string folder_, run_, architecture_;
   int pushed_ = 0, found_ = 0;
   uint64_t pushed_bytes_ = 0;
+  bool running_ = false;  // what ran last may still run
 };
 
 }  // namespace plumb

@@ -15,6 +15,7 @@ from __future__ import annotations
 from . import _core
 from ._check import assert_aligned, check
 from ._compare import AlignedDevice, Alignment, DiffReport, align, diff
+from ._device import DeviceReport, MachineReport, device_check
 from ._errors import Error, MisalignedError
 from ._model import Conversion, Model, convert, devices, load
 from ._network import Network, dump, run
@@ -28,10 +29,12 @@ __all__ = [
     "Alignment",
     "Conversion",
     "Device",
+    "DeviceReport",
     "DiffReport",
     "Error",
     "Layer",
     "LayerReport",
+    "MachineReport",
     "MisalignedError",
     "Model",
     "Network",
@@ -45,6 +48,7 @@ __all__ = [
     "assert_aligned",
     "check",
     "convert",
+    "device_check",
     "devices",
     "diff",
     "dump",

@@ -42,7 +42,12 @@ while [ $# -gt 1 ]; do
   shift 2
 done)sh";
 constexpr const char* kRunScript = R"sh(cd "$1" || exit 125
-shift; exec env "$@")sh";
+shift; echo $$ >.pid; exec env "$@")sh";
+// A program that was given up, or whose connection broke, may still run: $3 says so. Its number is good then: the
+// folder is this run's own, and nothing else was started in it.
+constexpr const char* kCloseScript = R"sh(cd "$1" || exit 1
+if [ -n "$3" ] && [ -f "$2/.pid" ]; then kill "$(cat "$2/.pid")" 2>/dev/null; fi
+rm -rf "$2")sh";
 
 bool IsSafeName(const std::string& name) {
   return !name.empty() && name[0] != '-' && name[0] != '.' && std::all_of(name.begin(), name.end(), [](char c) {
@@ -151,10 +156,9 @@ RemoteWorkspace::~RemoteWorkspace() { (void)Close(); }
 
 Status RemoteWorkspace::Close() {
   if (run_.empty()) return Status::Ok();
-  const std::vector<std::string> arguments = {folder_, run_};
-  constexpr const char* kScript = R"sh(cd "$1" && rm -rf "$2")sh";
-  auto removed = RunScript(machine_, "cleaning up", kScript, arguments);
-  if (!removed.ok()) removed = RunScript(machine_, "cleaning up", kScript, arguments);  // the way may be there again
+  const std::vector<std::string> arguments = {folder_, run_, running_ ? "running" : ""};
+  auto removed = RunScript(machine_, "cleaning up", kCloseScript, arguments);
+  if (!removed.ok()) removed = RunScript(machine_, "cleaning up", kCloseScript, arguments);  // the way may be back
   run_.clear();
   return removed.status();
 }
@@ -197,7 +201,10 @@ Result<RemoteResult> RemoteWorkspace::Run(const std::vector<std::string>& argume
   std::vector<std::string> all = {"sh", "-c", kRunScript, "sh", folder_ + "/" + run_};
   all.insert(all.end(), environment.begin(), environment.end());
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return machine_->Run(all);
+  running_ = true;
+  auto ended = machine_->Run(all);
+  running_ = !ended.ok();
+  return ended;
 }
 
 Status RemoteWorkspace::Pull(const std::string& name, const std::string& local) {

@@ -1,7 +1,9 @@
 """device_check over the real adb client: a stand-in daemon plays the phone, and every fault that one has."""
 
 import os
+import signal
 import subprocess
+import time
 import unittest
 
 import machines
@@ -144,6 +146,29 @@ class Adb(unittest.TestCase):
         said = report["machines"][0]["summary"]
         self.assertIn("model_check was ended by signal 9 (Killed): mostly for want of memory", said)
         self.assertIn("its last lines: loading the model", said)
+        self.assertEqual(self.tool.runs_there(), [])
+
+    def test_an_interrupt_ends_it_and_cleans_up(self):
+        runner = self.tool.script("sleeper", "touch %s/begun\nexec sleep 60\n" % self.tool.folder)
+        arguments = ("-m", self.tool.digits, "-d", "NAIVE", "--adb", self.phone.serial)
+        emulated = ("--binaries", GIVEN.bin, "--runner", runner)
+        run = subprocess.Popen(
+            self.tool.command(*arguments, *emulated, binaries=False),
+            env=self.tool.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for _ in range(200):
+            if os.path.exists(self.tool.folder + "/begun"):
+                break
+            time.sleep(0.05)
+        self.assertEqual(len(self.tool.runs_there()), 1)
+        run.send_signal(signal.SIGINT)
+        out, _ = run.communicate(timeout=20)
+        self.assertEqual(run.returncode, 4, out)
+        self.assertIn("adb %s: given up" % self.phone.serial, out)
         self.assertEqual(self.tool.runs_there(), [])
 
     def test_a_phone_that_is_not_there(self):

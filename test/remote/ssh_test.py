@@ -100,10 +100,13 @@ class Ssh(unittest.TestCase):
             self.assertIn("ssh board: model_check " + said, report["machines"][0]["summary"])
 
     def test_a_command_that_takes_too_long(self):
-        runner = self.tool.script("sleeper", "exec sleep 5\n")
+        runner = self.tool.script("sleeper", "exec sleep 54321\n")
         run, report = self.check("--binaries", GIVEN.bin, "--runner", runner, "--timeout", "1", binaries=False)
         self.assertEqual(run.returncode, 4, run.stdout)
         self.assertIn("ssh board: given up after 1 s, as the limit says", report["machines"][0]["summary"])
+        self.assertEqual(self.tool.runs_there(), [])
+        with subprocess.Popen(["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True) as ps:
+            self.assertNotIn("sleep 54321", ps.stdout.read().splitlines(), "it runs on")
 
 
 class ThisMachine(unittest.TestCase):

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <system_error>
 
 #include "common/vocabulary.h"
 #include "plumb/model.h"
@@ -76,6 +79,11 @@ Status AddInputs(const DeviceCheckOptions& o, Payload* payload) {
   return Status::Ok();
 }
 
+Status CanBeRead(const std::string& path) {
+  if (::access(path.c_str(), R_OK) == 0) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("cannot open '{}': {}", path, std::generic_category().message(errno)));
+}
+
 // Of the user's own files and the arguments: a run that goes on with what an earlier one left asks whether it is the
 // same.
 std::string StampOf(const Payload& payload, const std::vector<std::string>& paths) {
@@ -99,6 +107,9 @@ Result<Payload> MakePayload(const DeviceCheckOptions& options, const std::string
   }
   PLUMB_RETURN_IF_ERROR(AddModel(options, folder, &payload));
   PLUMB_RETURN_IF_ERROR(AddInputs(options, &payload));
+  for (const RemoteFile& file : payload.files) {  // what is not here is no machine's failure
+    PLUMB_RETURN_IF_ERROR(CanBeRead(file.local));
+  }
   std::vector<std::string> paths = {payload.structure, payload.weights};
   for (const std::string& text : options.input.files) paths.push_back(text.substr(text.find('=') + 1));
   payload.stamp = StampOf(payload, paths);
