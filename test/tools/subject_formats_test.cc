@@ -3,14 +3,12 @@
 // and what is cut off, contradicts itself or leads out of the folder is one sentence and exit code 2.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <functional>
 
-#include "base/file.h"
+#include "interop/foreign_files.h"
 #include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
-#include "tensor/zip.h"
 #include "tools/command.h"
 
 namespace plumb {
@@ -18,26 +16,6 @@ namespace {
 
 const std::string kFormatModel = PLUMB_EXAMPLES "/digits/digits.tnnproto";
 const std::string kGuilty = "conv2";
-
-std::string BytesOf(const Tensor& tensor) { return {static_cast<const char*>(tensor.raw()), tensor.bytes()}; }
-
-std::string Dims(const Shape& shape) { return shape.ToString(); }
-
-template <class T>
-std::string Little(T value) {
-  return {reinterpret_cast<const char*>(&value), sizeof(T)};
-}
-
-// [n,h,w,c] of [n,c,h,w].
-Tensor Nhwc(const Tensor& x) {
-  const Shape s = x.shape();
-  Tensor y = Tensor::Create(DType::kF32, {s[0], s[2], s[3], s[1]}).value();
-  const int64_t pixels = s[2] * s[3];
-  for (int64_t i = 0; i < x.NumElements(); ++i) {
-    y.data<float>()[i % pixels * s[1] + i / pixels % s[1]] = x.data<float>()[i];
-  }
-  return y;
-}
 
 // The blobs of the digits network as NAIVE computes them, written by `write` as another tool would.
 class Formats : public testing::Test {
@@ -98,23 +76,6 @@ class Formats : public testing::Test {
 
 // --- Core AI
 
-std::string WriteCoreAi(const std::string& folder, const std::vector<NamedTensor>& blobs) {
-  const std::string path = folder + "/main.aimodelintermediates";
-  std::filesystem::create_directories(path + "/data");
-  std::string inputs, rest;
-  for (const NamedTensor& blob : blobs) {
-    const std::string file = blob.name + "_0001.npy";
-    EXPECT_TRUE(WriteTensors(path + "/data/" + file, {{"", blob.tensor}}).ok());
-    std::string& list = blob.name == "input" ? inputs : rest;
-    list += std::string(list.empty() ? "" : ", ") + "\"" + blob.name + "\": {\"node_name\": \"" + blob.name +
-            "\", \"node_op\": \"call_function\", \"data_file\": \"data/" + file +
-            "\", \"shape\": " + Dims(blob.tensor.shape()) + ", \"torch_dtype\": \"torch.float32\"}";
-  }
-  WriteText(path + "/metadata.json",
-            "{\"inputs\": {" + inputs + "}, \"outputs\": {}, \"intermediates\": {" + rest + "}}");
-  return path;
-}
-
 TEST_F(Formats, CoreAiIntermediates) {
   ExpectJudged(WriteCoreAi, "Core AI intermediates, ");
   const std::string path = WriteCoreAi(Fresh(), Healthy());
@@ -140,35 +101,6 @@ TEST_F(Formats, CoreAiIntermediates) {
 
 // --- ONNX Runtime
 
-std::string Varint(uint64_t value) {
-  std::string text;
-  for (; value >= 128; value >>= 7) text += static_cast<char>(value | 128);
-  return text + static_cast<char>(value);
-}
-
-std::string WireText(int field, const std::string& text) {
-  return Varint(static_cast<uint64_t>(field) << 3 | 2) + Varint(text.size()) + text;
-}
-
-// `raw` false: float_data, and dims packed.
-std::string TensorProtoOf(const NamedTensor& blob, bool raw) {
-  std::string packed, dims;
-  for (const int64_t dim : blob.tensor.shape().dims()) {
-    packed += Varint(static_cast<uint64_t>(dim));
-    dims += "\x08" + Varint(static_cast<uint64_t>(dim));
-  }
-  return (raw ? dims : WireText(1, packed)) + std::string("\x10\x01", 2) + WireText(8, blob.name) +
-         WireText(raw ? 9 : 4, BytesOf(blob.tensor));
-}
-
-std::string WriteProtos(const std::string& folder, const std::vector<NamedTensor>& blobs) {
-  for (const NamedTensor& blob : blobs) {  // what is no letter or digit is lost in file names
-    WriteText(folder + "/file" + std::to_string(&blob - blobs.data()) + "_.tensorproto",
-              TensorProtoOf(blob, blob.name != "conv1"));
-  }
-  return folder;
-}
-
 TEST_F(Formats, OnnxRuntimesTensorProtos) {
   ExpectJudged(WriteProtos, "TensorProto files (ONNX Runtime's debug node dump), ");
   const std::string path = WriteProtos(Fresh(), Healthy());
@@ -193,25 +125,10 @@ TEST_F(Formats, DatabasesAndEtDumpsNameTheCommand) {
 
 // --- OpenVINO
 
-std::string Ieb(const Tensor& tensor, int precision, uint64_t size) {
-  std::string header = std::string("IEB0\0\1", 6) + static_cast<char>(precision);
-  header += static_cast<char>(tensor.shape().rank());
-  for (int i = 0; i < 7; ++i)
-    header += Little(i < tensor.shape().rank() ? static_cast<uint32_t>(tensor.shape()[i]) : uint32_t{0});
-  header += std::string("\xFF\0\0\0", 4) + Little(uint64_t{72}) + Little(size) + Little(uint64_t{0});
-  return header + Little(uint64_t{0}) + BytesOf(tensor);
-}
-
 TEST_F(Formats, OpenVinosBlobDump) {
   for (const int f32 : {4, 5, 10}) {  // since 2025, before, InferenceEngine
     const auto write = [f32](const std::string& folder, const Blobs& blobs) {
-      for (const NamedTensor& blob : blobs) {
-        const std::string file = folder + "/#" + std::to_string(&blob - blobs.data()) + "_Convolution_" + blob.name;
-        WriteText(file + (blob.name == "conv1" ? "_WithoutBiases_out0.ieb" : "_out0.ieb"),
-                  Ieb(blob.tensor, f32, blob.tensor.bytes()));
-      }
-      WriteText(folder + "/#1_Convolution_conv1_blb0.ieb", "packed weights");
-      return folder;
+      return WriteOpenVino(folder, blobs, f32);
     };
     ExpectJudged(write, "OpenVINO's blob dump, 1 files of packed weights or other names passed over, ");
   }
@@ -229,50 +146,6 @@ TEST_F(Formats, OpenVinosBlobDump) {
 }
 
 // --- msprobe
-
-void WriteTorchFile(const std::string& path, const Tensor& tensor) {
-  AtomicFile file = AtomicFile::Create(path).value();
-  ZipWriter zip(&file);
-  EXPECT_TRUE(zip.Add("x/data.pkl", "never looked into", nullptr, 0).ok());
-  EXPECT_TRUE(zip.Add("x/data/0", "", tensor.raw(), tensor.bytes()).ok());
-  EXPECT_TRUE(zip.Add("x/version", "3\n", nullptr, 0).ok());
-  EXPECT_TRUE(zip.Finish().ok());
-  EXPECT_TRUE(file.Commit().ok());
-}
-
-std::string WriteMsprobe(const std::string& folder, const std::vector<NamedTensor>& blobs) {
-  const std::string rank = folder + "/step0/rank0";
-  std::filesystem::create_directories(rank + "/dump_tensor_data");
-  std::string data;
-  const auto tensor = [&](const NamedTensor& blob, const std::string& name) {
-    const bool npy = blob.name == "relu1";
-    const std::string file = name + (npy ? ".npy" : ".pt"), path = rank + "/dump_tensor_data/" + file;
-    if (npy) {
-      EXPECT_TRUE(WriteTensors(path, {{"", blob.tensor}}).ok());
-    } else {
-      WriteTorchFile(path, blob.tensor);
-    }
-    return "[{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": " + Dims(blob.tensor.shape()) +
-           ", \"Max\": 1.0, \"data_name\": \"" + file + "\"}]";
-  };
-  for (const NamedTensor& blob : blobs) {
-    if (blob.name == "input") continue;
-    const std::string op = "Module." + blob.name + ".Layer.forward.0";
-    std::string inputs = "[]";
-    if (blob.name == "conv1") {
-      for (const NamedTensor& other : blobs) {
-        if (other.name == "input") inputs = tensor(other, op + ".input.0");
-      }
-    }
-    data += (data.empty() ? "\"" : ", \"") + op + "\": {\"input_args\": " + inputs +
-            ", \"input_kwargs\": {}, \"output\": " + tensor(blob, op + ".output.0") + "}";
-  }
-  WriteText(rank + "/dump.json",
-            "{\"task\": \"tensor\", \"level\": \"L0\", \"framework\": \"pytorch\", "
-            "\"dump_data_dir\": \"/elsewhere\", \"data\": {" +
-                data + "}}");
-  return folder;
-}
 
 TEST_F(Formats, MsprobesDump) {
   ExpectJudged(WriteMsprobe, "msprobe's dump, ");
@@ -304,27 +177,6 @@ TEST_F(Formats, MsprobesDump) {
 }
 
 // --- QNN and SNPE
-
-// As --debug writes it, in NHWC, and what the converter says of it.
-std::string WriteQnn(const std::string& folder, const std::vector<NamedTensor>& blobs) {
-  std::filesystem::create_directories(folder + "/Result_0");
-  std::string tensors;
-  for (const NamedTensor& blob : blobs) {
-    const bool turned = blob.tensor.shape().rank() == 4;
-    if (blob.name == "input") {
-      EXPECT_TRUE(WriteTensors(folder + "/../input.npy", {{"", blob.tensor}}).ok());
-      continue;
-    }
-    const Tensor value = turned ? Nhwc(blob.tensor) : blob.tensor;
-    WriteText(folder + "/Result_0/" + blob.name + ".raw", BytesOf(value));
-    tensors += (tensors.empty() ? "\"" : ", \"") + blob.name +
-               "\": {\"id\": 1, \"data_type\": 1032, \"dims\": " + Dims(value.shape()) +
-               (turned ? ", \"permute_order_to_src\": [0, 3, 1, 2]" : "") +
-               ", \"quant_params\": {\"scale_offset\": {\"bitwidth\": 8, \"scale\": 0.5, \"offset\": -3}}}";
-  }
-  WriteText(folder + "/digits_net.json", "{\"graph\": {\"tensors\": {" + tensors + "}}}");
-  return folder;
-}
 
 TEST_F(Formats, QnnsRawOutputs) {
   const std::string given = "-i input=" + folder_ + "/input.npy";
