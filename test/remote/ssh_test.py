@@ -1,6 +1,7 @@
 """device_check over OpenSSH: a real sshd on this machine, with a proxy in between whose cable can be pulled."""
 
 import os
+import pty
 import subprocess
 import unittest
 
@@ -41,8 +42,6 @@ class Ssh(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertFalse(os.path.exists(self.tool.folder + "/there"))
 
-    def test_no_connection_stays_open(self):
-        self.check("-q")
         with subprocess.Popen(["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True) as ps:
             self.assertNotIn(self.board.config, ps.stdout.read())
 
@@ -88,17 +87,6 @@ class Ssh(unittest.TestCase):
         self.assertIn("No space left on device; free some space there", report["machines"][0]["summary"])
         self.assertEqual(self.tool.runs_there(), [])
 
-    def test_a_program_that_ends_without_a_report(self):
-        for script, said in (
-            ("echo illegal instruction >&2; kill -4 $$\n", "was ended by signal 4 (Illegal instruction)"),
-            ("exec /nowhere/loader\n", "could not be started there (exit code 127)"),
-            ("exit 0\n", "ended with exit code 0; it said nothing"),
-        ):
-            runner = self.tool.script("runner", script)
-            run, report = self.check("--binaries", GIVEN.bin, "--runner", runner, binaries=False)
-            self.assertEqual(run.returncode, 4, run.stdout)
-            self.assertIn("ssh board: model_check " + said, report["machines"][0]["summary"])
-
     def test_a_command_that_takes_too_long(self):
         runner = self.tool.script("sleeper", "exec sleep 54321\n")
         run, report = self.check("--binaries", GIVEN.bin, "--runner", runner, "--timeout", "1", binaries=False)
@@ -132,6 +120,62 @@ class ThisMachine(unittest.TestCase):
             script.write("#!/bin/sh\n")
         run = self.tool.run("-m", self.tool.digits, "--binaries", empty, binaries=False)
         self.assertIn("is no program for Linux (ELF)", run.stdout)
+
+    def test_a_program_that_ends_without_a_report(self):
+        for script, said in (
+            ("echo illegal instruction >&2; kill -4 $$\n", "was ended by signal 4 (Illegal instruction)"),
+            ("exec /nowhere/loader\n", "could not be started there (exit code 127)"),
+            ("exit 0\n", "ended with exit code 0; it said nothing"),
+        ):
+            runner = self.tool.script("runner", script)
+            emulated = ("--binaries", GIVEN.bin, "--runner", runner)
+            run, report = self.tool.report("-m", self.tool.digits, *emulated, binaries=False)
+            self.assertEqual(run.returncode, 4, run.stdout)
+            self.assertIn("this machine: model_check " + said, report["machines"][0]["summary"])
+
+    def test_variables_that_decide_count_there_and_those_of_dumps_are_refused(self):
+        arguments = ("-m", self.tool.digits, "-d", "X86", "--binaries", GIVEN.bin)
+        runner = self.tool.script("runner", 'echo "ISA $PLUMB_MAX_CPU_ISA"; exec "$@"\n')
+        more = {"binaries": False, "environment": {"PLUMB_MAX_CPU_ISA": "GENERIC"}}
+        run = self.tool.run(*arguments, "--runner", runner, **more)
+        self.assertIn("ISA GENERIC\n", run.stdout)
+        run = self.tool.run(*arguments, binaries=False, environment={"DUMP_OUTPUT_BLOB": "1"})
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("DUMP_OUTPUT_BLOB does nothing with device_check; --judge here -o FOLDER keeps", run.stdout)
+
+    def test_an_onnx_model_is_converted_here(self):
+        model = "/usr/share/libonnx-testdata/data/pytorch-converted/test_Conv2d_groups/model.onnx"
+        if not os.path.exists(model):
+            self.skipTest("there is no libonnx-testdata")
+        for judge in ((), ("--judge", "here")):
+            run, report = self.tool.report("-m", model, "-d", self.tool.device, *judge)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            machine = report["machines"][0]
+            self.assertEqual(machine["report"]["model"], model)
+            self.assertEqual(machine["report"]["runs"][0]["verdict"], "aligned")
+            self.assertIn("model   %s, " % model, run.stdout)
+
+    def test_progress_is_for_terminals(self):
+        runner = self.tool.script("slow", "sleep 3\nexec \"$@\"\n")
+        emulated = ("--binaries", GIVEN.bin, "--runner", runner)
+        command = self.tool.command("-m", self.tool.digits, "-d", "NAIVE", *emulated, binaries=False)
+        terminal, end = pty.openpty()
+        with subprocess.Popen(
+            command, env=self.tool.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=end
+        ):
+            os.close(end)
+            shown = b""
+            try:
+                while part := os.read(terminal, 4096):
+                    shown += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(terminal)
+        self.assertIn(b"model_check runs there (2 s)", shown)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])
+        run = self.tool.run("-m", self.tool.digits, "-d", "NAIVE", *emulated, binaries=False)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertNotIn("runs there", run.stdout)
 
     def test_a_model_that_is_not_there(self):
         run = self.tool.run("-m", "gone.tnnproto")

@@ -48,12 +48,14 @@ struct Tool {
   const char* others;
   bool reads_model, runs_devices, draws_inputs;
 };
-const Tool kTools[] = {{"model_check", " -d NAIVE -q", true, true, true},
-                       {"model_run", " -d NAIVE -q", true, true, true},
-                       {"model_info", " -q", true, false, false},
-                       {"model_convert", " -q -o $/out", true, false, false},
-                       {"blob_diff", " $/v.txt $/v.txt", false, false, false},
-                       {"device_info", "", false, false, false}};
+const Tool kTools[] = {
+    {"model_check", " -d NAIVE -q", true, true, true},
+    {"model_run", " -d NAIVE -q", true, true, true},
+    {"model_info", " -q", true, false, false},
+    {"model_convert", " -q -o $/out", true, false, false},
+    {"device_check", " -d NAIVE -q --device-folder $/there --binaries " PLUMB_BIN_DIR, true, true, true},
+    {"blob_diff", " $/v.txt $/v.txt", false, false, false},
+    {"device_info", "", false, false, false}};
 
 std::string Filled(std::string text, const Files& files) {
   for (const auto& [mark, value] : {std::pair('@', files.model), {'$', files.folder}}) {

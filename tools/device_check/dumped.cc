@@ -89,9 +89,9 @@ Status Job::RunProgramThere(Outcome* outcome) {
   doing_ = "the program runs there";
   // The one text that a shell there reads as it is: it is the user's own command line.
   const std::string command = options_.runner.empty() ? options_.program : options_.runner + " " + options_.program;
-  PLUMB_ASSIGN_OR_RETURN(
-      const RemoteResult ran,
-      workspace_->Run({"sh", "-c", command}, {"DUMP_OUTPUT_BLOB=1", "DUMP_BLOB_FORMAT=npy", "DUMP_BLOB_DIR=dump"}));
+  std::vector<std::string> environment = Environment();
+  environment.insert(environment.end(), {"DUMP_OUTPUT_BLOB=1", "DUMP_BLOB_FORMAT=npy", "DUMP_BLOB_DIR=dump"});
+  PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, workspace_->Run({"sh", "-c", command}, environment));
   if (!options_.output.quiet) std::fputs(ran.out.c_str(), stderr);
   if (ran.exit_code != 0) return EndedBadly("the program", ran);
   doing_ = "pulling the dump";

@@ -6,11 +6,13 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "device_check/binaries.h"
+#include "plumb/environment.h"
 #include "plumb/file.h"
 #include "plumb/printing.h"
 
@@ -147,7 +149,23 @@ Result<RemoteResult> Job::RunTool(const std::string& tool, const std::vector<std
   all.insert(all.end(), payload_.arguments.begin(), payload_.arguments.end());
   all.insert(all.end(), arguments.begin(), arguments.end());
   environment.push_back(fmt::format("COLUMNS={}", OutputWidth()));
+  const std::vector<std::string> own = Environment();
+  environment.insert(environment.end(), own.begin(), own.end());
   return workspace_->Run(all, environment);
+}
+
+std::vector<std::string> Job::Environment() const {
+  std::vector<std::string> found;
+  for (const EnvironmentVariable& variable : EnvironmentVariables()) {
+    const std::string name = variable.name;
+    const char* value = std::getenv(variable.name);
+    const bool of_this_machine = name == "PLUMB_CACHE_DIR" || name == "PLUMB_PYTHON";
+    const bool of_program = name == "DUMP_INPUT_BLOB" || name == "DUMP_BLOB_LAYERS" || name == "DUMP_BLOB_TYPES" ||
+                            name == "DUMP_BLOB_FORWARDS";
+    const bool counts = options_.program.empty() ? name.rfind("PLUMB_", 0) == 0 && !of_this_machine : of_program;
+    if (counts && value != nullptr && *value != '\0') found.push_back(name + "=" + value);
+  }
+  return found;
 }
 
 std::vector<std::string> Job::ReportArguments(const std::string& json) const {

@@ -59,6 +59,8 @@ class Job {
   // A program there, behind --runner.
   Result<RemoteResult> RunTool(const std::string& tool, const std::vector<std::string>& arguments,
                                std::vector<std::string> environment = {});
+  // "NAME=value" of this environment's variables that mean something there.
+  std::vector<std::string> Environment() const;
   std::vector<std::string> ReportArguments(const std::string& json) const;
   Status EndedBadly(const std::string& program, const RemoteResult& ran) const;
   // The report is in `folder_`.

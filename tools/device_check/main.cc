@@ -26,8 +26,9 @@ constexpr const char* kExamples = R"(Examples:
   device_check -m net.onnx -d ARM --runner 'qemu-aarch64 -cpu cortex-a53'             an emulator here
   device_check --adb 0123456789ABCDEF --clean            removes what earlier runs left there
 Models that are no tnnproto are converted here. What went over once is found there by its checksum.
-Exit codes: model_check's of the worst machine: 0 aligned, 1 misaligned or nothing compared, 2 bad usage or input, 3 device
-not available there, 4 failure, of the machine or the way to it too.)";
+PLUMB_* of the environment counts there too (PLUMB_MAX_CPU_ISA=NEON), and DUMP_BLOB_* for --program.
+Exit codes, of several machines the worst: 0 aligned, 1 misaligned or nothing compared, 2 bad usage
+or input, 3 device not available there, 4 failure, of the machine or the way to it too.)";
 
 // A folder for what is converted and pulled; goes with the object.
 class WorkFolder {

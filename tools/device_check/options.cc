@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <utility>
+
+#include "plumb/environment.h"
 
 namespace plumb {
 
@@ -44,7 +47,23 @@ void DeviceCheckOptions::AddDumps(CommandLine* c) {
   c->Check([this] { return CheckModes(); });
 }
 
+// What a tool here would dump, device_check does not.
+Status DeviceCheckOptions::CheckDumpVariables() const {
+  for (const EnvironmentVariable& variable : EnvironmentVariables()) {
+    const std::string name = variable.name;
+    const char* value = std::getenv(variable.name);
+    if (value == nullptr || *value == '\0' || name.rfind("PLUMB_", 0) == 0) continue;
+    const bool chooses = name == "DUMP_INPUT_BLOB" || name == "DUMP_BLOB_LAYERS" || name == "DUMP_BLOB_TYPES" ||
+                         name == "DUMP_BLOB_FORWARDS";
+    if (program.empty() || !chooses)
+      return Status::InvalidArgument(
+          fmt::format("{} does nothing with device_check; --judge here -o FOLDER keeps what a device computed", name));
+  }
+  return Status::Ok();
+}
+
 Status DeviceCheckOptions::CheckModes() const {
+  PLUMB_RETURN_IF_ERROR(CheckDumpVariables());
   if (!judges_here()) {
     for (const auto& [option, value] : {std::pair<const char*, const std::string&>("-o", output_folder),
                                         {"--names", names},

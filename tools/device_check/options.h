@@ -47,6 +47,7 @@ struct DeviceCheckOptions {
   void AddMachines(CommandLine* command_line);
   void AddDumps(CommandLine* command_line);
   Status CheckModes() const;
+  Status CheckDumpVariables() const;
 };
 
 }  // namespace plumb
