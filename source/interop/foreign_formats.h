@@ -1,8 +1,9 @@
 // What other tools write, one file per format (doc/subjects.md, "What other tools write"). Each reader is asked for
 // every file and folder that is no dump of ours, tells its format by the content and says nothing where it is another.
 //
-// Hostile input: a reader takes no memory beyond the files' own size, follows no path out of the folder, and says file,
-// blob, expected and found in one sentence. Values are read when they are asked for.
+// Hostile input: opening takes no memory beyond the descriptions, reading a tensor at most eight times its file
+// (numbers of one byte); no path leads out of the folder; what is wrong is one sentence with file, blob, expected and
+// found.
 #ifndef PLUMB_INTEROP_FOREIGN_FORMATS_H_
 #define PLUMB_INTEROP_FOREIGN_FORMATS_H_
 

@@ -103,6 +103,12 @@ bool ProtoNumbers(int type, uint64_t number, std::string_view content, std::vect
   return type == 2;
 }
 
+void AppendProtoValue(uint64_t value, ProtoTensor* tensor) {
+  const auto dtype = kProtoTypes.find(tensor->type);
+  const size_t size = dtype == kProtoTypes.end() ? 8 : DTypeSize(dtype->second);
+  tensor->typed.append(reinterpret_cast<const char*>(&value), size);
+}
+
 bool TakeProtoField(uint64_t field, int type, uint64_t number, std::string_view content, ProtoTensor* tensor) {
   std::vector<uint64_t> numbers;
   switch (field) {
@@ -122,17 +128,24 @@ bool TakeProtoField(uint64_t field, int type, uint64_t number, std::string_view 
     case kInt32Data:
     case kInt64Data:
     case kUint64Data: {
-      if (!ProtoNumbers(type, number, content, &numbers)) return false;
-      const auto dtype = kProtoTypes.find(tensor->type);
-      const size_t size = dtype == kProtoTypes.end() ? 8 : DTypeSize(dtype->second);
-      for (const uint64_t value : numbers) tensor->typed.append(reinterpret_cast<const char*>(&value), size);
-      return true;
+      if (type == 0) AppendProtoValue(number, tensor);
+      WireReader packed(type == 2 ? content : std::string_view());
+      while (!packed.done()) {
+        if (!packed.Varint(&number)) return false;
+        AppendProtoValue(number, tensor);
+      }
+      return type == 0 || type == 2;
     }
     default: return true;
   }
 }
 
-Result<ProtoTensor> ParseTensorProto(std::string_view bytes, const std::string& path) {
+bool IsTyped(uint64_t field) {
+  return (field >= kFloatData && field <= kInt64Data) || (field >= kDoubleData && field <= kUint64Data);
+}
+
+// Without `values` only what describes them.
+Result<ProtoTensor> ParseTensorProto(std::string_view bytes, const std::string& path, bool values) {
   ProtoTensor tensor;
   WireReader reader(bytes);
   while (!reader.done()) {
@@ -140,7 +153,9 @@ Result<ProtoTensor> ParseTensorProto(std::string_view bytes, const std::string& 
     uint64_t field = 0, number = 0;
     int type = 0;
     std::string_view content;
-    if (!reader.Field(&field, &type, &number, &content) || !TakeProtoField(field, type, number, content, &tensor)) {
+    const bool whole = reader.Field(&field, &type, &number, &content);
+    const bool skipped = whole && IsTyped(field) && !values;
+    if (!whole || (!skipped && !TakeProtoField(field, type, number, content, &tensor))) {
       return Status::CorruptModel(
           fmt::format("'{}' is no TensorProto of ONNX: what begins at byte {} of {} is cut off or no field of one",
                       path, at, bytes.size()));
@@ -153,7 +168,7 @@ Result<ProtoTensor> ParseTensorProto(std::string_view bytes, const std::string& 
 
 Result<Tensor> LoadTensorProto(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path));
+  PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path, /*values=*/true));
   const auto type = kProtoTypes.find(proto.type);
   if (type == kProtoTypes.end() || proto.external) {
     return Status::NotSupported(
@@ -182,7 +197,7 @@ ForeignRead ReadTensorProtos(const ForeignPlace& place) {
   found.description = "TensorProto files (ONNX Runtime's debug node dump)";
   for (const std::string& path : paths) {
     PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-    PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path));
+    PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path, /*values=*/false));
     StoredTensor stored;
     stored.name = proto.name.empty() ? std::filesystem::path(path).stem().string() : proto.name;
     stored.origin = path;

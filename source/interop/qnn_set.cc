@@ -257,8 +257,8 @@ Result<std::vector<std::string>> QnnFiles(const std::string& folder) {
 std::vector<std::string> QnnJsonFiles(const ForeignPlace& place) {
   std::vector<std::string> paths;
   for (const std::string& name : place.names) {
-    const bool encodings = name.find("encodings") != std::string::npos;
-    if (encodings || EndsWith(name, "_net.json")) paths.push_back(place.In(name));
+    const bool encodings = name.find("encodings") != std::string::npos && EndsWith(name, ".json");
+    if (encodings || EndsWith(name, ".encodings") || EndsWith(name, "_net.json")) paths.push_back(place.In(name));
   }
   return paths;
 }
@@ -285,6 +285,35 @@ Result<StoredTensor> QnnTensor(const std::string& path, const std::string& name,
   return stored;
 }
 
+Result<ForeignTensors> QnnTensors(const std::string& folder, const std::vector<std::string>& files,
+                                  const QnnInfos& infos) {
+  ForeignTensors found;
+  size_t twice = 0, unknown = 0;
+  for (const std::string& file : files) {
+    std::string name = file.substr(0, file.size() - 4);
+    const bool native = EndsWith(name, "_native");
+    if (native) name.resize(name.size() - 7);
+    if (native && std::binary_search(files.begin(), files.end(), name + ".raw")) {
+      ++twice;
+      continue;
+    }
+    const auto info = infos.find(LettersAndDigits(name));
+    const bool known = info != infos.end();
+    unknown += !known || !info->second.shape;
+    PLUMB_ASSIGN_OR_RETURN(StoredTensor stored,
+                           QnnTensor(folder + "/" + file, name, native, known ? &info->second : nullptr));
+    found.tensors.push_back(std::move(stored));
+  }
+  found.description =
+      "raw outputs of QNN or SNPE" + AndPassedOver(twice, "native files of tensors that are there as f32");
+  if (unknown == 0) return found;
+  found.description += fmt::format(
+      "; nobody says the shape of {} (MODEL_net.json would): taken in the model's order, unless the layout is declared "
+      "NHWC, as QNN computes",
+      unknown);
+  return found;
+}
+
 }  // namespace
 
 ForeignRead ReadQnn(const ForeignPlace& place) {
@@ -304,31 +333,7 @@ ForeignRead ReadQnn(const ForeignPlace& place) {
   if (files.empty() || by_hand) return ForeignRead(std::nullopt);
   QnnDescriptions descriptions;
   for (const std::string& path : described) PLUMB_RETURN_IF_ERROR(descriptions.Read(path));
-  ForeignTensors found;
-  size_t twice = 0, unknown = 0;
-  for (const std::string& file : files) {
-    std::string name = file.substr(0, file.size() - 4);
-    const bool native = EndsWith(name, "_native");
-    if (native) name.resize(name.size() - 7);
-    if (native && std::binary_search(files.begin(), files.end(), name + ".raw")) {
-      ++twice;
-      continue;
-    }
-    const auto info = descriptions.infos.find(LettersAndDigits(name));
-    const bool known = info != descriptions.infos.end();
-    unknown += !known || !info->second.shape;
-    PLUMB_ASSIGN_OR_RETURN(StoredTensor stored,
-                           QnnTensor(folder + "/" + file, name, native, known ? &info->second : nullptr));
-    found.tensors.push_back(std::move(stored));
-  }
-  found.description =
-      "raw outputs of QNN or SNPE" + AndPassedOver(twice, "native files of tensors that are there as f32");
-  if (unknown > 0) {
-    found.description += fmt::format(
-        "; nobody says the shape of {} (MODEL_net.json would): taken in the model's order, "
-        "unless the layout is declared NHWC, as QNN computes",
-        unknown);
-  }
+  PLUMB_ASSIGN_OR_RETURN(ForeignTensors found, QnnTensors(folder, files, descriptions.infos));
   return ForeignRead(std::move(found));
 }
 

@@ -2,7 +2,8 @@
 
 An event's debug handle names a node of the edge program, whose `from_node` leads to the node of torch.export that it
 comes from; the dump has these names, as torch.onnx's dynamo exporter has them, too. Where several events belong to one
-node the last is its value.
+node the last is its value. What a delegate computed inside is not there unless the delegate logs it: its call has what
+it read and returned, and the last of its nodes is what it returned.
 """
 import pathlib
 
@@ -57,9 +58,11 @@ def names_of_handles(program):
 
 
 def values_of(event):
-    """The tensors of an event as arrays; bf16 as the f32 of the same values."""
-    found = []
-    for value in event.debug_data or []:
+    """The tensors that an event wrote as arrays; bf16 as the f32 of the same values."""
+    found, values = [], list(event.debug_data or [])
+    if event.name == "DELEGATE_CALL":  # its arguments: what it read, then what it returned
+        values = values[-max(getattr(event, "num_outputs", 1), 1):]
+    for value in values:
         if hasattr(value, "detach"):
             value = value.detach().cpu()
             value = value.float().numpy() if "bfloat16" in str(value.dtype) else value.numpy()
@@ -87,6 +90,9 @@ def read(path, output, force=False, etrecord=None, debug_buffer=None):
             several.append(name)
         else:
             found[name], kinds[name] = arrays[0], event.name
+    if not found and several:
+        raise UsageError(f"'{path}' holds values of operators with several outputs alone ({', '.join(several[:3])}), "
+                         f"whose order an ETDump does not say")
     if not found:
         raise UsageError(f"'{path}' holds no tensor values: run with a debug buffer and the debug level "
                          f"kIntermediateOutputs (in Python: enable_etdump=True and debug_buffer_size=...)")

@@ -224,6 +224,20 @@ class EtDumpTest(InFolder):
         self.assertEqual(sorted(read), ["conv2d", "linear"])
         np.testing.assert_array_equal(read["linear"], two)
 
+    def test_a_delegate_is_what_it_returned(self):
+        read, returned = np.ones((1, 3), np.float32), np.full((1, 2), 5, np.float32)
+        modules = stand_in([("DELEGATE_CALL", [1, 2], [read, returned])],
+                           [("aten_convolution_default", 1, "conv2d"), ("aten_softmax", 2, "softmax")])
+        with unittest.mock.patch.dict(sys.modules, modules):
+            code, out = call("read", self.file, "-o", self.path / "dump")
+            self.assertEqual(code, 0, out)
+        self.assertEqual(sorted(read_tensors(self.path / "dump")), ["softmax"])
+        np.testing.assert_array_equal(read_tensors(self.path / "dump")["softmax"], returned)
+        modules = stand_in([("native_call_split.out", 1, [read, read])], [("aten_split", 1, "split")])
+        with unittest.mock.patch.dict(sys.modules, modules):
+            self.refused("holds values of operators with several outputs alone (split)", "read", self.file, "-o",
+                         self.path / "other")
+
     def test_what_is_missing_is_one_sentence(self):
         with unittest.mock.patch.dict(sys.modules, {"executorch": None, "executorch.devtools": None}):
             self.refused("needs ExecuTorch's own package in this Python (pip install executorch)", "read", self.file,
