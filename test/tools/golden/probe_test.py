@@ -92,9 +92,10 @@ def main():
     model, own, onnx = network(options, work)
     environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PLUMB_BIN_DIR": options.bin,
                    "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    again = AGAIN + (["--batch", "2"] if options.runtime != "ncnn" else [])
     done = subprocess.run([sys.executable, "-m", "plumb_golden", options.runtime, str(model), *map(str, own), "-o",
-                           str(work / "dump"), "--prove-probe", *AGAIN,
-                           *(["--batch", "2"] if options.runtime != "ncnn" else [])], capture_output=True, text=True, env=environment)
+                           str(work / "dump"), "--prove-probe", *again], capture_output=True, text=True,
+                          env=environment)
     assert done.returncode == 0 and "probe: run unwatched (" in done.stderr, done.stdout + done.stderr
     told = json.loads((work / "dump" / "manifest.json").read_text())["probe"]
     for output in told["outputs"]:
