@@ -1,5 +1,6 @@
 """device_check where the machine only dumps and this one judges: in parts with model_run, or a program of one's own."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -82,6 +83,21 @@ class InParts(unittest.TestCase):
             run = self.tool.run("-m", self.tool.digits, "-d", device, "--judge", "here")
             self.assertEqual(run.returncode, 2, run.stdout)
             self.assertIn("--judge here takes one device by its name, found -d " + device, run.stdout)
+
+
+    def test_a_device_that_is_not_there_and_reports_on_standard_output(self):
+        absent = "X86" if self.tool.arm else "ARM"
+        run = self.tool.run("-m", self.tool.digits, "-d", absent, "--judge", "here", "--json", "-")
+        self.assertEqual(run.returncode, 3, run.stdout)
+        self.assertIn("model_run ended with exit code 3; its last lines: error: device %s " % absent, run.stdout)
+        with subprocess.Popen(
+            self.tool.command("-m", self.tool.digits, "-d", self.tool.device, "--judge", "here", "--json", "-"),
+            env=self.tool.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as run:
+            self.assertEqual(json.load(run.stdout)["exit_code"], 0)
 
 
 class Program(unittest.TestCase):

@@ -93,7 +93,7 @@ Status Job::RunProgramThere(Outcome* outcome) {
   environment.insert(environment.end(), {"DUMP_OUTPUT_BLOB=1", "DUMP_BLOB_FORMAT=npy", "DUMP_BLOB_DIR=dump"});
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, workspace_->Run({"sh", "-c", command}, environment));
   if (!options_.output.quiet) std::fputs(ran.out.c_str(), stderr);
-  if (ran.exit_code != 0) return EndedBadly("the program", ran);
+  if (ran.exit_code != 0) return EndedBadly(kUsersProgram, ran);
   doing_ = "pulling the dump";
   const std::string local = dump_folder_ + "/dump";
   const Status pulled = workspace_->PullFolder("dump", local);
@@ -124,7 +124,7 @@ Status Job::JudgeDump(Outcome* outcome) {
   for (const std::string& shape : options_.model.shapes) add("--shape", shape);
   for (const std::string& constant : options_.model.constants.texts) add("--constant", constant);
   add("--seed", std::to_string(options_.model.seed));
-  if (options_.model.random_weights) call.push_back("--random-weights");
+  if (options_.model.random_weights) call.emplace_back("--random-weights");
   for (const std::string& input : options_.input.files) add("--input", input);
   add("--bias", options_.input.bias);
   add("--scale", options_.input.scale);
@@ -135,7 +135,9 @@ Status Job::JudgeDump(Outcome* outcome) {
   add("--arithmetic", options_.arithmetic);
   const std::vector<std::string> report = ReportArguments(folder_ + "/report.json");
   call.insert(call.end(), report.begin(), report.end());
-  const auto here = OpenThisMachine();
+  RemoteOptions options;
+  options.wait = [](double) { return !Interrupted(); };
+  const auto here = OpenThisMachine(options);
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult judged, here->Run(call));
   return Take(judged, outcome);
 }

@@ -120,6 +120,7 @@ Outcome Job::Go() {
   if (!status.ok()) {
     outcome.line = status.message();
     outcome.exit_code = Fail(status);
+    if (exit_code_ != kExitOk) outcome.exit_code = exit_code_;
   } else {
     Say(outcome.line + "\n");
   }
@@ -172,9 +173,9 @@ std::vector<std::string> Job::ReportArguments(const std::string& json) const {
   std::vector<std::string> arguments = {"--min-tested=" + options_.min_tested, "--json=" + json,
                                         fmt::format("--color={}", options_.output.Colored() ? "always" : "never")};
   for (const std::string& layer : options_.layers) arguments.push_back("--layers=" + layer);
-  if (options_.all) arguments.push_back("--all");
-  if (options_.full) arguments.push_back("--full");
-  if (options_.output.quiet) arguments.push_back("--quiet");
+  if (options_.all) arguments.emplace_back("--all");
+  if (options_.full) arguments.emplace_back("--full");
+  if (options_.output.quiet) arguments.emplace_back("--quiet");
   return arguments;
 }
 
@@ -194,11 +195,13 @@ Status Job::CheckThere(Outcome* outcome) {
   return Take(ran, outcome);
 }
 
-Status Job::EndedBadly(const std::string& program, const RemoteResult& ran) const {
+Status Job::EndedBadly(const std::string& program, const RemoteResult& ran) {
+  const bool ours = program != kUsersProgram && (ran.exit_code == kExitUsage || ran.exit_code == kExitNoDevice);
+  exit_code_ = ours ? ran.exit_code : kExitFailure;
   const std::string said = LastLines(ran.out + "\n" + ran.err);
   const std::string lines = said.empty() ? "it said nothing" : "its last lines: " + said;
   const std::string sentence = fmt::format("{}: {} {}; {}", machine_->name(), program, WhyEnded(ran.exit_code), lines);
-  return ran.exit_code == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
+  return exit_code_ == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
 }
 
 // The report says how the check ended; a program that left none did not get so far.

@@ -33,6 +33,9 @@ struct Outcome {
   uint64_t pushed_bytes = 0;
 };
 
+// How sentences name what --program runs.
+constexpr const char* kUsersProgram = "the program";
+
 // Whether Ctrl-C was pressed; then what runs ends, and what was made there is removed.
 bool Interrupted();
 void CatchInterrupt();
@@ -62,7 +65,8 @@ class Job {
   // "NAME=value" of this environment's variables that mean something there.
   std::vector<std::string> Environment() const;
   std::vector<std::string> ReportArguments(const std::string& json) const;
-  Status EndedBadly(const std::string& program, const RemoteResult& ran) const;
+  // A program there failed: its exit code, where it is one of ours, is this machine's, too.
+  Status EndedBadly(const std::string& program, const RemoteResult& ran);
   // The report is in `folder_`.
   Status Take(const RemoteResult& ran, Outcome* outcome);
   std::string InOurWords(const std::string& text) const;
@@ -76,6 +80,7 @@ class Job {
   std::unique_ptr<Progress> progress_;
   std::string doing_;
   int step_ = 0;
+  int exit_code_ = 0;  // of a tool that failed there
   bool cleaning_ = false;
 };
 

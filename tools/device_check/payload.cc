@@ -39,11 +39,11 @@ Status AddModel(const DeviceCheckOptions& o, const std::string& folder, Payload*
     }
     payload->weights = files.weights;
     for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
-    if (o.model.random_weights) payload->arguments.push_back("--random-weights");
+    if (o.model.random_weights) payload->arguments.emplace_back("--random-weights");
   }
   payload->files.push_back({files.structure, "model.tnnproto"});
   if (!files.weights.empty()) payload->files.push_back({files.weights, "model.tnnmodel"});
-  payload->arguments.push_back("--model=model.tnnproto");
+  payload->arguments.emplace_back("--model=model.tnnproto");
   payload->arguments.push_back("--seed=" + std::to_string(o.model.seed));
   return Status::Ok();
 }
@@ -75,7 +75,7 @@ Status AddInputs(const DeviceCheckOptions& o, Payload* payload) {
   add("--max-isa", o.run.max_isa, "");
   add("--precision", o.run.precision, "HIGH");
   add("--device-index", std::to_string(o.run.device_index), "0");
-  if (o.run.fallback) payload->arguments.push_back("--fallback");
+  if (o.run.fallback) payload->arguments.emplace_back("--fallback");
   return Status::Ok();
 }
 
