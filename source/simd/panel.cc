@@ -30,6 +30,30 @@ struct PanelSums {
   Vec<Tag> at[kRows][kVectors];
 };
 
+// kBare: nothing follows the sums.
+template <bool kBare, int kBlock, int kRows>
+HWY_INLINE void StorePanel(const PanelSums<kBlock, kRows>& sum, const PanelResult& result, int64_t first) {
+  using Sums = PanelSums<kBlock, kRows>;
+  const typename Sums::Tag d;
+  constexpr int kPerBlock = kBlock / Sums::kLanes;
+#pragma GCC unroll 4
+  for (int v = 0; v < Sums::kVectors; ++v) {
+    if (v / kPerBlock >= result.blocks) break;
+    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * Sums::kLanes + first * kBlock;
+    const auto bias = kBare || result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * Sums::kLanes);
+#pragma GCC unroll 14
+    for (int r = 0; r < kRows; ++r) {
+      auto y = sum.at[r][v];
+      if constexpr (!kBare) {
+        y = Add(y, bias);
+        if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * kBlock));
+        y = EndOf(d, y, result.end);
+      }
+      StoreU(y, d, result.to + at + r * kBlock);
+    }
+  }
+}
+
 template <int kBlock, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
                                int64_t lines) {
@@ -45,6 +69,8 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
   const float* from = source.from + first * kBlock;
   for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
     for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
+#pragma GCC unroll 14
+    for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
 #pragma GCC unroll 4
     for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock) {
       Vec<typename Sums::Tag> w[Sums::kVectors];
@@ -58,19 +84,9 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
       }
     }
   }
-  constexpr int kPerBlock = kBlock / Sums::kLanes;
-#pragma GCC unroll 4
-  for (int v = 0; v < Sums::kVectors; ++v) {
-    if (v / kPerBlock >= result.blocks) break;
-    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * Sums::kLanes + first * kBlock;
-    const auto bias = result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * Sums::kLanes);
-#pragma GCC unroll 14
-    for (int r = 0; r < kRows; ++r) {
-      auto y = Add(sum.at[r][v], bias);
-      if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * kBlock));
-      StoreU(EndOf(d, y, result.end), d, result.to + at + r * kBlock);
-    }
-  }
+  const bool bare =
+      result.addend == nullptr && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
+  bare ? StorePanel<true>(sum, result, first) : StorePanel<false>(sum, result, first);
 }
 
 template <int kBlock>
