@@ -126,6 +126,7 @@ struct RunReport {
   std::string device;
   std::string device_description;
   std::string precision;  // that the network ran with: "HIGH"; empty: not a device of ours
+  bool direct = false;    // NetworkOptions::direct
   Verdict verdict =
       Verdict::kNotTested;     // the worst; kNotTested where too little was compared (CheckOptions::min_tested)
   std::string why_not_tested;  // "2 of 126 steps were compared, fewer than 50 %"; empty otherwise

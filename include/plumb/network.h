@@ -37,6 +37,11 @@ struct NetworkOptions {
   bool fallback =
       false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
   Precision precision = Precision::kHigh;
+  bool direct = false;  // sums of products as they are defined: no kernel by Winograd's algorithm
+  // The kernel of the step that computes a layer, both by name, in place of the first that takes it: {"conv1",
+  // "convolution_blocked"} (StepInfo::kernel without its device). Create fails where there is no such layer, where that
+  // kernel is none of the layer's, and where it refuses.
+  std::map<std::string, std::string> kernels;
   int device_index = 0;  // which of several OPENCL or VULKAN adapters CreateNetwork opens
 };
 

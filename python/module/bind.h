@@ -33,6 +33,7 @@ struct DeviceArguments {
   int device_index = 0;
   bool fallback = false;
   bool unfuse = false;
+  bool direct = false;
   std::map<std::string, std::vector<int64_t>> shapes;
 };
 NetworkOptions ToNetworkOptions(const DeviceArguments& arguments);

@@ -175,6 +175,7 @@ NetworkOptions ToNetworkOptions(const DeviceArguments& arguments) {
   options.device_index = arguments.device_index;
   options.fallback = arguments.fallback;
   options.unfuse = arguments.unfuse;
+  options.direct = arguments.direct;
   options.input_shapes = ToShapes(arguments.shapes);
   return options;
 }
@@ -187,6 +188,7 @@ void BindNetwork(nb::module_& m) {
       .def_rw("device_index", &DeviceArguments::device_index)
       .def_rw("fallback", &DeviceArguments::fallback)
       .def_rw("unfuse", &DeviceArguments::unfuse)
+      .def_rw("direct", &DeviceArguments::direct)
       .def_rw("shapes", &DeviceArguments::shapes);
   nb::class_<DumpArguments>(m, "DumpArguments")
       .def(nb::init<>())

@@ -58,7 +58,7 @@ def check(
             where not given.
         layers: judge only the steps that hold one of these layers (names or indexes).
         min_tested: the share of steps that must be compared.
-        device_options: precision, threads, device_index, fallback, unfuse (see `Network`).
+        device_options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
         Error: those of `load`; a device that was named and cannot run (`error.report` has what

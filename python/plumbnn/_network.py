@@ -23,12 +23,13 @@ def device_arguments(
     device_index: int = 0,
     fallback: bool = False,
     unfuse: bool = False,
+    direct: bool = False,
     shapes: Shapes | None = None,
 ) -> _core.DeviceArguments:
     arguments = _core.DeviceArguments()
     arguments.precision, arguments.threads = precision.upper(), threads
     arguments.device_index, arguments.fallback = device_index, fallback
-    arguments.unfuse = unfuse
+    arguments.unfuse, arguments.direct = unfuse, direct
     arguments.shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
     return arguments
 
@@ -46,6 +47,7 @@ class Network:
         device_index: which of several OPENCL or VULKAN adapters.
         fallback: let NAIVE run the layers that the device lacks.
         unfuse: one kernel per layer.
+        direct: sums of products as they are defined, no Winograd.
         shapes: of inputs, over the model's.
 
     Raises:

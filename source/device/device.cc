@@ -55,6 +55,10 @@ void AddMovingRows(const KernelRow& strided, std::vector<KernelRow>* rows) {
   }
 }
 
+Status RequireFastAlgorithms(const KernelSpec& spec) {
+  return spec.direct ? Status::NotSupported("this network is kept to direct sums") : Status::Ok();
+}
+
 Status RequireSingle(const KernelSpec& spec) {
   if (spec.group.members.size() == 1) return Status::Ok();
   return Status::NotSupported("computes one layer, found a group of " + std::to_string(spec.group.members.size()));

@@ -70,6 +70,7 @@ struct KernelSpec {
   const BlobTable* blobs = nullptr;
   // From Prepare on: what LayoutChoice::workspace asked for, f32.
   DeviceTensor workspace;
+  bool direct = false;  // NetworkOptions::direct
 
   const Layer& layer() const { return group.first(); }
 };
@@ -140,6 +141,8 @@ void AddMovingRows(const KernelRow& strided, std::vector<KernelRow>* rows);
 
 // For Supports of kernels that fuse nothing and take f32 only.
 Status RequireSingle(const KernelSpec& spec);
+// NotSupported where the network is kept to direct sums: for kernels of another algorithm.
+Status RequireFastAlgorithms(const KernelSpec& spec);
 Status RequireF32(const KernelSpec& spec);
 
 }  // namespace plumb

@@ -15,7 +15,7 @@ namespace {
 
 std::unique_ptr<KernelSpec> MakeSpec(const LayerGroup& group, const Plan& plan) {
   auto spec = std::make_unique<KernelSpec>(
-      KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs, {}});
+      KernelSpec{group, {}, {}, plan.device.get(), plan.options.precision, &plan.blobs, {}, plan.options.direct});
   for (const auto& port : group.inputs) spec->inputs.push_back(plan.blobs.at(port.blob));
   for (const auto& port : group.outputs) spec->outputs.push_back(plan.blobs.at(port.blob));
   return spec;
@@ -36,10 +36,11 @@ void FillInfo(Step* step) {
   }
 }
 
-const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& spec,
+// `asked`: the only name that will do, or null.
+const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& spec, const std::string* asked,
                          std::vector<std::string>* refusals) {
   for (const KernelRow& row : rows) {
-    if (row.op != spec.layer().kind) continue;
+    if (row.op != spec.layer().kind || (asked != nullptr && *asked != row.name)) continue;
     const Status status = row.supports(spec);
     if (status.ok()) return &row;
     refusals->push_back(fmt::format("{}: {}", row.name, status.message()));
@@ -47,10 +48,20 @@ const KernelRow* FindRow(const std::vector<KernelRow>& rows, const KernelSpec& s
   return nullptr;
 }
 
+// The kernel that NetworkOptions::kernels names for one of the group's layers, or nullptr.
+const std::string* AskedKernel(const Plan& plan, const LayerGroup& group) {
+  for (const Layer* member : group.members) {
+    const auto asked = plan.options.kernels.find(member->name);
+    if (asked != plan.options.kernels.end()) return &asked->second;
+  }
+  return nullptr;
+}
+
 // True when a kernel of the network's own device was found.
 bool TryOwnKernels(const Plan& plan, Step* step) {
-  const KernelRow* row = FindRow(plan.device->kernels_in_front, *step->spec, &step->info.refusals);
-  if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, &step->info.refusals);
+  const std::string* asked = AskedKernel(plan, step->group);
+  const KernelRow* row = FindRow(plan.device->kernels_in_front, *step->spec, asked, &step->info.refusals);
+  if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, asked, &step->info.refusals);
   if (row == nullptr) return false;
   step->kernel = row->create(*step->spec);
   step->info.device = plan.device->name();
@@ -58,10 +69,40 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
   return true;
 }
 
+// Why the kernel that was asked for cannot compute the step; OK where it is that of another of the group's layers,
+// which are then tried one by one.
+Status RefuseAsked(const Plan& plan, const Step& step, const std::string& asked) {
+  std::vector<std::string> names;
+  for (const Layer* member : step.group.members) {
+    for (const KernelRow& row : plan.device->kernels()) {
+      if (row.op == member->kind) names.emplace_back(row.name);
+    }
+  }
+  const std::string frame = LayerFrame(step.group.last());
+  if (std::find(names.begin(), names.end(), asked) == names.end())
+    return Status::InvalidArgument(
+        UnknownWord(fmt::format("{}: kernel of {}", frame, plan.device->name()), asked, names));
+  if (step.group.members.size() > 1) return Status::Ok();
+  const auto& refusals = step.info.refusals;
+  return Status::NotSupported(
+      fmt::format("{}: the kernel that was asked for refuses: {}", frame, refusals.empty() ? asked : refusals.back()));
+}
+
+Status CheckAskedLayers(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Layer& layer : plan.graph->layers) names.push_back(layer.name);
+  for (const auto& [layer, kernel] : plan.options.kernels) {
+    if (std::find(names.begin(), names.end(), layer) != names.end()) continue;
+    return Status::InvalidArgument(fmt::format("kernel '{}' was asked for layer '{}', which model '{}' does not have{}",
+                                               kernel, layer, plan.graph->source, DidYouMean(layer, names)));
+  }
+  return Status::Ok();
+}
+
 bool TryFallback(const Plan& plan, Step* step) {
   if (plan.fallback == nullptr) return false;
   std::vector<std::string> refusals;
-  const KernelRow* row = FindRow(plan.fallback->kernels(), *step->spec, &refusals);
+  const KernelRow* row = FindRow(plan.fallback->kernels(), *step->spec, nullptr, &refusals);
   if (row == nullptr) return false;
   step->kernel = CreateFallbackKernel(*step->spec, *row, plan.fallback);
   step->info.device = plan.fallback->name();
@@ -105,7 +146,7 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
     LayerSupport entry;
     const bool quantized = layer.quantized || layer.dynamic_range_quantized;
     if (quantized) entry.refusals.emplace_back("int8 is not supported yet");
-    const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, &entry.refusals);
+    const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, nullptr, &entry.refusals);
     if (row != nullptr) entry.kernel = fmt::format("{}/{}", Lower(device.name()), row->name);
     support.push_back(std::move(entry));
   }
@@ -138,6 +179,7 @@ std::string DescribeLacking(const std::string& device, const Graph& graph, const
 }
 
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
+  PLUMB_RETURN_IF_ERROR(CheckAskedLayers(*plan));
   std::string missing;
   int count = 0;
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -145,6 +187,8 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
     const bool found = TryOwnKernels(*plan, step.get());
     if (!found && step->group.members.size() > 1) LogChoice(*plan, *step);
     if (!found) {
+      const std::string* asked = AskedKernel(*plan, step->group);
+      if (asked != nullptr) PLUMB_RETURN_IF_ERROR(RefuseAsked(*plan, *step, *asked));
       if (step->group.members.size() > 1) {  // nobody fuses it: one by one
         std::vector<LayerGroup> singles;
         for (const Layer* member : step->group.members) singles.push_back(SingleGroup(*member));

@@ -230,6 +230,8 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " -i nowhere.npy", {2, "nowhere.npy"}},
       {"-m " + faults + " --input-range 3,1", {2, "LO,HI"}},
       {"-m " + faults + " --max-isa MMX", {2, "MMX"}},
+      {"-m " + faults + " --kernel conv", {2, "--kernel: expected LAYER=KERNEL, found 'conv'"}},
+      {"-m " + faults + " -d X86 --kernel nobody=affine", {2, "'nobody'"}},
       {"-m " + faults + " -f ref.txt", {2, "give that input with -i"}},
       {"-m " + faults + " --precision EXACT", {2, "EXACT"}},
       {"-m " + faults + " --min-tested half", {2, "--min-tested: expected a share such as 0.5 or 50%, found 'half'"}},

@@ -214,6 +214,7 @@ TEST(Vocabulary, MisspeltWordsAreSuggested) {
       {"model_check", {"@ --color alway", "'always'"}},
       {"model_check", {"@ -i $/i.png --channel-order bgt", "'bgr'"}},
       {"model_check", {"@ --max-isa AVX51", "'AVX512'"}},
+      {"model_check", {"@ --algorithms direkt", "'direct'"}},
       {"model_convert", {"@ -o $/o --align=output", "'outputs'"}},
       {"blob_diff", {"$/v.txt $/v.txt --dtype f33", "'f32'"}},
       {"blob_diff", {"$/v.txt $/v.txt --rule allclos", "'allclose'"}}};

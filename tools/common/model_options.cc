@@ -142,12 +142,34 @@ std::string ModelOptions::DescribeWeights(const Graph& graph) const {
   return graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
 }
 
+namespace {
+
+Result<std::map<std::string, std::string>> ParseKernels(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> kernels;
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      return Status::InvalidArgument(fmt::format("--kernel: expected LAYER=KERNEL, found '{}'", text));
+    const std::string layer = text.substr(0, equals), kernel = text.substr(equals + 1);
+    // Reports show x86/convolution_blocked.
+    if (!kernels.emplace(layer, kernel.substr(kernel.rfind('/') + 1)).second)
+      return Status::InvalidArgument(fmt::format("--kernel: layer '{}' is given twice", layer));
+  }
+  return kernels;
+}
+
+}  // namespace
+
 void RunOptions::AddTo(CommandLine* c) {
   c->Add("--threads", &threads, "threads, 0: all CPUs");
   c->Add("--max-isa", &max_isa, "hold X86 to SSE41, AVX2 or AVX512 (also PLUMB_MAX_CPU_ISA)");
   c->Add("--precision", &precision, "HIGH (f32), NORMAL (f16 storage), LOW (f16 where the device computes it) or AUTO");
   c->Add("--device-index", &device_index, "which OPENCL or VULKAN adapter, counted as device_info lists them");
   c->Flag("--fallback", &fallback, "let NAIVE run layers that a device lacks");
+  c->Add("--algorithms", &algorithms,
+         "fast (the default: convolutions by Winograd's algorithm where that is quicker) or direct (sums as they are "
+         "defined, for the tightest comparison)");
+  c->Add("--kernel", &kernels, "LAYER=KERNEL: who computes that layer, by the names that model_run --profile shows");
 }
 
 Result<NetworkOptions> RunOptions::Apply() const {
@@ -158,6 +180,10 @@ Result<NetworkOptions> RunOptions::Apply() const {
   PLUMB_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision));
   options.num_threads = threads;
   options.fallback = fallback;
+  options.direct = algorithms == "direct";
+  if (!options.direct && algorithms != "fast")
+    return Status::InvalidArgument(UnknownWord("--algorithms", algorithms, {"fast", "direct"}));
+  PLUMB_ASSIGN_OR_RETURN(options.kernels, ParseKernels(kernels));
   ShowCompiling();
   return options;
 }

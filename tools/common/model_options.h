@@ -43,6 +43,8 @@ struct RunOptions {
   std::string precision = "HIGH";
   bool fallback = false;
   int device_index = 0;
+  std::string algorithms = "fast";
+  std::vector<std::string> kernels;  // LAYER=KERNEL
 
   void AddTo(CommandLine* command_line);
   // Sets the process's ISA cap and threads, and fills the rest.

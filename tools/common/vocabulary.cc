@@ -29,6 +29,8 @@ const std::vector<Word>& Words() {
       {"precision",       "",  {"sp", "pr"},         Values::kOne},
       {"max-memory",      "",  {},                   Values::kOne},
       {"fallback",        "",  {},                   Values::kOne},
+      {"algorithms",      "",  {},                   Values::kOne},
+      {"kernel",          "",  {},                   Values::kPairs},
       {"input",           "i", {"input-file"},       Values::kFiles},
       {"plain-input",     "",  {"ip"},               Values::kOne},
       {"input-type",      "",  {"it"},               Values::kOne},

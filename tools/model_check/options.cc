@@ -9,7 +9,7 @@ namespace plumb {
 // What only devices read does nothing where none runs.
 Status Options::CheckDeviceOptions(const CommandLine& c) const {
   const bool subject_alone = !foreign.subject.empty() && device.empty();
-  for (const char* option : {"--precision", "--fallback", "--device-index"}) {
+  for (const char* option : {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel"}) {
     if (subject_alone && c.Given(option)) {
       return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
     }

@@ -53,6 +53,7 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
   scene.device = network->device_name();
   scene.description = network->device_description();
   scene.precision = PrecisionName(network->options().precision);
+  scene.direct = network->options().direct;
   scene.graph = &network->graph();
   scene.blobs = &network->blobs();
   scene.steps = network->steps();

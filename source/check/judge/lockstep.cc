@@ -41,6 +41,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   report_.device = scene_.device;
   report_.device_description = scene_.description;
   report_.precision = scene_.precision;
+  report_.direct = scene_.direct;
   report_.has_golden = options_.golden != nullptr;
   report_.only_named_layers = !options_.layers.empty();
   PLUMB_RETURN_IF_ERROR(CheckLayerNames(options_.layers, scene_.steps));

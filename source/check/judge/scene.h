@@ -13,6 +13,7 @@ namespace plumb {
 
 struct Scene {
   std::string device, description, precision;
+  bool direct = false;  // NetworkOptions::direct
   // Both outlive it.
   const Graph* graph = nullptr;
   const BlobTable* blobs = nullptr;

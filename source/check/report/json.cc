@@ -189,6 +189,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["isa"] = checked.isa;
   json["threads"] = checked.num_threads;
   json["precision"] = run.precision;
+  if (!run.precision.empty()) json["algorithms"] = run.direct ? "direct" : "fast";
   json["verdict"] = VerdictName(run.verdict);
   json["summary"] = FormatSummary(checked, run);
   json["notes"] = run.notes;

@@ -281,8 +281,9 @@ std::string Head(const CheckedModel& checked, const RunReport& run, const Report
     const std::string precision =
         run.precision == "HIGH" || run.precision.empty() ? "" : ", precision " + run.precision;
     text += HeadLine("device",
-                     fmt::format("{}: {}, ISA {}, {}{}{}", run.device, run.device_description, checked.isa,
-                                 checked.num_threads, checked.num_threads == 1 ? " thread" : " threads", precision),
+                     fmt::format("{}: {}, ISA {}, {}{}{}{}", run.device, run.device_description, checked.isa,
+                                 checked.num_threads, checked.num_threads == 1 ? " thread" : " threads", precision,
+                                 run.direct ? ", direct algorithms" : ""),
                      style);
   } else {
     text += HeadLine(run.device, run.device_description, style);

@@ -50,6 +50,7 @@ class ConvolutionKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    if constexpr (Conv::kFastAlgorithm) PLUMB_RETURN_IF_ERROR(RequireFastAlgorithms(spec));
     PLUMB_ASSIGN_OR_RETURN(const ConvParams params, Params(spec));
     return Conv::Check(params);
   }

@@ -19,6 +19,7 @@ namespace plumb::cpu {
 
 class SlicedConvolution {
  public:
+  static constexpr bool kFastAlgorithm = false;
   // Whether Create would find a quick kernel; no weights needed.
   static Status Check(const ConvParams& params);
   // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when there is only a

@@ -20,6 +20,7 @@ namespace plumb::cpu {
 
 class WinogradConvolution {
  public:
+  static constexpr bool kFastAlgorithm = true;
   // NotSupported, with the reason, where direct sums are faster or the algorithm does not apply.
   static Status Check(const ConvParams& params);
   // Packs the weights ([out][in] per the strides) for NumThreads() threads. `bias` may be null. REQUIRES: Check is OK.

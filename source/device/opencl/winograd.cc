@@ -70,6 +70,7 @@ class WinogradKernel : public ClKernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    PLUMB_RETURN_IF_ERROR(RequireFastAlgorithms(spec));
     PLUMB_ASSIGN_OR_RETURN(const ConvGroup group, ConvGroup::Of(spec));
     if (!Fits(group.shape)) return Status::NotSupported("needs 3x3, stride 1, no dilation, no groups");
     const WinogradUse use = QueueOf(spec.device).context().winograd();

@@ -46,6 +46,7 @@ Result<Plan> PlanOf(const KernelSpec& spec) {
 
 Status SupportsWinograd(const KernelSpec& spec) {
   PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+  PLUMB_RETURN_IF_ERROR(RequireFastAlgorithms(spec));
   PLUMB_RETURN_IF_ERROR(ReadGroup(spec.group.members, *spec.blobs).status());
   PLUMB_ASSIGN_OR_RETURN(const Plan plan, PlanOf(spec));
   const Adapter& adapter = AdapterOf(spec);

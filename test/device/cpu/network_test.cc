@@ -83,6 +83,45 @@ TEST(CpuNetwork, FusesResidualBlock) {
   }
 }
 
+// Winograd's algorithm with all that follows a convolution; direct sums where they are asked for, of all layers or one.
+TEST(CpuNetwork, ComputesByWinogradUnlessAskedOtherwise) {
+  Builder b(2, 32, 21);
+  const std::string first = b.Simple("ReLU", {b.Conv("x", 32, 40, 3)});
+  const std::string second = b.Conv(first, 40, 40, 3);
+  b.Simple("ReLU", {b.Simple("Add", {second, first})});
+  const Names fast{On("convolution_winograd"), On("convolution_winograd")};
+  EXPECT_EQ(ExpectLikeNaive(b), fast);
+  NetworkOptions options;
+  options.direct = true;
+  Names kernels;
+  RunOn(b.graph, kCpuDevice, options, &kernels);
+  ExpectKernels(kernels, {On("convolution_blocked"), On("convolution_blocked")});
+  options.direct = false;
+  kernels.clear();
+  options.kernels = {{"layer2", "convolution_blocked"}};
+  RunOn(b.graph, kCpuDevice, options, &kernels);
+  ExpectKernels(kernels, {On("convolution_winograd"), On("convolution_blocked")});
+}
+
+TEST(CpuNetwork, RefusesAKernelThatCannotBe) {
+  Builder b(1, 32, 9);
+  b.Conv("x", 32, 40, 3, 2);
+  const auto error = [&](const std::string& layer, const std::string& kernel) {
+    NetworkOptions options;
+    options.fallback = true;  // NAIVE takes no part in it
+    options.kernels = {{layer, kernel}};
+    return CreateNetwork(b.graph, kCpuDevice, options).status().ToString();
+  };
+  EXPECT_NE(error("layer0", "convolution_winograd")
+                .find("the kernel that was asked for refuses: convolution_winograd: needs "
+                      "stride 1"),
+            std::string::npos)
+      << error("layer0", "convolution_winograd");
+  EXPECT_NE(error("layer0", "convolution_blokked").find("'convolution_blocked'"), std::string::npos)
+      << error("layer0", "convolution_blokked");
+  EXPECT_NE(error("nobody", "convolution_blocked").find("'nobody'"), std::string::npos);
+}
+
 TEST(CpuNetwork, FoldsScalesIntoConvolutions) {
   Builder b(2, 5, 9);
   const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
