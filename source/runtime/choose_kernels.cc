@@ -82,10 +82,9 @@ Status RefuseAsked(const Plan& plan, const Step& step, const std::string& asked)
   if (std::find(names.begin(), names.end(), asked) == names.end())
     return Status::InvalidArgument(
         UnknownWord(fmt::format("{}: kernel of {}", frame, plan.device->name()), asked, names));
-  if (step.group.members.size() > 1) return Status::Ok();
-  const auto& refusals = step.info.refusals;
+  if (step.info.refusals.empty()) return Status::Ok();
   return Status::NotSupported(
-      fmt::format("{}: the kernel that was asked for refuses: {}", frame, refusals.empty() ? asked : refusals.back()));
+      fmt::format("{}: the kernel that was asked for refuses: {}", frame, step.info.refusals.back()));
 }
 
 Status CheckAskedLayers(const Plan& plan) {
