@@ -22,28 +22,29 @@ constexpr int MostPanelRows() {
   return (registers - vectors - 1) / vectors;
 }
 
-template <int kBlock, int kRows>
-struct PanelSums {
+template <int kBlock>
+struct Panel {
   using Tag = CappedTag<float, kBlock>;
   static constexpr int kLanes = static_cast<int>(MaxLanes(Tag()));
   static constexpr int kVectors = 2 * kBlock / kLanes;
-  Vec<Tag> at[kRows][kVectors];
+  using Vector = Vec<Tag>;
 };
 
 // kBare: nothing follows the sums.
 template <bool kBare, int kBlock, int kRows>
-HWY_INLINE void StorePanel(const PanelSums<kBlock, kRows>& sum, const PanelResult& result, int64_t first) {
-  using Sums = PanelSums<kBlock, kRows>;
-  const typename Sums::Tag d;
-  constexpr int kPerBlock = kBlock / Sums::kLanes;
+HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors],
+                           const PanelResult& result, int64_t first) {
+  using P = Panel<kBlock>;
+  const typename P::Tag d;
+  constexpr int kPerBlock = kBlock / P::kLanes;
 #pragma GCC unroll 4
-  for (int v = 0; v < Sums::kVectors; ++v) {
+  for (int v = 0; v < P::kVectors; ++v) {
     if (v / kPerBlock >= result.blocks) break;
-    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * Sums::kLanes + first * kBlock;
-    const auto bias = kBare || result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * Sums::kLanes);
+    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * kBlock;
+    const auto bias = kBare || result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * P::kLanes);
 #pragma GCC unroll 14
     for (int r = 0; r < kRows; ++r) {
-      auto y = sum.at[r][v];
+      auto y = sum[r][v];
       if constexpr (!kBare) {
         y = Add(y, bias);
         if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * kBlock));
@@ -57,13 +58,13 @@ HWY_INLINE void StorePanel(const PanelSums<kBlock, kRows>& sum, const PanelResul
 template <int kBlock, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
                                int64_t lines) {
-  using Sums = PanelSums<kBlock, kRows>;
-  const typename Sums::Tag d;
-  Sums sum;
+  using P = Panel<kBlock>;
+  const typename P::Tag d;
+  typename P::Vector sum[kRows][P::kVectors];
 #pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < Sums::kVectors; ++v) sum.at[r][v] = Zero(d);
+    for (int v = 0; v < P::kVectors; ++v) sum[r][v] = Zero(d);
   }
   const float* weights = source.weights;
   const float* from = source.from + first * kBlock;
@@ -73,20 +74,20 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
     for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
 #pragma GCC unroll 4
     for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock) {
-      Vec<typename Sums::Tag> w[Sums::kVectors];
+      typename P::Vector w[P::kVectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < Sums::kVectors; ++v) w[v] = LoadU(d, weights + v * Sums::kLanes);
+      for (int v = 0; v < P::kVectors; ++v) w[v] = LoadU(d, weights + v * P::kLanes);
 #pragma GCC unroll 14
       for (int r = 0; r < kRows; ++r) {
         const auto factor = Set(d, from[r * kBlock + lane]);
 #pragma GCC unroll 4
-        for (int v = 0; v < Sums::kVectors; ++v) sum.at[r][v] = MulAdd(factor, w[v], sum.at[r][v]);
+        for (int v = 0; v < P::kVectors; ++v) sum[r][v] = MulAdd(factor, w[v], sum[r][v]);
       }
     }
   }
   const bool bare =
       result.addend == nullptr && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
-  bare ? StorePanel<true>(sum, result, first) : StorePanel<false>(sum, result, first);
+  bare ? StorePanel<true, kBlock, kRows>(sum, result, first) : StorePanel<false, kBlock, kRows>(sum, result, first);
 }
 
 template <int kBlock>
