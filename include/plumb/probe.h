@@ -42,7 +42,8 @@ struct Probe {
   std::vector<ProbedOutput> outputs;  // empty: nobody asked
   std::vector<RepeatedRun> repeats;   // likewise
 
-  // "unwatched (its default delegates) 1 of 2 outputs has the same bits; 'prob' differs by 1.2e-07 ..."
+  // "probe: run unwatched (its default delegates), 1 of 2 outputs has the same bits; 'prob' differs within rounding, by
+  // 1.2e-07 of its largest value", and where an output is another result that what is judged is not what runs.
   std::string Describe() const;
 };
 

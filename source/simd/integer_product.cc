@@ -52,7 +52,7 @@ struct StoreScaled {
 using I16 = ScalableTag<int16_t>;
 constexpr int kVectors = static_cast<int>(kPanelColumns / (HWY_MAX_BYTES / sizeof(int32_t)));
 constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 2;  // as registers allow
-constexpr int kPanelsBeside = 8 / kVectors;                                              // of a single row
+constexpr int kPanelsBeside = 8 / kVectors;  // that a single row is multiplied with at once
 
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int16_t* from) { return LoadU(d, from); }
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int8_t* from) { return PromoteTo(d, LoadU(Rebind<int8_t, I16>(), from)); }

@@ -1,7 +1,9 @@
 """A Python that has the packages a slow test needs: $PLUMB_TEST_PYTHON when it has them, else a virtual environment in
 the build folder, made once with pip. Without the registry the test is skipped with the reason (exit code 77)."""
+import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -36,3 +38,29 @@ def ensure(folder, packages, modules):
             if install.returncode != 0:
                 skip(f"pip cannot install {' '.join(packages)} here: {install.stderr.strip().splitlines()[-1:]}")
     os.execv(str(other), [str(other), *sys.argv])
+
+
+def begin(test, runtimes):
+    """The command line of a test that runs once per runtime: --bin FOLDER --work FOLDER RUNTIME. `runtimes` maps each to
+    a tuple that begins with its packages of PyPI (none: they are Debian's) and its modules. Returns the options when this
+    Python has them, with `folder`, an empty one of this test and runtime."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("runtime", choices=runtimes)
+    options = parser.parse_args()
+    wanted, modules = runtimes[options.runtime][:2]
+    if wanted:
+        ensure(options.work / options.runtime, wanted, modules)
+    elif not has(sys.executable, modules):
+        skip(f"this Python lacks {' or '.join(modules)} (Debian packages python3-torch and python3-onnx)")
+    options.folder = options.work / f"{test}_{options.runtime}"
+    shutil.rmtree(options.folder, ignore_errors=True)
+    options.folder.mkdir(parents=True)
+    return options
+
+
+def environment(python, **more):
+    """The process's own, with the modules in `python` and this Python's programs in front."""
+    return {**os.environ, "PYTHONPATH": str(python),
+            "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}", **more}

@@ -4,11 +4,8 @@ says of another result. And it computes it again: in a fresh session, as a later
 
     probe_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|litert|torch
 """
-import argparse
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -76,22 +73,10 @@ def check_report(options, work, model, shapes, told):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("runtime", choices=RUNTIMES)
-    options = parser.parse_args()
-    wanted, modules, _, allowed = RUNTIMES[options.runtime]
-    if wanted:
-        packages.ensure(options.work / options.runtime, wanted, modules)
-    elif not packages.has(sys.executable, modules):
-        packages.skip(f"this Python lacks {' or '.join(modules)} (Debian packages python3-torch and python3-onnx)")
-    work = options.work / f"probe_{options.runtime}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    options = packages.begin("probe", RUNTIMES)
+    allowed, work = RUNTIMES[options.runtime][3], options.folder
     model, own, onnx = network(options, work)
-    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "PLUMB_BIN_DIR": options.bin,
-                   "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = packages.environment(PYTHON, PLUMB_BIN_DIR=options.bin)
     again = AGAIN + (["--batch", "2"] if options.runtime != "ncnn" else [])
     done = subprocess.run([sys.executable, "-m", "plumb_golden", options.runtime, str(model), *map(str, own), "-o",
                            str(work / "dump"), "--prove-probe", *again], capture_output=True, text=True,

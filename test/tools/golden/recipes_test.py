@@ -3,11 +3,8 @@ the dump.
 
     recipes_test.py --bin build/release/bin --work build/release/golden_test openvino|mnn|ncnn|torch
 """
-import argparse
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -169,22 +166,10 @@ def run(command, **arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("runtime", choices=RECIPES)
-    options = parser.parse_args()
-    wanted, modules, check_options, fewest, tensors = RECIPES[options.runtime]
-    if wanted:
-        packages.ensure(options.work / options.runtime, wanted, modules)
-    elif not packages.has(sys.executable, modules):
-        packages.skip(f"this Python lacks {' or '.join(modules)} (Debian packages python3-torch and python3-onnx)")
-    work = options.work / f"recipe_{options.runtime}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    options = packages.begin("recipe", RECIPES)
+    _, _, check_options, fewest, tensors = RECIPES[options.runtime]
+    work, environment = options.folder, packages.environment(PYTHON)
     golden = [sys.executable, "-m", "plumb_golden", options.runtime]
-    environment = {**os.environ, "PYTHONPATH": str(PYTHON),
-                   "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
     if options.runtime == "torch":
         (work / "net.py").write_text(TORCH_SCRIPT)
         run([sys.executable, "net.py"], cwd=work)

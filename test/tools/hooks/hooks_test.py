@@ -3,7 +3,6 @@ Healthy it is not wrong (exit 0); with other weights in one layer of the runtime
 
     hooks_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|litert|ggml
 """
-import argparse
 import contextlib
 import json
 import os
@@ -61,7 +60,7 @@ class Angle:
         """names.csv out of the recipe's manifest: the model's name and what the runtime calls it, of what was
         written."""
         run([sys.executable, "-m", "plumb_golden", runtime, self.path, "-i", self.work / "inputs.npz", "-o",
-             self.work / "recipe"], env={**os.environ, "PYTHONPATH": str(PYTHON)})
+             self.work / "recipe"], env=packages.environment(PYTHON))
         files = json.loads((self.work / "recipe" / "manifest.json").read_text())["files"]
         pairs = {file["blob"]: subject(file["layer"], file["slot"]) for file in files
                  if file["direction"] == "out" and file["dtype"] == "f32"}
@@ -161,12 +160,7 @@ def judge(options, runtime, faulty):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("runtime", choices=RUNTIMES)
-    options = parser.parse_args()
-    packages.ensure(options.work / options.runtime, *RUNTIMES[options.runtime])
+    options = packages.begin("hook", RUNTIMES)
     for faulty in (False, True):
         judge(options, options.runtime, faulty)
 

@@ -18,6 +18,7 @@ import unittest
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
+from tools import BIN, NEEDS_TOOLS, naive_dump
 
 try:
     import onnx.helper
@@ -31,8 +32,6 @@ from plumb_golden.cli import main  # noqa: E402
 from plumb_golden.folder import Folder, UsageError  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 
-BIN = os.environ.get("PLUMB_BIN_DIR")
-DATA = os.environ.get("PLUMB_TEST_DATA")
 
 
 def call(*words):
@@ -67,16 +66,12 @@ class DrawTest(InFolder):
             self.assertEqual(sorted(set(values.tolist())), [3, 4, 5, 6, 7, 8, 9])
         self.assertEqual(sorted(set(draw.draw("b", "bool", [99], 1, 0, 1, False).tolist())), [False, True])
 
-    @unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
+    @NEEDS_TOOLS
     def test_the_same_bits_as_model_run(self):
-        model = f"{DATA}/faults/faults.tnnproto"
         for options, given in (([], (1, -1, 1)), (["--seed", "7", "--input-range", "-2,3"], (7, -2, 3)),
                                (["--seed", "18446744073709551615"], (2**64 - 1, -1, 1))):
             folder = self.path / f"dump{len(options)}{given[0]}"
-            environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
-                           "DUMP_BLOB_DIR": str(folder)}
-            subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE", *options], env=environment, check=True,
-                           capture_output=True)
+            naive_dump(folder, *options)
             files = json.loads((folder / "manifest.json").read_text())["files"]
             first = next(file for file in files if file["direction"] == "in" and not file["constant"])
             theirs = np.load(folder / first["file"])

@@ -6,7 +6,6 @@ Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the round trip through the 
 import base64
 import io
 import json
-import os
 import pathlib
 import pickle
 import re
@@ -17,6 +16,7 @@ import unittest
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
+from tools import BIN, MODEL, NEEDS_TOOLS, naive_dump
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import plumb_golden  # noqa: E402
@@ -25,8 +25,6 @@ from plumb_golden.cli import main  # noqa: E402
 from plumb_golden.folder import Folder, UsageError, statistics  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 
-BIN = os.environ.get("PLUMB_BIN_DIR")
-DATA = os.environ.get("PLUMB_TEST_DATA")
 
 
 class InFolder(unittest.TestCase):
@@ -125,19 +123,15 @@ class ForeignTest(InFolder):
         self.assertEqual(main(["onnx", str(self.path / "missing.onnx"), "-o", str(self.path / "d")]), 2)
 
 
-@unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
+@NEEDS_TOOLS
 class RoundTripTest(InFolder):
     def test_model_check_reads_the_folder(self):
-        model = f"{DATA}/faults/faults.tnnproto"
-        environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_OUTPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
-                       "DUMP_BLOB_DIR": str(self.path / "naive")}
-        subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE"], env=environment, check=True,
-                       capture_output=True)
+        naive_dump(self.path / "naive")
         plumb_golden.start(self.path / "mine", framework="mine")
         for name, array in read_tensors(self.path / "naive").items():
             plumb_golden.dump(name, array)
         plumb_golden.finish()
-        done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", str(self.path / "mine")],
+        done = subprocess.run([f"{BIN}/model_check", "-m", MODEL, "--subject", str(self.path / "mine")],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("23 aligned", done.stdout)

@@ -4,7 +4,6 @@ says it.
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for what blob_diff measures and for the report.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -14,15 +13,13 @@ from unittest import mock
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
+from tools import BIN, MODEL, NEEDS_TOOLS, naive_dump
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from plumb_golden import probe  # noqa: E402
 from plumb_golden.folder import Folder, UsageError  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 
-BIN = os.environ.get("PLUMB_BIN_DIR")
-DATA = os.environ.get("PLUMB_TEST_DATA")
-NEEDS_TOOLS = unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
 
 
 class ProbeTest(unittest.TestCase):
@@ -90,11 +87,7 @@ class ProbeTest(unittest.TestCase):
 
     @NEEDS_TOOLS
     def test_the_report_says_it(self):
-        model = f"{DATA}/faults/faults.tnnproto"
-        environment = {**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_OUTPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
-                       "DUMP_BLOB_DIR": str(self.path / "naive")}
-        subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE"], env=environment, check=True,
-                       capture_output=True)
+        naive_dump(self.path / "naive")
         tensors = read_tensors(self.path / "naive")
         for factor, result, words in ((1, "same bits", "1 of 1 outputs has the same bits"),
                                       (1 + 1e-6, "within rounding", "'fc' differs within rounding, by "),
@@ -104,7 +97,7 @@ class ProbeTest(unittest.TestCase):
                 dump.add(name, array)
             probe.prove(dump, "by nobody", {"fc": (tensors["fc"] * np.float32(factor)).astype(np.float32)})
             dump.finish()
-            done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", str(dump.path), "--json",
+            done = subprocess.run([f"{BIN}/model_check", "-m", MODEL, "--subject", str(dump.path), "--json",
                                    str(self.path / "report.json")], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)  # the dump itself is healthy
             self.assertIn(f"probe: run unwatched (by nobody), {words}" if factor == 1 else words,
@@ -117,7 +110,7 @@ class ProbeTest(unittest.TestCase):
         for other, code, words in (('"result":"odd","newer":1', 0, "'odd', which this version does not know"),
                                    ('"result":7', 2, "entry 1 of 'probe': 'result' is 7, expected a string")):
             manifest.write_text(text.replace('"result":"different"', other))
-            done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", str(dump.path)],
+            done = subprocess.run([f"{BIN}/model_check", "-m", MODEL, "--subject", str(dump.path)],
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertIn(words, " ".join((done.stdout + done.stderr).split()))

@@ -6,7 +6,6 @@ Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the judgement.
 import contextlib
 import io
 import json
-import os
 import pathlib
 import random
 import sqlite3
@@ -20,15 +19,13 @@ import unittest.mock
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
+from tools import BIN, MODEL, NEEDS_TOOLS, naive_dump
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from plumb_golden import etdump, ort_database  # noqa: E402
 from plumb_golden.cli import main  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 
-BIN = os.environ.get("PLUMB_BIN_DIR")
-DATA = os.environ.get("PLUMB_TEST_DATA")
-MODEL = f"{DATA}/faults/faults.tnnproto"
 TYPES = {"float32": 1, "int64": 7}
 
 
@@ -88,9 +85,7 @@ class InFolder(unittest.TestCase):
         """{blob: array} of faults.tnnproto as NAIVE computes it; its inputs first."""
         folder = self.path / "naive"
         if not folder.exists():
-            subprocess.run([f"{BIN}/model_run", "-m", MODEL, "-d", "NAIVE"], check=True, capture_output=True,
-                           env={**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_OUTPUT_BLOB": "1",
-                                "DUMP_BLOB_FORMAT": "npy", "DUMP_BLOB_DIR": str(folder)})
+            naive_dump(folder)
         written = read_tensors(folder)
         files = json.loads((folder / "manifest.json").read_text())["files"]
         outs = {file["blob"] for file in files if file["direction"] == "out"}
@@ -107,7 +102,7 @@ class InFolder(unittest.TestCase):
 
 
 class DatabaseTest(InFolder):
-    @unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
+    @NEEDS_TOOLS
     def test_healthy_is_aligned_and_a_fault_is_named(self):
         tensors = self.healthy()
         guilty = next(name for name, (array, producer) in tensors.items() if producer and array.dtype == np.float32)
@@ -260,7 +255,7 @@ class EtDumpTest(InFolder):
 
 
 class CoreAiTest(InFolder):
-    @unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
+    @NEEDS_TOOLS
     def test_what_is_written_is_read_again(self):
         self.healthy()
         target = self.path / "net.aimodelintermediates"

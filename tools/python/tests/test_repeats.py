@@ -4,7 +4,6 @@ stays the same when it is run otherwise; what stands in the manifest, and that m
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for what blob_diff measures and for the report.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from unittest import mock
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
+from tools import BIN, MODEL, NEEDS_TOOLS, naive_dump
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from plumb_golden import repeats  # noqa: E402
@@ -21,9 +21,6 @@ from plumb_golden.folder import Folder, UsageError  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 from plumb_golden.repeats import PLAIN, How  # noqa: E402
 
-BIN = os.environ.get("PLUMB_BIN_DIR")
-DATA = os.environ.get("PLUMB_TEST_DATA")
-NEEDS_TOOLS = unittest.skipUnless(BIN and DATA, "PLUMB_BIN_DIR and PLUMB_TEST_DATA are not set")
 
 
 class RepeatsTest(unittest.TestCase):
@@ -105,10 +102,7 @@ class RepeatsTest(unittest.TestCase):
 
     @NEEDS_TOOLS
     def test_model_check_says_it(self):
-        model = f"{DATA}/faults/faults.tnnproto"
-        subprocess.run([f"{BIN}/model_run", "-m", model, "-d", "NAIVE"], check=True, capture_output=True,
-                       env={**os.environ, "DUMP_INPUT_BLOB": "1", "DUMP_OUTPUT_BLOB": "1", "DUMP_BLOB_FORMAT": "npy",
-                            "DUMP_BLOB_DIR": str(self.path / "naive")})
+        naive_dump(self.path / "naive")
 
         def run(path, how=PLAIN):
             folder = Folder(path, framework="mine")
@@ -118,7 +112,7 @@ class RepeatsTest(unittest.TestCase):
             return folder
         folder = run(self.path / "dump")
         repeats.prove(folder, run, runs=2)
-        done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", self.path / "dump", "--json",
+        done = subprocess.run([f"{BIN}/model_check", "-m", MODEL, "--subject", self.path / "dump", "--json",
                                self.path / "r.json"], capture_output=True, text=True)
         said = " ".join(done.stdout.split())
         for one in folder.repeats:
@@ -129,7 +123,7 @@ class RepeatsTest(unittest.TestCase):
         manifest = json.loads((self.path / "dump" / "manifest.json").read_text())
         manifest["repeats"] = [{"how": 3, "first": []}]
         (self.path / "dump" / "manifest.json").write_text(json.dumps(manifest))
-        done = subprocess.run([f"{BIN}/model_check", "-m", model, "--subject", self.path / "dump"],
+        done = subprocess.run([f"{BIN}/model_check", "-m", MODEL, "--subject", self.path / "dump"],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("entry 1 of 'repeats'", " ".join((done.stdout + done.stderr).split()))
