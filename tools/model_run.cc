@@ -295,7 +295,7 @@ Status Execute(const Options& o) {
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
   PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
-  PLUMB_ASSIGN_OR_RETURN(const auto graph, o.model.Load(ShapesOfFiles(o.input.files)));
+  PLUMB_ASSIGN_OR_RETURN(auto graph, o.model.Load(ShapesOfFiles(o.input.files)));
   PrintNotes(o.print, graph->notes);
   PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
@@ -307,10 +307,11 @@ Status Execute(const Options& o) {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }
   const double start = Milliseconds();
-  const NetworkOptions own = OptionsFor(options, o.run, o.device);
+  NetworkOptions own = OptionsFor(options, o.run, o.device);
+  own.release_weights = true;
   PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice(o.device, own.device_index));
   DumpLog dump_log;
-  PLUMB_ASSIGN_OR_RETURN(const auto network, dump_log.CreateNetwork(graph, device, own, false));
+  PLUMB_ASSIGN_OR_RETURN(const auto network, dump_log.CreateNetwork(std::move(graph), device, own, false));
   NotePrecision(options, *network);
   const double prepared = Milliseconds() - start;
   if (!o.print.quiet) PrintHead(o, *network, inputs, prepared);
@@ -328,12 +329,12 @@ Status Execute(const Options& o) {
     times.push_back(Milliseconds() - begin);
     progress.Step(o.warmup + i, "");
   }
-  const std::string& source = graph->source;
+  const std::string& source = network->graph().source;
   PrintTimes(fmt::format("{} - {}", source.substr(source.find_last_of('/') + 1), o.device), Times(times));
   if (o.profile) profiler.Print();
   std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
-  if (graph->weights_generated)
+  if (network->graph().weights_generated)
     std::printf("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));
 }

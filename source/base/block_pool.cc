@@ -88,6 +88,11 @@ class BlockPool {
     Release(kMaxKept);
   }
 
+  void ReleaseAll() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Release(0);
+  }
+
   size_t kept_bytes() {
     std::lock_guard<std::mutex> lock(mutex_);
     return kept_bytes_;
@@ -137,6 +142,8 @@ std::shared_ptr<void> AllocateBlock(size_t bytes) {
   GiveMemory(bytes);
   return nullptr;
 }
+
+void ReleaseKeptBlocks() { BlockPool::Get().ReleaseAll(); }
 
 size_t KeptBlockBytes() { return BlockPool::Get().kept_bytes(); }
 

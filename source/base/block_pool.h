@@ -16,6 +16,9 @@ namespace plumb {
 // memory.
 std::shared_ptr<void> AllocateBlock(size_t bytes);
 
+// Gives what is kept for reuse back to the operating system: where sizes change for good.
+void ReleaseKeptBlocks();
+
 // Bytes that are kept for reuse at the moment; for tests.
 size_t KeptBlockBytes();
 

@@ -112,6 +112,8 @@ class Kernel {
   virtual Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) = 0;
   // Extra words for reports: "jit:avx512_core 16 threads rows"; may change in Prepare.
   virtual std::string Detail() const { return ""; }
+  // Whether Run still reads the layers' resources; false where Prepare has packed them.
+  virtual bool ReadsResources() const { return true; }
   // How it computes, for the verdict and for reports; may change in Prepare.
   virtual Numerics DeclaredNumerics() const { return {}; }
 };

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/block_pool.h"
 #include "base/memory_budget.h"
 #include "base/threads.h"
 #include "device/naive/naive_device.h"
@@ -107,6 +108,7 @@ struct Network::Impl {
   const pid_t process = getpid();
 
   Status Prepare();
+  std::shared_ptr<Graph> ShareOnly();
   Result<const GraphInput*> FindInput(const std::string& name) const;
   Status CheckInputs() const;
   Status CheckProcess() const;
@@ -142,12 +144,23 @@ class Network::Impl::Event : public LayerEvent {
   double seconds_ = 0;
 };
 
+// The plan's graph as a copy of its own, tensors shared, and the given one without weights.
+std::shared_ptr<Graph> Network::Impl::ShareOnly() {
+  auto own = std::make_shared<Graph>(*plan.graph);
+  plan.graph = own;
+  auto bare = std::make_shared<Graph>(*graph);
+  for (Layer& layer : bare->layers) layer.resources.clear();
+  graph = bare;
+  return own;
+}
+
 Status Network::Impl::Prepare() {
   SetNumThreads(plan.options.num_threads);
   PLUMB_RETURN_IF_ERROR(RefuseQuantized(*graph));
   PLUMB_ASSIGN_OR_RETURN(plan.blobs, InferShapes(*graph, plan.options.input_shapes));
   PLUMB_RETURN_IF_ERROR(CheckWork(*graph, plan.blobs));
   PLUMB_ASSIGN_OR_RETURN(plan.graph, WithoutKnownValues(graph, &plan.blobs));
+  std::shared_ptr<Graph> released = plan.options.release_weights ? ShareOnly() : nullptr;
   const std::string frame = Frame();
   if (plan.options.fallback) plan.fallback = CreateNaiveDevice();
   plan.options.precision = plan.device->EffectivePrecision(plan.options.precision);
@@ -164,6 +177,11 @@ Status Network::Impl::Prepare() {
     PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
                               .AddContext(fmt::format("{} on {}", LayerFrame(step->group.last()), step->info.kernel))
                               .AddContext(frame));
+    if (released != nullptr && !step->kernel->ReadsResources()) {
+      for (const Layer* member : step->group.members)
+        released->layers[static_cast<size_t>(member - released->layers.data())].resources.clear();
+      ReleaseKeptBlocks();  // packed weights have other sizes
+    }
     step->info.numerics = step->kernel->DeclaredNumerics();
     const std::string detail = step->kernel->Detail(), numerics = step->info.numerics.Name();
     step->info.detail = detail + (detail.empty() || numerics.empty() ? "" : " ") + numerics;

@@ -41,6 +41,11 @@ struct OutputMatrix {
   static constexpr auto value = Form::Output();
 };
 
+template <class Form>
+struct KernelMatrix {
+  static constexpr auto value = Form::Kernel();
+};
+
 template <class M>
 constexpr int FirstFactor(int row) {
   for (int j = 0; j < M::value.columns; ++j) {
@@ -60,13 +65,13 @@ HWY_INLINE Vec<D> RowTimes(D d, const Vec<D>* x, Vec<D> sum) {
     else if constexpr (first && factor == 1)
       return RowTimes<M, row, j + 1>(d, x, x[j]);
     else if constexpr (first)
-      return RowTimes<M, row, j + 1>(d, x, Mul(x[j], Set(d, static_cast<float>(factor))));
+      return RowTimes<M, row, j + 1>(d, x, Mul(x[j], Set(d, static_cast<TFromD<D>>(factor))));
     else if constexpr (factor == 1)
       return RowTimes<M, row, j + 1>(d, x, Add(sum, x[j]));
     else if constexpr (factor == -1)
       return RowTimes<M, row, j + 1>(d, x, Sub(sum, x[j]));
     else
-      return RowTimes<M, row, j + 1>(d, x, MulAdd(x[j], Set(d, static_cast<float>(factor)), sum));
+      return RowTimes<M, row, j + 1>(d, x, MulAdd(x[j], Set(d, static_cast<TFromD<D>>(factor)), sum));
   }
   return sum;
 }
@@ -77,6 +82,37 @@ HWY_INLINE void MatrixTimes(D d, const Vec<D>* x, Vec<D>* y, int step) {
   if constexpr (row < M::value.rows) {
     y[row * step] = RowTimes<M, row, 0>(d, x, Zero(d));
     MatrixTimes<M, row + 1>(d, x, y, step);
+  }
+}
+
+// G g G^T of as many filters as a vector of float64 has lanes.
+template <class H, class W>
+HWY_NOINLINE void TransformKernels(const float* kernels, int64_t kernel_step, int64_t count, float* transformed,
+                                   int64_t position_step) {
+  const ScalableTag<double> d;
+  constexpr int kLanes = static_cast<int>(MaxLanes(d)), kTaps = H::taps * W::taps;
+  for (int64_t first = 0; first < count; first += kLanes) {
+    const int filters = static_cast<int>(std::min<int64_t>(kLanes, count - first));
+    HWY_ALIGN double taps[kTaps][kLanes] = {};
+    for (int i = 0; i < filters; ++i) {
+      for (int t = 0; t < kTaps; ++t) taps[t][i] = static_cast<double>(kernels[(first + i) * kernel_step + t]);
+    }
+    Vec<decltype(d)> rows[H::size * W::taps];
+    for (int l = 0; l < W::taps; ++l) {
+      Vec<decltype(d)> x[H::taps];
+      for (int k = 0; k < H::taps; ++k) x[k] = Load(d, taps[k * W::taps + l]);
+      MatrixTimes<KernelMatrix<H>, 0>(d, x, rows + l, W::taps);
+    }
+    for (int i = 0; i < H::size; ++i) {
+      Vec<decltype(d)> u[W::size];
+      MatrixTimes<KernelMatrix<W>, 0>(d, rows + i * W::taps, u, 1);
+      for (int j = 0; j < W::size; ++j) {
+        HWY_ALIGN double values[kLanes];
+        Store(u[j], d, values);
+        float* to = transformed + (i * W::size + j) * position_step + first;
+        for (int f = 0; f < filters; ++f) to[f] = static_cast<float>(values[f]);
+      }
+    }
   }
 }
 
@@ -168,6 +204,17 @@ HWY_NOINLINE void OutputTiles(const WinogradShape& s, const float* sums, int64_t
   }
 }
 
+void RunWinogradKernels(const WinogradShape& s, const float* kernels, int64_t kernel_step, int64_t count,
+                        float* transformed, int64_t position_step) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                                               \
+  if (IsForm(s, mh, rh, mw, rw)) {                                                                        \
+    return TransformKernels<CookToom<mh, rh>, CookToom<mw, rw>>(kernels, kernel_step, count, transformed, \
+                                                                position_step);                           \
+  }
+  PLUMB_WINOGRAD_FORMS
+#undef PLUMB_WINOGRAD_FORM
+}
+
 void RunWinogradInput(const WinogradShape& s, const float* plane, int64_t first, int64_t count, float* tiles,
                       int64_t position_step) {
 #define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                             \
@@ -198,30 +245,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace plumb::simd {
 
+HWY_EXPORT(RunWinogradKernels);
 HWY_EXPORT(RunWinogradInput);
 HWY_EXPORT(RunWinogradOutput);
-
-namespace {
-
-// G g G^T.
-template <class H, class W>
-void TransformKernel(const float* kernel, double* transformed) {
-  static constexpr auto gh = H::Kernel();
-  static constexpr auto gw = W::Kernel();
-  for (int i = 0; i < H::size; ++i) {
-    double row[W::taps] = {};
-    for (int k = 0; k < H::taps; ++k) {
-      for (int l = 0; l < W::taps; ++l) row[l] += gh.at[i][k] * static_cast<double>(kernel[k * W::taps + l]);
-    }
-    for (int j = 0; j < W::size; ++j) {
-      double sum = 0;
-      for (int l = 0; l < W::taps; ++l) sum += row[l] * gw.at[j][l];
-      transformed[i * W::size + j] = sum;
-    }
-  }
-}
-
-}  // namespace
 
 bool HasWinograd(const WinogradShape& s) {
 #define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw) \
@@ -239,11 +265,9 @@ std::vector<double> WinogradPoints(const WinogradShape& s) {
                      : points(CookToomPoints<9>::value);
 }
 
-void WinogradKernel(const WinogradShape& s, const float* kernel, double* transformed) {
-#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw) \
-  if (IsForm(s, mh, rh, mw, rw)) return TransformKernel<CookToom<mh, rh>, CookToom<mw, rw>>(kernel, transformed);
-  PLUMB_WINOGRAD_FORMS
-#undef PLUMB_WINOGRAD_FORM
+void WinogradKernels(const WinogradShape& shape, const float* kernels, int64_t kernel_step, int64_t count,
+                     float* transformed, int64_t position_step) {
+  PLUMB_SIMD_CALL(RunWinogradKernels)(shape, kernels, kernel_step, count, transformed, position_step);
 }
 
 void WinogradInput(const WinogradShape& shape, const float* plane, int64_t first, int64_t count, float* tiles,

@@ -23,8 +23,6 @@ struct WinogradShape {
   int64_t tiles() const { return tiles_h() * tiles_w(); }
 };
 
-constexpr int kMaxWinogradPositions = 36;
-
 // Whether there is code for these tiles and this kernel: F(4x4,3x3), F(2x2,3x3) and F(2x2,5x5), and along one axis,
 // the other having tiles and kernels of 1, F(4,3) and F(4,7). Everything below REQUIRES it.
 bool HasWinograd(const WinogradShape& shape);
@@ -32,8 +30,10 @@ bool HasWinograd(const WinogradShape& shape);
 // The finite interpolation points; of both axes, where both have some.
 std::vector<double> WinogradPoints(const WinogradShape& shape);
 
-// One filter's kernel_h x kernel_w taps as positions() factors, in float64.
-void WinogradKernel(const WinogradShape& shape, const float* kernel, double* transformed);
+// `count` filters of kernel_h x kernel_w taps, kernel_step apart, as positions() factors each, in float64 and rounded
+// once: position p of the i-th goes to transformed[p * position_step + i].
+void WinogradKernels(const WinogradShape& shape, const float* kernels, int64_t kernel_step, int64_t count,
+                     float* transformed, int64_t position_step);
 
 // Tiles [first, first + count) of one channel block: plane is [in_h][in_w][block]; position p of the i-th of them goes
 // to tiles + p * position_step + i * block.

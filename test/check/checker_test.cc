@@ -130,6 +130,13 @@ TEST(Checker, NoticesABlobThatChangesBetweenLayers) {
   EXPECT_NE(report.layers[2].reason.find("changed between"), std::string::npos);
 }
 
+TEST(Checker, RefusesANetworkWithoutItsWeights) {
+  NetworkOptions options;
+  options.release_weights = true;
+  const auto network = CreateNetwork(SmallGraph(), "NAIVE", options).value();
+  EXPECT_NE(Checker().Attach(network.get(), {}).message().find("has let go of its weights"), std::string::npos);
+}
+
 TEST(Checker, SaysWhatWasForgotten) {
   const auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
   Checker checker;

@@ -49,6 +49,11 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
     return Status::InvalidArgument(
         "Checker::Attach was called before: a Checker judges one Forward, make one for each");
   }
+  if (network->options().release_weights) {
+    return Status::InvalidArgument(
+        "Checker::Attach: the network has let go of its weights, which the reference computes with; make it without "
+        "NetworkOptions::release_weights");
+  }
   Scene scene;
   scene.device = network->device_name();
   scene.description = network->device_description();

@@ -96,6 +96,7 @@ class ConvolutionKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool ReadsResources() const override { return false; }
   std::string Detail() const override { return conv_ ? conv_->implementation() : ""; }
   Numerics DeclaredNumerics() const override { return conv_ ? conv_->numerics() : Numerics(); }
 

@@ -75,6 +75,8 @@ class DepthwiseKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool ReadsResources() const override { return false; }
+
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int block = ChannelBlock();
     const MapShape map = MapOf(outputs[0].shape);

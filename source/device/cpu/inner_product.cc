@@ -58,6 +58,7 @@ class InnerProductKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool ReadsResources() const override { return false; }
   std::string Detail() const override { return parts_.empty() ? "" : parts_.front().op->implementation(); }
 
  private:

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <new>
 
+#include "base/block_pool.h"
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "device/cpu/product_end.h"
@@ -85,30 +85,30 @@ Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const Con
                                                         const WeightStrides& strides, const float* bias) {
   WinogradConvolution conv(params, batch);
   conv.end_ = EndOfProduct(params.epilogue);
-  try {
-    conv.Pack(weights, strides, bias);
-  } catch (const std::bad_alloc&) {
-    return Status::OutOfMemory("no memory to transform the weights of a convolution");
-  }
+  PLUMB_RETURN_IF_ERROR(conv.Pack(weights, strides, bias));
   return conv;
 }
 
-void WinogradConvolution::Pack(const float* weights, const WeightStrides& strides, const float* bias) {
-  const int64_t block = plan_.shape.block, lanes = 2 * block, positions = plan_.shape.positions();
-  const int64_t depth = plan_.in_blocks * block;
+Status WinogradConvolution::Pack(const float* weights, const WeightStrides& strides, const float* bias) {
+  const int64_t lanes = 2 * plan_.shape.block, depth = plan_.in_blocks * plan_.shape.block;
+  const int64_t panel_floats = plan_.shape.positions() * depth * lanes;
   bias_.assign(static_cast<size_t>(plan_.panels * lanes), 0.0f);
   if (bias != nullptr) std::copy_n(bias, params_.out_channels, bias_.begin());
-  weights_.assign(static_cast<size_t>(plan_.panels * positions * depth * lanes), 0.0f);
+  weights_ =
+      std::static_pointer_cast<float>(AllocateBlock(static_cast<size_t>(plan_.panels * panel_floats) * sizeof(float)));
+  if (weights_ == nullptr) return Status::OutOfMemory("no memory to transform the weights of a convolution");
   ParallelFor(plan_.panels, 1, [&](int64_t begin, int64_t end) {
-    double transformed[simd::kMaxWinogradPositions];
-    for (int64_t o = begin * lanes; o < std::min(end * lanes, params_.out_channels); ++o) {
-      float* panel = weights_.data() + o / lanes * positions * depth * lanes + o % lanes;
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * lanes, count = std::min(lanes, params_.out_channels - first);
+      float* to = weights_.get() + panel * panel_floats;
+      if (count < lanes || params_.in_channels < depth) std::fill_n(to, panel_floats, 0.0f);
       for (int64_t c = 0; c < params_.in_channels; ++c) {
-        simd::WinogradKernel(plan_.shape, weights + o * strides.out + c * strides.in, transformed);
-        for (int64_t p = 0; p < positions; ++p) panel[(p * depth + c) * lanes] = static_cast<float>(transformed[p]);
+        simd::WinogradKernels(plan_.shape, weights + first * strides.out + c * strides.in, strides.out, count,
+                              to + c * lanes, depth * lanes);
       }
     }
   });
+  return Status::Ok();
 }
 
 void WinogradConvolution::TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block,
@@ -130,7 +130,7 @@ void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, 
   result.block_step = count * block;
   for (int64_t p = 0; p < positions; ++p) {
     source.from = tiles + p * plan_.input_step(count);
-    source.weights = weights_.data() + (panel * positions + p) * weights_step;
+    source.weights = weights_.get() + (panel * positions + p) * weights_step;
     const bool last = panel + 1 == plan_.panels && p + 1 == positions;
     source.next = last ? nullptr : source.weights + weights_step;
     result.to = sums + p * plan_.sums_step(count);

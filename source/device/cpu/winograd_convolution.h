@@ -9,6 +9,7 @@
 #define PLUMB_DEVICE_CPU_WINOGRAD_CONVOLUTION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ class WinogradConvolution {
   };
 
   WinogradConvolution(const ConvParams& params, int64_t batch) : plan_(params), params_(params), batch_(batch) {}
-  void Pack(const float* weights, const WeightStrides& strides, const float* bias);
+  Status Pack(const float* weights, const WeightStrides& strides, const float* bias);
   void TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block, int64_t last_block,
                       float* tiles) const;
   void RunTiles(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
@@ -66,7 +67,8 @@ class WinogradConvolution {
   ConvParams params_;
   int64_t batch_;
   simd::ProductEnd end_;
-  std::vector<float> weights_, bias_;  // [panel][position][input channel][2 blocks]
+  std::shared_ptr<float> weights_;  // [panel][position][input channel][2 blocks]
+  std::vector<float> bias_;         // [panel][2 blocks]
 };
 
 }  // namespace plumb::cpu

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <set>
 
@@ -120,6 +121,33 @@ TEST(CpuNetwork, RefusesAKernelThatCannotBe) {
   EXPECT_NE(error("layer0", "convolution_blokked").find("'convolution_blocked'"), std::string::npos)
       << error("layer0", "convolution_blokked");
   EXPECT_NE(error("nobody", "convolution_blocked").find("'nobody'"), std::string::npos);
+}
+
+// What nobody else holds is given back once it is packed, layer by layer, and nothing else changes.
+TEST(CpuNetwork, LetsGoOfItsWeights) {
+  Builder b(1, 16, 21);
+  const std::string scaled = b.Constant("Mul", b.Conv("x", 16, 32, 3), 32, 2);
+  b.FullyConnected(b.Pool(b.Simple("ReLU", {scaled}), kPoolMax, 3, 2), 32 * 11 * 11, 10);
+  const Tensor want = RunOn(b.graph, kCpuDevice, {});
+  std::vector<std::weak_ptr<void>> held;
+  auto graph = std::make_shared<Graph>(*b.graph);
+  for (Layer& layer : graph->layers) {
+    const auto weight = layer.resources.find("weight");
+    if (weight == layer.resources.end()) continue;
+    auto own = std::make_shared<Tensor>(weight->second.Clone().value());
+    weight->second = Tensor::View(own->dtype(), own->shape(), own->raw(), own);
+    held.emplace_back(own);
+  }
+  ASSERT_EQ(held.size(), 2u);
+  NetworkOptions options;
+  options.release_weights = true;
+  const auto network = CreateNetwork(std::shared_ptr<const Graph>(std::move(graph)), kCpuDevice, options).value();
+  for (const auto& weight : held) EXPECT_TRUE(weight.expired());
+  EXPECT_EQ(network->graph().layers.size(), b.graph->layers.size());
+  ASSERT_TRUE(network->SetInput("x", Random(b.graph->inputs[0].shape, 7, 1)).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  const Tensor got = network->GetOutput(b.graph->outputs[0]).value();
+  EXPECT_EQ(std::memcmp(got.raw(), want.raw(), want.bytes()), 0);
 }
 
 TEST(CpuNetwork, FoldsScalesIntoConvolutions) {
