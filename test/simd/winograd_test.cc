@@ -1,0 +1,126 @@
+// A convolution by simd/winograd.h and simd/panel.h, by hand, against float64: every form, both block sizes, tiles that
+// reach beyond the map, an addend, every number of pixels in a run.
+#include "simd/winograd.h"
+
+#include <cmath>
+
+#include "simd/panel.h"
+#include "simd/simd_test_util.h"
+
+namespace plumb::simd {
+namespace {
+
+constexpr int64_t kInBlocks = 2;
+
+struct Form {
+  int tile_h, tile_w, kernel_h, kernel_w;
+};
+
+class WinogradForms : public testing::TestWithParam<std::tuple<Form, int>> {};
+
+// Filters of one panel: [output][input][taps].
+std::vector<float> Convolve(const WinogradShape& s, const std::vector<float>& src, const std::vector<float>& filters,
+                            const std::vector<float>& bias, const std::vector<float>& addend) {
+  const int64_t block = s.block, lanes = 2 * block, depth = kInBlocks * block, tiles = s.tiles();
+  const int64_t taps = s.kernel_h * s.kernel_w, positions = s.positions();
+  std::vector<float> weights(static_cast<size_t>(positions * depth * lanes));
+  for (int64_t c = 0; c < depth; ++c)
+    WinogradKernels(s, &filters[c * taps], depth * taps, lanes, &weights[c * lanes], depth * lanes);
+  std::vector<float> inputs(static_cast<size_t>(positions * depth * tiles));
+  for (int64_t b = 0; b < kInBlocks; ++b)
+    WinogradInput(s, &src[b * s.in_h * s.in_w * block], 0, tiles, &inputs[b * tiles * block], depth * tiles);
+  std::vector<float> sums(static_cast<size_t>(positions * lanes * tiles));
+  for (int64_t p = 0; p < positions; ++p) {
+    PanelSource source;
+    source.block = s.block, source.blocks = kInBlocks, source.block_step = tiles * block;
+    source.from = &inputs[p * depth * tiles], source.weights = &weights[p * depth * lanes];
+    PanelResult result;
+    result.block_step = tiles * block, result.to = &sums[p * lanes * tiles];
+    PanelPixels(tiles, source, result);
+  }
+  const int64_t plane = s.out_h * s.out_w * block;
+  std::vector<float> dst(static_cast<size_t>(2 * plane + 1), 777.0f);
+  for (int64_t b = 0; b < 2; ++b) {
+    ProductEnd end;
+    end.kind = ProductEnd::Kind::kLeakyRelu, end.alpha = 0.25f, end.bias = &bias[b * block];
+    WinogradOutput(s, &sums[b * tiles * block], lanes * tiles, 0, tiles, end, &addend[b * plane], &dst[b * plane]);
+  }
+  EXPECT_EQ(dst.back(), 777.0f);
+  return dst;
+}
+
+TEST_P(WinogradForms, MakeAConvolution) {
+  const auto& [form, block] = GetParam();
+  WinogradShape s;
+  s.tile_h = form.tile_h, s.tile_w = form.tile_w, s.kernel_h = form.kernel_h, s.kernel_w = form.kernel_w;
+  s.block = block, s.in_h = 9, s.in_w = 11, s.pad_top = form.kernel_h / 2, s.pad_left = form.kernel_w / 2;
+  s.out_h = s.in_h + (form.kernel_h > 1 ? 1 : 0), s.out_w = s.in_w;  // one row more than "same"
+  ASSERT_TRUE(HasWinograd(s));
+  const int64_t depth = kInBlocks * block, taps = s.kernel_h * s.kernel_w, plane = s.out_h * s.out_w * block;
+  const auto src = Uniform(depth * s.in_h * s.in_w, -1, 1), filters = Uniform(2 * block * depth * taps, -1, 1, 3);
+  const auto bias = Uniform(2 * block, -1, 1, 4), addend = Uniform(2 * plane, -1, 1, 5);
+  const std::vector<float> dst = Convolve(s, src, filters, bias, addend);
+  double worst = 0;
+  for (int64_t i = 0; i < 2 * plane; ++i) {
+    const int64_t o = i / plane * block + i % block, y = i % plane / block / s.out_w, x = i % plane / block % s.out_w;
+    double sum = static_cast<double>(bias[o]) + addend[i];
+    for (int64_t c = 0; c < depth; ++c) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t h = y - s.pad_top + t / s.kernel_w, w = x - s.pad_left + t % s.kernel_w;
+        if (h < 0 || h >= s.in_h || w < 0 || w >= s.in_w) continue;
+        const double value = src[((c / block * s.in_h + h) * s.in_w + w) * block + c % block];
+        sum += value * static_cast<double>(filters[(o * depth + c) * taps + t]);
+      }
+    }
+    worst = std::max(worst, std::fabs(static_cast<double>(dst[i]) - (sum < 0 ? sum / 4 : sum)));
+  }
+  EXPECT_LT(worst, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WinogradForms,
+                         testing::Combine(testing::Values(Form{4, 4, 3, 3}, Form{2, 2, 3, 3}, Form{2, 2, 5, 5},
+                                                          Form{1, 4, 1, 3}, Form{4, 1, 3, 1}, Form{1, 4, 1, 7},
+                                                          Form{4, 1, 7, 1}),
+                                          testing::Values(8, 16)));
+
+TEST(Winograd, HasNoOtherForm) {
+  WinogradShape s;
+  s.tile_h = s.tile_w = 6;
+  EXPECT_FALSE(HasWinograd(s));
+  s.tile_h = s.tile_w = 4, s.kernel_w = 1;
+  EXPECT_FALSE(HasWinograd(s));
+}
+
+// Each number of pixels is code of its own; what follows a sum, and weights that are fetched ahead, change no pixel
+// beside.
+TEST(Panel, SumsRunsOfAnyLength) {
+  for (const int64_t block : {8, 16}) {
+    const auto weights = Uniform(kInBlocks * block * 2 * block, -1, 1), bias = Uniform(2 * block, -1, 1, 2);
+    for (int64_t pixels = 1; pixels <= 2 * kMaxPanelRows + 1; ++pixels) {
+      SCOPED_TRACE(testing::Message() << pixels << " pixels in blocks of " << block);
+      const auto src = Uniform(kInBlocks * pixels * block, -1, 1, 3), addend = Uniform(2 * pixels * block, -1, 1, 4);
+      std::vector<float> dst(static_cast<size_t>(2 * pixels * block + 1), 777.0f);
+      PanelSource source;
+      source.block = static_cast<int>(block), source.blocks = kInBlocks, source.block_step = pixels * block;
+      source.from = src.data(), source.weights = weights.data(), source.next = weights.data();
+      PanelResult result;
+      result.block_step = pixels * block, result.to = dst.data(), result.addend = addend.data();
+      result.end.bias = bias.data(), result.end.kind = ProductEnd::Kind::kClip;
+      result.end.alpha = 0, result.end.beta = 2;
+      PanelPixels(pixels, source, result);
+      ASSERT_EQ(dst.back(), 777.0f);
+      for (int64_t i = 0; i < 2 * pixels * block; ++i) {
+        const int64_t o = i / (pixels * block) * block + i % block, pixel = i / block % pixels;
+        double sum = static_cast<double>(bias[o]) + addend[i];
+        for (int64_t c = 0; c < kInBlocks * block; ++c) {
+          sum += static_cast<double>(src[(c / block * pixels + pixel) * block + c % block]) *
+                 static_cast<double>(weights[c * 2 * block + o]);
+        }
+        ASSERT_NEAR(dst[i], std::min(std::max(sum, 0.0), 2.0), 1e-5) << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb::simd
