@@ -2,10 +2,10 @@
 // commands end with an exit code. The same on this machine, for tests and emulators.
 //
 // Example:
-//   PLUMB_ASSIGN_OR_RETURN(const auto machine, plumb::OpenAdb("0123456789ABCDEF"));
+//   const auto machine = plumb::OpenThisMachine();  // or OpenAdb("0123456789ABCDEF"), OpenSsh("pi@board"): a Result
 //   PLUMB_ASSIGN_OR_RETURN(const auto workspace, plumb::RemoteWorkspace::Open(machine.get()));
-//   PLUMB_RETURN_IF_ERROR(workspace->Put({{"build/arm64-static/bin/model_run", "model_run"}}));
-//   PLUMB_ASSIGN_OR_RETURN(const plumb::RemoteResult run, workspace->Run({"./model_run", "--version"}));
+//   PLUMB_RETURN_IF_ERROR(workspace->Put({{"net.tnnproto", "model.tnnproto"}}));
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::RemoteResult run, workspace->Run({"wc", "-c", "model.tnnproto"}));
 //
 // Arguments and names arrive as they are: what a shell of the other side reads is quoted. The programs `adb` and `ssh`
 // are looked up in PATH; ssh checks host keys and asks for nothing (BatchMode).

@@ -16,6 +16,7 @@
 #include <plumb/interrupt.h>
 #include <plumb/plumb.h>
 #include <plumb/printing.h>
+#include <plumb/remote.h>
 #include <plumb/report.h>
 #include <plumb/runtime.h>
 #include <plumb/session.h>
