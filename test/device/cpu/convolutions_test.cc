@@ -137,10 +137,9 @@ std::vector<float> InFormat(const MapShape& map, Format format, const std::vecto
   return blocked;
 }
 
+// Made for and run on one, two and three threads.
 template <class Conv>
-void Check(const Case& c, int threads, double tolerance) {
-  SCOPED_TRACE(std::string(c.name) + ", threads " + std::to_string(threads));
-  SetNumThreads(threads);
+void Check(const Case& c, double tolerance) {
   const ConvParams p = ParamsOf(c);
   const MapShape in{c.batch, c.in, p.in_h * p.in_w}, out{c.batch, c.out, p.out_h * p.out_w};
   const bool depthwise = c.groups == c.in && c.groups == c.out && p.dst == Format::kBlocked;
@@ -151,38 +150,41 @@ void Check(const Case& c, int threads, double tolerance) {
   const auto bias = Random(static_cast<size_t>(c.out), 3);
   const auto old = Random(static_cast<size_t>(c.batch * c.out * out.pixels), 4);
   const WeightStrides strides{out_g * in_g * kernel, in_g * kernel, kernel};
-  auto conv = Conv::Create(c.batch, p, weights.data(), strides, bias.data());
-  ASSERT_TRUE(conv.ok()) << conv.status().ToString();
-  const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
-                dst_image = out.ImageElements(p.dst, ChannelBlock());
-  const auto x = InFormat(in, p.src, src);
-  auto y = InFormat(out, p.dst, old);
-  std::vector<float> workspace(static_cast<size_t>(Conv::Workspace(p)) + 1, 55.0f);
-  conv->Run(x.data(), src_image, c.sum ? y.data() : nullptr, y.data(), dst_image, workspace.data());
-  EXPECT_EQ(workspace.back(), 55.0f) << "writes behind the workspace";
-  if (p.dst == Format::kBlocked) {  // lanes behind the last channel must be zero: the next convolution multiplies them
-    const int64_t block = ChannelBlock(), tail = c.out % block;
-    for (int64_t lane = tail; tail > 0 && lane < block; ++lane)
-      EXPECT_EQ(y[static_cast<size_t>(dst_image - block + lane)], 0.0f);
-    std::vector<float> plain(old.size());
-    ToPlain(out, ChannelBlock(), y.data(), dst_image, plain.data(), c.out * out.pixels);
-    y = plain;
-  }
-  double worst = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
+  std::vector<double> expected;
+  for (size_t i = 0; i < old.size(); ++i) {
     const int64_t index = static_cast<int64_t>(i), image = index / (c.out * out.pixels),
                   oc = index / out.pixels % c.out;
     const double sum = Reference(p, src, weights, image, oc, index % out.pixels / p.out_w, index % p.out_w);
-    const double expected = Activate(p.epilogue, sum + bias[static_cast<size_t>(oc)] + (c.sum ? old[i] : 0.0f));
-    worst = std::max(worst, std::abs(expected - y[i]));
+    expected.push_back(Activate(p.epilogue, sum + bias[static_cast<size_t>(oc)] + (c.sum ? old[i] : 0.0f)));
   }
-  EXPECT_LT(worst, tolerance) << conv->implementation();
+  const auto x = InFormat(in, p.src, src);
+  for (const int threads : {1, 2, 3}) {
+    SCOPED_TRACE(std::string(c.name) + ", threads " + std::to_string(threads));
+    SetNumThreads(threads);
+    auto conv = Conv::Create(c.batch, p, weights.data(), strides, bias.data());
+    ASSERT_TRUE(conv.ok()) << conv.status().ToString();
+    auto y = InFormat(out, p.dst, old);
+    std::vector<float> workspace(static_cast<size_t>(Conv::Workspace(p)) + 1, 55.0f);
+    const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
+                  dst_image = out.ImageElements(p.dst, ChannelBlock());
+    conv->Run(x.data(), src_image, c.sum ? y.data() : nullptr, y.data(), dst_image, workspace.data());
+    EXPECT_EQ(workspace.back(), 55.0f) << "writes behind the workspace";
+    if (p.dst == Format::kBlocked) {  // lanes behind the last channel must be zero: the next layer multiplies them
+      const int64_t block = ChannelBlock(), tail = c.out % block;
+      for (int64_t lane = tail; tail > 0 && lane < block; ++lane)
+        EXPECT_EQ(y[static_cast<size_t>(dst_image - block + lane)], 0.0f);
+      std::vector<float> plain(old.size());
+      ToPlain(out, ChannelBlock(), y.data(), dst_image, plain.data(), c.out * out.pixels);
+      y = plain;
+    }
+    double worst = 0;
+    for (size_t i = 0; i < y.size(); ++i) worst = std::max(worst, std::abs(expected[i] - y[i]));
+    EXPECT_LT(worst, tolerance) << conv->implementation();
+  }
 }
 
 TEST(SlicedConvolutionTest, MatchesPlainLoops) {
-  for (const Case& c : kCases) {
-    for (int threads : {1, 2, 3}) Check<SlicedConvolution>(c, threads, 3e-5);
-  }
+  for (const Case& c : kCases) Check<SlicedConvolution>(c, 3e-5);
   SetNumThreads(0);
 }
 
@@ -192,7 +194,7 @@ TEST(WinogradConvolutionTest, MatchesPlainLoops) {
     const Status fits = WinogradConvolution::Check(p);
     if (ChannelBlock() == 16 && std::min(p.out_h, p.out_w) < 12) continue;  // direct sums lead there
     ASSERT_TRUE(fits.ok()) << c.name << ": " << fits.ToString();
-    for (int threads : {1, 2, 3}) Check<WinogradConvolution>(c, threads, 2e-4);
+    Check<WinogradConvolution>(c, 2e-4);
   }
   SetNumThreads(0);
 }
