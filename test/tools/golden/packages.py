@@ -41,9 +41,9 @@ def ensure(folder, packages, modules):
 
 
 def begin(test, runtimes):
-    """The command line of a test that runs once per runtime: --bin FOLDER --work FOLDER RUNTIME. `runtimes` maps each to
-    a tuple that begins with its packages of PyPI (none: they are Debian's) and its modules. Returns the options when this
-    Python has them, with `folder`, an empty one of this test and runtime."""
+    """The command line of a test that runs once per runtime: --bin FOLDER --work FOLDER RUNTIME. `runtimes` maps each
+    to a tuple that begins with its packages of PyPI (none: they are Debian's) and its modules. Returns the options when
+    this Python has them, with `folder`, an empty one of this test and runtime."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
