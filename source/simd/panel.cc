@@ -17,9 +17,9 @@ constexpr int64_t kLine = 16;  // floats of a cache line
 // AVX2 and SSE4.
 template <int kBlock>
 constexpr int MostPanelRows() {
-  constexpr int vectors = 2 * kBlock / static_cast<int>(MaxLanes(CappedTag<float, kBlock>()));
-  constexpr int registers = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
-  return (registers - vectors - 1) / vectors;
+  constexpr int kVectors = 2 * kBlock / static_cast<int>(MaxLanes(CappedTag<float, kBlock>()));
+  constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
+  return (kRegisters - kVectors - 1) / kVectors;
 }
 
 template <int kBlock>

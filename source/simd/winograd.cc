@@ -58,20 +58,20 @@ constexpr int FirstFactor(int row) {
 template <class M, int row, int j, class D>
 HWY_INLINE Vec<D> RowTimes(D d, const Vec<D>* x, Vec<D> sum) {
   if constexpr (j < M::value.columns) {
-    constexpr double factor = M::value.at[row][j];
-    constexpr bool first = j == FirstFactor<M>(row);
-    if constexpr (factor == 0)
+    constexpr double kFactor = M::value.at[row][j];
+    constexpr bool kFirst = j == FirstFactor<M>(row);
+    if constexpr (kFactor == 0)
       return RowTimes<M, row, j + 1>(d, x, sum);
-    else if constexpr (first && factor == 1)
+    else if constexpr (kFirst && kFactor == 1)
       return RowTimes<M, row, j + 1>(d, x, x[j]);
-    else if constexpr (first)
-      return RowTimes<M, row, j + 1>(d, x, Mul(x[j], Set(d, static_cast<TFromD<D>>(factor))));
-    else if constexpr (factor == 1)
+    else if constexpr (kFirst)
+      return RowTimes<M, row, j + 1>(d, x, Mul(x[j], Set(d, static_cast<TFromD<D>>(kFactor))));
+    else if constexpr (kFactor == 1)
       return RowTimes<M, row, j + 1>(d, x, Add(sum, x[j]));
-    else if constexpr (factor == -1)
+    else if constexpr (kFactor == -1)
       return RowTimes<M, row, j + 1>(d, x, Sub(sum, x[j]));
     else
-      return RowTimes<M, row, j + 1>(d, x, MulAdd(x[j], Set(d, static_cast<TFromD<D>>(factor)), sum));
+      return RowTimes<M, row, j + 1>(d, x, MulAdd(x[j], Set(d, static_cast<TFromD<D>>(kFactor)), sum));
   }
   return sum;
 }
