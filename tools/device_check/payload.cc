@@ -75,6 +75,8 @@ Status AddInputs(const DeviceCheckOptions& o, Payload* payload) {
   add("--max-isa", o.run.max_isa, "");
   add("--precision", o.run.precision, "HIGH");
   add("--device-index", std::to_string(o.run.device_index), "0");
+  add("--algorithms", o.run.algorithms, "fast");
+  for (const std::string& kernel : o.run.kernels) payload->arguments.push_back("--kernel=" + kernel);
   if (o.run.fallback) payload->arguments.emplace_back("--fallback");
   return Status::Ok();
 }

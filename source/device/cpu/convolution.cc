@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/kernel_list.h"
 #include "device/cpu/sliced_convolution.h"
@@ -60,7 +61,8 @@ class ConvolutionKernel : public Kernel {
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = LayoutOf(params.src);
     choice->outputs = {LayoutOf(params.dst)};
-    choice->workspace = Conv::Workspace(params);
+    threads_ = NumThreads();  // another network may change it before Prepare
+    choice->workspace = Conv::Workspace(params, threads_);
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     addend_ = group.AddendInput(spec.group);
     if (addend_ < 0) return Status::Ok();
@@ -80,7 +82,7 @@ class ConvolutionKernel : public Kernel {
     PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, strides, group.affine));
     const float* bias = folded.bias.empty() ? nullptr : folded.bias.template data<float>();
     auto conv = Conv::Create(shape.batch, ParamsOfConvolution(spec.layer(), shape, group.epilogue, format),
-                             folded.weight.template data<float>(), strides, bias);
+                             folded.weight.template data<float>(), strides, bias, threads_);
     if (!conv.ok()) return conv.status();
     conv_.emplace(std::move(conv).value());
     workspace_ = spec.workspace;
@@ -109,7 +111,7 @@ class ConvolutionKernel : public Kernel {
 
   std::optional<Conv> conv_;
   DeviceTensor workspace_;
-  int addend_ = -1;
+  int addend_ = -1, threads_ = 1;
   int64_t src_image_ = 0, dst_image_ = 0;
 };
 

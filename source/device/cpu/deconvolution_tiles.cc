@@ -79,7 +79,8 @@ class DeconvolutionTilesKernel : public Kernel {
               folded.weight.data<float>()[(c * out + o) * k + t];
       }
     }
-    auto conv = SlicedConvolution::Create(s.batch, tiles_.conv, weight.data(), {k * padded * in, in, 1}, bias.data());
+    auto conv = SlicedConvolution::Create(s.batch, tiles_.conv, weight.data(), {k * padded * in, in, 1}, bias.data(),
+                                          NumThreads());
     if (!conv.ok()) return conv.status();
     conv_ = std::move(conv).value();
     src_image_ = ImageElements(inputs[0]);

@@ -87,7 +87,7 @@ Status SlicedConvolution::Check(const ConvParams& params) {
 }
 
 Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
-                                                    const WeightStrides& strides, const float* bias) {
+                                                    const WeightStrides& strides, const float* bias, int threads) {
   SlicedConvolution conv;
   conv.batch_ = batch;
   conv.params_ = params;
@@ -98,7 +98,6 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
     const int64_t channels = (p.in_channels + block - 1) / block * block;
     PLUMB_ASSIGN_OR_RETURN(conv.bordered_, Tensor::Zeros(DType::kF32, {channels * p.in_h * p.in_w}));
   }
-  const int threads = NumThreads();
   conv.by_image_ = batch > 1 && batch >= threads && conv.bordered_.empty();
   conv.by_row_ = !conv.bordered_.empty() && SplitsByRows(p);
   const int64_t units = conv.by_row_ ? p.out_h : (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);

@@ -22,16 +22,16 @@ class SlicedConvolution {
   static constexpr bool kFastAlgorithm = false;
   // Whether Create would find a quick kernel; no weights needed.
   static Status Check(const ConvParams& params);
-  // Packs `weights` ([group][out][in] per the strides) for NumThreads() threads. NotSupported when there is only a
+  // Packs `weights` ([group][out][in] per the strides) for so many threads. NotSupported when there is only a
   // reference kernel for these formats. `bias` may be null.
   static Result<SlicedConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,
-                                          const WeightStrides& strides, const float* bias);
+                                          const WeightStrides& strides, const float* bias, int threads);
 
   // Image strides in elements, so that dst may be a part of a larger concatenation.
   void Run(const float* src, int64_t src_image, float* dst, int64_t dst_image);
   // The same with what is added (null, or it lies as dst and may be dst). No workspace is needed.
   void Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image, float* workspace);
-  static int64_t Workspace(const ConvParams&) { return 0; }
+  static int64_t Workspace(const ConvParams&, int) { return 0; }
   Numerics numerics() const { return {}; }
 
   const std::string& implementation() const { return slices_.front().op->implementation(); }

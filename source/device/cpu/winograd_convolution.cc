@@ -58,9 +58,8 @@ Status WinogradConvolution::Check(const ConvParams& p) {
                   p.kernel_w, p.in_channels, p.out_channels, p.out_h, p.out_w));
 }
 
-WinogradConvolution::Plan::Plan(const ConvParams& p) : shape(ShapeOf(p)) {
+WinogradConvolution::Plan::Plan(const ConvParams& p, int num_threads) : shape(ShapeOf(p)), threads(num_threads) {
   in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
-  threads = NumThreads();
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
   // By tiles every thread reads all weights, by panels all inputs.
   by_tiles = threads == 1 || (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
@@ -75,15 +74,15 @@ WinogradConvolution::Plan::Plan(const ConvParams& p) : shape(ShapeOf(p)) {
 int64_t WinogradConvolution::Plan::input_step(int64_t tiles) const { return (in_blocks * tiles + 2) * shape.block; }
 int64_t WinogradConvolution::Plan::sums_step(int64_t tiles) const { return (2 * tiles + 2) * shape.block; }
 
-int64_t WinogradConvolution::Workspace(const ConvParams& params) {
-  const Plan plan(params);
+int64_t WinogradConvolution::Workspace(const ConvParams& params, int threads) {
+  const Plan plan(params, threads);
   return plan.by_tiles ? plan.threads * (plan.input_floats() + plan.sums_floats())
                        : plan.input_floats() + plan.threads * plan.sums_floats();
 }
 
 Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
-                                                        const WeightStrides& strides, const float* bias) {
-  WinogradConvolution conv(params, batch);
+                                                        const WeightStrides& strides, const float* bias, int threads) {
+  WinogradConvolution conv(params, batch, threads);
   conv.end_ = EndOfProduct(params.epilogue);
   PLUMB_RETURN_IF_ERROR(conv.Pack(weights, strides, bias));
   return conv;

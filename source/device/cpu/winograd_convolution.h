@@ -24,11 +24,12 @@ class WinogradConvolution {
   static constexpr bool kFastAlgorithm = true;
   // NotSupported, with the reason, where direct sums are faster or the algorithm does not apply.
   static Status Check(const ConvParams& params);
-  // Packs the weights ([out][in] per the strides) for NumThreads() threads. `bias` may be null. REQUIRES: Check is OK.
+  // Packs the weights ([out][in] per the strides); Run takes at most `threads`. `bias` may be null. REQUIRES: Check is
+  // OK.
   static Result<WinogradConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,
-                                            const WeightStrides& strides, const float* bias);
-  // f32 values that Run needs at `workspace`, for NumThreads() threads.
-  static int64_t Workspace(const ConvParams& params);
+                                            const WeightStrides& strides, const float* bias, int threads);
+  // f32 values that Run needs at `workspace` when it was created for so many threads.
+  static int64_t Workspace(const ConvParams& params, int threads);
 
   // Image strides in elements; `addend` lies as dst and may be dst, or is null.
   void Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image, float* workspace);
@@ -45,14 +46,15 @@ class WinogradConvolution {
     int64_t groups = 1, group_tiles = 0;  // group_tiles: of the largest
     bool by_tiles = true;                 // threads take groups; else panels of the one group
 
-    explicit Plan(const ConvParams& params);
+    Plan(const ConvParams& params, int num_threads);
     int64_t input_step(int64_t tiles) const;  // between positions of transformed inputs
     int64_t sums_step(int64_t tiles) const;   // between positions of sums
     int64_t input_floats() const { return shape.positions() * input_step(group_tiles); }
     int64_t sums_floats() const { return shape.positions() * sums_step(group_tiles); }
   };
 
-  WinogradConvolution(const ConvParams& params, int64_t batch) : plan_(params), params_(params), batch_(batch) {}
+  WinogradConvolution(const ConvParams& params, int64_t batch, int threads)
+      : plan_(params, threads), params_(params), batch_(batch) {}
   Status Pack(const float* weights, const WeightStrides& strides, const float* bias);
   void TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block, int64_t last_block,
                       float* tiles) const;

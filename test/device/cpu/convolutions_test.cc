@@ -161,10 +161,10 @@ void Check(const Case& c, double tolerance) {
   for (const int threads : {1, 2, 3}) {
     SCOPED_TRACE(std::string(c.name) + ", threads " + std::to_string(threads));
     SetNumThreads(threads);
-    auto conv = Conv::Create(c.batch, p, weights.data(), strides, bias.data());
+    auto conv = Conv::Create(c.batch, p, weights.data(), strides, bias.data(), threads);
     ASSERT_TRUE(conv.ok()) << conv.status().ToString();
     auto y = InFormat(out, p.dst, old);
-    std::vector<float> workspace(static_cast<size_t>(Conv::Workspace(p)) + 1, 55.0f);
+    std::vector<float> workspace(static_cast<size_t>(Conv::Workspace(p, threads)) + 1, 55.0f);
     const int64_t src_image = in.ImageElements(p.src, ChannelBlock()),
                   dst_image = out.ImageElements(p.dst, ChannelBlock());
     conv->Run(x.data(), src_image, c.sum ? y.data() : nullptr, y.data(), dst_image, workspace.data());
@@ -205,14 +205,34 @@ TEST(WinogradConvolutionTest, AddsAnotherBlob) {
   const ConvParams p = ParamsOf(c);
   const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
   const std::vector<float> x(static_cast<size_t>(c.in * p.in_h * p.in_w), 0.5f);
-  std::vector<float> workspace(static_cast<size_t>(WinogradConvolution::Workspace(p)));
+  std::vector<float> workspace(static_cast<size_t>(WinogradConvolution::Workspace(p, 2)));
   std::vector<float> added = Random(static_cast<size_t>(c.out * p.out_h * p.out_w), 3), there(added.size()),
                      here = added;
-  auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr);
+  auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr, 2);
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
   conv->Run(x.data(), 0, added.data(), there.data(), 0, workspace.data());
   conv->Run(x.data(), 0, here.data(), here.data(), 0, workspace.data());
   EXPECT_EQ(there, here);
+}
+
+// The workspace is that of the threads it was made for, however many there are when it runs.
+TEST(WinogradConvolutionTest, TakesNoMoreThreadsThanItWasMadeFor) {
+  for (const Case& c : {kWinogradCases[0], kWinogradCases[7]}) {
+    const ConvParams p = ParamsOf(c);
+    const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
+    const auto x = Random(static_cast<size_t>(c.batch * c.in * p.in_h * p.in_w), 3);
+    const auto run = [&](int threads) {
+      SetNumThreads(threads);
+      std::vector<float> workspace(static_cast<size_t>(WinogradConvolution::Workspace(p, 2)) + 1, 55.0f);
+      std::vector<float> y(static_cast<size_t>(c.batch * c.out * p.out_h * p.out_w));
+      auto conv = WinogradConvolution::Create(c.batch, p, weights.data(), {0, c.in * 9, 9}, nullptr, 2);
+      conv->Run(x.data(), c.in * p.in_h * p.in_w, nullptr, y.data(), c.out * p.out_h * p.out_w, workspace.data());
+      EXPECT_EQ(workspace.back(), 55.0f) << threads << " threads";
+      return y;
+    };
+    EXPECT_EQ(run(1), run(5));
+  }
+  SetNumThreads(0);
 }
 
 TEST(WinogradConvolutionTest, DeclaresItsForm) {
@@ -220,7 +240,7 @@ TEST(WinogradConvolutionTest, DeclaresItsForm) {
     const ConvParams p = ParamsOf(c);
     const std::vector<float> weights(static_cast<size_t>(c.out * c.in * p.kernel_h * p.kernel_w));
     const int64_t taps = p.kernel_h * p.kernel_w;
-    auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * taps, taps}, nullptr);
+    auto conv = WinogradConvolution::Create(1, p, weights.data(), {0, c.in * taps, taps}, nullptr, 2);
     return conv.ok() ? conv->numerics().Name() : conv.status().ToString();
   };
   EXPECT_EQ(name(kWinogradCases[0]), "winograd F(4x4,3x3) points 0 1 -1 0.5 -2");
@@ -258,7 +278,7 @@ TEST(SlicedConvolutionTest, RunsWithFewerThreadsThanItWasMadeFor) {
   const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
   const std::vector<float> x(static_cast<size_t>(c.in * p.in_h * p.in_w), 0.5f);
   std::vector<float> four(static_cast<size_t>(c.out * p.out_h * p.out_w)), one(four.size());
-  auto conv = SlicedConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr);
+  auto conv = SlicedConvolution::Create(1, p, weights.data(), {0, c.in * 9, 9}, nullptr, 4);
   ASSERT_TRUE(conv.ok()) << conv.status().ToString();
   conv->Run(x.data(), 0, four.data(), 0);
   SetNumThreads(1);
@@ -271,7 +291,7 @@ TEST(SlicedConvolutionTest, RefusesGroupsThatCutBlocks) {
   ConvParams p = ParamsOf(kCases[1]);
   p.in_channels = 3, p.groups = 3, p.out_channels = 6;  // two outputs per group in blocks: nothing is quick
   const auto weights = Random(6 * 9, 2);
-  const auto conv = SlicedConvolution::Create(1, p, weights.data(), {18, 9, 9}, nullptr);
+  const auto conv = SlicedConvolution::Create(1, p, weights.data(), {18, 9, 9}, nullptr, 2);
   ASSERT_FALSE(conv.ok()) << conv->implementation();
   EXPECT_EQ(conv.status().code(), StatusCode::kNotSupported) << conv.status().ToString();
 }
