@@ -3,7 +3,7 @@
 # qemu-user.
 #
 #   platforms/linux/arm64.sh             build/arm64-cross, its tests on the CPU "max", those of the device ARM also
-#                                        on cortex-a53 and cortex-a76
+#                                        on cortex-a53 and cortex-a76; then NAIVE against x86-64's, bit for bit
 #   platforms/linux/arm64.sh --cpu NAME  all tests on this CPU alone; `qemu-aarch64 -cpu help` lists them
 #   platforms/linux/arm64.sh --static    instead build/arm64-static/bin: the tools without ONNX, each one file that
 #                                        starts on any arm64 Linux or Android kernel; then runs them on those CPUs
@@ -24,6 +24,10 @@ while [ $# -gt 0 ]; do
   esac
 done
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
+[[ ! "$(uname -m)" =~ ^(aarch64|arm64)$ ]] || {
+  echo "arm64.sh cross-compiles on x86-64; this machine is arm64: run.sh and test.sh build for it." >&2
+  exit 2
+}
 source platforms/linux/build.sh
 
 # arm64_sysroot FOLDER PACKAGE...: Debian's packages for arm64 and what they need, unpacked there; once.
@@ -91,6 +95,8 @@ if [ -n "$static" ]; then
   exit 0
 fi
 build arm64-cross
+install_missing "${build_packages[@]}"
+build release model_run  # what NAIVE computes here
 # qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own
 # are those of the x86 builds: a kernel without binfmt_misc starts no ARM program.
 export GTEST_FILTER='-*AForkedChild*'
@@ -103,3 +109,4 @@ for cpu in "${cpus[@]}"; do
     --output-on-failure
   select=(-R '^(base|simd|arm_.*|device|op|networks)_test')  # what may depend on the CPU
 done
+ctest --test-dir build/arm64-cross -R '^same_bits_test' --output-on-failure
