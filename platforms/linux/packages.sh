@@ -4,7 +4,6 @@
 # To build and use Plumb.
 build_packages=(
   g++ cmake ninja-build ccache
-  libdnnl-dev ocl-icd-opencl-dev # libdnnl-dev only recommends the latter, but its CMake files cannot do without
   opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd # device OPENCL; PoCL runs it without a GPU
   libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
   libprotobuf-dev libonnx-dev
@@ -13,6 +12,10 @@ build_packages=(
   python3-venv # build/venv, where plumb-golden runs models in ONNX Runtime
   libvulkan-dev libvulkan1 mesa-vulkan-drivers glslang-tools # device VULKAN; Mesa's lavapipe runs it without a GPU
 )
+case "$(uname -m)" in
+  x86_64 | amd64) # device X86; libdnnl-dev only recommends the other, but its CMake files cannot do without
+    build_packages+=(libdnnl-dev ocl-icd-opencl-dev) ;;
+esac
 # To build the Python package (pip install .).
 python_packages=(python3-dev)
 # To run every test: clang brings libFuzzer, clang-format-14 and clang-tidy-14 check the sources, valgrind counts the

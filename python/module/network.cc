@@ -181,6 +181,7 @@ NetworkOptions ToNetworkOptions(const DeviceArguments& arguments) {
 }
 
 void BindNetwork(nb::module_& m) {
+  m.def("cpu_device", [] { return std::string(CpuDeviceName()); });
   nb::class_<DeviceArguments>(m, "DeviceArguments")
       .def(nb::init<>())
       .def_rw("precision", &DeviceArguments::precision)

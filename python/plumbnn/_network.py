@@ -15,6 +15,8 @@ from ._types import Observer, Step, TensorInfo
 if TYPE_CHECKING:
     import numpy as np
 
+CPU_DEVICE: str = _core.cpu_device()  # "X86" or "ARM"
+
 
 def device_arguments(
     *,
@@ -41,7 +43,7 @@ class Network:
 
     Args:
         model: a path or what `load` returned.
-        device: "NAIVE", "X86", "OPENCL", "VULKAN".
+        device: "NAIVE", "X86", "ARM", "OPENCL", "VULKAN"; the default is that of this CPU.
         precision: "HIGH" (f32), "NORMAL" (f16 storage) or "LOW".
         threads: 0: all CPUs; the last one set counts for the whole process.
         device_index: which of several OPENCL or VULKAN adapters.
@@ -55,7 +57,7 @@ class Network:
             cannot run; otherwise those of `load`.
     """
 
-    def __init__(self, model: Path | Model, device: str = "X86", **options: Any) -> None:
+    def __init__(self, model: Path | Model, device: str = CPU_DEVICE, **options: Any) -> None:
         arguments = device_arguments(**options)
         self.model = as_model(model)
         self._network = _core.Network(self.model._graph, device.upper(), arguments)
@@ -116,7 +118,7 @@ class Network:
 def run(
     model: Path | Model,
     inputs: Mapping[str, Any] | None = None,
-    device: str = "X86",
+    device: str = CPU_DEVICE,
     *,
     seed: int = 1,
     **options: Any,
@@ -140,7 +142,7 @@ def dump(
     model: Path | Model,
     folder: Path,
     inputs: Mapping[str, Any] | None = None,
-    device: str = "X86",
+    device: str = CPU_DEVICE,
     *,
     format: str = "npy",
     layers: str = "",

@@ -25,6 +25,8 @@ BIN = pathlib.Path(os.environ["PLUMB_BIN_DIR"])
 DIGITS = str(ROOT / "examples/digits/digits.tnnproto")
 SQUEEZENET = str(ROOT / "examples/squeezenet/squeezenet.tnnproto")
 
+CPU = plumbnn.Network(DIGITS).device  # the default
+
 
 def image(seed=3):
     return np.random.default_rng(seed).random((1, 1, 8, 8), dtype=np.float32)
@@ -66,7 +68,7 @@ class NetworkTest(unittest.TestCase):
             x = image()
             np.save(f"{folder}/x.npy", x)
             ran = tool(
-                "model_run", DIGITS, "-d", "X86", "-i", f"{folder}/x.npy", "-o", f"{folder}/y.npz"
+                "model_run", DIGITS, "-d", CPU, "-i", f"{folder}/x.npy", "-o", f"{folder}/y.npz"
             )
             self.assertEqual(ran.returncode, 0, ran.stderr)
             expected = np.load(f"{folder}/y.npz")["prob"]
@@ -132,8 +134,8 @@ class NetworkTest(unittest.TestCase):
         first = model.layers[0]
         self.assertEqual((first.type, first.parameters["kernel_h"]), ("Convolution", "3"))
         self.assertEqual(first.weights["weight"].shape, (16, 1, 3, 3))
-        network = plumbnn.Network(model, "x86")
-        self.assertEqual(network.device, "X86")
+        network = plumbnn.Network(model, CPU.lower())
+        self.assertEqual(network.device, CPU)
         self.assertEqual(
             [member[2] for member in network.steps[0].members], ["Convolution", "ReLU"]
         )
@@ -257,17 +259,17 @@ class CheckTest(unittest.TestCase):
             )
             photo = str(ROOT / "examples/digits/images/digit_3.png")
             cases = [
-                ({"devices": ["NAIVE", "X86"]}, ["-d", "NAIVE,X86"]),
-                ({"devices": "X86", "inputs": photo}, ["-d", "X86", "-i", photo]),
-                ({"devices": "X86", "golden": golden}, ["-d", "X86", "--golden", golden]),
+                ({"devices": ["NAIVE", CPU]}, ["-d", f"NAIVE,{CPU}"]),
+                ({"devices": CPU, "inputs": photo}, ["-d", CPU, "-i", photo]),
+                ({"devices": CPU, "golden": golden}, ["-d", CPU, "--golden", golden]),
                 ({"subject": golden}, ["--subject", golden]),
                 (
-                    {"devices": "X86", "seed": 4, "layers": ["pool2"]},
-                    ["-d", "X86", "--seed", "4", "--layers", "pool2"],
+                    {"devices": CPU, "seed": 4, "layers": ["pool2"]},
+                    ["-d", CPU, "--seed", "4", "--layers", "pool2"],
                 ),
                 (
-                    {"devices": "X86", "shapes": {"input": (2, 1, 8, 8)}},
-                    ["-d", "X86", "--shape", "input=2,1,8,8"],
+                    {"devices": CPU, "shapes": {"input": (2, 1, 8, 8)}},
+                    ["-d", CPU, "--shape", "input=2,1,8,8"],
                 ),
             ]
             for options, words in cases:
@@ -282,15 +284,15 @@ class CheckTest(unittest.TestCase):
                     self.assertEqual(without_times(report.to_json()), without_times(expected))
 
     def test_a_report_says_what_is_right(self):
-        report = plumbnn.check(DIGITS, ["X86"], {"input": image()})
+        report = plumbnn.check(DIGITS, [CPU], {"input": image()})
         self.assertEqual((report.verdict, report.exit_code, report.aligned), ("aligned", 0, True))
-        self.assertEqual(report.verdicts, {"X86": "aligned"})
+        self.assertEqual(report.verdicts, {CPU: "aligned"})
         self.assertIsNone(report.first_wrong)
         self.assertEqual([layer.verdict for layer in report.layers], ["aligned"] * 6)
-        self.assertGreater(report["X86"].layers[0].E, 0)
-        prob = report.outputs["X86"]["prob"]
+        self.assertGreater(report[CPU].layers[0].E, 0)
+        prob = report.outputs[CPU]["prob"]
         self.assertTrue(np.array_equal(prob, plumbnn.run(DIGITS, {"input": image()})["prob"]))
-        np.testing.assert_allclose(report["X86"].reference["prob"], prob, rtol=1e-4)
+        np.testing.assert_allclose(report[CPU].reference["prob"], prob, rtol=1e-4)
         self.assertIn("all aligned", str(report))
         self.assertIn("relu2", report.text(all=True))
         self.assertEqual(json.loads(report.to_json()), report.json)
@@ -324,9 +326,9 @@ class CheckTest(unittest.TestCase):
 
     def test_what_cannot_run_raises_and_keeps_what_ran(self):
         with self.assertRaises(plumbnn.Error) as raised:
-            plumbnn.check(DIGITS, ["X86", "ARM"])
+            plumbnn.check(DIGITS, [CPU, "X86" if CPU == "ARM" else "ARM"])
         self.assertEqual(raised.exception.code, "NotFound")
-        self.assertEqual(raised.exception.report.verdicts, {"X86": "aligned"})
+        self.assertEqual(raised.exception.report.verdicts, {CPU: "aligned"})
         for options in (
             {"devices": []},
             {"devices": "CUDA"},
@@ -342,13 +344,13 @@ class CheckTest(unittest.TestCase):
             import pandas  # noqa: F401
         except ImportError:
             self.skipTest("pandas is not here")
-        frame = plumbnn.check(DIGITS, "X86").to_pandas()
+        frame = plumbnn.check(DIGITS, CPU).to_pandas()
         self.assertEqual(list(frame["name"]), ["relu1", "relu2", "pool2", "relu3", "fc4", "prob"])
 
     def test_dumps_are_compared(self):
         with tempfile.TemporaryDirectory() as folder:
-            one = plumbnn.dump(DIGITS, f"{folder}/one", {"input": image()}, "X86")
-            two = plumbnn.dump(DIGITS, f"{folder}/two", {"input": image(4)}, "X86")
+            one = plumbnn.dump(DIGITS, f"{folder}/one", {"input": image()}, CPU)
+            two = plumbnn.dump(DIGITS, f"{folder}/two", {"input": image(4)}, CPU)
             same = plumbnn.dump(DIGITS, f"{folder}/one", {"input": image()}, "NAIVE")
             self.assertTrue(same.startswith(f"{folder}/one"))
             self.assertNotEqual(same, one)

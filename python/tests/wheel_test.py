@@ -9,6 +9,7 @@ made for; one that 3.12 or later makes (abi3) into all of these.
 import argparse
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -72,7 +73,8 @@ def check_installed(bin_folder, path):
     variables.pop("PYTHONPATH", None)
     for tool in TOOLS:
         must(bin_folder / tool, "--version", env=variables)
-    must(bin_folder / "model_check", "-m", MODEL, "-d", "X86", "--quiet", env=variables)
+    cpu = "ARM" if platform.machine() in ("aarch64", "arm64") else "X86"
+    must(bin_folder / "model_check", "-m", MODEL, "-d", cpu, "--quiet", env=variables)
     must(bin_folder / "plumb-golden", "--help", env=variables, stdout=subprocess.DEVNULL)
     onnx = ROOT / "test/fuzz/corpus/onnx/conv.onnx"
     asked = subprocess.run(

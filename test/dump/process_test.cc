@@ -184,7 +184,7 @@ TEST_P(Process, KilledInTheMiddleLeavesNothingThatLooksWhole) {
   EXPECT_GT(interrupted, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Process, ::testing::Values("NAIVE", "X86", "OPENCL", "VULKAN"),
+INSTANTIATE_TEST_SUITE_P(Devices, Process, ::testing::Values("NAIVE", "X86", "ARM", "OPENCL", "VULKAN"),
                          [](const ::testing::TestParamInfo<const char*>& info) { return std::string(info.param); });
 
 }  // namespace

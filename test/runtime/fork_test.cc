@@ -47,7 +47,7 @@ TEST_P(Fork, TheChildGoesOnOrSaysWhyNot) {
   ASSERT_TRUE(network->SetInput("x", x).ok());
   ASSERT_TRUE(network->Forward().ok());
   const double want = network->GetOutput("y")->ValueAt(77);
-  const bool host = device == "NAIVE" || device == "X86";
+  const bool host = device == "NAIVE" || device == "X86" || device == "ARM";
   EXPECT_EQ(0, InChild([&] {
               const Status again = network->SetInput("x", x), run = network->Forward();
               const auto y = network->GetOutput("y");
@@ -63,7 +63,7 @@ TEST_P(Fork, TheChildGoesOnOrSaysWhyNot) {
   EXPECT_EQ(network->GetOutput("y")->ValueAt(77), want);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Fork, ::testing::Values("NAIVE", "X86", "OPENCL", "VULKAN"),
+INSTANTIATE_TEST_SUITE_P(Devices, Fork, ::testing::Values("NAIVE", "X86", "ARM", "OPENCL", "VULKAN"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "device/cpu/cpu_name.h"
 #include "tools/command.h"
 
 namespace plumb {
@@ -108,14 +109,14 @@ TEST_F(BlobDiff, DumpsOfTwoFormatsAndOfTnn) {
 
 // The same place holds the same value on every device, inputs included (which a later kernel may overwrite).
 TEST_F(BlobDiff, DumpsOfTwoDevices) {
-  for (const std::string device : {"NAIVE", "X86"}) {
+  for (const std::string device : {"NAIVE", kCpuDevice}) {
     const CommandResult run =
         RunTool("model_run", "-m " + kModel + " -d " + device + " -ic 1",
                 "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
     if (run.exit_code == 3) GTEST_SKIP() << run.out;
     ASSERT_EQ(run.exit_code, 0) << run.out;
   }
-  const CommandResult result = Diff(At("NAIVE") + " " + At("X86") + " --atol 1e-4 --quiet");
+  const CommandResult result = Diff(At("NAIVE") + " " + At(kCpuDevice) + " --atol 1e-4 --quiet");
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_NE(result.out.find(" 0 only in B"), std::string::npos) << result.out;
 }
@@ -128,7 +129,7 @@ TEST_F(BlobDiff, UnfusedDumpsHaveTheSameFiles) {
         "DUMP_BLOB_UNFUSE=1 DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + At(device));
   };
   ASSERT_EQ(dump("NAIVE").exit_code, 0);
-  for (const std::string device : {"X86", "OPENCL", "VULKAN"}) {
+  for (const std::string device : {"X86", "ARM", "OPENCL", "VULKAN"}) {
     const CommandResult run = dump(device);
     if (run.exit_code == 3) continue;
     ASSERT_EQ(run.exit_code, 0) << run.out;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "device/cpu/cpu_name.h"
 #include "tools/command.h"
 
 namespace plumb {
@@ -216,13 +217,13 @@ TEST(ModelCheck, AReportFitsItsWidth) {
 }
 
 TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
-  const std::string faults = kFaults;
+  const std::string faults = kFaults, absent = std::string(kCpuDevice) == "ARM" ? "X86" : "ARM";
   const std::vector<std::pair<std::string, std::pair<int, std::string>>> cases = {
       {"", {2, "which model? give it with -m"}},
       {"-m nowhere.tnnproto", {2, "nowhere.tnnproto"}},
       {"-m " + faults + " -d CUDA", {2, "unknown device 'CUDA'; the devices are NAIVE"}},
       {"-m " + faults + " -d NAIVE,CUDA", {2, "unknown device 'CUDA'; the devices are NAIVE"}},
-      {"-m " + faults + " -d ARM", {3, "device ARM is"}},
+      {"-m " + faults + " -d " + absent, {3, "device " + absent + " is"}},
       {"-m " + faults + " --frobnicate", {2, "--frobnicate"}},
       {"-m " + faults + " --shape nope=1,3,8,8", {2, "'nope'"}},
       {"-m " + faults + " --shape data=1,x", {2, "expected NAME=1,3,224,224"}},
@@ -231,7 +232,7 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " --input-range 3,1", {2, "LO,HI"}},
       {"-m " + faults + " --max-isa MMX", {2, "MMX"}},
       {"-m " + faults + " --kernel conv", {2, "--kernel: expected LAYER=KERNEL, found 'conv'"}},
-      {"-m " + faults + " -d X86 --kernel nobody=affine", {2, "'nobody'"}},
+      {"-m " + faults + " -d " + kCpuDevice + " --kernel nobody=affine", {2, "'nobody'"}},
       {"-m " + faults + " -f ref.txt", {2, "give that input with -i"}},
       {"-m " + faults + " --precision EXACT", {2, "EXACT"}},
       {"-m " + faults + " --min-tested half", {2, "--min-tested: expected a share such as 0.5 or 50%, found 'half'"}},
