@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "dump/checksum.h"
 #include "dump/file_name.h"
 #include "dump/manifest.h"
 #include "interop/tensor_set.h"
@@ -67,7 +68,7 @@ TEST_F(DumpHeader, OffIsNothing) {
   EXPECT_FALSE(fs::exists(Dump()));
 }
 
-// Every dtype, ranks 0 to 5, sizes around a piece of 64 KiB: the very bytes of the library's .npy, under its names.
+// Every dtype, ranks 0 to 5, sizes around a piece of 256 KiB: the very bytes of the library's .npy, under its names.
 TEST_F(DumpHeader, BytesAndNamesAreTheLibrarys) {
   const std::pair<plumb_dtype, DType> dtypes[] = {
       {PLUMB_F32, DType::kF32}, {PLUMB_F16, DType::kF16}, {PLUMB_BF16, DType::kBF16}, {PLUMB_F64, DType::kF64},
@@ -173,7 +174,9 @@ TEST_F(DumpHeader, ForwardsNetworksAndFilters) {
   for (const std::string& folder : {Dump(), Dump() + "/forward-00003"}) {
     const auto read = ReadDump(folder);
     ASSERT_TRUE(read.ok()) << read.status().ToString();
-    EXPECT_EQ(read->files.size(), 5u);
+    ASSERT_EQ(read->files.size(), 5u);
+    EXPECT_EQ(read->files[0].checksum, ChecksumOf(values.data(), values.size() * sizeof(float)));
+    EXPECT_EQ(read->files[0].values_checksum, read->files[0].checksum);  // of a raw file
     EXPECT_EQ(read->forward, folder == Dump() ? 1 : 3);
   }
   EXPECT_TRUE(fs::exists(Dump() + "/00000-conv1-out-0-conv1-dims-2-6-5-7.raw"));
@@ -227,6 +230,7 @@ TEST_F(DumpHeader, StatisticsOnly) {
   EXPECT_EQ(s.infinities, 1);
   EXPECT_EQ(s.subnormals, 1);
   EXPECT_NEAR(s.mean, 0.5, 1e-12);
+  EXPECT_EQ(read->files[0].values_checksum, ChecksumOf(values, sizeof(values)));
   EXPECT_EQ(read->files[1].statistics.max_integer, INT64_MAX);
   EXPECT_EQ(read->files[1].statistics.min_integer, -5);
   EXPECT_EQ(std::distance(fs::directory_iterator(Dump()), fs::directory_iterator()), 1);

@@ -119,7 +119,7 @@ TEST_F(DumpHeaderRandom, BytesNamesAndChecksumsAreTheLibrarys) {
     ASSERT_TRUE(std::filesystem::exists(At("dump/" + file))) << test << ": " << file;
     const std::string written(ReadFile(At("dump/" + file))->text());
     ASSERT_TRUE(written == ReadFile(At("one.npy"))->text()) << test << ": " << file;
-    names.push_back(ChecksumOf(written.data(), written.size()) + ChecksumOf(s.dense.data(), s.dense.size()) + name);
+    names.push_back(ChecksumOf(written.data(), written.size()) + name);
   }
   EXPECT_EQ(plumb_dump_close(dump), 0);
   const auto manifest = ReadManifest(At("dump/manifest.json"));
@@ -127,7 +127,8 @@ TEST_F(DumpHeaderRandom, BytesNamesAndChecksumsAreTheLibrarys) {
   ASSERT_EQ(manifest->files.size(), names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     const DumpedBlob& blob = manifest->files[i];
-    EXPECT_EQ(blob.checksum + blob.values_checksum + blob.place.blob, names[i]) << i;
+    EXPECT_EQ(blob.checksum + blob.place.blob, names[i]) << i;
+    EXPECT_EQ(blob.values_checksum, "");  // a second checksum would make the dump slower than 0.8 of a plain write
   }
   for (const char* variable : {"DUMP_OUTPUT_BLOB", "DUMP_INPUT_BLOB", "DUMP_BLOB_DIR"}) unsetenv(variable);
 }
