@@ -84,7 +84,6 @@ class InParts(unittest.TestCase):
             self.assertEqual(run.returncode, 2, run.stdout)
             self.assertIn("--judge here takes one device by its name, found -d " + device, run.stdout)
 
-
     def test_a_device_that_is_not_there_and_reports_on_standard_output(self):
         absent = "X86" if self.tool.arm else "ARM"
         run = self.tool.run("-m", self.tool.digits, "-d", absent, "--judge", "here", "--json", "-")
@@ -98,6 +97,24 @@ class InParts(unittest.TestCase):
             stderr=subprocess.DEVNULL,
         ) as run:
             self.assertEqual(json.load(run.stdout)["exit_code"], 0)
+
+    def test_algorithms_and_kernels_are_those_that_run_there(self):
+        arguments = ("-m", self.tool.digits, "-d", self.tool.device)
+        run, report = self.tool.report(*arguments, "--algorithms", "direct")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertRegex(run.stdout, r"\ndevice  %s: .*, direct algorithms\n" % self.tool.device)
+        self.assertEqual(report["machines"][0]["report"]["runs"][0]["algorithms"], "direct")
+        run, report = self.tool.report(*arguments)
+        self.assertEqual(report["machines"][0]["report"]["runs"][0]["algorithms"], "fast")
+        for judge in ("there", "here"):
+            run, report = self.tool.report(*arguments, "--judge", judge, "--kernel", "prob=softmax")
+            self.assertEqual(run.returncode, 0, run.stdout)
+            run, report = self.tool.report(*arguments, "--judge", judge, "--kernel", "prob=convolution_winograd")
+            self.assertEqual(run.returncode, 2, run.stdout)
+            self.assertRegex(
+                report["machines"][0]["summary"],
+                r"layer 9 'prob' \(Softmax\): kernel of %s: expected .*, found 'convolution_winograd'" % self.tool.device,
+            )
 
 
 class Program(unittest.TestCase):
