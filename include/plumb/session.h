@@ -52,6 +52,8 @@ struct SessionOptions {
 
 class Session {
  public:
+  // Without a model (an empty path) the subject is a dump that carries its own graph (doc/subjects.md, "A runtime
+  // without a model file"), and is judged alone; NotFound when it carries none.
   // Opens subject and golden, loads the model at the size that they ran at (unless LoadOptions::input_shapes says
   // otherwise), pairs their tensors with its blobs, and takes the network inputs from InputOptions; else from the
   // golden; else from the subject; else they are generated. Errors: those of loading and reading; InvalidArgument,

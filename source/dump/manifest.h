@@ -45,9 +45,12 @@ struct DumpedBlob {
   int step_index = 0;              // the index that the kernel's group carries
   std::vector<std::string> fused;  // the layers that the kernel computes together, when there are several
   std::vector<std::string> nodes;  // of the layer, in the source model
-  uint64_t bytes = 0;              // of the file
-  std::string checksum;            // XXH64 of the file
-  std::string values_checksum;     // XXH64 of the dense values, whatever the format
+  // Where the runtime knows them (plumb_dump.h): the graph that a dump carries itself.
+  std::vector<std::string> layer_inputs;
+  std::vector<std::string> attributes;  // name, value, name, value ...
+  uint64_t bytes = 0;                   // of the file
+  std::string checksum;                 // XXH64 of the file
+  std::string values_checksum;          // XXH64 of the dense values, whatever the format
   Statistics statistics;
 };
 

@@ -303,6 +303,8 @@ class Reader {
     fields.Take("group", &blob->step_index, "an integer from 0");
     fields.Take("fused_layers", &blob->fused, "a list of strings");
     fields.Take("nodes", &blob->nodes, "a list of strings");
+    fields.Take("layer_inputs", &blob->layer_inputs, "a list of strings");
+    fields.Take("attributes", &blob->attributes, "a list of strings: name, value, name, value ...");
     fields.Take("bytes", &blob->bytes, "an integer from 0");
     fields.Take("xxh64", &blob->checksum, "a string");
     fields.Take("values_xxh64", &blob->values_checksum, "a string");

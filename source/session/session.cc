@@ -4,19 +4,66 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "check/report/coverage.h"
+#include "interop/dump_graph.h"
 #include "plumb/plumb.h"
 #include "session/foreign.h"
 #include "session/foreign_judge.h"
 
 namespace plumb {
+namespace {
+
+// A step's members are the dump's layers, not what these became here.
+void NameMembers(const DumpGraph& carried, RunReport* report) {
+  for (LayerReport& layer : report->layers) {
+    std::vector<MemberInfo> members;
+    for (const MemberInfo& member : layer.step.members) {
+      const auto type = member.nodes.empty() ? carried.types.end() : carried.types.find(member.nodes[0]);
+      if (type == carried.types.end()) continue;
+      if (!members.empty() && members.back().name == type->first) members.pop_back();
+      members.push_back({member.index, type->first, type->second, {type->first}});
+    }
+    if (members.empty()) continue;
+    layer.step.type = members.back().type;
+    layer.step.members = std::move(members);
+  }
+}
+
+// Layers of a dump that its graph lacks are not tested, and count.
+void AddLeftOut(const std::vector<LayerLeftOut>& left_out, std::vector<std::string> network_outputs, double min_tested,
+                RunReport* report) {
+  for (const LayerLeftOut& layer : left_out) {
+    LayerReport untested;
+    untested.step.index = layer.index;
+    untested.step.name = layer.name;
+    untested.step.type = layer.type;
+    untested.step.members.push_back({layer.index, layer.name, layer.type, {layer.name}});
+    untested.step.outputs.emplace_back();
+    untested.step.outputs.back().blob = layer.name;
+    untested.reason = layer.reason;
+    if (layer.is_output) network_outputs.push_back(layer.name);
+    report->layers.push_back(std::move(untested));
+  }
+  if (!left_out.empty()) ApplyCoverage(network_outputs, min_tested, report);
+}
+
+}  // namespace
 
 struct Session::Impl {
   Impl(ModelFiles files, const SessionOptions& asked)
-      : model(std::move(files)), options(asked), foreign(asked.pairing, asked.subject.given() && HasGolden(asked)) {
+      : model(std::move(files)),
+        options(asked),
+        foreign(PairingOf(model, asked), asked.subject.given() && HasGolden(asked)) {
     if (!options.load.evaluator) options.load.evaluator = ReferenceEvaluator();
     if (options.subject.given() || HasGolden(options)) options.load.record = &record;
   }
   static bool HasGolden(const SessionOptions& options) { return options.golden.given() || options.run_onnxruntime; }
+  // Blobs of a dump's own graph are in its own layout.
+  static PairingOptions PairingOf(const ModelFiles& model, const SessionOptions& asked) {
+    PairingOptions pairing = asked.pairing;
+    if (model.structure.empty() && pairing.layout.empty()) pairing.layout = "NCHW";
+    return pairing;
+  }
   bool HasInputs() const { return !options.inputs.files.empty() || !options.inputs.values.empty(); }
 
   Status Open();
@@ -41,12 +88,17 @@ struct Session::Impl {
   NetworkInputs inputs;
   std::vector<InputMatch> matches;
   std::optional<RunReport> golden_report;
+  DumpGraph carried;  // what else a dump says beside its graph
 };
 
 Status Session::Impl::CheckAsked() const {
   if (options.run_onnxruntime && options.golden.given()) {
     return Status::InvalidArgument(
         "SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
+  }
+  if (model.structure.empty() && (HasGolden(options) || options.checks_devices || options.subject.path.empty())) {
+    return Status::InvalidArgument(
+        "no model is named: the graph that a dump carries is for judging that dump, the subject, alone");
   }
   return Status::Ok();
 }
@@ -64,6 +116,13 @@ Status Session::Impl::Open() {
 }
 
 Status Session::Impl::Load(const LoadOptions& load) {
+  if (model.structure.empty()) {
+    auto found = LoadDumpGraph(options.subject.path, load);
+    if (!found.ok()) return Status(found.status().code(), "no model is named, and " + found.status().message());
+    carried = std::move(*found);
+    graph = std::make_shared<const Graph>(std::move(carried.graph));
+    return Status::Ok();
+  }
   PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(model, load));
   graph = std::make_shared<const Graph>(std::move(loaded));
   return Status::Ok();
@@ -162,8 +221,15 @@ Result<RunReport> Session::JudgeSubject(CheckOptions check) {
   if (subject == nullptr) return Status::InvalidArgument("the session has no subject (SessionOptions::subject)");
   check.golden = impl_->foreign.golden();
   check.record = &impl_->record;
+  // What ggml rounds on the way to its products stands in the graph, so all else is f32's.
+  std::optional<SubjectArithmetic> arithmetic = impl_->options.arithmetic;
+  if (impl_->model.structure.empty() && !arithmetic) arithmetic = SubjectArithmetic::kFp32;
+  const double min_tested = check.min_tested;
+  const bool all = check.layers.empty();
   PLUMB_ASSIGN_OR_RETURN(RunReport report, JudgeForeign("subject", *impl_->graph, *subject, impl_->inputs.values,
-                                                        impl_->options.arithmetic, std::move(check)));
+                                                        arithmetic, std::move(check)));
+  NameMembers(impl_->carried, &report);
+  if (all) AddLeftOut(impl_->carried.left_out, impl_->graph->outputs, min_tested, &report);
   impl_->AddConversion(&report);
   return report;
 }
@@ -188,7 +254,7 @@ Result<RunReport> Session::CheckNetwork(Network* network, const std::map<std::st
 CheckedModel Session::Describe() const {
   const Graph& graph = *impl_->graph;
   CheckedModel checked;
-  checked.model = impl_->model.structure;
+  checked.model = impl_->model.structure.empty() ? impl_->options.subject.path : impl_->model.structure;
   checked.num_layers = static_cast<int>(graph.layers.size());
   checked.weights = graph.weights_source.empty() ? "none needed" : "from " + graph.weights_source;
   if (graph.weights_generated) {

@@ -96,6 +96,7 @@ Status ModelOptions::Resolve() {
   const bool model_is_weights = !proto.empty() || (!structure.empty() && EndsWith(model, ".tnnmodel"));
   PLUMB_RETURN_IF_ERROR(
       take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
+  if (structure.empty() && weights.empty() && instead != nullptr && !instead->empty()) return Status::Ok();
   if (structure.empty() && weights.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
   const bool weights_alone = structure.empty() || (weights.empty() && EndsWith(structure, ".tnnmodel"));
   if (weights_alone) PLUMB_RETURN_IF_ERROR(FindProto(&structure, &weights));

@@ -18,10 +18,11 @@ struct ModelOptions {
   ConstantOptions constants;
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
-  std::string first, second;         // by place: the model, its tnnmodel
-  std::string type;                  // TNN's -mt
-  const bool* not_needed = nullptr;  // not an option: a flag of the tool that does without a model
-  bool keep_half = false;            // not an option: LoadOptions::keep_half
+  std::string first, second;             // by place: the model, its tnnmodel
+  std::string type;                      // TNN's -mt
+  const bool* not_needed = nullptr;      // not an option: a flag of the tool that does without a model
+  const std::string* instead = nullptr;  // not an option: one of the tool's that may name where the model comes from
+  bool keep_half = false;                // not an option: LoadOptions::keep_half
 
   // The model's options and places. What they name is sorted out by the end of Parse.
   void AddTo(CommandLine* command_line);

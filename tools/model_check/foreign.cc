@@ -31,8 +31,10 @@ Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts
 
 void ForeignArguments::AddTo(CommandLine* c) {
   c->Group("Other runtimes (doc/subjects.md)");
-  c->Add("--subject", &subject,
-         "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed");
+  c->Add(
+      "--subject", &subject,
+      "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed, and no -m where the "
+      "dump carries its own graph (ggml)");
   c->Add("--golden", &golden,
          "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
          "now");

@@ -19,6 +19,7 @@ Status Options::CheckDeviceOptions(const CommandLine& c) const {
 }
 
 void Options::AddTo(CommandLine* c) {
+  model.instead = &foreign.subject;
   model.AddTo(c);
   c->Group("Device");
   c->Add("--device", &device,

@@ -1,4 +1,4 @@
-// The table of ONNX operators, from onnx_list.def.
+// The table of ONNX operators, from onnx_list.def, and of ggml's, from ggml_list.def.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,6 +16,9 @@ namespace plumb::onnx {
 #undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX_ONE
 #undef PLUMB_ONNX
+#define PLUMB_GGML(op_type, file, inputs, outputs) Status MapGgml##op_type(NodeContext& c);
+#include "format/onnx/ggml_list.def"
+#undef PLUMB_GGML
 
 namespace {
 
@@ -28,6 +31,9 @@ constexpr MapperRow kRows[] = {
 #undef PLUMB_ONNX_MICROSOFT
 #undef PLUMB_ONNX_ONE
 #undef PLUMB_ONNX
+#define PLUMB_GGML(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, MapGgml##op_type, "ggml"},
+#include "format/onnx/ggml_list.def"
+#undef PLUMB_GGML
 };
 
 // How many letters have to be changed, added or removed.

@@ -1,5 +1,5 @@
-"""ggml for hooks_test.py: its CPU backend out of llama-cpp-python's source distribution (PyPI), compiled once; the
-network of ggml_program.c as .onnx."""
+"""ggml for hooks_test.py and ggml_graph_test.py: its CPU backend out of llama-cpp-python's source distribution (PyPI),
+compiled once; the network of ggml_program.c as .onnx."""
 import pathlib
 import shutil
 import subprocess
@@ -49,11 +49,11 @@ def source(folder):
     return next(folder.glob("*/vendor/llama.cpp"))
 
 
-def program(folder, root, compiler):
-    """The program's path; compiling ggml takes 1.5 minutes of processor time."""
-    folder = pathlib.Path(folder)
+def program(folder, root, compiler, code):
+    """Compiles a C file of test/tools with ggml; returns the program. ggml takes 1.5 minutes, once."""
+    folder, code = pathlib.Path(folder), root / "test" / "tools" / code
     folder.mkdir(parents=True, exist_ok=True)
-    llama, build, made = source(folder), folder / "build", folder / "ggml_program"
+    llama, build, made = source(folder), folder / "build", folder / code.stem
     if not shutil.which("cmake") or not shutil.which("c++"):
         packages.skip("ggml needs cmake and a C++ compiler")
     steps = [["cmake", "-S", llama, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DGGML_OPENMP=OFF",
@@ -61,7 +61,7 @@ def program(folder, root, compiler):
                   "TESTS", "EXAMPLES", "TOOLS", "SERVER", "COMMON"))],
              ["cmake", "--build", build, "--target", *LIBRARIES],
              [compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", llama / "ggml" / "include", "-I",
-              root / "include", "-I", root / "examples" / "hooks", root / "test" / "tools" / "hooks" / "ggml_program.c",
+              root / "include", "-I", root / "examples" / "hooks", code,
               *(build / "ggml" / "src" / f"lib{name}.a" for name in LIBRARIES), "-lstdc++", "-lm", "-lpthread", "-ldl",
               "-o", made]]
     for step in steps:

@@ -45,7 +45,6 @@ int main(int argc, char** argv) {
   ggml_backend_sched_t sched = ggml_backend_sched_new(&cpu, NULL, 1, GGML_DEFAULT_GRAPH_SIZE, false, false);
   ggml_backend_sched_set_eval_callback(sched, plumb_ggml_hook, dump);
   plumb_dump_forward(dump);
-  plumb_ggml_write(dump, given[0], 1);
   const enum ggml_status status = ggml_backend_sched_graph_compute(sched, graph);
   ggml_backend_sched_free(sched);
   ggml_backend_free(cpu);

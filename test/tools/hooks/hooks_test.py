@@ -133,7 +133,7 @@ def ggml_case(options, work, faulty):
     if faulty:
         weights["k_w"] = weights["k_w"] * np.float32(1.05)
     np.concatenate([array.ravel() for array in weights.values()]).tofile(work / "weights.raw")
-    program = ggml_build.program(options.work / "ggml_source", ROOT, compiler("gcc"))
+    program = ggml_build.program(options.work / "ggml_source", ROOT, compiler("gcc"), "hooks/ggml_program.c")
     return Small(work / "net.onnx", "k"), [program, work / "weights.raw"], None
 
 

@@ -1,0 +1,212 @@
+/* Small networks on ggml's CPU backend, watched by examples/hooks/ggml_hook.h, for ggml_graph_test.py.
+ * ggml_networks NETWORK WEIGHT_TYPE FAULT: values are drawn from a fixed seed; FAULT "none", or where a kernel goes wrong. */
+#define PLUMB_DUMP_IMPLEMENTATION
+#include "ggml_hook.h"
+
+#include <ggml-alloc.h>
+#include <ggml-cpu.h>
+#include <math.h>
+
+typedef struct ggml_tensor* T;
+static struct ggml_context* ctx;
+static const char* fault;
+static enum ggml_type weight_type;
+static uint64_t drawn = 1;
+
+static float Draw(void) { /* about normal */
+  float sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    drawn = drawn * 6364136223846793005ull + 1442695040888963407ull;
+    sum += (float)(drawn >> 40) / 16777216.0f - 0.5f;
+  }
+  return sum * 1.4f;
+}
+
+static T Named(T tensor, const char* name) { return ggml_set_name(tensor, name); }
+static T Leaf(enum ggml_type type, const char* name, int64_t a, int64_t b, int64_t c) {
+  return Named(ggml_new_tensor_3d(ctx, type, a, b, c), name);
+}
+static T Input(enum ggml_type type, const char* name, int64_t a, int64_t b) {
+  T tensor = Leaf(type, name, a, b, 1);
+  ggml_set_input(tensor);
+  return tensor;
+}
+static T Weight(const char* name, int64_t a, int64_t b) { return Leaf(weight_type, name, a, b, 1); }
+
+/* --- networks */
+
+enum { kWidth = 256, kTokens = 12, kHeads = 4, kKvHeads = 2, kSize = 64, kPast = 8, kCache = 32 };
+
+static T Mlp(void) {
+  T x = Input(GGML_TYPE_F32, "x", kWidth, kTokens);
+  T hidden = Named(ggml_mul_mat(ctx, Weight("w1", kWidth, 128 * 2), x), "h");
+  T active = Named(ggml_relu(ctx, Named(ggml_add(ctx, hidden, Leaf(GGML_TYPE_F32, "b1", 256, 1, 1)), "hb")), "a");
+  return Named(ggml_mul_mat(ctx, Weight("w2", kWidth, 10), active), "out");
+}
+
+/* One layer of a Llama with a cache of keys and values. */
+static T Llama(int flash, int set_rows, struct ggml_cgraph* graph) {
+  const float scale = 1.0f / sqrtf(kSize);
+  const int kv = kPast + kTokens;
+  T ids = Input(GGML_TYPE_I32, "ids", kTokens, 1), pos = Input(GGML_TYPE_I32, "pos", kTokens, 1);
+  T mask = Input(flash ? GGML_TYPE_F16 : GGML_TYPE_F32, "mask", kv, 64);
+  T rows = set_rows ? Input(GGML_TYPE_I64, "rows", kTokens, 1) : NULL;
+  const enum ggml_type cache_type = flash ? GGML_TYPE_F32 : GGML_TYPE_F16;
+  T cache_k = Leaf(cache_type, "cache_k", kKvHeads * kSize, kCache, 1);
+  T cache_v = Leaf(cache_type, "cache_v", kKvHeads * kSize, kCache, 1);
+  T x = Named(ggml_get_rows(ctx, Weight("embed", kWidth, 50), ids), "embedded");
+  T norm = Named(ggml_mul(ctx, Named(ggml_rms_norm(ctx, x, 1e-5f), "norm"), Leaf(GGML_TYPE_F32, "g1", kWidth, 1, 1)),
+                 "normed");
+  T q = Named(ggml_mul_mat(ctx, Weight("wq", kWidth, kHeads * kSize), norm), "q");
+  T k = Named(ggml_mul_mat(ctx, Weight("wk", kWidth, kKvHeads * kSize), norm), "k");
+  T v = Named(ggml_mul_mat(ctx, Weight("wv", kWidth, kKvHeads * kSize), norm), "v");
+  q = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, q, kSize, kHeads, kTokens), pos, NULL, kSize, 0, 0, 10000, 1, 0, 1,
+                          0, 0), "q_rope");
+  k = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, k, kSize, kKvHeads, kTokens), pos, NULL, kSize, 2, 0, 10000, 1, 0,
+                          1, 0, 0), "k_rope");
+  const size_t row = ggml_row_size(cache_type, kKvHeads * kSize);
+  if (set_rows) {
+    ggml_build_forward_expand(graph, Named(ggml_set_rows(ctx, cache_k, ggml_reshape_2d(ctx, k, kKvHeads * kSize,
+                                                         kTokens), rows), "k_set"));
+    ggml_build_forward_expand(graph, Named(ggml_set_rows(ctx, cache_v, v, rows), "v_set"));
+  } else {
+    const int64_t n = kKvHeads * kSize * kTokens;
+    ggml_build_forward_expand(graph, ggml_cpy(ctx, k, ggml_view_1d(ctx, cache_k, n, row * kPast)));
+    ggml_build_forward_expand(graph, ggml_cpy(ctx, v, ggml_view_1d(ctx, cache_v, n, row * kPast)));
+  }
+  const size_t head = ggml_row_size(cache_type, kSize);
+  T keys = Named(ggml_view_3d(ctx, cache_k, kSize, kv, kKvHeads, row, head, 0), "keys");
+  T values = Named(ggml_view_3d(ctx, cache_v, kSize, kv, kKvHeads, row, head, 0), "values");
+  T queries = Named(ggml_permute(ctx, q, 0, 2, 1, 3), "queries"), mixed;
+  if (flash) {
+    mixed = Named(ggml_flash_attn_ext(ctx, queries, keys, values, mask, scale, 0, 0), "attended");
+    mixed = ggml_reshape_2d(ctx, mixed, kHeads * kSize, kTokens);
+  } else {
+    T scores = Named(ggml_mul_mat(ctx, keys, queries), "scores");
+    T weights = Named(ggml_soft_max_ext(ctx, scores, mask, scale, 0), "weights");
+    T turned = Named(ggml_cont(ctx, ggml_transpose(ctx, values)), "values_t");
+    mixed = ggml_cont_2d(ctx, ggml_permute(ctx, Named(ggml_mul_mat(ctx, turned, weights), "heads"), 0, 2, 1, 3),
+                         kHeads * kSize, kTokens);
+  }
+  x = Named(ggml_add(ctx, x, Named(ggml_mul_mat(ctx, Weight("wo", kHeads * kSize, kWidth), mixed), "o")), "x1");
+  norm = Named(ggml_mul(ctx, ggml_rms_norm(ctx, x, 1e-5f), Leaf(GGML_TYPE_F32, "g2", kWidth, 1, 1)), "normed2");
+  T gate = Named(ggml_mul_mat(ctx, Weight("w_gate", kWidth, 512), norm), "gate");
+  T up = Named(ggml_mul_mat(ctx, Weight("w_up", kWidth, 512), norm), "up");
+  T act = Named(ggml_swiglu_split(ctx, gate, up), "swiglu");
+  x = Named(ggml_add_inplace(ctx, Named(ggml_mul_mat(ctx, Weight("w_down", 512, kWidth), act), "down"), x), "x2");
+  return Named(ggml_mul_mat(ctx, Weight("head", kWidth, 50), Named(ggml_norm(ctx, x, 1e-5f), "last")), "logits");
+}
+
+/* What the networks above have not. */
+static T Others(void) {
+  T x = Input(GGML_TYPE_F32, "x", kWidth, kTokens);
+  T y = Named(ggml_gelu(ctx, Named(ggml_scale(ctx, x, 4), "scaled")), "gelu");
+  y = Named(ggml_concat(ctx, y, Named(ggml_silu(ctx, x), "silu"), 0), "both");
+  y = Named(ggml_geglu(ctx, y), "geglu");
+  y = Named(ggml_sub(ctx, y, Named(ggml_sqr(ctx, Named(ggml_gelu_quick(ctx, x), "quick")), "square")), "less");
+  y = Named(ggml_soft_max(ctx, Named(ggml_diag_mask_inf(ctx, y, 3), "masked")), "softmax");
+  y = Named(ggml_l2_norm(ctx, y, 1e-6f), "l2");
+  y = Named(ggml_mul(ctx, y, Named(ggml_step(ctx, x), "step")), "chosen"); /* STEP is not in Plumb's table */
+  return Named(ggml_mul_mat(ctx, Weight("w", kWidth, 30), y), "product");
+}
+
+/* --- faults: what a wrong kernel would have left behind, as soon as its operator is computed */
+
+static void Spoil(T tensor) {
+  float* values = (float*)tensor->data;
+  if (strcmp(fault, "rope") == 0 && strcmp(tensor->name, "k_rope") == 0) { /* pairs side by side, not in halves */
+    const float* from = (const float*)tensor->src[0]->data;
+    const int32_t* pos = (const int32_t*)tensor->src[1]->data;
+    for (int64_t i = 0; i < ggml_nelements(tensor); i += 2) {
+      const int64_t at = i % kSize, token = i / (kSize * kKvHeads);
+      const float angle = (float)pos[token] * powf(10000, -(float)at / kSize);
+      values[i] = from[i] * cosf(angle) - from[i + 1] * sinf(angle);
+      values[i + 1] = from[i] * sinf(angle) + from[i + 1] * cosf(angle);
+    }
+  }
+  if (strcmp(fault, "mask") == 0 && strcmp(tensor->name, "weights") == 0) { /* each row may read one key more */
+    const float *scores = (const float*)tensor->src[0]->data, *mask = (const float*)tensor->src[1]->data;
+    const int64_t keys = tensor->ne[0], queries = tensor->ne[1];
+    for (int64_t row = 0; row < ggml_nrows(tensor); ++row) {
+      const int64_t next = row % queries + 1 < queries ? row % queries + 1 : row % queries;
+      double sum = 0;
+      for (int64_t i = 0; i < keys; ++i) sum += exp((double)(scores[row * keys + i] / 8 + mask[next * keys + i]));
+      for (int64_t i = 0; i < keys; ++i) {
+        values[row * keys + i] = (float)(exp((double)(scores[row * keys + i] / 8 + mask[next * keys + i])) / sum);
+      }
+    }
+  }
+  if (strcmp(fault, "stale") == 0 && strcmp(tensor->name, "keys") == 0) { /* the cache's last row is the old one */
+    memset((char*)tensor->data + (kPast + kTokens - 1) * tensor->nb[1], 0, tensor->nb[1]);
+  }
+}
+
+/* The scale of one block of the weight, between what the hook saw and what the kernel reads. */
+static void SpoilBlock(T tensor) {
+  if (strcmp(fault, "block") != 0 || tensor->op != GGML_OP_MUL_MAT || strcmp(tensor->src[0]->name, "w_up") != 0) return;
+  uint8_t* block = (uint8_t*)tensor->src[0]->data + 7 * ggml_row_size(weight_type, kWidth);
+  block[weight_type == GGML_TYPE_Q6_K ? 209 : 1] ^= 4; /* the exponent of an f16 */
+}
+
+static bool Hook(T tensor, bool ask, void* dump) {
+  if (!ask) Spoil(tensor);
+  const bool more = plumb_ggml_hook(tensor, ask, dump);
+  if (ask) SpoilBlock(tensor);
+  return more;
+}
+
+static void Fill(T tensor) {
+  const int64_t count = ggml_nelements(tensor);
+  float* values = (float*)malloc(sizeof(float) * (size_t)count);
+  for (int64_t i = 0; i < count; ++i) values[i] = Draw() / (tensor->type == weight_type && tensor->flags == 0 ? 16 : 1);
+  if (strcmp(tensor->name, "mask") == 0) {
+    for (int64_t i = 0; i < count; ++i) values[i] = i % tensor->ne[0] > kPast + i / tensor->ne[0] ? -INFINITY : 0;
+  }
+  if (tensor->type == GGML_TYPE_I32) {
+    for (int32_t i = 0; i < count; ++i) {
+      ((int32_t*)tensor->data)[i] = strcmp(tensor->name, "pos") == 0 ? kPast + i : (i * 7) % 50;
+    }
+  } else if (tensor->type == GGML_TYPE_I64) {
+    for (int64_t i = 0; i < count; ++i) ((int64_t*)tensor->data)[i] = kPast + i;
+  } else if (tensor->type == GGML_TYPE_F32) {
+    memcpy(tensor->data, values, sizeof(float) * (size_t)count);
+  } else {
+    ggml_quantize_chunk(tensor->type, values, tensor->data, 0, count / tensor->ne[0], tensor->ne[0], NULL);
+  }
+  free(values);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const char* network = argv[1];
+  fault = argv[3];
+  weight_type = GGML_TYPE_COUNT;
+  for (int type = 0; type < GGML_TYPE_COUNT; ++type) {
+    const char* name = ggml_type_name((enum ggml_type)type);
+    if (name != NULL && strcmp(name, argv[2]) == 0) weight_type = (enum ggml_type)type;
+  }
+  const struct ggml_init_params params = {ggml_tensor_overhead() * 256 + ggml_graph_overhead(), NULL, true};
+  ctx = ggml_init(params);
+  struct ggml_cgraph* graph = ggml_new_graph(ctx);
+  T out = strcmp(network, "mlp") == 0      ? Mlp()
+          : strcmp(network, "llama") == 0  ? Llama(0, 0, graph)
+          : strcmp(network, "rows") == 0   ? Llama(0, 1, graph)
+          : strcmp(network, "flash") == 0  ? Llama(1, 1, graph)
+                                           : Others();
+  ggml_build_forward_expand(graph, out);
+  ggml_backend_t cpu = ggml_backend_cpu_init();
+  ggml_backend_cpu_set_n_threads(cpu, 1);
+  ggml_backend_alloc_ctx_tensors(ctx, cpu);
+  for (T tensor = ggml_get_first_tensor(ctx); tensor != NULL; tensor = ggml_get_next_tensor(ctx, tensor)) {
+    if (tensor->op == GGML_OP_NONE && tensor->view_src == NULL) Fill(tensor);
+  }
+  plumb_dumper* dump = plumb_dump_open("ggml", network);
+  ggml_backend_sched_t sched = ggml_backend_sched_new(&cpu, NULL, 1, GGML_DEFAULT_GRAPH_SIZE, false, false);
+  ggml_backend_sched_set_eval_callback(sched, Hook, dump);
+  plumb_dump_forward(dump);
+  const enum ggml_status status = ggml_backend_sched_graph_compute(sched, graph);
+  ggml_backend_sched_free(sched);
+  ggml_backend_free(cpu);
+  ggml_free(ctx);
+  return plumb_dump_close(dump) == 0 && status == GGML_STATUS_SUCCESS ? 0 : 1;
+}
