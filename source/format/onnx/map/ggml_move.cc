@@ -71,6 +71,8 @@ Status MapGgmlREPEAT(NodeContext& c) {
   std::vector<int64_t> dims = c.LongIntList("shape");
   if (dims.size() > 4) return Status::CorruptModel("ggml has four dims");
   dims.insert(dims.begin(), 4 - dims.size(), 1);
+  PLUMB_RETURN_IF_ERROR(Shape(dims).Validate());
+  PLUMB_RETURN_IF_ERROR(c.builder().CheckSize(DType::kF32, Shape(dims)));
   PLUMB_ASSIGN_OR_RETURN(const Value x, FourDims(c, c.In(0)));
   PLUMB_ASSIGN_OR_RETURN(Value y, RepeatedLike(c, x, dims));
   if (c.ShapeOf(y).dims() != dims) {  // it only broadcasts so far

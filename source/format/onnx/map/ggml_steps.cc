@@ -112,6 +112,7 @@ Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& ty
 Status SetGgml(NodeContext& c, const Value& y) {
   PLUMB_ASSIGN_OR_RETURN(Value value, RoundedTo(c, y, c.Text("type", "f32")));
   const std::vector<int64_t> dims = c.LongIntList("shape");
+  PLUMB_RETURN_IF_ERROR(Shape(dims).Validate());
   if (c.ShapeOf(value).NumElements() != Shape(dims).NumElements()) {
     return Status::CorruptModel(
         fmt::format("its inputs make {}, the manifest says {}", c.ShapeOf(value).ToString(), Shape(dims).ToString()));
