@@ -43,6 +43,42 @@ class OutputFault : public Kernel {
   std::unique_ptr<Kernel> kernel_;
 };
 
+// The device's own kernel of the group, or of the group without its last member, whose blob has the same shape.
+class WrongKernel : public Kernel {
+ public:
+  explicit WrongKernel(const KernelSpec& spec) : device_(spec.device), group_(spec.group) {
+    if (planted->without_tail) {
+      group_.members.pop_back();
+      group_.outputs = {{static_cast<int>(group_.members.size()) - 1, 0, group_.last().outputs[0]}};
+    }
+    kernel_ = HealthyRow(spec)->create(Cut(spec));
+  }
+  Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
+    return kernel_->ChooseLayouts(Cut(spec), arriving, choice);
+  }
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>& in,
+                 const std::vector<DeviceTensor>& out) override {
+    return kernel_->Prepare(Cut(spec), in, out);
+  }
+  Numerics DeclaredNumerics() const override { return kernel_->DeclaredNumerics(); }
+  Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+    if (!planted->compute) return kernel_->Run(in, out);
+    PLUMB_ASSIGN_OR_RETURN(const Tensor input, device_->Download(in[0]));
+    PLUMB_ASSIGN_OR_RETURN(Tensor output, device_->Download(out[0]));
+    planted->compute(input, &output);
+    return device_->Upload(output, out[0]);
+  }
+
+ private:
+  KernelSpec Cut(const KernelSpec& spec) const {
+    return {group_, spec.inputs, spec.outputs, spec.device, spec.precision, spec.blobs, spec.workspace, spec.direct};
+  }
+
+  Device* device_;
+  LayerGroup group_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
 class LayerFault : public Kernel {
  public:
   explicit LayerFault(const KernelSpec& spec) : device_(spec.device), blobs_(*spec.blobs), group_(spec.group) {
@@ -83,6 +119,7 @@ Status Supports(const KernelSpec& spec) {
 
 std::unique_ptr<Kernel> Create(const KernelSpec& spec) {
   if (planted->spoil_output) return std::make_unique<OutputFault>(spec);
+  if (planted->compute || planted->without_tail) return std::make_unique<WrongKernel>(spec);
   return std::make_unique<LayerFault>(spec);
 }
 
