@@ -25,6 +25,7 @@ class MachineReport:
 
     Attributes:
         machine: "adb SERIAL", "ssh HOST" or "this machine".
+        device: with judge="here" and several devices: the one of this report; else "".
         verdict: "aligned", "grey", "wrong", "not tested" or "error"; exit_code: `model_check`'s.
         summary: its last line, or what went wrong.
         layers: of all devices of the machine. first_wrong: the first guilty one, or None.
@@ -33,6 +34,7 @@ class MachineReport:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.machine: str = data["machine"]
+        self.device: str = data.get("device", "")
         self.verdict: str = data["verdict"]
         self.exit_code: int = data["exit_code"]
         self.summary: str = data["summary"]
@@ -43,7 +45,12 @@ class MachineReport:
         self.first_wrong: LayerReport | None = next(wrong, None)
 
     def __repr__(self) -> str:
-        return f"<{self.machine}: {self.verdict}>"
+        return f"<{self.name}: {self.verdict}>"
+
+    @property
+    def name(self) -> str:
+        """The machine, and the device where there is one."""
+        return f"{self.machine}, {self.device}" if self.device else self.machine
 
 
 class DeviceReport:
@@ -61,8 +68,8 @@ class DeviceReport:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """By machine."""
-        return {machine.machine: machine.verdict for machine in self.machines}
+        """By machine, or by "machine, device" where each device has a report of its own."""
+        return {machine.name: machine.verdict for machine in self.machines}
 
     def __iter__(self) -> Iterator[MachineReport]:
         return iter(self.machines)

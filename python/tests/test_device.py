@@ -37,6 +37,13 @@ class DeviceCheckTest(unittest.TestCase):
                 self.assertEqual((other.name, other.E), (own.name, own.E))
             self.assertIn("this machine: ALIGNED: ", report.text)
 
+    def test_devices_that_are_judged_here_have_reports_of_their_own(self):
+        report = plumbnn.device_check(DIGITS, ["X86", "NAIVE"], judge="here", **self.options)
+        self.assertEqual(
+            report.verdicts, {"this machine, X86": "aligned", "this machine, NAIVE": "aligned"}
+        )
+        self.assertEqual([machine.device for machine in report], ["X86", "NAIVE"])
+
     def test_a_machine_that_is_not_there_is_an_error_of_its_own(self):
         report = plumbnn.device_check(DIGITS, "NAIVE", ssh=["nowhere.invalid"], **self.options)
         self.assertFalse(report.aligned)

@@ -1,6 +1,7 @@
 """device_check over the real adb client: a stand-in daemon plays the phone, and every fault that one has."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -185,6 +186,27 @@ class Adb(unittest.TestCase):
         self.assertRegex(run.stdout, r"\nmachine +verdict +exit +what")
         self.assertRegex(run.stdout, r"\nadb %s +aligned +0 +ALIGNED" % self.phone.serial)
         self.assertRegex(run.stdout, r"\nadb gone +error +4 ")
+
+    def test_several_machines_run_at_once(self):
+        """Each waits until the other one runs, too; what they print stays whole."""
+        other = machines.Phone(self.tool, of=self.phone)
+        self.addCleanup(other.daemon.close)
+        there = self.tool.folder + "/here"
+        os.mkdir(there)
+        wait = 'touch %s/$$\nfor i in $(seq 200); do [ $(ls %s | wc -l) = 2 ] && exec "$@"; sleep 0.05; done\n'
+        runner = self.tool.script("both", wait % (there, there))
+        run, report = self.tool.report(
+            *("-m", self.tool.digits, "-d", "NAIVE", "--adb", self.phone.serial, "--adb", other.serial),
+            *("--adb", self.phone.serial, "--binaries", GIVEN.bin, "--runner", runner),
+            binaries=False,
+        )
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(
+            [machine["machine"] for machine in report["machines"]], ["adb " + p.serial for p in (self.phone, other)]
+        )
+        for text in re.split(r"(?=^model   )", run.stdout, flags=re.M)[1:]:
+            self.assertEqual(text.count("\nfiles   adb "), 1, run.stdout)
+            self.assertEqual(text.count("all aligned: 10 aligned"), 1, run.stdout)
 
 
 if __name__ == "__main__":

@@ -103,12 +103,13 @@ class Tool:
 
 
 class Phone:
-    """A stand-in daemon that is connected to an adb server of our own."""
+    """A stand-in daemon that is connected to an adb server of our own, or to that `of` another phone."""
 
-    def __init__(self, tool):
+    def __init__(self, tool, of=None):
         self.tool, self.daemon = tool, AdbDaemon()
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            tool.environment["ANDROID_ADB_SERVER_PORT"] = str(free.getsockname()[1])
+        if of is None:
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                tool.environment["ANDROID_ADB_SERVER_PORT"] = str(free.getsockname()[1])
         tool.environment["ADB_MDNS_AUTO_CONNECT"] = "0"
         self.serial = self.daemon.serial
         self.connect()

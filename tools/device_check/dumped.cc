@@ -28,9 +28,13 @@ std::string SafeName(std::string name) {
 
 }  // namespace
 
+std::string Job::KeptFolder() const {
+  return options_.output_folder.empty() ? "" : options_.output_folder + "/" + SafeName(name_);
+}
+
 // With -o a folder that stays: it is empty, or holds the finished parts of the same run.
 Status Job::OpenDumpFolder(const std::string& plan) {
-  dump_folder_ = options_.output_folder.empty() ? folder_ : options_.output_folder + "/" + SafeName(machine_->name());
+  dump_folder_ = options_.output_folder.empty() ? folder_ : KeptFolder();
   if (options_.output_folder.empty()) return Status::Ok();
   std::error_code error;
   fs::create_directories(dump_folder_, error);
@@ -69,9 +73,9 @@ Status Job::DumpThere(Outcome* outcome) {
   const std::string folder = dump_folder_ + "/parts";
   std::error_code error;
   fs::create_directories(folder, error);
-  progress_ = std::make_unique<Progress>(machine_->name(), static_cast<int64_t>(parts.size()), options_.output.quiet);
+  steps_ = static_cast<int64_t>(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
-    step_ = static_cast<int>(i);
+    step_ = static_cast<int64_t>(i);
     doing_ = "layers " + parts[i].layers;
     PLUMB_RETURN_IF_ERROR(DumpPartThere(parts[i], fmt::format("{}/{}", folder, i)));
   }
@@ -92,7 +96,7 @@ Status Job::RunProgramThere(Outcome* outcome) {
   std::vector<std::string> environment = Environment();
   environment.insert(environment.end(), {"DUMP_OUTPUT_BLOB=1", "DUMP_BLOB_FORMAT=npy", "DUMP_BLOB_DIR=dump"});
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, workspace_->Run({"sh", "-c", command}, environment));
-  if (!options_.output.quiet) std::fputs(ran.out.c_str(), stderr);
+  if (!options_.output.quiet) board_->Print([&] { std::fputs(ran.out.c_str(), stderr); });
   if (ran.exit_code != 0) return EndedBadly(kUsersProgram, ran);
   doing_ = "pulling the dump";
   const std::string local = dump_folder_ + "/dump";
@@ -136,7 +140,11 @@ Status Job::JudgeDump(Outcome* outcome) {
   const std::vector<std::string> report = ReportArguments(folder_ + "/report.json");
   call.insert(call.end(), report.begin(), report.end());
   RemoteOptions options;
-  options.wait = [](double) { return !Interrupted(); };
+  options.wait = [this](double seconds) {
+    Progressed(seconds);
+    return !Interrupted();
+  };
+  const std::lock_guard<std::mutex> judging(board_->judging());
   const auto here = OpenThisMachine(options);
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult judged, here->Run(call));
   return Take(judged, outcome);

@@ -59,15 +59,25 @@ void CatchInterrupt() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-Job::Job(const DeviceCheckOptions& options, const Payload& payload, const std::string& folder)
-    : options_(options), payload_(payload), folder_(folder) {}
+Job::Job(DeviceCheckOptions options, const Payload& payload, std::string folder, std::string device, Board* board,
+         size_t number)
+    : options_(std::move(options)),
+      payload_(payload),
+      folder_(std::move(folder)),
+      device_(std::move(device)),
+      board_(board),
+      number_(number) {}
+
+void Job::Progressed(double seconds) {
+  board_->Step(number_, name_, step_, steps_, fmt::format("{} ({:.0f} s)", doing_, seconds));
+}
 
 Status Job::Open(const std::string& kind, const std::string& name) {
   RemoteOptions remote;
   remote.ssh_config = options_.ssh_config;
   remote.timeout = options_.timeout;
   remote.wait = [this](double seconds) {
-    if (progress_) progress_->Step(step_, fmt::format("{} ({:.0f} s)", doing_, seconds));
+    Progressed(seconds);
     return cleaning_ || !Interrupted();
   };
   if (kind == "adb") {
@@ -77,6 +87,7 @@ Status Job::Open(const std::string& kind, const std::string& name) {
   } else {
     machine_ = OpenThisMachine(remote);
   }
+  name_ = machine_->name() + (device_.empty() ? "" : ", " + device_);
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   return error ? Status::IoError(fmt::format("cannot make the folder '{}': {}", folder_, error.message()))
@@ -96,9 +107,8 @@ Status Job::Run(Outcome* outcome) {
 Outcome Job::Go() {
   Outcome outcome;
   outcome.machine = machine_->name();
-  progress_ = std::make_unique<Progress>(machine_->name(), 4, options_.output.quiet);
+  outcome.device = device_;
   const Status status = Run(&outcome);
-  progress_->Clear();
   if (workspace_) {
     outcome.pushed = workspace_->pushed();
     outcome.found = workspace_->found();
@@ -107,29 +117,30 @@ Outcome Job::Go() {
     doing_ = "cleaning up";
     cleaning_ = true;
     const Status closed = workspace_->Close();
-    if (!closed.ok() && status.ok()) std::fprintf(stderr, "warning: %s\n", PrintableMessage(closed.message()).c_str());
+    if (!closed.ok() && status.ok()) {
+      board_->Print([&] { std::fprintf(stderr, "warning: %s\n", PrintableMessage(closed.message()).c_str()); });
+    }
     workspace_.reset();
     if (!options_.output.quiet && status.ok()) {
-      Say(fmt::format(
+      printed_ += fmt::format(
           "files   {}: {} pushed ({:.1f} MB), {} there already; kept in {} for the next run, --clean removes "
           "them\n",
-          outcome.machine, outcome.pushed, static_cast<double>(outcome.pushed_bytes) / 1e6, outcome.found, cached));
+          outcome.machine, outcome.pushed, static_cast<double>(outcome.pushed_bytes) / 1e6, outcome.found, cached);
     }
   }
-  progress_.reset();
+  step_ = steps_;
+  doing_.clear();
+  board_->Step(number_, name_, step_, steps_, doing_);
+  if (status.ok()) printed_ += outcome.line + "\n";
+  board_->Print([&] {
+    std::fwrite(printed_.data(), 1, printed_.size(), stdout);
+    if (!status.ok()) outcome.exit_code = Fail(status);
+  });
   if (!status.ok()) {
     outcome.line = status.message();
-    outcome.exit_code = Fail(status);
     if (exit_code_ != kExitOk) outcome.exit_code = exit_code_;
-  } else {
-    Say(outcome.line + "\n");
   }
   return outcome;
-}
-
-void Job::Say(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
 }
 
 Status Job::Push(const std::vector<std::string>& tools, const std::vector<RemoteFile>& more) {
@@ -213,11 +224,10 @@ Status Job::Take(const RemoteResult& ran, Outcome* outcome) {
   outcome->report["model"] = payload_.structure;
   outcome->report["reproduce"] = options_.again;
   outcome->verdict = outcome->report.value("verdict", "error");
-  outcome->line = fmt::format("{}: {}", machine_->name(), outcome->report.value("summary", ""));
+  outcome->line = fmt::format("{}: {}", name_, outcome->report.value("summary", ""));
   outcome->exit_code = ran.exit_code;
-  progress_->Clear();
-  std::fputs(ran.err.c_str(), stderr);
-  Say(InOurWords(ran.out));
+  board_->Print([&] { std::fputs(ran.err.c_str(), stderr); });
+  printed_ += InOurWords(ran.out);
   return Status::Ok();
 }
 
@@ -239,7 +249,8 @@ std::string Job::InOurWords(const std::string& text) const {
     }
     const size_t begin = line.find("Reproduce: "), device = line.rfind(" -d ");
     if (begin != std::string::npos) {
-      const std::string behind = device == std::string::npos || device < begin ? "" : line.substr(device);
+      const bool names = !options_.judges_here() && device != std::string::npos && device > begin;
+      const std::string behind = names ? line.substr(device) : "";
       line.replace(begin, std::string::npos, "Reproduce: " + options_.again + behind);
     }
     ours += line + "\n";

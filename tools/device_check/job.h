@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device_check/board.h"
 #include "device_check/options.h"
 #include "device_check/parts.h"
 #include "plumb/remote.h"
@@ -25,6 +26,7 @@ struct Payload {
 
 struct Outcome {
   std::string machine;
+  std::string device;             // where each of several is judged by itself
   std::string verdict = "error";  // Conclusion::verdict
   std::string line;               // the last line of the report, or what went wrong
   int exit_code = 4;
@@ -40,15 +42,21 @@ constexpr const char* kUsersProgram = "the program";
 bool Interrupted();
 void CatchInterrupt();
 
+// Threading: a machine's jobs one after the other in any thread; those of other machines at the same time.
 class Job {
  public:
-  Job(const DeviceCheckOptions& options, const Payload& payload, const std::string& folder);
+  // `device`: Outcome::device. `board`, `number`: of all machines, and which one this is.
+  Job(DeviceCheckOptions options, const Payload& payload, std::string folder, std::string device, Board* board,
+      size_t number);
   // A machine: "adb" or "ssh" and its name, or neither.
   Status Open(const std::string& kind, const std::string& name);
   // Pushes, runs, prints; what fails is the outcome's line and exit code, printed too.
   Outcome Go();
   Status Clean();
-  const std::string& name() const { return machine_->name(); }
+  // "adb X", "adb X, ARM".
+  const std::string& name() const { return name_; }
+  // Where -o keeps what it dumps; "" without.
+  std::string KeptFolder() const;
 
  private:
   Status Run(Outcome* outcome);
@@ -70,16 +78,18 @@ class Job {
   // The report is in `folder_`.
   Status Take(const RemoteResult& ran, Outcome* outcome);
   std::string InOurWords(const std::string& text) const;
-  void Say(const std::string& what);
+  void Progressed(double seconds);
 
-  const DeviceCheckOptions& options_;
+  const DeviceCheckOptions options_;
   const Payload& payload_;
   std::string folder_, dump_folder_;  // here, of this job's own; that of the dump may stay
+  std::string device_, name_;
+  Board* board_;
+  size_t number_;
   std::unique_ptr<RemoteMachine> machine_;
   std::unique_ptr<RemoteWorkspace> workspace_;
-  std::unique_ptr<Progress> progress_;
-  std::string doing_;
-  int step_ = 0;
+  std::string doing_, printed_;
+  int64_t step_ = 0, steps_ = 4;
   int exit_code_ = 0;  // of a tool that failed there
   bool cleaning_ = false;
 };

@@ -74,8 +74,9 @@ Status DeviceCheckOptions::CheckModes() const {
     }
     return Status::Ok();
   }
-  if (program.empty() && (device == "ALL" || device.find(',') != std::string::npos))
-    return Status::InvalidArgument(fmt::format("--judge here takes one device by its name, found -d {}", device));
+  if (program.empty() && device == "ALL")
+    return Status::InvalidArgument(
+        "--judge here takes devices by their names (-d ARM,NAIVE), found -d ALL: which are there is known there only");
   return Status::Ok();
 }
 
