@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "plumb/network.h"
+#include "plumb/numerics.h"
 #include "plumb/probe.h"
 
 namespace plumb {
@@ -200,6 +201,8 @@ class BlobSource {
   virtual bool Has(const std::string& blob) const = 0;
   // REQUIRES: Has. Its shape may be another than the graph's: then that layer is wrong.
   virtual Result<Tensor> Load(const std::string& blob) const = 0;
+  // By which algorithm and in what its layer says that it computed it. REQUIRES: Has.
+  virtual Numerics ComputedBy(const std::string&) const { return {}; }
 };
 
 struct SubjectOptions {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plumb/dtype.h"
+#include "plumb/status.h"
 
 namespace plumb {
 
@@ -31,6 +32,10 @@ struct Numerics {
   }
   // r of kWinograd: the taps along an axis.
   int taps() const { return static_cast<int>(points.size()) + 2 - tile; }
+  // InvalidArgument for a form of Winograd's algorithm that nobody computes: kernels of more than kMaxTaps taps, tiles
+  // of more than kMaxPositions inputs along an axis, points that lie within 1/8 of each other or beyond 8.
+  Status Validate() const;
+  static constexpr int kMaxTaps = 7, kMaxPositions = 10;
   // "winograd F(4x4,3x3) points 0 1 -1 2 -2", "winograd F(4,7) ...", "sums in f16"; "" for direct sums in f32.
   std::string Name() const;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <cstdio>
 
 namespace plumb {
@@ -21,6 +22,23 @@ std::string Numerics::Name() const {
   if (accumulator != DType::kF32) add(std::string("sums in ") + DTypeName(accumulator));
   if (storage != DType::kF32) add(std::string("operands in ") + DTypeName(storage));
   return name;
+}
+
+Status Numerics::Validate() const {
+  constexpr double kLeastGap = 0.125, kLargest = 8;
+  if (algorithm != kWinograd || tile == 0) return Status::Ok();
+  bool usable = tile >= 1 && points.size() < kMaxPositions && taps() >= 2 && taps() <= kMaxTaps &&
+                (dimensions == 1 || dimensions == 2);
+  for (size_t i = 0; usable && i < points.size(); ++i) {
+    usable = std::abs(points[i]) <= kLargest;  // no NaN
+    for (size_t j = 0; usable && j < i; ++j) usable = std::abs(points[i] - points[j]) >= kLeastGap;
+  }
+  if (usable) return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "Winograd's algorithm with tiles of {} and {} points is for kernels of {} taps along {} axes; expected "
+      "2 to {} taps along 1 or 2 axes and at most {} points from -{} to {}, at least {} apart",
+      tile, points.size(), static_cast<int64_t>(points.size()) + 2 - tile, dimensions, kMaxTaps, kMaxPositions - 1,
+      kLargest, kLargest, kLeastGap));
 }
 
 }  // namespace plumb

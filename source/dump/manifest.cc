@@ -67,6 +67,17 @@ void AddPlace(const BlobPlace& place, Json* json) {
   (*json)["blob"] = NameManifest(place.blob);
 }
 
+// Null for direct sums in f32.
+Json NumericsJson(const Numerics& numerics) {
+  Json json;
+  if (numerics.algorithm == Numerics::kWinograd) {
+    json["winograd"] = {{"tile", numerics.tile}, {"points", numerics.points}, {"dimensions", numerics.dimensions}};
+  }
+  if (numerics.accumulator != DType::kF32) json["accumulator"] = DTypeName(numerics.accumulator);
+  if (numerics.storage != DType::kF32) json["operands"] = DTypeName(numerics.storage);
+  return json;
+}
+
 Json FileJson(const DumpedBlob& blob) {
   Json json;
   if (blob.file.empty()) {
@@ -83,6 +94,7 @@ Json FileJson(const DumpedBlob& blob) {
   json["layout"] = blob.layout;
   json["kernel"] = blob.kernel;
   json["kernel_detail"] = blob.detail;
+  if (Json numerics = NumericsJson(blob.numerics); !numerics.is_null()) json["numerics"] = std::move(numerics);
   json["fallback"] = blob.fallback;
   json["group"] = blob.step_index;
   json["fused_layers"] = Names(blob.fused);

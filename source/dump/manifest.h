@@ -10,6 +10,7 @@
 
 #include "dump/statistics.h"
 #include "plumb/dtype.h"
+#include "plumb/numerics.h"
 #include "plumb/probe.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
@@ -41,6 +42,7 @@ struct DumpedBlob {
   std::string device;     // "host" for integers that follow from the shapes alone
   std::string kernel;
   std::string detail;
+  Numerics numerics;  // of the kernel, of what a layer wrote
   bool fallback = false;
   int step_index = 0;              // the index that the kernel's group carries
   std::vector<std::string> fused;  // the layers that the kernel computes together, when there are several

@@ -88,6 +88,15 @@ bool Read(const Json& json, std::vector<std::string>* names) {
   return true;
 }
 
+bool Read(const Json& json, std::vector<double>* values) {
+  if (!json.is_array()) return false;
+  for (const Json& item : json) {
+    values->emplace_back();
+    if (!Read(item, &values->back())) return false;
+  }
+  return true;
+}
+
 bool Read(const Json& json, Shape* shape) {
   if (!json.is_array()) return false;
   for (const Json& item : json) {
@@ -299,6 +308,7 @@ class Reader {
     fields.Take("device", &blob->device, "a string");
     fields.Take("layout", &blob->layout, "a string");
     fields.Take("kernel", &blob->kernel, "a string");
+    if (const Json* json = fields.Find("numerics")) ReadNumerics(*json, &blob->numerics);
     fields.Take("fallback", &blob->fallback, "true or false");
     fields.Take("group", &blob->step_index, "an integer from 0");
     fields.Take("fused_layers", &blob->fused, "a list of strings");
@@ -309,6 +319,35 @@ class Reader {
     fields.Take("xxh64", &blob->checksum, "a string");
     fields.Take("values_xxh64", &blob->values_checksum, "a string");
     if (const Json* json = fields.Find("statistics")) ReadStatistics(*json, &blob->statistics);
+  }
+
+  void ReadNumerics(const Json& json, Numerics* numerics) {
+    const std::string where = fmt::format("entry {} of 'files', 'numerics'", m_.files.size());
+    const Fields fields(json, where, &problems_);
+    if (const Json* winograd = fields.Find("winograd")) {
+      const Fields form(*winograd, where + ", 'winograd'", &problems_);
+      int tile = 0, dimensions = 2;
+      std::vector<double> points;
+      form.Take("tile", &tile, "an integer");
+      form.Take("points", &points, "a list of numbers");
+      form.Take("dimensions", &dimensions, "1 or 2");
+      *numerics = Numerics::Winograd(tile, std::move(points), dimensions);
+      const Status usable = numerics->Validate();
+      if (!usable.ok()) fields.Wrong("winograd", usable.message());
+    }
+    ReadNarrow(fields, "accumulator", &numerics->accumulator);
+    ReadNarrow(fields, "operands", &numerics->storage);
+  }
+
+  static void ReadNarrow(const Fields& fields, const char* key, DType* dtype) {
+    std::string name;
+    if (!fields.Take(key, &name, "a string") || name.empty()) return;
+    const std::optional<DType> parsed = ParseDType(name);
+    if (parsed == DType::kF32 || parsed == DType::kF16 || parsed == DType::kBF16) {
+      *dtype = *parsed;
+    } else {
+      fields.Wrong(key, "f32, f16 or bf16");
+    }
   }
 
   void ReadStatistics(const Json& json, Statistics* s) {

@@ -198,6 +198,7 @@ class DumpObserver : public Observer {
     blob.device = step.device;
     blob.kernel = step.kernel;
     blob.detail = step.detail;
+    if (output) blob.numerics = step.numerics;
     blob.fallback = step.fallback;
     blob.step_index = step.index;
     if (step.members.size() > 1) {

@@ -71,6 +71,7 @@ Status DumpReader::ListManifest() {
     entry.shape = blob.shape;
     if (!blob.file.empty()) entry.path = fmt::format("{}/{}", folder_, blob.file);
     entry.checksum = blob.checksum;
+    entry.numerics = blob.numerics;
     entries_.push_back(std::move(entry));
   }
   return Status::Ok();

@@ -22,6 +22,7 @@ struct DumpEntry {
   Shape shape;
   std::string path;      // empty: statistics only
   std::string checksum;  // XXH64 of the file, or empty
+  Numerics numerics;     // how the layer computed it
 };
 
 class DumpReader {

@@ -142,6 +142,7 @@ Status TensorSet::OpenDump() {
       tensors.push_back({entry.place.blob, entry.path, entry.shape.rank() > 0 || reader.has_manifest(),
                          entry.dtype.has_value(), !entry.dtype && IsRawName(entry.path),
                          [entry] { return DumpReader::Load(entry); }, !output || !entry.has_direction});
+      tensors.back().numerics = entry.numerics;
     }
   }
   const Manifest& m = reader.manifest();

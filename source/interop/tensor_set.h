@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "plumb/numerics.h"
 #include "plumb/probe.h"
 #include "plumb/tensor_file.h"
 
@@ -36,7 +37,8 @@ struct StoredTensor {
   std::string layer =
       {};        // which layer (node, module) wrote it, where its writer names these and not tensors; else empty
   int slot = 0;  // of that layer's outputs
-  bool is_read = false;  // `slot` is of its inputs
+  bool is_read = false;    // `slot` is of its inputs
+  Numerics numerics = {};  // how it was computed, where a dump of Plumb says it
 };
 
 struct TensorSetOptions {

@@ -58,7 +58,7 @@ Status ComputeConvolution(const ReferenceArgs& args, const BoundArgs* bound) {
   operands.activate = reference::ActivationRow(shape.activation);
   const Numerics direct, &products = bound == nullptr ? direct : bound->arithmetic.products;
   const bool winograd = products.algorithm == Numerics::kWinograd, declared = products.tile > 0;
-  if (winograd && declared) PLUMB_RETURN_IF_ERROR(reference::CheckWinogradForm(FormOf(products)));
+  if (winograd && declared) PLUMB_RETURN_IF_ERROR(products.Validate());
   if (winograd && (declared ? reference::Applies(FormOf(products), geometry) : reference::MayBeWinograd(geometry))) {
     return RunAsWinograd(geometry, operands, shape.batch, args, *bound);
   }

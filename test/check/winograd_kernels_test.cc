@@ -3,14 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "check/planted_fault.h"
+#include "check/subject/paired_blobs.h"
 #include "device/cpu/cpu_name.h"
 #include "plumb/check.h"
+#include "plumb/dump.h"
 #include "plumb/plumb.h"
 #include "util/network_builder.h"
 
@@ -87,6 +93,39 @@ TEST_P(CpuWinograd, IsNeverCalledWrong) {
       EXPECT_EQ(layer.verdict, Verdict::kAligned) << name << ", seed " << seed << ": " << layer.reason;
     }
   }
+}
+
+// Judged from a dump the layer is as aligned as it was on the device, because the manifest says its form.
+TEST_P(CpuWinograd, IsJudgedByItsFormFromADump) {
+  const Form& form = GetParam();
+  const auto graph = GraphOf(form);
+  const std::string folder = testing::TempDir() + "winograd_dump_" + form.name;
+  std::filesystem::remove_all(folder);
+  DumpOptions options;
+  options.inputs = options.outputs = true;
+  options.folder = folder;
+  options.format = DumpOptions::Format::kRaw;
+  const Tensor input =
+      Input(form, 1, [](float v, int64_t c, int64_t) { return v * std::pow(10.0f, float(c % 7) - 3); });
+  auto network = Network::Create(graph, OpenDevice(kCpuDevice).value(), {}).value();
+  ASSERT_TRUE(AddDump(network.get(), options).ok());
+  ASSERT_TRUE(network->SetInput("x", input).ok() && network->Forward().ok());
+
+  const auto subject =
+      PairedBlobs::Create(TensorSet::Open(folder).value(), *graph, network->blobs(), SurveyOptions()).value();
+  const LayerReport layer = CheckSubjectBlobs(*graph, *subject, {}, SubjectOptions()).value().layers.at(0);
+  EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.reason;
+  EXPECT_EQ(layer.step.numerics.Name(), network->steps()[0]->numerics.Name());
+  EXPECT_NE(layer.step.numerics.Name(), "");
+
+  std::stringstream manifest;
+  manifest << std::ifstream(folder + "/manifest.json").rdbuf();
+  const std::string broken = std::regex_replace(manifest.str(), std::regex("\"tile\":[0-9]"), "\"tile\":400");
+  std::ofstream(folder + "/manifest.json") << broken;
+  const auto refused = TensorSet::Open(folder);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("'winograd'"), std::string::npos) << refused.status().message();
+  std::filesystem::remove_all(folder);
 }
 
 TEST_P(CpuWinograd, FaultsInsideAreFound) {

@@ -116,10 +116,17 @@ TEST(Winograd, DeclaredFormHasItsOwnBound) {
 }
 
 TEST(Winograd, RefusesADeclarationThatMakesNoSense) {
-  EXPECT_TRUE(CheckWinogradForm(kForms[0]).ok());
-  EXPECT_TRUE(CheckWinogradForm({4, {0, 1, -1, 2, -2, 0.5, -0.5, 0.75, -1.25}, 1}).ok());
-  EXPECT_FALSE(CheckWinogradForm({8, {0, 1, -1, 2, -2, 3, -3, 4, -4, 5}}).ok());
-  EXPECT_FALSE(CheckWinogradForm({4, {0, 1, -1}}).ok());
+  const auto refused = [](int tile, std::vector<double> points, int dimensions = 2) {
+    return !Numerics::Winograd(tile, std::move(points), dimensions).Validate().ok();
+  };
+  EXPECT_FALSE(refused(kForms[0].m, kForms[0].points));
+  EXPECT_FALSE(refused(4, {0, 1, -1, 2, -2, 0.5, -0.5, 0.75, -1.25}, 1));
+  EXPECT_TRUE(refused(8, {0, 1, -1, 2, -2, 3, -3, 4, -4, 5}));
+  EXPECT_TRUE(refused(4, {0, 1, -1}));
+  EXPECT_TRUE(refused(-1, {0, 1, -1}));
+  EXPECT_TRUE(refused(4, {0, 1, -1, 2, 2}));
+  EXPECT_TRUE(refused(4, {0, 1, -1, 2, 1e30}));
+  EXPECT_TRUE(refused(4, {0, 1, -1, 2, -2}, 3));
 }
 
 // MNN's: tiles of 8 with points up to 3, whatever the kernel.

@@ -17,6 +17,7 @@ class Without : public BlobSource {
   Without(const BlobSource& all, std::set<std::string> hidden) : all_(all), hidden_(std::move(hidden)) {}
   bool Has(const std::string& blob) const override { return hidden_.count(blob) == 0 && all_.Has(blob); }
   Result<Tensor> Load(const std::string& blob) const override { return all_.Load(blob); }
+  Numerics ComputedBy(const std::string& blob) const override { return all_.ComputedBy(blob); }
 
  private:
   const BlobSource& all_;

@@ -35,6 +35,7 @@ class PairedBlobs : public BlobSource {
 
   bool Has(const std::string& blob) const override { return paired_.count(blob) != 0; }
   Result<Tensor> Load(const std::string& blob) const override;
+  Numerics ComputedBy(const std::string& blob) const override { return set_.tensors()[paired_.at(blob)].numerics; }
 
   const TensorSet& set() const { return set_; }
   // Sentences for the report: what it is, layout, pairing.

@@ -30,7 +30,7 @@ PortInfo StoredPort(const LayerGroup& group, const LayerGroup::Port& port, const
 }
 
 GroupedStep MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph& judged, const std::string& device,
-                     const StorageOfBlob& storage, bool rounds_constants) {
+                     const BlobSource& subject, const StorageOfBlob& storage, bool rounds_constants) {
   const LayerGroup& group = cone.group;
   GroupedStep step;
   step.index = group.last().index;
@@ -46,6 +46,8 @@ GroupedStep MakeStep(const Cone& cone, const BlobTable& blobs, const JudgedGraph
   }
   for (const auto& port : group.inputs) step.inputs.push_back(StoredPort(group, port, blobs.at(port.blob), storage));
   for (const auto& port : group.outputs) step.outputs.push_back(StoredPort(group, port, blobs.at(port.blob), storage));
+  if (cone.known) step.numerics = subject.ComputedBy(group.outputs[0].blob);
+  step.detail = step.numerics.Name();
   for (PortInfo& port : step.inputs) {
     if (port.constant && port.dtype == DType::kF32 && rounds_constants) port.stored = step.outputs[0].stored;
   }
@@ -85,7 +87,7 @@ class SubjectCheck {
     cones_ = FindCones(judged_.graph, blobs_, [this](const std::string& blob) { return Known(blob); });
     const bool rounds = ModelOf(options_.check.arithmetic).weights != DType::kF32;
     for (const Cone& cone : cones_)
-      steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, storage_, rounds));
+      steps_.push_back(MakeStep(cone, blobs_, judged_, options_.device, subject_, storage_, rounds));
     Scene scene;
     scene.device = options_.device;
     scene.description = options_.description;

@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "plumb/numerics.h"
 
 namespace plumb {
 
 namespace reference {
 namespace {
 
-constexpr int kMaxTile = 10, kMaxKernel = 7;
+constexpr int kMaxTile = Numerics::kMaxPositions, kMaxKernel = Numerics::kMaxTaps;
 constexpr int64_t kPieceChannels = 64;
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 constexpr double kTiny = 0x1p-126;
@@ -334,15 +335,6 @@ std::vector<WinogradForm> UsualWinogradForms() {
   for (const UsualPoints& usual : kUsualPoints)
     forms.push_back({static_cast<int>(usual.points.size()) - 1, usual.points});
   return forms;
-}
-
-Status CheckWinogradForm(const WinogradForm& form) {
-  const int size = static_cast<int>(form.points.size()) + 1, taps = size + 1 - form.m;
-  if (form.m >= 1 && size <= kMaxTile && taps >= 2 && taps <= kMaxKernel) return Status::Ok();
-  return Status::InvalidArgument(
-      fmt::format("a kernel declares Winograd's algorithm with tiles of {} and {} points, which is for kernels of {} "
-                  "taps; expected at most {} points and 2 to {} taps",
-                  form.m, form.points.size(), taps, kMaxTile - 1, kMaxKernel));
 }
 
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,

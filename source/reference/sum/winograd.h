@@ -34,12 +34,10 @@ bool Applies(const WinogradForm& form, const SumGeometry& geometry);
 // Those that runtimes use for 3x3.
 std::vector<WinogradForm> UsualWinogradForms();
 
-// OK for a form that can be bounded; else InvalidArgument: the tile is too large or the points do not match it.
-Status CheckWinogradForm(const WinogradForm& form);
-
 // Replaces one image's tau [out_channels][height][width] by the bound of exactly that form, infinite where a NaN or
 // infinity lies in the tile. output: the exact values; weight [out_channels][in_channels][kernel]. At level
-// kMaxSumLevel the serial drift d counts, too. REQUIRES: Applies(form, geometry), CheckWinogradForm(form) is OK.
+// kMaxSumLevel the serial drift d counts, too. REQUIRES: Applies(form, geometry); the form is valid
+// (Numerics::Validate).
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
                      const double* output, const SumBound& bound, double* tau);
 
