@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,52 @@ namespace {
 
 constexpr int kMaxThreads = 256;
 constexpr auto kSpin = std::chrono::microseconds(100);  // measured: x86-speed.md, section 4
+
+using Clock = std::chrono::steady_clock;
+
+// A time slice of Linux is 0.75 to 4 ms: what a worker loses to other programs is longer than this.
+constexpr Clock::duration kStall = std::chrono::microseconds(600);
+
+// Whether loops should run on the caller alone for a while, because somebody else's work takes the workers' CPUs: a
+// worker that was put aside in the middle of its part keeps its caller waiting for a time slice, so that two threads
+// beside a busy program are slower than one. After such a stall the pool rests, longer while every trial stalls again.
+class Contention {
+ public:
+  bool rests(Clock::time_point now) const { return now < until_; }
+
+  void Note(bool stalled, Clock::time_point end) {
+    if (stalled) {
+      rest_ = std::min(2 * rest_, kLongestRest);
+      until_ = end + rest_;
+      calm_ = until_ + kCalm;
+    } else if (end > calm_) {
+      rest_ = kShortestRest;
+    }
+  }
+
+ private:
+  static constexpr Clock::duration kShortestRest = std::chrono::milliseconds(1);
+  static constexpr Clock::duration kLongestRest = std::chrono::milliseconds(160);
+  static constexpr Clock::duration kCalm = std::chrono::milliseconds(10);
+  Clock::time_point until_, calm_;
+  Clock::duration rest_ = kShortestRest;
+};
+
+// What a worker knows of itself: whether others took its CPU.
+class Interruptions {
+ public:
+  // Of a part that was ready at `ready` and ran from `start` to `end`.
+  bool Had(Clock::time_point ready, Clock::time_point start, Clock::time_point end) {
+    if (start - ready > kStall) return true;  // woken, but not run
+    if (end - start < kStall) return false;
+    rusage usage{};
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) return false;
+    return std::exchange(switches_, usage.ru_nivcsw) != usage.ru_nivcsw;
+  }
+
+ private:
+  long switches_ = 0;  // involuntary ones  NOLINT(google-runtime-int): as rusage has it
+};
 
 inline void Pause() {
 #if defined(__x86_64__)
@@ -56,7 +103,18 @@ class ThreadPool {
     if (!lock.owns_lock()) return false;
     Grow(n - 1);
     n = std::min(n, static_cast<int>(threads_.size()) + 1);
+    const Clock::time_point start = Clock::now();
+    inside_loop = true;
+    if (contention_.rests(start)) {
+      body_ = &body;
+      for (int i = 0; i < n; ++i) Call(i, n);
+      inside_loop = false;
+      Rethrow();
+      return true;
+    }
     body_ = &body;
+    ready_ = start;
+    interrupted_.store(false, std::memory_order_relaxed);
     pending_.store(n - 1, std::memory_order_relaxed);
     {
       std::lock_guard<std::mutex> guard(mutex_);
@@ -64,16 +122,19 @@ class ThreadPool {
       state_.store(generation << kCountBits | static_cast<uint64_t>(n), std::memory_order_seq_cst);
     }
     if (sleepers_.load() > 0) wake_.notify_all();
-    inside_loop = true;
     Call(0, n);
     inside_loop = false;
+    const Clock::time_point done = Clock::now();
     for (int spins = 0; pending_.load(std::memory_order_acquire) > 0; ++spins) {
       if (spins < 4000)
         Pause();
       else
         std::this_thread::yield();
     }
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+    const Clock::time_point end = Clock::now();
+    const bool interrupted = interrupted_.load(std::memory_order_relaxed);
+    contention_.Note(interrupted && end - done > done - start + kStall, end);
+    Rethrow();
     return true;
   }
 
@@ -109,13 +170,18 @@ class ThreadPool {
     }
   }
 
+  void Rethrow() {
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
   void Work(int index, uint64_t seen) {
     inside_loop = true;
+    Interruptions interruptions;
     for (;;) {
-      const auto start = std::chrono::steady_clock::now();
+      const Clock::time_point start = Clock::now();
       for (int i = 1; state_.load(std::memory_order_acquire) == seen; ++i) {
         Pause();
-        if (i % 64 == 0 && std::chrono::steady_clock::now() - start > kSpin) {
+        if (i % 64 == 0 && Clock::now() - start > kSpin) {
           std::unique_lock<std::mutex> lock(mutex_);
           sleepers_.fetch_add(1);
           wake_.wait(lock, [&] { return state_.load() != seen; });
@@ -126,7 +192,9 @@ class ThreadPool {
       seen = state_.load(std::memory_order_acquire);
       const int n = static_cast<int>(seen & ((1u << kCountBits) - 1));
       if (index < n) {  // the caller waits for every index below n, so body_ is this loop's
+        const Clock::time_point start = Clock::now();
         Call(index, n);
+        if (interruptions.Had(ready_, start, Clock::now())) interrupted_.store(true, std::memory_order_relaxed);
         pending_.fetch_sub(1, std::memory_order_acq_rel);
       }
     }
@@ -142,6 +210,9 @@ class ThreadPool {
   std::atomic<int> sleepers_{0};
   FunctionRef<void(int, int)>* body_ = nullptr;
   std::exception_ptr failure_;
+  Clock::time_point ready_;  // when this loop began
+  std::atomic<bool> interrupted_{false};
+  Contention contention_;
 };
 
 std::atomic<int> num_threads{0};

@@ -2,8 +2,9 @@
 //
 // Every parallel loop of Plumb runs here, whatever the device; oneDNN runs single-threaded inside it. Workers spin 100
 // us after a loop, then sleep; a loop of one thread costs nothing. Nested calls run serially on the calling worker.
-// Threading: ParallelFor may be called from several threads; the second caller runs its loop serially while the pool is
-// busy.
+// While other programs take the workers' CPUs, the caller runs all pieces itself: the split, and so every result,
+// stays. Threading: ParallelFor may be called from several threads; the second caller runs its loop serially while the
+// pool is busy.
 #ifndef PLUMB_BASE_THREADS_H_
 #define PLUMB_BASE_THREADS_H_
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -38,6 +39,40 @@ TEST(Threads, TwoCallersAndNestingAreSafe) {
   work();
   other.join();
   EXPECT_EQ(total, 2 * 200 * 10);
+}
+
+// While other programs take the CPUs the caller runs every piece itself, and the pieces stay what they were.
+TEST(Threads, ABusyMachineChangesWhoRunsAPieceAndNotThePieces) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2 * NumCpus(); ++i) {
+    others.emplace_back([&] {
+      while (!stop) {
+      }
+    });
+  }
+  SetNumThreads(2);
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  int alone = 0, wrong = 0;
+  for (; alone == 0 && Clock::now() - start < std::chrono::seconds(20);) {
+    std::thread::id ran[2];
+    int pieces[2] = {0, 0};
+    ParallelFor(2, 1, [&](int64_t begin, int64_t end) {
+      ran[begin] = std::this_thread::get_id();
+      pieces[begin] = static_cast<int>(end - begin);
+      const auto from = Clock::now();
+      while (Clock::now() - from < std::chrono::milliseconds(1)) {
+      }
+    });
+    wrong += pieces[0] != 1 || pieces[1] != 1;
+    alone += ran[0] == ran[1];
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
+  SetNumThreads(0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(alone, 0);
 }
 
 // Python's multiprocessing forks: the child has none of the workers.
