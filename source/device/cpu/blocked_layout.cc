@@ -39,12 +39,15 @@ bool SameBytes(const Shape& shape) {
 void ZeroTailLanes(const DeviceTensor& tensor) {
   if (!IsBlocked(tensor.layout)) return;
   const MapShape map = MapOf(tensor.shape);
-  const int64_t block = ChannelBlock(), tail = map.channels % block, image = ImageElements(tensor);
+  const int64_t image = ImageElements(tensor);
+  for (int64_t n = 0; n < map.batch; ++n) ZeroTailLanes(tensor.host<float>() + n * image, map.channels, map.pixels);
+}
+
+void ZeroTailLanes(float* image, int64_t channels, int64_t pixels) {
+  const int64_t block = ChannelBlock(), tail = channels % block;
   if (tail == 0) return;
-  for (int64_t n = 0; n < map.batch; ++n) {
-    float* last = tensor.host<float>() + n * image + (map.Blocks(ChannelBlock()) - 1) * block * map.pixels;
-    for (int64_t p = 0; p < map.pixels; ++p) std::fill(last + p * block + tail, last + (p + 1) * block, 0.0f);
-  }
+  float* last = image + channels / block * block * pixels;
+  for (int64_t p = 0; p < pixels; ++p) std::fill(last + p * block + tail, last + (p + 1) * block, 0.0f);
 }
 
 }  // namespace plumb::cpu

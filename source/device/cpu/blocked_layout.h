@@ -22,6 +22,8 @@ bool SameBytes(const Shape& shape);
 
 // Clears the lanes behind the last channel: for kernels that compute f(0) != 0 there.
 void ZeroTailLanes(const DeviceTensor& tensor);
+// The same for one image: a NaN among the inputs of a sum, or a Clip that excludes 0, has filled them.
+void ZeroTailLanes(float* image, int64_t channels, int64_t pixels);
 
 }  // namespace plumb::cpu
 

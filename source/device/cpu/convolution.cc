@@ -1,7 +1,7 @@
 // Convolution, Convolution1D and Deconvolution with what follows them (fused_tail.h): by Winograd's algorithm where
-// that is faster, else by a product (product.h). Blocked: channel blocks in and out; fewer input channels than a block,
-// as in a first layer, are read as plain NCHW (a block of them would be padding). Plain: NCHW throughout for grouped
-// convolutions whose groups cut blocks.
+// that is faster, on the micro-kernel of panels where that is, else by a product (product.h). Blocked: channel blocks
+// in and out; fewer input channels than a block, as in a first layer, are read as plain NCHW (a block of them would be
+// padding). Plain: NCHW throughout for grouped convolutions whose groups cut blocks.
 #include "op/deconvolution.h"
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/kernel_list.h"
+#include "device/cpu/pointwise_convolution.h"
 #include "device/cpu/sliced_convolution.h"
 #include "device/cpu/winograd_convolution.h"
 #include "device/shared/folded_weights.h"
@@ -45,7 +46,7 @@ WeightStrides StridesOf(const Layer& layer, const ConvolutionShape& shape) {
   return {out * in * k, in * k, k};
 }
 
-// Conv: SlicedConvolution or WinogradConvolution.
+// Conv: SlicedConvolution, PointwiseConvolution or WinogradConvolution.
 template <class Conv, Format format>
 class ConvolutionKernel : public Kernel {
  public:
@@ -116,12 +117,14 @@ class ConvolutionKernel : public Kernel {
 };
 
 using Winograd = ConvolutionKernel<WinogradConvolution, Format::kBlocked>;
+using Pointwise = ConvolutionKernel<PointwiseConvolution, Format::kBlocked>;
 using ConvolutionBlocked = ConvolutionKernel<SlicedConvolution, Format::kBlocked>;
 using Plain = ConvolutionKernel<SlicedConvolution, Format::kPlain>;
 
 }  // namespace
 
 const KernelFunctions kernel_convolution_winograd = {Winograd::Supports, MakeKernel<Winograd>};
+const KernelFunctions kernel_convolution_pointwise = {Pointwise::Supports, MakeKernel<Pointwise>};
 const KernelFunctions kernel_convolution_blocked = {ConvolutionBlocked::Supports, MakeKernel<ConvolutionBlocked>};
 const KernelFunctions kernel_convolution_plain = {Plain::Supports, MakeKernel<Plain>};
 

@@ -7,6 +7,7 @@
 #include "base/block_pool.h"
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "device/cpu/blocked_layout.h"
 #include "device/cpu/product_end.h"
 #include "simd/panel.h"
 
@@ -182,17 +183,8 @@ void WinogradConvolution::Run(const float* src, int64_t src_image, const float* 
     float* to = dst + image * dst_image;
     const float* add = addend == nullptr ? nullptr : addend + image * dst_image;
     if (!plan_.by_tiles) RunPanels(src + image * src_image, add, to, workspace);
-    ClearTail(to);
+    ZeroTailLanes(to, params_.out_channels, plan_.shape.out_h * plan_.shape.out_w);
   }
-}
-
-// A NaN among the inputs, or a Clip that excludes 0, has filled the lanes behind the last channel.
-void WinogradConvolution::ClearTail(float* dst) const {
-  const int64_t block = plan_.shape.block, tail = params_.out_channels % block;
-  if (tail == 0) return;
-  const int64_t pixels = plan_.shape.out_h * plan_.shape.out_w;
-  float* last = dst + (plan_.out_blocks - 1) * pixels * block;
-  for (int64_t i = 0; i < pixels; ++i) std::fill(last + i * block + tail, last + (i + 1) * block, 0.0f);
 }
 
 Numerics WinogradConvolution::numerics() const {

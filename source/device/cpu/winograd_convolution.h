@@ -61,7 +61,6 @@ class WinogradConvolution {
   void RunTiles(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
                 float* workspace) const;
   void RunPanels(const float* src, const float* addend, float* dst, float* workspace) const;
-  void ClearTail(float* dst) const;
   void RunPanel(int64_t panel, int64_t first, int64_t count, const float* tiles, const float* addend, float* sums,
                 float* dst) const;
 

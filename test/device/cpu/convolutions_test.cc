@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "device/cpu/pointwise_convolution.h"
 #include "device/cpu/reorder.h"
 #include "device/cpu/sliced_convolution.h"
 #include "device/cpu/winograd_convolution.h"
@@ -69,6 +70,15 @@ const Case kWinogradCases[] = {
     {"column_3x1", 1, 1, 64, 64, 10, 8, 3, 1, 1, 1, 1, 0, 1, 0, kBlocked, kBlocked, Kind::kRelu},
     {"row_1x7", 1, 1, 48, 64, 17, 17, 1, 7, 1, 1, 0, 3, 0, 3, kBlocked, kBlocked, Kind::kRelu, true},
     {"column_7x1", 1, 1, 35, 57, 18, 13, 7, 1, 1, 1, 3, 0, 3, 0},
+};
+
+// One run of pixels and several, odd channels, a panel of one block, a stride.
+const Case kPointwiseCases[] = {
+    {"one_run", 1, 1, 256, 80, 7, 7, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kRelu, true},
+    {"odd", 2, 1, 261, 37, 5, 9, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kClip},
+    {"stride_2", 2, 1, 264, 72, 13, 14, 1, 1, 2, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish, true},
+    {"runs", 1, 1, 2048, 56, 9, 10, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kLeakyRelu},
+    {"one_pixel", 3, 1, 256, 20, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
 };
 
 std::vector<float> Random(size_t count, uint32_t seed) {
@@ -197,6 +207,28 @@ TEST(WinogradConvolutionTest, MatchesPlainLoops) {
     Check<WinogradConvolution>(c, 2e-4);
   }
   SetNumThreads(0);
+}
+
+TEST(PointwiseConvolutionTest, MatchesPlainLoops) {
+  for (const Case& c : kPointwiseCases) {
+    const Status fits = PointwiseConvolution::Check(ParamsOf(c));
+    ASSERT_TRUE(fits.ok()) << c.name << ": " << fits.ToString();
+    Check<PointwiseConvolution>(c, 2e-4);
+  }
+  SetNumThreads(0);
+}
+
+TEST(PointwiseConvolutionTest, RefusesWhatIsNoneOrPaysNot) {
+  const auto why = [](const Case& c) { return PointwiseConvolution::Check(ParamsOf(c)).ToString(); };
+  Case c = kPointwiseCases[0];
+  c.pad_bottom = 1;
+  EXPECT_NE(why(c).find("no padding"), std::string::npos) << why(c);
+  c = kPointwiseCases[0];
+  c.kernel_h = 3;
+  EXPECT_NE(why(c).find("needs a 1x1 kernel"), std::string::npos) << why(c);
+  c = kPointwiseCases[0];
+  c.width = 28;
+  EXPECT_NE(why(c).find("no faster with 256 channels and a 7x28 map"), std::string::npos) << why(c);
 }
 
 // What is added may lie elsewhere.
