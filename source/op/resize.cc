@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/from_chars.h"
+
 namespace plumb {
 namespace {
 
@@ -146,7 +148,7 @@ Result<std::vector<float>> ParseFloats(const std::string& text) {
   const char* end = at + text.size();
   while (true) {
     float value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
+    const auto [next, error] = FromChars(at, end, &value);
     if (error != std::errc() || !std::isfinite(value) || (next != end && *next != ';')) {
       return Status::InvalidArgument(fmt::format("'{}' is no list of numbers separated by ';'", text));
     }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/from_chars.h"
 #include "tensor/values_text.h"
 
 namespace plumb {
@@ -26,7 +27,7 @@ std::optional<int64_t> ParseCount(std::string_view token) {
 
 bool IsNumber(std::string_view token) {
   double value = 0;
-  const auto result = std::from_chars(token.data(), token.data() + token.size(), value);
+  const auto result = FromChars(token.data(), token.data() + token.size(), &value);
   return result.ec != std::errc::invalid_argument && result.ptr == token.data() + token.size();
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/from_chars.h"
 #include "base/half.h"
 #include "tensor/float_text.h"
 
@@ -83,13 +84,13 @@ enum class Parsed { kOk, kNotANumber, kTooLarge };
 template <class T>
 Parsed ParseNumber(const char* begin, const char* end, T* value) {
   if (end - begin > 1 && *begin == '+' && begin[1] != '-') ++begin;
-  const std::from_chars_result result = std::from_chars(begin, end, *value);
+  const std::from_chars_result result = FromChars(begin, end, value);
   if (result.ptr != end || result.ec == std::errc::invalid_argument) return Parsed::kNotANumber;
   if (result.ec == std::errc()) return Parsed::kOk;
   if constexpr (std::is_floating_point_v<T>) {
     // Too large or too small? A double tells for f32; beyond it the text itself does.
     double wide = 0;
-    const bool in_double = std::from_chars(begin, end, wide).ec == std::errc();
+    const bool in_double = FromChars(begin, end, &wide).ec == std::errc();
     const std::string_view text(begin, static_cast<size_t>(end - begin));
     const size_t exponent = text.find_first_of("eE");
     const bool small = in_double                            ? std::fabs(wide) < 1

@@ -7,8 +7,9 @@
   tools/bench/arm_instructions.py --kernels                   a table of layers, one per kernel, each with its own limit
 
 One thread in qemu-user, whose plugin count_instructions.c counts. A run with two Forwards minus a run with one leaves
-one Forward, the giving of its input and the fetching of its output. A NEON instruction holds four multiply-adds, so the bound is 1.00 instruction per four
-multiply-adds needed; what is above it loads, stores, counts, and computes what nobody asked for (padding, zeros).
+one Forward, the giving of its input and the fetching of its output. A NEON instruction holds four multiply-adds, so
+the bound is 1.00 instruction per four multiply-adds needed; what is above it loads, stores, counts, and computes what
+nobody asked for (padding, zeros).
 """
 import argparse
 import collections

@@ -14,7 +14,10 @@ Status Missing(const char* function) {
 }  // namespace
 
 Status LoadGlobalFunctions(Api* api) {
-  static void* const library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);  // stays open: drivers hold threads
+  static void* const library = [] {  // stays open: drivers hold threads
+    void* opened = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    return opened != nullptr ? opened : dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);  // its name on Android
+  }();
   if (library == nullptr) {
     return Status::NotFound(
         "device VULKAN needs libvulkan.so.1, which cannot be opened; install the packages "

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/from_chars.h"
 #include "format/tnn/names.h"
 
 namespace plumb::tnn {
@@ -167,10 +168,10 @@ Result<float> ParseFloat(std::string_view token) {
   const std::string_view digits = WithoutPlus(token);
   const char* end = digits.data() + digits.size();
   float value = 0;
-  auto [stop, error] = std::from_chars(digits.data(), end, value);
+  auto [stop, error] = FromChars(digits.data(), end, &value);
   if (error == std::errc::result_out_of_range) {  // 1e-46 is 0 and 1e39 is infinite, as with C's atof
     double wide = 0;
-    const auto retried = std::from_chars(digits.data(), end, wide);
+    const auto retried = FromChars(digits.data(), end, &wide);
     stop = retried.ptr;
     error = retried.ec;
     value = static_cast<float>(wide);

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/from_chars.h"
 #include "plumb/printing.h"
 #include "plumb/support.h"
 
@@ -96,7 +97,7 @@ class Setter : public ParamVisitor {
   template <class T>
   static bool ReadNumber(const std::string& text, T* value) {
     const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, *value);
+    const auto read = FromChars(text.data(), end, value);
     return read.ec == std::errc() && read.ptr == end;
   }
 
