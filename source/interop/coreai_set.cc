@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "interop/foreign_formats.h"
-#include "plumb/tensor_file.h"
 
 namespace plumb {
 namespace {
@@ -37,28 +36,18 @@ Result<StoredTensor> CoreAiEntry(const std::string& folder, const std::string& m
                                  const CoreAiJson& entry, bool is_input) {
   const std::string where = fmt::format("'{}': node '{}'", metadata, node);
   const auto file = entry.find("data_file"), dims = entry.find("shape");
-  if (file == entry.end() || !file->is_string() || dims == entry.end() || !dims->is_array()) {
+  if (file == entry.end() || !file->is_string() || dims == entry.end()) {
     return Status::CorruptModel(where + ": expected 'data_file', a name, and 'shape', a list of numbers");
   }
-  Shape shape;
-  for (const CoreAiJson& dim : *dims) {
-    if (!dim.is_number_integer()) {
-      return Status::CorruptModel(fmt::format("{}: 'shape' holds '{}', which is no number", where, dim.dump()));
-    }
-    shape.dims().push_back(dim.get<int64_t>());
-  }
-  PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(where));
+  PLUMB_ASSIGN_OR_RETURN(const Shape shape, ShapeOfJson(*dims, where + ", shape"));
   PLUMB_ASSIGN_OR_RETURN(const std::string path, PathInside(folder, file->get<std::string>(), where));
   if (!EndsWith(path, ".npy")) return Status::CorruptModel(fmt::format("{}: '{}' is no .npy file", where, path));
   StoredTensor stored;
   stored.name = node;
   stored.origin = path;
   stored.is_input = is_input;
-  stored.load = [path, shape, node]() -> Result<Tensor> {
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(path));
-    if (read.front().tensor.shape() == shape) return read.front().tensor;
-    return Status::Mismatch(fmt::format("'{}' of node '{}' has the shape {}, {} says {}", path, node,
-                                        read.front().tensor.shape().ToString(), kCoreAiFile, shape.ToString()));
+  stored.load = [path, shape, node] {
+    return ReadDescribed(path, shape, fmt::format("{} of node '{}'", kCoreAiFile, node));
   };
   return stored;
 }

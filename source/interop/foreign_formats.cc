@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "plumb/tensor_file.h"
 
 namespace plumb {
 namespace {
@@ -79,6 +81,31 @@ Result<std::string> PathInside(const std::string& folder, const std::string& nam
   if (!out && !name.empty() && name.find('\0') == std::string::npos) return folder + "/" + name;
   return Status::CorruptModel(
       fmt::format("{}: expected the name of a file in the folder '{}', found '{}'", where, folder, name));
+}
+
+Result<std::vector<int64_t>> NumbersOfJson(const nlohmann::ordered_json& json, const std::string& where) {
+  std::vector<int64_t> numbers;
+  bool fits = json.is_array();
+  for (size_t i = 0; fits && i < json.size(); ++i) {
+    fits = json[i].is_number_integer();
+    if (fits) numbers.push_back(json[i].get<int64_t>());
+  }
+  if (fits) return numbers;
+  return Status::CorruptModel(where + ": expected a list of whole numbers");
+}
+
+Result<Shape> ShapeOfJson(const nlohmann::ordered_json& json, const std::string& where) {
+  PLUMB_ASSIGN_OR_RETURN(std::vector<int64_t> dims, NumbersOfJson(json, where));
+  Shape shape(std::move(dims));
+  PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(where));
+  return shape;
+}
+
+Result<Tensor> ReadDescribed(const std::string& path, const Shape& shape, const std::string& description) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(path));
+  if (read.front().tensor.shape() == shape) return read.front().tensor;
+  return Status::Mismatch(fmt::format("'{}' has the shape {}, {} says {}", path, read.front().tensor.shape().ToString(),
+                                      description, shape.ToString()));
 }
 
 std::string AndPassedOver(size_t count, const char* what) {

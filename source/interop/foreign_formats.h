@@ -7,6 +7,7 @@
 #ifndef PLUMB_INTEROP_FOREIGN_FORMATS_H_
 #define PLUMB_INTEROP_FOREIGN_FORMATS_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,13 @@ ForeignRead RefuseConverted(const ForeignPlace& place);
 
 // The file `name` of a description, inside `folder`; CorruptModel when it leads out of it. `where` stands in front.
 Result<std::string> PathInside(const std::string& folder, const std::string& name, const std::string& where);
+
+// A list in a JSON text: [1, 3, 224, 224]. CorruptModel for anything else.
+Result<std::vector<int64_t>> NumbersOfJson(const nlohmann::ordered_json& json, const std::string& where);
+Result<Shape> ShapeOfJson(const nlohmann::ordered_json& json, const std::string& where);
+
+// The one tensor of an .npy file whose shape a description says, too: Mismatch where they differ.
+Result<Tensor> ReadDescribed(const std::string& path, const Shape& shape, const std::string& description);
 
 // "3 of 4 files", for descriptions: nothing where the count is zero.
 std::string AndPassedOver(size_t count, const char* what);

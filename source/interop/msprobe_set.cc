@@ -83,11 +83,8 @@ Result<Tensor> LoadTorchArchive(const MsprobeTensor& tensor) {
 }
 
 Result<Tensor> LoadMsprobe(const MsprobeTensor& tensor) {
-  if (!EndsWith(tensor.path, ".npy")) return LoadTorchArchive(tensor);
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(tensor.path));
-  if (read.front().tensor.shape() == tensor.shape) return read.front().tensor;
-  return Status::Mismatch(fmt::format("'{}' has the shape {}, {} says {}", tensor.path,
-                                      read.front().tensor.shape().ToString(), kMsprobeFile, tensor.shape.ToString()));
+  return EndsWith(tensor.path, ".npy") ? ReadDescribed(tensor.path, tensor.shape, kMsprobeFile)
+                                       : LoadTorchArchive(tensor);
 }
 
 class MsprobeReader {
@@ -126,8 +123,8 @@ class MsprobeReader {
 
   Status AddTensor(const std::string& op, const MsprobeJson& value, bool input) {
     const std::string where = fmt::format("'{}': '{}'", json_path_, op);
-    if (!value["data_name"].is_string() || !value["dtype"].is_string() || !value["shape"].is_array()) {
-      return Status::CorruptModel(where + ": expected data_name and dtype as strings, shape as a list");
+    if (!value["data_name"].is_string() || !value["dtype"].is_string()) {
+      return Status::CorruptModel(where + ": expected data_name and dtype as strings");
     }
     MsprobeTensor tensor;
     const std::string file = value["data_name"].get<std::string>(), type = value["dtype"].get<std::string>();
@@ -136,11 +133,7 @@ class MsprobeReader {
       return Status::CorruptModel(fmt::format("{}: '{}' has the dtype '{}', which Plumb has not", where, file, type));
     }
     tensor.dtype = dtype->second;
-    for (const MsprobeJson& dim : value["shape"]) {
-      if (!dim.is_number_integer()) return Status::CorruptModel(where + ": its shape is no list of whole numbers");
-      tensor.shape.dims().push_back(dim.get<int64_t>());
-    }
-    PLUMB_RETURN_IF_ERROR(tensor.shape.Validate().AddContext(where));
+    PLUMB_ASSIGN_OR_RETURN(tensor.shape, ShapeOfJson(value["shape"], where + ", shape"));
     PLUMB_ASSIGN_OR_RETURN(tensor.path, PathInside(folder_, file, where));
     const int slot = slot_++;
     if (!names_.emplace(file, slot).second) return Status::Ok();

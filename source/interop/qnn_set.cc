@@ -95,13 +95,11 @@ class QnnDescriptions {
     QnnInfo& info = infos[LettersAndDigits(name)];
     const auto dims = entry.find(entry.contains("dims") ? "dims" : "current_dims");
     if (dims != entry.end()) {
-      PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> values, Numbers(*dims, where + ", dims"));
-      info.shape = Shape(values);
-      PLUMB_RETURN_IF_ERROR(info.shape->Validate().AddContext(where));
+      PLUMB_ASSIGN_OR_RETURN(info.shape, ShapeOfJson(*dims, where + ", dims"));
     }
     if (entry.contains("permute_order_to_src") && info.shape) {
       PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> order,
-                             Numbers(entry["permute_order_to_src"], where + ", permute_order_to_src"));
+                             NumbersOfJson(entry["permute_order_to_src"], where + ", permute_order_to_src"));
       PLUMB_RETURN_IF_ERROR(TakeOrder(order, where, &info));
     }
     const auto type = kQnnTypes.find(
@@ -162,17 +160,6 @@ class QnnDescriptions {
     if (fits) return Status::Ok();
     return Status::CorruptModel(
         fmt::format("{}: permute_order_to_src is no order of its {} dims", where, info->shape->rank()));
-  }
-
-  static Result<std::vector<int64_t>> Numbers(const QnnJson& json, const std::string& where) {
-    std::vector<int64_t> numbers;
-    bool fits = json.is_array();
-    for (size_t i = 0; fits && i < json.size(); ++i) {
-      fits = json[i].is_number_integer();
-      if (fits) numbers.push_back(json[i].get<int64_t>());
-    }
-    if (fits) return numbers;
-    return Status::CorruptModel(where + ": expected a list of whole numbers");
   }
 
   std::string path_;

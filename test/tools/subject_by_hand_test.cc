@@ -8,6 +8,7 @@
 #include "dump/file_name.h"
 #include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
+#include "tools/blobs_of_naive.h"
 #include "tools/command.h"
 
 namespace plumb {
@@ -17,15 +18,7 @@ const std::string kModel = PLUMB_EXAMPLES "/digits/digits.tnnproto";
 
 class ByHand : public testing::Test {
  protected:
-  ByHand() {
-    const auto run =
-        RunTool("model_run", "-m " + kModel + " -d NAIVE",
-                "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder_ + "/d");
-    EXPECT_EQ(run.exit_code, 0) << run.out;
-    const TensorSet set = TensorSet::Open(folder_ + "/d").value();
-    for (const StoredTensor& tensor : set.tensors()) blobs_.push_back({tensor.name, tensor.load().value()});
-    std::filesystem::create_directories(folder_ + "/hand");
-  }
+  ByHand() { std::filesystem::create_directories(folder_ + "/hand"); }
   static std::string Bytes(const Tensor& tensor) { return {static_cast<const char*>(tensor.raw()), tensor.bytes()}; }
   CommandResult Check() const { return RunTool("model_check", "-m " + kModel + " --subject " + folder_ + "/hand"); }
   void ExpectAligned(const std::string& note) const {
@@ -36,7 +29,7 @@ class ByHand : public testing::Test {
   }
 
   std::string folder_ = TestFolder("subject_by_hand");
-  std::vector<NamedTensor> blobs_;
+  std::vector<NamedTensor> blobs_ = BlobsOfNaive(kModel);
 };
 
 TEST_F(ByHand, RawFilesNeedNoManifest) {
@@ -100,17 +93,12 @@ CommandResult CheckConverted(const std::string& folder, const std::string& input
                        "\"ReLU relu 1 1 conv relu ,\"\n"
                        "\"Convolution last 1 1 relu last 1 " +
                        channels.substr(2) + " 4 3 3 1 1 1 1 1 -1 1 1 0 ,\"\n");
-  const auto run = RunTool("model_run", "-m " + model + " -d NAIVE",
-                           "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
-  EXPECT_EQ(run.exit_code, 0) << run.out;
   std::filesystem::create_directories(folder + "/hand");
-  const TensorSet set = TensorSet::Open(folder + "/d").value();
-  for (const StoredTensor& stored : set.tensors()) {
-    if (stored.name == "relu" || stored.name == "turned") continue;
-    Tensor value = stored.load().value();
-    if (stored.name != "input") value = ChannelsLast(value, stored.name == "conv");
-    if (stored.name == "conv") value.data<float>()[17] += fault;
-    EXPECT_TRUE(WriteTensors(folder + "/hand/" + stored.name + ".npy", {{"", value}}).ok());
+  for (const auto& [name, blob] : BlobsOfNaive(model)) {
+    if (name == "relu" || name == "turned") continue;
+    Tensor value = name == "input" ? blob : ChannelsLast(blob, name == "conv");
+    if (name == "conv") value.data<float>()[17] += fault;
+    EXPECT_TRUE(WriteTensors(folder + "/hand/" + name + ".npy", {{"", value}}).ok());
   }
   return RunTool("model_check", "-m " + model + " --subject " + folder + "/hand -v");
 }

@@ -9,6 +9,7 @@
 #include "interop/foreign_files.h"
 #include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
+#include "tools/blobs_of_naive.h"
 #include "tools/command.h"
 
 namespace plumb {
@@ -23,17 +24,7 @@ class Formats : public testing::Test {
   using Blobs = std::vector<NamedTensor>;
 
   static const Blobs& Healthy() {
-    static const Blobs blobs = [] {
-      const std::string folder = TestFolder("subject_formats_dump");
-      const auto run =
-          RunTool("model_run", "-m " + kFormatModel + " -d NAIVE",
-                  "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
-      EXPECT_EQ(run.exit_code, 0) << run.out;
-      Blobs result;
-      const TensorSet set = TensorSet::Open(folder + "/d").value();
-      for (const StoredTensor& tensor : set.tensors()) result.push_back({tensor.name, tensor.load().value()});
-      return result;
-    }();
+    static const Blobs blobs = BlobsOfNaive(kFormatModel);
     return blobs;
   }
   static Blobs Faulty() {
@@ -91,7 +82,7 @@ TEST_F(Formats, CoreAiIntermediates) {
   other = json;
   other.replace(other.find("\"shape\": [", other.find("\"conv2\"")), 11, "\"shape\": [7");
   WriteText(path + "/metadata.json", other);
-  ExpectRefused(path, "' of node 'conv2' has the shape ");
+  ExpectRefused(path, "conv2_0001.npy' has the shape [1,32,8,8], metadata.json of node 'conv2' says [7");
   WriteText(path + "/metadata.json", json);
   std::filesystem::remove(path + "/data/conv2_0001.npy");
   ExpectRefused(path, "conv2_0001.npy");

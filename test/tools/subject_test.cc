@@ -13,6 +13,7 @@
 #include "interop/tensor_set.h"
 #include "plumb/model.h"
 #include "plumb/tensor_file.h"
+#include "tools/blobs_of_naive.h"
 #include "tools/command.h"
 #include "util/int8_runtime.h"
 
@@ -29,14 +30,8 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 // Every blob of faults.tnnproto as NAIVE computes it.
 const Blobs& Healthy() {
   static const Blobs blobs = [] {
-    const std::string folder = TestFolder("subject_dump");
-    const auto run =
-        RunTool("model_run", "-m " + kFaults + " -d NAIVE",
-                "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + folder + "/d");
-    EXPECT_EQ(run.exit_code, 0) << run.out;
     Blobs result;
-    const TensorSet set = TensorSet::Open(folder + "/d").value();
-    for (const StoredTensor& tensor : set.tensors()) result[tensor.name] = tensor.load().value();
+    for (const NamedTensor& blob : BlobsOfNaive(kFaults)) result[blob.name] = blob.tensor;
     return result;
   }();
   return blobs;
