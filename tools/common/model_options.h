@@ -52,6 +52,9 @@ struct RunOptions {
   Result<NetworkOptions> Apply() const;
 };
 
+// How another runtime's tensors are called, laid out and computed.
+void AddDumpWords(CommandLine* command_line, std::string* names, std::string* layout, std::string* arithmetic);
+
 // "X86,OPENCL" or "ALL" (those present but NAIVE).
 Result<std::vector<AskedDevice>> AskForDevices(const std::string& text);
 // The same as names in capitals.

@@ -36,9 +36,7 @@ void DeviceCheckOptions::AddDumps(CommandLine* c) {
          "in place of model_run: a command line of yours, for the shell there, whose program includes plumb_dump.h");
   c->Add("--push", &push, "a file that it needs, itself among them: put beside it under its own name; may repeat");
   c->Add("--output", &output_folder, "keep the dumps in this folder, one per machine; a run that was cut off goes on");
-  c->Add("--names", &names, "JSON file of {\"blob\": \"tensor\"}, as in model_check --subject");
-  c->Add("--layout", &layout, "NCHW or NHWC, as in model_check --subject");
-  c->Add("--arithmetic", &arithmetic, "fp32, fp16 ..., as in model_check --subject");
+  AddDumpWords(c, &names, &layout, &arithmetic);
   c->OnlyWith("--push", {"--program"});
   c->NotWith("--judge", {"--program"}, "what it dumped is judged here");
   c->NotWith("--part-size", {"--program"}, "the program runs once");

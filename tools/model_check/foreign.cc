@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "common/model_options.h"
+
 namespace plumb {
 namespace {
 
@@ -38,13 +40,9 @@ void ForeignArguments::AddTo(CommandLine* c) {
   c->Add("--golden", &golden,
          "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
          "now");
-  c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
+  AddDumpWords(c, &names, &layout, &arithmetic);
   c->Flag("--pair-by-order", &pair_by_order,
           "pair what no name pairs by its place in the order; the pairs are printed");
-  c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
-  c->Add("--arithmetic", &arithmetic,
-         "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp16+f32-chains, bf16+f32-chains, "
-         "fp32+f16-storage, fp32+bf16-storage, fp32+f16-products, fp32+bf16-products or int8; default: found");
   c->Add("--tensors", &tensors,
          "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
   for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
