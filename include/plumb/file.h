@@ -1,4 +1,4 @@
-// Whole files in and out: what is written is complete or not there.
+// Whole files in and out: what is written is complete or not there; folders for a while.
 //
 // Errors are complete sentences with the path and the operating system's text.
 // Threading: free functions; one writer per path at a time.
@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "plumb/status.h"
 
@@ -21,6 +22,25 @@ Status TryWriteFile(const std::string& path);
 
 // All bytes of a file or pipe. NotFound, InvalidArgument (it cannot be opened, is a folder or device) or IoError.
 Result<std::string> ReadWholeFile(const std::string& path);
+
+// A fresh folder that goes with the object, and all that is in it.
+class WorkFolder {
+ public:
+  // <parent>/<name>-XXXXXX, readable for this user only. Empty parent: where the system has such folders ($TMPDIR,
+  // /tmp). IoError.
+  static Result<WorkFolder> Make(const std::string& name, const std::string& parent = "");
+  WorkFolder() = default;  // none
+  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  WorkFolder& operator=(WorkFolder&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~WorkFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace plumb
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "plumb/file.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
 
@@ -35,21 +36,13 @@ class GoldenRun {
   // room for it.
   static Result<GoldenRun> OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                        const GoldenOptions& options = {});
-  GoldenRun(GoldenRun&& other) noexcept : work_(std::exchange(other.work_, "")) {}
-  GoldenRun& operator=(GoldenRun&& other) noexcept {
-    std::swap(work_, other.work_);
-    return *this;
-  }
-  GoldenRun(const GoldenRun&) = delete;
-  GoldenRun& operator=(const GoldenRun&) = delete;
-  ~GoldenRun();
 
   // The dump folder, as long as this object lives.
-  std::string folder() const { return work_ + "/golden"; }
+  std::string folder() const { return work_.path() + "/golden"; }
 
  private:
-  explicit GoldenRun(std::string work) : work_(std::move(work)) {}
-  std::string work_;
+  explicit GoldenRun(WorkFolder work) : work_(std::move(work)) {}
+  WorkFolder work_;
 };
 
 struct Golden {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -219,6 +220,23 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   PLUMB_RETURN_IF_ERROR(file.Write(bytes));
   return file.Commit();
+}
+
+Result<WorkFolder> WorkFolder::Make(const std::string& name, const std::string& parent) {
+  std::error_code error;
+  const std::string where = parent.empty() ? std::filesystem::temp_directory_path(error).string() : parent;
+  WorkFolder folder;
+  std::string pattern = fmt::format("{}/{}-XXXXXX", where, name);
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    return Status::IoError(fmt::format("cannot make a folder '{}/{}-...': {}", where, name, ErrnoText(errno)));
+  }
+  folder.path_ = pattern;
+  return folder;
+}
+
+WorkFolder::~WorkFolder() {
+  std::error_code error;
+  if (!path_.empty()) std::filesystem::remove_all(path_, error);
 }
 
 Status TryWriteFile(const std::string& path) { return AtomicFile::Create(path).status(); }

@@ -2,12 +2,10 @@
 // will do. One connection serves all commands (ControlMaster).
 #include <fmt/core.h>
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "plumb/file.h"
 #include "remote/command.h"
 
 namespace plumb {
@@ -19,17 +17,16 @@ class SshMachine : public RemoteMachine {
  public:
   SshMachine(const std::string& host, const RemoteOptions& options)
       : name_("ssh " + host), host_(host), options_(options) {
-    std::string pattern = "/tmp/plumb-ssh-XXXXXX";  // short: a socket's path has at most 108 bytes
-    if (mkdtemp(pattern.data()) != nullptr) sockets_ = pattern;
+    auto folder = WorkFolder::Make("plumb-ssh", "/tmp");  // short: a socket's path has at most 108 bytes
+    if (folder.ok()) sockets_ = std::move(*folder);
   }
   ~SshMachine() override {
-    if (sockets_.empty()) return;
+    if (sockets_.path().empty()) return;
     RemoteOptions few = options_;
     few.timeout = 5;
     few.wait = {};
     std::error_code error;
-    if (!fs::is_empty(sockets_, error)) (void)RunClient(Arguments({"-O", "exit"}, ""), few);
-    fs::remove_all(sockets_, error);
+    if (!fs::is_empty(sockets_.path(), error)) (void)RunClient(Arguments({"-O", "exit"}, ""), few);
   }
 
   const std::string& name() const override { return name_; }
@@ -66,9 +63,9 @@ class SshMachine : public RemoteMachine {
                                "ServerAliveInterval=10", "ServerAliveCountMax=3"}) {
       all.insert(all.end(), {"-o", option});
     }
-    if (!sockets_.empty()) {
-      for (const std::string& option :
-           {std::string("ControlMaster=auto"), std::string("ControlPersist=60"), "ControlPath=" + sockets_ + "/%C"}) {
+    if (!sockets_.path().empty()) {
+      for (const std::string& option : {std::string("ControlMaster=auto"), std::string("ControlPersist=60"),
+                                        "ControlPath=" + sockets_.path() + "/%C"}) {
         all.insert(all.end(), {"-o", option});
       }
     }
@@ -97,7 +94,8 @@ class SshMachine : public RemoteMachine {
     return EndedTransfer(fmt::format("{}: {} '{}'", name_, doing, path), process, options_);
   }
 
-  std::string name_, host_, sockets_;
+  std::string name_, host_;
+  WorkFolder sockets_;
   RemoteOptions options_;
 };
 

@@ -63,11 +63,6 @@ Result<std::string> FindPackage(const std::string& python) {
 
 }  // namespace
 
-GoldenRun::~GoldenRun() {
-  std::error_code error;
-  if (!work_.empty()) fs::remove_all(work_, error);
-}
-
 Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                          const GoldenOptions& options) {
   if (!EndsWith(model, ".onnx")) {
@@ -78,20 +73,18 @@ Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::ma
   }
   const std::string python = Python(options);
   PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python));
-  std::error_code error;
-  std::string pattern = (fs::temp_directory_path(error) / "plumb_golden_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr)
-    return Status::IoError(fmt::format("cannot make a folder like '{}'", pattern));
-  GoldenRun run(pattern);
+  PLUMB_ASSIGN_OR_RETURN(WorkFolder work, WorkFolder::Make("plumb-golden"));
+  const std::string folder = work.path();
+  GoldenRun run(std::move(work));
   std::vector<std::string> arguments = {python, "-m", package, "onnx", model, "-o", run.folder()};
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : inputs) tensors.push_back({name, value});
   if (!tensors.empty()) {
-    PLUMB_RETURN_IF_ERROR(WriteTensors(pattern + "/inputs.npz", tensors));
-    arguments.insert(arguments.end(), {"--input", pattern + "/inputs.npz"});
+    PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", tensors));
+    arguments.insert(arguments.end(), {"--input", folder + "/inputs.npz"});
   }
   for (const auto& [name, value] : options.constants) {
-    const std::string file = fmt::format("{}/constant{}.npy", pattern, arguments.size());
+    const std::string file = fmt::format("{}/constant{}.npy", folder, arguments.size());
     PLUMB_RETURN_IF_ERROR(WriteTensors(file, {{"", value}}));
     arguments.insert(arguments.end(), {"--constant", fmt::format("{}={}", name, file)});
   }

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <set>
-#include <system_error>
 
 #include "common/outputs.h"
 #include "device_check/job.h"
 #include "device_check/payload.h"
+#include "plumb/file.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 
@@ -32,27 +30,6 @@ Models that are no tnnproto are converted here. What went over once is found the
 PLUMB_* of the environment counts there too (PLUMB_MAX_CPU_ISA=NEON), and DUMP_BLOB_* for --program.
 Exit codes, of several machines the worst: 0 aligned, 1 misaligned or nothing compared, 2 bad usage
 or input, 3 device not available there, 4 failure, of the machine or the way to it too.)";
-
-// A folder for what is converted and pulled; goes with the object.
-class WorkFolder {
- public:
-  Status Make() {
-    std::error_code error;
-    std::string pattern = (std::filesystem::temp_directory_path(error) / "plumb_device_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      return Status::IoError(fmt::format("cannot make a folder like '{}'", pattern));
-    path_ = pattern;
-    return Status::Ok();
-  }
-  ~WorkFolder() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 using Machines = std::vector<std::pair<std::string, std::string>>;
 
@@ -102,8 +79,7 @@ void PrintTable(const std::vector<Outcome>& outcomes) {
 
 Result<int> CleanAll(const DeviceCheckOptions& options) {
   const Payload nothing;
-  WorkFolder work;
-  PLUMB_RETURN_IF_ERROR(work.Make());
+  PLUMB_ASSIGN_OR_RETURN(const WorkFolder work, WorkFolder::Make("plumb-device"));
   Board board(1, options.output.quiet);
   for (const auto& machine : AskedMachines(options)) {
     Job job(options, nothing, work.path(), "", &board, 0);
@@ -142,8 +118,7 @@ Result<std::vector<Jobs>> MakeJobs(const DeviceCheckOptions& options, const Payl
 }
 
 Result<int> RunAll(const DeviceCheckOptions& options) {
-  WorkFolder work;
-  PLUMB_RETURN_IF_ERROR(work.Make());
+  PLUMB_ASSIGN_OR_RETURN(const WorkFolder work, WorkFolder::Make("plumb-device"));
   const Machines machines = AskedMachines(options);
   Board board(machines.size(), options.output.quiet);
   PLUMB_RETURN_IF_ERROR(ParseDevices(options.device).status());
