@@ -98,6 +98,8 @@ static void plumb_ggml_write(plumb_dumper* dump, const struct ggml_tensor* tenso
                               ggml_backend_buffer_get_usage(tensor->buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
   if (!plumb_dump_wants(dump, &place, plumb_ggml_name(tensor))) return;
   if (tensor->buffer != NULL && !ggml_backend_buffer_is_host(tensor->buffer)) {
+    const char* place_name = ggml_backend_buffer_name(tensor->buffer); /* weights in an order of a CPU's own: */
+    if (strncmp(place_name, "CPU", 3) == 0 || strncmp(place_name, "AMX", 3) == 0) return; /* use_extra_bufts = false */
     data = copy = malloc(ggml_nbytes(tensor));
     if (copy != NULL) ggml_backend_tensor_get(tensor, copy, 0, ggml_nbytes(tensor));
   }

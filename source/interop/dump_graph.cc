@@ -157,8 +157,8 @@ class GgmlReader {
       PLUMB_RETURN_IF_ERROR(ReadGgmlAttributes(&node).AddContext(Frame(node)));
       PLUMB_RETURN_IF_ERROR(ShapeOfGgml(node).status().AddContext(Frame(node)));
       PLUMB_RETURN_IF_ERROR(CheckFile(blob).AddContext(Frame(node)));
-      if (blob.place.output && by_name_.count(node.name) != 0 && nodes_[by_name_[node.name]].IsLayer())
-        return Status::CorruptModel(Frame(node) + ": two layers write a blob of that name");
+      if (blob.place.output && by_name_.count(node.name) != 0)
+        return Status::CorruptModel(Frame(node) + ": a blob of that name is there already");
       if (!blob.place.output && by_name_.count(node.name) != 0) continue;
       nodes_.push_back(std::move(node));
       by_name_.emplace(blob.place.blob, nodes_.size() - 1);

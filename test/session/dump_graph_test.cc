@@ -159,7 +159,7 @@ TEST_F(GraphOfDump, RefusesWhatIsNoGraph) {
       {"[32]", "[1, 1, 1, 1, 1, 1, 1, 32]", "attribute 'ne' says"},
       {"[32]", "[16]", "[16] of f32 takes 64"},
       {"\"shape\": [3]", "\"shape\": [2]", "attribute 'ne' says"},
-      {"\"blob\": \"v\"", "\"blob\": \"a\"", "two layers write a blob of that name"},
+      {"\"blob\": \"v\"", "\"blob\": \"a\"", "a blob of that name is there already"},
       {"v.raw", "gone.raw", "there is no file"},
       {"\"op_params\"", "\"other\"", "says no types and inputs of layers"},
       {"\"CPU\"", "\"Vulkan0\"", "none of its layers is known"},

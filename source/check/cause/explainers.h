@@ -76,6 +76,8 @@ class Explainers {
 
 // explain_fused.cc: a larger group that was computed as one although the subject has tensors for what lies inside.
 std::optional<Answer> ExplainAsFused(const Question& question);
+// explain_block.cc: one block of weights has another scale.
+std::optional<Answer> ExplainAsBlock(const Question& question);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
 // explain_divisor.cc: a reciprocal or root of 11 to 14 bits.

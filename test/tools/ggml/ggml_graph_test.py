@@ -19,6 +19,7 @@ import packages  # noqa: E402
 HEALTHY = [("mlp", "f32"), *(("llama", kind) for kind in (
     "f32", "f16", "bf16", "q8_0", "q4_0", "q5_0", "q4_K", "q5_K", "q6_K")), ("rows", "f16"), ("flash", "q8_0")]
 # network, weights, fault: the node that must be named.
+CAUSES = {"stale": "differs: they are 0", "mask": "one element further along axis 2"}
 FAULTS = {("llama", "f32", "rope"): "k_rope", ("llama", "f16", "mask"): "weights", ("llama", "q4_0", "stale"): "keys",
           ("rows", "f16", "stale"): "keys",
           **{("llama", kind, "block"): "up" for kind in ("q8_0", "q4_0", "q4_K", "q6_K")}}
@@ -57,6 +58,9 @@ def main():
         done, layers = test.check(test.dump(*words))
         wrong = [layer["name"] for layer in layers if layer["verdict"] == "wrong"]
         assert done.returncode == 1 and wrong == [node], (wrong, done.stdout)
+        cause = CAUSES.get(words[2], "the weights 0 to" if words[2] == "block" and words[1] != "q4_K" else "")
+        reason = next(layer["reason"] for layer in layers if layer["verdict"] == "wrong")
+        assert cause in reason, reason
     # An operator that Plumb has not is said, and all else is judged.
     done, layers = test.check(test.dump("others", "f32", "none"))
     untested = {layer["name"]: layer["reason"] for layer in layers if layer["verdict"] != "aligned"}

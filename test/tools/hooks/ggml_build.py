@@ -49,21 +49,24 @@ def source(folder):
     return next(folder.glob("*/vendor/llama.cpp"))
 
 
-def program(folder, root, compiler, code):
-    """Compiles a C file of test/tools with ggml; returns the program. ggml takes 1.5 minutes, once."""
+def program(folder, root, compiler, code, llama_too=False):
+    """Compiles a C file of test/tools with ggml, 1.5 minutes, or with llama.cpp, 6; once. Returns the program."""
     folder, code = pathlib.Path(folder), root / "test" / "tools" / code
     folder.mkdir(parents=True, exist_ok=True)
     llama, build, made = source(folder), folder / "build", folder / code.stem
     if not shutil.which("cmake") or not shutil.which("c++"):
         packages.skip("ggml needs cmake and a C++ compiler")
+    libraries = [f"ggml/src/lib{name}.a" for name in LIBRARIES]
+    if llama_too:
+        libraries.insert(0, "src/libllama.a")
     steps = [["cmake", "-S", llama, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DGGML_OPENMP=OFF",
               "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_CURL=OFF", *(f"-DLLAMA_BUILD_{part}=OFF" for part in (
                   "TESTS", "EXAMPLES", "TOOLS", "SERVER", "COMMON"))],
-             ["cmake", "--build", build, "--target", *LIBRARIES],
+             ["cmake", "--build", build, "--target", *LIBRARIES, *(["llama"] if llama_too else [])],
              [compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", llama / "ggml" / "include", "-I",
               root / "include", "-I", root / "examples" / "hooks", code,
-              *(build / "ggml" / "src" / f"lib{name}.a" for name in LIBRARIES), "-lstdc++", "-lm", "-lpthread", "-ldl",
-              "-o", made]]
+              "-I", llama / "include", *(build / library for library in libraries), "-lstdc++",
+              "-lm", "-lpthread", "-ldl", "-o", made]]
     for step in steps:
         done = subprocess.run([str(word) for word in step], capture_output=True, text=True)
         assert done.returncode == 0, f"{step}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
