@@ -3,7 +3,9 @@
 # qemu-user.
 #
 #   platforms/linux/arm64.sh             build/arm64-cross, its tests on the CPU "max", those of the device ARM also
-#                                        on cortex-a53 and cortex-a76; then NAIVE against x86-64's, bit for bit
+#                                        on cortex-a53 and cortex-a76; then NAIVE against x86-64's, bit for bit, and
+#                                        what each kernel takes in instructions
+#   platforms/linux/arm64.sh --slow      the heavy networks, too
 #   platforms/linux/arm64.sh --cpu NAME  all tests on this CPU alone; `qemu-aarch64 -cpu help` lists them
 #   platforms/linux/arm64.sh --static    instead build/arm64-static/bin: the tools without ONNX, each one file that
 #                                        starts on any arm64 Linux or Android kernel; then runs them on those CPUs
@@ -15,12 +17,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cpus=(max cortex-a53 cortex-a76)
 static=
+slow='same_bits|arm_kernel_instructions'
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpus=("$2"); shift 2 ;;
     --static) static=1; shift ;;
-    *) echo "arm64.sh: unknown option '$1'; it knows --cpu NAME, --static and --help." >&2; exit 2 ;;
+    --slow) slow+='|networks_heavy'; shift ;;
+    *) echo "arm64.sh: unknown option '$1'; it knows --slow, --cpu NAME, --static and --help." >&2; exit 2 ;;
   esac
 done
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
@@ -109,4 +113,4 @@ for cpu in "${cpus[@]}"; do
     --output-on-failure
   select=(-R '^(base|simd|arm_.*|device|op|networks)_test')  # what may depend on the CPU
 done
-ctest --test-dir build/arm64-cross -R '^same_bits_test' --output-on-failure
+ctest --test-dir build/arm64-cross -L slow -R "^($slow)_test" --output-on-failure

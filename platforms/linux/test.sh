@@ -40,7 +40,7 @@ if [ ${#select[@]} = 0 ]; then
   if [[ "$(uname -m)" =~ ^(aarch64|arm64)$ ]]; then
     echo "Skipping the cross build for 64-bit ARM: this machine is one, and its builds are for it."
   elif command -v apt-get >/dev/null; then
-    platforms/linux/arm64.sh
+    platforms/linux/arm64.sh --slow
     platforms/linux/arm64.sh --static
   else
     echo "Skipping 64-bit ARM: its libraries are Debian's packages, and there is no apt-get." >&2
