@@ -15,6 +15,9 @@ if(PLUMB_STATIC)
     "Threads::Threads;fmt::fmt-header-only")
   add_link_options(-static -s)
 endif()
+if(ANDROID)  # vcpkg's libraries are archives; drivers are opened at run time, so programs are not static
+  set(plumb_zstd zstd::libzstd_static)
+endif()
 # Highway's own library chooses among several instruction sets: there is one for ARM (source/simd/targets.h).
 find_path(PLUMB_HWY_INCLUDE hwy/highway.h REQUIRED)
 set(plumb_hwy)
