@@ -21,19 +21,19 @@ float HalfAt(const Byte* bytes) {
 int Nibble(const Byte* quants, int i, int half) { return i < half ? quants[i] & 15 : quants[i - half] >> 4; }
 
 // scale, 32 x i8
-void ReadQ8_0(const Byte* block, float* values) {
+void ReadQ80(const Byte* block, float* values) {
   const float scale = HalfAt(block);
   for (int i = 0; i < 32; ++i) values[i] = scale * static_cast<float>(static_cast<int8_t>(block[2 + i]));
 }
 
 // scale, 32 x 4 bits: the first half below, the second above
-void ReadQ4_0(const Byte* block, float* values) {
+void ReadQ40(const Byte* block, float* values) {
   const float scale = HalfAt(block);
   for (int i = 0; i < 32; ++i) values[i] = scale * static_cast<float>(Nibble(block + 2, i, 16) - 8);
 }
 
 // scale, 32 fifth bits, 32 x 4 bits
-void ReadQ5_0(const Byte* block, float* values) {
+void ReadQ50(const Byte* block, float* values) {
   const float scale = HalfAt(block);
   for (int i = 0; i < 32; ++i) {
     const int fifth = (block[2 + i / 8] >> (i % 8)) & 1;
@@ -69,11 +69,11 @@ void ReadK45(const Byte* block, bool fifths, float* values) {
     }
   }
 }
-void ReadQ4_K(const Byte* block, float* values) { ReadK45(block, false, values); }
-void ReadQ5_K(const Byte* block, float* values) { ReadK45(block, true, values); }
+void ReadQ4K(const Byte* block, float* values) { ReadK45(block, false, values); }
+void ReadQ5K(const Byte* block, float* values) { ReadK45(block, true, values); }
 
 // 256 x 4 lower bits, 256 x 2 upper bits, 16 scales of i8, scale; in halves of 128
-void ReadQ6_K(const Byte* block, float* values) {
+void ReadQ6K(const Byte* block, float* values) {
   const float scale = HalfAt(block + 208);
   for (int i = 0; i < 256; ++i) {
     const int half = i / 128, quarter = i % 128 / 32, at = i % 32;
@@ -91,9 +91,9 @@ struct BlockType {
   void (*read)(const Byte* block, float* values);
 };
 
-constexpr BlockType kBlockTypes[] = {{"q8_0", 32, 34, ReadQ8_0},   {"q4_0", 32, 18, ReadQ4_0},
-                                     {"q5_0", 32, 22, ReadQ5_0},   {"q4_K", 256, 144, ReadQ4_K},
-                                     {"q5_K", 256, 176, ReadQ5_K}, {"q6_K", 256, 210, ReadQ6_K}};
+constexpr BlockType kBlockTypes[] = {{"q8_0", 32, 34, ReadQ80},   {"q4_0", 32, 18, ReadQ40},
+                                     {"q5_0", 32, 22, ReadQ50},   {"q4_K", 256, 144, ReadQ4K},
+                                     {"q5_K", 256, 176, ReadQ5K}, {"q6_K", 256, 210, ReadQ6K}};
 
 const BlockType* FindBlockType(const std::string& name) {
   const auto* found =

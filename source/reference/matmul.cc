@@ -19,23 +19,34 @@ struct Operand {
   const double* tau;  // null: exact
 };
 
-// How many terms count: behind them every row of the first matrix is zero (keys that a mask hides), and adding zeros
-// rounds nothing. The bound samples partial sums, so that a long tail would hide those that do round.
-int64_t TermsThatCount(const Operand& first, int64_t at_first, const Operand& second, int64_t at_second,
-                       const MatMulShape& shape) {
-  const double* rows = first.tensor->data<double>() + at_first;
-  const double* tau = first.tau == nullptr ? nullptr : first.tau + at_first;
-  int64_t count = 1;
-  for (int64_t row = 0; row < shape.m; ++row) {
-    int64_t own = shape.k;
-    const auto is_zero = [&](int64_t i) { return rows[i] == 0 && (tau == nullptr || tau[i] == 0); };
-    while (own > count && is_zero(row * shape.k + own - 1)) --own;
-    count = std::max(count, own);
-  }
+// Rows of the first matrix that have about as many terms: behind them they are zero (keys that a mask hides), and
+// adding zeros rounds nothing. The bound samples partial sums, so that a long tail would hide those that do round.
+struct RowsOfTerms {
+  int64_t first = 0, count = 0, terms = 0;
+};
+
+std::vector<RowsOfTerms> GroupRows(const Operand& first, int64_t at_first, const Operand& second, int64_t at_second,
+                                   const MatMulShape& shape) {
+  constexpr double kAlike = 0.8;
   const double* columns = second.tensor->data<double>() + at_second;
-  const bool finite = std::all_of(columns + count * shape.n, columns + shape.k * shape.n,
-                                  [](double value) { return std::isfinite(value); });  // else zero times it is NaN
-  return finite ? count : shape.k;
+  const bool finite = std::all_of(columns, columns + shape.k * shape.n, [](double v) { return std::isfinite(v); });
+  if (!finite) return {{0, shape.m, shape.k}};  // zero times what is not is NaN
+  std::vector<RowsOfTerms> groups;
+  int64_t least = 0;
+  for (int64_t row = 0; row < shape.m; ++row) {
+    const double* values = first.tensor->data<double>() + at_first + row * shape.k;
+    const double* tau = first.tau == nullptr ? nullptr : first.tau + at_first + row * shape.k;
+    int64_t terms = shape.k;
+    while (terms > 1 && values[terms - 1] == 0 && (tau == nullptr || tau[terms - 1] == 0)) --terms;
+    const int64_t most = groups.empty() ? terms : std::max(groups.back().terms, terms);
+    const bool alike =
+        !groups.empty() && static_cast<double>(std::min(least, terms)) >= kAlike * static_cast<double>(most);
+    if (!alike) groups.push_back({row, 0, terms});
+    least = alike ? std::min(least, terms) : terms;
+    groups.back().terms = std::max(groups.back().terms, terms);
+    ++groups.back().count;
+  }
+  return groups;
 }
 
 // The first `terms` of each row of k values.
@@ -83,18 +94,32 @@ Status ComputeMatmul(const ReferenceArgs& args, const BoundArgs* bound) {
       image.input_tau = second.tau == nullptr ? nullptr : second.tau + at_second;
       image.output = reference::RealsOf(args.outputs[0], i * shape.m * shape.n);
       if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + i * shape.m * shape.n;
-      reference::SumGeometry used = geometry;
-      std::vector<double> rows, taus;
-      if (bound != nullptr && in_f64) {
-        used.in_channels = TermsThatCount(first, at_first, second, at_second, shape);
-        if (used.in_channels < shape.k) {
-          rows = Shortened(first.tensor->data<double>() + at_first, shape.m, shape.k, used.in_channels);
-          sum.weight = reference::ConstReals(rows.data());
-          if (sum.weight_tau != nullptr) taus = Shortened(sum.weight_tau, shape.m, shape.k, used.in_channels);
-          if (sum.weight_tau != nullptr) sum.weight_tau = taus.data();
-        }
+      if (bound == nullptr || !in_f64) {
+        reference::SumOfProducts(geometry, sum, {image}, reference::SumBoundOf(bound));
+        continue;
       }
-      reference::SumOfProducts(used, sum, {image}, reference::SumBoundOf(bound));
+      for (const RowsOfTerms& rows : GroupRows(first, at_first, second, at_second, shape)) {
+        reference::SumGeometry part = geometry;
+        reference::SumOperands of_part = sum;
+        reference::SumImage result = image;
+        part.out_channels = rows.count;
+        part.in_channels = rows.terms;
+        const int64_t at = at_first + rows.first * shape.k, to = (i * shape.m + rows.first) * shape.n;
+        const double *values = first.tensor->data<double>() + at,
+                     *taus = first.tau == nullptr ? nullptr : first.tau + at;
+        std::vector<double> kept, kept_taus;
+        if (rows.terms < shape.k) {
+          kept = Shortened(values, rows.count, shape.k, rows.terms);
+          if (taus != nullptr) kept_taus = Shortened(taus, rows.count, shape.k, rows.terms);
+          values = kept.data();
+          taus = taus == nullptr ? nullptr : kept_taus.data();
+        }
+        of_part.weight = reference::ConstReals(values);
+        of_part.weight_tau = taus;
+        result.output = reference::RealsOf(args.outputs[0], to);
+        result.tau = bound->tau[0]->data<double>() + to;
+        reference::SumOfProducts(part, of_part, {result}, reference::SumBoundOf(bound));
+      }
     }
   });
   return Status::Ok();

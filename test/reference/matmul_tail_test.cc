@@ -51,6 +51,9 @@ TEST(MatMulTail, OneRowThatReadsItKeepsIt) {
   one.Run();
   EXPECT_EQ(one.y.ValueAt(0), 2);
   EXPECT_EQ(one.y.ValueAt(1), 7);
+  TailProduct used(4);
+  used.Run();
+  EXPECT_NEAR(one.tau.ValueAt(0), used.tau.ValueAt(0), 1e-6 * used.tau.ValueAt(0)) << "each row has its own terms";
 }
 
 TEST(MatMulTail, ZeroTimesNaNIsNaN) {

@@ -3,6 +3,7 @@
 #include "op/activation.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 namespace {
 
 Status GgmlElementwise(NodeContext& c, OpKind kind, std::shared_ptr<OpParam> param = nullptr) {
@@ -59,4 +60,5 @@ Status MapGgmlRELU(NodeContext& c) { return GgmlElementwise(c, OpKind::kReLU); }
 Status MapGgmlSIGMOID(NodeContext& c) { return GgmlElementwise(c, OpKind::kSigmoid); }
 Status MapGgmlSOFTPLUS(NodeContext& c) { return GgmlElementwise(c, OpKind::kSoftplus); }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

@@ -5,6 +5,7 @@
 #include "format/onnx/map/ggml_steps.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 
 namespace {
 
@@ -92,4 +93,5 @@ Status MapGgmlGEGLU(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGelu); }
 Status MapGgmlGEGLU_ERF(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGeluErf); }
 Status MapGgmlGEGLU_QUICK(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGeluQuick); }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

@@ -7,6 +7,7 @@
 #include "op/gather.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 namespace {
 
 // The same values in the shape that the manifest says.
@@ -126,4 +127,5 @@ Status MapGgmlVIEW(NodeContext& c) {
   return GgmlAsShape(c, y);
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

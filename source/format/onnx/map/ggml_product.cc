@@ -6,6 +6,7 @@
 #include "format/onnx/map/ggml_steps.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 namespace {
 
 // x [a, b, n, k] times the rows of w [c, d, m, k], a a multiple of c and b of d.
@@ -58,4 +59,5 @@ Status MapGgmlFLASH_ATTN_EXT(NodeContext& c) {
   return SetGgml(c, turned);
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

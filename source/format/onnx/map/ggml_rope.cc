@@ -10,6 +10,7 @@
 #include "format/onnx/map/rotary_steps.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 namespace {
 
 constexpr int32_t kPlain = 0, kNeox = 2;
@@ -87,4 +88,5 @@ Status MapGgmlROPE(NodeContext& c) {
   return SetGgml(c, y);
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

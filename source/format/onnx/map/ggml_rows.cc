@@ -7,6 +7,7 @@
 #include "op/reduce.h"
 
 namespace plumb::onnx {
+// NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
 
 Status MapGather(NodeContext& c);
 
@@ -83,4 +84,5 @@ Status MapGgmlGET_ROWS(NodeContext& c) {
   return SetGgml(c, four);
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

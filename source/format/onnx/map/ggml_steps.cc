@@ -89,7 +89,13 @@ Result<Value> RoundedInBlocks(NodeContext& c, const Value& x, int64_t block, boo
   PLUMB_ASSIGN_OR_RETURN(const Value stretched, c.Binary(OpKind::kMul, blocks, c.ConstFloat(kSteps)));
   PLUMB_ASSIGN_OR_RETURN(const Value steps, c.Binary(OpKind::kDiv, stretched, largest));
   PLUMB_ASSIGN_OR_RETURN(const Value whole, c.Emit(OpKind::kPlumbRound, nullptr, {steps}));
-  PLUMB_ASSIGN_OR_RETURN(const Value rounded, c.Binary(OpKind::kMul, whole, step));
+  // Between two steps the error is a whole one and what else rounds, which the bounds add up in quadrature: so a tie
+  // counts a little more.
+  constexpr float kMore = 0.02f;
+  PLUMB_ASSIGN_OR_RETURN(const Value larger, c.Binary(OpKind::kMul, whole, c.ConstFloat(1 + kMore)));
+  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kMul, whole, c.ConstFloat((1 + kMore) - 1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value steps_of_block, c.Binary(OpKind::kSub, larger, more));
+  PLUMB_ASSIGN_OR_RETURN(const Value rounded, c.Binary(OpKind::kMul, steps_of_block, step));
   return c.Reshape(rounded, dims);
 }
 
