@@ -21,6 +21,7 @@
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 #include "plumb/runtime.h"
+#include "plumb/support.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {
@@ -126,8 +127,26 @@ Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
 }
 
 // Sums each step's time over the timed runs.
+// What a layer computes and reads of its own.
+struct LayerWork {
+  double operations = 0;
+  int64_t weight_bytes = 0;
+};
+
+std::map<std::string, LayerWork> WorkOf(const Graph& graph, const BlobTable& blobs) {
+  std::map<std::string, LayerWork> work;
+  for (const Layer& layer : graph.layers) {
+    LayerWork& own = work[layer.name];
+    own.operations = CountOperations(layer, blobs);
+    for (const auto& [slot, tensor] : layer.resources) own.weight_bytes += static_cast<int64_t>(tensor.bytes());
+  }
+  return work;
+}
+
 class Profiler : public Observer {
  public:
+  explicit Profiler(std::map<std::string, LayerWork> work) : work_(std::move(work)) {}
+
   Status After(const LayerEvent& event) override {
     auto& entry = rows_[event.step().index];
     entry.first = &event.step();
@@ -137,23 +156,45 @@ class Profiler : public Observer {
   void Print() {
     double total = 0;
     for (auto& [index, row] : rows_) total += Median(&row.second);
-    std::printf("index  %-44s %-24s %9s %7s  kernel\n", "layer", "type", "median ms", "share");
+    std::printf("index  %-44s %-24s %9s %7s %8s %7s  kernel\n", "layer", "type", "median ms", "share", "GFLOP/s",
+                "GB/s");
     for (auto& [index, row] : rows_) {
       const double median = Median(&row.second);
       std::string types;
       for (const MemberInfo& member : row.first->members) types += (types.empty() ? "" : "+") + member.type;
-      std::printf("%05d  %-44s %-24s %9.4f %6.1f%%  %s %s\n", index, Printable(row.first->name).c_str(),
-                  Printable(types).c_str(), median, 100 * median / total, row.first->kernel.c_str(),
-                  row.first->detail.c_str());
+      const auto [operations, bytes] = CountsOf(*row.first);
+      std::printf("%05d  %-44s %-24s %9.4f %6.1f%% %8.1f %7.1f  %s %s\n", index, Printable(row.first->name).c_str(),
+                  Printable(types).c_str(), median, 100 * median / total, operations / median / 1e6,
+                  bytes / median / 1e6, row.first->kernel.c_str(), row.first->detail.c_str());
     }
-    std::printf("sum of medians %.3f ms\n", total);
+    std::printf(
+        "sum of medians %.3f ms; GFLOP/s of the operators as they are defined; GB/s of weights, inputs and\n"
+        "outputs, each once\n",
+        total);
   }
 
  private:
+  // Operations and bytes of a step.
+  std::pair<double, double> CountsOf(const StepInfo& step) const {
+    double operations = 0, bytes = 0;
+    for (const MemberInfo& member : step.members) {
+      const auto work = work_.find(member.name);
+      if (work == work_.end()) continue;
+      operations += work->second.operations;
+      bytes += static_cast<double>(work->second.weight_bytes);
+    }
+    for (const auto* ports : {&step.inputs, &step.outputs}) {
+      for (const PortInfo& port : *ports)
+        bytes += static_cast<double>(port.shape.NumElements()) * static_cast<double>(DTypeSize(port.stored));
+    }
+    return {operations, bytes};
+  }
+
   static double Median(std::vector<double>* values) {
     std::sort(values->begin(), values->end());
     return (*values)[values->size() / 2];
   }
+  const std::map<std::string, LayerWork> work_;
   std::map<int, std::pair<const StepInfo*, std::vector<double>>> rows_;
 };
 
@@ -306,6 +347,7 @@ Status Execute(const Options& o) {
   } else {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }
+  Profiler profiler(o.profile ? WorkOf(*graph, blobs) : std::map<std::string, LayerWork>());
   const double start = Milliseconds();
   NetworkOptions own = OptionsFor(options, o.run, o.device);
   own.release_weights = true;
@@ -320,7 +362,6 @@ Status Execute(const Options& o) {
     PLUMB_RETURN_IF_ERROR(RunOnce(network.get(), inputs));
     progress.Step(i, "warm-up");
   }
-  Profiler profiler;
   if (o.profile) network->AddObserver(&profiler);
   std::vector<double> times;
   for (int i = 0; i < o.iterations; ++i) {

@@ -6,7 +6,7 @@
   Python is
                                             $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
   tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, dump_header, hooks,
-                                            busy, peers, convert
+                                            busy, layers, peers, convert
 
 Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks
 drift.
@@ -180,6 +180,41 @@ class Bench:
               [[1, f"{one:.1f}", "1"], [2, f"{two:.1f}", f"{two / one:.2f}"]])
         self.result["busy"] = {"one": one, "two": two}
 
+    def layers(self):
+        """Where resnet50 loses time on X86, one thread: each step against what its multiply-adds (those of its
+        algorithm) and its bytes (weights, inputs, outputs, each once from memory) take at least on this core."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "limits"
+            run(["c++", "-O2", ROOT / "tools/bench/limits.cc", "-o", program])
+            isa = re.search(r"ISA (\S+),", run([self.bin / "model_run", "-m", self.models / "resnet50.tnnproto", "-d",
+                                                "X86", "-wc", 0]).stdout).group(1)
+            limit = {k: float(v) for k, v in re.findall(r"(\w+)=([\d.]+)", run([program, isa]).stdout)}
+        best = {}
+        for _ in range(self.args.rounds):
+            text = run([self.bin / "model_run", "-m", self.models / "resnet50.tnnproto", "-d", "X86", "--threads", 1,
+                        "-wc", 3, "-ic", 20, "--profile"]).stdout
+            for index, name, ms, gflops, gbytes, kernel in re.findall(
+                    r"^(\d{5})  (\S+) +\S+ +([\d.]+) +[\d.]+% +([\d.]+) +([\d.]+)  (.*)$", text, re.M):
+                row = (float(ms), name, float(gflops) * float(ms), float(gbytes) * float(ms), kernel.strip())
+                best[index] = min(best.get(index, row), row)
+        rows, total = [], [0, 0, 0]
+        for index, (ms, name, mflop, mbytes, kernel) in best.items():
+            form = re.search(r"F\((\d)(x\d)?,(\d)", kernel)
+            saved = 1
+            if form:
+                m, r = int(form.group(1)), int(form.group(3))
+                saved = ((m + r - 1) / (m * r)) ** (2 if form.group(2) else 1)
+            compute, memory = mflop * saved / limit["gflops"], mbytes / limit["gbytes"]
+            total = [a + b for a, b in zip(total, (ms, compute, max(compute, memory)))]
+            rows.append([index, name, f"{ms:.3f}", f"{compute:.3f}", f"{memory:.3f}",
+                         f"{ms - max(compute, memory):.3f}", kernel.split(" points")[0]])
+        rows.sort(key=lambda row: -float(row[5]))
+        table(f"resnet50 by layers, one thread ({isa}: {limit['gflops']} GFLOP/s, memory {limit['gbytes']} GB/s)",
+              ["index", "layer", "ms", "multiply-adds alone", "bytes alone", "lost ms", "kernel"], rows[:16])
+        print(f"\nAll {len(rows)} steps: {total[0]:.1f} ms; their multiply-adds alone {total[1]:.1f} ms, the larger of "
+              f"both {total[2]:.1f} ms.")
+        self.result["layers"] = {"limit": limit, "rows": rows, "total": total}
+
     def peers(self):
         if not self.args.peers:
             print("\npeers: skipped, no --peers DIR given")
@@ -257,7 +292,8 @@ class Bench:
               f"{os.getloadavg()[0]:.1f}")
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
-                 "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "peers": self.peers,
+                 "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "layers": self.layers,
+                 "peers": self.peers,
                  "convert": self.convert}
         wanted = self.args.only.split(",") if self.args.only else list(parts)
         for name in wanted:
