@@ -92,8 +92,10 @@ Status CheckAskedLayers(const Plan& plan) {
   for (const Layer& layer : plan.graph->layers) names.push_back(layer.name);
   for (const auto& [layer, kernel] : plan.options.kernels) {
     if (std::find(names.begin(), names.end(), layer) != names.end()) continue;
-    return Status::InvalidArgument(fmt::format("kernel '{}' was asked for layer '{}', which model '{}' does not have{}",
-                                               kernel, layer, plan.graph->source, DidYouMean(layer, names)));
+    return Status::InvalidArgument(fmt::format(
+        "kernel '{}' was asked for layer '{}', which no device computes: model '{}' has no such layer, or its values "
+        "follow from the shapes alone{}",
+        kernel, layer, plan.graph->source, DidYouMean(layer, names)));
   }
   return Status::Ok();
 }

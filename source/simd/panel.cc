@@ -22,6 +22,8 @@ constexpr int MostPanelRows() {
   return (kRegisters - kVectors - 1) / kVectors;
 }
 
+static_assert(MostPanelRows<8>() <= kMaxPanelRows && MostPanelRows<16>() <= kMaxPanelRows);
+
 template <int kBlock>
 struct Panel {
   using Tag = CappedTag<float, kBlock>;
@@ -31,31 +33,33 @@ struct Panel {
 };
 
 // kBare: nothing follows the sums.
-template <bool kBare, int kBlock, int kRows>
+template <bool kBare, bool kDense, int kBlock, int kRows>
 HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors],
                            const PanelResult& result, int64_t first) {
   using P = Panel<kBlock>;
   const typename P::Tag d;
   constexpr int kPerBlock = kBlock / P::kLanes;
+  const int64_t step = kDense ? kBlock : result.pixel_step;
 #pragma GCC unroll 4
   for (int v = 0; v < P::kVectors; ++v) {
     if (v / kPerBlock >= result.blocks) break;
-    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * kBlock;
+    const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * step;
     const auto bias = kBare || result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * P::kLanes);
 #pragma GCC unroll 14
     for (int r = 0; r < kRows; ++r) {
       auto y = sum[r][v];
       if constexpr (!kBare) {
         y = Add(y, bias);
-        if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * kBlock));
+        if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * step));
         y = EndOf(d, y, result.end);
       }
-      StoreU(y, d, result.to + at + r * kBlock);
+      StoreU(y, d, result.to + at + r * step);
     }
   }
 }
 
-template <int kBlock, int kRows>
+// kDense: pixels lie next to each other, in blocks.
+template <bool kDense, int kBlock, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
                                int64_t lines) {
   using P = Panel<kBlock>;
@@ -66,12 +70,15 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
 #pragma GCC unroll 4
     for (int v = 0; v < P::kVectors; ++v) sum[r][v] = Zero(d);
   }
+  const int64_t step = kDense ? kBlock : source.pixel_step;
   const float* weights = source.weights;
-  const float* from = source.from + first * kBlock;
+  const float* from = source.from + first * step;
   for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
     for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
+    if constexpr (kDense) {
 #pragma GCC unroll 14
-    for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
+      for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
+    }
 #pragma GCC unroll 4
     for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock) {
       typename P::Vector w[P::kVectors];
@@ -79,7 +86,7 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
       for (int v = 0; v < P::kVectors; ++v) w[v] = LoadU(d, weights + v * P::kLanes);
 #pragma GCC unroll 14
       for (int r = 0; r < kRows; ++r) {
-        const auto factor = Set(d, from[r * kBlock + lane]);
+        const auto factor = Set(d, from[r * step + lane]);
 #pragma GCC unroll 4
         for (int v = 0; v < P::kVectors; ++v) sum[r][v] = MulAdd(factor, w[v], sum[r][v]);
       }
@@ -87,15 +94,17 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
   }
   const bool bare =
       result.addend == nullptr && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
-  bare ? StorePanel<true, kBlock, kRows>(sum, result, first) : StorePanel<false, kBlock, kRows>(sum, result, first);
+  bare ? StorePanel<true, kDense, kBlock, kRows>(sum, result, first)
+       : StorePanel<false, kDense, kBlock, kRows>(sum, result, first);
 }
 
-template <int kBlock>
-HWY_INLINE void RunPanelOf(int rows, const PanelSource& source, const PanelResult& result, int64_t first,
-                           const float* next, int64_t lines) {
-#define PLUMB_PANEL_ROWS(n)                                                                                         \
-  case n:                                                                                                           \
-    if constexpr (n <= MostPanelRows<kBlock>()) return RunPanelRows<kBlock, n>(source, result, first, next, lines); \
+template <bool kDense, int kBlock>
+void RunPanelOf(int rows, const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
+                int64_t lines) {
+#define PLUMB_PANEL_ROWS(n)                                                       \
+  case n:                                                                         \
+    if constexpr (n <= MostPanelRows<kBlock>())                                   \
+      return RunPanelRows<kDense, kBlock, n>(source, result, first, next, lines); \
     break;
   switch (rows) {
     PLUMB_PANEL_ROWS(1)
@@ -124,16 +133,15 @@ void RunPanelPixels(int64_t pixels, const PanelSource& source, const PanelResult
   // Lines of the next weights that each block of each run asks for, so that the runs together ask for all.
   const int64_t all = 2 * source.block * source.block / kLine;
   const int64_t lines = source.next == nullptr ? 0 : (all + runs - 1) / runs;
+  const bool dense = source.pixel_step == 0 && result.pixel_step == 0;
+  const auto run = source.block == 16 ? (dense ? RunPanelOf<true, 16> : RunPanelOf<false, 16>)
+                                      : (dense ? RunPanelOf<true, 8> : RunPanelOf<false, 8>);
   for (int64_t i = 0; i < runs; ++i) {
     const int64_t first = pixels * i / runs;
     const int rows = static_cast<int>(pixels * (i + 1) / runs - first);
     const bool more = i * lines < all;
     const float* next = more && lines > 0 ? source.next + i * lines * source.blocks * kLine : nullptr;
-    if (source.block == 16) {
-      RunPanelOf<16>(rows, source, result, first, next, more ? lines : 0);
-    } else {
-      RunPanelOf<8>(rows, source, result, first, next, more ? lines : 0);
-    }
+    run(rows, source, result, first, next, more ? lines : 0);
   }
 }
 

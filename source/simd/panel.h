@@ -15,21 +15,21 @@ constexpr int kMaxPanelRows = 14;
 // AVX2, 5 with NEON. block is 8 or 16.
 int PanelRows(int block);
 
-// What the pixels read: pixel r its `blocks` blocks of input channels at from + r * block + i * block_step. The weights
-// are [input channel][2 * block].
+// What the pixels read: pixel r its `blocks` blocks of input channels at from + r * pixel_step + i * block_step. The
+// weights are [input channel][2 * block].
 struct PanelSource {
   int block = 8;
-  int64_t blocks = 1, block_step = 0;
+  int64_t blocks = 1, block_step = 0, pixel_step = 0;  // pixel_step 0: block
   const float* from = nullptr;
   const float* weights = nullptr;
   const float* next = nullptr;  // the weights that the next call will read, brought into the second cache; or null
 };
 
-// Where the sums of pixel r go: the panel's first block to to + r * block, its second block_step further. Before that
-// `end`; its bias has 2 * block values. Only `blocks` (1 or 2) blocks are written.
+// Where the sums of pixel r go: the panel's first block to to + r * pixel_step, its second block_step further. Before
+// that `end`; its bias has 2 * block values. Only `blocks` (1 or 2) blocks are written.
 struct PanelResult {
   int blocks = 2;
-  int64_t block_step = 0;
+  int64_t block_step = 0, pixel_step = 0;  // pixel_step 0: block
   float* to = nullptr;
   const float* addend = nullptr;  // lies as `to`; null: nothing is added, whatever end.sum says
   ProductEnd end;

@@ -38,6 +38,17 @@ std::vector<OpCase> matmul_cases() {
       OpCase("MatMul", "odd").In({3, 5, 37}).In({3, 37, 41}).OutShape({3, 5, 41}),
       OpCase("MatMul", "attention").In({2, 4, 17, 8}).In({2, 4, 8, 17}).OutShape({2, 4, 17, 17}),
       OpCase("MatMul", "row_by_matrix", "weight_position=1").In({1, 600}).Weight("weight", {600, 70}).OutShape({1, 70}),
+      // Packed once by the devices of a CPU: several matrices as rows, an odd number of blocks, rests of rows, two
+      // runs.
+      OpCase("MatMul", "packed", "weight_position=1").In({3, 5, 48}).Weight("weight", {48, 80}).OutShape({3, 5, 80}),
+      OpCase("MatMul", "packed_odd_panel", "weight_position=1")
+          .In({7, 64})
+          .Weight("weight", {64, 48})
+          .OutShape({7, 48}),
+      OpCase("MatMul", "packed_runs", "weight_position=1")
+          .In({300, 1024})
+          .Weight("weight", {1024, 16})
+          .OutShape({300, 16}),
       OpCase("MatMul", "long_constant").In({2, 4096}, Regime::kConstant).In({4096, 3}, Regime::kConstant),
       // Sums longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
       OpCase("MatMul", "beyond_65535").In({2, 70001}).In({70001, 3}),

@@ -1,19 +1,13 @@
-// A convolution of one pixel's channels (1x1) in channel blocks, over a batch, on all threads.
-//
-// A map is cut into runs of pixels whose input channels stay in the second cache, and each run goes through all panels
-// of two output blocks (simd/panel.h). Threads share (run, panel) in this order, so they take ranges of pixels where
-// there are several runs, else panels.
+// A convolution of one pixel's channels (1x1) in channel blocks, over a batch, on all threads (panel_product.h).
 #ifndef PLUMB_DEVICE_CPU_POINTWISE_CONVOLUTION_H_
 #define PLUMB_DEVICE_CPU_POINTWISE_CONVOLUTION_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "device/cpu/product.h"
+#include "device/cpu/panel_product.h"
 #include "plumb/numerics.h"
-#include "simd/product.h"
 
 namespace plumb::cpu {
 
@@ -35,18 +29,14 @@ class PointwiseConvolution {
   Numerics numerics() const { return {}; }
 
  private:
-  PointwiseConvolution(int64_t batch, const ConvParams& params, int threads);
-  Status Pack(const float* weights, const WeightStrides& strides, const float* bias);
+  PointwiseConvolution(int64_t batch, const ConvParams& params, int threads, PanelProduct product)
+      : batch_(batch), params_(params), threads_(threads), product_(std::move(product)) {}
   void Gather(const float* src, float* pixels) const;
-  void RunPanel(const float* src, const float* addend, float* dst, int64_t run, int64_t panel) const;
 
   int64_t batch_;
   ConvParams params_;
   int threads_;
-  int64_t pixels_, in_blocks_, out_blocks_, panels_, runs_;
-  simd::ProductEnd end_;
-  std::shared_ptr<float> weights_;  // [panel][input channel][2 blocks]
-  std::vector<float> bias_;         // [panel][2 blocks]
+  PanelProduct product_;
 };
 
 }  // namespace plumb::cpu

@@ -24,6 +24,8 @@ enum class Format { kPlain, kBlocked };
 
 // Channels in one block: 16 with AVX-512, else 8.
 int ChannelBlock();
+// Blocks that hold so many channels.
+inline int64_t BlocksOf(int64_t channels) { return (channels + ChannelBlock() - 1) / ChannelBlock(); }
 
 struct ConvParams {
   int64_t groups = 1, in_channels = 0, out_channels = 0;  // channels of all groups together

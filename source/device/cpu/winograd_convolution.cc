@@ -17,8 +17,6 @@ namespace {
 // Tiles in a group at least: each group reads all weights once more.
 constexpr int64_t kLeastTiles = 48;
 
-int64_t BlocksOf(int64_t channels) { return (channels + ChannelBlock() - 1) / ChannelBlock(); }
-
 struct Tile {
   int height = 0, width = 0;
 };

@@ -12,6 +12,7 @@
 #include "device/cpu/product.h"
 #include "op/binary.h"
 #include "op/concat.h"
+#include "op/matmul.h"
 #include "op/softmax.h"
 #include "plumb/plumb.h"
 #include "util/network_builder.h"
@@ -161,6 +162,21 @@ TEST(CpuNetwork, JoinsClamps) {
   Builder b(1, 3, 9);
   b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv("x", 3, 20, 3, 1, 1, kActivationReLU)})});
   ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked")}));
+}
+
+TEST(CpuNetwork, PacksTheMatrixOfAMatMul) {
+  const auto kernels = [](int64_t columns) {
+    Builder b(2, 3, 32);
+    b.Simple("MatMul", {"x"});
+    Layer& layer = b.graph->layers[0];
+    auto param = std::make_shared<MatMulParam>();
+    param->weight_position = 1;
+    layer.param = param;
+    layer.resources["weight"] = Random({32, columns}, 5, 0.2f);
+    return ExpectLikeNaive(b);
+  };
+  EXPECT_EQ(kernels(48), (Names{On("matmul_panel")}));
+  EXPECT_EQ(kernels(20), (Names{On("matmul")}));
 }
 
 // One block of channels, and a map that is large: our own depthwise kernel, bias, scales and clamp fused.

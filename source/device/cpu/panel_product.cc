@@ -1,0 +1,81 @@
+#include "device/cpu/panel_product.h"
+
+#include <algorithm>
+
+#include "base/block_pool.h"
+#include "base/cpu.h"
+#include "base/threads.h"
+#include "simd/panel.h"
+
+namespace plumb::cpu {
+PanelProduct::PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end)
+    : pixels_(pixels),
+      in_blocks_(BlocksOf(in_channels)),
+      out_blocks_(BlocksOf(out_channels)),
+      panels_((out_blocks_ + 1) / 2),
+      end_(end) {
+  const int64_t pixel_bytes = in_blocks_ * ChannelBlock() * static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = std::max<int64_t>(1, L2CacheBytes() / 2 / pixel_bytes);
+  runs_ = std::max<int64_t>(1, (pixels_ + fitting - 1) / fitting);
+}
+
+Result<PanelProduct> PanelProduct::Create(int64_t pixels, int64_t in_channels, int64_t out_channels,
+                                          const float* weights, const WeightStrides& strides, const float* bias,
+                                          const simd::ProductEnd& end) {
+  PanelProduct product(pixels, in_channels, out_channels, end);
+  PLUMB_RETURN_IF_ERROR(product.Pack(in_channels, out_channels, weights, strides, bias));
+  return product;
+}
+
+Status PanelProduct::Pack(int64_t in_channels, int64_t out_channels, const float* weights, const WeightStrides& strides,
+                          const float* bias) {
+  const int64_t lanes = 2 * ChannelBlock(), depth = in_blocks_ * ChannelBlock();
+  bias_.assign(static_cast<size_t>(panels_ * lanes), 0.0f);
+  if (bias != nullptr) std::copy_n(bias, out_channels, bias_.begin());
+  weights_ =
+      std::static_pointer_cast<float>(AllocateBlock(static_cast<size_t>(panels_ * depth * lanes) * sizeof(float)));
+  if (weights_ == nullptr) return Status::OutOfMemory("no memory to pack the weights of a layer");
+  ParallelFor(panels_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * lanes, count = std::min(lanes, out_channels - first);
+      float* to = weights_.get() + panel * depth * lanes;
+      for (int64_t c = 0; c < depth; ++c, to += lanes) {
+        const float* from = weights + first * strides.out + c * strides.in;
+        const int64_t known = c < in_channels ? count : 0;
+        for (int64_t o = 0; o < known; ++o) to[o] = from[o * strides.out];
+        std::fill(to + known, to + lanes, 0.0f);
+      }
+    }
+  });
+  return Status::Ok();
+}
+
+void PanelProduct::Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
+                       const PixelStrides& dst_strides, int threads) const {
+  const int64_t block = ChannelBlock(), step = in_blocks_ * block * 2 * block, units = runs_ * panels_;
+  const bool dense = src_strides.pixel == block && dst_strides.pixel == block;
+  const auto run_panel = [&](int64_t run, int64_t panel) {
+    const int64_t first = pixels_ * run / runs_, count = pixels_ * (run + 1) / runs_ - first;
+    const int64_t at = 2 * panel * dst_strides.block + first * dst_strides.pixel;
+    simd::PanelSource source;
+    source.block = static_cast<int>(block), source.blocks = in_blocks_;
+    source.block_step = src_strides.block;
+    source.from = src + first * src_strides.pixel;
+    source.weights = weights_.get() + panel * step;
+    source.next = panel + 1 < panels_ ? source.weights + step : nullptr;
+    simd::PanelResult result;
+    result.blocks = static_cast<int>(std::min<int64_t>(2, out_blocks_ - 2 * panel));
+    result.block_step = dst_strides.block;
+    if (!dense) source.pixel_step = src_strides.pixel, result.pixel_step = dst_strides.pixel;
+    result.to = dst + at;
+    result.addend = addend == nullptr ? nullptr : addend + at;
+    result.end = end_;
+    result.end.bias = bias_.data() + panel * 2 * block;
+    simd::PanelPixels(count, source, result);
+  };
+  ParallelRegion(threads, [&](int thread, int count) {
+    for (int64_t u = units * thread / count; u < units * (thread + 1) / count; ++u) run_panel(u / panels_, u % panels_);
+  });
+}
+
+}  // namespace plumb::cpu

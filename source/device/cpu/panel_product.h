@@ -1,0 +1,50 @@
+// Sums of products over the channels of a pixel, or over a row of a matrix, with packed weights, on the micro-kernel of
+// panels (simd/panel.h), on all threads.
+//
+// Pixels are cut into runs whose inputs stay in the second cache, and each run goes through all panels of two blocks of
+// output channels. Threads share (run, panel) in this order, so they take ranges of pixels where there are several
+// runs, else panels.
+#ifndef PLUMB_DEVICE_CPU_PANEL_PRODUCT_H_
+#define PLUMB_DEVICE_CPU_PANEL_PRODUCT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/cpu/product.h"
+#include "simd/product.h"
+
+namespace plumb::cpu {
+
+// Where pixels lie: each one's channels in blocks of ChannelBlock(), in elements.
+struct PixelStrides {
+  int64_t pixel = 0, block = 0;
+};
+
+class PanelProduct {
+ public:
+  // weights [out][in] per the strides, packed here; `bias` may be null. Lanes of the last blocks behind the channels
+  // are padding: inputs are multiplied by 0, outputs are written.
+  static Result<PanelProduct> Create(int64_t pixels, int64_t in_channels, int64_t out_channels, const float* weights,
+                                     const WeightStrides& strides, const float* bias, const simd::ProductEnd& end);
+
+  // `addend` lies as dst and may be dst, or is null.
+  void Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
+           const PixelStrides& dst_strides, int threads) const;
+
+  int64_t run_pixels() const { return (pixels_ + runs_ - 1) / runs_; }
+
+ private:
+  PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end);
+  Status Pack(int64_t in_channels, int64_t out_channels, const float* weights, const WeightStrides& strides,
+              const float* bias);
+
+  int64_t pixels_, in_blocks_, out_blocks_, panels_, runs_;
+  simd::ProductEnd end_;
+  std::shared_ptr<float> weights_;  // [panel][input channel][2 blocks]
+  std::vector<float> bias_;         // [panel][2 blocks]
+};
+
+}  // namespace plumb::cpu
+
+#endif  // PLUMB_DEVICE_CPU_PANEL_PRODUCT_H_
