@@ -12,7 +12,7 @@ namespace plumb::simd {
 constexpr int kMaxPanelRows = 14;
 
 // How many pixels the registers of this CPU hold beside a panel's weights: 14 with AVX-512 and blocks of 16, 6 with
-// AVX2, 5 with NEON. block is 8 or 16.
+// AVX2, 6 with NEON. block is 8 or 16.
 int PanelRows(int block);
 
 // What the pixels read: pixel r its `blocks` blocks of input channels at from + r * pixel_step + i * block_step. The
