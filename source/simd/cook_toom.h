@@ -25,22 +25,22 @@ struct CookToomPoints<9> {
 
 template <int rows_, int columns_>
 struct ConstMatrix {
-  static constexpr int rows = rows_, columns = columns_;
+  static constexpr int kRows = rows_, kColumns = columns_;
   double at[rows_][columns_] = {};
 };
 
 template <int m, int r>
 struct CookToom {
-  static constexpr int outputs = m, taps = r, size = m + r - 1;
-  using Points = CookToomPoints<size - 1>;
+  static constexpr int kOutputs = m, kTaps = r, kSize = m + r - 1;
+  using Points = CookToomPoints<kSize - 1>;
 
   // Row j, of point p: the coefficients of the product of (x - q) over the other points; of infinity: over all points.
-  static constexpr ConstMatrix<size, size> Input() {
-    ConstMatrix<size, size> b;
-    for (int j = 0; j < size; ++j) {
+  static constexpr ConstMatrix<kSize, kSize> Input() {
+    ConstMatrix<kSize, kSize> b;
+    for (int j = 0; j < kSize; ++j) {
       b.at[j][0] = 1;
       int degree = 0;
-      for (int l = 0; l < size - 1; ++l) {
+      for (int l = 0; l < kSize - 1; ++l) {
         if (l == j) continue;
         ++degree;
         for (int i = degree; i >= 0; --i) {
@@ -52,27 +52,27 @@ struct CookToom {
   }
 
   // Row j: powers of its point over the product of its distances to the others.
-  static constexpr ConstMatrix<size, r> Kernel() {
-    ConstMatrix<size, r> g;
-    for (int j = 0; j < size - 1; ++j) {
+  static constexpr ConstMatrix<kSize, r> Kernel() {
+    ConstMatrix<kSize, r> g;
+    for (int j = 0; j < kSize - 1; ++j) {
       double scale = 1;
-      for (int l = 0; l < size - 1; ++l) {
+      for (int l = 0; l < kSize - 1; ++l) {
         if (l != j) scale *= Points::value[j] - Points::value[l];
       }
       double power = 1;
       for (int k = 0; k < r; ++k, power *= Points::value[j]) g.at[j][k] = power / scale;
     }
-    g.at[size - 1][r - 1] = 1;
+    g.at[kSize - 1][r - 1] = 1;
     return g;
   }
 
-  static constexpr ConstMatrix<m, size> Output() {
-    ConstMatrix<m, size> a;
-    for (int j = 0; j < size - 1; ++j) {
+  static constexpr ConstMatrix<m, kSize> Output() {
+    ConstMatrix<m, kSize> a;
+    for (int j = 0; j < kSize - 1; ++j) {
       double power = 1;
       for (int i = 0; i < m; ++i, power *= Points::value[j]) a.at[i][j] = power;
     }
-    a.at[m - 1][size - 1] = 1;
+    a.at[m - 1][kSize - 1] = 1;
     return a;
   }
 };
@@ -80,7 +80,7 @@ struct CookToom {
 // An axis along which nothing is combined: one output of one tap.
 template <>
 struct CookToom<1, 1> {
-  static constexpr int outputs = 1, taps = 1, size = 1;
+  static constexpr int kOutputs = 1, kTaps = 1, kSize = 1;
   static constexpr ConstMatrix<1, 1> Input() { return {{{1}}}; }
   static constexpr ConstMatrix<1, 1> Kernel() { return {{{1}}}; }
   static constexpr ConstMatrix<1, 1> Output() { return {{{1}}}; }

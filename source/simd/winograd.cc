@@ -48,7 +48,7 @@ struct KernelMatrix {
 
 template <class M>
 constexpr int FirstFactor(int row) {
-  for (int j = 0; j < M::value.columns; ++j) {
+  for (int j = 0; j < M::value.kColumns; ++j) {
     if (M::value.at[row][j] != 0) return j;
   }
   return 0;
@@ -57,7 +57,7 @@ constexpr int FirstFactor(int row) {
 // One row of the matrix times x, from factor j on.
 template <class M, int row, int j, class D>
 HWY_INLINE Vec<D> RowTimes(D d, const Vec<D>* x, Vec<D> sum) {
-  if constexpr (j < M::value.columns) {
+  if constexpr (j < M::value.kColumns) {
     constexpr double kFactor = M::value.at[row][j];
     constexpr bool kFirst = j == FirstFactor<M>(row);
     if constexpr (kFactor == 0)
@@ -79,7 +79,7 @@ HWY_INLINE Vec<D> RowTimes(D d, const Vec<D>* x, Vec<D> sum) {
 // y[i * step] = row i of the matrix times x.
 template <class M, int row, class D>
 HWY_INLINE void MatrixTimes(D d, const Vec<D>* x, Vec<D>* y, int step) {
-  if constexpr (row < M::value.rows) {
+  if constexpr (row < M::value.kRows) {
     y[row * step] = RowTimes<M, row, 0>(d, x, Zero(d));
     MatrixTimes<M, row + 1>(d, x, y, step);
   }
@@ -90,26 +90,26 @@ template <class H, class W>
 HWY_NOINLINE void TransformKernels(const float* kernels, int64_t kernel_step, int64_t count, float* transformed,
                                    int64_t position_step) {
   const ScalableTag<double> d;
-  constexpr int kLanes = static_cast<int>(MaxLanes(d)), kTaps = H::taps * W::taps;
+  constexpr int kLanes = static_cast<int>(MaxLanes(d)), kTaps = H::kTaps * W::kTaps;
   for (int64_t first = 0; first < count; first += kLanes) {
     const int filters = static_cast<int>(std::min<int64_t>(kLanes, count - first));
     HWY_ALIGN double taps[kTaps][kLanes] = {};
     for (int i = 0; i < filters; ++i) {
       for (int t = 0; t < kTaps; ++t) taps[t][i] = static_cast<double>(kernels[(first + i) * kernel_step + t]);
     }
-    Vec<decltype(d)> rows[H::size * W::taps];
-    for (int l = 0; l < W::taps; ++l) {
-      Vec<decltype(d)> x[H::taps];
-      for (int k = 0; k < H::taps; ++k) x[k] = Load(d, taps[k * W::taps + l]);
-      MatrixTimes<KernelMatrix<H>, 0>(d, x, rows + l, W::taps);
+    Vec<decltype(d)> rows[H::kSize * W::kTaps];
+    for (int l = 0; l < W::kTaps; ++l) {
+      Vec<decltype(d)> x[H::kTaps];
+      for (int k = 0; k < H::kTaps; ++k) x[k] = Load(d, taps[k * W::kTaps + l]);
+      MatrixTimes<KernelMatrix<H>, 0>(d, x, rows + l, W::kTaps);
     }
-    for (int i = 0; i < H::size; ++i) {
-      Vec<decltype(d)> u[W::size];
-      MatrixTimes<KernelMatrix<W>, 0>(d, rows + i * W::taps, u, 1);
-      for (int j = 0; j < W::size; ++j) {
+    for (int i = 0; i < H::kSize; ++i) {
+      Vec<decltype(d)> u[W::kSize];
+      MatrixTimes<KernelMatrix<W>, 0>(d, rows + i * W::kTaps, u, 1);
+      for (int j = 0; j < W::kSize; ++j) {
         HWY_ALIGN double values[kLanes];
         Store(u[j], d, values);
-        float* to = transformed + (i * W::size + j) * position_step + first;
+        float* to = transformed + (i * W::kSize + j) * position_step + first;
         for (int f = 0; f < filters; ++f) to[f] = static_cast<float>(values[f]);
       }
     }
@@ -119,20 +119,20 @@ HWY_NOINLINE void TransformKernels(const float* kernels, int64_t kernel_step, in
 // H and W: the forms along the two axes; d: one vector of the block.
 template <class H, class W, class D>
 HWY_INLINE void InputTile(D d, const float* from, int64_t row_step, int64_t column_step, float* to, int64_t to_step) {
-  Vec<D> rows[H::size * W::size];
-  for (int y = 0; y < H::size; ++y) {
-    Vec<D> x[W::size];
+  Vec<D> rows[H::kSize * W::kSize];
+  for (int y = 0; y < H::kSize; ++y) {
+    Vec<D> x[W::kSize];
 #pragma GCC unroll 10
-    for (int i = 0; i < W::size; ++i) x[i] = LoadU(d, from + y * row_step + i * column_step);
-    MatrixTimes<InputMatrix<W>, 0>(d, x, rows + y * W::size, 1);
+    for (int i = 0; i < W::kSize; ++i) x[i] = LoadU(d, from + y * row_step + i * column_step);
+    MatrixTimes<InputMatrix<W>, 0>(d, x, rows + y * W::kSize, 1);
   }
-  for (int j = 0; j < W::size; ++j) {
-    Vec<D> x[H::size], z[H::size];
+  for (int j = 0; j < W::kSize; ++j) {
+    Vec<D> x[H::kSize], z[H::kSize];
 #pragma GCC unroll 10
-    for (int y = 0; y < H::size; ++y) x[y] = rows[y * W::size + j];
+    for (int y = 0; y < H::kSize; ++y) x[y] = rows[y * W::kSize + j];
     MatrixTimes<InputMatrix<H>, 0>(d, x, z, 1);
 #pragma GCC unroll 10
-    for (int i = 0; i < H::size; ++i) StoreU(z[i], d, to + (i * W::size + j) * to_step);
+    for (int i = 0; i < H::kSize; ++i) StoreU(z[i], d, to + (i * W::kSize + j) * to_step);
   }
 }
 
@@ -141,23 +141,23 @@ HWY_NOINLINE void InputTiles(const WinogradShape& s, const float* plane, int64_t
                              int64_t position_step) {
   const CappedTag<float, kBlock> d;
   constexpr int kLanes = static_cast<int>(MaxLanes(d));
-  HWY_ALIGN float edge[H::size * W::size * kBlock];  // a tile that reaches beyond the map, zeros written out
+  HWY_ALIGN float edge[H::kSize * W::kSize * kBlock];  // a tile that reaches beyond the map, zeros written out
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t y0 = (first + i) / s.tiles_w() * H::outputs - s.pad_top;
-    const int64_t x0 = (first + i) % s.tiles_w() * W::outputs - s.pad_left;
+    const int64_t y0 = (first + i) / s.tiles_w() * H::kOutputs - s.pad_top;
+    const int64_t x0 = (first + i) % s.tiles_w() * W::kOutputs - s.pad_left;
     const float* from = plane + (y0 * s.in_w + x0) * kBlock;
     int64_t row_step = s.in_w * kBlock;
-    if (y0 < 0 || x0 < 0 || y0 + H::size > s.in_h || x0 + W::size > s.in_w) {
-      for (int64_t y = 0; y < H::size; ++y) {
-        for (int64_t x = 0; x < W::size; ++x) {
+    if (y0 < 0 || x0 < 0 || y0 + H::kSize > s.in_h || x0 + W::kSize > s.in_w) {
+      for (int64_t y = 0; y < H::kSize; ++y) {
+        for (int64_t x = 0; x < W::kSize; ++x) {
           const bool inside = y0 + y >= 0 && y0 + y < s.in_h && x0 + x >= 0 && x0 + x < s.in_w;
-          float* to = edge + (y * W::size + x) * kBlock;
+          float* to = edge + (y * W::kSize + x) * kBlock;
           for (int v = 0; v < kBlock; v += kLanes) {
             Store(inside ? LoadU(d, plane + ((y0 + y) * s.in_w + x0 + x) * kBlock + v) : Zero(d), d, to + v);
           }
         }
       }
-      from = edge, row_step = W::size * kBlock;
+      from = edge, row_step = W::kSize * kBlock;
     }
     for (int v = 0; v < kBlock; v += kLanes) {
       InputTile<H, W>(d, from + v, row_step, kBlock, tiles + i * kBlock + v, position_step);
@@ -167,15 +167,15 @@ HWY_NOINLINE void InputTiles(const WinogradShape& s, const float* plane, int64_t
 
 template <class H, class W, class D>
 HWY_INLINE void OutputTile(D d, const float* from, int64_t from_step, Vec<D>* out) {
-  Vec<D> columns[H::outputs * W::size];
-  for (int j = 0; j < W::size; ++j) {
-    Vec<D> x[H::size];
+  Vec<D> columns[H::kOutputs * W::kSize];
+  for (int j = 0; j < W::kSize; ++j) {
+    Vec<D> x[H::kSize];
 #pragma GCC unroll 10
-    for (int i = 0; i < H::size; ++i) x[i] = LoadU(d, from + (i * W::size + j) * from_step);
-    MatrixTimes<OutputMatrix<H>, 0>(d, x, columns + j, W::size);
+    for (int i = 0; i < H::kSize; ++i) x[i] = LoadU(d, from + (i * W::kSize + j) * from_step);
+    MatrixTimes<OutputMatrix<H>, 0>(d, x, columns + j, W::kSize);
   }
-  for (int y = 0; y < H::outputs; ++y) {
-    MatrixTimes<OutputMatrix<W>, 0>(d, columns + y * W::size, out + y * W::outputs, 1);
+  for (int y = 0; y < H::kOutputs; ++y) {
+    MatrixTimes<OutputMatrix<W>, 0>(d, columns + y * W::kSize, out + y * W::kOutputs, 1);
   }
 }
 
@@ -185,17 +185,17 @@ HWY_NOINLINE void OutputTiles(const WinogradShape& s, const float* sums, int64_t
   const CappedTag<float, kBlock> d;
   constexpr int kLanes = static_cast<int>(MaxLanes(d));
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t y0 = (first + i) / s.tiles_w() * H::outputs, x0 = (first + i) % s.tiles_w() * W::outputs;
-    const int64_t rows = std::min<int64_t>(H::outputs, s.out_h - y0);
-    const int64_t columns = std::min<int64_t>(W::outputs, s.out_w - x0);
+    const int64_t y0 = (first + i) / s.tiles_w() * H::kOutputs, x0 = (first + i) % s.tiles_w() * W::kOutputs;
+    const int64_t rows = std::min<int64_t>(H::kOutputs, s.out_h - y0);
+    const int64_t columns = std::min<int64_t>(W::kOutputs, s.out_w - x0);
     for (int v = 0; v < kBlock; v += kLanes) {
-      Vec<decltype(d)> out[H::outputs * W::outputs];
+      Vec<decltype(d)> out[H::kOutputs * W::kOutputs];
       OutputTile<H, W>(d, sums + i * kBlock + v, position_step, out);
       const auto bias = end.bias == nullptr ? Zero(d) : LoadU(d, end.bias + v);
       for (int64_t y = 0; y < rows; ++y) {
         const int64_t at = ((y0 + y) * s.out_w + x0) * kBlock + v;
         for (int64_t x = 0; x < columns; ++x) {
-          auto sum = Add(out[y * W::outputs + x], bias);
+          auto sum = Add(out[y * W::kOutputs + x], bias);
           if (addend != nullptr) sum = Add(sum, LoadU(d, addend + at + x * kBlock));
           StoreU(EndOf(d, sum, end), d, plane + at + x * kBlock);
         }

@@ -37,7 +37,7 @@ struct Axis {
 template <int m, int r>
 Axis AxisOf() {
   using Form = simd::CookToom<m, r>;
-  return {m, r, Form::size, Copied(Form::Input()), Copied(Form::Kernel()), Copied(Form::Output())};
+  return {m, r, Form::kSize, Copied(Form::Input()), Copied(Form::Kernel()), Copied(Form::Output())};
 }
 
 struct Form {

@@ -17,19 +17,19 @@ void CheckForm() {
   constexpr auto g = Form::Kernel();
   std::mt19937 engine(1);
   std::normal_distribution<double> normal;
-  double inputs[Form::size], taps[r];
+  double inputs[Form::kSize], taps[r];
   for (double& value : inputs) value = normal(engine);
   for (double& value : taps) value = normal(engine);
-  double products[Form::size] = {};
-  for (int j = 0; j < Form::size; ++j) {
+  double products[Form::kSize] = {};
+  for (int j = 0; j < Form::kSize; ++j) {
     double input = 0, tap = 0;
-    for (int i = 0; i < Form::size; ++i) input += b.at[j][i] * inputs[i];
+    for (int i = 0; i < Form::kSize; ++i) input += b.at[j][i] * inputs[i];
     for (int k = 0; k < r; ++k) tap += g.at[j][k] * taps[k];
     products[j] = input * tap;
   }
   for (int i = 0; i < m; ++i) {
     double sum = 0, wanted = 0;
-    for (int j = 0; j < Form::size; ++j) sum += a.at[i][j] * products[j];
+    for (int j = 0; j < Form::kSize; ++j) sum += a.at[i][j] * products[j];
     for (int k = 0; k < r; ++k) wanted += inputs[i + k] * taps[k];
     EXPECT_NEAR(sum, wanted, 1e-12) << "output " << i;
   }
