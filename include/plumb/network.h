@@ -37,8 +37,9 @@ struct NetworkOptions {
   bool fallback =
       false;  // NAIVE runs the layers that the device has no kernel for; else they are an error that lists them all
   Precision precision = Precision::kHigh;
-  // Lets go of a layer's weights when its kernel has packed them (X86 and ARM; other devices keep them): for a graph that nobody else holds, or half of the
-  // memory is not given back. graph() then has no weights, so no Checker judges the network.
+  // Lets go of a layer's weights when its kernel has packed them (X86 and ARM; other devices keep them): for a graph
+  // that nobody else holds, or half of the memory is not given back. graph() then has no weights, so no Checker judges
+  // the network.
   bool release_weights = false;
   bool direct = false;  // sums of products as they are defined: no kernel by Winograd's algorithm
   // The kernel of the step that computes a layer, both by name, in place of the first that takes it: {"conv1",

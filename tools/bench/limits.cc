@@ -10,18 +10,16 @@
 
 namespace {
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Twelve sums that do not wait for each other: more than two units with a latency of four cycles need.
 #define PLUMB_SUMS(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
 #define PLUMB_YMM(i) "vfmadd231ps %%ymm15, %%ymm14, %%ymm" #i "\n"
 #define PLUMB_ZMM(i) "vfmadd231ps %%zmm15, %%zmm14, %%zmm" #i "\n"
-#define PLUMB_LOOP(sums)                                                                                       \
-  asm volatile("1:\n" sums "dec %0\n jnz 1b\n"                                                                 \
-               : "+r"(count)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-                 "xmm10", "xmm11")
+#define PLUMB_LOOP(sums)                                                                                               \
+  asm volatile("1:\n" sums "dec %0\n jnz 1b\n"                                                                         \
+               : "+r"(count)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+                 "xmm11")
 
 void MultiplyAdd256(long count) { PLUMB_LOOP(PLUMB_SUMS(PLUMB_YMM)); }
 void MultiplyAdd512(long count) { PLUMB_LOOP(PLUMB_SUMS(PLUMB_ZMM)); }
