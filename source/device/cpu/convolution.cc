@@ -27,7 +27,10 @@ Result<ConvolutionShape> Resolve(const Layer& layer, const Shape& input) {
 ConvParams ParamsOfConvolution(const Layer& layer, const ConvolutionShape& shape, const Epilogue& epilogue,
                                Format format) {
   ConvParams p;
-  const WindowAxis &h = shape.window.h, &w = shape.window.w;
+  // A column lies in memory as a row does, and kernels take neighbours of a row at a time.
+  const WindowAxis& across = shape.window.w;
+  const bool is_column = across.in == 1 && across.out == 1 && across.kernel == 1 && across.pad_begin == 0;
+  const WindowAxis &h = is_column ? shape.window.w : shape.window.h, &w = is_column ? shape.window.h : shape.window.w;
   p.groups = shape.group, p.in_channels = shape.in_channels, p.out_channels = shape.out_channels;
   p.in_h = h.in, p.in_w = w.in, p.out_h = h.out, p.out_w = w.out;
   p.kernel_h = h.kernel, p.kernel_w = w.kernel, p.stride_h = h.stride, p.stride_w = w.stride;

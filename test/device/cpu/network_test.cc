@@ -164,6 +164,24 @@ TEST(CpuNetwork, JoinsClamps) {
   ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked")}));
 }
 
+// A map of one column is computed as one of one row: kernels of a row take it.
+TEST(CpuNetwork, TakesAColumnAsARow) {
+  for (const int kernel : {3, 5}) {
+    for (const int stride : {1, 2}) {
+      Builder b(2, 40, 19);
+      b.graph->inputs[0].shape = {2, 40, 19, 1};
+      b.Simple("ReLU", {b.Conv("x", 40, 24, kernel, stride)});
+      Layer& layer = b.graph->layers[0];
+      auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*layer.param));
+      param->kernel_w = param->stride_w = 1;
+      layer.param = param;
+      layer.resources["weight"] = Random({24, 40, kernel, 1}, 5, 0.2f);
+      const bool winograd = kernel == 3 && stride == 1;
+      EXPECT_EQ(ExpectLikeNaive(b), (Names{On(winograd ? "convolution_winograd" : "convolution_blocked")}));
+    }
+  }
+}
+
 TEST(CpuNetwork, PacksTheMatrixOfAMatMul) {
   const auto kernels = [](int64_t columns) {
     Builder b(2, 3, 32);
