@@ -105,7 +105,8 @@ class ThreadPool {
     n = std::min(n, static_cast<int>(threads_.size()) + 1);
     const Clock::time_point start = Clock::now();
     inside_loop = true;
-    if (contention_.rests(start)) {
+    const bool may_rest = n <= NumCpus();  // more threads than CPUs put each other aside
+    if (may_rest && contention_.rests(start)) {
       body_ = &body;
       for (int i = 0; i < n; ++i) Call(i, n);
       inside_loop = false;
@@ -133,7 +134,7 @@ class ThreadPool {
     }
     const Clock::time_point end = Clock::now();
     const bool interrupted = interrupted_.load(std::memory_order_relaxed);
-    contention_.Note(interrupted && end - done > done - start + kStall, end);
+    contention_.Note(may_rest && interrupted && end - done > done - start + kStall, end);
     Rethrow();
     return true;
   }
