@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -16,113 +14,13 @@
 #include "format/onnx/import.h"
 #include "format/onnx/importer.h"
 #include "interop/ggml_blocks.h"
+#include "interop/ggml_node.h"
 #include "plumb/printing.h"
 
 namespace plumb {
 namespace {
 
 constexpr const char* kGgmlDomain = "ggml";
-constexpr int64_t kMaxGgmlElements = int64_t{1} << 28;  // of a tensor whose elements are told apart
-constexpr int64_t kMaxGgmlStride = int64_t{1} << 33;    // bytes
-constexpr int kGgmlDims = 4;
-
-using WholeNumbers = std::vector<int64_t>;
-
-// Whole numbers with a blank between two.
-std::optional<WholeNumbers> ParseWholeNumbers(const std::string& text, size_t count) {
-  WholeNumbers numbers;
-  const char *at = text.data(), *end = at + text.size();
-  while (at != end && numbers.size() < count) {
-    int64_t number = 0;
-    const auto read = std::from_chars(at, end, number);
-    if (read.ec != std::errc()) return std::nullopt;
-    numbers.push_back(number);
-    at = read.ptr;
-    if (at != end && *at++ != ' ') return std::nullopt;
-  }
-  if (at != end || numbers.size() != count) return std::nullopt;
-  return numbers;
-}
-
-// A tensor of the dump: a layer's output, or what a layer read and none wrote.
-struct GgmlNode {
-  const DumpedBlob* blob = nullptr;
-  std::string type, name;      // ggml's type ("q4_K"), the blob
-  WholeNumbers dims, strides;  // four, the innermost first; bytes
-  WholeNumbers params;
-  std::string view_of, buffer;
-  int64_t offset = 0;  // bytes into view_of
-  size_t time = 0;     // which of the dump's tensors it was
-
-  bool IsFloat() const { return type == "f32" || type == "f16" || type == "bf16"; }
-  bool IsInteger() const { return type == "i32" || type == "i64"; }
-  bool IsPlain() const { return IsFloat() || IsInteger(); }
-  int64_t ElementSize() const { return type == "i64" ? 8 : type == "f32" || type == "i32" ? 4 : 2; }
-  bool IsLayer() const { return blob->place.output; }
-  int64_t NumElements() const { return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()); }
-  // Nothing is computed: another look at the same memory.
-  bool IsLook() const {
-    static const std::set<std::string> kLooks = {"VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE", "NONE"};
-    return kLooks.count(blob->place.type) != 0;
-  }
-};
-
-bool IsGgml(const DumpedBlob& blob) {
-  return std::find(blob.attributes.begin(), blob.attributes.end(), "op_params") != blob.attributes.end();
-}
-
-Status ReadGgmlAttributes(GgmlNode* node) {
-  const std::vector<std::string>& attributes = node->blob->attributes;
-  std::map<std::string, std::string> values;
-  for (size_t i = 0; i + 1 < attributes.size(); i += 2) values[attributes[i]] = attributes[i + 1];
-  const auto take = [&](const char* name, size_t count, WholeNumbers* numbers) {
-    const auto found = ParseWholeNumbers(values[name], count);
-    if (!found) {
-      return Status::CorruptModel(
-          fmt::format("attribute '{}' is '{}', expected {} whole numbers", name, Printable(values[name]), count));
-    }
-    *numbers = *found;
-    return Status::Ok();
-  };
-  WholeNumbers offset;
-  PLUMB_RETURN_IF_ERROR(take("ne", kGgmlDims, &node->dims));
-  PLUMB_RETURN_IF_ERROR(take("nb", kGgmlDims, &node->strides));
-  PLUMB_RETURN_IF_ERROR(take("op_params", 16, &node->params));
-  PLUMB_RETURN_IF_ERROR(take("view_offset", 1, &offset));
-  node->offset = offset[0];
-  node->type = values["type"];
-  node->view_of = values["view_of"];
-  node->buffer = values["buffer"];
-  const auto wrong = [](int64_t number, int64_t most) { return number < 0 || number > most; };
-  int64_t count = 1;
-  for (size_t i = 0; i < kGgmlDims; ++i) {
-    if (!wrong(node->dims[i], kMaxGgmlElements / std::max<int64_t>(count, 1)) &&
-        !wrong(node->strides[i], kMaxGgmlStride)) {
-      count *= node->dims[i];
-      continue;
-    }
-    return Status::CorruptModel(
-        fmt::format("attributes 'ne' and 'nb': {} values, {} bytes from one to the next in dim "
-                    "{}, after {} values",
-                    node->dims[i], node->strides[i], i, count));
-  }
-  if (wrong(node->offset, kMaxGgmlStride))
-    return Status::CorruptModel(fmt::format("attribute 'view_offset' is {}", node->offset));
-  return Status::Ok();
-}
-
-// Outermost first, as many as the manifest's shape has.
-Result<Shape> ShapeOfGgml(const GgmlNode& node) {
-  std::vector<int64_t> dims(node.dims.rbegin(), node.dims.rend());
-  const Shape& told = node.blob->shape;
-  while (static_cast<int>(dims.size()) > told.rank() && dims[0] == 1) dims.erase(dims.begin());
-  const bool same = static_cast<int>(dims.size()) == told.rank() &&
-                    (!node.IsPlain() || Shape(dims) == told);  // of blocks the last dim counts bytes
-  if (same) return Shape(dims);
-  return Status::CorruptModel(
-      fmt::format("its shape is {}, but attribute 'ne' says {}", told.ToString(), Shape(dims).ToString()));
-}
-
 class GgmlReader {
  public:
   GgmlReader(const DumpReader& dump, const LoadOptions& options) : dump_(dump), options_(options) {}
@@ -248,33 +146,6 @@ class GgmlReader {
     int64_t size = 0;
   };
 
-  // Which elements of `root` the tensor is.
-  static Result<WholeNumbers> ElementsOf(const GgmlNode& node, const GgmlNode& root) {
-    const int64_t size = root.ElementSize();
-    if (!root.IsPlain() || node.ElementSize() != size) {
-      return Status::NotSupported(fmt::format("it looks at '{}' of {} as {}", root.name, root.type, node.type));
-    }
-    const int64_t count = node.NumElements(), all = root.NumElements();
-    WholeNumbers elements;
-    elements.reserve(static_cast<size_t>(count));
-    WholeNumbers at(kGgmlDims, 0);
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t byte = node.name == root.name ? 0 : node.offset, rest = i;
-      for (size_t dim = 0; dim < kGgmlDims; ++dim) {
-        at[dim] = rest % node.dims[dim];
-        rest /= node.dims[dim];
-        byte += at[dim] * (node.name == root.name ? 0 : node.strides[dim]);
-      }
-      const int64_t element = node.name == root.name ? i : byte / size;
-      if (byte % size != 0 || element < 0 || element >= all) {
-        return Status::CorruptModel(
-            fmt::format("its element {} is byte {} of '{}', which has {} values", i, byte, root.name, all));
-      }
-      elements.push_back(element);
-    }
-    return elements;
-  }
-
   const GgmlNode* RootOf(const GgmlNode& node) const {
     const auto found = by_name_.find(node.view_of.empty() ? node.name : node.view_of);
     return found == by_name_.end() ? nullptr : &nodes_[found->second];
@@ -283,7 +154,7 @@ class GgmlReader {
   Status AddWrite(const GgmlNode& node) {
     const GgmlNode* root = node.view_of.empty() ? nullptr : RootOf(node);
     if (root == nullptr || node.IsLook()) return Status::Ok();
-    PLUMB_ASSIGN_OR_RETURN(const WholeNumbers elements, ElementsOf(node, *root));
+    PLUMB_ASSIGN_OR_RETURN(const WholeNumbers elements, ElementsOfGgml(node, *root));
     Memory& memory = memories_[root->name];
     if (memory.at.empty()) {
       memory.size = root->NumElements();
@@ -304,7 +175,7 @@ class GgmlReader {
 
   // A node that reads the tensor's elements of memory as they are now.
   Result<onnx::NodeIr> ReadMemory(const GgmlNode& node, const GgmlNode& root, const std::string& name) {
-    PLUMB_ASSIGN_OR_RETURN(WholeNumbers elements, ElementsOf(node, root));
+    PLUMB_ASSIGN_OR_RETURN(WholeNumbers elements, ElementsOfGgml(node, root));
     std::vector<std::string> from = {root.name};
     const auto memory = memories_.find(root.name);
     if (memory != memories_.end()) {
