@@ -45,6 +45,9 @@ std::vector<OpCase> matmul_cases() {
           .In({7, 64})
           .Weight("weight", {64, 48})
           .OutShape({7, 48}),
+      OpCase("MatMul", "packed_long_constant", "weight_position=1")
+          .In({8, 16384}, Regime::kConstant)
+          .Weight("weight", {16384, 16}, Regime::kConstant),
       OpCase("MatMul", "packed_runs", "weight_position=1")
           .In({300, 1024})
           .Weight("weight", {1024, 16})
