@@ -41,6 +41,10 @@ struct NetworkOptions {
   // that nobody else holds, or half of the memory is not given back. graph() then has no weights, so no Checker judges
   // the network.
   bool release_weights = false;
+  // For one Forward, with the least memory: a kernel that packs weights does it right before it runs and gives them
+  // back after, so that one layer's are held at a time; such a step's numerics and detail are known from then on. A
+  // second Forward is an error.
+  bool single_forward = false;
   bool direct = false;  // sums of products as they are defined: no kernel by Winograd's algorithm
   // The kernel of the step that computes a layer, both by name, in place of the first that takes it: {"conv1",
   // "convolution_blocked"} (StepInfo::kernel without its device). Create fails where there is no such layer, where that
@@ -73,7 +77,7 @@ class Network {
   // Every blob's dtype and shape.
   const BlobTable& blobs() const;
   const NetworkOptions& options() const;
-  // Steps in execution order; they change no more after Create.
+  // Steps in execution order; they change no more after Create (but see NetworkOptions::single_forward).
   std::vector<const StepInfo*> steps() const;
   // Bytes of the planned arena, and what all blobs would take without reuse.
   size_t arena_bytes() const;
@@ -82,7 +86,8 @@ class Network {
   // Copies the tensor in. InvalidArgument for an unknown name, another shape or another dtype than the one that carries
   // the input, or that the model says (Graph::model_dtypes).
   Status SetInput(const std::string& name, const Tensor& value);
-  // Runs all layers. InvalidArgument names the inputs that were never set. Device errors stop it; observer errors (a
+  // Runs all layers. InvalidArgument names the inputs that were never set, and for a second call of a network that was
+  // made for a single one. Device errors stop it; observer errors (a
   // full disk) are returned after all layers ran.
   Status Forward();
   // The same on another thread; nothing else may be called until Wait.

@@ -35,6 +35,8 @@ struct Numerics {
   // InvalidArgument for a form of Winograd's algorithm that nobody computes: kernels of more than kMaxTaps taps, tiles
   // of more than kMaxPositions inputs along an axis, points that lie within 1/8 of each other or beyond 8.
   Status Validate() const;
+  // What Validate() accepts, in words that follow "expected".
+  static std::string ValidForms();
   static constexpr int kMaxTaps = 7, kMaxPositions = 10;
   // "winograd F(4x4,3x3) points 0 1 -1 2 -2", "winograd F(4,7) ...", "sums in f16"; "" for direct sums in f32.
   std::string Name() const;

@@ -15,6 +15,9 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace plumb {
@@ -109,6 +112,15 @@ Status SetMaxIsa(std::string_view name) {
 }
 
 Status CheckIsaEnvironment() { return EnvironmentCap().status(); }
+
+bool CpuHasHalfArithmetic() {
+#if defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kHalf = HWCAP_FPHP | HWCAP_ASIMDHP;
+  return (getauxval(AT_HWCAP) & kHalf) == kHalf;
+#else
+  return false;
+#endif
+}
 
 int IsaGeneration() { return Generation().load(std::memory_order_acquire); }
 

@@ -35,6 +35,9 @@ Status SetMaxIsa(std::string_view name);
 // Not OK when PLUMB_MAX_CPU_ISA holds a name that SetMaxIsa would refuse. A device says so when it is created.
 Status CheckIsaEnvironment();
 
+// Whether vectors of f16 are computed with (ARM: FPHP and ASIMDHP, from ARMv8.2 on).
+bool CpuHasHalfArithmetic();
+
 // Grows with every SetMaxIsa, so that a dispatcher notices a new cap by comparing one number.
 int IsaGeneration();
 

@@ -6,6 +6,11 @@
 #include <cstdio>
 
 namespace plumb {
+namespace {
+
+constexpr double kLeastGap = 0.125, kLargest = 8;
+
+}  // namespace
 
 std::string Numerics::Name() const {
   std::string name;
@@ -25,7 +30,6 @@ std::string Numerics::Name() const {
 }
 
 Status Numerics::Validate() const {
-  constexpr double kLeastGap = 0.125, kLargest = 8;
   if (algorithm != kWinograd || tile == 0) return Status::Ok();
   bool usable = tile >= 1 && points.size() < kMaxPositions && taps() >= 2 && taps() <= kMaxTaps &&
                 (dimensions == 1 || dimensions == 2);
@@ -35,10 +39,13 @@ Status Numerics::Validate() const {
   }
   if (usable) return Status::Ok();
   return Status::InvalidArgument(fmt::format(
-      "Winograd's algorithm with tiles of {} and {} points is for kernels of {} taps along {} axes; expected "
-      "2 to {} taps along 1 or 2 axes and at most {} points from -{} to {}, at least {} apart",
-      tile, points.size(), static_cast<int64_t>(points.size()) + 2 - tile, dimensions, kMaxTaps, kMaxPositions - 1,
-      kLargest, kLargest, kLeastGap));
+      "Winograd's algorithm with tiles of {} and {} points is for kernels of {} taps along {} axes; expected {}", tile,
+      points.size(), static_cast<int64_t>(points.size()) + 2 - tile, dimensions, ValidForms()));
+}
+
+std::string Numerics::ValidForms() {
+  return fmt::format("2 to {} taps along 1 or 2 axes and at most {} points from -{} to {}, at least {} apart", kMaxTaps,
+                     kMaxPositions - 1, kLargest, kLargest, kLeastGap);
 }
 
 }  // namespace plumb

@@ -27,6 +27,11 @@ class Device {
   virtual bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const { return false; }
   // What NORMAL and LOW precision mean here; HIGH when the device has no fp16.
   virtual Precision EffectivePrecision(Precision wanted) const { return Precision::kHigh; }
+  // A kernel of this device's list as a network of the spec's precision holds its blobs: for devices whose kernels need
+  // not know in what blobs are stored.
+  virtual std::unique_ptr<Kernel> InPrecision(const KernelSpec& spec, std::unique_ptr<Kernel> kernel) const {
+    return kernel;
+  }
 
   virtual Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) = 0;
   // Dense host tensor -> device tensor of the same dtype and shape, in its layout.

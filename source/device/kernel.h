@@ -114,6 +114,8 @@ class Kernel {
   virtual std::string Detail() const { return ""; }
   // Whether Run still reads the layers' resources; false where Prepare has packed them.
   virtual bool ReadsResources() const { return true; }
+  // Whether Run copies whole elements of any size and never looks at them, so that it may be told of f16 for f32 blobs.
+  virtual bool MovesOnly() const { return false; }
   // How it computes, for the verdict and for reports; may change in Prepare.
   virtual Numerics DeclaredNumerics() const { return {}; }
 };

@@ -333,7 +333,7 @@ class Reader {
       form.Take("dimensions", &dimensions, "1 or 2");
       *numerics = Numerics::Winograd(tile, std::move(points), dimensions);
       const Status usable = numerics->Validate();
-      if (!usable.ok()) fields.Wrong("winograd", usable.message());
+      if (!usable.ok()) fields.Wrong("winograd", "a form with " + Numerics::ValidForms());
     }
     ReadNarrow(fields, "accumulator", &numerics->accumulator);
     ReadNarrow(fields, "operands", &numerics->storage);

@@ -81,14 +81,18 @@ class GgmlReader {
                                             DTypeName(blob.dtype), blob.shape.ToString(), wanted));
   }
 
-  Result<Tensor> Load(const GgmlNode& node) const {
+  Result<Tensor> LoadStored(const GgmlNode& node) const {
     DumpEntry entry;
     entry.place = node.blob->place;
     entry.dtype = node.blob->dtype;
     entry.shape = node.blob->shape;
     entry.path = fmt::format("{}/{}", dump_.folder(), node.blob->file);
     entry.checksum = node.blob->checksum;
-    PLUMB_ASSIGN_OR_RETURN(const Tensor stored, DumpReader::Load(entry));
+    return DumpReader::Load(entry);
+  }
+
+  Result<Tensor> Load(const GgmlNode& node) const {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor stored, LoadStored(node));
     PLUMB_ASSIGN_OR_RETURN(const Shape shape, ShapeOfGgml(node));
     if (!node.IsPlain()) return FromGgmlBlocks(node.type, stored, shape);
     if (node.IsFloat()) return stored.ConvertedTo(DType::kF32);
@@ -297,7 +301,24 @@ class GgmlReader {
       PLUMB_ASSIGN_OR_RETURN(std::string input, InputFor(node, slot, made));
       inputs.push_back(std::move(input));
     }
+    if (type == "MUL_MAT") PLUMB_RETURN_IF_ERROR(AddLeast(&inputs));
     made->push_back(NodeOf(node, type, std::move(inputs)));
+    return Status::Ok();
+  }
+
+  // A product's third input: the least values of its weights' blocks, where the type has them.
+  Status AddLeast(std::vector<std::string>* inputs) {
+    const auto weights = inputs->size() == 2 ? by_name_.find(inputs->front()) : by_name_.end();
+    if (weights == by_name_.end()) return Status::Ok();
+    const GgmlNode& node = nodes_[weights->second];
+    if (!HasGgmlLeast(node.type)) return Status::Ok();
+    inputs->push_back(node.name + "/least");
+    onnx::ConstantIr& constant = ir_.graph.constants[inputs->back()];
+    if (!constant.value.empty()) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const Tensor stored, LoadStored(node));
+    PLUMB_ASSIGN_OR_RETURN(const Shape shape, ShapeOfGgml(node));
+    PLUMB_ASSIGN_OR_RETURN(constant.value, LeastOfGgmlBlocks(node.type, stored, shape));
+    constant.type = onnx::kTypeFloat;
     return Status::Ok();
   }
 

@@ -16,6 +16,12 @@ bool KnowsGgmlBlocks(const std::string& type);
 // CorruptModel when the rows are not as long as the type says.
 Result<Tensor> FromGgmlBlocks(const std::string& type, const Tensor& bytes, const Shape& shape);
 
+// Whether a block of that type is steps above a least value, for which the CPU's products have a term of its own.
+bool HasGgmlLeast(const std::string& type);
+
+// The least value of each block, in the order of the blocks. REQUIRES: HasGgmlLeast.
+Result<Tensor> LeastOfGgmlBlocks(const std::string& type, const Tensor& bytes, const Shape& shape);
+
 }  // namespace plumb
 
 #endif  // PLUMB_INTEROP_GGML_BLOCKS_H_

@@ -10,6 +10,9 @@ namespace plumb {
 
 struct MatMulParam : ParamBase<MatMulParam> {
   int weight_position = -1;  // which operand is the constant; -1: both are blobs
+  // Of an imported operator that says how it sums: the sum is rounded to f16 behind each term (ggml's attention over
+  // values of f16). In no file, and nothing that a device follows: the bound asks.
+  bool sums_in_f16 = false;
   void Visit(ParamVisitor& v) override { v.Int("weight_position", weight_position); }
 };
 

@@ -15,25 +15,26 @@ reference::SumAxis AxisOfConvolution(const WindowAxis& a) {
 
 WinogradForm FormOf(const Numerics& declared) { return {declared.tile, declared.points, declared.dimensions}; }
 
-// RunBatch, then each tau as Winograd's algorithm in the declared form needs it, or raised to what its usual forms may
-// do, then the layer's own activation.
+// RunBatch, values alone where that is all that stays of it, then each tau as Winograd's algorithm in the declared form
+// needs it, or raised to what its usual forms may do, then the layer's own activation.
 Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOperands operands, int64_t batch,
                      const ReferenceArgs& args, const BoundArgs& bound) {
   const auto activate = operands.activate;
   operands.activate = nullptr;
-  PLUMB_RETURN_IF_ERROR(reference::RunBatch(geometry, operands, batch, args, &bound));
+  const Numerics& products = bound.arithmetic.products;
+  const bool uncertain = InputTau(bound, 0) != nullptr, declared = products.tile > 0;
+  const BoundArgs* direct = declared && !uncertain ? nullptr : &bound;
+  PLUMB_RETURN_IF_ERROR(reference::RunBatch(geometry, operands, batch, args, direct));
   const int64_t in = geometry.in_channels * geometry.in_pixels();
   const int64_t out = geometry.out_channels * geometry.out_pixels();
   double* values = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  const Numerics& products = bound.arithmetic.products;
-  const bool uncertain = InputTau(bound, 0) != nullptr;
   for (int64_t n = 0; n < batch; ++n) {
     std::vector<double> own(uncertain ? static_cast<size_t>(out) : 0);  // what is inherited adds to it
     double* raised = uncertain ? own.data() : tau + n * out;
     const reference::ConstReals input = reference::RealsOf(*args.inputs[0], n * in);
     const reference::SumBound sums = reference::SumBoundOf(&bound);
-    if (products.tile > 0) {
+    if (declared) {
       reference::BoundAsWinograd(geometry, FormOf(products), operands.weight.f32(), input, values + n * out, sums,
                                  raised);
     } else {

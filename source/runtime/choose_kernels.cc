@@ -63,7 +63,7 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
   const KernelRow* row = FindRow(plan.device->kernels_in_front, *step->spec, asked, &step->info.refusals);
   if (row == nullptr) row = FindRow(plan.device->kernels(), *step->spec, asked, &step->info.refusals);
   if (row == nullptr) return false;
-  step->kernel = row->create(*step->spec);
+  step->kernel = plan.device->InPrecision(*step->spec, row->create(*step->spec));
   step->info.device = plan.device->name();
   step->info.kernel = fmt::format("{}/{}", Lower(plan.device->name()), row->name);
   return true;

@@ -100,14 +100,20 @@ struct Network::Impl {
 
   Plan plan;
   std::shared_ptr<const Graph> graph;  // as given; plan.graph lacks the layers evaluated on the host
+  std::shared_ptr<Graph> released;     // plan.graph, where release_weights takes weights out of it
   std::vector<Observer*> observers;
   std::vector<std::shared_ptr<Observer>> owned;
   int forward = 0;
   std::set<std::string> set_inputs;
   bool has_outputs = false;  // the last Forward came to its end
+  bool began = false;        // some Forward did
   const pid_t process = getpid();
 
   Status Prepare();
+  Status PrepareKernel(Step* step);
+  bool PreparesLate(const Step& step) const {
+    return plan.options.single_forward && !step.empty && !step.kernel->ReadsResources();
+  }
   std::shared_ptr<Graph> ShareOnly();
   Result<const GraphInput*> FindInput(const std::string& name) const;
   Status CheckInputs() const;
@@ -160,7 +166,7 @@ Status Network::Impl::Prepare() {
   PLUMB_ASSIGN_OR_RETURN(plan.blobs, InferShapes(*graph, plan.options.input_shapes));
   PLUMB_RETURN_IF_ERROR(CheckWork(*graph, plan.blobs));
   PLUMB_ASSIGN_OR_RETURN(plan.graph, WithoutKnownValues(graph, &plan.blobs));
-  std::shared_ptr<Graph> released = plan.options.release_weights ? ShareOnly() : nullptr;
+  if (plan.options.release_weights) released = ShareOnly();
   const std::string frame = Frame();
   if (plan.options.fallback) plan.fallback = CreateNaiveDevice();
   plan.options.precision = plan.device->EffectivePrecision(plan.options.precision);
@@ -174,18 +180,23 @@ Status Network::Impl::Prepare() {
     for (int id : step->outputs) step->output_tensors.push_back(plan.values[static_cast<size_t>(id)].tensor);
     if (step->empty) continue;
     if (step->workspace >= 0) step->spec->workspace = plan.values[static_cast<size_t>(step->workspace)].tensor;
-    PLUMB_RETURN_IF_ERROR(step->kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
-                              .AddContext(fmt::format("{} on {}", LayerFrame(step->group.last()), step->info.kernel))
-                              .AddContext(frame));
-    if (released != nullptr && !step->kernel->ReadsResources()) {
-      for (const Layer* member : step->group.members)
-        released->layers[static_cast<size_t>(member - released->layers.data())].resources.clear();
-      ReleaseKeptBlocks();  // packed weights have other sizes
-    }
-    step->info.numerics = step->kernel->DeclaredNumerics();
-    const std::string detail = step->kernel->Detail(), numerics = step->info.numerics.Name();
-    step->info.detail = detail + (detail.empty() || numerics.empty() ? "" : " ") + numerics;
+    if (!PreparesLate(*step)) PLUMB_RETURN_IF_ERROR(PrepareKernel(step.get()).AddContext(frame));
   }
+  return Status::Ok();
+}
+
+Status Network::Impl::PrepareKernel(Step* step) {
+  Kernel* kernel = step->kernel.get();
+  PLUMB_RETURN_IF_ERROR(kernel->Prepare(*step->spec, step->input_tensors, step->output_tensors)
+                            .AddContext(fmt::format("{} on {}", LayerFrame(step->group.last()), step->info.kernel)));
+  if (released != nullptr && !kernel->ReadsResources()) {
+    for (const Layer* member : step->group.members)
+      released->layers[static_cast<size_t>(member - released->layers.data())].resources.clear();
+    ReleaseKeptBlocks();  // packed weights have other sizes
+  }
+  step->info.numerics = kernel->DeclaredNumerics();
+  const std::string detail = kernel->Detail(), numerics = step->info.numerics.Name();
+  step->info.detail = detail + (detail.empty() || numerics.empty() ? "" : " ") + numerics;
   return Status::Ok();
 }
 
@@ -262,6 +273,9 @@ Status Network::Impl::Run() {
 #endif
   PLUMB_RETURN_IF_ERROR(CheckProcess());
   PLUMB_RETURN_IF_ERROR(CheckInputs());
+  if (began && plan.options.single_forward)
+    return Status::InvalidArgument("it was made for a single Forward (NetworkOptions::single_forward) and had that");
+  began = true;
   has_outputs = false;
   SetNumThreads(plan.options.num_threads);
   Status observed;
@@ -271,6 +285,8 @@ Status Network::Impl::Run() {
   }
   PLUMB_RETURN_IF_ERROR(plan.device->Begin());
   for (auto& step : plan.steps) {
+    const bool late = PreparesLate(*step);
+    if (late) PLUMB_RETURN_IF_ERROR(PrepareKernel(step.get()));
     Status status = Interrupter::Check();
     for (const auto& [from, to] : step->reorders) {
       if (status.ok()) {
@@ -288,6 +304,7 @@ Status Network::Impl::Run() {
       status = RunStep(*step);
     }
     if (!status.ok()) return status.AddContext(RunFrame(step->group.last(), step->info.kernel));
+    if (late) step->kernel.reset();
   }
   PLUMB_RETURN_IF_ERROR(plan.device->Finish());
   has_outputs = true;

@@ -68,6 +68,7 @@ class WholeCheck {
 
   void JudgeOn(AskedDevice* asked) {
     NetworkOptions options = plan_.network;
+    options.single_forward = true;
     if (asked->device != "OPENCL" && asked->device != "VULKAN") options.device_index = 0;
     const auto opened = OpenDevice(asked->device, options.device_index);
     if (!opened.ok()) return NotRun(asked, opened.status(), ExitCodeOfDevice(opened.status()));

@@ -94,6 +94,8 @@ namespace plumb::simd {
 
 HWY_EXPORT(RunBinaryRow);
 
+constexpr int64_t kMaxRepeated = 64;  // values; longer rows need no help
+
 void BinaryRow(BinaryOp op, const float* a, int a_step, const float* b, int b_step, float* dst, size_t n) {
   if (n == 0) return;
   if (a_step == 0 && b_step == 0) n = 1;  // a plan of one element
@@ -103,8 +105,51 @@ void BinaryRow(BinaryOp op, const float* a, int a_step, const float* b, int b_st
   PLUMB_SIMD_CALL(RunBinaryRow)(op, a, a_step, b, b_step, dst, n);
 }
 
+namespace {
+
+// The innermost two dimensions as one row, where rows are short and one operand has the same one again and again (a
+// factor per channel over the pixels of channel blocks). row 0: they are not so.
+BroadcastPlan OverRepeats(const BroadcastPlan& plan) {
+  BroadcastPlan longer;
+  longer.row = 0;
+  const int inner = plan.rank - 1;
+  if (inner < 0 || plan.rows * plan.row == 0 || plan.row > kMaxRepeated) return longer;
+  if (plan.a_step + plan.b_step != 2) return longer;
+  const bool a_repeats = plan.a_stride[inner] == 0 && plan.b_stride[inner] == plan.row;
+  const bool b_repeats = plan.b_stride[inner] == 0 && plan.a_stride[inner] == plan.row;
+  if (!a_repeats && !b_repeats) return longer;
+  longer = plan;
+  longer.rank = inner;
+  longer.rows /= plan.extent[inner];
+  longer.row *= plan.extent[inner];
+  (a_repeats ? longer.a_step : longer.b_step) = 0;
+  return longer;
+}
+
+void RepeatedBinary(BinaryOp op, const BroadcastPlan& longer, int64_t period, const float* a, const float* b,
+                    float* dst, int64_t begin, int64_t end) {
+  float repeated[4 * kMaxRepeated];
+  const int64_t piece = 4 * kMaxRepeated / period * period;
+  ForEachBroadcastRow(longer, begin, end, [&](int64_t a_at, int64_t b_at, int64_t dst_at, int64_t count) {
+    const float* same = longer.a_step == 0 ? a + a_at : b + b_at;
+    for (int64_t i = 0, from = dst_at % longer.row % period; i < std::min(count, piece); ++i) {
+      repeated[i] = same[from];
+      if (++from == period) from = 0;
+    }
+    for (int64_t i = 0; i < count; i += piece) {
+      const float* left = longer.a_step == 0 ? repeated : a + a_at + i;
+      const float* right = longer.b_step == 0 ? repeated : b + b_at + i;
+      BinaryRow(op, left, 1, right, 1, dst + dst_at + i, static_cast<size_t>(std::min(piece, count - i)));
+    }
+  });
+}
+
+}  // namespace
+
 void Binary(BinaryOp op, const BroadcastPlan& plan, const float* a, const float* b, float* dst, int64_t begin,
             int64_t end) {
+  const BroadcastPlan longer = OverRepeats(plan);
+  if (longer.row > 0) return RepeatedBinary(op, longer, plan.row, a, b, dst, begin, end);
   ForEachBroadcastRow(plan, begin, end, [&](int64_t a_at, int64_t b_at, int64_t dst_at, int64_t count) {
     BinaryRow(op, a + a_at, plan.a_step, b + b_at, plan.b_step, dst + dst_at, static_cast<size_t>(count));
   });

@@ -23,6 +23,15 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 HWY_INLINE V32 KeepNaN(V32 x, V32 y) { return IfThenElse(Eq(x, x), y, x); }
 
+// The polynomial of x with these coefficients, the highest power's first. Not a loop over a list, which GCC leaves as
+// one.
+template <class... Floats>
+HWY_INLINE V32 Horner(F32 d, V32 x, float highest, Floats... lower) {
+  V32 sum = Set(d, highest);
+  ((sum = MulAdd(sum, x, Set(d, lower))), ...);
+  return sum;
+}
+
 // exp(89) is beyond float, so everything above gives infinity; without the clamp Highway's exponent would wrap round.
 HWY_INLINE V32 ExpV(F32 d, V32 x) { return KeepNaN(x, Exp(d, Min(x, Set(d, 89.0f)))); }
 
@@ -34,10 +43,24 @@ HWY_INLINE V32 LogV(F32 d, V32 x) {
   return IfThenElse(Eq(x, Set(d, kInfinity)), x, y);
 }
 
+// e^-a for 0 <= a < 87, where nothing overflows or is subnormal: 2^n e^r with |r| <= ln 2 / 2, the latter
+// 1 + r + r^2 * polynomial(r), fitted to 3e-9.
+HWY_INLINE V32 ExpOfMinus(F32 d, V32 a) {
+  const auto n = NearestInt(Mul(a, Set(d, -1.44269504f)));
+  const V32 count = ConvertTo(d, n);
+  V32 r = NegMulSub(count, Set(d, 0.693359375f), a);  // ln 2 in two parts, the first of ten bits
+  r = MulAdd(count, Set(d, 2.12194440e-4f), r);
+  const V32 sum = Horner(d, r, 1.38145394e-3f, 8.36874545e-3f, 4.1668389e-2f, 1.66665211e-1f, 4.9999994e-1f);
+  const V32 y = Add(MulAdd(sum, Mul(r, r), r), Set(d, 1.0f));
+  const RebindToSigned<F32> whole;
+  return BitCast(d, Add(BitCast(whole, y), ShiftLeft<23>(n)));
+}
+
 // 1 / (1 + e^-x) with e^-|x|, so that neither side overflows and small results keep their relative accuracy.
 HWY_INLINE V32 SigmoidV(F32 d, V32 x) {
   const V32 one = Set(d, 1.0f);
-  const V32 e = ExpV(d, Neg(Abs(x)));
+  const V32 a = Abs(x);
+  const V32 e = HWY_LIKELY(AllTrue(d, Lt(a, Set(d, 87.0f)))) ? ExpOfMinus(d, a) : ExpV(d, Neg(a));
   return Div(IfThenElse(Lt(x, Zero(d)), e, one), Add(one, e));
 }
 
@@ -58,11 +81,8 @@ HWY_INLINE V32 TanhV(F32 d, V32 x) {
 // one.
 HWY_INLINE V32 ErfSmall(F32 d, V32 t) {
   const V32 s = Mul(t, t);
-  V32 sum = Set(d, -9.66704465e-06f);
-  for (float c : {1.12659589e-4f, -8.48408032e-4f, 5.22103161e-3f, -2.68654302e-2f, 1.12837821e-1f, -3.76126379e-1f,
-                  1.28379167e-1f}) {
-    sum = MulAdd(sum, s, Set(d, c));
-  }
+  const V32 sum = Horner(d, s, -9.66704465e-06f, 1.12659589e-4f, -8.48408032e-4f, 5.22103161e-3f, -2.68654302e-2f,
+                         1.12837821e-1f, -3.76126379e-1f, 1.28379167e-1f);
   return MulAdd(t, sum, t);
 }
 
@@ -71,11 +91,8 @@ HWY_INLINE V32 ErfSmall(F32 d, V32 t) {
 HWY_INLINE V32 ErfcLarge(F32 d, V32 t) {
   const V32 two = Set(d, 2.0f);
   const V32 z = Div(Sub(t, two), Add(t, two));
-  V32 sum = Set(d, -1.52460905e-3f);
-  for (float c : {1.12105988e-3f, 8.76443647e-3f, -8.01793393e-3f, -5.42250127e-2f, 1.64050788e-1f, -1.66030228e-1f,
-                  -9.27638263e-2f, 1.27697837f}) {
-    sum = MulAdd(sum, z, Set(d, c));
-  }
+  const V32 sum = Horner(d, z, -1.52460905e-3f, 1.12105988e-3f, 8.76443647e-3f, -8.01793393e-3f, -5.42250127e-2f,
+                         1.64050788e-1f, -1.66030228e-1f, -9.27638263e-2f, 1.27697837f);
   const V32 square = Mul(t, t);
   const V32 rest = MulSub(t, t, square);  // exact with FMA, zero without: then the tail loses t^2 u
   const V32 e = ExpV(d, Neg(square));

@@ -16,14 +16,17 @@ constexpr int kProductChunk = 8;  // columns that lie together in the result
 // What the rows read: `taps` times `blocks` times `lanes` factors. Of tap t, row r begins at from[t * rows + r]; its
 // lanes lie together, its blocks are step[t * rows + r] apart (0: all read the same, as zeros outside a map do). The
 // weights of tap t begin at weights + at[t]; each factor has kProductColumns of them, weights_step apart.
-struct ProductSource {
+// T: float, or uint16_t of f16 for kernels that a device has besides this one.
+template <class T>
+struct ProductSourceOf {
   int64_t taps = 0, blocks = 1, lanes = 1;
-  const float* const* from = nullptr;
+  const T* const* from = nullptr;
   const int64_t* step = nullptr;
   const int64_t* at = nullptr;
-  const float* weights = nullptr;
+  const T* weights = nullptr;
   int64_t weights_step = kProductColumns;
 };
+using ProductSource = ProductSourceOf<float>;
 
 // What happens to a sum, in this order: + bias, + what the result holds, activation.
 struct ProductEnd {

@@ -9,6 +9,7 @@
 
 #include "check/judge/judge.h"
 #include "check/judge/stored_half.h"
+#include "check/subject/arithmetic.h"
 #include "device/device.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"
@@ -27,7 +28,8 @@ Result<Reference> Compute(const OpInstance& instance, const Numerics& numerics) 
   std::vector<Tensor> inputs;
   ReferenceArgs args{instance.layer(), {}, {}};
   BoundArgs bound;
-  bound.arithmetic.products = numerics;
+  ReplayExtra extra;
+  UseNumerics(numerics, &bound.arithmetic, &extra);
   for (const Tensor& t : instance.inputs) inputs.push_back(IsFloat(t.dtype()) ? t.ConvertedTo(DType::kF64).value() : t);
   for (const Tensor& t : inputs) args.inputs.push_back(&t);
   for (const BlobInfo& out : instance.outputs) {
@@ -189,7 +191,7 @@ void TestOnDevice(const OpCase& op_case, const std::string& device, Precision pr
     }
     ExpectAligned(out, want->outputs[i], want->taus[i]);
     if (out.dtype() == DType::kF32) {
-      CompareFloats(want->outputs[i], want->taus[i], out, half ? device + " f16" : device,
+      CompareFloats(want->outputs[i], want->taus[i], out, half ? device + " " + PrecisionName(precision) : device,
                     op_case.op + "/" + op_case.name);
       continue;
     }

@@ -25,6 +25,11 @@ const KernelOfOp kCpu[] = {
 #include "device/cpu/kernel_list.def"
 #undef PLUMB_CPU_KERNEL
 };
+const KernelOfOp kArm[] = {
+#define PLUMB_ARM_KERNEL(op, kernel, file) {#op, #kernel, "arm/" #file},
+#include "device/arm/kernel_list.def"
+#undef PLUMB_ARM_KERNEL
+};
 const KernelOfOp kOpencl[] = {
 #define PLUMB_OPENCL_KERNEL(op, kernel, file) {#op, #kernel, #file},
 #include "device/opencl/kernel_list.def"
@@ -76,17 +81,16 @@ std::string OpMap() {
       "`kernel_list.def`). A row's first\ncolumn names `source/op/<file>.cc`, its reference "
       "`source/reference/<file>.cc` and "
       "its cases `test/op/<file>_test.cc`; the others the\nfiles in `source/device/cpu`, `opencl` and `vulkan` "
-      "(`gpu/x`: in `source/device/gpu`) whose "
-      "kernels "
-      "are asked, best first;\n`-`: none of its own (what only moves elements runs in `strided.cc`; "
+      "(`gpu/x`, `arm/x`: in `source/device/gpu`, `arm`; the latter on ARM alone) whose "
+      "kernels are asked, best first;\n`-`: none of its own (what only moves elements runs in `strided.cc`; "
       "`doc/op_support.md` says what does not run).\n\n| file | operators | CPU | OPENCL | VULKAN "
       "|\n|---|---|---|---|---|\n";
   for (const std::string& file : files) {
     const std::set<std::string> ops(ops_of[file].begin(), ops_of[file].end());
     text += "| " + file + " |";
     for (const std::string& op : ops_of[file]) text += " " + op;
-    text += " | " + FilesFor(ops, kCpu) + " | " + FilesFor(ops, kOpencl, kGpu) + " | " + FilesFor(ops, kVulkan, kGpu) +
-            " |\n";
+    text += " | " + FilesFor(ops, kArm, kCpu) + " | " + FilesFor(ops, kOpencl, kGpu) + " | " +
+            FilesFor(ops, kVulkan, kGpu) + " |\n";
   }
   return text;
 }
@@ -98,6 +102,7 @@ std::vector<std::string> FilesOfOpMap() {
       files.push_back(folder + std::string(row.file) + ".cc");
   }
   for (const KernelOfOp& row : kCpu) files.push_back("source/device/cpu/" + std::string(row.file) + ".cc");
+  for (const KernelOfOp& row : kArm) files.push_back("source/device/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kOpencl) files.push_back("source/device/opencl/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kGpu) files.push_back("source/device/" + std::string(row.file) + ".cc");
   for (const KernelOfOp& row : kVulkan) files.push_back("source/device/vulkan/" + std::string(row.file) + ".cc");

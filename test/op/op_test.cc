@@ -113,15 +113,16 @@ int main(int argc, char** argv) {
       plumb::Register(c, "MatchesNaive", suffix,
                       [name = device.name](const plumb::OpCase& k) { plumb::TestOnDevice(k, name); });
     }
-    if (plumb::OpenDevice(device.name).value()->EffectivePrecision(plumb::Precision::kNormal) !=
-        plumb::Precision::kNormal)
-      continue;
-    for (const plumb::OpCase& c : plumb::AllOpCases()) {
-      const auto is_f32 = [](const auto& input) { return input.dtype == plumb::DType::kF32; };
-      if (std::none_of(c.inputs.begin(), c.inputs.end(), is_f32)) continue;
-      plumb::Register(c, "MatchesNaive", suffix + "_f16", [name = device.name](const plumb::OpCase& k) {
-        plumb::TestOnDevice(k, name, plumb::Precision::kNormal);
-      });
+    for (const plumb::Precision precision : {plumb::Precision::kNormal, plumb::Precision::kLow}) {
+      if (plumb::OpenDevice(device.name).value()->EffectivePrecision(precision) != precision) continue;
+      const char* kind = precision == plumb::Precision::kLow ? "_low" : "_f16";
+      for (const plumb::OpCase& c : plumb::AllOpCases()) {
+        const auto is_f32 = [](const auto& input) { return input.dtype == plumb::DType::kF32; };
+        if (std::none_of(c.inputs.begin(), c.inputs.end(), is_f32)) continue;
+        plumb::Register(c, "MatchesNaive", suffix + kind, [name = device.name, precision](const plumb::OpCase& k) {
+          plumb::TestOnDevice(k, name, precision);
+        });
+      }
     }
   }
   testing::InitGoogleTest(&argc, argv);

@@ -114,6 +114,10 @@ const std::pair<Dims, Dims> kShapes[] = {
     {{2, 17}, {17}},
     {{2, 0, 3}, {1, 3}},
     {{5, 1}, {1, 5}},
+    {{3, 100, 8}, {3, 1, 8}},  // a short row again and again: pieces of 256 values, 252 of rows of 7
+    {{2, 1, 7}, {2, 90, 7}},
+    {{40, 64}, {64}},
+    {{65}, {40, 65}},
 };
 
 TEST(SimdBinaryTest, BroadcastsLikeIndexArithmetic) {

@@ -30,18 +30,20 @@ class Kernel:
     """A layer that one kernel computes, and how many instructions it may take per LANES multiply-adds needed: a little
     more than it took when the row was written."""
 
-    def __init__(self, name, kernel, type_, parameters, input_, at_most, chained=True):
+    def __init__(self, name, kernel, type_, parameters, input_, at_most, chained=True, precision="HIGH"):
         self.name, self.kernel, self.input, self.at_most, self.chained = name, kernel, input_, at_most, chained
+        self.precision = precision
         self.layer = f"{type_} l{{i}} 1 1 {{x}} {{y}} {parameters}"
 
 
-def convolution(name, kernel, window, channels, size, at_most, stride=1, groups=1, outputs=None):
+def convolution(name, kernel, window, channels, size, at_most, stride=1, groups=1, outputs=None,
+                precision="HIGH"):
     """window: height, width."""
     outputs = outputs or channels
     pads = f"{window[0] // 2} {window[1] // 2}"
     parameters = f"{groups} {channels // groups} {outputs} {window[0]} {window[1]} {stride} {stride} {pads} 1 -1 1 1 0"
     return Kernel(f"{name}, {channels} to {outputs} channels, {size} x {size}", kernel, "Convolution", parameters,
-                  f"1 {channels} {size} {size}", at_most, stride == 1 and outputs == channels)
+                  f"1 {channels} {size} {size}", at_most, stride == 1 and outputs == channels, precision)
 
 
 KERNELS = [
@@ -60,6 +62,12 @@ KERNELS = [
     Kernel("2x2 stride 2, 32 to 32 channels, 14 x 14", "deconvolution_tiles", "Deconvolution",
            "1 32 32 2 2 2 2 0 0 1 -1 1 1 0", "1 32 14 14", 3.8, chained=False),
     Kernel("512 to 512", "inner_product", "InnerProduct", "512 1 0 1", "1 512 1 1", 2.6),
+    convolution("1x1, LOW", "half_convolution_blocked", (1, 1), 64, 14, 1.85, precision="LOW"),
+    convolution("3x3 stride 2, LOW", "half_convolution_blocked", (3, 3), 64, 28, 1.25, stride=2, precision="LOW"),
+    convolution("depthwise 3x3, LOW", "half_depthwise", (3, 3), 64, 28, 4.55, groups=64, precision="LOW"),
+    Kernel("512 to 512, LOW", "half_inner_product", "InnerProduct", "512 1 0 1", "1 512 1 1", 1.7, precision="LOW"),
+    convolution("3x3, F(4x4), NORMAL", "convolution_winograd", (3, 3), 64, 28, 0.71, precision="NORMAL"),
+    convolution("1x1, NORMAL", "convolution_blocked", (1, 1), 64, 14, 2.5, precision="NORMAL"),
 ]
 
 
@@ -107,9 +115,10 @@ def plain(names):
     return dict(zip(names, short))
 
 
-def forward(build, words):
+def forward(build, words, precision="HIGH"):
     """What one Forward takes, with its input and outputs: two Forwards less one."""
-    command = ["-L", ROOT / "build/arm64-sysroot", build / "bin/model_run", *words, "-d", "ARM", "-t", "1"]
+    command = ["-L", ROOT / "build/arm64-sysroot", build / "bin/model_run", *words, "-d", "ARM", "-t", "1",
+               "--precision", precision]
     count = trace(command + ["-ic", "2"])
     count.subtract(trace(command + ["-ic", "1"]))
     return count
@@ -153,10 +162,11 @@ def chain(folder, kernel, layers):
     return model
 
 
-def kernel_of(build, model):
+def kernel_of(build, model, precision):
     """Which kernel computes the first layer."""
     run = subprocess.run(["qemu-aarch64", "-L", ROOT / "build/arm64-sysroot", build / "bin/model_run", "-m", model,
-                          "-d", "ARM", "-t", "1", "--profile"], check=True, capture_output=True, text=True)
+                          "-d", "ARM", "-t", "1", "--profile", "--precision", precision],
+                         check=True, capture_output=True, text=True)
     return re.search(r"\barm/(.*?)(?: points .*)?\s*$", run.stdout, re.M).group(1)
 
 
@@ -169,9 +179,10 @@ def measure_kernels(build):
     for kernel in KERNELS:
         with tempfile.TemporaryDirectory() as folder:
             one = chain(folder, kernel, 1)
-            needed, count, name = needed_by(build, ["-m", one]), forward(build, ["-m", one]), kernel_of(build, one)
+            needed, count = needed_by(build, ["-m", one]), forward(build, ["-m", one], kernel.precision)
+            name = kernel_of(build, one, kernel.precision)
             if kernel.chained:
-                three = forward(build, ["-m", chain(folder, kernel, 3)])
+                three = forward(build, ["-m", chain(folder, kernel, 3)], kernel.precision)
                 three.subtract(count)
                 count = Count({key: n / 2 for key, n in three.items()})
         ratio = count.of() / (needed / LANES)

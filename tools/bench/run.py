@@ -6,7 +6,7 @@
   Python is
                                             $PEERS_PYTHON, else python3; without DIR that part is skipped with a line
   tools/bench/run.py --only forward,check   some parts: forward, check, tensors, compare, dump, dump_header, hooks,
-                                            busy, layers, peers, convert
+                                            busy, layers, peers, everyday (other networks, against the peers), convert
 
 Numbers of one part are interleaved, so quote their ratios, not single times: machines are shared and their clocks
 drift.
@@ -26,6 +26,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NETWORKS = ["squeezenet_v1.0", "mobilenet_v1", "resnet50", "inception_v3", "densenet"]
+EVERYDAY = ["mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "shufflenet_v2", "squeezenet_v1_1", "resnet18",
+            "inception_v4"]
 
 
 def run(command, env=None, check=True):
@@ -216,30 +218,39 @@ class Bench:
         self.result["layers"] = {"limit": limit, "rows": rows, "total": total}
 
     def peers(self):
+        self.against_peers("peers", NETWORKS, self.write_twins)
+
+    def everyday(self):
+        """Networks that nobody tuned for, by everyday_networks.py."""
+        def write(python, _, work):
+            run([python, ROOT / "tools/bench/everyday_networks.py", work])
+        self.against_peers("everyday", EVERYDAY, write)
+
+    def against_peers(self, part, networks, write):
         if not self.args.peers:
-            print("\npeers: skipped, no --peers DIR given")
+            print(f"\n{part}: skipped, no --peers DIR given")
             return
         peers = pathlib.Path(self.args.peers).resolve()
         if not (peers / "bench.py").exists():
-            print(f"\npeers: skipped, {peers} has no bench.py")
+            print(f"\n{part}: skipped, {peers} has no bench.py")
             return
         python = os.environ.get("PEERS_PYTHON", "python3")
         work = pathlib.Path(self.args.peers_work).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        self.write_twins(python, peers, work)
-        subprocess.run([python, str(peers / "bench.py")] + [str(work / f"{n}.onnx") for n in NETWORKS] +
-                       ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json",
-                        str(work / "peers.json"),
+        write(python, peers, work)
+        found = work / f"{part}.json"
+        subprocess.run([python, str(peers / "bench.py")] + [str(work / f"{n}.onnx") for n in networks] +
+                       ["--rounds", str(self.args.rounds), "--cache", str(work / "cache"), "--json", str(found),
                         "--runtimes", self.args.runtimes],
                        env={**os.environ, "PLUMB_BIN": str(self.bin.resolve()),
                             "PLUMB_MODELS": str(self.models.resolve())},
                        stdout=subprocess.DEVNULL, check=True)
-        data = json.loads((work / "peers.json").read_text())
-        self.result["peers"] = {"versions": data["versions"], "rows": data["rows"], "problems": data["problems"]}
+        data = json.loads(found.read_text())
+        self.result[part] = {"versions": data["versions"], "rows": data["rows"], "problems": data["problems"]}
         by = {(r["net"], r["threads"], r["runtime"]): r for r in data["rows"]}
         runtimes = [r for r in self.args.runtimes.split(",")]
         rows = []
-        for net in NETWORKS:
+        for net in networks:
             for threads in (1, 2):
                 row = [by.get((net, threads, r)) for r in runtimes]
                 text = [f"{r['min']:.2f} / {r['median']:.2f}" if r else "-" for r in row]
@@ -293,8 +304,7 @@ class Bench:
         parts = {"forward": self.forward, "check": self.check, "tensors": lambda: self.program("bench_tensor_files"),
                  "compare": lambda: self.program("bench_compare"), "dump": lambda: self.program("bench_dump"),
                  "dump_header": self.dump_header, "hooks": self.hooks, "busy": self.busy, "layers": self.layers,
-                 "peers": self.peers,
-                 "convert": self.convert}
+                 "peers": self.peers, "everyday": self.everyday, "convert": self.convert}
         wanted = self.args.only.split(",") if self.args.only else list(parts)
         for name in wanted:
             if name not in parts:

@@ -48,7 +48,7 @@ std::string Limited(const WrongOutput& p) {
   const auto tells = [](int64_t count, double limit) {
     return count == 0 || count > 2 || limit == std::nearbyint(limit);
   };
-  if (*low == *high || !tells(above, *high) || !tells(below, *low)) return "";
+  if (above + below == 0 || *low == *high || !tells(above, *high) || !tells(below, *low)) return "";
   const std::string over = fmt::format("{} above {} are {}", above, Number(*high, 7), Number(*high, 7));
   const std::string under = fmt::format("{} below {} are {}", below, Number(*low, 7), Number(*low, 7));
   return fmt::format("limited: of {} values {}{}{}", p.x.size(), above > 0 ? over : "",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/cpu/half_layout.h"
+
 namespace plumb::cpu {
 namespace {
 
@@ -23,7 +25,9 @@ const LayoutPtr& BlockedLayout() {
 
 bool IsBlocked(const LayoutPtr& layout) { return layout != nullptr && layout->Equals(*BlockedLayout()); }
 LayoutPtr LayoutOf(Format format) { return format == Format::kBlocked ? BlockedLayout() : PlainLayout(); }
-Format FormatOf(const DeviceTensor& tensor) { return IsBlocked(tensor.layout) ? Format::kBlocked : Format::kPlain; }
+Format FormatOf(const DeviceTensor& tensor) {
+  return IsBlocked(OrderOf(tensor.layout)) ? Format::kBlocked : Format::kPlain;
+}
 
 MapShape MapOf(const Shape& shape) { return {shape.DimOrOne(0), shape.DimOrOne(1), shape.CountFrom(2)}; }
 

@@ -38,6 +38,8 @@ class ConcatKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool MovesOnly() const override { return true; }
+
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int64_t rows = outputs[0].shape.Count(0, axis_);
     const size_t dst_row = outputs[0].bytes() / static_cast<size_t>(std::max<int64_t>(1, rows));

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "device/cpu/blocked_layout.h"
+#include "device/cpu/half_layout.h"
 #include "device/cpu/kernel_list.h"
 
 namespace plumb::cpu {
@@ -22,6 +23,15 @@ void Copy(const Shape& shape, const float* src, Format from, float* dst, Format 
   }
 }
 
+// Room for an f32 copy of a blob in its own order.
+Result<DeviceTensor> WideCopy(Device* device, const DeviceTensor& half) {
+  DeviceTensor wide{half.dtype, half.shape, OrderOf(half.layout), nullptr, 0};
+  PLUMB_ASSIGN_OR_RETURN(wide.buffer, device->Allocate(wide.bytes()));
+  return wide;
+}
+
+bool IsStoredHalf(const DeviceTensor& tensor) { return tensor.dtype == DType::kF32 && IsHalf(tensor.layout); }
+
 }  // namespace
 
 const std::vector<KernelRow>& CpuDevice::kernels() const { return KernelList(); }
@@ -31,12 +41,23 @@ bool CpuDevice::Fuses(const LayerGroup& group, const Layer& next, const BlobTabl
 }
 
 Status CpuDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
+  if (IsStoredHalf(dst)) {
+    PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, dst));
+    PLUMB_RETURN_IF_ERROR(Upload(src, wide));
+    Narrow(wide, dst);
+    return Status::Ok();
+  }
   if (!IsBlocked(dst.layout)) return HostDevice::Upload(src, dst);
   Copy(dst.shape, src.data<float>(), Format::kPlain, dst.host<float>(), Format::kBlocked);
   return Status::Ok();
 }
 
 Result<Tensor> CpuDevice::Download(const DeviceTensor& src) {
+  if (IsStoredHalf(src)) {
+    PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, src));
+    Widen(src, wide);
+    return Download(wide);
+  }
   if (!IsBlocked(src.layout)) return HostDevice::Download(src);
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(src.dtype, src.shape));
   Copy(src.shape, src.host<float>(), Format::kBlocked, tensor.data<float>(), Format::kPlain);
@@ -44,6 +65,17 @@ Result<Tensor> CpuDevice::Download(const DeviceTensor& src) {
 }
 
 Status CpuDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
+  if (IsStoredHalf(src)) {
+    PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, src));
+    Widen(src, wide);
+    return Reorder(wide, dst);
+  }
+  if (IsStoredHalf(dst)) {
+    PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, dst));
+    PLUMB_RETURN_IF_ERROR(Reorder(src, wide));
+    Narrow(wide, dst);
+    return Status::Ok();
+  }
   if (!IsBlocked(src.layout) && !IsBlocked(dst.layout)) return HostDevice::Reorder(src, dst);
   Copy(src.shape, src.host<float>(), FormatOf(src), dst.host<float>(), FormatOf(dst));
   return Status::Ok();

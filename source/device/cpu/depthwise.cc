@@ -1,6 +1,6 @@
 // Depthwise convolution with a clamp on the shared vector kernel, where products do not lead (product.h) and for
 // channels that fill one block only, which slices of a product cannot share among threads.
-#include "simd/depthwise.h"
+#include "device/cpu/depthwise.h"
 
 #include <fmt/core.h>
 
@@ -35,19 +35,43 @@ Result<simd::Clamp> ClampOfDepthwise(const Epilogue& epilogue) {
   }
 }
 
+}  // namespace
+
+Result<DepthwiseShape> ReadDepthwise(const KernelSpec& spec) {
+  PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
+  if (group.addend_member >= 0) return Status::NotSupported("an addition is not fused");
+  PLUMB_ASSIGN_OR_RETURN(const simd::Clamp clamp, ClampOfDepthwise(group.epilogue));
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
+  if (shape.group != shape.in_channels || shape.group != shape.out_channels || shape.group == 1) {
+    return Status::NotSupported("takes one channel per group");
+  }
+  return DepthwiseShape{AxisOfDepthwise(shape.window.h), AxisOfDepthwise(shape.window.w), clamp, shape.group};
+}
+
+Result<DepthwiseWeights> PackDepthwise(const KernelSpec& spec) {
+  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
+  const int64_t taps = shape.kernel_size();
+  PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, {taps, taps, taps}, group.affine));
+  const MapShape map{1, shape.group, taps};
+  const int64_t lanes = map.Blocks(ChannelBlock()) * ChannelBlock();
+  DepthwiseWeights packed;
+  packed.weights.resize(static_cast<size_t>(lanes * taps));
+  ToBlocked(map, ChannelBlock(), folded.weight.data<float>(), 0, packed.weights.data(), 0);
+  packed.bias.assign(static_cast<size_t>(lanes), 0.0f);
+  if (!folded.bias.empty()) std::memcpy(packed.bias.data(), folded.bias.data<float>(), folded.bias.bytes());
+  return packed;
+}
+
+namespace {
+
 class DepthwiseKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
-    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-    PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    if (group.addend_member >= 0) return Status::NotSupported("an addition is not fused");
-    PLUMB_RETURN_IF_ERROR(ClampOfDepthwise(group.epilogue).status());
-    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
-    if (shape.group != shape.in_channels || shape.group != shape.out_channels || shape.group == 1) {
-      return Status::NotSupported("takes one channel per group");
-    }
-    const int64_t pixels = shape.window.h.out * shape.window.w.out;
-    if (!ProductsLeadDepthwise(pixels) || shape.group <= ChannelBlock()) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec));
+    const int64_t pixels = shape.h.out * shape.w.out;
+    if (!ProductsLeadDepthwise(pixels) || shape.channels <= ChannelBlock()) return Status::Ok();
     return Status::NotSupported(fmt::format("a product is as fast on a map of {} pixels", pixels));
   }
 
@@ -59,19 +83,8 @@ class DepthwiseKernel : public Kernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfDepthwise(group.epilogue));
-    PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
-    const int64_t taps = shape.kernel_size();
-    PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, {taps, taps, taps}, group.affine));
-    h_ = AxisOfDepthwise(shape.window.h);
-    w_ = AxisOfDepthwise(shape.window.w);
-    const MapShape map{1, shape.group, taps};
-    const int64_t lanes = map.Blocks(ChannelBlock()) * ChannelBlock();
-    weights_.resize(static_cast<size_t>(lanes * taps));
-    ToBlocked(map, ChannelBlock(), folded.weight.data<float>(), 0, weights_.data(), 0);
-    bias_.assign(static_cast<size_t>(lanes), 0.0f);
-    if (!folded.bias.empty()) std::memcpy(bias_.data(), folded.bias.data<float>(), folded.bias.bytes());
+    PLUMB_ASSIGN_OR_RETURN(shape_, ReadDepthwise(spec));
+    PLUMB_ASSIGN_OR_RETURN(packed_, PackDepthwise(spec));
     return Status::Ok();
   }
 
@@ -80,8 +93,9 @@ class DepthwiseKernel : public Kernel {
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     const int block = ChannelBlock();
     const MapShape map = MapOf(outputs[0].shape);
-    const int64_t blocks = map.Blocks(block), rows = h_.out, row = w_.out * block, taps = h_.kernel * w_.kernel;
-    const int64_t src_plane = h_.in * w_.in * block;
+    const simd::DepthwiseAxis &h = shape_.h, &w = shape_.w;
+    const int64_t blocks = map.Blocks(block), rows = h.out, row = w.out * block, taps = h.kernel * w.kernel;
+    const int64_t src_plane = h.in * w.in * block;
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
     // Rows of all planes are numbered through: threads keep to planes where there are many, and share one where there
@@ -91,9 +105,9 @@ class DepthwiseKernel : public Kernel {
                   for (int64_t i = begin; i < end;) {
                     const int64_t plane = i / rows, first = i % rows, last = std::min(rows, first + end - i);
                     const int64_t lane = plane % blocks * block;
-                    simd::DepthwisePlane(h_, w_, block, src + plane * src_plane,
-                                         &weights_[static_cast<size_t>(lane * taps)], &bias_[static_cast<size_t>(lane)],
-                                         clamp_, dst + i * row, first, last);
+                    simd::DepthwisePlane(
+                        h, w, block, src + plane * src_plane, &packed_.weights[static_cast<size_t>(lane * taps)],
+                        &packed_.bias[static_cast<size_t>(lane)], shape_.clamp, dst + i * row, first, last);
                     i += last - first;
                   }
                 });
@@ -101,9 +115,8 @@ class DepthwiseKernel : public Kernel {
   }
 
  private:
-  simd::DepthwiseAxis h_, w_;
-  simd::Clamp clamp_;
-  std::vector<float> weights_, bias_;  // in channel blocks, zero behind the last channel
+  DepthwiseShape shape_;
+  DepthwiseWeights packed_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace plumb::cpu {
 
 class PointwiseConvolution {
  public:
+  using Element = float;
   static constexpr bool kFastAlgorithm = false;
   // NotSupported, with the reason, where another kernel is faster or the convolution is none of these.
   static Status Check(const ConvParams& params);

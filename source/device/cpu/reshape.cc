@@ -27,6 +27,8 @@ class ViewKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool MovesOnly() const override { return true; }
+
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     for (const DeviceTensor& output : outputs) {
       if (output.host<char>() == inputs[0].host<char>()) continue;

@@ -19,6 +19,7 @@ namespace plumb::cpu {
 
 class SlicedConvolution {
  public:
+  using Element = float;
   static constexpr bool kFastAlgorithm = false;
   // Whether Create would find a quick kernel; no weights needed.
   static Status Check(const ConvParams& params);

@@ -114,6 +114,8 @@ class StridedKernel : public Kernel {
     return Status::Ok();
   }
 
+  bool MovesOnly() const override { return true; }
+
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const CopyPlan& plan = plans_[i];

@@ -57,6 +57,11 @@ Status WinogradConvolution::Check(const ConvParams& p) {
                   p.kernel_w, p.in_channels, p.out_channels, p.out_h, p.out_w));
 }
 
+bool WinogradConvolution::LeavesAQuarter(const ConvParams& p) {
+  const Tile tile = TileOf(p);
+  return Check(p).ok() && tile.height == 4 && tile.width == 4;
+}
+
 WinogradConvolution::Plan::Plan(const ConvParams& p, int num_threads) : shape(ShapeOf(p)), threads(num_threads) {
   in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();

@@ -21,9 +21,12 @@ namespace plumb::cpu {
 
 class WinogradConvolution {
  public:
+  using Element = float;
   static constexpr bool kFastAlgorithm = true;
   // NotSupported, with the reason, where direct sums are faster or the algorithm does not apply.
   static Status Check(const ConvParams& params);
+  // Whether Check is OK and a quarter of the direct sums' multiplications is left: F(4x4,3x3).
+  static bool LeavesAQuarter(const ConvParams& params);
   // Packs the weights ([out][in] per the strides); Run takes at most `threads`. `bias` may be null. REQUIRES: Check is
   // OK.
   static Result<WinogradConvolution> Create(int64_t batch, const ConvParams& params, const float* weights,

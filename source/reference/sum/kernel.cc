@@ -29,8 +29,9 @@ namespace {
   attribute void Widen(const float* src, int64_t n, double* dst) { loops::Widen(src, n, dst); }                        \
   attribute double WidenAbs(const float* src, int64_t n, double* dst) { return loops::WidenAbs<width>(src, n, dst); }  \
   attribute void Finish(const FinishArgs& a) { loops::Finish(a); }                                                     \
+  attribute void Transform(const TransformArgs& a) { loops::Transform<width>(a); }                                     \
   constexpr SumKernels kSet = {#set,   vectors, AccumulateTile, AccumulateRow, DriftTile, Dot,                         \
-                               Gather, AddAbs,  Widen,          WidenAbs,      Finish};                                \
+                               Gather, AddAbs,  Widen,          WidenAbs,      Finish,    Transform};                  \
   }
 
 PLUMB_SUM_SET(baseline, , 2, 1)

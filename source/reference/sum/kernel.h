@@ -52,6 +52,19 @@ struct FinishArgs {
   double* tau = nullptr;
 };
 
+// Eight small matrices at a time, element by element: [i][j][kTransformed].
+constexpr int kTransformed = 8;
+constexpr int kMaxSide = 10;  // rows and columns of one
+
+// out = left in right^T.
+struct TransformArgs {
+  const double* left = nullptr;   // [rows][kMaxSide], of which in_rows count
+  const double* right = nullptr;  // [columns][kMaxSide], of which in_columns count
+  int rows = 0, in_rows = 0, columns = 0, in_columns = 0;
+  const double* in = nullptr;  // [in_rows][in_columns][kTransformed]
+  double* out = nullptr;       // [rows][columns][kTransformed]
+};
+
 struct SumKernels {
   const char* name;
   int tile_vectors;  // widest AccumulateTile call, in units of 8 pixels
@@ -74,6 +87,7 @@ struct SumKernels {
   // The same, and the return value is the sum of |src|.
   double (*widen_abs)(const float* src, int64_t count, double* dst);
   void (*finish)(const FinishArgs& args);
+  void (*transform)(const TransformArgs& args);
 };
 
 // The best set for EffectiveIsa().

@@ -80,6 +80,8 @@ PLUMB_INLINE void Sample(const V (&acc)[kR][kN], double share, double* squares, 
   }
 }
 
+constexpr int64_t kAhead = 8;  // terms; a tile lies in L2
+
 // AccumulateTile for kR rows and kV vectors of 8 pixels, kWidth doubles at a time; kTable: terms lie at args.offsets.
 template <int kWidth, int kR, int kV, bool kTable>
 PLUMB_INLINE void Tile(const TileArgs& args) {
@@ -99,6 +101,7 @@ PLUMB_INLINE void Tile(const TileArgs& args) {
     const int64_t count = stop - k;
     for (int64_t i = 0; i < count; ++i, ++w) {
       const double* term = kTable ? args.x + args.offsets[k - args.begin + i] : x + i * kTile;
+      if constexpr (!kTable) __builtin_prefetch(term + kAhead * kTile);
 #pragma GCC unroll 16
       for (int r = 0; r < kR; ++r) {
         const Broadcast weight{w[r * args.w_stride]};
@@ -331,6 +334,38 @@ PLUMB_INLINE void Finish(const FinishArgs& given) {
   double* __restrict tau = args.tau;
   const double eta = args.terms + args.abs_w;
   for (int64_t p = 0; p < count; ++p) tau[p] = std::sqrt(worst[p]) + args.min_normal * (abs_x[p] + eta);
+}
+
+// out[row][column] of kTransformed matrices: the sum over k of factors[k] * in[k * in_step].
+template <int kWidth>
+PLUMB_INLINE void SumOfFactors(const double* factors, int count, const double* in, int64_t in_step, double* out) {
+  using V = typename Vector<kWidth>::Type;
+  constexpr int kN = kTransformed / kWidth;
+  V sum[kN] = {};
+  for (int k = 0; k < count; ++k) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kN; ++v) sum[v] += factors[k] * Load<kWidth>(in + k * in_step + v * kWidth);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kN; ++v) Store<kWidth>(sum[v], out + v * kWidth);
+}
+
+template <int kWidth>
+PLUMB_INLINE void Transform(const TransformArgs& a) {
+  double half[kMaxSide * kMaxSide * kTransformed];
+  const int64_t row = int64_t{kTransformed} * a.in_columns;
+  for (int i = 0; i < a.rows; ++i) {
+    for (int j = 0; j < a.in_columns; ++j) {
+      SumOfFactors<kWidth>(a.left + i * kMaxSide, a.in_rows, a.in + j * kTransformed, row,
+                           half + i * row + j * kTransformed);
+    }
+  }
+  for (int i = 0; i < a.rows; ++i) {
+    for (int j = 0; j < a.columns; ++j) {
+      SumOfFactors<kWidth>(a.right + j * kMaxSide, a.in_columns, half + i * row, kTransformed,
+                           a.out + (int64_t{i} * a.columns + j) * kTransformed);
+    }
+  }
 }
 
 }  // namespace plumb::reference::loops

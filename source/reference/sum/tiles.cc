@@ -240,6 +240,12 @@ double TileSweep::WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst)
     return 0;
   }
   double magnitude = 0;
+  if (contiguous_ && !pass_.square) {
+    const double* weight = pass_.weight.f64() + row + k0;
+    std::copy_n(weight, k1 - k0, dst);
+    for (int64_t i = 0; i < k1 - k0 && any_squares_; ++i) magnitude += std::abs(weight[i]);
+    return magnitude;
+  }
   for (size_t i = 0; i < w_offset_.size(); ++i) {
     dst[i] = pass_.weight.At(row + w_offset_[i]);
     if (pass_.square) dst[i] *= dst[i];

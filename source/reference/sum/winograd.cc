@@ -11,17 +11,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <new>
 #include <vector>
 
+#include "base/block_pool.h"
 #include "base/threads.h"
 #include "plumb/numerics.h"
+#include "reference/sum/kernel.h"
+#include "reference/sum/winograd_matrices.h"
 
 namespace plumb {
 
 namespace reference {
 namespace {
 
-constexpr int kMaxTile = Numerics::kMaxPositions, kMaxKernel = Numerics::kMaxTaps;
+constexpr int kMaxKernel = Numerics::kMaxTaps;
 constexpr int64_t kPieceChannels = 64;
 constexpr int64_t kPieceBytes = int64_t{16} << 20;
 constexpr double kTiny = 0x1p-126;
@@ -41,76 +46,30 @@ const UsualPoints kUsualPoints[] = {
     {{0, 1, -1}, true},
 };
 
-// Toom and Cook's construction: only the points matter, since a scale of a row of B^T leaves G's row by its inverse.
-struct Matrices {
-  int m, n, r;
-  double a[kMaxTile][kMaxTile] = {};  // A^T, m x n
-  double b[kMaxTile][kMaxTile] = {};  // B^T, n x n
-  double g[kMaxTile][kMaxTile] = {};  // G, n x r
-
-  // The tile of these points and infinity; of a kernel of one value: itself.
-  Matrices(const std::vector<double>& usual, int64_t kernel)
-      : m(kernel == 1 ? 1 : static_cast<int>(usual.size()) + 2 - static_cast<int>(kernel)),
-        n(kernel == 1 ? 1 : static_cast<int>(usual.size()) + 1),
-        r(static_cast<int>(kernel)) {
-    const double* points = usual.data();
-    for (int j = 0; j + 1 < n; ++j) {
-      double power = 1, scale = 1;
-      for (int i = 0; i < m; ++i, power *= points[j]) a[i][j] = power;
-      for (int l = 0; l + 1 < n; ++l) scale *= l == j ? 1 : points[j] - points[l];
-      power = 1 / scale;
-      for (int l = 0; l < r; ++l, power *= points[j]) g[j][l] = power;
-      Polynomial(points, j, b[j]);
-    }
-    a[m - 1][n - 1] = 1;
-    g[n - 1][r - 1] = 1;
-    Polynomial(points, -1, b[n - 1]);
-  }
-
-  // The coefficients of the product of (x - point) over all points but `without`.
-  void Polynomial(const double* points, int without, double* coefficients) const {
-    coefficients[0] = 1;
-    for (int l = 0, degree = 0; l + 1 < n; ++l) {
-      if (l == without) continue;
-      ++degree;
-      for (int k = degree; k >= 0; --k) {
-        coefficients[k] = (k > 0 ? coefficients[k - 1] : 0) - points[l] * (k < degree ? coefficients[k] : 0);
-      }
-    }
-  }
-};
-
-using SquareMatrix = double[kMaxTile][kMaxTile];
-
-// One side of a product of matrices, with its rows and columns.
-struct Side {
-  const SquareMatrix& matrix;
-  int rows, columns;
-};
-
-// out = left in right^T, all entries put through f first.
-template <class F>
-void Transform(const Side& left, const Side& right, const SquareMatrix& in, F f, SquareMatrix& out) {
-  SquareMatrix half = {};
-  for (int i = 0; i < left.rows; ++i) {
-    for (int k = 0; k < left.columns; ++k) {
-      const double factor = f(left.matrix[i][k]);
-      if (factor == 0) continue;
-      for (int j = 0; j < right.columns; ++j) half[i][j] += factor * f(in[k][j]);
-    }
-  }
-  for (int i = 0; i < left.rows; ++i) {
-    for (int j = 0; j < right.rows; ++j) {
-      double sum = 0;
-      for (int k = 0; k < right.columns; ++k) sum += half[i][k] * f(right.matrix[j][k]);
-      out[i][j] = sum;
-    }
-  }
-}
-
-double Same(double x) { return x; }
 double Square(double x) { return x * x; }
-double Magnitude(double x) { return std::fabs(x); }
+
+// Room for doubles that grows and is recycled with all other tensors.
+class Room {
+ public:
+  double* Take(int64_t count) {
+    if (count > size_) block_ = AllocateBlock(static_cast<size_t>(count) * sizeof(double)), size_ = count;
+    if (block_ == nullptr) throw std::bad_alloc();
+    return data();
+  }
+  double* data() const { return static_cast<double*>(block_.get()); }
+
+ private:
+  std::shared_ptr<void> block_;
+  int64_t size_ = 0;
+};
+
+// Lanes [position][kTransformed], the first `count` of each, to or from rows that lie `step` apart.
+void Scatter(const double* lanes, int64_t positions, int64_t count, double* to, int64_t step) {
+  for (int64_t p = 0; p < positions; ++p) std::copy_n(lanes + p * kTransformed, count, to + p * step);
+}
+void Collect(const double* from, int64_t step, int64_t positions, int64_t count, double* lanes) {
+  for (int64_t p = 0; p < positions; ++p) std::copy_n(from + p * step, count, lanes + p * kTransformed);
+}
 
 // One form of one image.
 class Sweep {
@@ -127,7 +86,8 @@ class Sweep {
         outputs_(geometry.out_channels),
         across_((width_.out + columns_.m - 1) / columns_.m),
         tiles_(across_ * ((height_.out + rows_.m - 1) / rows_.m)),
-        positions_(rows_.n * columns_.n) {
+        positions_(rows_.n * columns_.n),
+        kernels_(BestSumKernels()) {
     const int64_t per_tile = positions_ * (2 * channels_ + 3 * kPieceChannels) * 8;
     piece_ = std::clamp<int64_t>(kPieceBytes / per_tile, 8, tiles_);
   }
@@ -138,7 +98,7 @@ class Sweep {
       TransformWeights(weight + o * channels_ * rows_.r * columns_.r, count);
       for (int64_t t = 0; t < tiles_; t += piece_) {
         const int64_t tiles = std::min(piece_, tiles_ - t);
-        TransformInput(input, t, tiles);
+        if (o == 0 || piece_ < tiles_) TransformInput(input, t, tiles);
         Multiply(count, tiles);
         Finish(output, o, count, t, tiles, tau);
       }
@@ -146,26 +106,46 @@ class Sweep {
   }
 
  private:
+  using Entries = Matrices::Entries;
+  using Lanes = double[kMaxSide * kMaxSide * kTransformed];
+
+  // out = f(left) in f(right)^T, f what `entries` says.
+  void Transform(const Matrices::Matrix& left, const Matrices::Matrix& right, Entries entries, const Lanes& in,
+                 Lanes& out) const {
+    TransformArgs args;
+    args.left = left.As(entries), args.right = right.As(entries);
+    args.rows = left.rows, args.in_rows = left.columns;
+    args.columns = right.rows, args.in_columns = right.columns;
+    args.in = in, args.out = out;
+    kernels_.transform(args);
+  }
+
   // [position][output][channel]; the sum of |U| per [position][output].
   void TransformWeights(const float* weight, int64_t count) {
-    weights_.resize(static_cast<size_t>(positions_ * count * channels_));
-    squared_weights_.resize(weights_.size());
-    weight_sum_.assign(static_cast<size_t>(positions_ * count), 0);
+    double* values = weights_.Take(positions_ * count * channels_);
+    double* squares = squared_weights_.Take(positions_ * count * channels_);
+    double* sums = weight_sum_.Take(positions_ * count);
+    const int64_t taps = int64_t{rows_.r} * columns_.r;
     ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      Lanes kernel = {}, out;
       for (int64_t o = begin; o < end; ++o) {
-        for (int64_t c = 0; c < channels_; ++c) {
-          SquareMatrix kernel, u, s;
-          for (int64_t i = 0; i < rows_.r; ++i)
-            std::copy_n(weight + ((o * channels_ + c) * rows_.r + i) * columns_.r, columns_.r, kernel[i]);
-          const Side left{rows_.g, rows_.n, rows_.r}, right{columns_.g, columns_.n, columns_.r};
-          Transform(left, right, kernel, Same, u);
-          Transform(left, right, kernel, Square, s);
-          for (int64_t p = 0; p < positions_; ++p) {
-            const double value = u[p / columns_.n][p % columns_.n];
-            weights_[static_cast<size_t>((p * count + o) * channels_ + c)] = value;
-            squared_weights_[static_cast<size_t>((p * count + o) * channels_ + c)] = s[p / columns_.n][p % columns_.n];
-            weight_sum_[static_cast<size_t>(p * count + o)] += std::fabs(value);
+        for (int64_t c = 0; c < channels_; c += kTransformed) {
+          const int64_t lanes = std::min<int64_t>(kTransformed, channels_ - c);
+          for (int64_t l = 0; l < lanes; ++l) {
+            for (int64_t i = 0; i < taps; ++i)
+              kernel[i * kTransformed + l] = weight[(o * channels_ + c + l) * taps + i];
           }
+          Transform(rows_.g, columns_.g, Entries::kSame, kernel, out);
+          Scatter(out, positions_, lanes, values + o * channels_ + c, count * channels_);
+          for (int64_t i = 0; i < taps * kTransformed; ++i) kernel[i] = Square(kernel[i]);
+          Transform(rows_.g, columns_.g, Entries::kSquared, kernel, out);
+          Scatter(out, positions_, lanes, squares + o * channels_ + c, count * channels_);
+        }
+        for (int64_t p = 0; p < positions_; ++p) {
+          const double* row = values + (p * count + o) * channels_;
+          double sum = 0;
+          for (int64_t c = 0; c < channels_; ++c) sum += std::fabs(row[c]);
+          sums[p * count + o] = sum;
         }
       }
     });
@@ -173,48 +153,48 @@ class Sweep {
 
   // [position][channel][tile], beginning with tile `first`.
   void TransformInput(ConstReals input, int64_t first, int64_t tiles) {
-    values_.resize(static_cast<size_t>(positions_ * channels_ * tiles));
-    squared_values_.resize(values_.size());
+    double* values = values_.Take(positions_ * channels_ * tiles);
+    double* squares = squared_values_.Take(positions_ * channels_ * tiles);
     ParallelFor(channels_, 1, [&](int64_t begin, int64_t end) {
+      Lanes d = {}, out;
       for (int64_t c = begin; c < end; ++c) {
-        for (int64_t t = 0; t < tiles; ++t) {
-          SquareMatrix d, v, w;
-          Gather(input, c, first + t, d);
-          const Side left{rows_.b, rows_.n, rows_.n}, right{columns_.b, columns_.n, columns_.n};
-          Transform(left, right, d, Same, v);
-          Transform(left, right, d, Square, w);
-          for (int64_t p = 0; p < positions_; ++p) {
-            values_[static_cast<size_t>((p * channels_ + c) * tiles + t)] = v[p / columns_.n][p % columns_.n];
-            squared_values_[static_cast<size_t>((p * channels_ + c) * tiles + t)] = w[p / columns_.n][p % columns_.n];
-          }
+        for (int64_t t = 0; t < tiles; t += kTransformed) {
+          const int64_t lanes = std::min<int64_t>(kTransformed, tiles - t);
+          for (int64_t l = 0; l < lanes; ++l) Gather(input, c, first + t + l, d + l);
+          Transform(rows_.b, columns_.b, Entries::kSame, d, out);
+          Scatter(out, positions_, lanes, values + c * tiles + t, channels_ * tiles);
+          for (int64_t i = 0; i < positions_ * kTransformed; ++i) d[i] = Square(d[i]);
+          Transform(rows_.b, columns_.b, Entries::kSquared, d, out);
+          Scatter(out, positions_, lanes, squares + c * tiles + t, channels_ * tiles);
         }
       }
     });
-    value_sum_.assign(static_cast<size_t>(positions_ * tiles), 0);
+    double* sums = value_sum_.Take(positions_ * tiles);
     ParallelFor(positions_, 1, [&](int64_t begin, int64_t end) {
+      std::fill(sums + begin * tiles, sums + end * tiles, 0.0);
       for (int64_t pc = begin * channels_; pc < end * channels_; ++pc) {
-        double* sum = value_sum_.data() + pc / channels_ * tiles;
-        for (int64_t t = 0; t < tiles; ++t) sum[t] += std::fabs(values_[static_cast<size_t>(pc * tiles + t)]);
+        double* sum = sums + pc / channels_ * tiles;
+        for (int64_t t = 0; t < tiles; ++t) sum[t] += std::fabs(values[pc * tiles + t]);
       }
     });
   }
 
-  void Gather(ConstReals input, int64_t channel, int64_t tile, SquareMatrix& d) const {
+  // One tile into one lane.
+  void Gather(ConstReals input, int64_t channel, int64_t tile, double* lane) const {
     const int64_t top = tile / across_ * rows_.m - height_.pad, left = tile % across_ * columns_.m - width_.pad;
     for (int64_t i = 0; i < rows_.n; ++i) {
-      for (int64_t j = 0; j < columns_.n; ++j) {
+      for (int64_t j = 0; j < columns_.n; ++j, lane += kTransformed) {
         const int64_t y = top + i, x = left + j;
         const bool inside = y >= 0 && y < height_.in && x >= 0 && x < width_.in;
-        d[i][j] = inside ? input.At((channel * height_.in + y) * width_.in + x) : 0;
+        *lane = inside ? input.At((channel * height_.in + y) * width_.in + x) : 0;
       }
     }
   }
 
   // spread_ = u^2 (2 T + P) + (1.5 d)^2, [position][output][tile].
   void Multiply(int64_t count, int64_t tiles) {
-    const auto size = static_cast<size_t>(positions_ * count * tiles);
-    spread_.resize(size);
-    scratch_.resize(static_cast<size_t>(count * tiles));
+    double* spreads = spread_.Take(positions_ * count * tiles);
+    double* scratch = scratch_.Take(count * tiles);
     SumGeometry geometry;
     geometry.in_channels = channels_;
     geometry.out_channels = count;
@@ -224,10 +204,10 @@ class Sweep {
     SumBound bound = bound_;
     bound.u_out = 0;
     for (int64_t p = 0; p < positions_; ++p) {
-      double* spread = spread_.data() + p * count * tiles;
+      double* spread = spreads + p * count * tiles;
       SumImage image;
       image.input = values_.data() + p * channels_ * tiles;
-      image.output = scratch_.data();
+      image.output = scratch;
       image.tau = spread;
       operands.weight = weights_.data() + p * count * channels_;
       SumOfProducts(geometry, operands, {image}, bound);
@@ -235,47 +215,46 @@ class Sweep {
       image.tau = nullptr;
       operands.weight = squared_weights_.data() + p * count * channels_;
       SumOfProducts(geometry, operands, {image});
-      for (int64_t i = 0; i < count * tiles; ++i) {
-        spread[i] = Square(spread[i] / 8) + 2 * bound.u * bound.u * scratch_[static_cast<size_t>(i)];
-      }
+      for (int64_t i = 0; i < count * tiles; ++i)
+        spread[i] = Square(spread[i] / 8) + 2 * bound.u * bound.u * scratch[i];
     }
   }
 
   void Finish(const double* output, int64_t first_output, int64_t count, int64_t first_tile, int64_t tiles,
               double* tau) {
     ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      Lanes lanes = {}, squares, etas;
       for (int64_t o = begin; o < end; ++o) {
         const int64_t plane = (first_output + o) * height_.out * width_.out;
-        for (int64_t t = 0; t < tiles; ++t) FinishTile(o, count, t, tiles, first_tile + t, output + plane, tau + plane);
+        for (int64_t t = 0; t < tiles; t += kTransformed) {
+          const int64_t some = std::min<int64_t>(kTransformed, tiles - t);
+          Collect(spread_.data() + o * tiles + t, count * tiles, positions_, some, lanes);
+          Transform(rows_.a, columns_.a, Entries::kSquared, lanes, squares);
+          for (int64_t p = 0; p < positions_; ++p) {
+            const double weights = weight_sum_.data()[p * count + o] + static_cast<double>(channels_);
+            for (int64_t l = 0; l < some; ++l)
+              lanes[p * kTransformed + l] = weights + value_sum_.data()[p * tiles + t + l];
+          }
+          Transform(rows_.a, columns_.a, Entries::kMagnitude, lanes, etas);
+          for (int64_t l = 0; l < some; ++l)
+            FinishTile(first_tile + t + l, squares + l, etas + l, output + plane, tau + plane);
+        }
       }
     });
   }
 
-  void FinishTile(int64_t o, int64_t count, int64_t t, int64_t tiles, int64_t tile, const double* output, double* tau) {
-    SquareMatrix spread, sums;
-    for (int64_t p = 0; p < positions_; ++p) {
-      const int64_t k = p / columns_.n, l = p % columns_.n;
-      spread[k][l] = spread_[static_cast<size_t>((p * count + o) * tiles + t)];
-      sums[k][l] = weight_sum_[static_cast<size_t>(p * count + o)] + value_sum_[static_cast<size_t>(p * tiles + t)] +
-                   static_cast<double>(channels_);
-    }
+  void FinishTile(int64_t tile, const double* squares, const double* etas, const double* output, double* tau) const {
     for (int i = 0; i < rows_.m; ++i) {
       for (int j = 0; j < columns_.m; ++j) {
         const int64_t y = tile / across_ * rows_.m + i, x = tile % across_ * columns_.m + j;
         if (y >= height_.out || x >= width_.out) continue;
-        double squares = Square(bound_.u_out * output[y * width_.out + x]), eta = 1;
-        for (int k = 0; k < rows_.n; ++k) {
-          for (int l = 0; l < columns_.n; ++l) {
-            squares += Square(rows_.a[i][k] * columns_.a[j][l]) * spread[k][l];
-            eta += Magnitude(rows_.a[i][k] * columns_.a[j][l]) * sums[k][l];
-          }
-        }
-        const double wanted = 8 * std::sqrt(squares) + kTiny * eta;
-        double& own = tau[y * width_.out + x];
+        const int64_t at = y * width_.out + x, lane = int64_t{kTransformed} * (i * columns_.m + j);
+        const double wanted =
+            8 * std::sqrt(Square(bound_.u_out * output[at]) + squares[lane]) + kTiny * (1 + etas[lane]);
         if (!raise_) {
-          own = std::isfinite(wanted) ? wanted : INFINITY;  // a NaN or infinity reaches its whole tile
-        } else if (wanted > own && std::isfinite(wanted)) {
-          own = wanted;
+          tau[at] = std::isfinite(wanted) ? wanted : INFINITY;  // a NaN or infinity reaches its whole tile
+        } else if (wanted > tau[at] && std::isfinite(wanted)) {
+          tau[at] = wanted;
         }
       }
     }
@@ -286,9 +265,10 @@ class Sweep {
   bool raise_;
   SumAxis height_, width_;
   int64_t channels_, outputs_, across_, tiles_, positions_, piece_ = 1;
-  std::vector<double> weights_, squared_weights_, weight_sum_;  // U, [G][g][G^T], sum |U|
-  std::vector<double> values_, squared_values_, value_sum_;     // V, [B^T][d][B], sum |V|
-  std::vector<double> spread_, scratch_;
+  const SumKernels& kernels_;
+  Room weights_, squared_weights_, weight_sum_;  // U, [G][g][G^T], sum |U|
+  Room values_, squared_values_, value_sum_;     // V, [B^T][d][B], sum |V|
+  Room spread_, scratch_;
 };
 
 ConstReals Behind(ConstReals reals, int64_t count) {

@@ -2,6 +2,7 @@
 // channel counts that do and do not fill their blocks, batches and several thread counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -149,6 +150,74 @@ TEST(CpuNetwork, LetsGoOfItsWeights) {
   ASSERT_TRUE(network->Forward().ok());
   const Tensor got = network->GetOutput(b.graph->outputs[0]).value();
   EXPECT_EQ(std::memcmp(got.raw(), want.raw(), want.bytes()), 0);
+}
+
+// One layer's packed weights at a time, the same bits, and one Forward only.
+TEST(CpuNetwork, RunsOnceWithOneLayersWeights) {
+  Builder b(1, 16, 21);
+  const std::string first = b.Simple("ReLU", {b.Conv("x", 16, 32, 3)});
+  b.FullyConnected(b.Pool(b.Conv(first, 32, 32, 1), kPoolMax, 3, 2), 32 * 11 * 11, 10);
+  const Tensor want = RunOn(b.graph, kCpuDevice, {});
+  NetworkOptions options;
+  options.single_forward = true;
+  const auto network = CreateNetwork(b.graph, kCpuDevice, options).value();
+  EXPECT_EQ(network->steps()[0]->numerics.algorithm, Numerics::kDirect);  // not known yet
+  ASSERT_TRUE(network->SetInput("x", Random(b.graph->inputs[0].shape, 7, 1)).ok());
+  const Status status = network->Forward();
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(network->steps()[0]->numerics.algorithm, Numerics::kWinograd);
+  const Tensor got = network->GetOutput(b.graph->outputs[0]).value();
+  EXPECT_EQ(std::memcmp(got.raw(), want.raw(), want.bytes()), 0);
+  const Status again = network->Forward();
+  EXPECT_EQ(again.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(again.message().find("single Forward"), std::string::npos) << again.message();
+}
+
+// Functions as exporters write them, in channel blocks whose last is not full and in plain order.
+TEST(CpuNetwork, ChainsElementwiseLayers) {
+  const auto kernels = [](bool blocked, const auto& follow) {
+    Builder b(2, 5, 41);  // several pieces, the last one short
+    const std::string x = blocked ? b.Conv("x", 5, 20, 1) : b.Simple("Neg", {"x"});
+    follow(&b, x);
+    Names names = ExpectLikeNaive(b);
+    names.erase(names.begin());
+    return names;
+  };
+  const Names one{On("element_chain")};
+  for (const bool blocked : {true, false}) {
+    SCOPED_TRACE(blocked);
+    EXPECT_EQ(kernels(blocked,
+                      [](Builder* b, const std::string& x) {
+                        b->Simple("Mul", {x, b->Simple("Sigmoid", {x})});
+                      }),
+              one);
+    EXPECT_EQ(kernels(blocked,
+                      [](Builder* b, const std::string& x) {
+                        const std::string erf = b->Simple("Erf", {b->Constant("Div", x, 1, 2)});
+                        b->Constant("Mul", b->Simple("Mul", {x, b->Constant("Add", erf, 1, 1)}), 1, 0.5f);
+                      }),
+              one);
+    EXPECT_EQ(
+        kernels(blocked,
+                [](Builder* b, const std::string& x) {  // the chain's value on the right, of a blob and of a constant
+                  const std::string tanh = b->Simple("Tanh", {b->Simple("Add", {x, x})});
+                  const std::string rest = b->Constant("Sub", b->Simple("Sub", {x, tanh}), 1, 3);
+                  auto param = std::make_shared<BinaryParam>();
+                  param->weight_input_index = 0;
+                  b->graph->layers.back().param = param;
+                  b->Simple("Div", {rest, b->Simple("Sigmoid", {x})});
+                }),
+        (Names{On("unary"), On("element_chain")}));
+    // A factor per channel broadcasts, and sums without a function are none.
+    const Names apart = kernels(blocked, [](Builder* b, const std::string& x) {
+      b->Simple("Mul", {x, b->Simple("Sigmoid", {b->Pool(x, kPoolAverage, 41, 41)})});
+    });
+    EXPECT_EQ(std::count(apart.begin(), apart.end(), On("element_chain")), 0);
+    const Names sums = kernels(blocked, [](Builder* b, const std::string& x) {
+      b->Simple("Mul", {x, b->Simple("Add", {x, x})});
+    });
+    EXPECT_EQ(std::count(sums.begin(), sums.end(), On("element_chain")), 0);
+  }
 }
 
 TEST(CpuNetwork, FoldsScalesIntoConvolutions) {

@@ -17,12 +17,17 @@ import ggml_build  # noqa: E402
 import packages  # noqa: E402
 
 HEALTHY = [("mlp", "f32"), *(("llama", kind) for kind in (
-    "f32", "f16", "bf16", "q8_0", "q4_0", "q5_0", "q4_K", "q5_K", "q6_K")), ("rows", "f16"), ("flash", "q8_0")]
+    "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_nl",
+    "iq4_xs")), ("rows", "f16"),
+           ("flash32", "q8_0"), ("flash16", "q8_0"), ("tiles", "f16"), ("parts", "f16")]
 # network, weights, fault: the node that must be named.
-CAUSES = {"stale": "differs: they are 0", "mask": "one element further along axis 2"}
+CAUSES = {"keys": "differs: they are 0", "weights": "one element further along axis 2"}  # by the node
 FAULTS = {("llama", "f32", "rope"): "k_rope", ("llama", "f16", "mask"): "weights", ("llama", "q4_0", "stale"): "keys",
-          ("rows", "f16", "stale"): "keys",
-          **{("llama", kind, "block"): "up" for kind in ("q8_0", "q4_0", "q4_K", "q6_K")}}
+          ("rows", "f16", "stale"): "keys", ("flash16", "f16", "stale"): "keys",
+          **{(kind, "f16", fault): "attended" for kind in ("flash16", "tiles") for fault in ("mask", "row")},
+          ("parts", "f16", "row"): "attended",
+          **{("llama", kind, "block"): "up" for kind in ("q8_0", "q4_0", "q4_1", "q2_K", "q3_K", "q4_K", "q6_K",
+                                                            "iq4_xs")}}
 
 
 class Test:
@@ -58,7 +63,7 @@ def main():
         done, layers = test.check(test.dump(*words))
         wrong = [layer["name"] for layer in layers if layer["verdict"] == "wrong"]
         assert done.returncode == 1 and wrong == [node], (wrong, done.stdout)
-        cause = CAUSES.get(words[2], "the weights 0 to" if words[2] == "block" and words[1] != "q4_K" else "")
+        cause = CAUSES.get(node, "the weights 0 to" if words[1] in ("q8_0", "q4_0", "q6_K") else "")
         reason = next(layer["reason"] for layer in layers if layer["verdict"] == "wrong")
         assert cause in reason, reason
     # An operator that Plumb has not is said, and all else is judged.
@@ -67,7 +72,7 @@ def main():
     assert done.returncode == 0 and list(untested) == ["step"], (untested, done.stdout)
     assert "no operator for ggml's STEP" in untested["step"], untested
     # The output of what is not known is no result.
-    done, layers = test.check(test.dump("llama", "q4_1", "none"))
+    done, layers = test.check(test.dump("llama", "tq2_0", "none"))
     assert done.returncode == 1 and "'logits' was not compared" in done.stdout, done.stdout
     # Without what the layers read there is no graph to judge.
     done, _ = test.check(test.dump("mlp", "f32", "none", DUMP_INPUT_BLOB="0"))

@@ -1,5 +1,7 @@
 /* Small networks on ggml's CPU backend, watched by examples/hooks/ggml_hook.h, for ggml_graph_test.py.
- * ggml_networks NETWORK WEIGHT_TYPE FAULT: values are drawn from a fixed seed; FAULT "none", or where a kernel goes wrong. */
+ * ggml_networks NETWORK WEIGHT_TYPE FAULT: values are drawn from a fixed seed; FAULT "none", or where a kernel goes
+ * wrong. NETWORK: mlp, llama, rows (SET_ROWS writes the cache), flash32 and flash16 (flash attention, cache of that
+ * width), tiles (the same of 70 queries), parts (of one query and 601 keys, shared by threads), others. */
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "ggml_hook.h"
 
@@ -35,44 +37,44 @@ static T Weight(const char* name, int64_t a, int64_t b) { return Leaf(weight_typ
 
 /* --- networks */
 
-enum { kWidth = 256, kTokens = 12, kHeads = 4, kKvHeads = 2, kSize = 64, kPast = 8, kCache = 32 };
+enum { kWidth = 256, kHeads = 4, kKvHeads = 2, kSize = 64 };
+static int tokens = 12, past = 8; /* what is computed, what the cache holds before */
 
 static T Mlp(void) {
-  T x = Input(GGML_TYPE_F32, "x", kWidth, kTokens);
+  T x = Input(GGML_TYPE_F32, "x", kWidth, tokens);
   T hidden = Named(ggml_mul_mat(ctx, Weight("w1", kWidth, 128 * 2), x), "h");
   T active = Named(ggml_relu(ctx, Named(ggml_add(ctx, hidden, Leaf(GGML_TYPE_F32, "b1", 256, 1, 1)), "hb")), "a");
   return Named(ggml_mul_mat(ctx, Weight("w2", kWidth, 10), active), "out");
 }
 
 /* One layer of a Llama with a cache of keys and values. */
-static T Llama(int flash, int set_rows, struct ggml_cgraph* graph) {
+static T Llama(int flash, int set_rows, enum ggml_type cache_type, struct ggml_cgraph* graph) {
   const float scale = 1.0f / sqrtf(kSize);
-  const int kv = kPast + kTokens;
-  T ids = Input(GGML_TYPE_I32, "ids", kTokens, 1), pos = Input(GGML_TYPE_I32, "pos", kTokens, 1);
-  T mask = Input(flash ? GGML_TYPE_F16 : GGML_TYPE_F32, "mask", kv, 64);
-  T rows = set_rows ? Input(GGML_TYPE_I64, "rows", kTokens, 1) : NULL;
-  const enum ggml_type cache_type = flash ? GGML_TYPE_F32 : GGML_TYPE_F16;
-  T cache_k = Leaf(cache_type, "cache_k", kKvHeads * kSize, kCache, 1);
-  T cache_v = Leaf(cache_type, "cache_v", kKvHeads * kSize, kCache, 1);
+  const int kv = past + tokens;
+  T ids = Input(GGML_TYPE_I32, "ids", tokens, 1), pos = Input(GGML_TYPE_I32, "pos", tokens, 1);
+  T mask = Input(flash ? GGML_TYPE_F16 : GGML_TYPE_F32, "mask", kv, 128);
+  T rows = set_rows ? Input(GGML_TYPE_I64, "rows", tokens, 1) : NULL;
+  T cache_k = Leaf(cache_type, "cache_k", kKvHeads * kSize, past + tokens + 12, 1);
+  T cache_v = Leaf(cache_type, "cache_v", kKvHeads * kSize, past + tokens + 12, 1);
   T x = Named(ggml_get_rows(ctx, Weight("embed", kWidth, 50), ids), "embedded");
   T norm = Named(ggml_mul(ctx, Named(ggml_rms_norm(ctx, x, 1e-5f), "norm"), Leaf(GGML_TYPE_F32, "g1", kWidth, 1, 1)),
                  "normed");
   T q = Named(ggml_mul_mat(ctx, Weight("wq", kWidth, kHeads * kSize), norm), "q");
   T k = Named(ggml_mul_mat(ctx, Weight("wk", kWidth, kKvHeads * kSize), norm), "k");
   T v = Named(ggml_mul_mat(ctx, Weight("wv", kWidth, kKvHeads * kSize), norm), "v");
-  q = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, q, kSize, kHeads, kTokens), pos, NULL, kSize, 0, 0, 10000, 1, 0, 1,
+  q = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, q, kSize, kHeads, tokens), pos, NULL, kSize, 0, 0, 10000, 1, 0, 1,
                           0, 0), "q_rope");
-  k = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, k, kSize, kKvHeads, kTokens), pos, NULL, kSize, 2, 0, 10000, 1, 0,
+  k = Named(ggml_rope_ext(ctx, ggml_reshape_3d(ctx, k, kSize, kKvHeads, tokens), pos, NULL, kSize, 2, 0, 10000, 1, 0,
                           1, 0, 0), "k_rope");
   const size_t row = ggml_row_size(cache_type, kKvHeads * kSize);
   if (set_rows) {
     ggml_build_forward_expand(graph, Named(ggml_set_rows(ctx, cache_k, ggml_reshape_2d(ctx, k, kKvHeads * kSize,
-                                                         kTokens), rows), "k_set"));
+                                                         tokens), rows), "k_set"));
     ggml_build_forward_expand(graph, Named(ggml_set_rows(ctx, cache_v, v, rows), "v_set"));
   } else {
-    const int64_t n = kKvHeads * kSize * kTokens;
-    ggml_build_forward_expand(graph, ggml_cpy(ctx, k, ggml_view_1d(ctx, cache_k, n, row * kPast)));
-    ggml_build_forward_expand(graph, ggml_cpy(ctx, v, ggml_view_1d(ctx, cache_v, n, row * kPast)));
+    const int64_t n = kKvHeads * kSize * tokens;
+    ggml_build_forward_expand(graph, ggml_cpy(ctx, k, ggml_view_1d(ctx, cache_k, n, row * past)));
+    ggml_build_forward_expand(graph, ggml_cpy(ctx, v, ggml_view_1d(ctx, cache_v, n, row * past)));
   }
   const size_t head = ggml_row_size(cache_type, kSize);
   T keys = Named(ggml_view_3d(ctx, cache_k, kSize, kv, kKvHeads, row, head, 0), "keys");
@@ -80,13 +82,13 @@ static T Llama(int flash, int set_rows, struct ggml_cgraph* graph) {
   T queries = Named(ggml_permute(ctx, q, 0, 2, 1, 3), "queries"), mixed;
   if (flash) {
     mixed = Named(ggml_flash_attn_ext(ctx, queries, keys, values, mask, scale, 0, 0), "attended");
-    mixed = ggml_reshape_2d(ctx, mixed, kHeads * kSize, kTokens);
+    mixed = ggml_reshape_2d(ctx, mixed, kHeads * kSize, tokens);
   } else {
     T scores = Named(ggml_mul_mat(ctx, keys, queries), "scores");
     T weights = Named(ggml_soft_max_ext(ctx, scores, mask, scale, 0), "weights");
     T turned = Named(ggml_cont(ctx, ggml_transpose(ctx, values)), "values_t");
     mixed = ggml_cont_2d(ctx, ggml_permute(ctx, Named(ggml_mul_mat(ctx, turned, weights), "heads"), 0, 2, 1, 3),
-                         kHeads * kSize, kTokens);
+                         kHeads * kSize, tokens);
   }
   x = Named(ggml_add(ctx, x, Named(ggml_mul_mat(ctx, Weight("wo", kHeads * kSize, kWidth), mixed), "o")), "x1");
   norm = Named(ggml_mul(ctx, ggml_rms_norm(ctx, x, 1e-5f), Leaf(GGML_TYPE_F32, "g2", kWidth, 1, 1)), "normed2");
@@ -99,7 +101,7 @@ static T Llama(int flash, int set_rows, struct ggml_cgraph* graph) {
 
 /* What the networks above have not. */
 static T Others(void) {
-  T x = Input(GGML_TYPE_F32, "x", kWidth, kTokens);
+  T x = Input(GGML_TYPE_F32, "x", kWidth, tokens);
   T y = Named(ggml_gelu(ctx, Named(ggml_scale(ctx, x, 4), "scaled")), "gelu");
   y = Named(ggml_concat(ctx, y, Named(ggml_silu(ctx, x), "silu"), 0), "both");
   y = Named(ggml_geglu(ctx, y), "geglu");
@@ -111,6 +113,32 @@ static T Others(void) {
 }
 
 /* --- faults: what a wrong kernel would have left behind, as soon as its operator is computed */
+
+/* The attention that a kernel computes whose mask is one row further (mask), or that reads 0 for the values of the last
+ * key (row). */
+static void SpoilAttention(T tensor) {
+  T q = tensor->src[0], k = tensor->src[1], v = tensor->src[2], mask = tensor->src[3];
+  const int shifts = strcmp(fault, "mask") == 0, forgets = strcmp(fault, "row") == 0;
+  for (int at = 0; at < tokens * kHeads && (shifts || forgets); ++at) {
+    const int token = at / kHeads, head = at % kHeads, of = head * kKvHeads / kHeads;
+    const int row = shifts && token + 1 < tokens ? token + 1 : token;
+    const float* query = (const float*)((char*)q->data + token * q->nb[1] + head * q->nb[2]);
+    double sum = 0, mixed[kSize] = {0};
+    for (int i = 0; i < past + tokens; ++i) {
+      const ggml_fp16_t* key = (const ggml_fp16_t*)((char*)k->data + i * k->nb[1] + of * k->nb[2]);
+      const ggml_fp16_t* value = (const ggml_fp16_t*)((char*)v->data + i * v->nb[1] + of * v->nb[2]);
+      double score = 0;
+      for (int d = 0; d < kSize; ++d) {
+        score += ggml_fp16_to_fp32(ggml_fp32_to_fp16(query[d])) * ggml_fp16_to_fp32(key[d]);
+      }
+      score = exp(score / 8 + ggml_fp16_to_fp32(((const ggml_fp16_t*)((char*)mask->data + row * mask->nb[1]))[i]));
+      sum += score;
+      if (forgets && i == past + tokens - 1) continue;
+      for (int d = 0; d < kSize; ++d) mixed[d] += score * ggml_fp16_to_fp32(value[d]);
+    }
+    for (int d = 0; d < kSize; ++d) ((float*)tensor->data)[at * kSize + d] = (float)(mixed[d] / sum);
+  }
+}
 
 static void Spoil(T tensor) {
   float* values = (float*)tensor->data;
@@ -136,8 +164,9 @@ static void Spoil(T tensor) {
       }
     }
   }
+  if (tensor->op == GGML_OP_FLASH_ATTN_EXT && strcmp(fault, "stale") != 0) SpoilAttention(tensor);
   if (strcmp(fault, "stale") == 0 && strcmp(tensor->name, "keys") == 0) { /* the cache's last row is the old one */
-    memset((char*)tensor->data + (kPast + kTokens - 1) * tensor->nb[1], 0, tensor->nb[1]);
+    memset((char*)tensor->data + (past + tokens - 1) * tensor->nb[1], 0, tensor->nb[1]);
   }
 }
 
@@ -145,7 +174,9 @@ static void Spoil(T tensor) {
 static void SpoilBlock(T tensor) {
   if (strcmp(fault, "block") != 0 || tensor->op != GGML_OP_MUL_MAT || strcmp(tensor->src[0]->name, "w_up") != 0) return;
   uint8_t* block = (uint8_t*)tensor->src[0]->data + 7 * ggml_row_size(weight_type, kWidth);
-  block[weight_type == GGML_TYPE_Q6_K ? 209 : 1] ^= 4; /* the exponent of an f16 */
+  const int scale = weight_type == GGML_TYPE_Q6_K ? 208 : weight_type == GGML_TYPE_Q3_K ? 108
+                    : weight_type == GGML_TYPE_Q2_K ? 80 : 0;
+  block[scale + 1] ^= 4; /* the exponent of an f16 */
 }
 
 static bool Hook(T tensor, bool ask, void* dump) {
@@ -160,14 +191,14 @@ static void Fill(T tensor) {
   float* values = (float*)malloc(sizeof(float) * (size_t)count);
   for (int64_t i = 0; i < count; ++i) values[i] = Draw() / (tensor->type == weight_type && tensor->flags == 0 ? 16 : 1);
   if (strcmp(tensor->name, "mask") == 0) {
-    for (int64_t i = 0; i < count; ++i) values[i] = i % tensor->ne[0] > kPast + i / tensor->ne[0] ? -INFINITY : 0;
+    for (int64_t i = 0; i < count; ++i) values[i] = i % tensor->ne[0] > past + i / tensor->ne[0] ? -INFINITY : 0;
   }
   if (tensor->type == GGML_TYPE_I32) {
     for (int32_t i = 0; i < count; ++i) {
-      ((int32_t*)tensor->data)[i] = strcmp(tensor->name, "pos") == 0 ? kPast + i : (i * 7) % 50;
+      ((int32_t*)tensor->data)[i] = strcmp(tensor->name, "pos") == 0 ? past + i : (i * 7) % 50;
     }
   } else if (tensor->type == GGML_TYPE_I64) {
-    for (int64_t i = 0; i < count; ++i) ((int64_t*)tensor->data)[i] = kPast + i;
+    for (int64_t i = 0; i < count; ++i) ((int64_t*)tensor->data)[i] = past + i;
   } else if (tensor->type == GGML_TYPE_F32) {
     memcpy(tensor->data, values, sizeof(float) * (size_t)count);
   } else {
@@ -188,14 +219,16 @@ int main(int argc, char** argv) {
   const struct ggml_init_params params = {ggml_tensor_overhead() * 256 + ggml_graph_overhead(), NULL, true};
   ctx = ggml_init(params);
   struct ggml_cgraph* graph = ggml_new_graph(ctx);
+  if (strcmp(network, "tiles") == 0) tokens = 70;
+  if (strcmp(network, "parts") == 0) tokens = 1, past = 600;
   T out = strcmp(network, "mlp") == 0      ? Mlp()
-          : strcmp(network, "llama") == 0  ? Llama(0, 0, graph)
-          : strcmp(network, "rows") == 0   ? Llama(0, 1, graph)
-          : strcmp(network, "flash") == 0  ? Llama(1, 1, graph)
-                                           : Others();
+          : strcmp(network, "llama") == 0  ? Llama(0, 0, GGML_TYPE_F16, graph)
+          : strcmp(network, "rows") == 0   ? Llama(0, 1, GGML_TYPE_F16, graph)
+          : strcmp(network, "others") == 0 ? Others()
+                                           : Llama(1, 1, network[5] == '3' ? GGML_TYPE_F32 : GGML_TYPE_F16, graph);
   ggml_build_forward_expand(graph, out);
   ggml_backend_t cpu = ggml_backend_cpu_init();
-  ggml_backend_cpu_set_n_threads(cpu, 1);
+  ggml_backend_cpu_set_n_threads(cpu, strcmp(network, "parts") == 0 ? 2 : 1);
   ggml_backend_alloc_ctx_tensors(ctx, cpu);
   for (T tensor = ggml_get_first_tensor(ctx); tensor != NULL; tensor = ggml_get_next_tensor(ctx, tensor)) {
     if (tensor->op == GGML_OP_NONE && tensor->view_src == NULL) Fill(tensor);

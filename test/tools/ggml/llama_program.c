@@ -1,5 +1,5 @@
-/* llama.cpp watched by examples/hooks/ggml_hook.h, for ggml_graph_test.py: llama_program MODEL.gguf FLASH (0 or 1). Twelve
- * tokens at once, then one more. */
+/* llama.cpp watched by examples/hooks/ggml_hook.h, for llama_graph_test.py: llama_program MODEL.gguf FLASH STALE (0 or
+ * 1). Twelve tokens at once, then one more. STALE: the first flash attention reads 0 for the values of a token. */
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "ggml_hook.h"
 
@@ -10,8 +10,20 @@ static void Silent(enum ggml_log_level level, const char* text, void* data) {
   if (level == GGML_LOG_LEVEL_ERROR) fputs(text, stderr);
 }
 
+static int stale;
+
+static bool Hook(struct ggml_tensor* tensor, bool ask, void* dump) {
+  if (stale && ask && tensor->op == GGML_OP_FLASH_ATTN_EXT) {
+    const struct ggml_tensor* values = tensor->src[2];
+    memset((char*)values->data + 5 * values->nb[1], 0, (size_t)values->ne[0] * values->nb[0]);
+    stale = 0;
+  }
+  return plumb_ggml_hook(tensor, ask, dump);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
+  stale = argv[3][0] == '1';
   llama_log_set(Silent, NULL);
   llama_backend_init();
   struct llama_model_params of_model = llama_model_default_params();
@@ -23,7 +35,7 @@ int main(int argc, char** argv) {
   params.n_ctx = 64;
   params.n_threads = params.n_threads_batch = 2;
   params.flash_attn_type = argv[2][0] == '1' ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  params.cb_eval = dump == NULL ? NULL : plumb_ggml_hook;
+  params.cb_eval = dump == NULL ? NULL : Hook;
   params.cb_eval_user_data = dump;
   struct llama_context* context = llama_init_from_model(model, params);
   if (context == NULL) return 2;

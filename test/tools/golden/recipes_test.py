@@ -1,7 +1,7 @@
 """The recipes of doc/subjects.md, run: another runtime computes a network, plumb-golden dumps it, model_check judges
-the dump.
+the dump. Then the runtime gets other weights in one layer, which must be named.
 
-    recipes_test.py --bin build/release/bin --work build/release/golden_test openvino|mnn|ncnn|torch
+    recipes_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|torch
 """
 import json
 import pathlib
@@ -16,6 +16,7 @@ import packages  # noqa: E402
 # runtime: (packages, modules, options of model_check, the fewest layers or groups that must be aligned, and the tensors
 # that must be there).
 RECIPES = {
+    "onnx": (["onnxruntime", "onnx", "numpy"], ["onnxruntime", "onnx"], [], 12, ["left", "right", "relu2", "prob"]),
     "openvino": (["openvino", "onnx", "numpy"], ["openvino", "onnx"], [], 12, ["left", "right", "prob"]),
     "mnn": (["MNN", "onnx", "numpy"], ["MNN", "onnx"], ["--arithmetic", "fp32+winograd"], 12,
             ["relu1", "pool1", "left", "relu_right", "minus", "swish", "relu2", "both", "mean", "fc", "prob"]),
@@ -165,6 +166,35 @@ def run(command, **arguments):
     return done.stdout
 
 
+def check_fault(options, golden, environment, work):
+    """Weights of one layer that are 5 % larger in the runtime than in the model. The group that holds the layer is
+    wrong, no other one."""
+    check_options = RECIPES[options.runtime][2]
+    if options.runtime == "torch":
+        guilty = "layer1.1.conv2"
+        script = TORCH_SCRIPT.replace('if __name__', 'model.layer1[1].conv2.weight.data *= 1.05\nif __name__')
+        (work / "faulty.py").write_text(script)
+        run([*golden, work / "faulty.py", "--onnx", work / "net.onnx", "-o", work / "faulty"], env=environment)
+    else:
+        import onnx
+        guilty = "conv2"
+        model = onnx.load(str(work / "net.onnx"))
+        weight = next(one for one in model.graph.initializer if one.name == "conv2_w")
+        weight.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(weight) * 1.05, "conv2_w"))
+        onnx.save(model, str(work / "faulty.onnx"))
+        run([*golden, work / "faulty.onnx", "-i", work / "net.npy", "-o", work / "faulty"], env=environment)
+    report = work / "faulty.json"
+    done = subprocess.run([str(word) for word in (f"{options.bin}/model_check", "-m", work / "net.onnx", "--subject",
+                                                  work / "faulty", "--json", report, *check_options)],
+                          capture_output=True, text=True)
+    print(done.stdout.splitlines()[-1])
+    wrong = [layer for layer in json.loads(report.read_text())["runs"][0]["layers"] if layer["verdict"] == "wrong"]
+    named = [name for layer in wrong for name in (layer["name"], *layer["nodes"],
+                                                  *(member["name"] for member in layer["members"]))]
+    assert done.returncode == 1 and len(wrong) == 1, done.stdout + done.stderr
+    assert any(guilty.replace(".", "/") in name.replace(".", "/") for name in named), named
+
+
 def main():
     options = packages.begin("recipe", RECIPES)
     _, _, check_options, fewest, tensors = RECIPES[options.runtime]
@@ -187,6 +217,7 @@ def main():
                *check_options]))
     verdicts = [layer["verdict"] for layer in json.loads(report.read_text())["runs"][0]["layers"]]
     assert verdicts.count("wrong") == 0 and verdicts.count("aligned") >= fewest, verdicts
+    check_fault(options, golden, environment, work)
 
 
 if __name__ == "__main__":

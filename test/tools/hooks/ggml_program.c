@@ -1,5 +1,5 @@
 /* A small network on ggml's CPU backend, watched by examples/hooks/ggml_hook.h: one attention head and a classifier.
- * ggml_program WEIGHTS.raw: f32 values of x [12,32], the matrices q k v [32,32] and w [32,10], a bias [10]. */
+ * ggml_program WEIGHTS.raw [OUT.raw]: f32 values of x [12,32], the matrices q k v [32,32] and w [32,10], a bias [10]. */
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "ggml_hook.h"
 
@@ -46,6 +46,10 @@ int main(int argc, char** argv) {
   ggml_backend_sched_set_eval_callback(sched, plumb_ggml_hook, dump);
   plumb_dump_forward(dump);
   const enum ggml_status status = ggml_backend_sched_graph_compute(sched, graph);
+  if (argc > 2 && (file = fopen(argv[2], "wb")) != NULL) {
+    fwrite(classes->data, 1, ggml_nbytes(classes), file);
+    fclose(file);
+  }
   ggml_backend_sched_free(sched);
   ggml_backend_free(cpu);
   ggml_free(ctx);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "format/onnx/map/attention_steps.h"
 #include "op/reduce.h"
@@ -67,8 +68,9 @@ Result<Value> RoundedTo(NodeContext& c, const Value& value, const std::string& t
 
 namespace {
 
-// q * d, d the block's largest / 127 (of Q8_0 stored in 16 bits), q the nearest whole number.
-Result<Value> RoundedInBlocks(NodeContext& c, const Value& x, int64_t block, bool half_scale) {
+// q * d, d the block's largest / 127 (of Q8_0 stored in 16 bits), q the nearest whole number. `beyond` (of Q8_1; or
+// null): by how much the block's sum, which is stored in 16 bits of its own, is more than that of these values.
+Result<Value> RoundedInBlocks(NodeContext& c, const Value& x, int64_t block, bool half_scale, Value* beyond = nullptr) {
   constexpr float kSteps = 127;
   constexpr float kTiny = 1e-30f;  // in place of 0, whose block is 0
   const std::vector<int64_t> dims = c.ShapeOf(x).dims();
@@ -83,25 +85,36 @@ Result<Value> RoundedInBlocks(NodeContext& c, const Value& x, int64_t block, boo
   PLUMB_ASSIGN_OR_RETURN(const Value found, c.Emit(OpKind::kReduceMax, largest_of, {size}));
   PLUMB_ASSIGN_OR_RETURN(const Value largest, c.Binary(OpKind::kMaximum, found, c.ConstFloat(kTiny)));
   PLUMB_ASSIGN_OR_RETURN(Value step, c.Binary(OpKind::kDiv, largest, c.ConstFloat(kSteps)));
+  const Value whole_step = step;
   if (half_scale) {
     PLUMB_ASSIGN_OR_RETURN(step, RoundedTo(c, step, "f16"));
   }
   PLUMB_ASSIGN_OR_RETURN(const Value stretched, c.Binary(OpKind::kMul, blocks, c.ConstFloat(kSteps)));
   PLUMB_ASSIGN_OR_RETURN(const Value steps, c.Binary(OpKind::kDiv, stretched, largest));
   PLUMB_ASSIGN_OR_RETURN(const Value whole, c.Emit(OpKind::kPlumbRound, nullptr, {steps}));
-  // Between two steps the error is a whole one and what else rounds, which the bounds add up in quadrature: so a tie
-  // counts a little more.
-  constexpr float kMore = 0.02f;
+  // Between two steps the error is either nothing or a whole step, in each value of the product's row at once; the rule
+  // asks for a rms of a quarter of the bound. So a tie counts sqrt(6^2 + 5^2), nearly eight, steps.
+  constexpr float kMore = 5;
   PLUMB_ASSIGN_OR_RETURN(const Value larger, c.Binary(OpKind::kMul, whole, c.ConstFloat(1 + kMore)));
-  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kMul, whole, c.ConstFloat((1 + kMore) - 1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kMul, whole, c.ConstFloat(kMore)));
   PLUMB_ASSIGN_OR_RETURN(const Value steps_of_block, c.Binary(OpKind::kSub, larger, more));
   PLUMB_ASSIGN_OR_RETURN(const Value rounded, c.Binary(OpKind::kMul, steps_of_block, step));
+  if (beyond != nullptr) {
+    PLUMB_ASSIGN_OR_RETURN(const Value count, c.Emit(OpKind::kReduceSum, largest_of, {steps_of_block}));
+    PLUMB_ASSIGN_OR_RETURN(const Value sum, c.Binary(OpKind::kMul, count, whole_step));
+    PLUMB_ASSIGN_OR_RETURN(const Value stored, RoundedTo(c, sum, "f16"));
+    PLUMB_ASSIGN_OR_RETURN(const Value own, c.Binary(OpKind::kMul, count, step));
+    PLUMB_ASSIGN_OR_RETURN(const Value more_than, c.Binary(OpKind::kSub, stored, own));
+    std::vector<int64_t> of_blocks = dims;
+    of_blocks.back() /= block;
+    PLUMB_ASSIGN_OR_RETURN(*beyond, c.Reshape(more_than, of_blocks));
+  }
   return c.Reshape(rounded, dims);
 }
 
 }  // namespace
 
-Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& type) {
+Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& type, Value* beyond) {
   if (type == "f32") return x;
   if (!OnGgmlCpu(c)) {
     return Status::NotSupported(
@@ -110,8 +123,11 @@ Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& ty
                     type, c.Text("buffer", "")));
   }
   if (type == "f16" || type == "bf16") return RoundedTo(c, x, type);
-  if (type == "q8_0" || type == "q4_0" || type == "q5_0") return RoundedInBlocks(c, x, 32, true);
-  if (type == "q4_K" || type == "q5_K" || type == "q6_K") return RoundedInBlocks(c, x, 256, false);
+  static const std::set<std::string> kOfQ80 = {"q8_0", "q4_0", "q5_0", "iq4_nl"};
+  static const std::set<std::string> kOfQ8K = {"q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_xs"};
+  if (beyond != nullptr) return RoundedInBlocks(c, x, 32, true, beyond);
+  if (kOfQ80.count(type) != 0) return RoundedInBlocks(c, x, 32, true);
+  if (kOfQ8K.count(type) != 0) return RoundedInBlocks(c, x, 256, false);
   return Status::NotSupported(fmt::format("weights of {} are not known", type));
 }
 

@@ -27,8 +27,9 @@ Result<Value> RepeatedLike(NodeContext& c, const Value& value, const std::vector
 // Rounded to a type of ggml that is stored in 16 bits (or handed through), still f32.
 Result<Value> RoundedTo(NodeContext& c, const Value& value, const std::string& type);
 // What ggml's CPU backend makes of activations before they meet weights of that type: rounded to 16 bits, or in blocks
-// of 32 (Q8_0) or 256 (Q8_K) to 127 steps of the block's largest. NotSupported for a type that is not known.
-Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& type);
+// of 32 (Q8_0) or 256 (Q8_K) to 127 steps of the block's largest. NotSupported for a type that is not known. `beyond`,
+// of weights above a least value (Q8_1): by how much each block's stored sum is more than that of its values.
+Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& type, Value* beyond = nullptr);
 
 // The node's output: in the shape and of the type that the manifest says.
 Status SetGgml(NodeContext& c, const Value& y);

@@ -1,0 +1,29 @@
+// A depthwise convolution with what follows it, as kernels in channel blocks take it.
+#ifndef PLUMB_DEVICE_CPU_DEPTHWISE_H_
+#define PLUMB_DEVICE_CPU_DEPTHWISE_H_
+
+#include <vector>
+
+#include "device/kernel.h"
+#include "simd/depthwise.h"
+
+namespace plumb::cpu {
+
+struct DepthwiseShape {
+  simd::DepthwiseAxis h, w;
+  simd::Clamp clamp;
+  int64_t channels = 0;
+};
+
+// In channel blocks, zero behind the last channel; scales and shifts behind the convolution folded in.
+struct DepthwiseWeights {
+  std::vector<float> weights, bias;
+};
+
+// NotSupported where the group is no convolution of one channel per group with a clamp.
+Result<DepthwiseShape> ReadDepthwise(const KernelSpec& spec);
+Result<DepthwiseWeights> PackDepthwise(const KernelSpec& spec);
+
+}  // namespace plumb::cpu
+
+#endif  // PLUMB_DEVICE_CPU_DEPTHWISE_H_
