@@ -1,5 +1,7 @@
 """The hooks of examples/hooks, each run on a network in its runtime: model_check --subject judges what it wrote.
-Healthy it is not wrong (exit 0); with other weights in one layer of the runtime's copy exactly that layer is (exit 1).
+Healthy it is aligned, but for what the runtime fuses to another form, which is grey and said (exit 0); with other
+weights in one layer of the runtime's copy exactly that layer is wrong (exit 1).
+What the hook does to the outputs is printed: the same bits as without it, or within rounding.
 
     hooks_test.py --bin build/release/bin --work build/release/golden_test onnx|openvino|mnn|ncnn|litert|ggml
 """
@@ -16,10 +18,13 @@ ROOT = HERE.parents[2]
 PYTHON, HOOKS = ROOT / "tools" / "python", ROOT / "examples" / "hooks"
 sys.path[:0] = [str(HERE), str(HERE.parent / "golden"), str(PYTHON)]
 import packages  # noqa: E402
+import unwatched  # noqa: E402
 from real_networks_test import RAPID, fetch  # noqa: E402
 from recipes_test import run  # noqa: E402
 
-# runtime: packages, modules.
+# runtime: packages, modules; what the hook may do to the outputs here.
+SAME, ROUNDED = {"same bits"}, {"same bits", "within rounding"}
+MAY = {"onnx": ROUNDED, "openvino": ROUNDED, "litert": ROUNDED, "mnn": SAME, "ncnn": SAME, "ggml": SAME}
 RUNTIMES = {
     "onnx": (["onnxruntime", "onnx", "numpy"], ["onnxruntime", "onnx"]),
     "openvino": (["openvino", "onnx", "numpy"], ["openvino", "onnx"]),
@@ -137,6 +142,24 @@ def ggml_case(options, work, faulty):
     return Small(work / "net.onnx", "k"), [program, work / "weights.raw"], None
 
 
+def note_effect(options, runtime, net, command, written, work):
+    """What watching did to the outputs, noted in the dump by the command that users have."""
+    import numpy as np
+    outputs, how = getattr(unwatched, runtime)(net, command, written)
+    assert outputs, sorted(written)
+    np.savez(work / "outputs.npz", **outputs)
+    run([sys.executable, "-m", "plumb_golden", "probe", work / "dump", work / "outputs.npz", "--how", how],
+        env={**packages.environment(PYTHON), "PLUMB_BIN_DIR": options.bin})  # blob_diff's
+
+
+def check_effect(runtime, told):
+    """The report's answer."""
+    assert told and told["outputs"], told
+    for output in told["outputs"]:
+        print(f"{runtime}, unwatched ({told['unwatched']}): {output}")
+        assert output["result"] in MAY[runtime], told
+
+
 def judge(options, runtime, faulty):
     work = options.work / f"hook_{runtime}" / ("faulty" if faulty else "healthy")
     shutil.rmtree(work, ignore_errors=True)
@@ -147,6 +170,8 @@ def judge(options, runtime, faulty):
                              "DUMP_BLOB_DIR": str(work / "dump")})
     assert (work / "dump" / "manifest.json").exists(), told
     written = {file["blob"] for file in json.loads((work / "dump" / "manifest.json").read_text())["files"]}
+    if not faulty:
+        note_effect(options, runtime, net, command, written, work)
     words = net.names(runtime, name, written) if name else []
     report = work / "report.json"
     done = subprocess.run([str(word) for word in (f"{options.bin}/model_check", "-m", net.judged, "--subject",
@@ -154,7 +179,14 @@ def judge(options, runtime, faulty):
                           capture_output=True, text=True)
     print(f"{runtime}, {'faulty' if faulty else 'healthy'}: {done.stdout.splitlines()[-1:]}")
     assert done.returncode == int(faulty), done.stdout + done.stderr
-    wrong = [layer for layer in json.loads(report.read_text())["runs"][0]["layers"] if layer["verdict"] == "wrong"]
+    told = json.loads(report.read_text())["runs"][0]
+    layers = told["layers"]
+    if not faulty:
+        check_effect(runtime, told["probe"])
+    for layer in layers:
+        fused = layer["verdict"] == "grey" and layer["reason"].startswith("computed as one fused")
+        assert faulty or fused or layer["verdict"] == "aligned", layer
+    wrong = [layer for layer in layers if layer["verdict"] == "wrong"]
     named = [{layer["name"], *layer["nodes"], *(member["name"] for member in layer["members"])} for layer in wrong]
     assert len(wrong) == int(faulty) and all(names & net.guilty for names in named), (net.guilty, named)
 

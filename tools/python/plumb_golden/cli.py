@@ -59,8 +59,8 @@ class Parser(argparse.ArgumentParser):
                 break
         if message.startswith("argument COMMAND: invalid choice: "):
             word = message.split("'")[1]
-            near = difflib.get_close_matches(word, [*FRAMEWORKS, *CONVERTERS], 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join([*FRAMEWORKS, *CONVERTERS])}"
+            near = difflib.get_close_matches(word, COMMANDS, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(COMMANDS)}"
             message = f"there is no framework '{word}'; {hint}"
         print(f"error: {message} (plumb-golden --help)", file=sys.stderr)
         sys.exit(2)
@@ -111,6 +111,20 @@ CONVERTERS = {
     "coreai": ("DUMP", "a dump as Core AI's .aimodelintermediates", "main.aimodelintermediates"),
 }
 
+PROBE = "note in a dump that a program wrote (plumb_dump.h) whether its outputs are the same when nobody watches"
+COMMANDS = [*FRAMEWORKS, *CONVERTERS, "probe"]
+
+
+def add_probe(parser):
+    parser.add_argument("model", metavar="DUMP", help="the dump folder; its manifest.json gets the answer")
+    parser.add_argument("outputs", metavar="OUTPUTS.npz",
+                        help="the network's outputs of the same program on the same input with dumping off, each under "
+                             "the name of its blob (numpy.savez(\"outputs.npz\", prob=prob))")
+    parser.add_argument("--how", default="dumping off", metavar="WORDS",
+                        help="how that run was made, for the report (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="the answer, as JSON; - is standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes; the last line alone")
+
 
 def add_converter(parser, reads, output):
     parser.add_argument("model", metavar=reads, nargs="?", help="what is read")
@@ -129,6 +143,7 @@ def make_parser():
         add_common(commands.add_parser(name, help=text, description=text), reads)
     for name, (reads, text, output) in CONVERTERS.items():
         add_converter(commands.add_parser(name, help=text, description=text), reads, output)
+    add_probe(commands.add_parser("probe", help=PROBE, description=PROBE))
     commands.choices["read"].add_argument("--etrecord", metavar="FILE",
                                           help="of an ETDump; default: etrecord.bin beside it")
     commands.choices["read"].add_argument("--debug-buffer", metavar="FILE",
@@ -184,6 +199,8 @@ def convert(options):
 def run(options):
     if options.command in CONVERTERS:
         return convert(options)
+    if options.command == "probe":
+        return probe.note(options.model, options.outputs, options.how)
     check(options)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),

@@ -1,5 +1,6 @@
 """--prove-probe: whether being watched changes what a runtime computes. The network's outputs of a run that exposed
-nothing else stand beside those of the dump; equal bits need no measure, for others blob_diff has one."""
+nothing else stand beside those of the dump; equal bits need no measure, for others blob_diff has one. The command `probe`
+notes the same in a dump that a program wrote through plumb_dump.h."""
 import json
 import pathlib
 import subprocess
@@ -8,7 +9,8 @@ import tempfile
 import numpy as np
 
 from .draw import plumb_tool
-from .folder import UsageError
+from .folder import UsageError, to_text
+from .foreign import read_tensors
 
 RESULTS = ("same bits", "within rounding", "different")  # plumb/probe.h
 
@@ -24,8 +26,54 @@ def prove(folder, unwatched, outputs):
     folder.probe = {"unwatched": unwatched, "outputs": found}
 
 
+class WrittenDump:
+    """A dump folder that is there, to note an answer in."""
+    repeats = ()
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        manifest = self.path / "manifest.json"
+        if not manifest.is_file():
+            raise UsageError(f"there is no dump in '{path}': it has no manifest.json (plumb_dump_close writes it)")
+        try:
+            self.manifest = json.loads(manifest.read_text(encoding="utf-8"))
+            self.files = [entry for entry in self.manifest["files"] if isinstance(entry["blob"], str)]
+            strange = [entry["file"] for entry in self.files if pathlib.Path(entry["file"]).name != entry["file"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"'{manifest}' is no manifest of a dump ({type(error).__name__}: {error})") from None
+        if strange:
+            raise UsageError(f"'{manifest}': the file '{strange[0]}' is outside of the folder")
+        device = self.manifest.get("device")
+        self.device = device.get("name", "") if isinstance(device, dict) else ""
+        self.probe, self.notes, self.lost = None, [], []
+
+    def finish(self):
+        part = self.path / "manifest.json.part"
+        part.write_text(to_text({**self.manifest, "probe": self.probe}), encoding="utf-8")
+        part.rename(self.path / "manifest.json")
+
+    def summary(self):
+        return f"noted in {self.path / 'manifest.json'}; model_check --subject {self.path} repeats it"
+
+
+def note(path, outputs_file, unwatched):
+    """The command `probe`: outputs_file holds the outputs of a run of the same program that dumped nothing."""
+    dump = WrittenDump(path)
+    outputs = read_tensors(outputs_file)
+    known = {entry["blob"] for entry in dump.files}
+    for name in sorted(set(outputs) - known):
+        near = ", ".join(f"'{known_name}'" for known_name in sorted(known)[-3:])
+        raise UsageError(f"'{outputs_file}' has a tensor '{name}', which the dump in '{path}' has not (it has {near} "
+                         f"...); name the arrays as the dump's manifest names the blobs")
+    prove(dump, unwatched, outputs)
+    dump.finish()
+    return dump
+
+
 def compare(name, file, array):
-    watched = np.load(file)
+    if file.suffix != ".npy":
+        raise UsageError(f"'{file}' is no .npy; dump with DUMP_BLOB_FORMAT=npy")
+    watched = read_tensors(file)[""]
     if array.dtype == object:  # a recipe has no values in the model's shape
         return {"blob": name, "result": RESULTS[2], "relative": None, "reason": "of another shape unwatched"}
     if watched.shape == array.shape and watched.dtype == array.dtype and watched.tobytes() == array.tobytes():

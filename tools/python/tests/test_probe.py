@@ -3,6 +3,8 @@ says it.
 
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for what blob_diff measures and for the report.
 """
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
@@ -16,7 +18,7 @@ import numpy as np
 from tools import BIN, MODEL, NEEDS_TOOLS, naive_dump
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from plumb_golden import probe  # noqa: E402
+from plumb_golden import cli, probe  # noqa: E402
 from plumb_golden.folder import Folder, UsageError  # noqa: E402
 from plumb_golden.foreign import read_tensors  # noqa: E402
 
@@ -84,6 +86,41 @@ class ProbeTest(unittest.TestCase):
     @NEEDS_TOOLS
     def test_another_shape_is_another_result(self):
         self.assertIn("[2, 50] watched, [100] unwatched", self.prove(self.values, self.values.ravel())["reason"])
+
+    def note(self, code, *words):
+        """Of the command, on a dump with 'y' and a file with what words[0] says; its error."""
+        folder = Folder(self.path / "written", framework="mine", force=True)
+        folder.add("y", self.values)
+        folder.finish()
+        np.savez(self.path / "outputs.npz", **words[0])
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(cli.main(["probe", str(folder.path), str(self.path / "outputs.npz"), *words[1:]]), code)
+        return errors.getvalue()
+
+    def test_a_written_dump_gets_the_answer_and_keeps_the_rest(self):
+        self.assertIn("of 1 outputs 1 same bits", self.note(0, {"y": self.values}, "--how", "no callback"))
+        told = json.loads((self.path / "written" / "manifest.json").read_text())
+        self.assertEqual(told.pop("probe"), {"unwatched": "no callback", "outputs": [
+            {"blob": "y", "result": "same bits", "relative": 0.0, "reason": ""}]})
+        self.assertEqual([entry["blob"] for entry in told["files"]], ["y"])
+        self.assertEqual(told["framework"]["numpy"], np.__version__)
+        self.assertEqual([file.name for file in (self.path / "written").glob("*.part")], [])
+
+    def test_what_cannot_be_noted_is_one_sentence(self):
+        self.assertIn("has a tensor 'z', which the dump in", self.note(2, {"z": self.values}))
+        manifest = self.path / "written" / "manifest.json"
+        whole = manifest.read_text()
+        for text, words in ((whole.replace('"file":"', '"file":"../'), "outside of the folder"),
+                            ("[]", "is no manifest of a dump"), ("{", "is no manifest of a dump"),
+                            (whole.replace(".npy", ".raw"), "DUMP_BLOB_FORMAT=npy")):
+            manifest.write_text(text)
+            np.savez(self.path / "outputs.npz", y=self.values)
+            with self.assertRaisesRegex(UsageError, words):
+                probe.note(self.path / "written", self.path / "outputs.npz", "")
+            self.assertEqual(manifest.read_text(), text)
+        with self.assertRaisesRegex(UsageError, "has no manifest.json"):
+            probe.note(self.path, self.path / "outputs.npz", "")
 
     @NEEDS_TOOLS
     def test_the_report_says_it(self):
