@@ -330,12 +330,11 @@ void PrintHead(const Options& o, const Network& network, const NetworkInputs& in
               static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 
-Status Execute(const Options& o) {
+Status Execute(const Options& o, const NetworkOptions& options) {
   if (o.iterations < 1)
     return Status::InvalidArgument("--ic: expected 1 or more, found " + std::to_string(o.iterations));
   if (o.warmup < 0) return Status::InvalidArgument("--wc: expected 0 or more, found " + std::to_string(o.warmup));
   if (!o.cpu_list.empty()) PLUMB_RETURN_IF_ERROR(BindToCpus(o.cpu_list));
-  PLUMB_ASSIGN_OR_RETURN(const NetworkOptions options, o.run.Apply());
   PLUMB_ASSIGN_OR_RETURN(auto graph, o.model.Load(ShapesOfFiles(o.input.files)));
   PrintNotes(o.print, graph->notes);
   PLUMB_RETURN_IF_ERROR(CheckTnnTestOptions(o, *graph));
@@ -392,9 +391,11 @@ int Main(int argc, char** argv) {
   options.device = devices->front();
   const Status index = CheckDeviceIndex(options.run, *devices);
   if (!index.ok()) return Fail(index);
+  const auto network_options = options.run.Apply();  // before a device settles which instructions it may use
+  if (!network_options.ok()) return Fail(network_options.status());
   const auto opened = OpenDevice(options.device, OptionsFor({}, options.run, options.device).device_index);
   if (!opened.ok()) return FailOnDevice(opened.status());
-  const Status status = Execute(options);
+  const Status status = Execute(options, *network_options);
   return status.ok() ? kExitOk : Fail(status);
 }
 

@@ -72,6 +72,7 @@ Json NumericsJson(const Numerics& numerics) {
   Json json;
   if (numerics.algorithm == Numerics::kWinograd) {
     json["winograd"] = {{"tile", numerics.tile}, {"points", numerics.points}, {"dimensions", numerics.dimensions}};
+    if (numerics.stride > 1) json["winograd"]["stride"] = numerics.stride;
   }
   if (numerics.accumulator != DType::kF32) json["accumulator"] = DTypeName(numerics.accumulator);
   if (numerics.storage != DType::kF32) json["operands"] = DTypeName(numerics.storage);

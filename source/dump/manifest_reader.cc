@@ -332,6 +332,7 @@ class Reader {
       form.Take("points", &points, "a list of numbers");
       form.Take("dimensions", &dimensions, "1 or 2");
       *numerics = Numerics::Winograd(tile, std::move(points), dimensions);
+      form.Take("stride", &numerics->stride, "1 or 2");
       const Status usable = numerics->Validate();
       if (!usable.ok()) fields.Wrong("winograd", "a form with " + Numerics::ValidForms());
     }

@@ -13,7 +13,9 @@ reference::SumAxis AxisOfConvolution(const WindowAxis& a) {
   return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
 }
 
-WinogradForm FormOf(const Numerics& declared) { return {declared.tile, declared.points, declared.dimensions}; }
+WinogradForm FormOf(const Numerics& declared) {
+  return {declared.tile, declared.points, declared.dimensions, declared.stride};
+}
 
 // RunBatch, values alone where that is all that stays of it, then each tau as Winograd's algorithm in the declared form
 // needs it, or raised to what its usual forms may do, then the layer's own activation.

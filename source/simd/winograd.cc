@@ -16,6 +16,7 @@
   PLUMB_WINOGRAD_FORM(4, 3, 4, 3) \
   PLUMB_WINOGRAD_FORM(2, 3, 2, 3) \
   PLUMB_WINOGRAD_FORM(2, 5, 2, 5) \
+  PLUMB_WINOGRAD_FORM(4, 4, 4, 4) \
   PLUMB_WINOGRAD_FORM(1, 1, 4, 3) \
   PLUMB_WINOGRAD_FORM(4, 3, 1, 1) \
   PLUMB_WINOGRAD_FORM(1, 1, 4, 7) \
@@ -262,6 +263,7 @@ std::vector<double> WinogradPoints(const WinogradShape& s) {
   const auto points = [](const auto& value) { return std::vector<double>(std::begin(value), std::end(value)); };
   return size == 4   ? points(CookToomPoints<3>::value)
          : size == 6 ? points(CookToomPoints<5>::value)
+         : size == 7 ? points(CookToomPoints<6>::value)
                      : points(CookToomPoints<9>::value);
 }
 

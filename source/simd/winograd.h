@@ -23,8 +23,8 @@ struct WinogradShape {
   int64_t tiles() const { return tiles_h() * tiles_w(); }
 };
 
-// Whether there is code for these tiles and this kernel: F(4x4,3x3), F(2x2,3x3) and F(2x2,5x5), and along one axis,
-// the other having tiles and kernels of 1, F(4,3) and F(4,7). Everything below REQUIRES it.
+// Whether there is code for these tiles and this kernel: F(4x4,3x3), F(2x2,3x3), F(2x2,5x5) and F(4x4,4x4), and along
+// one axis, the other having tiles and kernels of 1, F(4,3) and F(4,7). Everything below REQUIRES it.
 bool HasWinograd(const WinogradShape& shape);
 
 // The finite interpolation points; of both axes, where both have some.

@@ -115,6 +115,46 @@ TEST(Winograd, DeclaredFormHasItsOwnBound) {
   EXPECT_GT(Problem::Excess(problem.Emulate(kForms[3]), problem.output, problem.BoundOf(kForms[0]), 1).second, 2);
 }
 
+// Of stride 2: rows and columns of each parity apart, 7 taps as 4 and 3.
+TEST(Winograd, OfStrideTwoHasItsOwnBound) {
+  const WinogradForm form{4, {0, 1, -1, 2, -2, -0.25}, 2, 2};
+  constexpr int kChannels = 3, kOutputs = 5, kSize = 21, kPad = 3, kTaps = 7, kOut = 11, kHalf = 4, kMap = 14;
+  Problem problem(kChannels, kOutputs, kSize, kSize, kTaps, kTaps);
+  for (size_t a = 1; a < 3; ++a) problem.geometry.axis[a] = {kSize, kOut, kTaps, 2, 1, kPad};
+  ASSERT_TRUE(Applies(form, problem.geometry));
+  problem.output.assign(size_t{kOutputs} * kOut * kOut, 0);
+  SumImage image;
+  image.input = problem.input.data(), image.output = problem.output.data();
+  SumOperands operands;
+  operands.weight = problem.weight.data();
+  SumOfProducts(problem.geometry, operands, {image});
+  problem.direct.assign(problem.output.size(), 0);
+  const std::vector<double> tau = problem.BoundOf(form);
+
+  std::vector<float> maps(size_t{4} * kChannels * kMap * kMap), kernels(size_t{4} * kChannels * kOutputs * 16);
+  for (int c = 0; c < kChannels; ++c) {
+    for (int y = -kPad; y < kSize; ++y) {
+      for (int x = -kPad; x < kSize; ++x) {
+        const int parity = (y + kPad) % 2 * 2 + (x + kPad) % 2;
+        float* at = &maps[static_cast<size_t>(((4 * c + parity) * kMap + (y + kPad) / 2) * kMap + (x + kPad) / 2)];
+        *at = y < 0 || x < 0 ? 0 : problem.input[static_cast<size_t>((c * kSize + y) * kSize + x)];
+      }
+    }
+  }
+  for (int i = 0; i < kOutputs * kChannels * kTaps * kTaps; ++i) {
+    const int y = i / kTaps % kTaps, x = i % kTaps, filter = i / (kTaps * kTaps);
+    kernels[static_cast<size_t>((filter * 4 + y % 2 * 2 + x % 2) * 16 + y / 2 * kHalf + x / 2)] =
+        problem.weight[static_cast<size_t>(i)];
+  }
+  const WinogradProblem sizes{4 * kChannels, kOutputs, kMap, kMap, kOut, kOut, 0};
+  const std::vector<float> got = EmulateWinograd(form, sizes, maps.data(), kernels.data());
+  const auto [excess, rms] = Problem::Excess(got, problem.output, tau, 1);
+  EXPECT_LT(excess, 1);
+  EXPECT_LT(rms, 0.6);
+  EXPECT_GT(rms, 0.1);
+  EXPECT_GT(Problem::Excess(got, problem.output, tau, 1.001).second, 10);
+}
+
 TEST(Winograd, RefusesADeclarationThatMakesNoSense) {
   const auto refused = [](int tile, std::vector<double> points, int dimensions = 2) {
     return !Numerics::Winograd(tile, std::move(points), dimensions).Validate().ok();
@@ -127,6 +167,11 @@ TEST(Winograd, RefusesADeclarationThatMakesNoSense) {
   EXPECT_TRUE(refused(4, {0, 1, -1, 2, 2}));
   EXPECT_TRUE(refused(4, {0, 1, -1, 2, 1e30}));
   EXPECT_TRUE(refused(4, {0, 1, -1, 2, -2}, 3));
+  for (const auto& [stride, dimensions, fine] : {std::tuple{2, 2, true}, {3, 2, false}, {0, 2, false}, {2, 1, false}}) {
+    Numerics numerics = Numerics::Winograd(4, {0, 1, -1, 2, -2}, dimensions);
+    numerics.stride = stride;
+    EXPECT_EQ(numerics.Validate().ok(), fine) << stride;
+  }
 }
 
 // MNN's: tiles of 8 with points up to 3, whatever the kernel.
@@ -190,6 +235,11 @@ TEST(Winograd, IsForPlainConvolutionsOnly) {
   EXPECT_TRUE(Applies({4, kForms[1].points, 1}, Problem(2, 2, 5, 5, 1, 3).geometry));
   geometry.axis[1].stride = 2;
   EXPECT_FALSE(MayBeWinograd(geometry));
+  const WinogradForm split{3, kForms[0].points, 2, 2};  // three taps as two and one
+  EXPECT_FALSE(Applies(split, geometry)) << "stride 2 along one axis";
+  geometry.axis[2].stride = 2;
+  EXPECT_TRUE(Applies(split, geometry));
+  EXPECT_FALSE(Applies(kForms[1], geometry)) << "declared as of stride 1";
   geometry = Problem(2, 2, 5, 5).geometry;
   geometry.groups = 2;
   EXPECT_FALSE(MayBeWinograd(geometry)) << "depthwise";

@@ -79,8 +79,8 @@ TEST_P(WinogradForms, MakeAConvolution) {
 
 INSTANTIATE_TEST_SUITE_P(All, WinogradForms,
                          testing::Combine(testing::Values(Form{4, 4, 3, 3}, Form{2, 2, 3, 3}, Form{2, 2, 5, 5},
-                                                          Form{1, 4, 1, 3}, Form{4, 1, 3, 1}, Form{1, 4, 1, 7},
-                                                          Form{4, 1, 7, 1}),
+                                                          Form{4, 4, 4, 4}, Form{1, 4, 1, 3}, Form{4, 1, 3, 1},
+                                                          Form{1, 4, 1, 7}, Form{4, 1, 7, 1}),
                                           testing::Values(8, 16)));
 
 TEST(Winograd, HasNoOtherForm) {
@@ -119,6 +119,29 @@ TEST(Panel, SumsRunsOfAnyLength) {
         ASSERT_NEAR(dst[i], std::min(std::max(sum, 0.0), 2.0), 1e-5) << i;
       }
     }
+  }
+}
+
+// Channels behind the last one are not read, whatever lies there.
+TEST(Panel, LeavesOutTheRestOfABlock) {
+  for (const int block : {8, 16}) {
+    const int64_t pixels = 17;
+    auto src = Uniform(kInBlocks * pixels * block, -1, 1, 3);
+    const auto weights = Uniform(kInBlocks * block * 2 * block, -1, 1);
+    std::vector<float> whole(static_cast<size_t>(2 * pixels * block)), partial(whole.size());
+    PanelSource source;
+    source.block = block, source.blocks = kInBlocks, source.block_step = pixels * block;
+    source.from = src.data(), source.weights = weights.data();
+    PanelResult result;
+    result.block_step = pixels * block, result.to = whole.data();
+    for (int64_t i = 0; i < pixels * block; ++i) {
+      if (i % block >= 4) src[static_cast<size_t>(pixels * block + i)] = 0;
+    }
+    PanelPixels(pixels, source, result);
+    for (float& value : src) value = value == 0 ? NAN : value;
+    source.last = 3, result.to = partial.data();  // rounded up to fours
+    PanelPixels(pixels, source, result);
+    EXPECT_EQ(whole, partial) << "blocks of " << block;
   }
 }
 

@@ -247,6 +247,14 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
   }
 }
 
+TEST(ModelRun, HoldsEveryKernelToAnIsa) {
+  if (std::string(kCpuDevice) != "X86") GTEST_SKIP() << "64-bit ARM has one";
+  const auto run = RunTool("model_run", "-m " + std::string(kFaults) + " -d X86 --max-isa SSE41 --profile");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "at most AVX2, ISA SSE41")) << run.out;
+  EXPECT_EQ(run.out.find("jit:avx"), std::string::npos) << run.out;
+}
+
 TEST(ModelCheck, OutputsOnlyAgainstAFile) {
   const std::string folder = TestFolder("outputs");
   const std::string input = folder + "/in.npy";

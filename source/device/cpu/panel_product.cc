@@ -5,11 +5,11 @@
 #include "base/block_pool.h"
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "simd/panel.h"
 
 namespace plumb::cpu {
 PanelProduct::PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end)
     : pixels_(pixels),
+      in_channels_(in_channels),
       in_blocks_(BlocksOf(in_channels)),
       out_blocks_(BlocksOf(out_channels)),
       panels_((out_blocks_ + 1) / 2),
@@ -50,31 +50,54 @@ Status PanelProduct::Pack(int64_t in_channels, int64_t out_channels, const float
   return Status::Ok();
 }
 
+// Where the panel of the first pixel goes.
+simd::PanelResult PanelProduct::ResultOf(int64_t panel, const float* addend, float* dst,
+                                         const PixelStrides& strides) const {
+  const int64_t at = 2 * panel * strides.block;
+  simd::PanelResult result;
+  result.blocks = static_cast<int>(std::min<int64_t>(2, out_blocks_ - 2 * panel));
+  result.block_step = strides.block, result.pixel_step = strides.pixel;
+  result.to = dst + at;
+  result.addend = addend == nullptr ? nullptr : addend + at;
+  result.end = end_;
+  result.end.bias = bias_.data() + panel * 2 * ChannelBlock();
+  return result;
+}
+
 void PanelProduct::Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
                        const PixelStrides& dst_strides, int threads) const {
   const int64_t block = ChannelBlock(), step = in_blocks_ * block * 2 * block, units = runs_ * panels_;
   const bool dense = src_strides.pixel == block && dst_strides.pixel == block;
+  const int64_t row = std::min(src_strides.row_pixels, dst_strides.row_pixels);
   const auto run_panel = [&](int64_t run, int64_t panel) {
-    const int64_t first = pixels_ * run / runs_, count = pixels_ * (run + 1) / runs_ - first;
-    const int64_t at = 2 * panel * dst_strides.block + first * dst_strides.pixel;
     simd::PanelSource source;
     source.block = static_cast<int>(block), source.blocks = in_blocks_;
-    source.block_step = src_strides.block;
-    source.from = src + first * src_strides.pixel;
+    source.last = static_cast<int>(in_channels_ % block);
+    source.block_step = src_strides.block, source.pixel_step = dense ? 0 : src_strides.pixel;
     source.weights = weights_.get() + panel * step;
     source.next = panel + 1 < panels_ ? source.weights + step : nullptr;
-    simd::PanelResult result;
-    result.blocks = static_cast<int>(std::min<int64_t>(2, out_blocks_ - 2 * panel));
-    result.block_step = dst_strides.block;
-    if (!dense) source.pixel_step = src_strides.pixel, result.pixel_step = dst_strides.pixel;
-    result.to = dst + at;
-    result.addend = addend == nullptr ? nullptr : addend + at;
-    result.end = end_;
-    result.end.bias = bias_.data() + panel * 2 * block;
-    simd::PanelPixels(count, source, result);
+    const int64_t last = pixels_ * (run + 1) / runs_;
+    for (int64_t first = pixels_ * run / runs_, count; first < last; first += count, source.next = nullptr) {
+      count = std::min(last - first, row - first % row);
+      source.from = src + src_strides.At(first);
+      const int64_t at = dst_strides.At(first);
+      simd::PanelResult result = ResultOf(panel, addend == nullptr ? nullptr : addend + at, dst + at, dst_strides);
+      if (dense) result.pixel_step = 0;
+      simd::PanelPixels(count, source, result);
+    }
   };
   ParallelRegion(threads, [&](int thread, int count) {
     for (int64_t u = units * thread / count; u < units * (thread + 1) / count; ++u) run_panel(u / panels_, u % panels_);
+  });
+}
+
+void PanelProduct::RunEmpty(int64_t count, const float* addend, float* dst, const PixelStrides& dst_strides,
+                            int threads) const {
+  simd::PanelSource nothing;
+  nothing.block = ChannelBlock(), nothing.blocks = 0, nothing.pixel_step = ChannelBlock();
+  ParallelRegion(threads, [&](int thread, int all) {
+    for (int64_t panel = panels_ * thread / all; panel < panels_ * (thread + 1) / all; ++panel)
+      simd::PanelPixels(count, nothing, ResultOf(panel, addend, dst, dst_strides));
   });
 }
 

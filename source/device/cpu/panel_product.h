@@ -12,13 +12,16 @@
 #include <vector>
 
 #include "device/cpu/product.h"
-#include "simd/product.h"
+#include "simd/panel.h"
 
 namespace plumb::cpu {
 
 // Where pixels lie: each one's channels in blocks of ChannelBlock(), in elements.
 struct PixelStrides {
   int64_t pixel = 0, block = 0;
+  int64_t row_pixels = INT64_MAX, row = 0;  // rows of so many pixels begin `row` elements apart
+
+  int64_t At(int64_t i) const { return i / row_pixels * row + i % row_pixels * pixel; }
 };
 
 class PanelProduct {
@@ -31,15 +34,18 @@ class PanelProduct {
   // `addend` lies as dst and may be dst, or is null.
   void Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
            const PixelStrides& dst_strides, int threads) const;
+  // What `count` pixels from dst on are that read no input (beside the map): bias, addend and what follows.
+  void RunEmpty(int64_t count, const float* addend, float* dst, const PixelStrides& dst_strides, int threads) const;
 
   int64_t run_pixels() const { return (pixels_ + runs_ - 1) / runs_; }
 
  private:
   PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end);
+  simd::PanelResult ResultOf(int64_t panel, const float* addend, float* dst, const PixelStrides& strides) const;
   Status Pack(int64_t in_channels, int64_t out_channels, const float* weights, const WeightStrides& strides,
               const float* bias);
 
-  int64_t pixels_, in_blocks_, out_blocks_, panels_, runs_;
+  int64_t pixels_, in_channels_, in_blocks_, out_blocks_, panels_, runs_;
   simd::ProductEnd end_;
   std::shared_ptr<float> weights_;  // [panel][input channel][2 blocks]
   std::vector<float> bias_;         // [panel][2 blocks]

@@ -16,31 +16,53 @@ namespace {
 // (doc/x86.md).
 constexpr int64_t kMostPixels = 100, kLeastChannels = 256;
 
+// Output pixels beside the map: the map's own begin behind `top` rows and `left` columns.
+struct Inside {
+  int64_t top, left, rows, columns;
+  bool all;
+
+  explicit Inside(const ConvParams& p)
+      : top(p.pad_top),
+        left(p.pad_left),
+        rows(std::min(p.in_h, p.out_h - p.pad_top)),
+        columns(std::min(p.in_w, p.out_w - p.pad_left)),
+        all(top == 0 && left == 0 && (p.out_h - 1) * p.stride_h < p.in_h && (p.out_w - 1) * p.stride_w < p.in_w) {}
+};
+
+bool Skips(const ConvParams& p) { return p.stride_h > 1 || p.stride_w > 1; }
+
 }  // namespace
 
 Status PointwiseConvolution::Check(const ConvParams& p) {
-  const bool pointwise = p.kernel_h == 1 && p.kernel_w == 1 && p.groups == 1 && p.pad_top == 0 && p.pad_left == 0 &&
-                         (p.out_h - 1) * p.stride_h < p.in_h && (p.out_w - 1) * p.stride_w < p.in_w && !p.transposed &&
-                         p.src == Format::kBlocked && p.dst == Format::kBlocked;
-  if (!pointwise) return Status::NotSupported("needs a 1x1 kernel, no padding, no groups, channel blocks");
-  if (p.out_h * p.out_w <= kMostPixels && p.in_channels >= kLeastChannels) return Status::Ok();
+  const Inside inside(p);
+  const bool pointwise = p.kernel_h == 1 && p.kernel_w == 1 && p.groups == 1 && (inside.all || !Skips(p)) &&
+                         inside.rows > 0 && inside.columns > 0 && !p.transposed && p.src == Format::kBlocked &&
+                         p.dst == Format::kBlocked;
+  if (!pointwise) {
+    return Status::NotSupported("needs a 1x1 kernel, no stride with padding, no groups, channel blocks");
+  }
+  // Others multiply the padding, too; with blocks of 8 that is as fast.
+  if (!inside.all && ChannelBlock() == 16) return Status::Ok();
+  if (inside.all && p.out_h * p.out_w <= kMostPixels && p.in_channels >= kLeastChannels) return Status::Ok();
+  const std::string map = fmt::format("{} channels and a {}x{} map", p.in_channels, p.out_h, p.out_w);
+  if (!inside.all) return Status::NotSupported("no faster with padding, " + map + " and blocks of 8 channels");
   return Status::NotSupported(
-      fmt::format("no faster with {} channels and a {}x{} map; leads from {} channels and up to {} pixels",
-                  p.in_channels, p.out_h, p.out_w, kLeastChannels, kMostPixels));
+      fmt::format("no faster with {}; leads from {} channels and up to {} pixels", map, kLeastChannels, kMostPixels));
 }
 
 Result<PointwiseConvolution> PointwiseConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
                                                           const WeightStrides& strides, const float* bias,
                                                           int threads) {
+  const Inside inside(params);
+  const int64_t pixels = inside.all ? params.out_h * params.out_w : inside.rows * inside.columns;
   PLUMB_ASSIGN_OR_RETURN(PanelProduct product,
-                         PanelProduct::Create(params.out_h * params.out_w, params.in_channels, params.out_channels,
-                                              weights, strides, bias, EndOfProduct(params.epilogue)));
+                         PanelProduct::Create(pixels, params.in_channels, params.out_channels, weights, strides, bias,
+                                              EndOfProduct(params.epilogue)));
   return PointwiseConvolution(batch, params, threads, std::move(product));
 }
 
 int64_t PointwiseConvolution::Workspace(const ConvParams& p, int) {
-  const bool skips = p.stride_h > 1 || p.stride_w > 1;
-  return skips ? BlocksOf(p.in_channels) * ChannelBlock() * p.out_h * p.out_w : 0;
+  return Skips(p) ? BlocksOf(p.in_channels) * ChannelBlock() * p.out_h * p.out_w : 0;
 }
 
 // The pixels that are read, next to each other.
@@ -59,16 +81,34 @@ void PointwiseConvolution::Gather(const float* src, float* pixels) const {
 
 void PointwiseConvolution::Run(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
                                float* workspace) {
-  const bool skips = Workspace(params_, threads_) > 0;
+  const Inside inside(params_);
   const int64_t block = ChannelBlock(), pixels = params_.out_h * params_.out_w;
-  const PixelStrides out{block, pixels * block}, in{block, skips ? out.block : params_.in_h * params_.in_w * block};
+  PixelStrides out{block, pixels * block}, in{block, Skips(params_) ? out.block : params_.in_h * params_.in_w * block};
+  if (!inside.all) {
+    out.row_pixels = in.row_pixels = inside.columns;
+    out.row = params_.out_w * block, in.row = params_.in_w * block;
+  }
   for (int64_t image = 0; image < batch_; ++image) {
     const float* from = src + image * src_image;
     const float* add = addend == nullptr ? nullptr : addend + image * dst_image;
     float* to = dst + image * dst_image;
-    if (skips) Gather(std::exchange(from, workspace), workspace);
-    product_.Run(from, in, add, to, out, threads_);
+    if (Skips(params_)) Gather(std::exchange(from, workspace), workspace);
+    const int64_t first = (inside.top * params_.out_w + inside.left) * block;
+    product_.Run(from, in, add == nullptr ? nullptr : add + first, to + first, out, threads_);
+    if (!inside.all) RunBeside(add, to);
     ZeroTailLanes(to, params_.out_channels, pixels);
+  }
+}
+
+// The pixels between the ends of the map's rows.
+void PointwiseConvolution::RunBeside(const float* addend, float* dst) const {
+  const Inside inside(params_);
+  const int64_t block = ChannelBlock(), pixels = params_.out_h * params_.out_w;
+  for (int64_t row = 0, at = 0; row <= inside.rows; ++row) {
+    const int64_t end = row < inside.rows ? (inside.top + row) * params_.out_w + inside.left : pixels;
+    const float* add = addend == nullptr ? nullptr : addend + at * block;
+    product_.RunEmpty(end - at, add, dst + at * block, {block, pixels * block}, threads_);
+    at = end + inside.columns;
   }
 }
 

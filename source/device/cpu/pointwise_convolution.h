@@ -32,6 +32,7 @@ class PointwiseConvolution {
  private:
   PointwiseConvolution(int64_t batch, const ConvParams& params, int threads, PanelProduct product)
       : batch_(batch), params_(params), threads_(threads), product_(std::move(product)) {}
+  void RunBeside(const float* addend, float* dst) const;
   void Gather(const float* src, float* pixels) const;
 
   int64_t batch_;

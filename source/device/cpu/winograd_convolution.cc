@@ -21,12 +21,28 @@ struct Tile {
   int height = 0, width = 0;
 };
 
+bool IsSplit(const ConvParams& given) { return given.stride_h > 1; }
+
+// Even and odd rows and columns as channels of their own, zeros beside the map among them.
+ConvParams OfStrideOne(const ConvParams& given) {
+  if (!IsSplit(given)) return given;
+  ConvParams p = given;
+  p.in_channels = 4 * given.in_channels;
+  p.kernel_h = (given.kernel_h + 1) / 2, p.kernel_w = (given.kernel_w + 1) / 2;
+  p.in_h = given.out_h + p.kernel_h - 1, p.in_w = given.out_w + p.kernel_w - 1;
+  p.stride_h = p.stride_w = 1;
+  p.pad_top = p.pad_left = 0;
+  return p;
+}
+
 // The outputs that are computed together; none where direct sums are faster. Measured in whole networks, where weights
 // come from memory (doc/x86.md).
-Tile TileOf(const ConvParams& p) {
-  const int64_t side = std::min(p.out_h, p.out_w);
+Tile TileOf(const ConvParams& given) {
+  const ConvParams p = OfStrideOne(given);
+  const int64_t side = std::min(p.out_h, p.out_w), depth = BlocksOf(p.in_channels) * ChannelBlock();
   const bool square = p.kernel_h == p.kernel_w, many = p.out_channels >= 64;
-  if (p.in_channels < ChannelBlock() || p.out_channels < 2 * ChannelBlock()) return {};
+  const bool few = IsSplit(given) ? 4 * p.in_channels < 3 * depth : p.in_channels < ChannelBlock();
+  if (few || p.out_channels < 2 * ChannelBlock()) return {};
   if (!square) return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
   if (p.kernel_h == 5) return side >= 12 ? Tile{2, 2} : Tile{};
   if (side >= 20) return {4, 4};
@@ -34,9 +50,10 @@ Tile TileOf(const ConvParams& p) {
   return side >= 7 && many && ChannelBlock() == 8 ? Tile{2, 2} : Tile{};
 }
 
-simd::WinogradShape ShapeOf(const ConvParams& p) {
+simd::WinogradShape ShapeOf(const ConvParams& given) {
   simd::WinogradShape shape;
-  const Tile tile = TileOf(p);
+  const ConvParams p = OfStrideOne(given);
+  const Tile tile = TileOf(given);
   shape.tile_h = tile.height, shape.tile_w = tile.width;
   shape.kernel_h = static_cast<int>(p.kernel_h), shape.kernel_w = static_cast<int>(p.kernel_w);
   shape.block = ChannelBlock();
@@ -48,9 +65,13 @@ simd::WinogradShape ShapeOf(const ConvParams& p) {
 }  // namespace
 
 Status WinogradConvolution::Check(const ConvParams& p) {
-  const bool direct = p.stride_h > 1 || p.stride_w > 1 || p.dilation_h > 1 || p.dilation_w > 1 || p.groups > 1 ||
-                      p.transposed || p.src != Format::kBlocked || p.dst != Format::kBlocked;
-  if (direct) return Status::NotSupported("needs stride 1, no dilation, no groups, channel blocks");
+  const bool whole = p.stride_h == 1 && p.stride_w == 1 && p.src == Format::kBlocked;
+  const bool split = p.stride_h == 2 && p.stride_w == 2 && p.kernel_h == p.kernel_w && p.src == Format::kPlain;
+  const bool direct = p.dilation_h > 1 || p.dilation_w > 1 || p.groups > 1 || p.transposed || p.dst != Format::kBlocked;
+  if (direct || !(whole || split)) {
+    return Status::NotSupported(
+        "needs stride 1, or 2 with fewer input channels than a block, no dilation, no groups, channel blocks");
+  }
   if (simd::HasWinograd(ShapeOf(p))) return Status::Ok();
   return Status::NotSupported(
       fmt::format("direct sums are faster with a {}x{} kernel, {} to {} channels and a {}x{} map", p.kernel_h,
@@ -59,19 +80,27 @@ Status WinogradConvolution::Check(const ConvParams& p) {
 
 bool WinogradConvolution::LeavesAQuarter(const ConvParams& p) {
   const Tile tile = TileOf(p);
-  return Check(p).ok() && tile.height == 4 && tile.width == 4;
+  return Check(p).ok() && tile.height == 4 && tile.width == 4 && !IsSplit(p);
 }
 
-WinogradConvolution::Plan::Plan(const ConvParams& p, int num_threads) : shape(ShapeOf(p)), threads(num_threads) {
+WinogradConvolution::Plan::Plan(const ConvParams& given, int num_threads)
+    : shape(ShapeOf(given)), threads(num_threads) {
+  const ConvParams p = OfStrideOne(given);
   in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
   // By tiles every thread reads all weights, by panels all inputs.
-  by_tiles = threads == 1 || (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
+  by_tiles = threads == 1 || IsSplit(given) || (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
   const int64_t tile_bytes = shape.positions() * in_blocks * shape.block * static_cast<int64_t>(sizeof(float));
-  const int64_t fitting = std::max(kLeastTiles, L2CacheBytes() / 2 / tile_bytes);
+  const int64_t sums_bytes = shape.positions() * 2 * shape.block * static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = std::max(
+      kLeastTiles, std::min(L2CacheBytes() / 2 / tile_bytes, L2CacheBytes() * 3 / 4 / (tile_bytes + sums_bytes)));
   groups = by_tiles ? (tiles + fitting - 1) / fitting : 1;
   if (by_tiles) groups = std::min((groups + threads - 1) / threads * threads, tiles);
   group_tiles = (tiles + groups - 1) / groups;
+  if (IsSplit(given)) {
+    const int64_t across = shape.tiles_w(), most = std::min((group_tiles + across - 2) / across + 1, shape.tiles_h());
+    map_floats = RowsOf(most) * p.in_w * in_blocks * shape.block;
+  }
 }
 
 // Apart by no multiple of a page, in which positions would drive each other out of the first cache.
@@ -80,9 +109,11 @@ int64_t WinogradConvolution::Plan::sums_step(int64_t tiles) const { return (2 * 
 
 int64_t WinogradConvolution::Workspace(const ConvParams& params, int threads) {
   const Plan plan(params, threads);
-  return plan.by_tiles ? plan.threads * (plan.input_floats() + plan.sums_floats())
-                       : plan.input_floats() + plan.threads * plan.sums_floats();
+  return plan.by_tiles ? plan.threads * plan.thread_floats() : plan.input_floats() + plan.threads * plan.sums_floats();
 }
+
+WinogradConvolution::WinogradConvolution(const ConvParams& given, int64_t batch, int threads)
+    : plan_(given, threads), given_(given), params_(OfStrideOne(given)), batch_(batch) {}
 
 Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
                                                         const WeightStrides& strides, const float* bias, int threads) {
@@ -105,22 +136,69 @@ Status WinogradConvolution::Pack(const float* weights, const WeightStrides& stri
       const int64_t first = panel * lanes, count = std::min(lanes, params_.out_channels - first);
       float* to = weights_.get() + panel * panel_floats;
       if (count < lanes || params_.in_channels < depth) std::fill_n(to, panel_floats, 0.0f);
+      std::vector<float> split;
       for (int64_t c = 0; c < params_.in_channels; ++c) {
-        simd::WinogradKernels(plan_.shape, weights + first * strides.out + c * strides.in, strides.out, count,
-                              to + c * lanes, depth * lanes);
+        const float* kernels = weights + first * strides.out + c * strides.in;
+        int64_t step = strides.out;
+        if (IsSplit(given_)) {
+          step = params_.kernel_h * params_.kernel_w;
+          kernels = SplitKernels(weights + first * strides.out + c / 4 * strides.in, strides.out, count, c % 4, &split);
+        }
+        simd::WinogradKernels(plan_.shape, kernels, step, count, to + c * lanes, depth * lanes);
       }
     }
   });
   return Status::Ok();
 }
 
-void WinogradConvolution::TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block,
-                                         int64_t last_block, float* tiles) const {
-  const int64_t plane = plan_.shape.in_h * plan_.shape.in_w * plan_.shape.block;
-  for (int64_t b = first_block; b < last_block; ++b) {
-    simd::WinogradInput(plan_.shape, src + b * plane, first, count, tiles + b * count * plan_.shape.block,
-                        plan_.input_step(count));
+// The taps of one parity of `count` filters, in `split`.
+const float* WinogradConvolution::SplitKernels(const float* kernels, int64_t step, int64_t count, int64_t parity,
+                                               std::vector<float>* split) const {
+  const int64_t taps = params_.kernel_h * params_.kernel_w;
+  split->assign(static_cast<size_t>(count * taps), 0.0f);
+  for (int64_t i = 0; i < count * taps; ++i) {
+    const int64_t y = i % taps / params_.kernel_w * 2 + parity / 2, x = i % params_.kernel_w * 2 + parity % 2;
+    if (y < given_.kernel_h && x < given_.kernel_w)
+      (*split)[static_cast<size_t>(i)] = kernels[i / taps * step + y * given_.kernel_w + x];
   }
+  return split->data();
+}
+
+// Rows [first, first + rows) of the map of even and odd rows and columns.
+void WinogradConvolution::SplitInput(const float* src, int64_t first, int64_t rows, float* map) const {
+  const int64_t block = plan_.shape.block, width = params_.in_w, channels = plan_.in_blocks * block;
+  for (int64_t i = 0; i < rows * channels; ++i) {
+    const int64_t row = i / channels, channel = i % channels;
+    float* to = map + (channel / block * rows + row) * width * block + channel % block;
+    const int64_t y = 2 * (first + row) + channel % 4 / 2 - given_.pad_top, left = channel % 2 - given_.pad_left;
+    const bool inside = channel < params_.in_channels && y >= 0 && y < given_.in_h;
+    const float* from = inside ? src + (channel / 4 * given_.in_h + y) * given_.in_w : src;
+    // Columns [begin, end) lie on the map.
+    const int64_t begin = inside ? std::min((std::max<int64_t>(-left, 0) + 1) / 2, width) : width;
+    const int64_t end = std::clamp((given_.in_w - left + 1) / 2, begin, width);
+    for (int64_t x = 0; x < begin; ++x) to[x * block] = 0;
+    for (int64_t x = begin; x < end; ++x) to[x * block] = from[2 * x + left];
+    for (int64_t x = end; x < width; ++x) to[x * block] = 0;
+  }
+}
+
+void WinogradConvolution::TransformInput(const simd::WinogradShape& shape, const float* src, int64_t first,
+                                         int64_t count, int64_t first_block, int64_t last_block, float* tiles) const {
+  const int64_t plane = shape.in_h * shape.in_w * shape.block;
+  for (int64_t b = first_block; b < last_block; ++b) {
+    simd::WinogradInput(shape, src + b * plane, first, count, tiles + b * count * shape.block, plan_.input_step(count));
+  }
+}
+
+// The same of all channels; `map` has room for the rows that these tiles read.
+void WinogradConvolution::TransformSplitInput(const float* src, int64_t first, int64_t count, float* map,
+                                              float* tiles) const {
+  const int64_t top = first / plan_.shape.tiles_w(), bottom = (first + count - 1) / plan_.shape.tiles_w();
+  simd::WinogradShape shape = plan_.shape;
+  shape.pad_top = top * shape.tile_h;
+  shape.in_h = plan_.RowsOf(bottom - top + 1);
+  SplitInput(src, shape.pad_top, shape.in_h, map);
+  TransformInput(shape, map, first, count, 0, plan_.in_blocks, tiles);
 }
 
 void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, const float* tiles, const float* addend,
@@ -129,6 +207,7 @@ void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, 
   const int64_t weights_step = plan_.in_blocks * block * 2 * block;
   simd::PanelSource source;
   source.block = static_cast<int>(block), source.blocks = plan_.in_blocks, source.block_step = count * block;
+  source.last = static_cast<int>(params_.in_channels % block);
   simd::PanelResult result;
   result.block_step = count * block;
   for (int64_t p = 0; p < positions; ++p) {
@@ -153,12 +232,17 @@ void WinogradConvolution::RunTiles(const float* src, int64_t src_image, const fl
                                    int64_t dst_image, float* workspace) const {
   const int64_t tiles = plan_.shape.tiles(), groups = plan_.groups, units = batch_ * groups;
   ParallelRegion(plan_.threads, [&](int thread, int threads) {
-    float* inputs = workspace + thread * (plan_.input_floats() + plan_.sums_floats());
-    float* sums = inputs + plan_.input_floats();
+    float* inputs = workspace + thread * plan_.thread_floats();
+    float *sums = inputs + plan_.input_floats(), *map = sums + plan_.sums_floats();
     for (int64_t u = units * thread / threads; u < units * (thread + 1) / threads; ++u) {
       const int64_t image = u / groups, group = u % groups;
       const int64_t first = tiles * group / groups, count = tiles * (group + 1) / groups - first;
-      TransformInput(src + image * src_image, first, count, 0, plan_.in_blocks, inputs);
+      const float* from = src + image * src_image;
+      if (IsSplit(given_)) {
+        TransformSplitInput(from, first, count, map, inputs);
+      } else {
+        TransformInput(plan_.shape, from, first, count, 0, plan_.in_blocks, inputs);
+      }
       const float* add = addend == nullptr ? nullptr : addend + image * dst_image;
       for (int64_t panel = 0; panel < plan_.panels; ++panel)
         RunPanel(panel, first, count, inputs, add, sums, dst + image * dst_image);
@@ -169,8 +253,8 @@ void WinogradConvolution::RunTiles(const float* src, int64_t src_image, const fl
 void WinogradConvolution::RunPanels(const float* src, const float* addend, float* dst, float* workspace) const {
   const int64_t tiles = plan_.shape.tiles();
   ParallelRegion(plan_.threads, [&](int thread, int threads) {
-    TransformInput(src, 0, tiles, plan_.in_blocks * thread / threads, plan_.in_blocks * (thread + 1) / threads,
-                   workspace);
+    TransformInput(plan_.shape, src, 0, tiles, plan_.in_blocks * thread / threads,
+                   plan_.in_blocks * (thread + 1) / threads, workspace);
   });
   ParallelRegion(plan_.threads, [&](int thread, int threads) {
     float* sums = workspace + plan_.input_floats() + thread * plan_.sums_floats();
@@ -192,7 +276,10 @@ void WinogradConvolution::Run(const float* src, int64_t src_image, const float* 
 
 Numerics WinogradConvolution::numerics() const {
   const simd::WinogradShape& s = plan_.shape;
-  return Numerics::Winograd(std::max(s.tile_h, s.tile_w), simd::WinogradPoints(s), s.kernel_h == s.kernel_w ? 2 : 1);
+  Numerics numerics =
+      Numerics::Winograd(std::max(s.tile_h, s.tile_w), simd::WinogradPoints(s), s.kernel_h == s.kernel_w ? 2 : 1);
+  numerics.stride = static_cast<int>(given_.stride_h);
+  return numerics;
 }
 
 }  // namespace plumb::cpu

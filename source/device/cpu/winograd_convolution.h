@@ -1,5 +1,7 @@
-// A convolution of stride 1 by Winograd's algorithm (simd/winograd.h), in channel blocks, over a batch,
-// on all threads.
+// A convolution by Winograd's algorithm (simd/winograd.h), in channel blocks, over a batch, on all threads.
+//
+// One of stride 2 is computed as one of stride 1: the even and odd rows and columns of its input, of few channels in
+// plain order, are written out as channels of their own, and so are those of the kernel (Numerics::stride).
 //
 // Tiles of an image are taken in groups whose transformed inputs stay in the second cache; for each panel of two output
 // blocks their products become sums per position and these at once outputs. Where an image has tiles for every thread,
@@ -48,19 +50,25 @@ class WinogradConvolution {
     int threads = 1;
     int64_t groups = 1, group_tiles = 0;  // group_tiles: of the largest
     bool by_tiles = true;                 // threads take groups; else panels of the one group
+    int64_t map_floats = 0;               // of the rows that a group reads, written out for a stride of 2
 
-    Plan(const ConvParams& params, int num_threads);
+    Plan(const ConvParams& given, int num_threads);
     int64_t input_step(int64_t tiles) const;  // between positions of transformed inputs
     int64_t sums_step(int64_t tiles) const;   // between positions of sums
+    int64_t RowsOf(int64_t tile_rows) const { return tile_rows * shape.tile_h + shape.kernel_h - 1; }
     int64_t input_floats() const { return shape.positions() * input_step(group_tiles); }
     int64_t sums_floats() const { return shape.positions() * sums_step(group_tiles); }
+    int64_t thread_floats() const { return input_floats() + sums_floats() + map_floats; }  // by_tiles
   };
 
-  WinogradConvolution(const ConvParams& params, int64_t batch, int threads)
-      : plan_(params, threads), params_(params), batch_(batch) {}
+  WinogradConvolution(const ConvParams& given, int64_t batch, int threads);
+  const float* SplitKernels(const float* kernels, int64_t step, int64_t count, int64_t parity,
+                            std::vector<float>* split) const;
+  void SplitInput(const float* src, int64_t first, int64_t rows, float* map) const;
   Status Pack(const float* weights, const WeightStrides& strides, const float* bias);
-  void TransformInput(const float* src, int64_t first, int64_t count, int64_t first_block, int64_t last_block,
-                      float* tiles) const;
+  void TransformInput(const simd::WinogradShape& shape, const float* src, int64_t first, int64_t count,
+                      int64_t first_block, int64_t last_block, float* tiles) const;
+  void TransformSplitInput(const float* src, int64_t first, int64_t count, float* map, float* tiles) const;
   void RunTiles(const float* src, int64_t src_image, const float* addend, float* dst, int64_t dst_image,
                 float* workspace) const;
   void RunPanels(const float* src, const float* addend, float* dst, float* workspace) const;
@@ -68,7 +76,7 @@ class WinogradConvolution {
                 float* dst) const;
 
   Plan plan_;
-  ConvParams params_;
+  ConvParams given_, params_;  // params_: what is computed, of stride 1
   int64_t batch_;
   simd::ProductEnd end_;
   std::shared_ptr<float> weights_;  // [panel][position][input channel][2 blocks]

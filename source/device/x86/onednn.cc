@@ -255,19 +255,20 @@ using OneDnnPtr = std::unique_ptr<OneDnnProduct>;
 
 Status InitOneDnn() {
   static std::once_flag once;
-  static Status status;
+  static Isa held;  // to which oneDNN is held; it is asked once in a process
   std::call_once(once, [] {
+    held = CpuIsa();
     const Isa isa = EffectiveIsa();
-    if (isa == CpuIsa()) return;
+    if (isa == held) return;
     const auto cap = isa == Isa::kAvx512 ? dnnl::cpu_isa::avx512_core
                      : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2
                                          : dnnl::cpu_isa::sse41;
-    if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) return;
-    status = Status::NotSupported(
-        fmt::format("oneDNN was used before it could be held to {}; set PLUMB_MAX_CPU_ISA before the program starts",
-                    IsaName(isa)));
+    if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) held = isa;
   });
-  return status;
+  if (EffectiveIsa() >= held) return Status::Ok();
+  return Status::NotSupported(
+      fmt::format("oneDNN was used before it could be held to {}; set PLUMB_MAX_CPU_ISA before the program starts",
+                  IsaName(EffectiveIsa())));
 }
 
 namespace {

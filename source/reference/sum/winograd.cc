@@ -20,6 +20,7 @@
 #include "plumb/numerics.h"
 #include "reference/sum/kernel.h"
 #include "reference/sum/winograd_matrices.h"
+#include "reference/sum/winograd_phases.h"
 
 namespace plumb {
 
@@ -291,12 +292,20 @@ void RunGroups(const SumGeometry& geometry, const std::vector<double>& points, c
 
 }  // namespace
 
-bool MayBeWinograd(const SumGeometry& geometry) {
-  const auto plain = [](const SumAxis& a) { return a.stride == 1 && a.dilation == 1; };
+namespace {
+
+// A convolution of maps with these strides, of some channels, that are not dilated.
+bool IsPlain(const SumGeometry& geometry, int64_t stride) {
+  const auto plain = [stride](const SumAxis& a) { return a.stride == stride && a.dilation == 1; };
   const bool depthwise = geometry.groups > 1 && geometry.groups == geometry.in_channels;
   return !geometry.transposed && !depthwise && geometry.axis[0].kernel == 1 && geometry.axis[0].out == 1 &&
-         plain(geometry.axis[1]) && plain(geometry.axis[2]) &&
-         IsWinogradKernel(geometry.axis[1].kernel, geometry.axis[2].kernel);
+         plain(geometry.axis[1]) && plain(geometry.axis[2]);
+}
+
+}  // namespace
+
+bool MayBeWinograd(const SumGeometry& geometry) {
+  return IsPlain(geometry, 1) && IsWinogradKernel(geometry.axis[1].kernel, geometry.axis[2].kernel);
 }
 
 bool IsWinogradKernel(int64_t height, int64_t width) {
@@ -307,6 +316,9 @@ bool IsWinogradKernel(int64_t height, int64_t width) {
 bool Applies(const WinogradForm& form, const SumGeometry& geometry) {
   const int64_t height = geometry.axis[1].kernel, width = geometry.axis[2].kernel;
   const int64_t taps = static_cast<int64_t>(form.points.size()) + 2 - form.m;
+  if (form.stride == 2) {
+    return IsPlain(geometry, 2) && height == width && (height + 1) / 2 == taps && form.dimensions == 2;
+  }
   return MayBeWinograd(geometry) && std::max(height, width) == taps && (height == width) == (form.dimensions == 2);
 }
 
@@ -319,7 +331,10 @@ std::vector<WinogradForm> UsualWinogradForms() {
 
 void BoundAsWinograd(const SumGeometry& geometry, const WinogradForm& form, const float* weight, ConstReals input,
                      const double* output, const SumBound& bound, double* tau) {
-  RunGroups(geometry, form.points, bound, false, weight, input, output, tau);
+  if (form.stride == 1) return RunGroups(geometry, form.points, bound, false, weight, input, output, tau);
+  const Phases phases(geometry, weight, input);
+  RunGroups(phases.geometry, form.points, bound, false, phases.weight.data(), ConstReals(phases.input.data()), output,
+            tau);
 }
 
 void RaiseToWinograd(const SumGeometry& geometry, const float* weight, ConstReals input, const double* output,

@@ -17,6 +17,7 @@ struct WinogradForm {
   int m = 0;
   std::vector<double> points;  // the m + r - 2 finite interpolation points; infinity is the last one
   int dimensions = 2;
+  int stride = 1;  // 2: of each of the four convolutions of even and odd rows and columns (Numerics::stride)
 };
 
 }  // namespace plumb

@@ -70,6 +70,11 @@ const Case kWinogradCases[] = {
     {"column_3x1", 1, 1, 64, 64, 10, 8, 3, 1, 1, 1, 1, 0, 1, 0, kBlocked, kBlocked, Kind::kRelu},
     {"row_1x7", 1, 1, 48, 64, 17, 17, 1, 7, 1, 1, 0, 3, 0, 3, kBlocked, kBlocked, Kind::kRelu, true},
     {"column_7x1", 1, 1, 35, 57, 18, 13, 7, 1, 1, 1, 3, 0, 3, 0},
+    {"split_7x7", 1, 1, 3, 64, 48, 51, 7, 7, 2, 1, 3, 3, 3, 3, kPlain, kBlocked, Kind::kRelu, true},
+    {"split_7x7_no_pads", 2, 1, 3, 38, 45, 48, 7, 7, 2, 1, 0, 0, 0, 0, kPlain, kBlocked, Kind::kSwish},
+    {"split_7x7_odd_pads", 1, 1, 4, 96, 41, 44, 7, 7, 2, 1, 2, 4, 5, 1, kPlain, kBlocked, Kind::kRelu},
+    {"split_5x5", 3, 1, 3, 40, 40, 43, 5, 5, 2, 1, 2, 2, 2, 2, kPlain, kBlocked, Kind::kClip},
+    {"k4", 1, 1, 16, 48, 23, 22, 4, 4, 1, 1, 1, 2, 2, 1, kBlocked, kBlocked, Kind::kRelu},
 };
 
 // One run of pixels and several, odd channels, a panel of one block, a stride.
@@ -79,6 +84,11 @@ const Case kPointwiseCases[] = {
     {"stride_2", 2, 1, 264, 72, 13, 14, 1, 1, 2, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish, true},
     {"runs", 1, 1, 2048, 56, 9, 10, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kLeakyRelu},
     {"one_pixel", 3, 1, 256, 20, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    {"padded", 1, 1, 64, 50, 13, 13, 1, 1, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"padded_on_one_side", 2, 1, 35, 37, 5, 9, 1, 1, 1, 1, 0, 2, 3, 0, kBlocked, kBlocked, Kind::kSwish},
+    {"padded_plain_sums", 1, 1, 40, 72, 9, 11, 1, 1, 1, 1, 1, 2, 2, 1},
+    {"padded_cut", 1, 1, 40, 72, 9, 11, 1, 1, 1, 1, 1, 2, -1, 0},
+    {"padded_runs", 1, 1, 1024, 80, 15, 17, 1, 1, 1, 1, 2, 1, 0, 1},
 };
 
 std::vector<float> Random(size_t count, uint32_t seed) {
@@ -212,6 +222,10 @@ TEST(WinogradConvolutionTest, MatchesPlainLoops) {
 TEST(PointwiseConvolutionTest, MatchesPlainLoops) {
   for (const Case& c : kPointwiseCases) {
     const Status fits = PointwiseConvolution::Check(ParamsOf(c));
+    if (ChannelBlock() == 8 && c.pad_top + c.pad_left + c.pad_right + c.pad_bottom != 0) {
+      EXPECT_NE(fits.ToString().find("blocks of 8"), std::string::npos) << c.name;
+      continue;
+    }
     ASSERT_TRUE(fits.ok()) << c.name << ": " << fits.ToString();
     Check<PointwiseConvolution>(c, 2e-4);
   }
@@ -221,8 +235,8 @@ TEST(PointwiseConvolutionTest, MatchesPlainLoops) {
 TEST(PointwiseConvolutionTest, RefusesWhatIsNoneOrPaysNot) {
   const auto why = [](const Case& c) { return PointwiseConvolution::Check(ParamsOf(c)).ToString(); };
   Case c = kPointwiseCases[0];
-  c.pad_bottom = 1;
-  EXPECT_NE(why(c).find("no padding"), std::string::npos) << why(c);
+  c.pad_top = 1, c.stride = 2;
+  EXPECT_NE(why(c).find("no stride with padding"), std::string::npos) << why(c);
   c = kPointwiseCases[0];
   c.kernel_h = 3;
   EXPECT_NE(why(c).find("needs a 1x1 kernel"), std::string::npos) << why(c);
@@ -249,16 +263,22 @@ TEST(WinogradConvolutionTest, AddsAnotherBlob) {
 
 // The workspace is that of the threads it was made for, however many there are when it runs.
 TEST(WinogradConvolutionTest, TakesNoMoreThreadsThanItWasMadeFor) {
-  for (const Case& c : {kWinogradCases[0], kWinogradCases[7]}) {
+  for (const Case& c : {kWinogradCases[0], kWinogradCases[5], kWinogradCases[7], kWinogradCases[15]}) {
     const ConvParams p = ParamsOf(c);
-    const auto weights = Random(static_cast<size_t>(c.out * c.in * 9), 2);
-    const auto x = Random(static_cast<size_t>(c.batch * c.in * p.in_h * p.in_w), 3);
+    if (!WinogradConvolution::Check(p).ok()) continue;  // with blocks of 16
+    const int64_t taps = c.kernel_h * c.kernel_w;
+    const auto weights = Random(static_cast<size_t>(c.out * c.in * taps), 2);
+    const auto lanes = [](Format format, int64_t channels) {
+      return format == Format::kPlain ? channels : BlocksOf(channels) * ChannelBlock();
+    };
+    const int64_t src_image = lanes(c.src, c.in) * p.in_h * p.in_w, dst_image = lanes(c.dst, c.out) * p.out_h * p.out_w;
+    const auto x = Random(static_cast<size_t>(c.batch * src_image), 3);
     const auto run = [&](int threads) {
       SetNumThreads(threads);
       std::vector<float> workspace(static_cast<size_t>(WinogradConvolution::Workspace(p, 2)) + 1, 55.0f);
-      std::vector<float> y(static_cast<size_t>(c.batch * c.out * p.out_h * p.out_w));
-      auto conv = WinogradConvolution::Create(c.batch, p, weights.data(), {0, c.in * 9, 9}, nullptr, 2);
-      conv->Run(x.data(), c.in * p.in_h * p.in_w, nullptr, y.data(), c.out * p.out_h * p.out_w, workspace.data());
+      std::vector<float> y(static_cast<size_t>(c.batch * dst_image));
+      auto conv = WinogradConvolution::Create(c.batch, p, weights.data(), {0, c.in * taps, taps}, nullptr, 2);
+      conv->Run(x.data(), src_image, nullptr, y.data(), dst_image, workspace.data());
       EXPECT_EQ(workspace.back(), 55.0f) << threads << " threads";
       return y;
     };
@@ -279,6 +299,8 @@ TEST(WinogradConvolutionTest, DeclaresItsForm) {
   EXPECT_EQ(name(kWinogradCases[5]), "winograd F(2x2,3x3) points 0 1 -1");
   EXPECT_EQ(name(kWinogradCases[8]), "winograd F(2x2,5x5) points 0 1 -1 0.5 -2");
   EXPECT_EQ(name(kWinogradCases[11]), "winograd F(4,7) points 0 1 -1 2 -2 0.5 -0.5 0.75 -1.333");
+  EXPECT_EQ(name(kWinogradCases[13]), "winograd of stride 2 F(4x4,4x4) points 0 1 -1 2 -2 -0.25");
+  EXPECT_EQ(name(kWinogradCases[16]), "winograd of stride 2 F(4x4,3x3) points 0 1 -1 0.5 -2");
 }
 
 TEST(WinogradConvolutionTest, RefusesWhatItCannotDoOrWhatPaysNot) {
@@ -292,6 +314,12 @@ TEST(WinogradConvolutionTest, RefusesWhatItCannotDoOrWhatPaysNot) {
   ConvParams p = good;
   p.stride_w = 2;
   refuses(p, "needs stride 1");
+  p.stride_h = 2;
+  refuses(p, "fewer input channels than a block");
+  p = ParamsOf(kWinogradCases[13]), p.kernel_h = 5;
+  refuses(p, "needs stride 1, or 2");
+  p = ParamsOf(kWinogradCases[13]), p.in_channels = 1;
+  refuses(p, "direct sums are faster with a 7x7 kernel, 1 to 64 channels");
   p = good, p.groups = 2;
   refuses(p, "no groups");
   p = good, p.src = Format::kPlain;

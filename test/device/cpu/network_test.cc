@@ -239,12 +239,12 @@ TEST(CpuNetwork, TakesAColumnAsARow) {
     for (const int stride : {1, 2}) {
       Builder b(2, 40, 19);
       b.graph->inputs[0].shape = {2, 40, 19, 1};
-      b.Simple("ReLU", {b.Conv("x", 40, 24, kernel, stride)});
+      b.Simple("ReLU", {b.Conv("x", 40, 40, kernel, stride)});
       Layer& layer = b.graph->layers[0];
       auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*layer.param));
       param->kernel_w = param->stride_w = 1;
       layer.param = param;
-      layer.resources["weight"] = Random({24, 40, kernel, 1}, 5, 0.2f);
+      layer.resources["weight"] = Random({40, 40, kernel, 1}, 5, 0.2f);
       const bool winograd = kernel == 3 && stride == 1;
       EXPECT_EQ(ExpectLikeNaive(b), (Names{On(winograd ? "convolution_winograd" : "convolution_blocked")}));
     }

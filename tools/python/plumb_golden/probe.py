@@ -1,6 +1,6 @@
 """--prove-probe: whether being watched changes what a runtime computes. The network's outputs of a run that exposed
-nothing else stand beside those of the dump; equal bits need no measure, for others blob_diff has one. The command `probe`
-notes the same in a dump that a program wrote through plumb_dump.h."""
+nothing else stand beside those of the dump; equal bits need no measure, for others blob_diff has one. The command
+`probe` notes the same in a dump that a program wrote through plumb_dump.h."""
 import json
 import pathlib
 import subprocess
