@@ -40,14 +40,14 @@ ConvParams OfStrideOne(const ConvParams& given) {
 Tile TileOf(const ConvParams& given) {
   const ConvParams p = OfStrideOne(given);
   const int64_t side = std::min(p.out_h, p.out_w), depth = BlocksOf(p.in_channels) * ChannelBlock();
-  const bool square = p.kernel_h == p.kernel_w, many = p.out_channels >= 64;
+  const bool square = p.kernel_h == p.kernel_w;
   const bool few = IsSplit(given) ? 4 * p.in_channels < 3 * depth : p.in_channels < ChannelBlock();
   if (few || p.out_channels < 2 * ChannelBlock()) return {};
   if (!square) return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
   if (p.kernel_h == 5) return side >= 12 ? Tile{2, 2} : Tile{};
   if (side >= 20) return {4, 4};
-  if (side >= 12 && many) return {2, 2};
-  return side >= 7 && many && ChannelBlock() == 8 ? Tile{2, 2} : Tile{};
+  const int64_t enough = ChannelBlock() == 16 && side >= 12 ? 32 : 64;
+  return side >= 7 && p.out_channels >= enough ? Tile{2, 2} : Tile{};
 }
 
 simd::WinogradShape ShapeOf(const ConvParams& given) {
