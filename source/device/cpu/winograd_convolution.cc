@@ -88,8 +88,11 @@ WinogradConvolution::Plan::Plan(const ConvParams& given, int num_threads)
   const ConvParams p = OfStrideOne(given);
   in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
-  // By tiles every thread reads all weights, by panels all inputs.
-  by_tiles = threads == 1 || IsSplit(given) || (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
+  // By tiles every thread reads all weights, by panels all inputs; and a thread must not wait for a panel of another.
+  const int64_t rounds = (panels + threads - 1) / threads;
+  const bool uneven = 5 * panels < 4 * rounds * threads;
+  by_tiles = threads == 1 || IsSplit(given) || (uneven && tiles >= rows * threads) ||
+             (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
   const int64_t tile_bytes = shape.positions() * in_blocks * shape.block * static_cast<int64_t>(sizeof(float));
   const int64_t sums_bytes = shape.positions() * 2 * shape.block * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = std::max(
