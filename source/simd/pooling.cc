@@ -66,6 +66,8 @@ HWY_INLINE void ReduceRows(const float* src, int64_t stride, int64_t rows, float
   const int64_t count = kRows != 0 ? kRows : rows;
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
+    __builtin_prefetch(src + i + count * stride);  // the next window's; with a stride of 2 it has two new rows
+    __builtin_prefetch(src + i + (count + 1) * stride);
     V32 sum = LoadU(d, src + i);
     for (int64_t r = 1; r < count; ++r) sum = op(sum, LoadU(d, src + i + r * stride));
     StoreU(sum, d, line + i);
