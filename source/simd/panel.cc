@@ -12,7 +12,6 @@ HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
 constexpr int64_t kLine = 16;  // floats of a cache line
-constexpr int kUnrolled = 4;   // channels
 
 // Accumulators, the weights of one factor and one pixel's factor fill the registers: 32 of AVX-512 and NEON, 16 of
 // AVX2 and SSE4.
@@ -59,6 +58,23 @@ HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Pa
   }
 }
 
+// One input channel's part of all sums.
+template <int kBlock, int kRows>
+HWY_INLINE void AddChannel(const float* from, int64_t step, const float* weights,
+                           typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors]) {
+  using P = Panel<kBlock>;
+  const typename P::Tag d;
+  typename P::Vector w[P::kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < P::kVectors; ++v) w[v] = LoadU(d, weights + v * P::kLanes);
+#pragma GCC unroll 14
+  for (int r = 0; r < kRows; ++r) {
+    const auto factor = Set(d, from[r * step]);
+#pragma GCC unroll 4
+    for (int v = 0; v < P::kVectors; ++v) sum[r][v] = MulAdd(factor, w[v], sum[r][v]);
+  }
+}
+
 // kDense: pixels lie next to each other, in blocks.
 template <bool kDense, int kBlock, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
@@ -74,29 +90,19 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const float* weights = source.weights;
   const float* from = source.from + first * step;
-  const int last = source.last == 0 ? kBlock : source.last;
-  for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
-    const int lanes = block + 1 == source.blocks ? last : kBlock;
+  const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
+  for (int64_t block = 0; block < whole; ++block, from += source.block_step) {
     for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
     if constexpr (kDense) {
 #pragma GCC unroll 14
       for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
     }
-    for (int lane = 0; lane < lanes; lane += kUnrolled) {
 #pragma GCC unroll 4
-      for (int i = 0; i < kUnrolled; ++i, weights += 2 * kBlock) {
-        typename P::Vector w[P::kVectors];
-#pragma GCC unroll 4
-        for (int v = 0; v < P::kVectors; ++v) w[v] = LoadU(d, weights + v * P::kLanes);
-#pragma GCC unroll 14
-        for (int r = 0; r < kRows; ++r) {
-          const auto factor = Set(d, from[r * step + lane + i]);
-#pragma GCC unroll 4
-          for (int v = 0; v < P::kVectors; ++v) sum[r][v] = MulAdd(factor, w[v], sum[r][v]);
-        }
-      }
-    }
+    for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock)
+      AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
   }
+  for (int lane = 0; lane < source.last; ++lane, weights += 2 * kBlock)
+    AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
   const bool bare =
       result.addend == nullptr && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
   bare ? StorePanel<true, kDense, kBlock, kRows>(sum, result, first)

@@ -16,7 +16,7 @@ constexpr int kMaxPanelRows = 14;
 int PanelRows(int block);
 
 // What the pixels read: pixel r its `blocks` blocks of input channels at from + r * pixel_step + i * block_step. The
-// weights are [input channel][2 * block]. Channels of the last block from `last` on, rounded up to fours, are not read.
+// weights are [input channel][2 * block]. Channels of the last block from `last` on are not read.
 struct PanelSource {
   int block = 8;
   int64_t blocks = 1, block_step = 0, pixel_step = 0;  // pixel_step 0: block

@@ -135,11 +135,11 @@ TEST(Panel, LeavesOutTheRestOfABlock) {
     PanelResult result;
     result.block_step = pixels * block, result.to = whole.data();
     for (int64_t i = 0; i < pixels * block; ++i) {
-      if (i % block >= 4) src[static_cast<size_t>(pixels * block + i)] = 0;
+      if (i % block >= 3) src[static_cast<size_t>(pixels * block + i)] = 0;
     }
     PanelPixels(pixels, source, result);
     for (float& value : src) value = value == 0 ? NAN : value;
-    source.last = 3, result.to = partial.data();  // rounded up to fours
+    source.last = 3, result.to = partial.data();
     PanelPixels(pixels, source, result);
     EXPECT_EQ(whole, partial) << "blocks of " << block;
   }

@@ -41,13 +41,11 @@ Status PointwiseConvolution::Check(const ConvParams& p) {
   if (!pointwise) {
     return Status::NotSupported("needs a 1x1 kernel, no stride with padding, no groups, channel blocks");
   }
-  // Others multiply the padding, too; with blocks of 8 that is as fast.
-  if (!inside.all && ChannelBlock() == 16) return Status::Ok();
-  if (inside.all && p.out_h * p.out_w <= kMostPixels && p.in_channels >= kLeastChannels) return Status::Ok();
-  const std::string map = fmt::format("{} channels and a {}x{} map", p.in_channels, p.out_h, p.out_w);
-  if (!inside.all) return Status::NotSupported("no faster with padding, " + map + " and blocks of 8 channels");
+  if (!inside.all) return Status::Ok();  // others multiply the padding, too
+  if (p.out_h * p.out_w <= kMostPixels && p.in_channels >= kLeastChannels) return Status::Ok();
   return Status::NotSupported(
-      fmt::format("no faster with {}; leads from {} channels and up to {} pixels", map, kLeastChannels, kMostPixels));
+      fmt::format("no faster with {} channels and a {}x{} map; leads from {} channels and up to {} pixels",
+                  p.in_channels, p.out_h, p.out_w, kLeastChannels, kMostPixels));
 }
 
 Result<PointwiseConvolution> PointwiseConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,

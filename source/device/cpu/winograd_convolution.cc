@@ -46,7 +46,7 @@ Tile TileOf(const ConvParams& given) {
   if (!square) return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
   if (p.kernel_h == 5) return side >= 12 ? Tile{2, 2} : Tile{};
   if (side >= 20) return {4, 4};
-  const int64_t enough = ChannelBlock() == 16 && side >= 12 ? 32 : 64;
+  const int64_t enough = side >= 12 || ChannelBlock() == 8 ? 32 : 64;
   return side >= 7 && p.out_channels >= enough ? Tile{2, 2} : Tile{};
 }
 
