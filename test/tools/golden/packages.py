@@ -53,7 +53,11 @@ def begin(test, runtimes):
     if wanted:
         ensure(options.work / options.runtime, wanted, modules)
     elif not has(sys.executable, modules):
-        skip(f"this Python lacks {' or '.join(modules)} (Debian packages python3-torch and python3-onnx)")
+        other = next((python for python in (os.environ.get("PLUMB_TEST_PYTHON"), "/usr/bin/python3")
+                      if python and has(python, modules)), None)
+        if other is None:
+            skip(f"no Python here has {' and '.join(modules)} (Debian packages python3-torch and python3-onnx)")
+        os.execv(other, [other, *sys.argv])
     options.folder = options.work / f"{test}_{options.runtime}"
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
