@@ -48,17 +48,20 @@ TEST_P(Fork, TheChildGoesOnOrSaysWhyNot) {
   ASSERT_TRUE(network->Forward().ok());
   const double want = network->GetOutput("y")->ValueAt(77);
   const bool host = device == "NAIVE" || device == "X86" || device == "ARM";
-  EXPECT_EQ(0, InChild([&] {
-              const Status again = network->SetInput("x", x), run = network->Forward();
-              const auto y = network->GetOutput("y");
-              const auto made = CreateNetwork(SmallGraph(), device, options);
-              if (host) return again.ok() && run.ok() && made.ok() && y.ok() && y->ValueAt(77) == want ? 0 : 1;
-              const auto says = [](const Status& s) {
-                return s.code() == StatusCode::kNotSupported && s.message().find("fork") != std::string::npos;
-              };
-              return says(again) && says(run) && says(y.status()) && says(made.status()) ? 0 : 2;
-            }))
-      << "1: a host device does not go on; 2: a driver is used or not named; negative: a signal";
+  const int code = InChild([&] {
+    const Status again = network->SetInput("x", x), run = network->Forward();
+    const auto y = network->GetOutput("y");
+    const auto made = CreateNetwork(SmallGraph(), device, options);
+    if (host) return again.ok() && run.ok() && made.ok() && y.ok() && y->ValueAt(77) == want ? 0 : 1;
+    const auto says = [](const Status& s) {
+      return s.code() == StatusCode::kNotSupported && s.message().find("fork") != std::string::npos;
+    };
+    return says(again) && says(run) && says(y.status()) && says(made.status()) ? 0 : 2;
+  });
+#ifdef __aarch64__
+  if (code == 127) GTEST_SKIP() << "qemu-user 7.2 ends with an assertion when a forked child starts a thread";
+#endif
+  EXPECT_EQ(code, 0) << "1: a host device does not go on; 2: a driver is used or not named; negative: a signal";
   ASSERT_TRUE(network->Forward().ok());
   EXPECT_EQ(network->GetOutput("y")->ValueAt(77), want);
 }
