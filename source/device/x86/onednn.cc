@@ -255,20 +255,19 @@ using OneDnnPtr = std::unique_ptr<OneDnnProduct>;
 
 Status InitOneDnn() {
   static std::once_flag once;
-  static Isa held;  // to which oneDNN is held; it is asked once in a process
+  static Status status;
   std::call_once(once, [] {
-    held = CpuIsa();
     const Isa isa = EffectiveIsa();
-    if (isa == held) return;
+    if (isa == CpuIsa()) return;
     const auto cap = isa == Isa::kAvx512 ? dnnl::cpu_isa::avx512_core
                      : isa == Isa::kAvx2 ? dnnl::cpu_isa::avx2
                                          : dnnl::cpu_isa::sse41;
-    if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) held = isa;
+    if (dnnl::set_max_cpu_isa(cap) == dnnl::status::success) return;
+    status = Status::NotSupported(
+        fmt::format("oneDNN was used before it could be held to {}; set PLUMB_MAX_CPU_ISA before the program starts",
+                    IsaName(isa)));
   });
-  if (EffectiveIsa() >= held) return Status::Ok();
-  return Status::NotSupported(
-      fmt::format("oneDNN was used before it could be held to {}; set PLUMB_MAX_CPU_ISA before the program starts",
-                  IsaName(EffectiveIsa())));
+  return status;
 }
 
 namespace {
