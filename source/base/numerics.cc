@@ -41,10 +41,10 @@ Status Numerics::Validate() const {
   }
   if (usable) return Status::Ok();
   return Status::InvalidArgument(fmt::format(
-      "Winograd's algorithm with tiles of {} and {} points is for kernels of {} taps along {} axes, here with stride "
-      "{}; "
-      "expected {}",
-      tile, points.size(), static_cast<int64_t>(points.size()) + 2 - tile, dimensions, stride, ValidForms()));
+      "Winograd's algorithm with tiles of {} and {} points, stride {}, is for kernels of {} taps along {} axes; "
+      "expected "
+      "{}",
+      tile, points.size(), stride, static_cast<int64_t>(points.size()) + 2 - tile, dimensions, ValidForms()));
 }
 
 std::string Numerics::ValidForms() {

@@ -5,6 +5,8 @@ import base64
 import io
 import json
 import pathlib
+import zipfile
+import zlib
 
 import numpy as np
 
@@ -17,9 +19,18 @@ TNN_DTYPES = {0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint16", 5:
 def load_array(source, where):
     try:
         array = np.load(source, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise UsageError(f"'{where}' cannot be read: {error}") from error
     return array
+
+
+def load_archive(path):
+    """{name: array} of an .npz."""
+    with load_array(path, path) as archive:
+        try:
+            return {name: archive[name] for name in archive.files}
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise UsageError(f"'{path}' cannot be read: {error}") from error
 
 
 def read_tensors(path, specs=()):
@@ -35,8 +46,7 @@ def read_tensors(path, specs=()):
         raise UsageError(f"'{path}' is a pickle; reading one can run its writer's code, so it is refused. Save with "
                          f"numpy.savez")
     if suffix == ".npz":
-        with load_array(path, path) as archive:
-            return {name: archive[name] for name in archive.files}
+        return load_archive(path)
     if suffix == ".npy":
         return {"": load_array(path, path)}
     if suffix == ".txt":

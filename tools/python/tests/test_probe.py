@@ -122,6 +122,15 @@ class ProbeTest(unittest.TestCase):
         with self.assertRaisesRegex(UsageError, "has no manifest.json"):
             probe.note(self.path, self.path / "outputs.npz", "")
 
+    def test_a_cut_archive_is_one_sentence(self):
+        self.note(0, {"y": self.values})
+        file = self.path / "outputs.npz"
+        whole = file.read_bytes()
+        for text in (whole[:50], whole[:100] + b"\0" * 200 + whole[300:]):
+            file.write_bytes(text)
+            with self.assertRaisesRegex(UsageError, "outputs.npz' cannot be read"):
+                probe.note(self.path / "written", file, "")
+
     @NEEDS_TOOLS
     def test_the_report_says_it(self):
         naive_dump(self.path / "naive")
