@@ -2,8 +2,8 @@
 // panels (simd/panel.h), on all threads.
 //
 // Pixels are cut into runs whose inputs stay in the second cache, and each run goes through all panels of two blocks of
-// output channels. Threads share (run, panel) in this order, so they take ranges of pixels where there are several
-// runs, else panels.
+// output channels; many input channels come in parts, and the output holds the sums so far. Threads share (run, panel)
+// in this order, so they take ranges of pixels where there are several runs, else panels.
 #ifndef PLUMB_DEVICE_CPU_PANEL_PRODUCT_H_
 #define PLUMB_DEVICE_CPU_PANEL_PRODUCT_H_
 
@@ -45,7 +45,7 @@ class PanelProduct {
   Status Pack(int64_t in_channels, int64_t out_channels, const float* weights, const WeightStrides& strides,
               const float* bias);
 
-  int64_t pixels_, in_channels_, in_blocks_, out_blocks_, panels_, runs_;
+  int64_t pixels_, in_channels_, in_blocks_, out_blocks_, panels_, runs_, parts_ = 1;
   simd::ProductEnd end_;
   std::shared_ptr<float> weights_;  // [panel][input channel][2 blocks]
   std::vector<float> bias_;         // [panel][2 blocks]

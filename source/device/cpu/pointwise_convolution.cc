@@ -14,7 +14,8 @@ namespace {
 
 // Where weights, not pixels, are most of what is read: this kernel fetches the next panel's while it computes one
 // (doc/x86.md).
-constexpr int64_t kMostPixels = 100, kLeastChannels = 256;
+constexpr int64_t kLeastChannels = 256;
+int64_t MostPixels() { return ChannelBlock() < 16 ? 200 : 100; }
 
 // Output pixels beside the map: the map's own begin behind `top` rows and `left` columns.
 struct Inside {
@@ -42,10 +43,10 @@ Status PointwiseConvolution::Check(const ConvParams& p) {
     return Status::NotSupported("needs a 1x1 kernel, no stride with padding, no groups, channel blocks");
   }
   if (!inside.all) return Status::Ok();  // others multiply the padding, too
-  if (p.out_h * p.out_w <= kMostPixels && p.in_channels >= kLeastChannels) return Status::Ok();
+  if (p.out_h * p.out_w <= MostPixels() && p.in_channels >= kLeastChannels) return Status::Ok();
   return Status::NotSupported(
       fmt::format("no faster with {} channels and a {}x{} map; leads from {} channels and up to {} pixels",
-                  p.in_channels, p.out_h, p.out_w, kLeastChannels, kMostPixels));
+                  p.in_channels, p.out_h, p.out_w, kLeastChannels, MostPixels()));
 }
 
 Result<PointwiseConvolution> PointwiseConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
