@@ -89,6 +89,7 @@ const Case kPointwiseCases[] = {
     {"padded_plain_sums", 1, 1, 40, 72, 9, 11, 1, 1, 1, 1, 1, 2, 2, 1},
     {"padded_cut", 1, 1, 40, 72, 9, 11, 1, 1, 1, 1, 1, 2, -1, 0},
     {"padded_runs", 1, 1, 1024, 80, 15, 17, 1, 1, 1, 1, 2, 1, 0, 1},
+    {"padded_parts", 2, 1, 515, 72, 9, 11, 1, 1, 1, 1, 1, 0, 2, 1, kBlocked, kBlocked, Kind::kSwish, true},
 };
 
 std::vector<float> Random(size_t count, uint32_t seed) {
