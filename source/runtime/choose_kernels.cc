@@ -69,20 +69,30 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
   return true;
 }
 
-// Why the kernel that was asked for cannot compute the step; OK where it is that of another of the group's layers,
-// which are then tried one by one.
+// Nobody computes all of the group: the longest beginning that a kernel of the device takes, and the rest.
+std::vector<LayerGroup> SplitGroup(const Plan& plan, const LayerGroup& group) {
+  const std::vector<const Layer*>& members = group.members;
+  size_t count = members.size() - 1;
+  for (; count > 1; --count) {
+    Step step;
+    step.group = GroupOfLayers({members.begin(), members.begin() + static_cast<ptrdiff_t>(count)});
+    step.spec = MakeSpec(step.group, plan);
+    if (TryOwnKernels(plan, &step)) break;
+  }
+  const auto cut = members.begin() + static_cast<ptrdiff_t>(count);
+  return {GroupOfLayers({members.begin(), cut}), GroupOfLayers({cut, members.end()})};
+}
+
+// Why the kernel that was asked for cannot compute the step of one layer.
 Status RefuseAsked(const Plan& plan, const Step& step, const std::string& asked) {
   std::vector<std::string> names;
-  for (const Layer* member : step.group.members) {
-    for (const KernelRow& row : plan.device->kernels()) {
-      if (row.op == member->kind) names.emplace_back(row.name);
-    }
+  for (const KernelRow& row : plan.device->kernels()) {
+    if (row.op == step.group.last().kind) names.emplace_back(row.name);
   }
   const std::string frame = LayerFrame(step.group.last());
   if (std::find(names.begin(), names.end(), asked) == names.end())
     return Status::InvalidArgument(
         UnknownWord(fmt::format("{}: kernel of {}", frame, plan.device->name()), asked, names));
-  if (step.info.refusals.empty()) return Status::Ok();
   return Status::NotSupported(
       fmt::format("{}: the kernel that was asked for refuses: {}", frame, step.info.refusals.back()));
 }
@@ -188,15 +198,14 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
     const bool found = TryOwnKernels(*plan, step.get());
     if (!found && step->group.members.size() > 1) LogChoice(*plan, *step);
     if (!found) {
-      const std::string* asked = AskedKernel(*plan, step->group);
-      if (asked != nullptr) PLUMB_RETURN_IF_ERROR(RefuseAsked(*plan, *step, *asked));
-      if (step->group.members.size() > 1) {  // nobody fuses it: one by one
-        std::vector<LayerGroup> singles;
-        for (const Layer* member : step->group.members) singles.push_back(SingleGroup(*member));
-        groups.insert(groups.begin() + static_cast<ptrdiff_t>(g) + 1, std::make_move_iterator(singles.begin()),
-                      std::make_move_iterator(singles.end()));
+      if (step->group.members.size() > 1) {
+        std::vector<LayerGroup> parts = SplitGroup(*plan, step->group);
+        groups.insert(groups.begin() + static_cast<ptrdiff_t>(g) + 1, std::make_move_iterator(parts.begin()),
+                      std::make_move_iterator(parts.end()));
         continue;
       }
+      const std::string* asked = AskedKernel(*plan, step->group);
+      if (asked != nullptr) PLUMB_RETURN_IF_ERROR(RefuseAsked(*plan, *step, *asked));
       if (!TryFallback(*plan, step.get())) {
         LogChoice(*plan, *step);
         ++count;

@@ -1,6 +1,7 @@
 // GroupLayers: which layers one kernel computes together (device pass; indices never change).
 #include <map>
 #include <set>
+#include <utility>
 
 #include "runtime/plan.h"
 
@@ -51,12 +52,14 @@ const Layer* NextLayer(const LayerGroup& group, const Readers& readers) {
 
 }  // namespace
 
-LayerGroup SingleGroup(const Layer& layer) {
+LayerGroup GroupOfLayers(std::vector<const Layer*> members) {
   LayerGroup group;
-  group.members.push_back(&layer);
+  group.members = std::move(members);
   AddPorts(&group);
   return group;
 }
+
+LayerGroup SingleGroup(const Layer& layer) { return GroupOfLayers({&layer}); }
 
 std::vector<LayerGroup> GroupLayers(const Graph& graph, const BlobTable& blobs, const Device& device, bool fuse) {
   const Readers readers = FindReaders(graph);

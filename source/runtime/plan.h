@@ -62,11 +62,12 @@ struct Plan {
 
 // Splits the layers into groups: a group grows while its output has one reader and the device fuses that reader.
 std::vector<LayerGroup> GroupLayers(const Graph& graph, const BlobTable& blobs, const Device& device, bool fuse);
-// A group of one layer.
+// A group of layers that stand in a row, and of one layer.
+LayerGroup GroupOfLayers(std::vector<const Layer*> members);
 LayerGroup SingleGroup(const Layer& layer);
 
-// Takes the first kernel that supports each group; splits a group that none supports; falls back to NAIVE where that is
-// allowed.
+// Takes the first kernel that supports each group; splits a group that none supports into the longest beginning that
+// one does and the rest; falls back to NAIVE where that is allowed.
 Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan);
 // Asks every kernel for its layouts and inserts conversions where they do not agree.
 Status ChooseLayouts(Plan* plan);

@@ -12,17 +12,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
-// Comparisons with NaN are false, so a NaN passes.
-template <class D, class V>
-HWY_INLINE V Limit(D d, V x, V low, V high) {
-  const V above = IfThenElse(Lt(x, low), low, x);
-  return IfThenElse(Gt(above, high), high, above);
-}
-
 struct AffineOp {
   float scale, shift, low, high;
   HWY_INLINE V32 operator()(F32 d, V32 x) const {
-    return Limit(d, MulAdd(x, Set(d, scale), Set(d, shift)), Set(d, low), Set(d, high));
+    return ClampV(MulAdd(x, Set(d, scale), Set(d, shift)), Set(d, low), Set(d, high));
   }
 };
 
@@ -35,7 +28,7 @@ void AffineBlocked(const float* src, int64_t pixels, const float* scale, const f
     const auto low = Set(d, clamp.low), high = Set(d, clamp.high);
     for (int64_t p = 0; p < pixels; ++p) {
       const auto x = LoadU(d, src + p * kBlock + part);
-      StoreU(Limit(d, MulAdd(x, by, plus), low, high), d, dst + p * kBlock + part);
+      StoreU(ClampV(MulAdd(x, by, plus), low, high), d, dst + p * kBlock + part);
     }
   }
 }
@@ -54,9 +47,9 @@ void AddRun(const float* a, const float* b, const Clamp& clamp, float* dst, size
   const size_t lanes = Lanes(d);
   const V32 low = Set(d, clamp.low), high = Set(d, clamp.high);
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) StoreU(Limit(d, Add(LoadU(d, a + i), LoadU(d, b + i)), low, high), d, dst + i);
+  for (; i + lanes <= n; i += lanes) StoreU(ClampV(Add(LoadU(d, a + i), LoadU(d, b + i)), low, high), d, dst + i);
   if (i == n) return;
-  StorePart(Limit(d, Add(LoadPart(d, a + i, n - i), LoadPart(d, b + i, n - i)), low, high), d, dst + i, n - i);
+  StorePart(ClampV(Add(LoadPart(d, a + i, n - i), LoadPart(d, b + i, n - i)), low, high), d, dst + i, n - i);
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE

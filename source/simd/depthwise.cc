@@ -27,14 +27,6 @@ struct DepthwiseRow {
   int64_t tap_begin, tap_end;  // taps of the column whose rows are inside the input
 };
 
-// Comparisons with NaN are false: it passes.
-template <class D>
-HWY_INLINE void StoreClamped(D d, Vec<D> y, const Clamp& clamp, float* dst) {
-  const Vec<D> low = Set(d, clamp.low), high = Set(d, clamp.high);
-  const Vec<D> above = IfThenElse(Lt(y, low), low, y);
-  StoreU(IfThenElse(Gt(above, high), high, above), d, dst);
-}
-
 // kPixels outputs from column o on; taps [left, right) of each row. Without the pragmas GCC keeps the accumulators in
 // memory at -O2, at half the speed.
 template <int kBlock, int kPixels, class D>
@@ -55,8 +47,9 @@ HWY_INLINE void DepthwisePixels(D d, const DepthwiseRow& row, int64_t o, int64_t
       }
     }
   }
+  const Vec<D> low = Set(d, row.clamp.low), high = Set(d, row.clamp.high);
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) StoreClamped(d, sum[p], row.clamp, dst + (o + p) * kBlock);
+  for (int p = 0; p < kPixels; ++p) StoreU(ClampV(sum[p], low, high), d, dst + (o + p) * kBlock);
 }
 
 // One output whose window may leave the row.
@@ -105,8 +98,9 @@ HWY_INLINE void ThreeWidePixels(D d, const DepthwiseRow& row, int64_t o, float* 
       }
     }
   }
+  const Vec<D> low = Set(d, row.clamp.low), high = Set(d, row.clamp.high);
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) StoreClamped(d, sum[p], row.clamp, dst + (o + p) * kBlock);
+  for (int p = 0; p < kPixels; ++p) StoreU(ClampV(sum[p], low, high), d, dst + (o + p) * kBlock);
 }
 
 // A row of a kernel three wide, in groups of eight, or of seven on the maps of 7 and 14 pixels that end most

@@ -23,6 +23,18 @@ using F32 = ScalableTag<float>;
 using V32 = Vec<F32>;
 constexpr size_t kMaxLanes = HWY_MAX_BYTES / sizeof(float);
 
+// x within [low, high]; NaN passes. Where one of two operands is NaN, x86's min and max are the second; ARM's are the
+// number, so there comparisons, which are false, have to do.
+template <class V>
+HWY_INLINE V ClampV(V x, V low, V high) {
+#if HWY_ARCH_X86
+  return Min(high, Max(low, x));
+#else
+  const V above = IfThenElse(Lt(x, low), low, x);
+  return IfThenElse(Gt(above, high), high, above);
+#endif
+}
+
 // n < Lanes(d) floats, the rest of the vector is `fill`.
 HWY_INLINE V32 LoadPart(F32 d, const float* src, size_t n, float fill = 0.0f) {
   HWY_ALIGN float buffer[kMaxLanes];

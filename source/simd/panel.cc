@@ -32,26 +32,37 @@ struct Panel {
   using Vector = Vec<Tag>;
 };
 
-// kBare: nothing follows the sums.
-template <bool kBare, bool kDense, int kBlock, int kRows>
+// What follows the sums, as far as the code differs.
+enum class PanelEnd { kNothing, kClamp, kSumClamp, kAny };
+
+inline PanelEnd EndOfPanel(const PanelResult& result) {
+  const bool adds = result.addend != nullptr;
+  if (result.end.kind == ProductEnd::Kind::kClip) return adds ? PanelEnd::kSumClamp : PanelEnd::kClamp;
+  const bool bare = !adds && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
+  return bare ? PanelEnd::kNothing : PanelEnd::kAny;
+}
+
+template <PanelEnd kEnd, bool kDense, int kBlock, int kRows>
 HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors],
                            const PanelResult& result, int64_t first) {
   using P = Panel<kBlock>;
   const typename P::Tag d;
   constexpr int kPerBlock = kBlock / P::kLanes;
   const int64_t step = kDense ? kBlock : result.pixel_step;
+  const auto low = Set(d, result.end.alpha), high = Set(d, result.end.beta);
 #pragma GCC unroll 4
   for (int v = 0; v < P::kVectors; ++v) {
     if (v / kPerBlock >= result.blocks) break;
     const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * step;
-    const auto bias = kBare || result.end.bias == nullptr ? Zero(d) : LoadU(d, result.end.bias + v * P::kLanes);
+    const bool biased = kEnd != PanelEnd::kNothing && result.end.bias != nullptr;
+    const auto bias = biased ? LoadU(d, result.end.bias + v * P::kLanes) : Zero(d);
 #pragma GCC unroll 14
     for (int r = 0; r < kRows; ++r) {
       auto y = sum[r][v];
-      if constexpr (!kBare) {
+      if constexpr (kEnd != PanelEnd::kNothing) {
         y = Add(y, bias);
-        if (result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * step));
-        y = EndOf(d, y, result.end);
+        if (kEnd != PanelEnd::kClamp && result.addend != nullptr) y = Add(y, LoadU(d, result.addend + at + r * step));
+        y = kEnd == PanelEnd::kAny ? EndOf(d, y, result.end) : ClampV(y, low, high);
       }
       StoreU(y, d, result.to + at + r * step);
     }
@@ -75,47 +86,66 @@ HWY_INLINE void AddChannel(const float* from, int64_t step, const float* weights
   }
 }
 
-// kDense: pixels lie next to each other, in blocks.
+// Runs [begin, end) of kRows pixels, from pixel `first` on. Each block of each run asks for `lines` lines of the next
+// weights, until all `fetching` runs together have asked for all. kDense: pixels lie next to each other, in blocks.
+struct PanelRuns {
+  int64_t first, begin, end, lines, fetching;
+};
+
 template <bool kDense, int kBlock, int kRows>
-HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
-                               int64_t lines) {
+HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
   using P = Panel<kBlock>;
   const typename P::Tag d;
-  typename P::Vector sum[kRows][P::kVectors];
-#pragma GCC unroll 14
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < P::kVectors; ++v) sum[r][v] = Zero(d);
-  }
   const int64_t step = kDense ? kBlock : source.pixel_step;
-  const float* weights = source.weights;
-  const float* from = source.from + first * step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
-  for (int64_t block = 0; block < whole; ++block, from += source.block_step) {
-    for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
-    if constexpr (kDense) {
+  const PanelEnd end = EndOfPanel(result);
+  int64_t first = runs.first;
+  for (int64_t run = runs.begin; run < runs.end; ++run, first += kRows) {
+    typename P::Vector sum[kRows][P::kVectors];
 #pragma GCC unroll 14
-      for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
-    }
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock)
-      AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
+      for (int v = 0; v < P::kVectors; ++v) sum[r][v] = Zero(d);
+    }
+    const int64_t lines = run < runs.fetching ? runs.lines : 0;
+    const float* next = source.next + run * lines * source.num_taps * source.blocks * kLine;
+    const float* weights = source.weights;
+    if (source.blocks == 0) {
+      const float* from = source.from + first * step;
+#pragma GCC unroll 4
+      for (int64_t tap = 0; tap < source.num_taps; ++tap, weights += 2 * kBlock)
+        AddChannel<kBlock, kRows>(from + source.taps[tap], step, weights, sum);
+    }
+    for (int64_t tap = 0; source.blocks > 0 && tap < source.num_taps; ++tap) {
+      const float* from = source.from + (source.taps == nullptr ? 0 : source.taps[tap]) + first * step;
+      for (int64_t block = 0; block < whole; ++block, from += source.block_step) {
+        for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
+        if constexpr (kDense) {
+#pragma GCC unroll 14
+          for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
+        }
+#pragma GCC unroll 8
+        for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock)
+          AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
+      }
+      for (int lane = 0; lane < source.last; ++lane, weights += 2 * kBlock)
+        AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
+      if (source.last > 0) weights += (kBlock - source.last) * 2 * kBlock;
+    }
+    switch (end) {
+      case PanelEnd::kNothing: StorePanel<PanelEnd::kNothing, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kClamp: StorePanel<PanelEnd::kClamp, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kSumClamp: StorePanel<PanelEnd::kSumClamp, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kAny: StorePanel<PanelEnd::kAny, kDense, kBlock, kRows>(sum, result, first); break;
+    }
   }
-  for (int lane = 0; lane < source.last; ++lane, weights += 2 * kBlock)
-    AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
-  const bool bare =
-      result.addend == nullptr && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
-  bare ? StorePanel<true, kDense, kBlock, kRows>(sum, result, first)
-       : StorePanel<false, kDense, kBlock, kRows>(sum, result, first);
 }
 
 template <bool kDense, int kBlock>
-void RunPanelOf(int rows, const PanelSource& source, const PanelResult& result, int64_t first, const float* next,
-                int64_t lines) {
-#define PLUMB_PANEL_ROWS(n)                                                       \
-  case n:                                                                         \
-    if constexpr (n <= MostPanelRows<kBlock>())                                   \
-      return RunPanelRows<kDense, kBlock, n>(source, result, first, next, lines); \
+void RunPanelOf(int64_t rows, const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
+#define PLUMB_PANEL_ROWS(n)                                                                                   \
+  case n:                                                                                                     \
+    if constexpr (n <= MostPanelRows<kBlock>()) return RunPanelRows<kDense, kBlock, n>(source, result, runs); \
     break;
   switch (rows) {
     PLUMB_PANEL_ROWS(1)
@@ -140,20 +170,16 @@ void RunPanelOf(int rows, const PanelSource& source, const PanelResult& result, 
 int RunMostPanelRows(int block) { return block == 16 ? MostPanelRows<16>() : MostPanelRows<8>(); }
 
 void RunPanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result) {
-  const int64_t most = RunMostPanelRows(source.block), runs = (pixels + most - 1) / most;
-  // Lines of the next weights that each block of each run asks for, so that the runs together ask for all.
-  const int64_t all = 2 * source.block * source.block / kLine;
-  const int64_t lines = source.next == nullptr ? 0 : (all + runs - 1) / runs;
+  const int64_t most = RunMostPanelRows(source.block), count = (pixels + most - 1) / most;
+  const int64_t rows = count == 0 ? 0 : pixels / count, longer = pixels - rows * count;
+  const int64_t all = 2 * source.block * source.block / kLine;  // lines of a block's weights
+  const int64_t lines = source.next == nullptr ? 0 : (all + count - 1) / count;
+  const int64_t fetching = lines == 0 ? 0 : (all + lines - 1) / lines;
   const bool dense = source.pixel_step == 0 && result.pixel_step == 0;
   const auto run = source.block == 16 ? (dense ? RunPanelOf<true, 16> : RunPanelOf<false, 16>)
                                       : (dense ? RunPanelOf<true, 8> : RunPanelOf<false, 8>);
-  for (int64_t i = 0; i < runs; ++i) {
-    const int64_t first = pixels * i / runs;
-    const int rows = static_cast<int>(pixels * (i + 1) / runs - first);
-    const bool more = i * lines < all;
-    const float* next = more && lines > 0 ? source.next + i * lines * source.blocks * kLine : nullptr;
-    run(rows, source, result, first, next, more ? lines : 0);
-  }
+  if (longer > 0) run(rows + 1, source, result, {0, 0, longer, lines, fetching});
+  if (rows > 0) run(rows, source, result, {longer * (rows + 1), longer, count, lines, fetching});
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE

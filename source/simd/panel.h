@@ -15,12 +15,15 @@ constexpr int kMaxPanelRows = 14;
 // AVX2, 6 with NEON. block is 8 or 16.
 int PanelRows(int block);
 
-// What the pixels read: pixel r its `blocks` blocks of input channels at from + r * pixel_step + i * block_step. The
-// weights are [input channel][2 * block]. Channels of the last block from `last` on are not read.
+// What the pixels read: pixel r at each tap its `blocks` blocks of input channels, at
+// from + taps[t] + r * pixel_step + i * block_step, channels of the last block from `last` on left out; or, where
+// `blocks` is 0, at each tap one value. The weights are [tap][input channel][2 * block].
 struct PanelSource {
   int block = 8;
   int64_t blocks = 1, block_step = 0, pixel_step = 0;  // pixel_step 0: block
   int last = 0;                                        // 0: block
+  int64_t num_taps = 1;
+  const int64_t* taps = nullptr;  // null: one, at 0
   const float* from = nullptr;
   const float* weights = nullptr;
   const float* next = nullptr;  // the weights that the next call will read, brought into the second cache; or null

@@ -8,6 +8,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "simd/loop-inl.h"
 #include "simd/math-inl.h"
 #include "simd/product.h"
 
@@ -23,17 +24,12 @@ HWY_NOINLINE inline void SwishAll(float* values, int64_t count) {
   }
 }
 
-// Comparisons with NaN are false: it passes.
 template <class D>
 HWY_INLINE Vec<D> EndOf(D d, Vec<D> x, const ProductEnd& end) {
   switch (end.kind) {
     case ProductEnd::Kind::kNone: return x;
     case ProductEnd::Kind::kLeakyRelu: return IfThenElse(Lt(x, Zero(d)), Mul(x, Set(d, end.alpha)), x);
-    case ProductEnd::Kind::kClip: {
-      const Vec<D> low = Set(d, end.alpha), high = Set(d, end.beta);
-      const Vec<D> above = IfThenElse(Lt(x, low), low, x);
-      return IfThenElse(Gt(above, high), high, above);
-    }
+    case ProductEnd::Kind::kClip: return ClampV(x, Set(d, end.alpha), Set(d, end.beta));
     case ProductEnd::Kind::kSwish: {
       HWY_ALIGN float values[MaxLanes(D())];
       Store(x, d, values);

@@ -22,7 +22,8 @@ class HalfDepthwise : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireHalfArithmetic(spec));
-    PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec));
+    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec.group.members, *spec.blobs));
     if (shape.h.kernel * shape.w.kernel <= kMostTaps) return Status::Ok();
     return Status::NotSupported("adds up to 64 taps in f16");
   }
@@ -35,8 +36,8 @@ class HalfDepthwise : public Kernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    PLUMB_ASSIGN_OR_RETURN(shape_, ReadDepthwise(spec));
-    PLUMB_ASSIGN_OR_RETURN(DepthwiseWeights packed, PackDepthwise(spec));
+    PLUMB_ASSIGN_OR_RETURN(shape_, ReadDepthwise(spec.group.members, *spec.blobs));
+    PLUMB_ASSIGN_OR_RETURN(DepthwiseWeights packed, PackDepthwise(spec.group.members, *spec.blobs));
     bias_ = std::move(packed.bias);
     weights_.resize(packed.weights.size());
     std::transform(packed.weights.begin(), packed.weights.end(), weights_.begin(), FloatToHalf);

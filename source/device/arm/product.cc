@@ -115,6 +115,7 @@ Result<ProductPtr> MadeOrNoMemory(const char* what, F&& make) {
 int ChannelBlock() { return kProductChunk; }
 
 bool ProductsLeadDepthwise(int64_t) { return false; }
+bool ProductsLead(const ConvParams&) { return false; }
 
 Status CheckConvolution(const ConvParams& p) {
   const int64_t block = ChannelBlock(), in = p.in_channels / p.groups, out = p.out_channels / p.groups;

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/kernel_list.h"
+#include "device/cpu/product_end.h"
 #include "device/shared/fused_tail.h"
 
 namespace plumb::cpu {
@@ -16,27 +17,13 @@ namespace {
 
 constexpr int64_t kChannelAffineGrain = 16384;  // elements that are worth a second thread
 
-Result<simd::Clamp> ClampOfChannelAffine(const Epilogue& epilogue) {
-  simd::Clamp clamp;
-  switch (epilogue.kind) {
-    case Epilogue::Kind::kNone: return clamp;
-    case Epilogue::Kind::kRelu: clamp.low = 0; return clamp;
-    case Epilogue::Kind::kClip:
-      if (epilogue.alpha > 0 || epilogue.beta < 0) {  // would fill the lanes behind the last channel
-        return Status::NotSupported("a Clip that excludes 0 is not fused into an element-wise group");
-      }
-      return simd::Clamp{epilogue.alpha, epilogue.beta};
-    default: return Status::NotSupported("this activation is not fused into an element-wise group");
-  }
-}
-
 class ChannelAffineKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     if (group.affine.empty()) return Status::NotSupported("the operand is not a constant per channel");
-    return ClampOfChannelAffine(group.epilogue).status();
+    return ClampOfEpilogue(group.epilogue).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -49,7 +36,7 @@ class ChannelAffineKernel : public Kernel {
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&,
                  const std::vector<DeviceTensor>& outputs) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfChannelAffine(group.epilogue));
+    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfEpilogue(group.epilogue));
     block_ = IsBlocked(outputs[0].layout) ? ChannelBlock() : 1;
     // The tail lanes of the last block get scale 0 and shift 0, so that they stay zero (0 lies in every fused clamp).
     const size_t lanes = static_cast<size_t>(MapOf(outputs[0].shape).Blocks(block_) * block_);
@@ -89,7 +76,7 @@ class AddSameKernel : public Kernel {
     if (group.head != nullptr || group.addend_member != 0) {
       return Status::NotSupported("adds two blobs of one shape, neither of them constant");
     }
-    return ClampOfChannelAffine(group.epilogue).status();
+    return ClampOfEpilogue(group.epilogue).status();
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
@@ -102,7 +89,7 @@ class AddSameKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfChannelAffine(group.epilogue));
+    PLUMB_ASSIGN_OR_RETURN(clamp_, ClampOfEpilogue(group.epilogue));
     return Status::Ok();
   }
 

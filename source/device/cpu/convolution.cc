@@ -5,6 +5,7 @@
 #include "device/cpu/convolution_kernel.h"
 
 #include "device/cpu/kernel_list.h"
+#include "device/cpu/panel_convolution.h"
 #include "device/cpu/pointwise_convolution.h"
 #include "device/cpu/sliced_convolution.h"
 #include "device/cpu/winograd_convolution.h"
@@ -48,6 +49,7 @@ namespace {
 
 using Winograd = ConvolutionKernel<WinogradConvolution, Format::kBlocked>;
 using Pointwise = ConvolutionKernel<PointwiseConvolution, Format::kBlocked>;
+using OnPanels = ConvolutionKernel<PanelConvolution, Format::kBlocked>;
 using ConvolutionBlocked = ConvolutionKernel<SlicedConvolution, Format::kBlocked>;
 using Plain = ConvolutionKernel<SlicedConvolution, Format::kPlain>;
 
@@ -55,6 +57,7 @@ using Plain = ConvolutionKernel<SlicedConvolution, Format::kPlain>;
 
 const KernelFunctions kernel_convolution_winograd = {Winograd::Supports, MakeKernel<Winograd>};
 const KernelFunctions kernel_convolution_pointwise = {Pointwise::Supports, MakeKernel<Pointwise>};
+const KernelFunctions kernel_convolution_panel = {OnPanels::Supports, MakeKernel<OnPanels>};
 const KernelFunctions kernel_convolution_blocked = {ConvolutionBlocked::Supports, MakeKernel<ConvolutionBlocked>};
 const KernelFunctions kernel_convolution_plain = {Plain::Supports, MakeKernel<Plain>};
 

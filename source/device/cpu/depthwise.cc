@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/kernel_list.h"
+#include "device/cpu/product_end.h"
 #include "device/shared/folded_weights.h"
 #include "simd/transpose.h"
 
@@ -23,37 +24,28 @@ simd::DepthwiseAxis AxisOfDepthwise(const WindowAxis& a) {
   return {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
 }
 
-Result<simd::Clamp> ClampOfDepthwise(const Epilogue& epilogue) {
-  simd::Clamp clamp;
-  switch (epilogue.kind) {
-    case Epilogue::Kind::kNone: return clamp;
-    case Epilogue::Kind::kRelu: clamp.low = 0; return clamp;
-    case Epilogue::Kind::kClip:
-      if (epilogue.alpha <= 0 && epilogue.beta >= 0) return simd::Clamp{epilogue.alpha, epilogue.beta};
-      return Status::NotSupported("a Clip that excludes 0 would fill the lanes behind the last channel");
-    default: return Status::NotSupported("only a clamp is fused");
-  }
-}
-
 }  // namespace
 
-Result<DepthwiseShape> ReadDepthwise(const KernelSpec& spec) {
-  PLUMB_RETURN_IF_ERROR(RequireF32(spec));
-  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
+Result<DepthwiseShape> ReadDepthwise(const std::vector<const Layer*>& members, const BlobTable& blobs) {
+  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(members, blobs));
+  const Layer& layer = *members[0];
+  if (group.head == nullptr || (layer.kind != OpKind::kConvolution && layer.kind != OpKind::kConvolution1D))
+    return Status::NotSupported("takes convolutions");
   if (group.addend_member >= 0) return Status::NotSupported("an addition is not fused");
-  PLUMB_ASSIGN_OR_RETURN(const simd::Clamp clamp, ClampOfDepthwise(group.epilogue));
-  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
+  PLUMB_ASSIGN_OR_RETURN(const simd::Clamp clamp, ClampOfEpilogue(group.epilogue));
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(layer, blobs.at(layer.inputs[0]).shape));
   if (shape.group != shape.in_channels || shape.group != shape.out_channels || shape.group == 1) {
     return Status::NotSupported("takes one channel per group");
   }
   return DepthwiseShape{AxisOfDepthwise(shape.window.h), AxisOfDepthwise(shape.window.w), clamp, shape.group};
 }
 
-Result<DepthwiseWeights> PackDepthwise(const KernelSpec& spec) {
-  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
-  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(spec.layer(), spec.inputs[0].shape));
+Result<DepthwiseWeights> PackDepthwise(const std::vector<const Layer*>& members, const BlobTable& blobs) {
+  PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(members, blobs));
+  const Layer& layer = *members[0];
+  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(layer, blobs.at(layer.inputs[0]).shape));
   const int64_t taps = shape.kernel_size();
-  PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(spec.layer(), shape, {taps, taps, taps}, group.affine));
+  PLUMB_ASSIGN_OR_RETURN(const Folded folded, Fold(layer, shape, {taps, taps, taps}, group.affine));
   const MapShape map{1, shape.group, taps};
   const int64_t lanes = map.Blocks(ChannelBlock()) * ChannelBlock();
   DepthwiseWeights packed;
@@ -69,7 +61,8 @@ namespace {
 class DepthwiseKernel : public Kernel {
  public:
   static Status Supports(const KernelSpec& spec) {
-    PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec));
+    PLUMB_RETURN_IF_ERROR(RequireF32(spec));
+    PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec.group.members, *spec.blobs));
     const int64_t pixels = shape.h.out * shape.w.out;
     if (!ProductsLeadDepthwise(pixels) || shape.channels <= ChannelBlock()) return Status::Ok();
     return Status::NotSupported(fmt::format("a product is as fast on a map of {} pixels", pixels));
@@ -83,8 +76,8 @@ class DepthwiseKernel : public Kernel {
   }
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
-    PLUMB_ASSIGN_OR_RETURN(shape_, ReadDepthwise(spec));
-    PLUMB_ASSIGN_OR_RETURN(packed_, PackDepthwise(spec));
+    PLUMB_ASSIGN_OR_RETURN(shape_, ReadDepthwise(spec.group.members, *spec.blobs));
+    PLUMB_ASSIGN_OR_RETURN(packed_, PackDepthwise(spec.group.members, *spec.blobs));
     return Status::Ok();
   }
 

@@ -20,9 +20,9 @@ struct DepthwiseWeights {
   std::vector<float> weights, bias;
 };
 
-// NotSupported where the group is no convolution of one channel per group with a clamp.
-Result<DepthwiseShape> ReadDepthwise(const KernelSpec& spec);
-Result<DepthwiseWeights> PackDepthwise(const KernelSpec& spec);
+// NotSupported where the members are no convolution of one channel per group with a clamp.
+Result<DepthwiseShape> ReadDepthwise(const std::vector<const Layer*>& members, const BlobTable& blobs);
+Result<DepthwiseWeights> PackDepthwise(const std::vector<const Layer*>& members, const BlobTable& blobs);
 
 }  // namespace plumb::cpu
 

@@ -1,5 +1,6 @@
 #include "device/cpu/kernel_list.h"
 #include "device/cpu/element_chain.h"
+#include "device/cpu/pointwise_band.h"
 #include "device/cpu/scaled_sums.h"
 #include "device/shared/fused_tail.h"
 
@@ -21,7 +22,8 @@ const std::vector<KernelRow>& KernelList() {
 bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs) {
   std::vector<const Layer*> members = group.members;
   members.push_back(&next);
-  return ReadGroup(members, blobs).ok() || ReadScaledSums(members, blobs).ok() || IsElementChain(members, blobs).ok();
+  return ReadGroup(members, blobs).ok() || ReadScaledSums(members, blobs).ok() ||
+         IsElementChain(members, blobs).ok() || IsPointwiseBand(members, blobs).ok();
 }
 
 }  // namespace plumb::cpu

@@ -46,7 +46,7 @@ class MatMulPanelKernel : public Kernel {
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    product_->Run(inputs[0].host<float>(), in_, nullptr, outputs[0].host<float>(), out_, NumThreads());
+    product_->Run({inputs[0].host<float>(), in_, nullptr, outputs[0].host<float>(), out_}, NumThreads());
     return Status::Ok();
   }
 

@@ -73,44 +73,51 @@ simd::PanelResult PanelProduct::ResultOf(int64_t panel, const float* addend, flo
   return result;
 }
 
-void PanelProduct::Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
-                       const PixelStrides& dst_strides, int threads) const {
-  const int64_t block = ChannelBlock(), step = in_blocks_ * block * 2 * block, units = runs_ * panels_;
-  const bool dense = src_strides.pixel == block && dst_strides.pixel == block;
-  const int64_t row = std::min(src_strides.row_pixels, dst_strides.row_pixels);
-  const auto run_part = [&](int64_t run, int64_t panel, int64_t part) {
-    const int64_t begin = in_blocks_ * part / parts_, end = in_blocks_ * (part + 1) / parts_;
+void PanelProduct::RunPanel(const Map& map, int64_t panel, int64_t begin, int64_t end) const {
+  const int64_t block = ChannelBlock(), step = in_blocks_ * block * 2 * block;
+  const bool dense = map.src_strides.pixel == block && map.dst_strides.pixel == block;
+  const int64_t row = std::min(map.src_strides.row_pixels, map.dst_strides.row_pixels);
+  for (int64_t part = 0; part < parts_; ++part) {
+    const int64_t first_block = in_blocks_ * part / parts_, last_block = in_blocks_ * (part + 1) / parts_;
     const bool first_part = part == 0, last_part = part + 1 == parts_;
     simd::PanelSource source;
-    source.block = static_cast<int>(block), source.blocks = end - begin;
+    source.block = static_cast<int>(block), source.blocks = last_block - first_block;
     source.last = last_part ? static_cast<int>(in_channels_ % block) : 0;
-    source.block_step = src_strides.block, source.pixel_step = dense ? 0 : src_strides.pixel;
-    source.weights = weights_.get() + panel * step + begin * block * 2 * block;
-    source.next = last_part && panel + 1 == panels_ ? nullptr : source.weights + (end - begin) * block * 2 * block;
-    const int64_t last = pixels_ * (run + 1) / runs_;
-    for (int64_t first = pixels_ * run / runs_, count; first < last; first += count, source.next = nullptr) {
-      count = std::min(last - first, row - first % row);
-      source.from = src + src_strides.At(first) + begin * src_strides.block;
-      const int64_t at = dst_strides.At(first);
-      simd::PanelResult result = ResultOf(panel, addend == nullptr ? nullptr : addend + at, dst + at, dst_strides);
+    source.block_step = map.src_strides.block, source.pixel_step = dense ? 0 : map.src_strides.pixel;
+    source.weights = weights_.get() + panel * step + first_block * block * 2 * block;
+    source.next = last_part && panel + 1 == panels_ ? nullptr : source.weights + source.blocks * block * 2 * block;
+    for (int64_t first = begin, count; first < end; first += count, source.next = nullptr) {
+      count = std::min(end - first, row - first % row);
+      source.from = map.src + map.src_strides.At(first) + first_block * map.src_strides.block;
+      const int64_t at = map.dst_strides.At(first);
+      const float* addend = map.addend == nullptr ? nullptr : map.addend + at;
+      simd::PanelResult result = ResultOf(panel, addend, map.dst + at, map.dst_strides);
       if (dense) result.pixel_step = 0;
       if (!first_part) result.addend = result.to, result.end.bias = nullptr;
       if (!last_part) result.end.kind = simd::ProductEnd::Kind::kNone;
       simd::PanelPixels(count, source, result);
     }
-  };
-  const auto run_panel = [&](int64_t run, int64_t panel) {
-    for (int64_t part = 0; part < parts_; ++part) run_part(run, panel, part);
-  };
+  }
+}
+
+void PanelProduct::Run(const Map& map, int threads) const {
+  const int64_t units = runs_ * panels_;
   ParallelRegion(threads, [&](int thread, int count) {
-    for (int64_t u = units * thread / count; u < units * (thread + 1) / count; ++u) run_panel(u / panels_, u % panels_);
+    for (int64_t u = units * thread / count; u < units * (thread + 1) / count; ++u) {
+      const int64_t run = u / panels_;
+      RunPanel(map, u % panels_, pixels_ * run / runs_, pixels_ * (run + 1) / runs_);
+    }
   });
+}
+
+void PanelProduct::RunHere(const Map& map, int64_t pixels) const {
+  for (int64_t panel = 0; panel < panels_; ++panel) RunPanel(map, panel, 0, pixels);
 }
 
 void PanelProduct::RunEmpty(int64_t count, const float* addend, float* dst, const PixelStrides& dst_strides,
                             int threads) const {
   simd::PanelSource nothing;
-  nothing.block = ChannelBlock(), nothing.blocks = 0, nothing.pixel_step = ChannelBlock();
+  nothing.block = ChannelBlock(), nothing.num_taps = 0, nothing.pixel_step = ChannelBlock();
   ParallelRegion(threads, [&](int thread, int all) {
     for (int64_t panel = panels_ * thread / all; panel < panels_ * (thread + 1) / all; ++panel)
       simd::PanelPixels(count, nothing, ResultOf(panel, addend, dst, dst_strides));

@@ -31,9 +31,17 @@ class PanelProduct {
   static Result<PanelProduct> Create(int64_t pixels, int64_t in_channels, int64_t out_channels, const float* weights,
                                      const WeightStrides& strides, const float* bias, const simd::ProductEnd& end);
 
-  // `addend` lies as dst and may be dst, or is null.
-  void Run(const float* src, const PixelStrides& src_strides, const float* addend, float* dst,
-           const PixelStrides& dst_strides, int threads) const;
+  // What is read and written; `addend` lies as dst and may be dst, or is null.
+  struct Map {
+    const float* src;
+    PixelStrides src_strides;
+    const float* addend;
+    float* dst;
+    PixelStrides dst_strides;
+  };
+  void Run(const Map& map, int threads) const;
+  // The first so many pixels of the map on this thread alone, for callers that make these pixels just before.
+  void RunHere(const Map& map, int64_t pixels) const;
   // What `count` pixels from dst on are that read no input (beside the map): bias, addend and what follows.
   void RunEmpty(int64_t count, const float* addend, float* dst, const PixelStrides& dst_strides, int threads) const;
 
@@ -41,6 +49,8 @@ class PanelProduct {
 
  private:
   PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end);
+  // Pixels [begin, end) of two blocks of output channels.
+  void RunPanel(const Map& map, int64_t panel, int64_t begin, int64_t end) const;
   simd::PanelResult ResultOf(int64_t panel, const float* addend, float* dst, const PixelStrides& strides) const;
   Status Pack(int64_t in_channels, int64_t out_channels, const float* weights, const WeightStrides& strides,
               const float* bias);

@@ -93,7 +93,7 @@ void PointwiseConvolution::Run(const float* src, int64_t src_image, const float*
     float* to = dst + image * dst_image;
     if (Skips(params_)) Gather(std::exchange(from, workspace), workspace);
     const int64_t first = (inside.top * params_.out_w + inside.left) * block;
-    product_.Run(from, in, add == nullptr ? nullptr : add + first, to + first, out, threads_);
+    product_.Run({from, in, add == nullptr ? nullptr : add + first, to + first, out}, threads_);
     if (!inside.all) RunBeside(add, to);
     ZeroTailLanes(to, params_.out_channels, pixels);
   }

@@ -54,6 +54,9 @@ using ProductPtr = std::unique_ptr<Product>;
 
 // Whether a depthwise convolution with so many output pixels is quicker as a product than on simd/depthwise.h.
 bool ProductsLeadDepthwise(int64_t pixels);
+// Whether a convolution of several taps is as quick as a product as on the micro-kernel of panels
+// (panel_convolution.h).
+bool ProductsLead(const ConvParams& params);
 // NotSupported when no kernel is quick at this convolution with a bias.
 Status CheckConvolution(const ConvParams& params);
 // NotSupported as above. `bias` may be null.

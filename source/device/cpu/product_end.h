@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "device/shared/epilogue.h"
+#include "plumb/status.h"
+#include "simd/channel_affine.h"
 #include "simd/product.h"
 
 namespace plumb::cpu {
@@ -21,6 +23,18 @@ inline simd::ProductEnd EndOfProduct(const Epilogue& epilogue) {
     case Epilogue::Kind::kSwish: end.kind = Kind::kSwish; break;
   }
   return end;
+}
+
+// For kernels that end in a clamp, and leave 0 in the lanes behind the last channel.
+inline Result<simd::Clamp> ClampOfEpilogue(const Epilogue& epilogue) {
+  switch (epilogue.kind) {
+    case Epilogue::Kind::kNone: return simd::Clamp{};
+    case Epilogue::Kind::kRelu: return simd::Clamp{0, INFINITY};
+    case Epilogue::Kind::kClip:
+      if (epilogue.alpha <= 0 && epilogue.beta >= 0) return simd::Clamp{epilogue.alpha, epilogue.beta};
+      return Status::NotSupported("a Clip that excludes 0 would fill the lanes behind the last channel");
+    default: return Status::NotSupported("only a clamp is fused");
+  }
 }
 
 }  // namespace plumb::cpu

@@ -66,18 +66,27 @@ Part MakePart(const ConvParams& p, const WeightStrides& s, int64_t first, int64_
   return part;
 }
 
-// Maps of one block of channels, whose rows are dense: split by output rows. REQUIRES: no pads.
+// One block of output channels, whose rows are dense and which slices of channels cannot share among threads.
 bool SplitsByRows(const ConvParams& p) {
-  return p.src == Format::kBlocked && p.dst == Format::kBlocked && p.groups == 1 && p.in_channels <= ChannelBlock() &&
-         p.out_channels <= ChannelBlock();
+  return !p.transposed && p.groups == 1 && p.dst == Format::kBlocked && p.out_channels <= ChannelBlock();
 }
 
+// Of rows [first, first + count), with what they read next to each other and without padding.
 Part RowPart(const ConvParams& p, int64_t first, int64_t count) {
-  const int64_t block = ChannelBlock();
-  Part part{p, first * p.stride_h * p.in_w * block, first * p.out_w * block, 0, 0};
-  part.params.out_h = count;
-  part.params.in_h = (count - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
-  return part;
+  ConvParams rows = p;
+  rows.out_h = count;
+  rows.in_h = (count - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1;
+  rows.in_w = (p.out_w - 1) * p.stride_w + (p.kernel_w - 1) * p.dilation_w + 1;
+  rows.pad_top = rows.pad_left = 0;
+  return {rows, 0, first * p.out_w * ChannelBlock(), 0, 0};
+}
+
+int64_t LanesOf(const ConvParams& p) { return p.src == Format::kBlocked ? ChannelBlock() : 1; }
+int64_t PlanesOf(const ConvParams& p) { return (p.in_channels + LanesOf(p) - 1) / LanesOf(p); }
+
+// Of the input of a convolution without padding, copied from that of `p`.
+BorderedRows CopyOf(const ConvParams& p, const ConvParams& copied) {
+  return {LanesOf(p), p.in_h, p.in_w, p.pad_left, copied.in_w, copied.in_h};
 }
 
 }  // namespace
@@ -91,23 +100,25 @@ Result<SlicedConvolution> SlicedConvolution::Create(int64_t batch, const ConvPar
   SlicedConvolution conv;
   conv.batch_ = batch;
   conv.params_ = params;
+  if (threads > 1 && batch < threads && params.out_h > 1 && SplitsByRows(params)) {
+    conv.by_row_ = true;
+    if (conv.MakeSlices(std::min<int64_t>(threads, params.out_h), params, weights, strides, bias).ok()) return conv;
+    conv.by_row_ = false;
+  }
   ConvParams p = params;
   if (NeedsBorder(params)) {
     p = WithBorder(params);
-    const int64_t block = p.src == Format::kBlocked ? ChannelBlock() : 1;
-    const int64_t channels = (p.in_channels + block - 1) / block * block;
-    PLUMB_ASSIGN_OR_RETURN(conv.bordered_, Tensor::Zeros(DType::kF32, {channels * p.in_h * p.in_w}));
+    PLUMB_ASSIGN_OR_RETURN(conv.bordered_, Tensor::Zeros(DType::kF32, {PlanesOf(p) * LanesOf(p) * p.in_h * p.in_w}));
   }
   conv.by_image_ = batch > 1 && batch >= threads && conv.bordered_.empty();
-  conv.by_row_ = !conv.bordered_.empty() && SplitsByRows(p);
-  const int64_t units = conv.by_row_ ? p.out_h : (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);
+  const int64_t units = (p.out_channels + SliceUnit(p) - 1) / SliceUnit(p);
   const int64_t count = conv.by_image_ ? 1 : std::min<int64_t>(threads, units);
   Status status = conv.MakeSlices(count, p, weights, strides, bias);
   // Few groups cut into fewer may be left with a reference kernel only.
   if (!status.ok() && count > 1) status = conv.MakeSlices(1, p, weights, strides, bias);
   PLUMB_RETURN_IF_ERROR(status);
   if (conv.by_image_) {
-    for (int i = 1; i < threads; ++i) conv.slices_.push_back({conv.slices_.front().op->Share(), 0, 0});
+    for (int i = 1; i < threads; ++i) conv.slices_.push_back({conv.slices_.front().op->Share(), 0, 0, {}, 0, {}});
   }
   return conv;
 }
@@ -124,11 +135,16 @@ Status SlicedConvolution::MakeSlices(int64_t count, const ConvParams& p, const f
       const int64_t first = units * i / count * unit, last = std::min(units * (i + 1) / count * unit, extent);
       const Part part = by_row_ ? RowPart(p, first, last - first) : MakePart(p, strides, first, last - first);
       auto op = MakeConvolution(part.params, weights + part.weight_offset, strides, bias ? bias + part.first : nullptr);
+      const int64_t floats = by_row_ ? PlanesOf(p) * LanesOf(p) * part.params.in_h * part.params.in_w : 0;
+      auto rows = Tensor::Zeros(DType::kF32, {floats});
       std::lock_guard<std::mutex> lock(mutex);
-      if (!op.ok())
-        status = op.status();
-      else
-        slices[static_cast<size_t>(i)] = Slice{std::move(op).value(), part.src_offset, part.dst_offset};
+      if (!op.ok() || !rows.ok()) {
+        status = op.ok() ? rows.status() : op.status();
+        continue;
+      }
+      slices[static_cast<size_t>(i)] =
+          Slice{std::move(op).value(),          part.src_offset,        part.dst_offset, CopyOf(p, part.params),
+                first * p.stride_h - p.pad_top, std::move(rows).value()};
     }
   });
   PLUMB_RETURN_IF_ERROR(status);
@@ -149,7 +165,12 @@ void SlicedConvolution::Run(const float* src, int64_t src_image, float* dst, int
     ParallelRegion(count, [&](int thread, int threads) {
       for (int i = thread; i < count; i += threads) {
         Slice& slice = slices_[static_cast<size_t>(i)];
-        slice.op->Run(in + slice.src_offset, dst + image * dst_image + slice.dst_offset);
+        const float* from = in + slice.src_offset;
+        if (by_row_) {
+          slice.copy.Copy(in, PlanesOf(params_), slice.first_row, slice.copy.height, slice.rows.data<float>());
+          from = slice.rows.data<float>();
+        }
+        slice.op->Run(from, dst + image * dst_image + slice.dst_offset);
       }
     });
   }
@@ -178,20 +199,10 @@ void SlicedConvolution::RunImages(const float* src, int64_t src_image, float* ds
 }
 
 void SlicedConvolution::CopyWithBorder(const float* src) {
-  const ConvParams with = WithBorder(params_);
-  const int64_t lanes = params_.src == Format::kBlocked ? ChannelBlock() : 1;
-  const int64_t planes = (params_.in_channels + lanes - 1) / lanes;
-  const int64_t rows = std::min(params_.in_h, with.in_h - params_.pad_top);
-  const int64_t columns = std::min(params_.in_w, with.in_w - params_.pad_left);
-  float* dst = bordered_.data<float>();
-  ParallelFor(planes, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      for (int64_t h = 0; h < rows; ++h) {
-        const float* from = src + (plane * params_.in_h + h) * params_.in_w * lanes;
-        float* to = dst + ((plane * with.in_h + h + params_.pad_top) * with.in_w + params_.pad_left) * lanes;
-        std::memcpy(to, from, static_cast<size_t>(columns * lanes) * sizeof(float));
-      }
-    }
+  const BorderedRows rows = CopyOf(params_, WithBorder(params_));
+  const int64_t from = rows.in_h * rows.in_w * rows.lanes, to = rows.height * rows.width * rows.lanes;
+  ParallelFor(PlanesOf(params_), 4, [&](int64_t begin, int64_t end) {
+    rows.Copy(src + begin * from, end - begin, -params_.pad_top, rows.height, bordered_.data<float>() + begin * to);
   });
 }
 

@@ -2,8 +2,9 @@
 //
 // One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3
 // refuses (runs `ref` for) a range of rows, whose strides are not dense. A batch of at least as many images as threads
-// is split by images, all threads reading the same packed weights. A padded convolution for which oneDNN has no quick
-// kernel reads a copy with a border; where that is one block of channels, it is split by rows.
+// is split by images, all threads reading the same packed weights. Where all outputs are one block of channels, threads
+// share its rows, each from a copy of those that it reads. A padded convolution for which oneDNN has no quick kernel
+// reads a copy with a border.
 #ifndef PLUMB_DEVICE_CPU_SLICED_CONVOLUTION_H_
 #define PLUMB_DEVICE_CPU_SLICED_CONVOLUTION_H_
 
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/cpu/bordered_rows.h"
 #include "device/cpu/product.h"
 #include "plumb/numerics.h"
 #include "plumb/tensor.h"
@@ -42,6 +44,9 @@ class SlicedConvolution {
   struct Slice {
     ProductPtr op;
     int64_t src_offset = 0, dst_offset = 0;  // elements within one image
+    BorderedRows copy;                       // of the input rows from first_row on, in `rows`, where slices are rows
+    int64_t first_row = 0;
+    Tensor rows;
   };
 
   Status MakeSlices(int64_t count, const ConvParams& params, const float* weights, const WeightStrides& strides,

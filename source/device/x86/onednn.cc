@@ -336,6 +336,11 @@ bool ProductsLeadDepthwise(int64_t pixels) {
   return ChannelBlock() != 16 || pixels < kLargeMap;
 }
 
+// With AVX-512 not measured.
+bool ProductsLead(const ConvParams& p) {
+  return ChannelBlock() == 16 || p.src == Format::kPlain || (p.stride_h == 1 && p.stride_w == 1);
+}
+
 Status CheckConvolution(const ConvParams& p) {
   const auto product = Guarded(ConvolutionName(p), [&] {
     memory::desc packed;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "device/cpu/panel_convolution.h"
 #include "device/cpu/pointwise_convolution.h"
 #include "device/cpu/reorder.h"
 #include "device/cpu/sliced_convolution.h"
@@ -49,6 +50,10 @@ const Case kCases[] = {
     {"plain_stride_above_kernel", 1, 1, 4, 6, 11, 11, 2, 2, 3, 1, 0, 0, 0, 0, kPlain, kPlain},
     {"batch_3", 3, 1, 32, 48, 7, 7, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
     {"batch_2_plain", 2, 1, 3, 20, 9, 9, 3, 3, 2, 1, 1, 1, 1, 1, kPlain, kBlocked},
+    {"one_block_of_outputs", 1, 1, 40, 7, 15, 14, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"one_block_pointwise", 2, 1, 35, 8, 9, 5, 1, 1, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish},
+    {"one_block_first_layer", 1, 1, 3, 8, 19, 17, 3, 3, 2, 1, 1, 0, 1, 2, kPlain, kBlocked, Kind::kClip},
+    {"one_block_row", 1, 1, 16, 5, 1, 9, 1, 3, 1, 1, 0, 1, 0, 1},
     {"deconvolution", 1, 1, 32, 48, 7, 7, 4, 4, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, false, true},
     {"deconvolution_plain", 1, 1, 5, 3, 7, 6, 3, 3, 2, 1, 1, 1, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
     {"deconvolution_few_groups", 1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0, kPlain, kPlain, Kind::kNone, false, true},
@@ -90,6 +95,19 @@ const Case kPointwiseCases[] = {
     {"padded_cut", 1, 1, 40, 72, 9, 11, 1, 1, 1, 1, 1, 2, -1, 0},
     {"padded_runs", 1, 1, 1024, 80, 15, 17, 1, 1, 1, 1, 2, 1, 0, 1},
     {"padded_parts", 2, 1, 515, 72, 9, 11, 1, 1, 1, 1, 1, 0, 2, 1, kBlocked, kBlocked, Kind::kSwish, true},
+};
+
+// Of kCases those without groups in channel blocks, and: channels in several parts whose last block is not full, bands
+// of a large map, a map read where it lies, one block of outputs, more rows of zeros than of the map.
+const Case kPanelCases[] = {
+    {"parts", 1, 1, 150, 40, 15, 17, 3, 3, 2, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"parts_in_place", 2, 1, 131, 37, 13, 14, 3, 3, 2, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish},
+    {"bands", 1, 1, 33, 24, 90, 91, 3, 3, 2, 1, 0, 1, 1, 0, kBlocked, kBlocked, Kind::kLeakyRelu},
+    {"bands_in_place", 1, 1, 40, 16, 97, 120, 5, 3, 3, 2, 0, 0, 0, 0},
+    {"one_block", 1, 1, 24, 8, 16, 16, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kClip},
+    {"first_layer_3x3", 3, 1, 3, 24, 31, 33, 3, 3, 2, 1, 1, 1, 1, 1, kPlain, kBlocked, Kind::kRelu},
+    {"first_layer_one_channel", 1, 1, 1, 20, 12, 11, 5, 5, 1, 1, 0, 0, 0, 0, kPlain, kBlocked, Kind::kNone},
+    {"wide_pads", 1, 1, 16, 32, 3, 2, 3, 3, 2, 1, 4, 5, 3, 4, kBlocked, kBlocked, Kind::kRelu},
 };
 
 std::vector<float> Random(size_t count, uint32_t seed) {
@@ -217,6 +235,32 @@ TEST(WinogradConvolutionTest, MatchesPlainLoops) {
     Check<WinogradConvolution>(c, 2e-4);
   }
   SetNumThreads(0);
+}
+
+TEST(PanelConvolutionTest, MatchesPlainLoops) {
+  int tried = 0;
+  for (const Case& c : kCases) {
+    const bool takes = c.groups == 1 && !c.transposed && c.dst == kBlocked && c.kernel_h * c.kernel_w > 1;
+    if (takes) Check<PanelConvolution>(c, 3e-5);
+    tried += takes;
+  }
+  EXPECT_GE(tried, 10);
+  for (const Case& c : kPanelCases) Check<PanelConvolution>(c, 1e-4);
+  SetNumThreads(0);
+}
+
+TEST(PanelConvolutionTest, RefusesWhatItCannotDoOrWhatPaysNot) {
+  const auto why = [](const ConvParams& p) { return PanelConvolution::Check(p).ToString(); };
+  ConvParams p = ParamsOf(kPanelCases[0]);
+  if (ProductsLead(p)) {
+    EXPECT_NE(why(p).find("a product is as fast"), std::string::npos) << why(p);
+  } else {
+    EXPECT_TRUE(PanelConvolution::Check(p).ok());
+  }
+  p.groups = 2;
+  EXPECT_NE(why(p).find("no groups"), std::string::npos) << why(p);
+  p = ParamsOf(kPointwiseCases[0]);
+  EXPECT_NE(why(p).find("more than one tap"), std::string::npos) << why(p);
 }
 
 TEST(PointwiseConvolutionTest, MatchesPlainLoops) {

@@ -72,6 +72,14 @@ void ExpectKernels(const Names& kernels, const Names& wanted) {
   EXPECT_EQ(kernels, wanted);
 }
 
+// The kernel of a convolution of several taps from so many channels, by direct sums. REQUIRES: the device was opened.
+std::string OfTaps(int64_t channels, int64_t stride) {
+  cpu::ConvParams params;
+  params.in_channels = channels, params.stride_h = params.stride_w = stride;
+  if (channels < cpu::ChannelBlock()) params.src = cpu::Format::kPlain;
+  return On(cpu::ProductsLead(params) ? "convolution_blocked" : "convolution_panel");
+}
+
 TEST(CpuNetwork, FusesResidualBlock) {
   for (const int64_t batch : {1, 3}) {
     Builder b(batch, 3, 19);
@@ -80,9 +88,9 @@ TEST(CpuNetwork, FusesResidualBlock) {
     const std::string sum = b.Simple("ReLU", {b.Simple("Add", {b.Conv(middle, 24, 40, 3), stem})});
     const std::string other = b.Conv(sum, 40, 40, 1);
     b.Simple("ReLU", {b.Simple("Add", {other, b.Conv(sum, 40, 40, 3)})});
-    ExpectKernels(ExpectLikeNaive(b),
-                  (Names{On("convolution_blocked"), On("pooling"), On("convolution_blocked"), On("convolution_blocked"),
-                         On("convolution_blocked"), On("convolution_blocked")}));
+    const Names kernels = ExpectLikeNaive(b);
+    ExpectKernels(kernels, {OfTaps(3, 2), On("pooling"), On("convolution_blocked"), OfTaps(24, 1),
+                            On("convolution_blocked"), OfTaps(40, 1)});
   }
 }
 
@@ -98,7 +106,7 @@ TEST(CpuNetwork, ComputesByWinogradUnlessAskedOtherwise) {
   options.direct = true;
   Names kernels;
   RunOn(b.graph, kCpuDevice, options, &kernels);
-  ExpectKernels(kernels, {On("convolution_blocked"), On("convolution_blocked")});
+  ExpectKernels(kernels, {OfTaps(32, 1), OfTaps(40, 1)});
   options.direct = false;
   kernels.clear();
   options.kernels = {{"layer2", "convolution_blocked"}};
@@ -224,13 +232,58 @@ TEST(CpuNetwork, FoldsScalesIntoConvolutions) {
   Builder b(2, 5, 9);
   const std::string scaled = b.Constant("Add", b.Constant("Mul", b.Conv("x", 5, 20, 3), 20, 2), 20, 1);
   b.Conv(b.Simple("ReLU", {scaled}), 20, 9, 1);
-  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked"), On("convolution_blocked")}));
+  const Names kernels = ExpectLikeNaive(b);
+  ExpectKernels(kernels, {OfTaps(5, 1), On("convolution_blocked")});
+}
+
+// What makes a 1x1 convolution's input is computed with it, a band at a time: a depthwise convolution, or batch
+// normalisation in front of it. Channels that fill no block, an addend, a stride, bands of several rows and of one.
+TEST(CpuNetwork, ComputesAPointwiseConvolutionInBands) {
+  const Names band{On("pointwise_band")};
+  for (const int64_t batch : {1, 2}) {
+    for (const int stride : {1, 2}) {
+      Builder b(batch, 20, stride * 29);
+      const std::string deep = b.Simple("ReLU6", {b.Conv("x", 20, 20, 3, stride, 20)});
+      b.Simple("ReLU", {b.Conv(deep, 20, 37, 1)});
+      ExpectKernels(ExpectLikeNaive(b), band);
+    }
+    Builder residual(batch, 24, 30);
+    const std::string x = residual.Conv("x", 24, 24, 1);
+    const std::string deep = residual.Simple("ReLU", {residual.Conv(x, 24, 24, 5, 1, 24)});
+    residual.Simple("Add", {residual.Conv(deep, 24, 24, 1), x});
+    EXPECT_EQ(ExpectLikeNaive(residual).back(), On("pointwise_band"));
+    Builder normalised(batch, 21, 28);
+    const std::string scaled = normalised.Constant("Mul", "x", 21, 2);
+    const std::string clamped = normalised.Simple("ReLU", {normalised.Constant("Add", scaled, 21, 0.5f)});
+    normalised.Conv(clamped, 21, 70, 1);
+    EXPECT_EQ(ExpectLikeNaive(normalised), band);
+  }
+  Builder wide(1, 600, 28);  // a row takes more than a band
+  wide.Conv(wide.Simple("ReLU", {wide.Conv("x", 600, 600, 3, 1, 600)}), 600, 8, 1);
+  ExpectKernels(ExpectLikeNaive(wide), band);
+}
+
+// A group that no kernel takes is cut behind its longest beginning that one does.
+TEST(CpuNetwork, CutsAGroupThatIsAskedOtherwise) {
+  Builder b(1, 32, 30);
+  const std::string deep = b.Simple("ReLU", {b.Conv("x", 32, 32, 3, 1, 32)});
+  b.Simple("ReLU", {b.Conv(deep, 32, 40, 1)});
+  NetworkOptions options;
+  options.kernels = {{"layer2", "convolution_blocked"}};
+  Names kernels;
+  RunOn(b.graph, kCpuDevice, options, &kernels);
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[1], On("convolution_blocked"));
+  options.kernels = {{"layer2", "depthwise"}};
+  const std::string error = CreateNetwork(b.graph, kCpuDevice, options).status().ToString();
+  EXPECT_NE(error.find("layer2"), std::string::npos) << error;
 }
 
 TEST(CpuNetwork, JoinsClamps) {
   Builder b(1, 3, 9);
   b.Simple("ReLU6", {b.Simple("ReLU", {b.Conv("x", 3, 20, 3, 1, 1, kActivationReLU)})});
-  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked")}));
+  const Names kernels = ExpectLikeNaive(b);
+  ExpectKernels(kernels, {OfTaps(3, 1)});
 }
 
 // A map of one column is computed as one of one row: kernels of a row take it.
@@ -246,7 +299,8 @@ TEST(CpuNetwork, TakesAColumnAsARow) {
       layer.param = param;
       layer.resources["weight"] = Random({40, 40, kernel, 1}, 5, 0.2f);
       const bool winograd = kernel == 3 && stride == 1;
-      EXPECT_EQ(ExpectLikeNaive(b), (Names{On(winograd ? "convolution_winograd" : "convolution_blocked")}));
+      const Names kernels = ExpectLikeNaive(b);
+      EXPECT_EQ(kernels, (Names{winograd ? On("convolution_winograd") : OfTaps(40, stride)}));
     }
   }
 }
@@ -303,8 +357,9 @@ TEST(CpuNetwork, Classifies) {
   const std::string pooled = b.Pool(b.Conv(wide, 24, 37, 1), kPoolAverage, 0, 1);
   b.Simple("Softmax", {b.Simple("ReLU", {b.FullyConnected(pooled, 37, 101)})});
   const std::string depthwise = On(cpu::ProductsLeadDepthwise(8 * 8) ? "convolution_blocked" : "depthwise");
-  ExpectKernels(ExpectLikeNaive(b), (Names{On("convolution_blocked"), depthwise, On("convolution_blocked"),
-                                           On("pooling"), On("inner_product"), On("softmax")}));
+  const Names kernels = ExpectLikeNaive(b);
+  ExpectKernels(
+      kernels, {OfTaps(3, 2), depthwise, On("convolution_blocked"), On("pooling"), On("inner_product"), On("softmax")});
 }
 
 TEST(CpuNetwork, MixesLayouts) {
