@@ -15,21 +15,17 @@ constexpr int64_t kLine = 16;  // floats of a cache line
 
 // Accumulators, the weights of one factor and one pixel's factor fill the registers: 32 of AVX-512 and NEON, 16 of
 // AVX2 and SSE4.
-template <int kBlock>
-constexpr int MostPanelRows() {
-  constexpr int kVectors = 2 * kBlock / static_cast<int>(MaxLanes(CappedTag<float, kBlock>()));
-  constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
-  return (kRegisters - kVectors - 1) / kVectors;
-}
+constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
 
-static_assert(MostPanelRows<8>() <= kMaxPanelRows && MostPanelRows<16>() <= kMaxPanelRows);
-
-template <int kBlock>
+// A panel, or its first block alone, which then has about twice the pixels.
+template <int kBlock, int kBlocks>
 struct Panel {
   using Tag = CappedTag<float, kBlock>;
-  static constexpr int kLanes = static_cast<int>(MaxLanes(Tag()));
-  static constexpr int kVectors = 2 * kBlock / kLanes;
   using Vector = Vec<Tag>;
+  static constexpr int kLanes = static_cast<int>(MaxLanes(Tag()));
+  static constexpr int kVectors = kBlocks * kBlock / kLanes;
+  static constexpr int kFitting = (kRegisters - kVectors - 1) / kVectors;
+  static constexpr int kMostRows = kFitting < kMaxPanelRows ? kFitting : kMaxPanelRows;
 };
 
 // What follows the sums, as far as the code differs.
@@ -42,17 +38,15 @@ inline PanelEnd EndOfPanel(const PanelResult& result) {
   return bare ? PanelEnd::kNothing : PanelEnd::kAny;
 }
 
-template <PanelEnd kEnd, bool kDense, int kBlock, int kRows>
-HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors],
-                           const PanelResult& result, int64_t first) {
-  using P = Panel<kBlock>;
+template <class P, PanelEnd kEnd, bool kDense, int kBlock, int kRows>
+HWY_INLINE void StorePanel(const typename P::Vector (&sum)[kRows][P::kVectors], const PanelResult& result,
+                           int64_t first) {
   const typename P::Tag d;
   constexpr int kPerBlock = kBlock / P::kLanes;
   const int64_t step = kDense ? kBlock : result.pixel_step;
   const auto low = Set(d, result.end.alpha), high = Set(d, result.end.beta);
 #pragma GCC unroll 4
   for (int v = 0; v < P::kVectors; ++v) {
-    if (v / kPerBlock >= result.blocks) break;
     const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * step;
     const bool biased = kEnd != PanelEnd::kNothing && result.end.bias != nullptr;
     const auto bias = biased ? LoadU(d, result.end.bias + v * P::kLanes) : Zero(d);
@@ -70,10 +64,9 @@ HWY_INLINE void StorePanel(const typename Panel<kBlock>::Vector (&sum)[kRows][Pa
 }
 
 // One input channel's part of all sums.
-template <int kBlock, int kRows>
+template <class P, int kRows>
 HWY_INLINE void AddChannel(const float* from, int64_t step, const float* weights,
-                           typename Panel<kBlock>::Vector (&sum)[kRows][Panel<kBlock>::kVectors]) {
-  using P = Panel<kBlock>;
+                           typename P::Vector (&sum)[kRows][P::kVectors]) {
   const typename P::Tag d;
   typename P::Vector w[P::kVectors];
 #pragma GCC unroll 4
@@ -92,9 +85,9 @@ struct PanelRuns {
   int64_t first, begin, end, lines, fetching;
 };
 
-template <bool kDense, int kBlock, int kRows>
+template <bool kDense, int kBlock, int kBlocks, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
-  using P = Panel<kBlock>;
+  using P = Panel<kBlock, kBlocks>;
   const typename P::Tag d;
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
@@ -114,7 +107,7 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
       const float* from = source.from + first * step;
 #pragma GCC unroll 4
       for (int64_t tap = 0; tap < source.num_taps; ++tap, weights += 2 * kBlock)
-        AddChannel<kBlock, kRows>(from + source.taps[tap], step, weights, sum);
+        AddChannel<P, kRows>(from + source.taps[tap], step, weights, sum);
     }
     for (int64_t tap = 0; source.blocks > 0 && tap < source.num_taps; ++tap) {
       const float* from = source.from + (source.taps == nullptr ? 0 : source.taps[tap]) + first * step;
@@ -126,26 +119,27 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& res
         }
 #pragma GCC unroll 8
         for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock)
-          AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
+          AddChannel<P, kRows>(from + lane, step, weights, sum);
       }
       for (int lane = 0; lane < source.last; ++lane, weights += 2 * kBlock)
-        AddChannel<kBlock, kRows>(from + lane, step, weights, sum);
+        AddChannel<P, kRows>(from + lane, step, weights, sum);
       if (source.last > 0) weights += (kBlock - source.last) * 2 * kBlock;
     }
     switch (end) {
-      case PanelEnd::kNothing: StorePanel<PanelEnd::kNothing, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kClamp: StorePanel<PanelEnd::kClamp, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kSumClamp: StorePanel<PanelEnd::kSumClamp, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kAny: StorePanel<PanelEnd::kAny, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kNothing: StorePanel<P, PanelEnd::kNothing, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kClamp: StorePanel<P, PanelEnd::kClamp, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kSumClamp: StorePanel<P, PanelEnd::kSumClamp, kDense, kBlock, kRows>(sum, result, first); break;
+      case PanelEnd::kAny: StorePanel<P, PanelEnd::kAny, kDense, kBlock, kRows>(sum, result, first); break;
     }
   }
 }
 
-template <bool kDense, int kBlock>
+template <bool kDense, int kBlock, int kBlocks>
 void RunPanelOf(int64_t rows, const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
-#define PLUMB_PANEL_ROWS(n)                                                                                   \
-  case n:                                                                                                     \
-    if constexpr (n <= MostPanelRows<kBlock>()) return RunPanelRows<kDense, kBlock, n>(source, result, runs); \
+#define PLUMB_PANEL_ROWS(n)                                                  \
+  case n:                                                                    \
+    if constexpr (n <= Panel<kBlock, kBlocks>::kMostRows)                    \
+      return RunPanelRows<kDense, kBlock, kBlocks, n>(source, result, runs); \
     break;
   switch (rows) {
     PLUMB_PANEL_ROWS(1)
@@ -167,19 +161,26 @@ void RunPanelOf(int64_t rows, const PanelSource& source, const PanelResult& resu
 #undef PLUMB_PANEL_ROWS
 }
 
-int RunMostPanelRows(int block) { return block == 16 ? MostPanelRows<16>() : MostPanelRows<8>(); }
-
-void RunPanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result) {
-  const int64_t most = RunMostPanelRows(source.block), count = (pixels + most - 1) / most;
+template <int kBlock, int kBlocks>
+void RunPanelPixelsOf(int64_t pixels, const PanelSource& source, const PanelResult& result) {
+  const int64_t most = Panel<kBlock, kBlocks>::kMostRows, count = (pixels + most - 1) / most;
   const int64_t rows = count == 0 ? 0 : pixels / count, longer = pixels - rows * count;
-  const int64_t all = 2 * source.block * source.block / kLine;  // lines of a block's weights
-  const int64_t lines = source.next == nullptr ? 0 : (all + count - 1) / count;
-  const int64_t fetching = lines == 0 ? 0 : (all + lines - 1) / lines;
+  constexpr int64_t kLines = 2 * kBlock * kBlock / kLine;  // of a block's weights
+  const int64_t lines = source.next == nullptr ? 0 : (kLines + count - 1) / count;
+  const int64_t fetching = lines == 0 ? 0 : (kLines + lines - 1) / lines;
   const bool dense = source.pixel_step == 0 && result.pixel_step == 0;
-  const auto run = source.block == 16 ? (dense ? RunPanelOf<true, 16> : RunPanelOf<false, 16>)
-                                      : (dense ? RunPanelOf<true, 8> : RunPanelOf<false, 8>);
+  const auto run = dense ? RunPanelOf<true, kBlock, kBlocks> : RunPanelOf<false, kBlock, kBlocks>;
   if (longer > 0) run(rows + 1, source, result, {0, 0, longer, lines, fetching});
   if (rows > 0) run(rows, source, result, {longer * (rows + 1), longer, count, lines, fetching});
+}
+
+int RunMostPanelRows(int block) { return block == 16 ? Panel<16, 2>::kMostRows : Panel<8, 2>::kMostRows; }
+
+void RunPanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result) {
+  const bool whole = result.blocks == 2;
+  if (source.block == 16)
+    return whole ? RunPanelPixelsOf<16, 2>(pixels, source, result) : RunPanelPixelsOf<16, 1>(pixels, source, result);
+  whole ? RunPanelPixelsOf<8, 2>(pixels, source, result) : RunPanelPixelsOf<8, 1>(pixels, source, result);
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE

@@ -22,7 +22,8 @@ namespace {
 
 using Members = std::vector<const Layer*>;
 
-constexpr int64_t kLeastPixels = 700;  // 28x28: smaller maps stay in the second cache anyway (doc/x86.md)
+// Measured (doc/x86.md): smaller maps than 28x28 stay in the second cache anyway, and fewer channels are not worth it.
+constexpr int64_t kLeastPixels = 700, kLeastChannels = 32;
 
 // The layers, cut in front of the 1x1 convolution.
 struct Band {
@@ -54,6 +55,8 @@ Result<Band> ReadBand(const Members& members, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(band.maker, ReadGroup(band.front, blobs));
   if (band.maker.head != nullptr) {
     PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(band.front, blobs));
+    if (shape.h.stride > 1 && ProductsLeadDepthwise(shape.h.out * shape.w.out))
+      return Status::NotSupported("a product leads at a depthwise convolution with a stride");
     band.clamp = shape.clamp;
   } else {
     if (band.maker.affine.empty()) return Status::NotSupported("what makes its input is no scale or shift per channel");
@@ -63,7 +66,10 @@ Result<Band> ReadBand(const Members& members, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(band.shape, ResolveConvolution(*band.back[0], blobs.at(made).shape));
   PLUMB_RETURN_IF_ERROR(IsPlainPointwise(band.shape));
   const int64_t pixels = band.shape.window.h.out * band.shape.window.w.out;
-  if (pixels < kLeastPixels) return Status::NotSupported(fmt::format("no faster on a map of {} pixels", pixels));
+  if (pixels < kLeastPixels || band.shape.in_channels < kLeastChannels) {
+    return Status::NotSupported(
+        fmt::format("no faster on a map of {} pixels of {} channels", pixels, band.shape.in_channels));
+  }
   return band;
 }
 

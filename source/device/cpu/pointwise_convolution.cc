@@ -12,10 +12,13 @@
 namespace plumb::cpu {
 namespace {
 
-// Where weights, not pixels, are most of what is read: this kernel fetches the next panel's while it computes one
-// (doc/x86.md).
-constexpr int64_t kLeastChannels = 256;
-int64_t MostPixels() { return ChannelBlock() < 16 ? 200 : 100; }
+// Where weights, not pixels, are most of what is read: this kernel fetches the next panel's while it computes one, and
+// begins sooner than a product on maps of few pixels (doc/x86.md). With AVX-512 only the first was measured.
+constexpr int64_t kManyChannels = 256;
+int64_t MostPixels(int64_t channels) {
+  if (ChannelBlock() < 16) return channels < kManyChannels ? 64 : 200;
+  return channels < kManyChannels ? 4 : 100;
+}
 
 // Output pixels beside the map: the map's own begin behind `top` rows and `left` columns.
 struct Inside {
@@ -43,10 +46,10 @@ Status PointwiseConvolution::Check(const ConvParams& p) {
     return Status::NotSupported("needs a 1x1 kernel, no stride with padding, no groups, channel blocks");
   }
   if (!inside.all) return Status::Ok();  // others multiply the padding, too
-  if (p.out_h * p.out_w <= MostPixels() && p.in_channels >= kLeastChannels) return Status::Ok();
+  if (p.out_h * p.out_w <= MostPixels(p.in_channels)) return Status::Ok();
   return Status::NotSupported(
-      fmt::format("no faster with {} channels and a {}x{} map; leads from {} channels and up to {} pixels",
-                  p.in_channels, p.out_h, p.out_w, kLeastChannels, MostPixels()));
+      fmt::format("no faster with {} channels and a {}x{} map; leads up to {} pixels, from {} channels up to {}",
+                  p.in_channels, p.out_h, p.out_w, MostPixels(1), kManyChannels, MostPixels(kManyChannels)));
 }
 
 Result<PointwiseConvolution> PointwiseConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,

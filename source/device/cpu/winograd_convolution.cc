@@ -212,6 +212,7 @@ void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, 
   source.block = static_cast<int>(block), source.blocks = plan_.in_blocks, source.block_step = count * block;
   source.last = static_cast<int>(params_.in_channels % block);
   simd::PanelResult result;
+  result.blocks = static_cast<int>(std::min<int64_t>(2, plan_.out_blocks - 2 * panel));
   result.block_step = count * block;
   for (int64_t p = 0; p < positions; ++p) {
     source.from = tiles + p * plan_.input_step(count);
