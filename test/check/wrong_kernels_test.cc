@@ -220,6 +220,28 @@ TEST(WrongKernels, TheBorderOfADepthwiseConvolutionIsNamed) {
   }
 }
 
+// A depthwise and a 1x1 convolution are one step: what either computes wrongly is that step's.
+TEST(WrongKernels, AFaultInsideOfABandIsNamed) {
+  const auto graph = GraphOf(28, 48, 48, 3, 3, 48);
+  const auto expected = [](const char* kernel, const char* verdict) {
+    return "layer0 " + On("convolution_blocked") + " aligned; layer3 " + On(kernel) + " " + verdict + "; ";
+  };
+  EXPECT_EQ(Verdicts(graph, nullptr), expected("pointwise_band", "aligned"));
+  const auto spoil = [&](const char* layer, const std::function<void(Layer*)>& change) {
+    PlantedFault fault{"inside", layer, nullptr, change};
+    return Verdicts(graph, &fault);
+  };
+  const std::string wrong = expected("planted_fault", "wrong");
+  EXPECT_EQ(spoil("layer1",
+                  [](Layer* layer) {
+                    float* taps = layer->resources["weight"].data<float>() + 7 * 9;  // of one channel
+                    std::swap(taps[0], taps[1]);
+                  }),
+            wrong);
+  EXPECT_EQ(spoil("layer1", [](Layer* layer) { layer->resources["bias"].data<float>()[3] *= 1.1f; }), wrong);
+  EXPECT_EQ(spoil("layer3", [](Layer* layer) { layer->resources["weight"].data<float>()[5] *= 1.1f; }), wrong);
+}
+
 // The device's own kernels, prepared without the ReLU.
 TEST(WrongKernels, AnActivationLeftOutIsNamed) {
   const std::pair<const char*, std::shared_ptr<const Graph>> graphs[] = {
