@@ -49,7 +49,7 @@ def convolution(name, kernel, window, channels, size, at_most, stride=1, groups=
 KERNELS = [
     convolution("1x1", "convolution_blocked", (1, 1), 64, 14, 2.2),
     convolution("3x3 stride 2", "convolution_blocked", (3, 3), 64, 28, 1.95, stride=2),
-    convolution("3x3 stride 2", "convolution_blocked", (3, 3), 3, 56, 6.8, stride=2, outputs=64),
+    convolution("3x3 stride 2", "convolution_panel", (3, 3), 3, 56, 3.45, stride=2, outputs=64),
     convolution("7x7 stride 2, F(4x4)", "convolution_winograd", (7, 7), 3, 56, 1.3, stride=2, outputs=64),
     convolution("3x3, 2 groups", "convolution_plain", (3, 3), 24, 14, 7.9, groups=2),
     convolution("3x3, F(4x4)", "convolution_winograd", (3, 3), 64, 28, 0.68),

@@ -115,7 +115,8 @@ Result<ProductPtr> MadeOrNoMemory(const char* what, F&& make) {
 int ChannelBlock() { return kProductChunk; }
 
 bool ProductsLeadDepthwise(int64_t) { return false; }
-bool ProductsLead(const ConvParams&) { return false; }
+// By instructions (tools/bench/arm_instructions.py); products read few channels one by one.
+bool ProductsLead(const ConvParams& p) { return p.src == Format::kBlocked; }
 
 Status CheckConvolution(const ConvParams& p) {
   const int64_t block = ChannelBlock(), in = p.in_channels / p.groups, out = p.out_channels / p.groups;

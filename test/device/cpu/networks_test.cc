@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cpu_name.h"
+#include "device/cpu/product.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct Case {
   const char* name;
   size_t steps;      // after fusion
+  size_t strides;    // depthwise convolutions with a stride that join a band where no product leads
   double megabytes;  // of planned memory, at most
 };
 
@@ -26,7 +28,7 @@ TEST_P(CpuNetworks, ArePreparedWell) {
   auto network = CreateNetwork(std::make_shared<Graph>(std::move(*graph)), kCpuDevice, {});
   ASSERT_TRUE(network.ok()) << network.status().ToString();
   const auto steps = (*network)->steps();
-  EXPECT_EQ(steps.size(), GetParam().steps);
+  EXPECT_EQ(steps.size(), GetParam().steps - (cpu::ProductsLeadDepthwise(28 * 28) ? 0 : GetParam().strides));
   for (const StepInfo* step : steps) {
     EXPECT_EQ(step->kernel.rfind(kCpuPrefix, 0), 0u) << step->name << " runs on " << step->kernel;
     EXPECT_NE(step->detail.rfind("ref", 0), 0u) << step->name << " runs " << step->detail;
@@ -35,9 +37,9 @@ TEST_P(CpuNetworks, ArePreparedWell) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Five, CpuNetworks,
-                         testing::Values(Case{"squeezenet_v1.0", 39, 7.5}, Case{"resnet50", 58, 7},
-                                         Case{"mobilenet_v1", 27, 6}, Case{"inception_v3", 126, 11.5},
-                                         Case{"densenet", 186, 9.5}),
+                         testing::Values(Case{"squeezenet_v1.0", 39, 0, 7.5}, Case{"resnet50", 58, 0, 7},
+                                         Case{"mobilenet_v1", 27, 2, 6}, Case{"inception_v3", 126, 0, 11.5},
+                                         Case{"densenet", 186, 0, 9.5}),
                          [](const auto& info) {
                            std::string name = info.param.name;
                            for (char& c : name) c = c == '.' ? '_' : c;
