@@ -11,8 +11,9 @@
 namespace plumb::reference {
 namespace {
 
-constexpr int64_t kTermBlock = 384;  // 96 KiB of gathered doubles per tile: a chunk of tiles stays in L2
+constexpr int64_t kTermBlock = 192;  // 48 KiB of gathered doubles per tile: a chunk of tiles stays in L2
 constexpr int kMaxChunk = 8;         // tiles
+constexpr int64_t kGathered = 64;    // terms at a time where they are grouped next: 16 KiB of L1
 
 struct TileJob {
   const SumWork* work = nullptr;
@@ -75,12 +76,13 @@ class TileSweep {
   void MakeJobs(int64_t begin, int64_t end);
   void MakeSegments(TileJob* job);
   void MakeOffsets(int64_t k0, int64_t k1);
-  void GatherPointwise(const TileJob& job, int64_t count, double* tile) const;
+  void GatherPointwise(const TileJob& job, int64_t first, int64_t count, double* tile) const;
   void GatherBlock(int64_t k0, int64_t k1);
   void SumBlock(int64_t k0, int64_t k1);
   void StartRows(int64_t out, int rows, double* slab) const;
   double WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst) const;
   void SumRows(const TileJob& job, const double* x, int rows, int64_t k0, int64_t k1, double* slab);
+  void DriftOfRow(int vectors, int rows, int r, TileArgs args) const;
   void StoreRows(const TileJob& job, const double* abs_x, int64_t out, int rows, const double* slab);
 
   const SumKernels& kernels_;
@@ -183,7 +185,7 @@ void TileSweep::MakeOffsets(int64_t k0, int64_t k1) {
 }
 
 // The tile of a pointwise sum straight from the input.
-void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile) const {
+void TileSweep::GatherPointwise(const TileJob& job, int64_t first, int64_t count, double* tile) const {
   const AxisPlan& depth = phase_.axis[0];
   const int64_t z = job.z * depth.stride + depth.taps[0].offset;
   if (z < 0 || z >= depth.in) {
@@ -194,11 +196,11 @@ void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile)
       group_ * in_ * pass_.geometry->in_pixels() + z * phase_.axis[1].in * phase_.axis[2].in + job.first;
   if (job.source.is_double && !pass_.square && job.count % 8 == 0) {  // gather reads whole eights
     const TileSegment all{0, job.count, 0};
-    kernels_.gather(job.source.f64() + start, x_offset_.data(), count, &all, 1, tile);
+    kernels_.gather(job.source.f64() + start, x_offset_.data() + first, count, &all, 1, tile);
     return;
   }
   for (int64_t k = 0; k < count; ++k) {
-    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(k)], 1, job.count, pass_.square,
+    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(first + k)], 1, job.count, pass_.square,
              tile + k * kTile);
   }
 }
@@ -219,15 +221,23 @@ void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
     const BandFiller filler(kernels_, phase_, band_, pass_.sources[static_cast<size_t>(span.image)], pass_.square);
     filler.Fill(group_ * in_ + first, channels, span.z, span.first_row, band + p * plane_size);
   }
+  const bool grouped = kernels_.tile_vectors * 8 < kTile;
+  const int64_t at_once = grouped ? kGathered : count;
+  double rows[kGathered * kTile + kSlack] = {};  // lanes that nobody fills must not be subnormal
   for (int j = 0; j < num_jobs_; ++j) {
     const TileJob& job = jobs_[j];
     double* tile = x_ + j * kTermBlock * kTile;
-    if (!pointwise_) {
-      kernels_.gather(band + job.plane * plane_size, x_offset_.data(), count, job.segments, job.num_segments, tile);
-    } else {
-      GatherPointwise(job, count, tile);
+    for (int64_t k = 0; k < count; k += at_once) {
+      const int64_t some = std::min(at_once, count - k);
+      double* to = grouped ? rows : tile;
+      if (!pointwise_) {
+        kernels_.gather(band + job.plane * plane_size, x_offset_.data() + k, some, job.segments, job.num_segments, to);
+      } else {
+        GatherPointwise(job, k, some, to);
+      }
+      if (job.squares) kernels_.add_abs(to, nullptr, some, abs_x_ + j * kTile);
+      if (grouped) kernels_.group(rows, some, static_cast<int>((job.count + 7) / 8), kTermBlock * 8, tile + k * 8);
     }
-    if (job.squares) kernels_.add_abs(tile, nullptr, count, abs_x_ + j * kTile);
   }
 }
 
@@ -265,22 +275,28 @@ void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k
   args.terms = terms_;
   args.block = SampleBlock(terms_);
   const int vectors = static_cast<int>((job.count + 7) / 8);
-  if (pass_.sink == SumSink::kDrift) {
-    for (int r = 0; r < rows; ++r, args.w += kTermBlock) {
-      args.sum = slab + r * kTile;
-      args.drift = slab + (rows + r) * kTile;
-      args.serial = reinterpret_cast<float*>(slab + (2 * rows + r) * kTile);
-      kernels_.drift_tile(vectors, args);
-    }
-    return;
-  }
-  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += 8 * kernels_.tile_vectors) {
+  const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
+  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += kTermBlock * 8 * kernels_.tile_vectors) {
+    const int some = std::min(vectors - v, kernels_.tile_vectors);
     args.sum = slab + v * 8;
+    if (pass_.sink == SumSink::kDrift) {
+      for (int r = 0; r < rows; ++r) DriftOfRow(some, rows, r, args);
+      continue;
+    }
     args.squares = job.squares ? args.sum + rows * kTile : nullptr;
-    const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
     args.weighted = weighted ? args.squares + rows * kTile : nullptr;
-    kernels_.accumulate_tile(rows, std::min(vectors - v, kernels_.tile_vectors), args);
+    kernels_.accumulate_tile(rows, some, args);
   }
+}
+
+// Row r of SumRows: the slab holds sums, drifts and, as floats, serial sums.
+void TileSweep::DriftOfRow(int vectors, int rows, int r, TileArgs args) const {
+  double* sums = args.sum;
+  args.w += r * args.w_stride;
+  args.sum = sums + r * kTile;
+  args.drift = sums + (rows + r) * kTile;
+  args.serial = reinterpret_cast<float*>(sums + (2 * rows + r) * kTile);
+  kernels_.drift_tile(vectors, args);
 }
 
 void TileSweep::StoreRows(const TileJob& job, const double* abs_x, int64_t out, int rows, const double* slab) {
