@@ -358,6 +358,16 @@ void TileSweep::Chunk(int64_t begin, int64_t end) {
   }
 }
 
+// Whether threads part at tiles, or at output channels, and then each gathers all tiles: which of them leaves less to
+// the thread that has most, counted in output channels of a tile.
+bool PartAtTiles(int64_t groups, int64_t tiles, int64_t outs) {
+  constexpr int64_t kGathering = 8;  // output channels that take as long as gathering the tile
+  const int64_t threads = NumThreads(), blocks = (outs + kRows - 1) / kRows;
+  const auto most = [threads](int64_t pieces) { return (pieces + threads - 1) / threads; };
+  const int64_t at_tiles = most(groups * tiles) * (outs + kGathering);
+  return at_tiles <= tiles * (most(groups * blocks) * kRows + most(groups) * kGathering);
+}
+
 }  // namespace
 
 void SumByTiles(const SumKernels& kernels, const SumPass& pass) {
@@ -370,7 +380,7 @@ void SumByTiles(const SumKernels& kernels, const SumPass& pass) {
     TileSweep plan(kernels, pass, phase, images);
     const int64_t tiles = plan.num_tiles();
     const int64_t outs = plan.out_per_group();
-    if (groups * tiles >= 3 * NumThreads() || outs < 2 * kRows) {
+    if (PartAtTiles(groups, tiles, outs)) {
       ParallelFor(groups * tiles, 1, [&](int64_t begin, int64_t end) {
         TileSweep sweep(kernels, pass, phase, images);
         while (begin < end) {

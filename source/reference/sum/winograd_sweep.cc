@@ -15,7 +15,7 @@
 namespace plumb::reference {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{16} << 20;    // of transformed inputs
+constexpr int64_t kPieceBytes = int64_t{4} << 20;    // of transformed inputs
 constexpr int64_t kWeightBytes = int64_t{1} << 20;    // of a thread's transformed weights
 constexpr int64_t kSpreadBytes = int64_t{256} << 10;  // of its spreads
 constexpr int64_t kMaxOutputs = 2 * kRows;            // that share one reading of the transformed inputs
