@@ -15,7 +15,7 @@
 namespace plumb::reference {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{4} << 20;    // of transformed inputs
+constexpr int64_t kPieceBytes = int64_t{4} << 20;     // of transformed inputs
 constexpr int64_t kWeightBytes = int64_t{1} << 20;    // of a thread's transformed weights
 constexpr int64_t kSpreadBytes = int64_t{256} << 10;  // of its spreads
 constexpr int64_t kMaxOutputs = 2 * kRows;            // that share one reading of the transformed inputs
@@ -35,6 +35,13 @@ void Transform(const SumKernels& kernels, const Matrices::Matrix& left, const Ma
   args.columns = right.rows, args.in_columns = right.columns;
   args.in = in, args.out = out, args.out_step = step;
   kernels.transform(args);
+}
+
+template <class T>
+void GatherInside(const T* from, int rows, int columns, int64_t row_step, double* lane) {
+  for (int i = 0; i < rows; ++i, from += row_step) {
+    for (int j = 0; j < columns; ++j, lane += kTransformed) *lane = static_cast<double>(from[j]);
+  }
 }
 
 // How many output channels accumulate_tile takes of `left` ones.
@@ -105,11 +112,19 @@ void WinogradSweep::TransformInput(ConstReals input) {
 // One tile into one lane.
 void WinogradSweep::Gather(ConstReals input, int64_t channel, int64_t tile, double* lane) const {
   const int64_t top = tile / across_ * rows_.m - height_.pad, left = tile % across_ * columns_.m - width_.pad;
-  for (int64_t i = 0; i < rows_.n; ++i) {
-    for (int64_t j = 0; j < columns_.n; ++j, lane += kTransformed) {
-      const int64_t y = top + i, x = left + j;
-      const bool inside = y >= 0 && y < height_.in && x >= 0 && x < width_.in;
-      *lane = inside ? input.At((channel * height_.in + y) * width_.in + x) : 0;
+  const int64_t at = (channel * height_.in + top) * width_.in + left;
+  const bool inside = top >= 0 && top + rows_.n <= height_.in && left >= 0 && left + columns_.n <= width_.in;
+  if (inside && input.is_double) {
+    GatherInside(input.f64() + at, rows_.n, columns_.n, width_.in, lane);
+  } else if (inside) {
+    GatherInside(input.f32() + at, rows_.n, columns_.n, width_.in, lane);
+  } else {
+    for (int64_t i = 0; i < rows_.n; ++i) {
+      for (int64_t j = 0; j < columns_.n; ++j, lane += kTransformed) {
+        const int64_t y = top + i, x = left + j;
+        const bool known = y >= 0 && y < height_.in && x >= 0 && x < width_.in;
+        *lane = known ? input.At(at + i * width_.in + j) : 0;
+      }
     }
   }
 }
