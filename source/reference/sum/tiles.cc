@@ -79,7 +79,7 @@ class TileSweep {
   void GatherPointwise(const TileJob& job, int64_t first, int64_t count, double* tile) const;
   void GatherBlock(int64_t k0, int64_t k1);
   void SumBlock(int64_t k0, int64_t k1);
-  void StartRows(int64_t out, int rows, double* slab) const;
+  void StartRows(const TileJob& job, int64_t out, int rows, double* slab) const;
   double WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst) const;
   void SumRows(const TileJob& job, const double* x, int rows, int64_t k0, int64_t k1, double* slab);
   void DriftOfRow(int vectors, int rows, int r, TileArgs args) const;
@@ -314,11 +314,12 @@ void TileSweep::StoreRows(const TileJob& job, const double* abs_x, int64_t out, 
   }
 }
 
-void TileSweep::StartRows(int64_t out, int rows, double* slab) const {
+void TileSweep::StartRows(const TileJob& job, int64_t out, int rows, double* slab) const {
   for (int r = 0; r < rows; ++r) {
     std::fill_n(slab + r * kTile, kTile, pass_.Start(group_ * out_ + out + r));
   }
-  std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
+  const bool sums_only = pass_.sink == SumSink::kVariance || (pass_.sink == SumSink::kValues && !job.squares);
+  if (!sums_only) std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
 }
 
 void TileSweep::SumBlock(int64_t k0, int64_t k1) {
@@ -334,7 +335,7 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
     }
     for (int j = 0; j < num_jobs_; ++j) {
       double* slab = first && last ? slabs_ : slabs_ + (j * (out_end_ - out_begin_) + out - out_begin_) * slab_;
-      if (first) StartRows(out, rows, slab);
+      if (first) StartRows(jobs_[j], out, rows, slab);
       SumRows(jobs_[j], x_ + j * kTermBlock * kTile, rows, k0, k1, slab);
       if (last) StoreRows(jobs_[j], abs_x_ + j * kTile, out, rows, slab);
     }
