@@ -11,9 +11,11 @@
 namespace plumb::reference {
 namespace {
 
-constexpr int64_t kTermBlock = 192;  // 48 KiB of gathered doubles per tile: a chunk of tiles stays in L2
-constexpr int kMaxChunk = 8;         // tiles
-constexpr int64_t kGathered = 64;    // terms at a time where they are grouped next: 16 KiB of L1
+// Terms at a time. A chunk of tiles stays in L2: 96 KiB of gathered doubles per tile; half of it where one vector is
+// summed at a time, so that the weights of kRows output channels stay in L1 beside it.
+constexpr int64_t kTermBlock = 384, kNarrowTermBlock = 192;
+constexpr int kMaxChunk = 8;       // tiles
+constexpr int64_t kGathered = 64;  // terms at a time where they are grouped next: 16 KiB of L1
 
 struct TileJob {
   const SumWork* work = nullptr;
@@ -44,6 +46,7 @@ class TileSweep {
     terms_ = in_ * taps_;
     weights_ = MakeWeightLayout(g);
     pointwise_ = phase.pointwise();
+    term_block_ = kernels.tile_vectors * 8 < kTile ? kNarrowTermBlock : kTermBlock;
     slab_ = (pass.sink == SumSink::kValues || pass.sink == SumSink::kVariance ? 2 : 3) * kTile;
     // Term t of an output channel is element t of its weights.
     contiguous_ = !g.transposed && (taps_ == 1 || pass.order == TermOrder::kChannelFirst);
@@ -65,7 +68,7 @@ class TileSweep {
     group_ = group;
     out_begin_ = out_begin;
     out_end_ = out_end;
-    const bool one_block = terms_ <= kTermBlock;
+    const bool one_block = terms_ <= term_block_;
     const int64_t fit = one_block ? kMaxChunk : (int64_t{3} << 19) / (slab_ * 8 * (out_end - out_begin));
     const int64_t chunk = std::clamp<int64_t>(fit, 2, kMaxChunk);
     for (int64_t t = begin; t < end; t += chunk) Chunk(t, std::min(end, t + chunk));
@@ -89,7 +92,7 @@ class TileSweep {
   const SumPass& pass_;
   const Phase& phase_;
   const std::vector<int64_t>& images_;
-  int64_t in_, out_, taps_, terms_;
+  int64_t in_, out_, taps_, terms_, term_block_;
   int64_t slab_;  // doubles per output channel and tile: sum, squares (or drift), weighted (or fp32 sums)
   WeightLayout weights_;
   bool pointwise_, contiguous_;
@@ -105,10 +108,10 @@ class TileSweep {
   std::vector<int64_t> tap_offsets_;
   int64_t band_first_ = 0, band_count_ = 0;  // channels in the bands
   std::vector<int64_t> x_offset_, w_offset_;
-  double* x_ = nullptr;      // [jobs][kTermBlock][kTile]
+  double* x_ = nullptr;      // [jobs][term_block_][kTile]
   double* abs_x_ = nullptr;  // [jobs][kTile]
   double* abs_w_ = nullptr;  // [out_end - out_begin]
-  double* w_ = nullptr;      // [kRows][kTermBlock]
+  double* w_ = nullptr;      // [kRows][term_block_]
   double* slabs_ =
       nullptr;  // [jobs][out_end - out_begin][slab_], or one for kRows channels when there is one term block
 };
@@ -226,7 +229,7 @@ void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
   double rows[kGathered * kTile + kSlack] = {};  // lanes that nobody fills must not be subnormal
   for (int j = 0; j < num_jobs_; ++j) {
     const TileJob& job = jobs_[j];
-    double* tile = x_ + j * kTermBlock * kTile;
+    double* tile = x_ + j * term_block_ * kTile;
     for (int64_t k = 0; k < count; k += at_once) {
       const int64_t some = std::min(at_once, count - k);
       double* to = grouped ? rows : tile;
@@ -236,7 +239,7 @@ void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
         GatherPointwise(job, k, some, to);
       }
       if (job.squares) kernels_.add_abs(to, nullptr, some, abs_x_ + j * kTile);
-      if (grouped) kernels_.group(rows, some, static_cast<int>((job.count + 7) / 8), kTermBlock * 8, tile + k * 8);
+      if (grouped) kernels_.group(rows, some, static_cast<int>((job.count + 7) / 8), term_block_ * 8, tile + k * 8);
     }
   }
 }
@@ -269,14 +272,14 @@ void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k
   TileArgs args;
   args.x = x;
   args.w = w_;
-  args.w_stride = kTermBlock;
+  args.w_stride = term_block_;
   args.begin = k0;
   args.end = k1;
   args.terms = terms_;
   args.block = SampleBlock(terms_);
   const int vectors = static_cast<int>((job.count + 7) / 8);
   const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
-  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += kTermBlock * 8 * kernels_.tile_vectors) {
+  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += term_block_ * 8 * kernels_.tile_vectors) {
     const int some = std::min(vectors - v, kernels_.tile_vectors);
     args.sum = slab + v * 8;
     if (pass_.sink == SumSink::kDrift) {
@@ -329,14 +332,14 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
     const int64_t left = out_end_ - out;
     const int rows = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     for (int r = 0; r < rows; ++r) {
-      const double magnitude = WidenWeights(out + r, k0, k1, w_ + r * kTermBlock);
+      const double magnitude = WidenWeights(out + r, k0, k1, w_ + r * term_block_);
       double& total = abs_w_[out + r - out_begin_];
       total = first ? magnitude : total + magnitude;
     }
     for (int j = 0; j < num_jobs_; ++j) {
       double* slab = first && last ? slabs_ : slabs_ + (j * (out_end_ - out_begin_) + out - out_begin_) * slab_;
       if (first) StartRows(jobs_[j], out, rows, slab);
-      SumRows(jobs_[j], x_ + j * kTermBlock * kTile, rows, k0, k1, slab);
+      SumRows(jobs_[j], x_ + j * term_block_ * kTile, rows, k0, k1, slab);
       if (last) StoreRows(jobs_[j], abs_x_ + j * kTile, out, rows, slab);
     }
     out += rows;
@@ -346,14 +349,14 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
 void TileSweep::Chunk(int64_t begin, int64_t end) {
   MakeJobs(begin, end);
   const int64_t outs = out_end_ - out_begin_;
-  x_ = Scratch(ScratchSlot::kTile, kMaxChunk * kTermBlock * kTile + kSlack);
-  w_ = Scratch(ScratchSlot::kWeight, kRows * kTermBlock);
-  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= kTermBlock ? kRows * slab_ : num_jobs_ * outs * slab_);
+  x_ = Scratch(ScratchSlot::kTile, kMaxChunk * term_block_ * kTile + kSlack);
+  w_ = Scratch(ScratchSlot::kWeight, kRows * term_block_);
+  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= term_block_ ? kRows * slab_ : num_jobs_ * outs * slab_);
   abs_x_ = Scratch(ScratchSlot::kMagnitude, kMaxChunk * kTile + outs);
   abs_w_ = abs_x_ + kMaxChunk * kTile;
   std::fill(abs_x_, abs_w_, 0.0);
-  for (int64_t k0 = 0; k0 < terms_ || k0 == 0; k0 += kTermBlock) {
-    const int64_t k1 = std::min(terms_, k0 + kTermBlock);
+  for (int64_t k0 = 0; k0 < terms_ || k0 == 0; k0 += term_block_) {
+    const int64_t k1 = std::min(terms_, k0 + term_block_);
     if (k1 > k0) GatherBlock(k0, k1);
     SumBlock(k0, k1);
   }
