@@ -23,7 +23,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMinPooled = size_t{256} << 10;
-constexpr size_t kMaxKept = size_t{56} << 20;
+constexpr size_t kMaxKept = size_t{40} << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kPool = false;

@@ -13,9 +13,12 @@
 #include "base/convert.h"
 #include "base/half.h"
 #include "base/memory_budget.h"
+#include "base/threads.h"
 
 namespace plumb {
 namespace {
+
+constexpr int64_t kZeroGrain = 1 << 19;  // bytes: their first touch is what takes time
 
 // f16 and bf16 as element types of their own, so that one template converts everything.
 struct Half {
@@ -112,7 +115,9 @@ Result<Tensor> Tensor::Create(DType dtype, Shape shape) {
 
 Result<Tensor> Tensor::Zeros(DType dtype, Shape shape) {
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Create(dtype, std::move(shape)));
-  std::memset(tensor.raw(), 0, tensor.bytes());
+  auto* bytes = static_cast<uint8_t*>(tensor.raw());
+  ParallelFor(static_cast<int64_t>(tensor.bytes()), kZeroGrain,
+              [&](int64_t begin, int64_t end) { std::memset(bytes + begin, 0, static_cast<size_t>(end - begin)); });
   return tensor;
 }
 

@@ -134,11 +134,28 @@ struct Piece {
 
   void Fill(const Operands& o, const Arithmetic& arithmetic, int64_t ia, int64_t a_step, int64_t ib, int64_t b_step,
             int64_t run) {
+    using One = std::integral_constant<int64_t, 1>;  // with steps that a compiler knows loops become vectors
+    using None = std::integral_constant<int64_t, 0>;
+    if (a_step == 1 && b_step == 1) {
+      FillBy(o, arithmetic, ia, ib, run, One(), One());
+    } else if (a_step == 1 && b_step == 0) {
+      FillBy(o, arithmetic, ia, ib, run, One(), None());
+    } else {
+      FillBy(o, arithmetic, ia, ib, run, a_step, b_step);
+    }
+  }
+
+ private:
+  template <class AStep, class BStep>
+  void FillBy(const Operands& o, const Arithmetic& given, int64_t ia, int64_t ib, int64_t run, AStep a_step,
+              BStep b_step) {
     const double* a = o.a->data<double>() + ia;
     const double* b = o.b->data<double>() + ib;
+    const Arithmetic arithmetic = given;  // a copy: no store below can change it
     for (int64_t i = 0; i < run; ++i) {
-      values[i] = Row::Y(a[i * a_step], b[i * b_step]);
-      errors[i] = StoredTau(Row::Tau(a[i * a_step], b[i * b_step], values[i], arithmetic.u), values[i], arithmetic);
+      const double y = Row::Y(a[i * a_step], b[i * b_step]);
+      values[i] = y;
+      errors[i] = StoredTau(Row::Tau(a[i * a_step], b[i * b_step], y, arithmetic.u), y, arithmetic);
     }
     for (int64_t i = 0; o.tau_a != nullptr && i < run; ++i) {
       const auto f = [&](double v) { return Row::Y(v, b[i * b_step]); };

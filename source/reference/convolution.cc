@@ -45,7 +45,8 @@ Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOpera
     double* inherited = tau + n * out;
     for (size_t i = 0; i < own.size(); ++i) inherited[i] = Quadrature(inherited[i], own[i]);
   }
-  if (activate != nullptr) activate(batch * out, values, tau);
+  ParallelFor(activate != nullptr ? batch * out : 0, kElementGrain,
+              [&](int64_t begin, int64_t end) { activate(end - begin, values + begin, tau + begin); });
   return Status::Ok();
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "reference/core/elementwise.h"
 #include "reference/core/serial_sum.h"
@@ -51,7 +52,7 @@ double MaxOfPooling(const PoolingWindow& window, const T* x) {
   double max = -INFINITY;
   window.ForEach([&](int64_t i) {
     const double v = static_cast<double>(x[i]);
-    if (!(v <= max)) max = std::isnan(max) ? max : v;
+    max = v <= max || std::isnan(max) ? max : v;
   });
   return max;
 }
@@ -107,12 +108,15 @@ template <class F>
 void ForEachOutputPooling(const PoolingShape& s, F f) {
   const WindowAxis& h = s.window.h;
   const WindowAxis& w = s.window.w;
-  ParallelFor(s.batch * s.channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      for (int64_t p = 0; p < h.out * w.out; ++p) {
-        PoolingWindow window{WindowOf(h, s.adaptive, p / w.out), WindowOf(w, s.adaptive, p % w.out), w.in, 0};
+  std::vector<Range> columns;
+  for (int64_t x = 0; x < w.out; ++x) columns.push_back(WindowOf(w, s.adaptive, x));
+  ParallelFor(s.batch * s.channels * h.out, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      PoolingWindow window{WindowOf(h, s.adaptive, row % h.out), {}, w.in, 0};
+      for (int64_t x = 0; x < w.out; ++x) {
+        window.w = columns[static_cast<size_t>(x)];
         window.divisor = static_cast<double>(s.count_include_pad ? window.h.window * window.w.window : window.terms());
-        f(window, c * h.in * w.in, c * h.out * w.out + p);
+        f(window, row / h.out * h.in * w.in, row * w.out + x);
       }
     }
   });
@@ -134,6 +138,10 @@ Status RunPooling(const ReferenceArgs& args) {
 Status BoundPooling(const ReferenceArgs& args, const BoundArgs& bound) {
   PLUMB_ASSIGN_OR_RETURN(const PoolingShape s, ResolvePooling(args.layer, args.inputs[0]->shape()));
   PLUMB_RETURN_IF_ERROR(RunPooling(args));
+  if (!s.average && InputTau(bound, 0) == nullptr) {
+    SetExact(bound);
+    return Status::Ok();
+  }
   const double* x = args.inputs[0]->data<double>();
   const double* y = args.outputs[0]->data<double>();
   const double* tau_x = InputTau(bound, 0);

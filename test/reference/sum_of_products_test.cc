@@ -198,18 +198,24 @@ TEST(SumKernels, InstructionSetsAgree) {
   for (int i = 0; i < NumSumKernels(); ++i) {
     const SumKernels& kernels = SumKernelsAt(i);
     Result& r = results[static_cast<size_t>(i)];
+    std::vector<double> tile(x.begin(), x.begin() + 100 * kTile);
+    if (kernels.tile_vectors == 1) kernels.group(x.data(), 100, 4, 800, tile.data());
     TileArgs args;
-    args.x = x.data();
+    args.x = tile.data();
     args.w = w.data();
     args.w_stride = 100;
     args.end = 90;
     args.terms = 100;
     args.block = SampleBlock(100);
-    for (int v = 0; v < 4; v += kernels.tile_vectors, args.x += 8 * kernels.tile_vectors) {
+    for (int v = 0; v < 4; v += kernels.tile_vectors, args.x += 800 * kernels.tile_vectors) {
       args.sum = r.sum[0] + v * 8;
       args.squares = r.sum[1] + v * 8;
       args.weighted = r.sum[2] + v * 8;
       kernels.accumulate_tile(kRows, kernels.tile_vectors, args);
+      args.sum = r.drift[0] + v * 8;
+      args.drift = r.drift[1] + v * 8;
+      args.serial = r.serial + v * 8;
+      kernels.drift_tile(kernels.tile_vectors, args);
     }
     args.x = x.data();
     args.offsets = offsets.data();
@@ -217,10 +223,6 @@ TEST(SumKernels, InstructionSetsAgree) {
     args.squares = r.row[1];
     args.weighted = r.row[2];
     kernels.accumulate_row(4, args);
-    args.sum = r.drift[0];
-    args.drift = r.drift[1];
-    args.serial = r.serial;
-    kernels.drift_tile(4, args);
     kernels.dot(3, floats.data(), 1000, w.data(), 999, r.dot, r.abs_w);
     kernels.add_abs(x.data(), nullptr, 50, r.abs);
     std::vector<double> wide(333);

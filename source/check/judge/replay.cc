@@ -93,6 +93,7 @@ class Chain {
     if ((uncertain && !op.propagates && !op.smooth) || (uncertain_integers && !op.takes_uncertain_integers)) {
       return Status::NotSupported(fmt::format("errors cannot be followed through {} inside a fused group", layer.type));
     }
+    if (!uncertain && change == nullptr && GetOp(layer.kind).moves_data_only) return op.run(args);  // exact
     bound.arithmetic = *arithmetic;
     if (level > 0) bound.later_bias = LaterBias(m);
     for (const std::string& blob : layer.outputs) {

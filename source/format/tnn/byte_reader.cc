@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/threads.h"
@@ -12,8 +13,8 @@ namespace plumb::tnn {
 namespace {
 
 constexpr int32_t kByteReaderMaxRank = 16;
-constexpr int64_t kCopyGrain = 1 << 18;        // bytes; the first touch of both pages is what takes time
-constexpr size_t kDropFrom = size_t{1} << 20;  // pages of larger buffers are handed back once copied
+constexpr size_t kCopyAtOnce = size_t{16} << 20;  // bytes that are put off before all threads copy them
+constexpr size_t kCopyPiece = size_t{1} << 20;    // that a thread copies at a time: first touches take unequal times
 
 bool IsNoBool(uint8_t byte) { return byte > 1; }
 
@@ -117,16 +118,36 @@ Result<Tensor> ByteReader::Raw(const char* field) {
   PLUMB_RETURN_IF_ERROR(Need(size, field));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));
   const uint8_t* from = bytes_.data() + offset_;
-  auto* to = static_cast<uint8_t*>(tensor.raw());
-  ParallelFor(static_cast<int64_t>(size), kCopyGrain, [&](int64_t begin, int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
-  });
-  if (*dtype == DType::kBool && std::any_of(tensor.data<uint8_t>(), tensor.data<uint8_t>() + size, IsNoBool)) {
-    return Corrupt(offset_, Field(field) + " expects bytes 0 or 1");
-  }
   offset_ += size;
-  if (size >= kDropFrom) bytes_.DropBefore(offset_);
+  if (*dtype == DType::kBool && std::any_of(from, from + size, IsNoBool)) {
+    return Corrupt(offset_ - size, Field(field) + " expects bytes 0 or 1");
+  }
+  copies_.push_back({tensor, from, size});
+  put_off_ += size;
+  if (put_off_ >= kCopyAtOnce) Settle();
   return tensor;
+}
+
+void ByteReader::Settle() {
+  struct Piece {
+    uint8_t* to;
+    const uint8_t* from;
+    size_t size;
+  };
+  std::vector<Piece> pieces;
+  for (Copy& copy : copies_) {
+    auto* to = static_cast<uint8_t*>(copy.to.raw());
+    for (size_t at = 0; at < copy.size; at += kCopyPiece)
+      pieces.push_back({to + at, copy.from + at, std::min(kCopyPiece, copy.size - at)});
+  }
+  std::atomic<size_t> next{0};
+  const int tasks = static_cast<int>(std::max<size_t>(1, put_off_ / kCopyPiece));
+  ParallelRegion(tasks, [&](int, int) {
+    for (size_t i = next++; i < pieces.size(); i = next++) std::memcpy(pieces[i].to, pieces[i].from, pieces[i].size);
+  });
+  copies_.clear();
+  put_off_ = 0;
+  bytes_.DropBefore(offset_);  // the pages of a large file are handed back once copied
 }
 
 }  // namespace plumb::tnn

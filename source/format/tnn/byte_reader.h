@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "plumb/tensor.h"
@@ -25,8 +26,10 @@ class ByteReader {
   Result<bool> Bool8(const char* field);
   Result<bool> Bool32(const char* field);
   // A RawBuffer as a tensor of its own; an empty buffer gives shape [0]. Without dims in the file (v1, or rank 0 for
-  // several elements) the shape is [count].
+  // several elements) the shape is [count]. Its elements may be copied later, with those of its neighbours: Settle()
+  // before they are looked at.
   Result<Tensor> Raw(const char* field);
+  void Settle();
 
   // CorruptModel at this offset.
   Status Corrupt(size_t offset, const std::string& message) const;
@@ -35,8 +38,16 @@ class ByteReader {
   Status Need(size_t size, const char* field) const;
   Result<Shape> Dims(const char* field);
 
+  struct Copy {
+    Tensor to;
+    const uint8_t* from;
+    size_t size;
+  };
+
   const FileBytes& bytes_;
   size_t offset_ = 0;
+  std::vector<Copy> copies_;  // put off
+  size_t put_off_ = 0;        // bytes
 };
 
 }  // namespace plumb::tnn

@@ -92,6 +92,7 @@ class ModelReader {
                                                    " bytes follow the end of the model: the file "
                                                    "is damaged, or is no tnnmodel");
     }
+    reader_.Settle();
     if (!unused_.empty()) {
       graph_.notes.push_back(
           fmt::format("{} records of the tnnmodel belong to no layer and are ignored: {}", num_unused_, unused_));
@@ -199,7 +200,9 @@ class ModelReader {
   // TNN writes a record per layer, so layers of the same name repeat it; two different ones cannot both be meant.
   Status CheckRepeated(size_t start, const Layer& layer, const std::map<std::string, Tensor>& slots) {
     const auto [earlier, is_new] = records_.emplace(std::make_pair(layer.name, layer.kind), start);
-    if (is_new || SameResources(layer.resources, slots)) return Status::Ok();
+    if (is_new) return Status::Ok();
+    reader_.Settle();
+    if (SameResources(layer.resources, slots)) return Status::Ok();
     return reader_.Corrupt(start,
                            "the layer has another record with other values at byte " + std::to_string(earlier->second));
   }
@@ -233,7 +236,9 @@ class ModelReader {
           start, fmt::format("{} scales and {} zero points do not agree", count, scale.zero_point.NumElements()));
     }
     const auto [it, is_new] = graph_.blob_scales.emplace(blob, scale);
-    if (is_new || (SameTensor(it->second.scale, scale.scale) && SameTensor(it->second.zero_point, scale.zero_point))) {
+    if (is_new) return Status::Ok();
+    reader_.Settle();
+    if (SameTensor(it->second.scale, scale.scale) && SameTensor(it->second.zero_point, scale.zero_point)) {
       return Status::Ok();
     }
     return reader_.Corrupt(start, "the blob has another scale record with other values");
@@ -264,7 +269,9 @@ class ModelReader {
     const Result<Tensor> value = reader_.Raw("value");
     PLUMB_RETURN_IF_ERROR(value.status().AddContext(fmt::format("'{}'", name)));
     const auto [it, is_new] = graph_.constants.emplace(name, *value);
-    if (!is_new && !SameTensor(it->second, *value)) {
+    if (is_new) return Status::Ok();
+    reader_.Settle();
+    if (!SameTensor(it->second, *value)) {
       return reader_.Corrupt(start, fmt::format("'{}': another constant of that name has other values", name));
     }
     return Status::Ok();

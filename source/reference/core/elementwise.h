@@ -92,13 +92,19 @@ Status RunUnaryWithBound(const ReferenceArgs& args, const BoundArgs& bound, F f,
     double values[kElementRun], errors[kElementRun];
     for (int64_t at = begin; at < end; at += kElementRun) {
       const int64_t run = std::min(kElementRun, end - at);
-      for (int64_t i = 0; i < run; ++i) {
-        values[i] = f(x[at + i]);
-        errors[i] = StoredTau(own(x[at + i], values[i], arithmetic.u), values[i], arithmetic);
-      }
-      for (int64_t i = 0; tau_x != nullptr && i < run; ++i) {
-        const double spread = Spread(f, x[at + i], values[i], tau_x[at + i]);
-        errors[i] = errors[i] == 0 ? spread : Quadrature(errors[i], spread);  // exact operators save the root
+      // One loop for each case: of an operator that is always exact compilers then make vectors.
+      if (tau_x == nullptr) {
+        for (int64_t i = 0; i < run; ++i) {
+          values[i] = f(x[at + i]);
+          errors[i] = StoredTau(own(x[at + i], values[i], arithmetic.u), values[i], arithmetic);
+        }
+      } else {
+        for (int64_t i = 0; i < run; ++i) {
+          values[i] = f(x[at + i]);
+          const double error = StoredTau(own(x[at + i], values[i], arithmetic.u), values[i], arithmetic);
+          const double spread = Spread(f, x[at + i], values[i], tau_x[at + i]);
+          errors[i] = error == 0 ? spread : Quadrature(error, spread);  // exact operators save the root
+        }
       }
       std::copy_n(values, run, y + at);
       std::copy_n(errors, run, tau + at);

@@ -14,7 +14,7 @@ namespace {
     loops::AccumulateTile<width, vectors>(rows, v, a);                                                                 \
   }                                                                                                                    \
   attribute void AccumulateRow(int v, const TileArgs& a) { loops::AccumulateRow<width>(v, a); }                        \
-  attribute void DriftTile(int v, const TileArgs& a) { loops::DriftTile(v, a); }                                       \
+  attribute void DriftTile(int v, const TileArgs& a) { loops::DriftTile<8 * vectors>(v, a); }                          \
   attribute void Dot(int rows, const float* w, int64_t stride, const double* x, int64_t n, double* out,                \
                      double* abs_w) {                                                                                  \
     loops::Dot<width>(rows, w, stride, x, n, out, abs_w);                                                              \
@@ -23,6 +23,9 @@ namespace {
                         double* tile) {                                                                                \
     loops::Gather<width>(source, offsets, n, segments, num, tile);                                                     \
   }                                                                                                                    \
+  attribute void Group(const double* rows, int64_t n, int groups, int64_t step, double* tile) {                        \
+    loops::Group<width>(rows, n, groups, step, tile);                                                                  \
+  }                                                                                                                    \
   attribute void AddAbs(const double* x, const int64_t* offsets, int64_t n, double* out) {                             \
     loops::AddAbs<width>(x, offsets, n, out);                                                                          \
   }                                                                                                                    \
@@ -30,8 +33,8 @@ namespace {
   attribute double WidenAbs(const float* src, int64_t n, double* dst) { return loops::WidenAbs<width>(src, n, dst); }  \
   attribute void Finish(const FinishArgs& a) { loops::Finish(a); }                                                     \
   attribute void Transform(const TransformArgs& a) { loops::Transform<width>(a); }                                     \
-  constexpr SumKernels kSet = {#set,   vectors, AccumulateTile, AccumulateRow, DriftTile, Dot,                         \
-                               Gather, AddAbs,  Widen,          WidenAbs,      Finish,    Transform};                  \
+  constexpr SumKernels kSet = {#set,  vectors, AccumulateTile, AccumulateRow, DriftTile, Dot,      Gather,             \
+                               Group, AddAbs,  Widen,          WidenAbs,      Finish,    Transform};                   \
   }
 
 PLUMB_SUM_SET(baseline, , 2, 1)

@@ -20,7 +20,7 @@ inline int64_t SampleBlock(int64_t terms) { return terms <= kSamples ? 1 : (term
 
 // sum[r][p] += sum over k of w[r][k] * x[k][p] for the terms begin <= k < end of `terms`.
 struct TileArgs {
-  const double* x = nullptr;         // term `begin`, pixel 0; terms lie kTile apart, or at x + offsets[k - begin]
+  const double* x = nullptr;  // term `begin`, pixel 0; terms lie 8 * tile_vectors apart, or at x + offsets[k - begin]
   const int64_t* offsets = nullptr;  // used by AccumulateRow only
   const double* w = nullptr;         // row 0, term `begin`
   int64_t w_stride = 0;              // between rows
@@ -62,12 +62,13 @@ struct TransformArgs {
   const double* right = nullptr;  // [columns][kMaxSide], of which in_columns count
   int rows = 0, in_rows = 0, columns = 0, in_columns = 0;
   const double* in = nullptr;  // [in_rows][in_columns][kTransformed]
-  double* out = nullptr;       // [rows][columns][kTransformed]
+  double* out = nullptr;       // [rows][columns], the elements' eight values out_step apart
+  int64_t out_step = kTransformed;
 };
 
 struct SumKernels {
   const char* name;
-  int tile_vectors;  // widest AccumulateTile call, in units of 8 pixels
+  int tile_vectors;  // widest AccumulateTile call, in units of 8 pixels: 1, or a whole tile
   // rows is 6, 4, 2 or 1; vectors (of 8 pixels) 1 .. tile_vectors.
   void (*accumulate_tile)(int rows, int vectors, const TileArgs& args);
   // One row of up to kTile pixels whose terms lie at offsets.
@@ -80,6 +81,9 @@ struct SumKernels {
   // tile[k][p] = source[offsets[k] + segment offset + ...]; writes up to 7 pixels past a segment's end.
   void (*gather)(const double* source, const int64_t* offsets, int64_t count, const TileSegment* segments,
                  int num_segments, double* tile);
+  // rows [count][kTile] as groups of 8 pixels, [count][8] each, that lie `step` apart: what accumulate_tile reads where
+  // it takes one vector at a time. Terms that lie kTile apart would share a quarter of L1's sets.
+  void (*group)(const double* rows, int64_t count, int groups, int64_t step, double* tile);
   // out[p] += sum over k < count of |x[k][p]|, p < kTile; terms lie kTile apart, or at x + offsets[k].
   void (*add_abs)(const double* x, const int64_t* offsets, int64_t count, double* out);
   // dst[i] = src[i]

@@ -82,8 +82,9 @@ PLUMB_INLINE void Sample(const V (&acc)[kR][kN], double share, double* squares, 
 
 constexpr int64_t kAhead = 8;  // terms; a tile lies in L2
 
-// AccumulateTile for kR rows and kV vectors of 8 pixels, kWidth doubles at a time; kTable: terms lie at args.offsets.
-template <int kWidth, int kR, int kV, bool kTable>
+// AccumulateTile for kR rows and kV vectors of 8 pixels, kWidth doubles at a time; terms lie kStep apart, or (0) at
+// args.offsets.
+template <int kWidth, int kR, int kV, int kStep>
 PLUMB_INLINE void Tile(const TileArgs& args) {
   using V = typename Vector<kWidth>::Type;
   constexpr int kN = kV * 8 / kWidth;
@@ -100,8 +101,8 @@ PLUMB_INLINE void Tile(const TileArgs& args) {
     const int64_t stop = std::min(args.end, block_end);
     const int64_t count = stop - k;
     for (int64_t i = 0; i < count; ++i, ++w) {
-      const double* term = kTable ? args.x + args.offsets[k - args.begin + i] : x + i * kTile;
-      if constexpr (!kTable) __builtin_prefetch(term + kAhead * kTile);
+      const double* term = kStep == 0 ? args.x + args.offsets[k - args.begin + i] : x + i * kStep;
+      if constexpr (kStep > 0) __builtin_prefetch(term + kAhead * kStep);
 #pragma GCC unroll 16
       for (int r = 0; r < kR; ++r) {
         const Broadcast weight{w[r * args.w_stride]};
@@ -109,7 +110,7 @@ PLUMB_INLINE void Tile(const TileArgs& args) {
         for (int v = 0; v < kN; ++v) Fma<kWidth>(weight, Load<kWidth>(term + v * kWidth), acc[r][v]);
       }
     }
-    x += count * kTile;
+    x += count * kStep;
     k = stop;
     if (args.squares == nullptr || stop != block_end) continue;
     const int64_t length = stop - (stop - 1) / args.block * args.block;
@@ -129,13 +130,13 @@ PLUMB_INLINE void Tile(const TileArgs& args) {
 template <int kWidth, int kR, int kMaxV>
 PLUMB_INLINE void TileOfRows(int vectors, const TileArgs& args) {
   if constexpr (kMaxV == 1) {
-    Tile<kWidth, kR, 1, false>(args);
+    Tile<kWidth, kR, 1, 8>(args);
   } else {
     switch (vectors) {
-      case 1: Tile<kWidth, kR, 1, false>(args); break;
-      case 2: Tile<kWidth, kR, 2, false>(args); break;
-      case 3: Tile<kWidth, kR, 3, false>(args); break;
-      default: Tile<kWidth, kR, 4, false>(args); break;
+      case 1: Tile<kWidth, kR, 1, kTile>(args); break;
+      case 2: Tile<kWidth, kR, 2, kTile>(args); break;
+      case 3: Tile<kWidth, kR, 3, kTile>(args); break;
+      default: Tile<kWidth, kR, 4, kTile>(args); break;
     }
   }
 }
@@ -153,15 +154,16 @@ PLUMB_INLINE void AccumulateTile(int rows, int vectors, const TileArgs& args) {
 template <int kWidth>
 PLUMB_INLINE void AccumulateRow(int vectors, const TileArgs& args) {
   switch (vectors) {
-    case 1: Tile<kWidth, 1, 1, true>(args); break;
-    case 2: Tile<kWidth, 1, 2, true>(args); break;
-    case 3: Tile<kWidth, 1, 3, true>(args); break;
-    default: Tile<kWidth, 1, 4, true>(args); break;
+    case 1: Tile<kWidth, 1, 1, 0>(args); break;
+    case 2: Tile<kWidth, 1, 2, 0>(args); break;
+    case 3: Tile<kWidth, 1, 3, 0>(args); break;
+    default: Tile<kWidth, 1, 4, 0>(args); break;
   }
 }
 
 // One row of a tile in float64 and, beside it, serially in fp32 with fma; remembers how far apart they were at block
 // ends.
+template <int kStep>
 PLUMB_INLINE void DriftTile(int vectors, const TileArgs& args) {
   for (int p0 = 0; p0 < vectors * 8; p0 += 8) {
     double sum[8];
@@ -170,7 +172,7 @@ PLUMB_INLINE void DriftTile(int vectors, const TileArgs& args) {
     for (int p = 0; p < 8; ++p) serial[p] = args.serial[p0 + p];
     for (int64_t k = args.begin; k < args.end; ++k) {
       const double w = args.w[k - args.begin];
-      const double* x = args.x + (k - args.begin) * kTile + p0;
+      const double* x = args.x + (k - args.begin) * kStep + p0;
       for (int p = 0; p < 8; ++p) sum[p] = std::fma(w, x[p], sum[p]);
       const float w32 = static_cast<float>(w);
       for (int p = 0; p < 8; ++p) serial[p] = std::fma(w32, static_cast<float>(x[p]), serial[p]);
@@ -268,6 +270,17 @@ PLUMB_INLINE void Gather(const double* source, const int64_t* offsets, int64_t c
   }
 }
 
+// rows [count][kTile] as groups of 8 pixels, [count][8] each, that lie `step` apart.
+template <int kWidth>
+PLUMB_INLINE void Group(const double* rows, int64_t count, int groups, int64_t step, double* tile) {
+  for (int g = 0; g < groups; ++g, tile += step) {
+    for (int64_t k = 0; k < count; ++k) {
+#pragma GCC unroll 8
+      for (int v = 0; v < 8; v += kWidth) Store<kWidth>(Load<kWidth>(rows + k * kTile + g * 8 + v), tile + k * 8 + v);
+    }
+  }
+}
+
 template <int kWidth>
 PLUMB_INLINE void AddAbs(const double* x, const int64_t* offsets, int64_t count, double* out) {
   using V = typename Vector<kWidth>::Type;
@@ -336,18 +349,45 @@ PLUMB_INLINE void Finish(const FinishArgs& given) {
   for (int64_t p = 0; p < count; ++p) tau[p] = std::sqrt(worst[p]) + args.min_normal * (abs_x[p] + eta);
 }
 
-// out[row][column] of kTransformed matrices: the sum over k of factors[k] * in[k * in_step].
-template <int kWidth>
-PLUMB_INLINE void SumOfFactors(const double* factors, int count, const double* in, int64_t in_step, double* out) {
+// A row of factors times `count` columns of kTransformed matrices' elements: out = the sum over k of
+// factors[k] * in[k * step].
+struct FactorArgs {
+  const double* factors = nullptr;
+  const double* in = nullptr;
+  int64_t step = 0;
+  int count = 0;
+  int64_t in_step = 0;  // between columns
+  double* out = nullptr;
+  int64_t out_step = 0;
+};
+
+template <int kWidth, int kTerms>
+PLUMB_INLINE void SumOfFactors(const FactorArgs& a) {
   using V = typename Vector<kWidth>::Type;
   constexpr int kN = kTransformed / kWidth;
-  V sum[kN] = {};
-  for (int k = 0; k < count; ++k) {
+  for (int i = 0; i < a.count; ++i) {
+    V sum[kN] = {};
+#pragma GCC unroll 10
+    for (int k = 0; k < kTerms; ++k) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kN; ++v) sum[v] += factors[k] * Load<kWidth>(in + k * in_step + v * kWidth);
+      for (int v = 0; v < kN; ++v)
+        sum[v] += a.factors[k] * Load<kWidth>(a.in + i * a.in_step + k * a.step + v * kWidth);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kN; ++v) Store<kWidth>(sum[v], a.out + i * a.out_step + v * kWidth);
   }
-#pragma GCC unroll 4
-  for (int v = 0; v < kN; ++v) Store<kWidth>(sum[v], out + v * kWidth);
+}
+
+// With the number of terms as a constant the factors stay in registers.
+template <int kWidth, int kTerms = kMaxSide>
+PLUMB_INLINE void SumOfFactors(int terms, const FactorArgs& a) {
+  if constexpr (kTerms == 1) {
+    SumOfFactors<kWidth, 1>(a);
+  } else if (terms == kTerms) {
+    SumOfFactors<kWidth, kTerms>(a);
+  } else {
+    SumOfFactors<kWidth, kTerms - 1>(terms, a);
+  }
 }
 
 template <int kWidth>
@@ -355,16 +395,12 @@ PLUMB_INLINE void Transform(const TransformArgs& a) {
   double half[kMaxSide * kMaxSide * kTransformed];
   const int64_t row = int64_t{kTransformed} * a.in_columns;
   for (int i = 0; i < a.rows; ++i) {
-    for (int j = 0; j < a.in_columns; ++j) {
-      SumOfFactors<kWidth>(a.left + i * kMaxSide, a.in_rows, a.in + j * kTransformed, row,
-                           half + i * row + j * kTransformed);
-    }
+    SumOfFactors<kWidth>(a.in_rows,
+                         {a.left + i * kMaxSide, a.in, row, a.in_columns, kTransformed, half + i * row, kTransformed});
   }
-  for (int i = 0; i < a.rows; ++i) {
-    for (int j = 0; j < a.columns; ++j) {
-      SumOfFactors<kWidth>(a.right + j * kMaxSide, a.in_columns, half + i * row, kTransformed,
-                           a.out + (int64_t{i} * a.columns + j) * kTransformed);
-    }
+  for (int j = 0; j < a.columns; ++j) {
+    SumOfFactors<kWidth>(a.in_columns, {a.right + j * kMaxSide, half, kTransformed, a.rows, row, a.out + j * a.out_step,
+                                        a.columns * a.out_step});
   }
 }
 

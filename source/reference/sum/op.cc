@@ -15,29 +15,28 @@ double Relu(double x) { return x < 0 ? 0 : x; }
 double Relu6(double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
 double Swish(double x) { return x / (1 + std::exp(-x)); }
 
-// `own` is the activation's rounding as a multiple of |x|.
-template <double (*kFunction)(double)>
-void Activate(int64_t count, double* value, double* tau, double own) {
+// kOwn is the activation's rounding in units of 2^-24 |x|.
+template <double (*kFunction)(double), int kOwn>
+void Activate(int64_t count, double* value, double* tau) {
+  if (tau == nullptr) {
+    for (int64_t i = 0; i < count; ++i) value[i] = kFunction(value[i]);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
-    const double x = value[i];
-    value[i] = kFunction(x);
-    if (tau == nullptr) continue;
-    tau[i] = std::isfinite(x) ? Spread(kFunction, x, value[i], tau[i]) : 0;  // ReLU(-inf) is exactly 0
-    if (own != 0) tau[i] = std::hypot(tau[i], own * std::fabs(x) + 4 * kEta);
+    const double x = value[i], y = kFunction(x), spread = Spread(kFunction, x, y, tau[i]);
+    value[i] = y;
+    const double inherited = std::fabs(x) < INFINITY ? spread : 0;  // ReLU(-inf) is exactly 0
+    tau[i] = kOwn == 0 ? inherited : std::hypot(inherited, kOwn * 0x1p-24 * std::fabs(x) + 4 * kEta);
   }
 }
-
-void ReluRow(int64_t count, double* value, double* tau) { Activate<Relu>(count, value, tau, 0); }
-void Relu6Row(int64_t count, double* value, double* tau) { Activate<Relu6>(count, value, tau, 0); }
-void SwishRow(int64_t count, double* value, double* tau) { Activate<Swish>(count, value, tau, 16 * 0x1p-24); }
 
 }  // namespace
 
 ActivateRow ActivationRow(int activation) {
   switch (activation) {
-    case kActivationReLU: return ReluRow;
-    case kActivationReLU6: return Relu6Row;
-    case kActivationSwish: return SwishRow;
+    case kActivationReLU: return Activate<Relu, 0>;
+    case kActivationReLU6: return Activate<Relu6, 0>;
+    case kActivationSwish: return Activate<Swish, 16>;
     default: return nullptr;
   }
 }

@@ -11,8 +11,11 @@
 namespace plumb::reference {
 namespace {
 
-constexpr int64_t kTermBlock = 384;  // 96 KiB of gathered doubles per tile: a chunk of tiles stays in L2
-constexpr int kMaxChunk = 8;         // tiles
+// Terms at a time. A chunk of tiles stays in L2: 96 KiB of gathered doubles per tile; half of it where one vector is
+// summed at a time, so that the weights of kRows output channels stay in L1 beside it.
+constexpr int64_t kTermBlock = 384, kNarrowTermBlock = 192;
+constexpr int kMaxChunk = 8;       // tiles
+constexpr int64_t kGathered = 64;  // terms at a time where they are grouped next: 16 KiB of L1
 
 struct TileJob {
   const SumWork* work = nullptr;
@@ -43,6 +46,7 @@ class TileSweep {
     terms_ = in_ * taps_;
     weights_ = MakeWeightLayout(g);
     pointwise_ = phase.pointwise();
+    term_block_ = kernels.tile_vectors * 8 < kTile ? kNarrowTermBlock : kTermBlock;
     slab_ = (pass.sink == SumSink::kValues || pass.sink == SumSink::kVariance ? 2 : 3) * kTile;
     // Term t of an output channel is element t of its weights.
     contiguous_ = !g.transposed && (taps_ == 1 || pass.order == TermOrder::kChannelFirst);
@@ -64,7 +68,7 @@ class TileSweep {
     group_ = group;
     out_begin_ = out_begin;
     out_end_ = out_end;
-    const bool one_block = terms_ <= kTermBlock;
+    const bool one_block = terms_ <= term_block_;
     const int64_t fit = one_block ? kMaxChunk : (int64_t{3} << 19) / (slab_ * 8 * (out_end - out_begin));
     const int64_t chunk = std::clamp<int64_t>(fit, 2, kMaxChunk);
     for (int64_t t = begin; t < end; t += chunk) Chunk(t, std::min(end, t + chunk));
@@ -75,19 +79,20 @@ class TileSweep {
   void MakeJobs(int64_t begin, int64_t end);
   void MakeSegments(TileJob* job);
   void MakeOffsets(int64_t k0, int64_t k1);
-  void GatherPointwise(const TileJob& job, int64_t count, double* tile) const;
+  void GatherPointwise(const TileJob& job, int64_t first, int64_t count, double* tile) const;
   void GatherBlock(int64_t k0, int64_t k1);
   void SumBlock(int64_t k0, int64_t k1);
-  void StartRows(int64_t out, int rows, double* slab) const;
+  void StartRows(const TileJob& job, int64_t out, int rows, double* slab) const;
   double WidenWeights(int64_t out, int64_t k0, int64_t k1, double* dst) const;
   void SumRows(const TileJob& job, const double* x, int rows, int64_t k0, int64_t k1, double* slab);
+  void DriftOfRow(int vectors, int rows, int r, TileArgs args) const;
   void StoreRows(const TileJob& job, const double* abs_x, int64_t out, int rows, const double* slab);
 
   const SumKernels& kernels_;
   const SumPass& pass_;
   const Phase& phase_;
   const std::vector<int64_t>& images_;
-  int64_t in_, out_, taps_, terms_;
+  int64_t in_, out_, taps_, terms_, term_block_;
   int64_t slab_;  // doubles per output channel and tile: sum, squares (or drift), weighted (or fp32 sums)
   WeightLayout weights_;
   bool pointwise_, contiguous_;
@@ -103,10 +108,10 @@ class TileSweep {
   std::vector<int64_t> tap_offsets_;
   int64_t band_first_ = 0, band_count_ = 0;  // channels in the bands
   std::vector<int64_t> x_offset_, w_offset_;
-  double* x_ = nullptr;      // [jobs][kTermBlock][kTile]
+  double* x_ = nullptr;      // [jobs][term_block_][kTile]
   double* abs_x_ = nullptr;  // [jobs][kTile]
   double* abs_w_ = nullptr;  // [out_end - out_begin]
-  double* w_ = nullptr;      // [kRows][kTermBlock]
+  double* w_ = nullptr;      // [kRows][term_block_]
   double* slabs_ =
       nullptr;  // [jobs][out_end - out_begin][slab_], or one for kRows channels when there is one term block
 };
@@ -183,7 +188,7 @@ void TileSweep::MakeOffsets(int64_t k0, int64_t k1) {
 }
 
 // The tile of a pointwise sum straight from the input.
-void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile) const {
+void TileSweep::GatherPointwise(const TileJob& job, int64_t first, int64_t count, double* tile) const {
   const AxisPlan& depth = phase_.axis[0];
   const int64_t z = job.z * depth.stride + depth.taps[0].offset;
   if (z < 0 || z >= depth.in) {
@@ -194,11 +199,11 @@ void TileSweep::GatherPointwise(const TileJob& job, int64_t count, double* tile)
       group_ * in_ * pass_.geometry->in_pixels() + z * phase_.axis[1].in * phase_.axis[2].in + job.first;
   if (job.source.is_double && !pass_.square && job.count % 8 == 0) {  // gather reads whole eights
     const TileSegment all{0, job.count, 0};
-    kernels_.gather(job.source.f64() + start, x_offset_.data(), count, &all, 1, tile);
+    kernels_.gather(job.source.f64() + start, x_offset_.data() + first, count, &all, 1, tile);
     return;
   }
   for (int64_t k = 0; k < count; ++k) {
-    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(k)], 1, job.count, pass_.square,
+    WidenRun(kernels_, job.source, start + x_offset_[static_cast<size_t>(first + k)], 1, job.count, pass_.square,
              tile + k * kTile);
   }
 }
@@ -219,15 +224,23 @@ void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
     const BandFiller filler(kernels_, phase_, band_, pass_.sources[static_cast<size_t>(span.image)], pass_.square);
     filler.Fill(group_ * in_ + first, channels, span.z, span.first_row, band + p * plane_size);
   }
+  const bool grouped = kernels_.tile_vectors * 8 < kTile;
+  const int64_t at_once = grouped ? kGathered : count;
+  double rows[kGathered * kTile + kSlack] = {};  // lanes that nobody fills must not be subnormal
   for (int j = 0; j < num_jobs_; ++j) {
     const TileJob& job = jobs_[j];
-    double* tile = x_ + j * kTermBlock * kTile;
-    if (!pointwise_) {
-      kernels_.gather(band + job.plane * plane_size, x_offset_.data(), count, job.segments, job.num_segments, tile);
-    } else {
-      GatherPointwise(job, count, tile);
+    double* tile = x_ + j * term_block_ * kTile;
+    for (int64_t k = 0; k < count; k += at_once) {
+      const int64_t some = std::min(at_once, count - k);
+      double* to = grouped ? rows : tile;
+      if (!pointwise_) {
+        kernels_.gather(band + job.plane * plane_size, x_offset_.data() + k, some, job.segments, job.num_segments, to);
+      } else {
+        GatherPointwise(job, k, some, to);
+      }
+      if (job.squares) kernels_.add_abs(to, nullptr, some, abs_x_ + j * kTile);
+      if (grouped) kernels_.group(rows, some, static_cast<int>((job.count + 7) / 8), term_block_ * 8, tile + k * 8);
     }
-    if (job.squares) kernels_.add_abs(tile, nullptr, count, abs_x_ + j * kTile);
   }
 }
 
@@ -259,28 +272,34 @@ void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k
   TileArgs args;
   args.x = x;
   args.w = w_;
-  args.w_stride = kTermBlock;
+  args.w_stride = term_block_;
   args.begin = k0;
   args.end = k1;
   args.terms = terms_;
   args.block = SampleBlock(terms_);
   const int vectors = static_cast<int>((job.count + 7) / 8);
-  if (pass_.sink == SumSink::kDrift) {
-    for (int r = 0; r < rows; ++r, args.w += kTermBlock) {
-      args.sum = slab + r * kTile;
-      args.drift = slab + (rows + r) * kTile;
-      args.serial = reinterpret_cast<float*>(slab + (2 * rows + r) * kTile);
-      kernels_.drift_tile(vectors, args);
-    }
-    return;
-  }
-  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += 8 * kernels_.tile_vectors) {
+  const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
+  for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += term_block_ * 8 * kernels_.tile_vectors) {
+    const int some = std::min(vectors - v, kernels_.tile_vectors);
     args.sum = slab + v * 8;
+    if (pass_.sink == SumSink::kDrift) {
+      for (int r = 0; r < rows; ++r) DriftOfRow(some, rows, r, args);
+      continue;
+    }
     args.squares = job.squares ? args.sum + rows * kTile : nullptr;
-    const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
     args.weighted = weighted ? args.squares + rows * kTile : nullptr;
-    kernels_.accumulate_tile(rows, std::min(vectors - v, kernels_.tile_vectors), args);
+    kernels_.accumulate_tile(rows, some, args);
   }
+}
+
+// Row r of SumRows: the slab holds sums, drifts and, as floats, serial sums.
+void TileSweep::DriftOfRow(int vectors, int rows, int r, TileArgs args) const {
+  double* sums = args.sum;
+  args.w += r * args.w_stride;
+  args.sum = sums + r * kTile;
+  args.drift = sums + (rows + r) * kTile;
+  args.serial = reinterpret_cast<float*>(sums + (2 * rows + r) * kTile);
+  kernels_.drift_tile(vectors, args);
 }
 
 void TileSweep::StoreRows(const TileJob& job, const double* abs_x, int64_t out, int rows, const double* slab) {
@@ -298,11 +317,12 @@ void TileSweep::StoreRows(const TileJob& job, const double* abs_x, int64_t out, 
   }
 }
 
-void TileSweep::StartRows(int64_t out, int rows, double* slab) const {
+void TileSweep::StartRows(const TileJob& job, int64_t out, int rows, double* slab) const {
   for (int r = 0; r < rows; ++r) {
     std::fill_n(slab + r * kTile, kTile, pass_.Start(group_ * out_ + out + r));
   }
-  std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
+  const bool sums_only = pass_.sink == SumSink::kVariance || (pass_.sink == SumSink::kValues && !job.squares);
+  if (!sums_only) std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
 }
 
 void TileSweep::SumBlock(int64_t k0, int64_t k1) {
@@ -312,14 +332,14 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
     const int64_t left = out_end_ - out;
     const int rows = left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     for (int r = 0; r < rows; ++r) {
-      const double magnitude = WidenWeights(out + r, k0, k1, w_ + r * kTermBlock);
+      const double magnitude = WidenWeights(out + r, k0, k1, w_ + r * term_block_);
       double& total = abs_w_[out + r - out_begin_];
       total = first ? magnitude : total + magnitude;
     }
     for (int j = 0; j < num_jobs_; ++j) {
       double* slab = first && last ? slabs_ : slabs_ + (j * (out_end_ - out_begin_) + out - out_begin_) * slab_;
-      if (first) StartRows(out, rows, slab);
-      SumRows(jobs_[j], x_ + j * kTermBlock * kTile, rows, k0, k1, slab);
+      if (first) StartRows(jobs_[j], out, rows, slab);
+      SumRows(jobs_[j], x_ + j * term_block_ * kTile, rows, k0, k1, slab);
       if (last) StoreRows(jobs_[j], abs_x_ + j * kTile, out, rows, slab);
     }
     out += rows;
@@ -329,17 +349,27 @@ void TileSweep::SumBlock(int64_t k0, int64_t k1) {
 void TileSweep::Chunk(int64_t begin, int64_t end) {
   MakeJobs(begin, end);
   const int64_t outs = out_end_ - out_begin_;
-  x_ = Scratch(ScratchSlot::kTile, kMaxChunk * kTermBlock * kTile + kSlack);
-  w_ = Scratch(ScratchSlot::kWeight, kRows * kTermBlock);
-  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= kTermBlock ? kRows * slab_ : num_jobs_ * outs * slab_);
+  x_ = Scratch(ScratchSlot::kTile, kMaxChunk * term_block_ * kTile + kSlack);
+  w_ = Scratch(ScratchSlot::kWeight, kRows * term_block_);
+  slabs_ = Scratch(ScratchSlot::kSum, terms_ <= term_block_ ? kRows * slab_ : num_jobs_ * outs * slab_);
   abs_x_ = Scratch(ScratchSlot::kMagnitude, kMaxChunk * kTile + outs);
   abs_w_ = abs_x_ + kMaxChunk * kTile;
   std::fill(abs_x_, abs_w_, 0.0);
-  for (int64_t k0 = 0; k0 < terms_ || k0 == 0; k0 += kTermBlock) {
-    const int64_t k1 = std::min(terms_, k0 + kTermBlock);
+  for (int64_t k0 = 0; k0 < terms_ || k0 == 0; k0 += term_block_) {
+    const int64_t k1 = std::min(terms_, k0 + term_block_);
     if (k1 > k0) GatherBlock(k0, k1);
     SumBlock(k0, k1);
   }
+}
+
+// Whether threads part at tiles, or at output channels, and then each gathers all tiles: which of them leaves less to
+// the thread that has most, counted in output channels of a tile.
+bool PartAtTiles(int64_t groups, int64_t tiles, int64_t outs) {
+  constexpr int64_t kGathering = 8;  // output channels that take as long as gathering the tile
+  const int64_t threads = NumThreads(), blocks = (outs + kRows - 1) / kRows;
+  const auto most = [threads](int64_t pieces) { return (pieces + threads - 1) / threads; };
+  const int64_t at_tiles = most(groups * tiles) * (outs + kGathering);
+  return at_tiles <= tiles * (most(groups * blocks) * kRows + most(groups) * kGathering);
 }
 
 }  // namespace
@@ -354,7 +384,7 @@ void SumByTiles(const SumKernels& kernels, const SumPass& pass) {
     TileSweep plan(kernels, pass, phase, images);
     const int64_t tiles = plan.num_tiles();
     const int64_t outs = plan.out_per_group();
-    if (groups * tiles >= 3 * NumThreads() || outs < 2 * kRows) {
+    if (PartAtTiles(groups, tiles, outs)) {
       ParallelFor(groups * tiles, 1, [&](int64_t begin, int64_t end) {
         TileSweep sweep(kernels, pass, phase, images);
         while (begin < end) {

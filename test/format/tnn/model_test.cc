@@ -1,6 +1,8 @@
 // The tnnmodel reader and writer: every form of record, what contradicts itself, and sizes that lie.
+#include <algorithm>
 #include <set>
 
+#include "base/threads.h"
 #include "format/tnn/tnn_test_util.h"
 #include "format/tnn/types.h"
 
@@ -111,6 +113,35 @@ TEST(TnnModel, TakesARepeatedRecordOnlyWhenItSaysTheSame) {
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
   EXPECT_NE(status.message().find("another record with other values at byte 8"), std::string::npos)
       << status.ToString();
+}
+
+// Buffers are copied together by all threads: more than are put off at a time, one that nobody keeps, and small ones.
+TEST(TnnModel, CopiesLargeBuffersWithAnyNumberOfThreads) {
+  const std::vector<std::string> names = {"a", "gone", "b", "c"};
+  Bytes bytes = Bytes().Head(4);
+  std::vector<std::vector<float>> weights;
+  for (size_t i = 0; i < names.size(); ++i) {
+    weights.emplace_back(size_t{2} << 20);  // 8 MiB; 16 are put off
+    for (size_t k = 0; k < weights[i].size(); ++k) weights[i][k] = static_cast<float>(k % 999 + 1000 * i);
+    bytes.Record(1, "Convolution", names[i]).Str(names[i]).U32(1).Raw(0, weights[i]).Raw(0, kBias);
+  }
+  const std::string tail = " 1 2 2 1 1 1 1 0 0 1 -1 1 1 0";
+  const Graph layers = ParseOrDie(
+      ProtoText("Convolution a 1 1 x m" + tail + "\nConvolution b 1 1 m n" + tail + "\nConvolution c 1 1 n y" + tail));
+  for (const int threads : {1, 2, 3}) {
+    SetNumThreads(threads);
+    Graph graph = layers;
+    ASSERT_TRUE(Read(bytes, &graph).ok());
+    for (const auto& [layer, written] : {std::pair<size_t, size_t>{0, 0}, {1, 2}, {2, 3}}) {
+      const float* weight = graph.layers[layer].Resource("weight")->data<float>();
+      EXPECT_TRUE(std::equal(weights[written].begin(), weights[written].end(), weight)) << threads << " " << layer;
+      EXPECT_EQ(graph.layers[layer].Resource("bias")->data<float>()[1], kBias[1]);
+    }
+    Bytes cut = bytes;
+    cut.text.pop_back();
+    EXPECT_EQ(Read(cut, &graph).code(), StatusCode::kCorruptModel);
+  }
+  SetNumThreads(0);
 }
 
 TEST(TnnModel, SharesWeightsAmongLayersOfOneName) {
