@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "simd/panel.cc"
 #include "hwy/foreach_target.h"  // before highway.h
 
+#include <algorithm>
+
 #include "hwy/highway.h"
 #include "simd/dispatch.h"
 #include "simd/panel.h"
@@ -24,8 +26,7 @@ struct Panel {
   using Vector = Vec<Tag>;
   static constexpr int kLanes = static_cast<int>(MaxLanes(Tag()));
   static constexpr int kVectors = kBlocks * kBlock / kLanes;
-  static constexpr int kFitting = (kRegisters - kVectors - 1) / kVectors;
-  static constexpr int kMostRows = kFitting < kMaxPanelRows ? kFitting : kMaxPanelRows;
+  static constexpr int kMostRows = std::clamp((kRegisters - kVectors - 1) / kVectors, 1, kMaxPanelRows);
 };
 
 // What follows the sums, as far as the code differs.
