@@ -59,6 +59,7 @@ simd::WinogradShape ShapeOf(const ConvParams& given) {
   shape.block = ChannelBlock();
   shape.in_h = p.in_h, shape.in_w = p.in_w, shape.out_h = p.out_h, shape.out_w = p.out_w;
   shape.pad_top = p.pad_top, shape.pad_left = p.pad_left;
+  shape.cut_column_first = !IsSplit(given);  // there a group's tiles are of neighbouring rows
   return shape;
 }
 
@@ -87,6 +88,7 @@ WinogradConvolution::Plan::Plan(const ConvParams& given, int num_threads)
     : shape(ShapeOf(given)), threads(num_threads) {
   const ConvParams p = OfStrideOne(given);
   in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
+  for (int p = 0; p < shape.positions(); ++p) needed.push_back(simd::TilesThatNeed(shape, p));
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
   // By tiles every thread reads all weights, by panels all inputs; and a thread must not wait for a panel of another.
   const int64_t rounds = (panels + threads - 1) / threads;
@@ -214,12 +216,17 @@ void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, 
   simd::PanelResult result;
   result.block_step = count * block;
   for (int64_t p = 0; p < positions; ++p) {
-    source.from = tiles + p * plan_.input_step(count);
+    // What the other tiles have there is never read into an output of the map.
+    const simd::WinogradTiles& need = plan_.needed[static_cast<size_t>(p)];
+    const int64_t skipped = std::clamp<int64_t>(need.first - first, 0, count);
+    const int64_t needed = std::clamp<int64_t>(need.last - first - skipped, 0, count - skipped);
+    if (needed == 0) continue;
+    source.from = tiles + p * plan_.input_step(count) + skipped * block;
     source.weights = weights_.get() + (panel * positions + p) * weights_step;
     const bool last = panel + 1 == plan_.panels && p + 1 == positions;
     source.next = last ? nullptr : source.weights + weights_step;
-    result.to = sums + p * plan_.sums_step(count);
-    simd::PanelPixels(count, source, result);
+    result.to = sums + p * plan_.sums_step(count) + skipped * block;
+    simd::PanelPixels(needed, source, result);
   }
   const int64_t plane = plan_.shape.out_h * plan_.shape.out_w * block;
   for (int64_t b = 0; b < 2 && 2 * panel + b < plan_.out_blocks; ++b) {

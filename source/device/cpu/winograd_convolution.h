@@ -48,9 +48,10 @@ class WinogradConvolution {
     simd::WinogradShape shape;
     int64_t in_blocks = 0, out_blocks = 0, panels = 0;
     int threads = 1;
-    int64_t groups = 1, group_tiles = 0;  // group_tiles: of the largest
-    bool by_tiles = true;                 // threads take groups; else panels of the one group
-    int64_t map_floats = 0;               // of the rows that a group reads, written out for a stride of 2
+    int64_t groups = 1, group_tiles = 0;      // group_tiles: of the largest
+    bool by_tiles = true;                     // threads take groups; else panels of the one group
+    int64_t map_floats = 0;                   // of the rows that a group reads, written out for a stride of 2
+    std::vector<simd::WinogradTiles> needed;  // of each position
 
     Plan(const ConvParams& given, int num_threads);
     int64_t input_step(int64_t tiles) const;  // between positions of transformed inputs
