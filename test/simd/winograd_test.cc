@@ -2,10 +2,12 @@
 // reach beyond the map, an addend, every number of pixels in a run.
 #include "simd/winograd.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "simd/panel.h"
 #include "simd/simd_test_util.h"
+#include "simd/winograd_made.h"
 
 namespace plumb::simd {
 namespace {
@@ -160,6 +162,32 @@ TEST(Panel, LeavesOutTheRestOfABlock) {
     source.last = 3, result.to = partial.data();
     PanelPixels(pixels, source, result);
     EXPECT_EQ(whole, partial) << "blocks of " << block;
+  }
+}
+
+// As with weights that were there before, to the bit; they are kept, but for channels that are not read.
+TEST(MadeWeights, MakeTheSumsOfTheirWeights) {
+  for (const int block : {8, 16}) {
+    const int64_t floats = kInBlocks * block * 2 * block, read = (block + 3) * 2 * block;
+    const auto a = Uniform(floats, -1, 1, 5), b = Uniform(floats, -1, 1, 6), c = Uniform(floats, -1, 1, 7);
+    std::vector<float> weights(a.size());
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = a[i] - (b[i] + c[i]);
+    for (int64_t pixels = 0; pixels <= 2 * kMaxPanelRows; ++pixels) {
+      const auto src = Uniform(kInBlocks * pixels * block, -1, 1, 3);
+      std::vector<float> expected(static_cast<size_t>(2 * pixels * block + 1), 777.0f), sums = expected;
+      std::vector<float> made(a.size() + 1, 777.0f);
+      PanelSource source;
+      source.block = block, source.blocks = kInBlocks, source.block_step = pixels * block, source.last = 3;
+      source.from = src.data(), source.weights = weights.data();
+      PanelResult result;
+      result.block_step = pixels * block, result.to = expected.data();
+      if (pixels > 0) PanelPixels(pixels, source, result);
+      source.weights = nullptr, result.to = sums.data();
+      MadePixels(pixels, source, {a.data(), b.data(), c.data(), made.data()}, result);
+      EXPECT_EQ(sums, expected) << pixels << " pixels in blocks of " << block;
+      EXPECT_TRUE(std::equal(weights.begin(), weights.begin() + read, made.begin())) << pixels;
+      EXPECT_EQ(made.back(), 777.0f);
+    }
   }
 }
 
