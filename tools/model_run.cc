@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -126,7 +127,6 @@ Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
   return Status::Ok();
 }
 
-// Sums each step's time over the timed runs.
 // What a layer computes and reads of its own.
 struct LayerWork {
   double operations = 0;
@@ -143,6 +143,7 @@ std::map<std::string, LayerWork> WorkOf(const Graph& graph, const BlobTable& blo
   return work;
 }
 
+// Sums each step's time over the timed runs.
 class Profiler : public Observer {
  public:
   explicit Profiler(std::map<std::string, LayerWork> work) : work_(std::move(work)) {}
@@ -293,8 +294,31 @@ void PrintTimes(const std::string& label, const Times& times) {
               number(times.median).c_str(), number(times.p90).c_str());
 }
 
+// In bytes.
+struct Memory {
+  int64_t weights = 0, blobs = 0;
+  int64_t peak = 0;  // the most that the process had in memory, program and libraries included; 0: not known
+};
+
+// VmHWM of Linux: getrusage also counts what the process was before it became this program.
+int64_t PeakBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+void PrintMemory(const Memory& memory) {
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::printf("memory  the model's weights %.1f MB, blobs %.2f MB", megabytes(memory.weights), megabytes(memory.blobs));
+  if (memory.peak > 0) std::printf("; the process at most %.1f MB", megabytes(memory.peak));
+  std::printf("\n");
+}
+
 std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs,
-                   const std::vector<double>& milliseconds) {
+                   const std::vector<double>& milliseconds, const Memory& memory) {
   const Times times(milliseconds);
   const Graph& graph = network.graph();
   nlohmann::ordered_json json{{"format", "plumb-model-run"}, {"version", 1}, {"plumb", Version()}};
@@ -316,6 +340,7 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
   json["warmup"] = o.warmup;
   json["milliseconds"] = {{"min", times.min},       {"max", times.max}, {"average", times.average},
                           {"median", times.median}, {"p90", times.p90}, {"all", milliseconds}};
+  json["memory"] = {{"weight_bytes", memory.weights}, {"blob_bytes", memory.blobs}, {"peak_bytes", memory.peak}};
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -346,7 +371,10 @@ Status Execute(const Options& o, const NetworkOptions& options) {
   } else {
     PLUMB_ASSIGN_OR_RETURN(inputs, ReadPlainValues(o.input_values, *graph, blobs));
   }
-  Profiler profiler(o.profile ? WorkOf(*graph, blobs) : std::map<std::string, LayerWork>());
+  Memory memory;
+  const std::map<std::string, LayerWork> work = WorkOf(*graph, blobs);
+  for (const auto& [layer, own] : work) memory.weights += own.weight_bytes;
+  Profiler profiler(work);
   const double start = Milliseconds();
   NetworkOptions own = OptionsFor(options, o.run, o.device);
   own.release_weights = true;
@@ -372,11 +400,13 @@ Status Execute(const Options& o, const NetworkOptions& options) {
   const std::string& source = network->graph().source;
   PrintTimes(fmt::format("{} - {}", source.substr(source.find_last_of('/') + 1), o.device), Times(times));
   if (o.profile) profiler.Print();
+  memory.blobs = static_cast<int64_t>(network->arena_bytes()), memory.peak = PeakBytes();
+  if (!o.print.quiet) PrintMemory(memory);
   std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
   if (network->graph().weights_generated)
     std::printf("with generated weights: the outputs are not those of the trained network\n");
-  return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times));
+  return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times, memory));
 }
 
 int Main(int argc, char** argv) {

@@ -1,10 +1,9 @@
 // The element-wise operators without parameters: the rows of unary.def.
 #include "reference/core/elementwise.h"
+#include "reference/core/gelu.h"
 
 namespace plumb {
 namespace {
-
-constexpr double kSqrtHalf = 0.70710678118654752440;
 
 double Logistic(double x) {
   const double e = std::exp(-std::fabs(x));  // never overflows

@@ -142,10 +142,11 @@ HWY_NOINLINE void InputTiles(const WinogradShape& s, const float* plane, int64_t
                              int64_t position_step) {
   const CappedTag<float, kBlock> d;
   constexpr int kLanes = static_cast<int>(MaxLanes(d));
+  const TileNumbers numbers(s);
   HWY_ALIGN float edge[H::kSize * W::kSize * kBlock];  // a tile that reaches beyond the map, zeros written out
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t y0 = (first + i) / s.tiles_w() * H::kOutputs - s.pad_top;
-    const int64_t x0 = (first + i) % s.tiles_w() * W::kOutputs - s.pad_left;
+    const WinogradTile tile = numbers.At(first + i);
+    const int64_t y0 = tile.y * H::kOutputs - s.pad_top, x0 = tile.x * W::kOutputs - s.pad_left;
     const float* from = plane + (y0 * s.in_w + x0) * kBlock;
     int64_t row_step = s.in_w * kBlock;
     if (y0 < 0 || x0 < 0 || y0 + H::kSize > s.in_h || x0 + W::kSize > s.in_w) {
@@ -185,8 +186,10 @@ HWY_NOINLINE void OutputTiles(const WinogradShape& s, const float* sums, int64_t
                               int64_t count, const ProductEnd& end, const float* addend, float* plane) {
   const CappedTag<float, kBlock> d;
   constexpr int kLanes = static_cast<int>(MaxLanes(d));
+  const TileNumbers numbers(s);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t y0 = (first + i) / s.tiles_w() * H::kOutputs, x0 = (first + i) % s.tiles_w() * W::kOutputs;
+    const WinogradTile tile = numbers.At(first + i);
+    const int64_t y0 = tile.y * H::kOutputs, x0 = tile.x * W::kOutputs;
     const int64_t rows = std::min<int64_t>(H::kOutputs, s.out_h - y0);
     const int64_t columns = std::min<int64_t>(W::kOutputs, s.out_w - x0);
     for (int v = 0; v < kBlock; v += kLanes) {
@@ -256,6 +259,18 @@ bool HasWinograd(const WinogradShape& s) {
   PLUMB_WINOGRAD_FORMS
 #undef PLUMB_WINOGRAD_FORM
   return false;
+}
+
+WinogradTiles TilesThatNeed(const WinogradShape& s, int64_t position) {
+  const int64_t size_w = s.tile_w + s.kernel_w - 1, size_h = s.tile_h + s.kernel_h - 1;
+  const bool cut_below = s.out_h % s.tile_h > 0;
+  WinogradTiles tiles = {0, s.tiles()};
+  if (position % size_w == size_w - 1 && s.cut_tiles() > 0) {
+    tiles.first = s.cut_tiles();
+    tiles.last -= cut_below ? 1 : 0;  // the last row ends with a tile of the last column
+  }
+  if (position / size_w == size_h - 1 && cut_below) tiles.last = s.tiles() - s.tiles_w();
+  return tiles;
 }
 
 std::vector<double> WinogradPoints(const WinogradShape& s) {

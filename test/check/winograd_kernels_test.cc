@@ -31,11 +31,11 @@ struct Form {
   int stride = 1;
 };
 
-const Form kForms[] = {{"F4", 3, 3, 40, 48, 22, 4, 4},         {"F2", 3, 3, 40, 66, 13, 2, 2},
-                       {"F2_5", 5, 5, 24, 40, 14, 2, 2},       {"row3", 1, 3, 40, 48, 14, 1, 4},
-                       {"column3", 3, 1, 40, 48, 14, 4, 1},    {"row7", 1, 7, 40, 48, 17, 1, 4},
-                       {"column7", 7, 1, 40, 48, 17, 4, 1},    {"stride2_7", 7, 7, 4, 48, 45, 4, 4, 2},
-                       {"stride2_5", 5, 5, 3, 40, 43, 4, 4, 2}};
+const Form kForms[] = {{"F4", 3, 3, 40, 48, 22, 4, 4},          {"F2", 3, 3, 40, 66, 13, 2, 2},
+                       {"F2_made", 3, 3, 392, 388, 7, 2, 2},    {"F2_5", 5, 5, 24, 40, 14, 2, 2},
+                       {"row3", 1, 3, 40, 48, 14, 1, 4},        {"column3", 3, 1, 40, 48, 14, 4, 1},
+                       {"row7", 1, 7, 40, 48, 17, 1, 4},        {"column7", 7, 1, 40, 48, 17, 4, 1},
+                       {"stride2_7", 7, 7, 4, 48, 45, 4, 4, 2}, {"stride2_5", 5, 5, 3, 40, 43, 4, 4, 2}};
 
 std::ostream& operator<<(std::ostream& out, const Form& form) { return out << form.name; }
 
@@ -89,7 +89,7 @@ TEST_P(CpuWinograd, IsNeverCalledWrong) {
       {"near the smallest floats", [](float v, int64_t, int64_t) { return v * 1e-36f; }}};
   const auto graph = GraphOf(form);
   for (const auto& [name, change] : inputs) {
-    for (uint32_t seed = 1; seed <= 5; ++seed) {
+    for (uint32_t seed = 1; seed <= (form.in > 100 ? 1u : 5u); ++seed) {  // a large one takes its time
       const LayerReport layer = Judge(graph, Input(form, seed, change));
       EXPECT_EQ(layer.step.kernel, On("convolution_winograd"));
       EXPECT_EQ(layer.step.numerics.tile, std::max(form.tile_h, form.tile_w));

@@ -2,10 +2,12 @@
 // reach beyond the map, an addend, every number of pixels in a run.
 #include "simd/winograd.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "simd/panel.h"
 #include "simd/simd_test_util.h"
+#include "simd/winograd_made.h"
 
 namespace plumb::simd {
 namespace {
@@ -16,7 +18,7 @@ struct Form {
   int tile_h, tile_w, kernel_h, kernel_w;
 };
 
-class WinogradForms : public testing::TestWithParam<std::tuple<Form, int>> {};
+class WinogradForms : public testing::TestWithParam<std::tuple<Form, int, bool>> {};
 
 // Filters of one panel: [output][input][taps].
 std::vector<float> Convolve(const WinogradShape& s, const std::vector<float>& src, const std::vector<float>& filters,
@@ -29,14 +31,15 @@ std::vector<float> Convolve(const WinogradShape& s, const std::vector<float>& sr
   std::vector<float> inputs(static_cast<size_t>(positions * depth * tiles));
   for (int64_t b = 0; b < kInBlocks; ++b)
     WinogradInput(s, &src[b * s.in_h * s.in_w * block], 0, tiles, &inputs[b * tiles * block], depth * tiles);
-  std::vector<float> sums(static_cast<size_t>(positions * lanes * tiles));
+  std::vector<float> sums(static_cast<size_t>(positions * lanes * tiles), NAN);  // those that no output needs stay NaN
   for (int64_t p = 0; p < positions; ++p) {
+    const WinogradTiles need = TilesThatNeed(s, p);
     PanelSource source;
     source.block = s.block, source.blocks = kInBlocks, source.block_step = tiles * block;
-    source.from = &inputs[p * depth * tiles], source.weights = &weights[p * depth * lanes];
+    source.from = &inputs[p * depth * tiles + need.first * block], source.weights = &weights[p * depth * lanes];
     PanelResult result;
-    result.block_step = tiles * block, result.to = &sums[p * lanes * tiles];
-    PanelPixels(tiles, source, result);
+    result.block_step = tiles * block, result.to = &sums[p * lanes * tiles + need.first * block];
+    PanelPixels(need.last - need.first, source, result);
   }
   const int64_t plane = s.out_h * s.out_w * block;
   std::vector<float> dst(static_cast<size_t>(2 * plane + 1), 777.0f);
@@ -50,11 +53,12 @@ std::vector<float> Convolve(const WinogradShape& s, const std::vector<float>& sr
 }
 
 TEST_P(WinogradForms, MakeAConvolution) {
-  const auto& [form, block] = GetParam();
+  const auto& [form, block, cut_first] = GetParam();
   WinogradShape s;
   s.tile_h = form.tile_h, s.tile_w = form.tile_w, s.kernel_h = form.kernel_h, s.kernel_w = form.kernel_w;
   s.block = block, s.in_h = 9, s.in_w = 11, s.pad_top = form.kernel_h / 2, s.pad_left = form.kernel_w / 2;
   s.out_h = s.in_h + (form.kernel_h > 1 ? 1 : 0), s.out_w = s.in_w;  // one row more than "same"
+  s.cut_column_first = cut_first;
   ASSERT_TRUE(HasWinograd(s));
   const int64_t depth = kInBlocks * block, taps = s.kernel_h * s.kernel_w, plane = s.out_h * s.out_w * block;
   const auto src = Uniform(depth * s.in_h * s.in_w, -1, 1), filters = Uniform(2 * block * depth * taps, -1, 1, 3);
@@ -81,7 +85,23 @@ INSTANTIATE_TEST_SUITE_P(All, WinogradForms,
                          testing::Combine(testing::Values(Form{4, 4, 3, 3}, Form{2, 2, 3, 3}, Form{2, 2, 5, 5},
                                                           Form{4, 4, 4, 4}, Form{1, 4, 1, 3}, Form{4, 1, 3, 1},
                                                           Form{1, 4, 1, 7}, Form{4, 1, 7, 1}),
-                                          testing::Values(8, 16)));
+                                          testing::Values(8, 16), testing::Bool()));
+
+// Of a 7x7 map in tiles of 2x2 the last row and column are cut: 225 products of positions and tiles in place of 256.
+TEST(Winograd, LeavesOutWhatNoOutputNeeds) {
+  WinogradShape s;
+  s.tile_h = s.tile_w = 2, s.in_h = s.in_w = s.out_h = s.out_w = 7;
+  const auto products = [&] {
+    int64_t sum = 0;
+    for (int p = 0; p < s.positions(); ++p) sum += TilesThatNeed(s, p).last - TilesThatNeed(s, p).first;
+    return sum;
+  };
+  EXPECT_EQ(products(), 16 * 16 - 4 * 4);
+  s.cut_column_first = true;
+  EXPECT_EQ(products(), 9 * 16 + 6 * 12 + 9);
+  s.out_h = s.out_w = 8;
+  EXPECT_EQ(products(), 16 * 16);
+}
 
 TEST(Winograd, HasNoOtherForm) {
   WinogradShape s;
@@ -142,6 +162,32 @@ TEST(Panel, LeavesOutTheRestOfABlock) {
     source.last = 3, result.to = partial.data();
     PanelPixels(pixels, source, result);
     EXPECT_EQ(whole, partial) << "blocks of " << block;
+  }
+}
+
+// As with weights that were there before, to the bit; they are kept, but for channels that are not read.
+TEST(MadeWeights, MakeTheSumsOfTheirWeights) {
+  for (const int block : {8, 16}) {
+    const int64_t floats = kInBlocks * block * 2 * block, read = (block + 3) * 2 * block;
+    const auto a = Uniform(floats, -1, 1, 5), b = Uniform(floats, -1, 1, 6), c = Uniform(floats, -1, 1, 7);
+    std::vector<float> weights(a.size());
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = a[i] - (b[i] + c[i]);
+    for (int64_t pixels = 0; pixels <= 2 * kMaxPanelRows; ++pixels) {
+      const auto src = Uniform(kInBlocks * pixels * block, -1, 1, 3);
+      std::vector<float> expected(static_cast<size_t>(2 * pixels * block + 1), 777.0f), sums = expected;
+      std::vector<float> made(a.size() + 1, 777.0f);
+      PanelSource source;
+      source.block = block, source.blocks = kInBlocks, source.block_step = pixels * block, source.last = 3;
+      source.from = src.data(), source.weights = weights.data();
+      PanelResult result;
+      result.block_step = pixels * block, result.to = expected.data();
+      if (pixels > 0) PanelPixels(pixels, source, result);
+      source.weights = nullptr, result.to = sums.data();
+      MadePixels(pixels, source, {a.data(), b.data(), c.data(), made.data()}, result);
+      EXPECT_EQ(sums, expected) << pixels << " pixels in blocks of " << block;
+      EXPECT_TRUE(std::equal(weights.begin(), weights.begin() + read, made.begin())) << pixels;
+      EXPECT_EQ(made.back(), 777.0f);
+    }
   }
 }
 

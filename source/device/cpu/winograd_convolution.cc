@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/block_pool.h"
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "device/cpu/blocked_layout.h"
@@ -14,8 +13,8 @@
 namespace plumb::cpu {
 namespace {
 
-// Tiles in a group at least: each group reads all weights once more.
-constexpr int64_t kLeastTiles = 48;
+// Tiles in a group at least: each group reads all weights once more, and makes those that are made.
+constexpr int64_t kLeastTiles = 48, kLeastTilesOfMade = 64;
 
 struct Tile {
   int height = 0, width = 0;
@@ -59,6 +58,7 @@ simd::WinogradShape ShapeOf(const ConvParams& given) {
   shape.block = ChannelBlock();
   shape.in_h = p.in_h, shape.in_w = p.in_w, shape.out_h = p.out_h, shape.out_w = p.out_w;
   shape.pad_top = p.pad_top, shape.pad_left = p.pad_left;
+  shape.cut_column_first = !IsSplit(given);  // there a group's tiles are of neighbouring rows
   return shape;
 }
 
@@ -86,7 +86,10 @@ bool WinogradConvolution::LeavesAQuarter(const ConvParams& p) {
 WinogradConvolution::Plan::Plan(const ConvParams& given, int num_threads)
     : shape(ShapeOf(given)), threads(num_threads) {
   const ConvParams p = OfStrideOne(given);
-  in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = (out_blocks + 1) / 2;
+  const WinogradWeights weights(shape, p.in_channels, p.out_channels);
+  in_blocks = BlocksOf(p.in_channels), out_blocks = BlocksOf(p.out_channels), panels = weights.panels();
+  room_floats = weights.room_floats();
+  for (int i = 0; i < shape.positions(); ++i) needed.push_back(simd::TilesThatNeed(shape, i));
   const int64_t rows = simd::PanelRows(shape.block), tiles = shape.tiles();
   // By tiles every thread reads all weights, by panels all inputs; and a thread must not wait for a panel of another.
   const int64_t rounds = (panels + threads - 1) / threads;
@@ -95,8 +98,9 @@ WinogradConvolution::Plan::Plan(const ConvParams& given, int num_threads)
              (tiles >= 4 * rows * threads && p.out_channels <= 4 * tiles);
   const int64_t tile_bytes = shape.positions() * in_blocks * shape.block * static_cast<int64_t>(sizeof(float));
   const int64_t sums_bytes = shape.positions() * 2 * shape.block * static_cast<int64_t>(sizeof(float));
-  const int64_t fitting = std::max(
-      kLeastTiles, std::min(L2CacheBytes() / 2 / tile_bytes, L2CacheBytes() * 3 / 4 / (tile_bytes + sums_bytes)));
+  const int64_t fitting =
+      std::max(weights.makes_some() ? kLeastTilesOfMade : kLeastTiles,
+               std::min(L2CacheBytes() / 2 / tile_bytes, L2CacheBytes() * 3 / 4 / (tile_bytes + sums_bytes)));
   groups = by_tiles ? (tiles + fitting - 1) / fitting : 1;
   if (by_tiles) groups = std::min((groups + threads - 1) / threads * threads, tiles);
   group_tiles = (tiles + groups - 1) / groups;
@@ -112,11 +116,15 @@ int64_t WinogradConvolution::Plan::sums_step(int64_t tiles) const { return (2 * 
 
 int64_t WinogradConvolution::Workspace(const ConvParams& params, int threads) {
   const Plan plan(params, threads);
-  return plan.by_tiles ? plan.threads * plan.thread_floats() : plan.input_floats() + plan.threads * plan.sums_floats();
+  return plan.by_tiles ? plan.threads * plan.thread_floats() : plan.input_floats() + plan.threads * plan.panel_floats();
 }
 
 WinogradConvolution::WinogradConvolution(const ConvParams& given, int64_t batch, int threads)
-    : plan_(given, threads), given_(given), params_(OfStrideOne(given)), batch_(batch) {}
+    : plan_(given, threads),
+      given_(given),
+      params_(OfStrideOne(given)),
+      batch_(batch),
+      weights_(plan_.shape, params_.in_channels, params_.out_channels) {}
 
 Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const ConvParams& params, const float* weights,
                                                         const WeightStrides& strides, const float* bias, int threads) {
@@ -127,44 +135,25 @@ Result<WinogradConvolution> WinogradConvolution::Create(int64_t batch, const Con
 }
 
 Status WinogradConvolution::Pack(const float* weights, const WeightStrides& strides, const float* bias) {
-  const int64_t lanes = 2 * plan_.shape.block, depth = plan_.in_blocks * plan_.shape.block;
-  const int64_t panel_floats = plan_.shape.positions() * depth * lanes;
-  bias_.assign(static_cast<size_t>(plan_.panels * lanes), 0.0f);
+  bias_.assign(static_cast<size_t>(plan_.panels * 2 * plan_.shape.block), 0.0f);
   if (bias != nullptr) std::copy_n(bias, params_.out_channels, bias_.begin());
-  weights_ =
-      std::static_pointer_cast<float>(AllocateBlock(static_cast<size_t>(plan_.panels * panel_floats) * sizeof(float)));
-  if (weights_ == nullptr) return Status::OutOfMemory("no memory to transform the weights of a convolution");
-  ParallelFor(plan_.panels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * lanes, count = std::min(lanes, params_.out_channels - first);
-      float* to = weights_.get() + panel * panel_floats;
-      if (count < lanes || params_.in_channels < depth) std::fill_n(to, panel_floats, 0.0f);
-      std::vector<float> split;
-      for (int64_t c = 0; c < params_.in_channels; ++c) {
-        const float* kernels = weights + first * strides.out + c * strides.in;
-        int64_t step = strides.out;
-        if (IsSplit(given_)) {
-          step = params_.kernel_h * params_.kernel_w;
-          kernels = SplitKernels(weights + first * strides.out + c / 4 * strides.in, strides.out, count, c % 4, &split);
-        }
-        simd::WinogradKernels(plan_.shape, kernels, step, count, to + c * lanes, depth * lanes);
-      }
-    }
-  });
-  return Status::Ok();
+  if (!IsSplit(given_)) return weights_.Pack(weights, strides);
+  WeightStrides split_strides;
+  split_strides.in = params_.kernel_h * params_.kernel_w, split_strides.out = params_.in_channels * split_strides.in;
+  return weights_.Pack(SplitKernels(weights, strides).data(), split_strides);
 }
 
-// The taps of one parity of `count` filters, in `split`.
-const float* WinogradConvolution::SplitKernels(const float* kernels, int64_t step, int64_t count, int64_t parity,
-                                               std::vector<float>* split) const {
+// The taps of even and odd rows and columns as kernels of channels of their own.
+std::vector<float> WinogradConvolution::SplitKernels(const float* weights, const WeightStrides& strides) const {
   const int64_t taps = params_.kernel_h * params_.kernel_w;
-  split->assign(static_cast<size_t>(count * taps), 0.0f);
-  for (int64_t i = 0; i < count * taps; ++i) {
-    const int64_t y = i % taps / params_.kernel_w * 2 + parity / 2, x = i % params_.kernel_w * 2 + parity % 2;
+  std::vector<float> split(static_cast<size_t>(params_.out_channels * params_.in_channels * taps));
+  for (int64_t i = 0; i < static_cast<int64_t>(split.size()); ++i) {
+    const int64_t out = i / taps / params_.in_channels, in = i / taps % params_.in_channels;
+    const int64_t y = i % taps / params_.kernel_w * 2 + in % 4 / 2, x = i % params_.kernel_w * 2 + in % 2;
     if (y < given_.kernel_h && x < given_.kernel_w)
-      (*split)[static_cast<size_t>(i)] = kernels[i / taps * step + y * given_.kernel_w + x];
+      split[static_cast<size_t>(i)] = weights[out * strides.out + in / 4 * strides.in + y * given_.kernel_w + x];
   }
-  return split->data();
+  return split;
 }
 
 // Rows [first, first + rows) of the map of even and odd rows and columns.
@@ -207,20 +196,22 @@ void WinogradConvolution::TransformSplitInput(const float* src, int64_t first, i
 void WinogradConvolution::RunPanel(int64_t panel, int64_t first, int64_t count, const float* tiles, const float* addend,
                                    float* sums, float* dst) const {
   const int64_t block = plan_.shape.block, positions = plan_.shape.positions();
-  const int64_t weights_step = plan_.in_blocks * block * 2 * block;
   simd::PanelSource source;
   source.block = static_cast<int>(block), source.blocks = plan_.in_blocks, source.block_step = count * block;
   source.last = static_cast<int>(params_.in_channels % block);
   simd::PanelResult result;
   result.blocks = static_cast<int>(std::min<int64_t>(2, plan_.out_blocks - 2 * panel));
   result.block_step = count * block;
-  for (int64_t p = 0; p < positions; ++p) {
-    source.from = tiles + p * plan_.input_step(count);
-    source.weights = weights_.get() + (panel * positions + p) * weights_step;
-    const bool last = panel + 1 == plan_.panels && p + 1 == positions;
-    source.next = last ? nullptr : source.weights + weights_step;
-    result.to = sums + p * plan_.sums_step(count);
-    simd::PanelPixels(count, source, result);
+  float* room = sums + plan_.sums_floats();
+  for (int64_t i = 0; i < positions; ++i) {
+    const int64_t p = weights_.Position(i);
+    // What the other tiles have there is never read into an output of the map.
+    const simd::WinogradTiles& need = plan_.needed[static_cast<size_t>(p)];
+    const int64_t skipped = std::clamp<int64_t>(need.first - first, 0, count);
+    const int64_t needed = std::clamp<int64_t>(need.last - first - skipped, 0, count - skipped);
+    source.from = tiles + p * plan_.input_step(count) + skipped * block;
+    result.to = sums + p * plan_.sums_step(count) + skipped * block;
+    weights_.Multiply(panel, i, needed, source, result, room);
   }
   const int64_t plane = plan_.shape.out_h * plan_.shape.out_w * block;
   for (int64_t b = 0; b < 2 && 2 * panel + b < plan_.out_blocks; ++b) {
@@ -237,7 +228,7 @@ void WinogradConvolution::RunTiles(const float* src, int64_t src_image, const fl
   const int64_t tiles = plan_.shape.tiles(), groups = plan_.groups, units = batch_ * groups;
   ParallelRegion(plan_.threads, [&](int thread, int threads) {
     float* inputs = workspace + thread * plan_.thread_floats();
-    float *sums = inputs + plan_.input_floats(), *map = sums + plan_.sums_floats();
+    float *sums = inputs + plan_.input_floats(), *map = sums + plan_.panel_floats();
     for (int64_t u = units * thread / threads; u < units * (thread + 1) / threads; ++u) {
       const int64_t image = u / groups, group = u % groups;
       const int64_t first = tiles * group / groups, count = tiles * (group + 1) / groups - first;
@@ -261,7 +252,7 @@ void WinogradConvolution::RunPanels(const float* src, const float* addend, float
                    plan_.in_blocks * (thread + 1) / threads, workspace);
   });
   ParallelRegion(plan_.threads, [&](int thread, int threads) {
-    float* sums = workspace + plan_.input_floats() + thread * plan_.sums_floats();
+    float* sums = workspace + plan_.input_floats() + thread * plan_.panel_floats();
     for (int64_t panel = plan_.panels * thread / threads; panel < plan_.panels * (thread + 1) / threads; ++panel)
       RunPanel(panel, 0, tiles, workspace, addend, sums, dst);
   });

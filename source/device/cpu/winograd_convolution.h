@@ -11,11 +11,11 @@
 #define PLUMB_DEVICE_CPU_WINOGRAD_CONVOLUTION_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/cpu/product.h"
+#include "device/cpu/winograd_weights.h"
 #include "plumb/numerics.h"
 #include "simd/winograd.h"
 
@@ -48,9 +48,11 @@ class WinogradConvolution {
     simd::WinogradShape shape;
     int64_t in_blocks = 0, out_blocks = 0, panels = 0;
     int threads = 1;
-    int64_t groups = 1, group_tiles = 0;  // group_tiles: of the largest
-    bool by_tiles = true;                 // threads take groups; else panels of the one group
-    int64_t map_floats = 0;               // of the rows that a group reads, written out for a stride of 2
+    int64_t groups = 1, group_tiles = 0;      // group_tiles: of the largest
+    bool by_tiles = true;                     // threads take groups; else panels of the one group
+    int64_t map_floats = 0;                   // of the rows that a group reads, written out for a stride of 2
+    int64_t room_floats = 0;                  // of WinogradWeights::Multiply
+    std::vector<simd::WinogradTiles> needed;  // of each position
 
     Plan(const ConvParams& given, int num_threads);
     int64_t input_step(int64_t tiles) const;  // between positions of transformed inputs
@@ -58,12 +60,12 @@ class WinogradConvolution {
     int64_t RowsOf(int64_t tile_rows) const { return tile_rows * shape.tile_h + shape.kernel_h - 1; }
     int64_t input_floats() const { return shape.positions() * input_step(group_tiles); }
     int64_t sums_floats() const { return shape.positions() * sums_step(group_tiles); }
-    int64_t thread_floats() const { return input_floats() + sums_floats() + map_floats; }  // by_tiles
+    int64_t panel_floats() const { return sums_floats() + room_floats; }                    // of RunPanel: sums, room
+    int64_t thread_floats() const { return input_floats() + panel_floats() + map_floats; }  // by_tiles
   };
 
   WinogradConvolution(const ConvParams& given, int64_t batch, int threads);
-  const float* SplitKernels(const float* kernels, int64_t step, int64_t count, int64_t parity,
-                            std::vector<float>* split) const;
+  std::vector<float> SplitKernels(const float* weights, const WeightStrides& strides) const;
   void SplitInput(const float* src, int64_t first, int64_t rows, float* map) const;
   Status Pack(const float* weights, const WeightStrides& strides, const float* bias);
   void TransformInput(const simd::WinogradShape& shape, const float* src, int64_t first, int64_t count,
@@ -79,8 +81,8 @@ class WinogradConvolution {
   ConvParams given_, params_;  // params_: what is computed, of stride 1
   int64_t batch_;
   simd::ProductEnd end_;
-  std::shared_ptr<float> weights_;  // [panel][position][input channel][2 blocks]
-  std::vector<float> bias_;         // [panel][2 blocks]
+  WinogradWeights weights_;
+  std::vector<float> bias_;  // [panel][2 blocks]
 };
 
 }  // namespace plumb::cpu

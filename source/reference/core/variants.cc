@@ -7,13 +7,13 @@
 #include "op/activation.h"
 #include "op/convolution.h"
 #include "reference/core/elementwise.h"
+#include "reference/core/gelu.h"
 
 namespace plumb {
 namespace {
 
 double PlainLogistic(double x) { return 1 / (1 + std::exp(-x)); }
 double PlainSoftplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-double ErfGelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752440); }
 double TanhGelu(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
 // Lambert's continued fraction for tanh, seven terms; MNN 3.6's GELU.
 double RationalGelu(double x) {

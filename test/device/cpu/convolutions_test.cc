@@ -79,6 +79,9 @@ const Case kWinogradCases[] = {
     {"split_7x7_no_pads", 2, 1, 3, 38, 45, 48, 7, 7, 2, 1, 0, 0, 0, 0, kPlain, kBlocked, Kind::kSwish},
     {"split_7x7_odd_pads", 1, 1, 4, 96, 41, 44, 7, 7, 2, 1, 2, 4, 5, 1, kPlain, kBlocked, Kind::kRelu},
     {"split_5x5", 3, 1, 3, 40, 40, 43, 5, 5, 2, 1, 2, 2, 2, 2, kPlain, kBlocked, Kind::kClip},
+    {"f2_made", 1, 1, 385, 393, 7, 8, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"f2_cut_below", 1, 1, 32, 80, 9, 14, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu},
+    {"f4_cut_at_the_side", 3, 1, 24, 40, 24, 21, 3, 3, 1, 1, 1, 1, 1, 1},
     {"k4", 1, 1, 16, 48, 23, 22, 4, 4, 1, 1, 1, 2, 2, 1, kBlocked, kBlocked, Kind::kRelu},
 };
 
@@ -303,7 +306,8 @@ TEST(WinogradConvolutionTest, AddsAnotherBlob) {
 
 // The workspace is that of the threads it was made for, however many there are when it runs.
 TEST(WinogradConvolutionTest, TakesNoMoreThreadsThanItWasMadeFor) {
-  for (const Case& c : {kWinogradCases[0], kWinogradCases[5], kWinogradCases[7], kWinogradCases[15]}) {
+  for (const Case& c :
+       {kWinogradCases[0], kWinogradCases[5], kWinogradCases[7], kWinogradCases[15], kWinogradCases[17]}) {
     const ConvParams p = ParamsOf(c);
     const int64_t taps = c.kernel_h * c.kernel_w;
     const auto weights = Random(static_cast<size_t>(c.out * c.in * taps), 2);
