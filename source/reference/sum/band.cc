@@ -95,7 +95,7 @@ double* Scratch(ScratchSlot slot, int64_t count) {
   Block& block = blocks[static_cast<int>(slot)];
   if (block.size < count) {
     block.data.reset();
-    block.data.reset(new double[static_cast<size_t>(count)]);  // not cleared: pages that nobody writes are never touched
+    block.data.reset(new double[static_cast<size_t>(count)]);  // not cleared: untouched pages stay untouched
     block.size = count;
   }
   return block.data.get();
