@@ -68,7 +68,7 @@ void RunSoftmax(bool log, const float* src, int64_t n, int64_t inner, int64_t be
 // e^-a, 0 where that is no normal number any more.
 HWY_INLINE V32 ExpOfDistance(F32 d, V32 a) {
   const V32 most = Set(d, 87.0f);
-  return IfThenElseZero(Lt(a, most), ExpOfMinus(d, Min(a, most)));
+  return IfThenElseZero(Lt(a, most), ExpOfMinus(d, a));
 }
 
 constexpr int64_t kPartVectors = 32;
