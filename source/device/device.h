@@ -25,6 +25,9 @@ class Device {
   // Whether `next`, the only reader of the group's only output, may join the group. Called only when the graph allows
   // it.
   virtual bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const { return false; }
+  // How many layers of `chain`, from its first on, one kernel computes that would not grow layer by layer, because
+  // shorter rows are nobody's; 0 or 1: none. Each layer is the only reader of the only output of the one before.
+  virtual size_t FusesAhead(const std::vector<const Layer*>& chain, const BlobTable& blobs) const { return 0; }
   // What NORMAL and LOW precision mean here; HIGH when the device has no fp16.
   virtual Precision EffectivePrecision(Precision wanted) const { return Precision::kHigh; }
   // A kernel of this device's list as a network of the spec's precision holds its blobs: for devices whose kernels need

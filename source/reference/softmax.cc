@@ -2,6 +2,9 @@
 // - x)
 //   Softmax     tau = 12 p sqrt(u^2 (4 + (m - x)^2 + D^2) + (sig^2 + d^2) / sum^2) + 12 eta
 //   LogSoftmax  tau = 12 sqrt(u^2 (y^2 + ln^2 sum + D^2) + (sig^2 + d^2) / sum^2)          (tolerance.md)
+// Uncertain inputs move ln p_i by dx_i - sum_j p_j dx_j, whose size is s: s^2 = t_i^2 (1 - p_i)^2 + sum_{j != i} p_j^2
+// t_j^2. LogSoftmax's tau^2 grows by s^2, that of Softmax by the larger of p (e^s - 1), at most 1 - p, and p (1 -
+// e^-s).
 #include "op/softmax.h"
 
 #include <cfloat>
@@ -75,16 +78,50 @@ void BoundRowSoftmax(const Rows& rows, const double* x, const double* y, const A
   }
 }
 
+// How far p = e^log_p moves with its logarithm. A p that has died away may come to life.
+double MoveOfWeight(double p, double log_p, double s) {
+  return std::max(std::exp(std::min(0.0, log_p + s)) - p, p - p * std::exp(-s));
+}
+
+// The same for s of eight standard deviations: below 1e-3 to first order; far beyond, where a move ends at 0 or 1,
+// eight times that of one.
+double TauOfWeight(double p, double log_p, double s) {
+  if (s < 1e-3) return p * s;
+  return std::max(MoveOfWeight(p, log_p, s), 8 * MoveOfWeight(p, log_p, s / 8));
+}
+
+template <bool kLog>
+void CarryRowSoftmax(const Rows& rows, const double* x, const double* x_tau, const double* y, double* tau) {
+  const double max = MaxOfSoftmax(rows, x);
+  // What the term moves the sum by; a key that -inf hides, or that has died away, moves nothing.
+  const auto of_sum = [&](int64_t at, double p) { return std::isfinite(x[at]) && p > 0 ? p * x_tau[at] : 0.0; };
+  double all = 0, most = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const int64_t at = i * rows.inner;
+    const double p = kLog ? std::exp(y[at]) : y[at];
+    most = std::max(most, p);
+    all += of_sum(at, p) * of_sum(at, p);
+  }
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const int64_t at = i * rows.inner;
+    if (!std::isfinite(x[at])) continue;
+    const double p = kLog ? std::exp(y[at]) : y[at], own = x_tau[at] * (1 - p), in_sum = of_sum(at, p);
+    const double s = std::sqrt(own * own + std::max(0.0, all - in_sum * in_sum));
+    tau[at] = Quadrature(tau[at], kLog ? s : TauOfWeight(p, x[at] - max + std::log(most), s));
+  }
+}
+
 template <bool kLog>
 Status BoundSoftmax(const ReferenceArgs& args, const BoundArgs& bound) {
-  if (InputTau(bound, 0) != nullptr)
-    return Status::NotSupported(args.layer.type + " is not judged inside a fused group");
   PLUMB_RETURN_IF_ERROR(RunSoftmax<kLog>(args));
   PLUMB_ASSIGN_OR_RETURN(const Rows rows, RowsOfSoftmax(args));
-  const double* x = args.inputs[0]->data<double>();
+  const double *x = args.inputs[0]->data<double>(), *x_tau = InputTau(bound, 0);
   const double* y = args.outputs[0]->data<double>();
   double* tau = bound.tau[0]->data<double>();
-  rows.ForEach([&](int64_t, int64_t at) { BoundRowSoftmax<kLog>(rows, x + at, y + at, bound.arithmetic, tau + at); });
+  rows.ForEach([&](int64_t, int64_t at) {
+    BoundRowSoftmax<kLog>(rows, x + at, y + at, bound.arithmetic, tau + at);
+    if (x_tau != nullptr) CarryRowSoftmax<kLog>(rows, x + at, x_tau + at, y + at, tau + at);
+  });
   return Status::Ok();
 }
 
@@ -154,7 +191,7 @@ ReferenceOp MakeSoftmax() {
 ReferenceOp UnshiftedSoftmax() { return MakeSoftmax<Unshifted, false>(); }
 ReferenceOp LogOfSoftmax() { return MakeSoftmax<LogOf<false>, true>(); }
 ReferenceOp LogOfClippedSoftmax() { return MakeSoftmax<LogOf<true>, true>(); }
-ReferenceOp ReferenceSoftmax() { return {RunSoftmax<false>, BoundSoftmax<false>, 0, false, true}; }
-ReferenceOp ReferenceLogSoftmax() { return {RunSoftmax<true>, BoundSoftmax<true>, 0, false, true}; }
+ReferenceOp ReferenceSoftmax() { return {RunSoftmax<false>, BoundSoftmax<false>}; }
+ReferenceOp ReferenceLogSoftmax() { return {RunSoftmax<true>, BoundSoftmax<true>}; }
 
 }  // namespace plumb

@@ -1,4 +1,5 @@
 // GroupLayers: which layers one kernel computes together (device pass; indices never change).
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -41,13 +42,41 @@ void AddPorts(LayerGroup* group) {
   }
 }
 
-// The only reader of the group's only output, or null.
-const Layer* NextLayer(const LayerGroup& group, const Readers& readers) {
-  if (group.last().outputs.size() != 1) return nullptr;
-  const std::string& blob = group.last().outputs[0];
+// The only reader of the layer's only output, or null.
+const Layer* NextLayer(const Layer& layer, const Readers& readers) {
+  if (layer.outputs.size() != 1) return nullptr;
+  const std::string& blob = layer.outputs[0];
   const auto it = readers.by_blob.find(blob);
   if (readers.kept.count(blob) != 0 || it == readers.by_blob.end() || it->second.size() != 1) return nullptr;
   return it->second[0];
+}
+
+// The layer and those behind it, each the only reader of the one before: as many as a device is shown at once.
+std::vector<const Layer*> ChainFrom(const Layer& layer, const Readers& readers) {
+  constexpr size_t kShown = 8;
+  std::vector<const Layer*> chain;
+  for (const Layer* next = &layer; next != nullptr && chain.size() < kShown; next = NextLayer(*next, readers))
+    chain.push_back(next);
+  return chain;
+}
+
+// Takes the layers that a device finds by looking ahead, before groups that grow layer by layer may take one of them.
+std::map<int, LayerGroup> GroupChains(const Graph& graph, const BlobTable& blobs, const Device& device,
+                                      const Readers& readers, std::set<const Layer*>* taken) {
+  std::map<int, LayerGroup> by_last;
+  for (const Layer& layer : graph.layers) {
+    const std::vector<const Layer*> chain = ChainFrom(layer, readers);
+    const auto end = chain.begin() + static_cast<ptrdiff_t>(device.FusesAhead(chain, blobs));
+    if (std::any_of(chain.begin(), end, [&](const Layer* member) { return taken->count(member) != 0; })) continue;
+    if (end - chain.begin() < 2) continue;
+    LayerGroup group;
+    group.members.assign(chain.begin(), end);
+    AddPorts(&group);
+    taken->insert(chain.begin(), end);
+    const int last = group.last().index;
+    by_last.emplace(last, std::move(group));
+  }
+  return by_last;
 }
 
 }  // namespace
@@ -65,11 +94,12 @@ std::vector<LayerGroup> GroupLayers(const Graph& graph, const BlobTable& blobs, 
   const Readers readers = FindReaders(graph);
   std::set<const Layer*> taken;
   std::map<int, LayerGroup> by_last;  // executes where its last member stands
+  if (fuse) by_last = GroupChains(graph, blobs, device, readers, &taken);
   for (const Layer& layer : graph.layers) {
     if (!taken.insert(&layer).second) continue;
     LayerGroup group = SingleGroup(layer);
     while (fuse) {
-      const Layer* next = NextLayer(group, readers);
+      const Layer* next = NextLayer(group.last(), readers);
       if (next == nullptr || taken.count(next) != 0 || !device.Fuses(group, *next, blobs)) break;
       taken.insert(next);
       group.members.push_back(next);

@@ -37,6 +37,31 @@ void RunGemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* 
   }
 }
 
+// kRows rows, whose loads the CPU has under way together.
+template <int kRows>
+HWY_INLINE void DotRows(const float* x, int64_t n, const float* w, int64_t step, float* y) {
+  const F32 d;
+  const auto lanes = static_cast<int64_t>(Lanes(d));
+  V32 sum[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) sum[r] = Zero(d);
+  for (int64_t i = 0; i < n; i += lanes) {
+    const int64_t left = n - i;
+    const V32 factor = LoadUpTo(d, x + i, left);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum[r] = MulAdd(factor, LoadUpTo(d, w + r * step + i, left), sum[r]);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) y[r] = GetLane(SumOfLanes(d, sum[r]));
+}
+
+void RunGemvDots(const float* x, int64_t n, const float* w, int64_t rows, int64_t step, float* y) {
+  constexpr int kRows = 8;
+  int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) DotRows<kRows>(x, n, w + r * step, step, y + r);
+  for (; r < rows; ++r) DotRows<1>(x, n, w + r * step, step, y + r);
+}
+
 }  // namespace plumb::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -44,9 +69,14 @@ HWY_AFTER_NAMESPACE();
 namespace plumb::simd {
 
 HWY_EXPORT(RunGemvAdd);
+HWY_EXPORT(RunGemvDots);
 
 void GemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* y) {
   PLUMB_SIMD_CALL(RunGemvAdd)(x, rows, w, n, y);
+}
+
+void GemvDots(const float* x, int64_t n, const float* w, int64_t rows, int64_t step, float* y) {
+  PLUMB_SIMD_CALL(RunGemvDots)(x, n, w, rows, step, y);
 }
 
 }  // namespace plumb::simd

@@ -46,14 +46,17 @@ HWY_INLINE V32 LogV(F32 d, V32 x) {
 // e^-a for 0 <= a < 87, where nothing overflows or is subnormal: 2^n e^r with |r| <= ln 2 / 2, the latter
 // 1 + r + r^2 * polynomial(r), fitted to 3e-9.
 HWY_INLINE V32 ExpOfMinus(F32 d, V32 a) {
-  const auto n = NearestInt(Mul(a, Set(d, -1.44269504f)));
-  const V32 count = ConvertTo(d, n);
+  const V32 magic = Set(d, 12582912.0f);  // 1.5 * 2^23: a sum with it ends in the whole number n
+  const V32 shifted = MulAdd(a, Set(d, -1.44269504f), magic);
+  const V32 count = Sub(shifted, magic);
   V32 r = NegMulSub(count, Set(d, 0.693359375f), a);  // ln 2 in two parts, the first of ten bits
   r = MulAdd(count, Set(d, 2.12194440e-4f), r);
-  const V32 sum = Horner(d, r, 1.38145394e-3f, 8.36874545e-3f, 4.1668389e-2f, 1.66665211e-1f, 4.9999994e-1f);
-  const V32 y = Add(MulAdd(sum, Mul(r, r), r), Set(d, 1.0f));
+  const V32 square = Mul(r, r);  // by powers of it, because the schedulers of CPUs hold few of Horner's long chains
+  const V32 high = MulAdd(square, Set(d, 1.38145394e-3f), Horner(d, r, 8.36874545e-3f, 4.1668389e-2f));
+  const V32 sum = MulAdd(square, high, Horner(d, r, 1.66665211e-1f, 4.9999994e-1f));
+  const V32 y = Add(MulAdd(sum, square, r), Set(d, 1.0f));
   const RebindToSigned<F32> whole;
-  return BitCast(d, Add(BitCast(whole, y), ShiftLeft<23>(n)));
+  return BitCast(d, Add(BitCast(whole, y), ShiftLeft<23>(BitCast(whole, shifted))));
 }
 
 // 1 / (1 + e^-x) with e^-|x|, so that neither side overflows and small results keep their relative accuracy.

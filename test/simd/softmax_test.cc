@@ -65,5 +65,61 @@ TEST(SimdSoftmaxTest, SpecialValues) {
   });
 }
 
+void CheckScaled(const std::vector<float>& src, float scale, const std::vector<float>& mask) {
+  const auto n = static_cast<int64_t>(src.size());
+  std::vector<float> x = src;
+  x.push_back(777.0f);
+  ScaledSoftmax(x.data(), n, scale, mask.empty() ? nullptr : mask.data(), mask.size() > 1 ? 1 : 0);
+  ASSERT_EQ(x.back(), 777.0f);
+  double max = -HUGE_VAL, sum = 0, largest = 0;
+  std::vector<double> y;
+  for (size_t i = 0; i < src.size(); ++i) {
+    const double plus = mask.empty() ? 0 : mask[mask.size() > 1 ? i : 0], product = static_cast<double>(src[i]) * scale;
+    y.push_back(product + plus);
+    max = std::max(max, y.back());
+    largest = std::max(largest, std::fabs(product) + (plus > -100 ? std::fabs(plus) : 0));
+  }
+  for (const double value : y) sum += std::exp(value - max);
+  for (size_t i = 0; i < src.size(); ++i) {
+    // The scores themselves are rounded, in each of two steps where there is no FMA.
+    const double t = y[i] - max, p = std::exp(t) / sum;
+    const double tau = p > 0 ? 12 * kU * p * std::sqrt(4 + t * t + largest * largest) : 0;
+    ASSERT_LE(ErrorInTau(x[i], p, tau + 12 * kEta), 0.25) << "n " << n << " at " << i << ": " << x[i] << ' ' << p;
+  }
+}
+
+TEST(SimdSoftmaxTest, ScaledMatchesFloat64) {
+  ForEachIsa([] {
+    for (int64_t n : {1, 2, 7, 8, 10, 33, 128, 1000, 2048}) {
+      for (float spread : {0.5f, 8.0f, 300.0f}) {
+        CheckScaled(Uniform(n, -spread, spread), 0.125f, {});
+        CheckScaled(Uniform(n, -spread, spread), -0.3f, Uniform(n, -20, 0));
+        CheckScaled(Uniform(n, -spread, spread), 1, {-3.0f});
+      }
+      std::vector<float> mask(static_cast<size_t>(n), 0.0f);
+      for (size_t i = 1; i < mask.size(); i += 2) mask[i] = i % 4 == 1 ? -1e4f : -INFINITY;
+      CheckScaled(Uniform(n, -2, 2), 0.5f, mask);
+    }
+    CheckScaled(std::vector<float>(100000, 0.7f), 1, {});
+  });
+}
+
+TEST(SimdSoftmaxTest, ScaledIsNaNWhereItsMaximumIsNotFinite) {
+  ForEachIsa([] {
+    const auto expect_nan = [](std::vector<float> x) {
+      ScaledSoftmax(x.data(), static_cast<int64_t>(x.size()), 1, nullptr, 0);
+      for (const float p : x) EXPECT_TRUE(std::isnan(p));
+    };
+    for (size_t at : {size_t{3}, size_t{20}}) {  // of a whole vector, and of the rest
+      for (float special : {NAN, INFINITY}) {
+        std::vector<float> x = Uniform(21, -2, 2);
+        x[at] = special;
+        expect_nan(x);
+      }
+    }
+    expect_nan(std::vector<float>(21, -INFINITY));
+  });
+}
+
 }  // namespace
 }  // namespace plumb::simd

@@ -2,6 +2,9 @@
 """Times X86 beside ONNX Runtime on the same .onnx files, in interleaved rounds: the least times and their ratio.
 
   tools/bench/against_onnxruntime.py a.onnx b.onnx   those files
+  tools/bench/against_onnxruntime.py --attention 8x128x64,12x2048x64:causal
+                                                     softmax(Q K^T / sqrt(size) + mask) V of so many heads, tokens and
+                                                     values per head; K is transposed in the graph
   tools/bench/against_onnxruntime.py --dynamic       networks of test/tools/campaign at everyday sizes, quantised by
                                                      quantize_dynamic (8-bit weights); with files: of those files
 
@@ -36,6 +39,29 @@ def write_network(name, folder):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", zoo.OPSET)], ir_version=8)
     path = folder / f"{name}.onnx"
     onnx.save(shape_inference.infer_shapes(model, strict_mode=True), str(path))
+    return path
+
+
+def write_attention(spec, folder):
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    heads, tokens, size = map(int, spec.split(":")[0].split("x"))
+    blobs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, heads, tokens, size]) for n in "qkvy"]
+    constants = [numpy_helper.from_array(np.float32(size ** -0.5), "scale")]
+    nodes = [helper.make_node("Transpose", ["k"], ["turned"], perm=[0, 1, 3, 2]),
+             helper.make_node("MatMul", ["q", "turned"], ["products"]),
+             helper.make_node("Mul", ["products", "scale"], ["scores"])]
+    if spec.endswith(":causal"):
+        mask = np.triu(np.full((1, 1, tokens, tokens), -1e4, np.float32), 1)
+        constants.append(numpy_helper.from_array(mask, "mask"))
+        nodes.append(helper.make_node("Add", ["scores", "mask"], ["masked"]))
+    nodes += [helper.make_node("Softmax", [nodes[-1].output[0]], ["weights"], axis=-1),
+              helper.make_node("MatMul", ["weights", "v"], ["y"])]
+    model = helper.make_model(helper.make_graph(nodes, "attention", blobs[:3], blobs[3:], constants),
+                              opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = folder / f"attention_{spec.replace(':', '_')}.onnx"
+    onnx.save(model, str(path))
     return path
 
 
@@ -96,6 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--dynamic", action="store_true", help="quantize_dynamic first")
+    parser.add_argument("--attention", type=lambda text: text.split(","), help="HEADSxTOKENSxSIZE, ...")
     parser.add_argument("--networks", default=",".join(SIZES), help="of the campaign's, where no file is given")
     parser.add_argument("--bin", default=ROOT / "build/release/bin", type=pathlib.Path, help="folder of model_run")
     parser.add_argument("--threads", default=[1, 2], type=lambda text: [int(t) for t in text.split(",")])
@@ -106,7 +133,8 @@ def main():
     print("| network | threads | ONNX Runtime, ms | X86, ms | X86 / ONNX Runtime |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        files = args.files or [write_network(name, folder) for name in args.networks.split(",")]
+        attentions = [write_attention(spec, folder) for spec in args.attention or []]
+        files = args.files or attentions or [write_network(name, folder) for name in args.networks.split(",")]
         for path in files:
             measure(args, quantize(path, folder) if args.dynamic else path)
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "device/cpu/attention_group.h"
 #include "device/cpu/blocked_layout.h"
 #include "device/cpu/half_layout.h"
 #include "device/cpu/kernel_list.h"
@@ -38,6 +39,10 @@ const std::vector<KernelRow>& CpuDevice::kernels() const { return KernelList(); 
 
 bool CpuDevice::Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const {
   return MayFuse(group, next, blobs);
+}
+
+size_t CpuDevice::FusesAhead(const std::vector<const Layer*>& chain, const BlobTable& blobs) const {
+  return AttentionAhead(chain, blobs);
 }
 
 Status CpuDevice::Upload(const Tensor& src, const DeviceTensor& dst) {

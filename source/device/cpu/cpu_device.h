@@ -14,6 +14,7 @@ class CpuDevice : public HostDevice {
  public:
   const std::vector<KernelRow>& kernels() const override;
   bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const override;
+  size_t FusesAhead(const std::vector<const Layer*>& chain, const BlobTable& blobs) const override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "op/concat.h"
 #include "plumb/plumb.h"
+#include "util/attention_graph.h"
 #include "util/network_builder.h"
 
 namespace plumb {
@@ -101,6 +102,27 @@ TEST(ArmHalf, LowTakesLittleMoreThanHalfTheMemory) {
     return static_cast<double>(CreateNetwork(builder.graph, "ARM", options).value()->arena_bytes());
   };
   EXPECT_LT(bytes(Precision::kLow), 0.65 * bytes(Precision::kHigh));
+}
+
+// NORMAL computes attention in f32 on blobs of f16; LOW leaves its products to the kernels of f16.
+TEST(ArmHalf, AttentionIsOneStepButForLow) {
+  AttentionForm form;
+  form.rows = form.keys = 40, form.size = 16, form.mask = {40, 40};
+  const auto graph = AttentionGraph(form);
+  Tensor high;
+  for (const Precision precision : {Precision::kHigh, Precision::kNormal, Precision::kLow}) {
+    NetworkOptions options;
+    options.precision = precision;
+    const auto network = CreateNetwork(graph, "ARM", options).value();
+    for (const auto& [name, value] : AttentionInputs(*graph, form)) ASSERT_TRUE(network->SetInput(name, value).ok());
+    ASSERT_TRUE(network->Forward().ok());
+    const Tensor y = network->GetOutput("y").value();
+    if (precision == Precision::kHigh) high = y;
+    EXPECT_LT(FurthestApart(y, high), 0.03) << PrecisionName(precision);
+    const bool low = precision == Precision::kLow && CpuHasHalfArithmetic();
+    EXPECT_EQ(network->steps().back()->kernel, low ? "arm/half_matmul" : "arm/attention") << PrecisionName(precision);
+    EXPECT_EQ(network->steps().size() == 1, !low);
+  }
 }
 
 }  // namespace

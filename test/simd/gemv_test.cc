@@ -1,0 +1,43 @@
+// A row times a matrix, as it lies and turned, against float64 on every ISA: rests of vectors and of rows, strides.
+#include "simd/gemv.h"
+
+#include "simd/simd_test_util.h"
+
+namespace plumb::simd {
+namespace {
+
+TEST(SimdGemvTest, MatchesFloat64) {
+  ForEachIsa([] {
+    for (int64_t n : {1, 3, 8, 20, 64, 129}) {
+      for (int64_t rows : {1, 4, 7, 8, 9, 100}) {
+        const int64_t step = n + 5;
+        const std::vector<float> x = Uniform(std::max(n, rows), -1, 1), w = Uniform(rows * step, -1, 1);
+        std::vector<float> dots(static_cast<size_t>(rows + 1), 777.0f), sums(static_cast<size_t>(n + 1), 777.0f);
+        GemvDots(x.data(), n, w.data(), rows, step, dots.data());
+        std::fill_n(sums.begin(), n, 2.0f);
+        GemvAdd(x.data(), rows, w.data(), n, sums.data());
+        EXPECT_EQ(dots.back(), 777.0f);
+        EXPECT_EQ(sums.back(), 777.0f);
+        for (int64_t r = 0; r < rows; ++r) {
+          double want = 0, size = 0;
+          for (int64_t i = 0; i < n; ++i) {
+            const double term = static_cast<double>(x[i]) * w[r * step + i];
+            want += term, size += std::fabs(term);
+          }
+          EXPECT_LE(std::fabs(dots[r] - want), 8 * kU * size) << n << " values, row " << r << " of " << rows;
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          double want = 2, size = 2;
+          for (int64_t r = 0; r < rows; ++r) {
+            const double term = static_cast<double>(x[r]) * w[r * n + i];
+            want += term, size += std::fabs(term);
+          }
+          EXPECT_LE(std::fabs(sums[i] - want), 8 * kU * size) << n << " columns, column " << i << ", rows " << rows;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace plumb::simd
