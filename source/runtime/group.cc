@@ -69,9 +69,7 @@ std::map<int, LayerGroup> GroupChains(const Graph& graph, const BlobTable& blobs
     const auto end = chain.begin() + static_cast<ptrdiff_t>(device.FusesAhead(chain, blobs));
     if (std::any_of(chain.begin(), end, [&](const Layer* member) { return taken->count(member) != 0; })) continue;
     if (end - chain.begin() < 2) continue;
-    LayerGroup group;
-    group.members.assign(chain.begin(), end);
-    AddPorts(&group);
+    LayerGroup group = GroupOfLayers({chain.begin(), end});
     taken->insert(chain.begin(), end);
     const int last = group.last().index;
     by_last.emplace(last, std::move(group));

@@ -305,8 +305,9 @@ TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
   }
 }
 
-// Weights are held once, and Winograd's algorithm adds less than a half to those of few layers: 151.9 MB with AVX2,
-// programs and libraries included (174.1 where large layers kept all factors).
+// Weights are held once, and Winograd's algorithm adds little to those of few layers: 140.9 MB with AVX2, programs and
+// libraries included, which is 1.24 times the weights beside the rest (1.57 where large layers kept all factors). The
+// pages of libraries vary by some hundred KB.
 TEST(ModelRun, TakesLittleMoreMemoryThanTheModel) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer's own memory is counted";
@@ -319,7 +320,7 @@ TEST(ModelRun, TakesLittleMoreMemoryThanTheModel) {
   const Json memory = Json::parse(ReadText(file))["memory"];
   const double weights = memory["weight_bytes"], blobs = memory["blob_bytes"], peak = memory["peak_bytes"];
   EXPECT_GT(peak, weights + blobs);
-  EXPECT_LT(peak, 1.4 * weights + blobs + (8 << 20)) << memory.dump();
+  EXPECT_LT(peak, 1.26 * weights + blobs + (8 << 20)) << memory.dump();
 }
 
 TEST(ModelInfo, DescribesQuantisedModelsToo) {

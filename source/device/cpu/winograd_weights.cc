@@ -10,9 +10,8 @@
 namespace plumb::cpu {
 namespace {
 
-// What factors that could be made may take: making them costs time, on 14x14 as much as on 7x7 for a quarter of the
-// bytes.
-constexpr int64_t kMostSpare = int64_t{4} << 20;
+// What factors that could be made may take: making them costs time (doc/x86.md).
+constexpr int64_t kMostSpare = int64_t{1} << 20;
 // Floats between planes that are read together: pages apart they would drive each other out of the first cache.
 constexpr int64_t kApart = 80;
 
