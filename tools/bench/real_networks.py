@@ -53,8 +53,9 @@ def mnn_runner(model, feeds, threads, work):
     import MNN
     import onnx
     converted = work / f"{model.stem}.mnn"
-    subprocess.run([pathlib.Path(sys.executable).parent / "mnnconvert", "-f", "ONNX", "--modelFile", model, "--MNNModel",
-                    converted, "--bizCode", "MNN"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    convert = pathlib.Path(sys.executable).parent / "mnnconvert"
+    subprocess.run([convert, "-f", "ONNX", "--modelFile", model, "--MNNModel", converted, "--bizCode", "MNN"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     names = [output.name for output in onnx.load(str(model)).graph.output]
     manager = MNN.nn.create_runtime_manager(({"backend": "CPU", "precision": "high", "numThread": threads},))
     module = MNN.nn.load_module_from_file(str(converted), list(feeds), names, runtime_manager=manager)

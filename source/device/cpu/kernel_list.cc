@@ -22,8 +22,8 @@ const std::vector<KernelRow>& KernelList() {
 bool MayFuse(const LayerGroup& group, const Layer& next, const BlobTable& blobs) {
   std::vector<const Layer*> members = group.members;
   members.push_back(&next);
-  return ReadGroup(members, blobs).ok() || ReadScaledSums(members, blobs).ok() ||
-         IsElementChain(members, blobs).ok() || IsPointwiseBand(members, blobs).ok();
+  return ReadGroup(members, blobs).ok() || ReadScaledSums(members, blobs).ok() || IsElementChain(members, blobs).ok() ||
+         IsPointwiseBand(members, blobs).ok();
 }
 
 }  // namespace plumb::cpu
