@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -69,8 +71,29 @@ bool TryOwnKernels(const Plan& plan, Step* step) {
   return true;
 }
 
+// Why the kernel that was asked for cannot compute the step; OK where it is that of another of the group's layers.
+Status RefuseAsked(const Plan& plan, const Step& step, const std::string& asked) {
+  std::vector<std::string> names;
+  for (const Layer* member : step.group.members) {
+    for (const KernelRow& row : plan.device->kernels()) {
+      const bool known = std::find(names.begin(), names.end(), row.name) != names.end();
+      if (row.op == member->kind && !known) names.emplace_back(row.name);
+    }
+  }
+  const std::string frame = LayerFrame(step.group.last());
+  if (std::find(names.begin(), names.end(), asked) == names.end())
+    return Status::InvalidArgument(
+        UnknownWord(fmt::format("{}: kernel of {}", frame, plan.device->name()), asked, names));
+  if (step.info.refusals.empty()) return Status::Ok();
+  return Status::NotSupported(
+      fmt::format("{}: the kernel that was asked for refuses: {}", frame, step.info.refusals.back()));
+}
+
+// Why kernels that were asked for cannot be, by their names in the options; of a smaller group the reason is nearer.
+using Refused = std::map<const std::string*, Status>;
+
 // Nobody computes all of the group: the longest beginning that a kernel of the device takes, and the rest.
-std::vector<LayerGroup> SplitGroup(const Plan& plan, const LayerGroup& group) {
+std::vector<LayerGroup> SplitGroup(const Plan& plan, const LayerGroup& group, Refused* refused) {
   const std::vector<const Layer*>& members = group.members;
   size_t count = members.size() - 1;
   for (; count > 1; --count) {
@@ -78,23 +101,12 @@ std::vector<LayerGroup> SplitGroup(const Plan& plan, const LayerGroup& group) {
     step.group = GroupOfLayers({members.begin(), members.begin() + static_cast<ptrdiff_t>(count)});
     step.spec = MakeSpec(step.group, plan);
     if (TryOwnKernels(plan, &step)) break;
+    const std::string* asked = AskedKernel(plan, step.group);
+    const Status refusal = asked == nullptr ? Status::Ok() : RefuseAsked(plan, step, *asked);
+    if (refusal.code() == StatusCode::kNotSupported) (*refused)[asked] = refusal;
   }
   const auto cut = members.begin() + static_cast<ptrdiff_t>(count);
   return {GroupOfLayers({members.begin(), cut}), GroupOfLayers({cut, members.end()})};
-}
-
-// Why the kernel that was asked for cannot compute the step of one layer.
-Status RefuseAsked(const Plan& plan, const Step& step, const std::string& asked) {
-  std::vector<std::string> names;
-  for (const KernelRow& row : plan.device->kernels()) {
-    if (row.op == step.group.last().kind) names.emplace_back(row.name);
-  }
-  const std::string frame = LayerFrame(step.group.last());
-  if (std::find(names.begin(), names.end(), asked) == names.end())
-    return Status::InvalidArgument(
-        UnknownWord(fmt::format("{}: kernel of {}", frame, plan.device->name()), asked, names));
-  return Status::NotSupported(
-      fmt::format("{}: the kernel that was asked for refuses: {}", frame, step.info.refusals.back()));
 }
 
 Status CheckAskedLayers(const Plan& plan) {
@@ -193,19 +205,26 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan) {
   PLUMB_RETURN_IF_ERROR(CheckAskedLayers(*plan));
   std::string missing;
   int count = 0;
+  Refused refused;
   for (size_t g = 0; g < groups.size(); ++g) {
     auto step = MakeStep(std::move(groups[g]), *plan);
     const bool found = TryOwnKernels(*plan, step.get());
     if (!found && step->group.members.size() > 1) LogChoice(*plan, *step);
     if (!found) {
+      const std::string* asked = AskedKernel(*plan, step->group);
+      if (asked != nullptr) {
+        Status refusal = RefuseAsked(*plan, *step, *asked);
+        const bool unknown = refusal.code() == StatusCode::kInvalidArgument;
+        if (unknown && refused.count(asked) == 0) return refusal;
+        if (!refusal.ok() && !unknown) refused[asked] = std::move(refusal);
+        if (step->group.members.size() == 1 && refused.count(asked) != 0) return refused[asked];
+      }
       if (step->group.members.size() > 1) {
-        std::vector<LayerGroup> parts = SplitGroup(*plan, step->group);
+        std::vector<LayerGroup> parts = SplitGroup(*plan, step->group, &refused);
         groups.insert(groups.begin() + static_cast<ptrdiff_t>(g) + 1, std::make_move_iterator(parts.begin()),
                       std::make_move_iterator(parts.end()));
         continue;
       }
-      const std::string* asked = AskedKernel(*plan, step->group);
-      if (asked != nullptr) PLUMB_RETURN_IF_ERROR(RefuseAsked(*plan, *step, *asked));
       if (!TryFallback(*plan, step.get())) {
         LogChoice(*plan, *step);
         ++count;

@@ -286,6 +286,9 @@ TEST(CpuNetwork, CutsAGroupThatIsAskedOtherwise) {
   options.kernels = {{"layer2", "depthwise"}};
   const std::string error = CreateNetwork(b.graph, kCpuDevice, options).status().ToString();
   EXPECT_NE(error.find("layer2"), std::string::npos) << error;
+  options.kernels = {{"layer1", "convolution_winograd"}};  // steps are named after their last layer
+  const std::string refused = CreateNetwork(b.graph, kCpuDevice, options).status().ToString();
+  EXPECT_NE(refused.find("refuses: convolution_winograd: needs stride 1"), std::string::npos) << refused;
 }
 
 TEST(CpuNetwork, JoinsClamps) {
