@@ -47,6 +47,9 @@ Status RunAsWinograd(const reference::SumGeometry& geometry, reference::SumOpera
   }
   ParallelFor(activate != nullptr ? batch * out : 0, kElementGrain,
               [&](int64_t begin, int64_t end) { activate(end - begin, values + begin, tau + begin); });
+  double* beside = args.beside != nullptr ? args.beside->outputs[0]->data<double>() : nullptr;
+  ParallelFor(activate != nullptr && beside != nullptr ? batch * out : 0, kElementGrain,
+              [&](int64_t begin, int64_t end) { activate(end - begin, beside + begin, nullptr); });
   return Status::Ok();
 }
 
@@ -74,7 +77,11 @@ Status BoundConvolution(const ReferenceArgs& args, const BoundArgs& bound) { ret
 
 }  // namespace
 
-ReferenceOp ReferenceConvolution() { return {RunConvolution, BoundConvolution, reference::kMaxSumLevel}; }
-ReferenceOp ReferenceConvolution1D() { return {RunConvolution, BoundConvolution, reference::kMaxSumLevel}; }
+ReferenceOp ReferenceConvolution() {
+  ReferenceOp op{RunConvolution, BoundConvolution, reference::kMaxSumLevel};
+  op.runs_beside = true;
+  return op;
+}
+ReferenceOp ReferenceConvolution1D() { return ReferenceConvolution(); }
 
 }  // namespace plumb

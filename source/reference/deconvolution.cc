@@ -32,6 +32,10 @@ Status BoundDeconvolution(const ReferenceArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-ReferenceOp ReferenceDeconvolution() { return {RunDeconvolution, BoundDeconvolution, reference::kMaxSumLevel}; }
+ReferenceOp ReferenceDeconvolution() {
+  ReferenceOp op{RunDeconvolution, BoundDeconvolution, reference::kMaxSumLevel};
+  op.runs_beside = true;
+  return op;
+}
 
 }  // namespace plumb

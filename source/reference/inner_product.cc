@@ -27,6 +27,10 @@ Status BoundInnerProduct(const ReferenceArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-ReferenceOp ReferenceInnerProduct() { return {RunInnerProduct, BoundInnerProduct, reference::kMaxSumLevel}; }
+ReferenceOp ReferenceInnerProduct() {
+  ReferenceOp op{RunInnerProduct, BoundInnerProduct, reference::kMaxSumLevel};
+  op.runs_beside = true;
+  return op;
+}
 
 }  // namespace plumb

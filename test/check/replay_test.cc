@@ -65,5 +65,63 @@ TEST(Replay, AFoldedBiasWidensTheBound) {
   EXPECT_GT(RmsOver(1), 0.05) << "the bound is too wide to find a fault";
 }
 
+// A group with all that a product may be followed by: its own activation, an activation and a sum.
+Builder ManyProducts() {
+  Builder b(2, 6, 13);
+  const std::string first = b.Conv("x", 6, 12, 3, 1, 1, kActivationReLU), grouped = b.Conv(first, 12, 12, 3, 1, 3);
+  const std::string depthwise = b.Conv(b.Simple("ReLU", {grouped}), 12, 12, 3, 1, 12, kActivationReLU6);
+  const std::string sum = b.Simple("Add", {depthwise, first});
+  const std::string strided = b.Conv(sum, 12, 20, 1, 2, 1, kActivationSwish);
+  b.graph->outputs = {sum, b.FullyConnected(strided, 20 * 7 * 7, 9)};
+  return b;
+}
+
+// The values beside a replay are those of a replay of their own: to the bit where the inputs are far apart (then both
+// are summed in float64), else to what differences in fp32 leave.
+TEST(Replay, ValuesBesideAreThoseOfTheirOwnReplay) {
+  const Builder b = ManyProducts();
+  const Graph& graph = *b.graph;
+  const BlobTable blobs = InferShapes(graph).value();
+  LayerGroup group;
+  for (const Layer& layer : graph.layers) group.members.push_back(&layer);
+  group.inputs = {{0, 0, "x"}};
+  const int last = static_cast<int>(graph.layers.size()) - 1;
+  for (int m = 0; m <= last; ++m) {
+    const std::string& blob = graph.layers[static_cast<size_t>(m)].outputs[0];
+    if (blob == graph.outputs[0] || m == last) group.outputs.push_back({m, 0, blob});
+  }
+  ASSERT_EQ(group.outputs.size(), 2U);
+  const Tensor x = Random({2, 6, 13, 13}, 2, 1).ConvertedTo(DType::kF64).value();
+  for (const double distance : {1e-6, 0.5}) {
+    ReplayBeside beside;
+    beside.inputs = {x.Clone().value()};
+    const Tensor noise = Random({2, 6, 13, 13}, 3, 1);
+    for (int64_t i = 0; i < x.NumElements(); ++i)
+      beside.inputs[0].data<double>()[i] += distance * static_cast<double>(noise.data<float>()[i]);
+    for (const bool winograd : {false, true}) {
+      Arithmetic arithmetic;
+      if (winograd) arithmetic.products.algorithm = Numerics::kWinograd;
+      beside.values.clear();
+      const auto replay = ReplayWithBound(group, {x}, blobs, arithmetic, 0, {}, &beside);
+      ASSERT_TRUE(replay.ok()) << replay.status().message();
+      const auto alone = ReplayWithBound(group, {x}, blobs, arithmetic, 0);
+      const auto own = ReplayValues(group, beside.inputs, blobs);
+      for (size_t o = 0; o < group.outputs.size(); ++o) {
+        const Tensor &got = beside.values[o], &want = own->values[o];
+        double apart = 0, largest = 0, moved = 0;
+        for (int64_t i = 0; i < want.NumElements(); ++i) {
+          EXPECT_EQ(replay->values[o].data<double>()[i], alone->values[o].data<double>()[i]);
+          EXPECT_EQ(replay->tau[o].data<double>()[i], alone->tau[o].data<double>()[i]);
+          apart = std::max(apart, std::fabs(got.data<double>()[i] - want.data<double>()[i]));
+          largest = std::max(largest, std::fabs(want.data<double>()[i]));
+          moved = std::max(moved, std::fabs(want.data<double>()[i] - replay->values[o].data<double>()[i]));
+        }
+        EXPECT_LT(apart, distance < 1e-3 ? 1e-6 * moved : 1e-300) << distance << " output " << o;
+        EXPECT_GT(moved, 0.1 * distance * largest);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plumb

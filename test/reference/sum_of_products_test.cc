@@ -9,7 +9,9 @@
 #include <random>
 #include <string>
 
+#include "base/cpu.h"
 #include "base/threads.h"
+#include "reference/sum/difference.h"
 #include "reference/sum/kernel.h"
 #include "sum_reference.h"
 
@@ -106,6 +108,22 @@ class SumOfProductsTest : public testing::TestWithParam<Case> {
     return o;
   }
 
+  // Of the batch's first image: what its sums differ by from those of `near`, or nothing.
+  std::vector<double> Differences(const std::vector<double>& near) const {
+    const std::vector<double> x(x_.begin(), x_.begin() + g_.in_channels * g_.in_pixels());
+    std::vector<double> out(static_cast<size_t>(g_.out_channels * g_.out_pixels()), NAN);
+    if (!SumOfDifferences(g_, w_.data(), x.data(), near.data(), out.data())) out.clear();
+    return out;
+  }
+
+  // Inputs that differ from the first image's by 1e-5 of them or so.
+  std::vector<double> Near() const {
+    std::vector<double> near(x_.begin(), x_.begin() + g_.in_channels * g_.in_pixels());
+    const std::vector<float> noise = RandomFloats(static_cast<int64_t>(near.size()), 4);
+    for (size_t i = 0; i < near.size(); ++i) near[i] *= 1 + 1e-5 * static_cast<double>(noise[i]);
+    return near;
+  }
+
   SumGeometry g_;
   std::vector<float> x_, w_, bias_;
 };
@@ -140,6 +158,51 @@ TEST_P(SumOfProductsTest, SameBitsForEveryThreadCount) {
     }
   }
   SetNumThreads(0);
+}
+
+// In fp32 they are good to some units of 2^-24, at every instruction set and thread count the same.
+TEST_P(SumOfProductsTest, DifferencesAreThoseOfTwoSums) {
+  if (!HasDifference(g_, {w_.data()})) GTEST_SKIP() << "none for this geometry";
+  const std::vector<double> near = Near();
+  const std::vector<double> differences = Differences(near);
+  ASSERT_FALSE(differences.empty());
+  std::vector<double> want(differences.size()), of_x(differences.size()), beside = differences;
+  SumOperands operands{w_.data(), bias_.data()};
+  operands.activate = [](int64_t count, double* value, double*) {
+    for (int64_t i = 0; i < count; ++i) value[i] *= 2;
+  };
+  SumOfProducts(g_, operands, {{near.data(), want.data()}});
+  SumImage image{x_.data(), of_x.data()};
+  image.beside = beside.data();
+  SumOfProducts(g_, operands, {image});
+  double apart = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_NEAR(beside[i], want[i], 1e-9) << "output " << i;
+    apart = std::max(apart, std::fabs(beside[i] - of_x[i]));
+  }
+  EXPECT_GT(apart, 1e-7) << "the inputs are too close to show anything";
+  for (const int threads : {1, 3}) {
+    SetNumThreads(threads);
+    for (const char* isa : {"AVX2", "GENERIC", ""}) {
+      if (!SetMaxIsa(isa).ok()) continue;
+      EXPECT_EQ(Differences(near), differences) << threads << " " << isa;
+    }
+  }
+  ASSERT_TRUE(SetMaxIsa("").ok());
+  SetNumThreads(0);
+}
+
+TEST_P(SumOfProductsTest, NoDifferencesOfInputsThatAreNotClose) {
+  if (!HasDifference(g_, {w_.data()})) GTEST_SKIP() << "none for this geometry";
+  const std::vector<double> near = Near();
+  const SumAxis &h = g_.axis[1], &w = g_.axis[2];
+  const int64_t row = h.kernel > h.pad ? 0 : h.stride - h.pad % h.stride, read = row * w.in;  // at the left border
+  if (w.kernel <= w.pad || row >= h.in) GTEST_SKIP() << "the first columns may not be read";
+  for (const double wrong : {1.0, static_cast<double>(NAN), static_cast<double>(INFINITY), 1e60}) {
+    std::vector<double> far = near;
+    far[static_cast<size_t>(read)] += wrong;
+    EXPECT_TRUE(Differences(far).empty()) << wrong;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SumOfProductsTest, testing::ValuesIn(kCases),

@@ -119,20 +119,20 @@ Status Lockstep::After(const LayerEvent& event) {
 }
 
 Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
-  const std::vector<Tensor> own_inputs = own_.InputsOf(record->group, *scene_.blobs, record->inputs);
-  const bool follow = options_.inherited && own_inputs.size() == record->group.inputs.size();
-  // As long as the device's inputs are the reference's own, bit for bit, the replay is its own run, too.
-  const bool same =
-      follow && !record->info.fallback && !FeedsBack(record->group) && SameBits(own_inputs, record->inputs);
-  if (follow && !same) PLUMB_RETURN_IF_ERROR(own_.Run(record->group, own_inputs, *scene_.blobs));
+  OwnInputs own;
+  own.values = own_.InputsOf(record->group, *scene_.blobs, record->inputs);
+  own.known = options_.inherited && own.values.size() == record->group.inputs.size();
+  own.are_the_device_s = own.known && !FeedsBack(record->group) && SameBits(own.values, record->inputs);
   for (size_t i = 0; i < record->group.outputs.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(Tensor output, event.Output(i));
     PLUMB_RETURN_IF_ERROR(written_.NoteWritten(record->group.outputs[i].blob, output));
     record->device.push_back(std::move(output));
   }
-  if (record->info.fallback)
+  if (record->info.fallback) {
+    if (own.known) PLUMB_RETURN_IF_ERROR(own_.Run(record->group, own.values, *scene_.blobs));
     return Status::NotSupported(fmt::format("ran on {}, the device has no kernel for it", record->info.device));
-  PLUMB_RETURN_IF_ERROR(judge_->Judge(same, record));
+  }
+  PLUMB_RETURN_IF_ERROR(judge_->Judge(own, record));
   if (record->report.verdict == Verdict::kAligned) PLUMB_RETURN_IF_ERROR(NoteRelative(*record));
   if (!record->changed.empty()) {
     record->report.verdict = Verdict::kWrong;

@@ -11,6 +11,13 @@
 
 namespace plumb {
 
+// What the own run of a step starts from.
+struct OwnInputs {
+  bool known = false;             // else it is not run
+  bool are_the_device_s = false;  // bit for bit: the step's replay is its own run, too
+  std::vector<Tensor> values;
+};
+
 class OwnRun {
  public:
   Status SetInputs(const std::map<std::string, Tensor>& inputs);

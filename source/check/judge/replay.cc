@@ -17,7 +17,9 @@ class Chain {
   Chain(const LayerGroup& group, const BlobTable& blobs, const ReplayExtra& extra)
       : group_(group), blobs_(blobs), extra_(extra), taus_(extra.input_tau) {}
 
-  Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
+  Result<ReplayResult> Run(const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level,
+                           ReplayBeside* beside = nullptr) {
+    beside_ = beside;
     for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
       PLUMB_RETURN_IF_ERROR(RunMember(m, inputs, arithmetic, level));
       Drop(m);
@@ -31,16 +33,46 @@ class Chain {
       if (!zeros.ok()) return zeros.status();
       result.tau.push_back(std::move(zeros).value());
     }
+    for (size_t i = 0; beside != nullptr && i < group_.outputs.size(); ++i)
+      beside->values.push_back(beside_values_.at(group_.outputs[i].blob));
     return result;
   }
 
  private:
   // The tensor that port (member, slot) reads: from outside, or made by an earlier member.
-  const Tensor& InputOf(int member, int slot, const std::vector<Tensor>& inputs) const {
+  const Tensor& InputOf(int member, int slot, const std::vector<Tensor>& inputs,
+                        const std::map<std::string, Tensor>& values) const {
     for (size_t i = 0; i < group_.inputs.size(); ++i) {
       if (group_.inputs[i].member == member && group_.inputs[i].slot == slot) return inputs[i];
     }
-    return values_.at(group_.members[static_cast<size_t>(member)]->inputs[static_cast<size_t>(slot)]);
+    return values.at(group_.members[static_cast<size_t>(member)]->inputs[static_cast<size_t>(slot)]);
+  }
+
+  // The outputs of `layer` among `values`: new, or in the memory of the dying input.
+  Status MakeOutputs(const Layer& layer, const std::string& dying, std::map<std::string, Tensor>* values,
+                     ReferenceArgs* args) const {
+    for (const std::string& blob : layer.outputs) {
+      const BlobInfo& info = blobs_.at(blob);
+      if (dying.empty()) {
+        PLUMB_ASSIGN_OR_RETURN((*values)[blob],
+                               Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
+      } else {
+        (*values)[blob] = values->at(dying);
+      }
+      args->outputs.push_back(&(*values)[blob]);
+    }
+    return Status::Ok();
+  }
+
+  // Member m on the other inputs: now, or by the replay's own call.
+  Status RunBeside(int m, const Layer& layer, const ReferenceOp& op, const std::string& dying, ReferenceArgs* beside,
+                   ReferenceArgs* args) {
+    for (int slot = 0; slot < static_cast<int>(layer.inputs.size()); ++slot)
+      beside->inputs.push_back(&InputOf(m, slot, beside_->inputs, beside_values_));
+    PLUMB_RETURN_IF_ERROR(MakeOutputs(layer, dying, &beside_values_, beside));
+    if (!op.runs_beside) return op.run(*beside);
+    args->beside = beside;
+    return Status::Ok();
   }
 
   Status RunMember(int m, const std::vector<Tensor>& inputs, const Arithmetic* arithmetic, int level) {
@@ -58,12 +90,12 @@ class Chain {
     std::vector<Tensor> read, read_taus;  // otherwise
     const bool reads = change != nullptr && change->reads;
     if (reads) read.resize(own.inputs.size()), read_taus.resize(own.inputs.size());
-    ReferenceArgs args{layer, {}, {}};
+    ReferenceArgs args{layer, {}, {}}, beside{layer, {}, {}};
     BoundArgs bound;
     bound.level = level;
     bool uncertain = false, uncertain_integers = false;
     for (int slot = 0; slot < static_cast<int>(layer.inputs.size()); ++slot) {
-      args.inputs.push_back(&InputOf(m, slot, inputs));
+      args.inputs.push_back(&InputOf(m, slot, inputs, values_));
       const auto tau = taus_.find(layer.inputs[static_cast<size_t>(slot)]);
       bound.input_tau.push_back(tau == taus_.end() ? nullptr : &tau->second);
       if (reads) PLUMB_RETURN_IF_ERROR(ReadOtherwise(*change, slot, &read, &read_taus, &args, &bound));
@@ -74,16 +106,8 @@ class Chain {
           uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
     }
     const std::string dying = op.in_place ? DyingInput(m) : "";
-    for (const std::string& blob : layer.outputs) {
-      const BlobInfo& info = blobs_.at(blob);
-      if (dying.empty()) {
-        PLUMB_ASSIGN_OR_RETURN(values_[blob],
-                               Tensor::Create(info.dtype == DType::kF32 ? DType::kF64 : info.dtype, info.shape));
-      } else {
-        values_[blob] = values_.at(dying);
-      }
-      args.outputs.push_back(&values_[blob]);
-    }
+    PLUMB_RETURN_IF_ERROR(MakeOutputs(layer, dying, &values_, &args));
+    if (beside_ != nullptr) PLUMB_RETURN_IF_ERROR(RunBeside(m, layer, op, dying, &beside, &args));
     const bool writes = change != nullptr && change->writes;
     if (arithmetic == nullptr) {
       PLUMB_RETURN_IF_ERROR(op.run(args));
@@ -330,6 +354,7 @@ class Chain {
     for (const std::string& blob : group_.members[static_cast<size_t>(member)]->inputs) {
       if (ReadAfter(member, blob)) continue;
       values_.erase(blob);
+      beside_values_.erase(blob);
       taus_.erase(blob);
     }
   }
@@ -337,7 +362,8 @@ class Chain {
   const LayerGroup& group_;
   const BlobTable& blobs_;
   const ReplayExtra& extra_;
-  std::map<std::string, Tensor> values_;
+  ReplayBeside* beside_ = nullptr;
+  std::map<std::string, Tensor> values_, beside_values_;
   std::map<std::string, Tensor> taus_;    // of what is uncertain
   std::map<std::string, Tensor> device_;  // DeviceOutput's own
 };
@@ -350,8 +376,9 @@ Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Ten
 }
 
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
-                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra) {
-  return Chain(group, blobs, extra).Run(inputs, &arithmetic, level);
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra,
+                                     ReplayBeside* beside) {
+  return Chain(group, blobs, extra).Run(inputs, &arithmetic, level, beside);
 }
 
 bool FeedsBack(const LayerGroup& group) {

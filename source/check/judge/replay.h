@@ -37,6 +37,15 @@ struct ReplayExtra {
   DType operands = DType::kF32;  // f16, bf16: sums of products round their operands so first
   // In what blobs inside the group may have been stored before the next member read them; empty: in none.
   std::function<DType(const std::string& blob)> stored;
+  // Whether the members are computed as their layers say.
+  bool is_plain() const { return changes.empty() && operands == DType::kF32 && !stored; }
+};
+
+// The group on other inputs, beside a plain replay: less work than a ReplayValues of its own, where these inputs are
+// close to the replay's; the values then agree with it to 2^-34 of the largest.
+struct ReplayBeside {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> values;  // filled
 };
 
 // Inputs in the order of group.inputs; floats must be f64. The members run one after the other on float64 values.
@@ -46,7 +55,8 @@ Result<ReplayResult> ReplayValues(const LayerGroup& group, const std::vector<Ten
 // The same with the bound; inside the group each member's tau is handed to the next. NotSupported names the member
 // behind which errors cannot be followed (ArgMax, Round, casts to integer).
 Result<ReplayResult> ReplayWithBound(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs,
-                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {});
+                                     const Arithmetic& arithmetic, int level, const ReplayExtra& extra = {},
+                                     ReplayBeside* beside = nullptr);
 
 // Whether a member computes outputs from earlier ones: then the replay with the device's is not the reference's own
 // run.

@@ -30,18 +30,21 @@ void LeaveOutInfinities(ReplayResult* replay) {
 
 }  // namespace
 
-Status StepJudge::Judge(bool own_run, StepRecord* record) const {
+Status StepJudge::Judge(const OwnInputs& own, StepRecord* record) const {
   LayerReport* report = &record->report;
   const std::string unbounded = rules().WhyUnbounded(record->group);
-  if (!unbounded.empty()) return JudgeValues(*record, unbounded, report, &record->replay);
+  if (!unbounded.empty()) {
+    if (own.known) PLUMB_RETURN_IF_ERROR(own_->Run(record->group, own.values, *scene_->blobs));
+    return JudgeValues(*record, unbounded, report, &record->replay);
+  }
   PLUMB_ASSIGN_OR_RETURN(Way way, rules().FirstWay(*scene_, *record));
-  PLUMB_RETURN_IF_ERROR(JudgeBy(*record, way, own_run, report, &record->replay));
+  PLUMB_RETURN_IF_ERROR(JudgeBy(*record, way, own, report, &record->replay));
   if (!record->is_off()) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const bool wider, rules().WiderWay(*scene_, *record, &way));
   if (!wider) return Status::Ok();
   LayerReport tried;
   ReplayResult replay;
-  const Status judged = JudgeBy(*record, way, false, &tried, &replay);
+  const Status judged = JudgeBy(*record, way, &tried, &replay);
   if (!judged.ok() || replay.tau.empty()) return Status::Ok();  // only where errors can be followed
   report->verdict = tried.verdict;
   report->reason = tried.reason;
@@ -50,17 +53,37 @@ Status StepJudge::Judge(bool own_run, StepRecord* record) const {
   return Status::Ok();
 }
 
-Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, bool own_run, LayerReport* report,
+Result<ReplayResult> StepJudge::ReplayFirst(const StepRecord& record, const Way& way, const OwnInputs& own) const {
+  ReplayBeside beside{own.values, {}};
+  const bool runs = own.known && !own.are_the_device_s, with = runs && way.extra.is_plain();
+  auto replay = ReplayWithBound(record.group, record.inputs, *scene_->blobs, way.arithmetic, 0, way.extra,
+                                with ? &beside : nullptr);
+  if (runs && (!with || !replay.ok())) {
+    PLUMB_RETURN_IF_ERROR(own_->Run(record.group, own.values, *scene_->blobs));
+  } else if (with) {
+    own_->Take(record.group, beside.values);
+  } else if (own.known && replay.ok()) {
+    own_->Take(record.group, replay->values);
+  }
+  return replay;
+}
+
+Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, LayerReport* report, ReplayResult* replay) const {
+  return JudgeBy(record, way, {}, report, replay);
+}
+
+Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
                           ReplayResult* replay) const {
   const int max_level = MaxBoundLevel(record.group);
   for (int level = 0; level <= max_level; ++level) {
-    auto bounded = ReplayWithBound(record.group, record.inputs, *scene_->blobs, way.arithmetic, level, way.extra);
+    auto bounded = level == 0
+                       ? ReplayFirst(record, way, own)
+                       : ReplayWithBound(record.group, record.inputs, *scene_->blobs, way.arithmetic, level, way.extra);
     if (!bounded.ok() && bounded.status().code() == StatusCode::kNotSupported && record.group.members.size() > 1)
       return JudgeValues(record, bounded.status().message(), report, replay);
     if (!bounded.ok()) return bounded.status();
     PLUMB_RETURN_IF_ERROR(rules().WidenBound(*scene_, record, &*bounded));
     if (way.infinities_unknown) LeaveOutInfinities(&*bounded);
-    if (own_run && level == 0) own_->Take(record.group, bounded->values);
     PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report));
     *replay = std::move(*bounded);
     if (report->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that

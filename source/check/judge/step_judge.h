@@ -18,15 +18,18 @@ class StepJudge {
   // Of scene and golden (null: none) as they are when a step is judged; all of them outlive it.
   StepJudge(const Scene* scene, const BlobSource* golden, OwnRun* own) : scene_(scene), golden_(golden), own_(own) {}
 
-  // Fills report and replay. own_run: the device's inputs are the reference's own, so the replay is its run, too.
-  Status Judge(bool own_run, StepRecord* record) const;
+  // Fills report and replay, and lets the own run take the step.
+  Status Judge(const OwnInputs& own, StepRecord* record) const;
   // By one way, level by level until it is aligned.
-  Status JudgeBy(const StepRecord& record, const Way& way, bool own_run, LayerReport* report,
-                 ReplayResult* replay) const;
+  Status JudgeBy(const StepRecord& record, const Way& way, LayerReport* report, ReplayResult* replay) const;
   // The outputs against one replay with its bound.
   Status JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level, LayerReport* report) const;
 
  private:
+  Status JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
+                 ReplayResult* replay) const;
+  // The replay at the lowest level, and the own run: its result, made beside it, or by a run of its own.
+  Result<ReplayResult> ReplayFirst(const StepRecord& record, const Way& way, const OwnInputs& own) const;
   Result<OutputReport> JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level, size_t i) const;
   // step_values.cc. Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepRecord& record, const std::string& why, LayerReport* report, ReplayResult* replay) const;

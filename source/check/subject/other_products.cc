@@ -14,7 +14,7 @@ bool TryProduct(const StepRecord& record, const StepJudge& judge, const NumericM
   way.arithmetic = ArithmeticFor(record.group, model);
   UseOtherProducts(record.group, model, &way.arithmetic, &way.extra);
   ReplayResult replay;
-  return judge.JudgeBy(record, way, false, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
+  return judge.JudgeBy(record, way, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ struct ReferenceArgs {
   const Layer& layer;
   std::vector<const Tensor*> inputs;
   std::vector<Tensor*> outputs;
+  // The same layer on other inputs, all f64, whose outputs (without a bound) are wanted, too. Null: nothing; never
+  // given to an operator without ReferenceOp::runs_beside.
+  const ReferenceArgs* beside = nullptr;
 };
 
 // The bound of one call: per output element tau = 8 sigma + eta of tolerance.md ("The rule (measured)"; "Other
@@ -71,6 +74,8 @@ struct ReferenceOp {
   bool in_place = false;
   // Whether uncertain inputs may be integers, too.
   bool takes_uncertain_integers = false;
+  // Computes ReferenceArgs::beside in less time than a call of its own would take.
+  bool runs_beside = false;
   // Picks one of equal elements (ArgMax, TopK): with a bound it looks at BoundArgs::device_outputs, and tau is how far
   // the device's choice lies from its own where that one is as good.
   bool picks = false;

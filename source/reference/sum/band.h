@@ -58,6 +58,9 @@ void WidenRun(const SumKernels& kernels, ConstReals src, int64_t offset, int64_t
 // `slot` names the buffer; its content is lost when it grows.
 enum class ScratchSlot { kBand, kTile, kWeight, kSum, kMagnitude, kCount };
 double* Scratch(ScratchSlot slot, int64_t count);
+inline float* FloatScratch(ScratchSlot slot, int64_t count) {
+  return reinterpret_cast<float*>(Scratch(slot, (count + 1) / 2));
+}
 
 }  // namespace plumb::reference
 

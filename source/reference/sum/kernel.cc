@@ -32,9 +32,17 @@ namespace {
   attribute void Widen(const float* src, int64_t n, double* dst) { loops::Widen(src, n, dst); }                        \
   attribute double WidenAbs(const float* src, int64_t n, double* dst) { return loops::WidenAbs<width>(src, n, dst); }  \
   attribute void Finish(const FinishArgs& a) { loops::Finish(a); }                                                     \
-  attribute void Transform(const TransformArgs& a) { loops::Transform<width>(a); }                                     \
-  constexpr SumKernels kSet = {#set,  vectors, AccumulateTile, AccumulateRow, DriftTile, Dot,      Gather,             \
-                               Group, AddAbs,  Widen,          WidenAbs,      Finish,    Transform};                   \
+  attribute void Transform(const TransformArgs& a) { loops::Transform<width == 2 ? 4 : 8>(a); }                        \
+  attribute void Subtract(const double* near, const double* x, int64_t n, float* dst, DifferenceRange* range) {        \
+    loops::Subtract<width>(near, x, n, dst, range);                                                                    \
+  }                                                                                                                    \
+  attribute void AccumulateFloats(int rows, int halves, const FloatTileArgs& a) {                                      \
+    loops::AccumulateFloats<2 * width>(rows, halves, a);                                                               \
+  }                                                                                                                    \
+  attribute void DriftFloats(const FloatDriftArgs& a) { loops::DriftFloats<4 * width>(a); }                            \
+  constexpr SumKernels kSet = {                                                                                        \
+      #set,  vectors,  AccumulateTile, AccumulateRow, DriftTile, Dot,       Gather,           Group,      AddAbs,      \
+      Widen, WidenAbs, Finish,         Transform,     Subtract,  4 * width, AccumulateFloats, DriftFloats};            \
   }
 
 PLUMB_SUM_SET(baseline, , 2, 1)

@@ -61,9 +61,34 @@ struct TransformArgs {
   const double* left = nullptr;   // [rows][kMaxSide], of which in_rows count
   const double* right = nullptr;  // [columns][kMaxSide], of which in_columns count
   int rows = 0, in_rows = 0, columns = 0, in_columns = 0;
-  const double* in = nullptr;  // [in_rows][in_columns][kTransformed]
-  double* out = nullptr;       // [rows][columns], the elements' eight values out_step apart
+  const float* in = nullptr;  // [in_rows][in_columns][kTransformed]
+  float* out = nullptr;       // [rows][columns], the elements' eight values out_step apart
   int64_t out_step = kTransformed;
+};
+
+// sum[r][p] += sum over k < terms of w[r][k] * x[k][p], all in fp32: where a result needs no more than that.
+struct FloatTileArgs {
+  const float* x = nullptr;  // terms lie float_pixels apart
+  const float* w = nullptr;
+  int64_t w_stride = 0;  // between rows
+  int64_t terms = 0;
+  float* sum = nullptr;
+  int64_t sum_stride = 0;    // between rows, here and below
+  float* squares = nullptr;  // += sum^2 at each end of SampleBlock(terms), in units of that many terms; may be null
+};
+
+// How far a serial fp32 sum of the same terms strays (TileArgs::drift): of one row, float_pixels of them.
+struct FloatDriftArgs {
+  const float* x = nullptr;
+  const float* w = nullptr;
+  int64_t terms = 0;
+  float* drift = nullptr;
+};
+
+// What differences are made of: the largest |x|, the largest |near - x|, and a sum that is NaN where one of the latter
+// is not finite.
+struct DifferenceRange {
+  double largest = 0, distance = 0, poison = 0;
 };
 
 struct SumKernels {
@@ -92,6 +117,12 @@ struct SumKernels {
   double (*widen_abs)(const float* src, int64_t count, double* dst);
   void (*finish)(const FinishArgs& args);
   void (*transform)(const TransformArgs& args);
+  // dst[i] = near[i] - x[i]; widens `range`.
+  void (*subtract)(const double* near, const double* x, int64_t count, float* dst, DifferenceRange* range);
+  int float_pixels;  // of a tile of accumulate_floats
+  // rows is 6, 4, 2 or 1; of the tile's pixels the first half alone, or both.
+  void (*accumulate_floats)(int rows, int halves, const FloatTileArgs& args);
+  void (*drift_floats)(const FloatDriftArgs& args);
 };
 
 // The best set for EffectiveIsa().

@@ -7,6 +7,7 @@
 
 #include "op/convolution.h"
 #include "reference/core/elementwise.h"
+#include "reference/sum/difference.h"
 
 namespace plumb::reference {
 namespace {
@@ -56,10 +57,31 @@ void WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::ve
     own.push_back(images[i].tau);
     images[i].output = values.data() + i * size;
     images[i].tau = taus.data() + i * size;
+    images[i].beside = nullptr;
   }
   SumOfProducts(geometry, operands, images, SumBoundOf(&bound));
   for (size_t i = 0; i < images.size(); ++i) {
     for (size_t k = 0; k < size; ++k) own[i][k] = std::max(own[i][k], taus[i * size + k]);
+  }
+}
+
+// The images of args.beside: those that lie close to `images` by their differences, the others behind them.
+void AddBeside(const SumGeometry& geometry, const SumOperands& operands, const ReferenceArgs& beside,
+               std::vector<SumImage>* images) {
+  const int64_t in = geometry.in_channels * geometry.in_pixels();
+  const int64_t out = geometry.out_channels * geometry.out_pixels();
+  const bool has_difference = HasDifference(geometry, operands);
+  for (size_t n = 0, batch = images->size(); n < batch; ++n) {
+    const double* near = beside.inputs[0]->data<double>() + static_cast<int64_t>(n) * in;
+    double* output = beside.outputs[0]->data<double>() + static_cast<int64_t>(n) * out;
+    SumImage& image = (*images)[n];
+    if (has_difference && SumOfDifferences(geometry, operands.weight.f32(), image.input.f64(), near, output)) {
+      image.beside = output;
+    } else {
+      SumImage other;
+      other.input = near, other.output = output;
+      images->push_back(other);
+    }
   }
 }
 
@@ -84,7 +106,9 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
     if (input_tau != nullptr) image.input_tau = input_tau + n * in;
     images.push_back(image);
   }
+  if (args.beside != nullptr) AddBeside(geometry, operands, *args.beside, &images);
   SumOfProducts(geometry, operands, images, SumBoundOf(bound));
+  images.resize(static_cast<size_t>(batch));
   const bool widen = bound != nullptr && bound->level >= 1 && operands.activate == nullptr &&
                      static_cast<int64_t>(bound->later_bias.size()) == geometry.out_channels;
   if (widen) WidenByLaterBias(geometry, operands, std::move(images), *bound);

@@ -8,7 +8,7 @@
 namespace plumb::reference {
 
 // Input 0 is a batch of images, output 0 theirs; `bound` may be null (values only). operands.bias is taken from the
-// layer.
+// layer. Fills the outputs of args.beside, too.
 Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch, const ReferenceArgs& args,
                 const BoundArgs* bound);
 

@@ -64,6 +64,8 @@ struct SumImage {
   Reals output;                       // [out_channels][depth][height][width]
   double* tau = nullptr;              // like output; null: values only
   const double* input_tau = nullptr;  // like input; null: the input is exact
+  // Like output, or null: what the sums of other inputs differ by from these (difference.h); becomes their output.
+  double* beside = nullptr;
 };
 
 struct SumOperands {

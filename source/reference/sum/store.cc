@@ -26,6 +26,17 @@ void Scatter(const double* row, const SumTarget* targets, int num_targets, T* to
   }
 }
 
+// The outputs of the image beside: these before their activation, and what they differ by. `direct`: one run of them.
+void StoreBeside(const SumPass& pass, const SumRow& row, const SumTarget* targets, int num_targets, bool direct,
+                 double* beside) {
+  double collected[kTile];
+  double* value = direct ? beside + targets[0].out_begin : collected;
+  if (!direct) Collect(beside, targets, num_targets, value);
+  for (int64_t i = 0; i < row.count; ++i) value[i] += row.sum[i];
+  if (pass.operands->activate != nullptr) pass.operands->activate(row.count, value, nullptr);
+  if (!direct) Scatter(value, targets, num_targets, beside);
+}
+
 void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& work, const SumRow& row,
                  const SumTarget* targets, int num_targets) {
   double value[kTile], tau[kTile], extra[kTile], added[kTile];
@@ -50,6 +61,7 @@ void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& 
   if (work.added != nullptr) Collect(work.added + base, targets, num_targets, added);
   finish.extra = work.extra != nullptr ? extra : nullptr;
   finish.added = work.added != nullptr ? added : nullptr;
+  if (work.image.beside != nullptr) StoreBeside(pass, row, targets, num_targets, direct, work.image.beside + base);
   kernels.finish(finish);
   double* const wanted_tau = work.image.tau != nullptr ? finish.tau : nullptr;
   if (pass.operands->activate != nullptr) pass.operands->activate(row.count, finish.value, wanted_tau);

@@ -374,6 +374,24 @@ bool PartAtTiles(int64_t groups, int64_t tiles, int64_t outs) {
 
 }  // namespace
 
+void ForEachPart(int64_t groups, int64_t tiles, int64_t outs,
+                 FunctionRef<void(int64_t, int64_t, int64_t, int64_t, int64_t)> run) {
+  const bool at_tiles = PartAtTiles(groups, tiles, outs);
+  const int64_t pieces = at_tiles ? tiles : (outs + kRows - 1) / kRows;  // of a group
+  ParallelFor(groups * pieces, 1, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t group = begin / pieces, stop = std::min(end, (group + 1) * pieces);
+      const int64_t first = begin - group * pieces, last = stop - group * pieces;
+      if (at_tiles) {
+        run(group, 0, outs, first, last);
+      } else {
+        run(group, first * kRows, std::min(outs, last * kRows), 0, tiles);
+      }
+      begin = stop;
+    }
+  });
+}
+
 void SumByTiles(const SumKernels& kernels, const SumPass& pass) {
   std::vector<int64_t> images;
   for (size_t i = 0; i < pass.sources.size(); ++i) {
@@ -384,28 +402,10 @@ void SumByTiles(const SumKernels& kernels, const SumPass& pass) {
     TileSweep plan(kernels, pass, phase, images);
     const int64_t tiles = plan.num_tiles();
     const int64_t outs = plan.out_per_group();
-    if (PartAtTiles(groups, tiles, outs)) {
-      ParallelFor(groups * tiles, 1, [&](int64_t begin, int64_t end) {
-        TileSweep sweep(kernels, pass, phase, images);
-        while (begin < end) {
-          const int64_t group = begin / tiles;
-          const int64_t stop = std::min(end, (group + 1) * tiles);
-          sweep.Run(group, 0, outs, begin - group * tiles, stop - group * tiles);
-          begin = stop;
-        }
-      });
-    } else {
-      ParallelFor(groups * ((outs + kRows - 1) / kRows), 1, [&](int64_t begin, int64_t end) {
-        TileSweep sweep(kernels, pass, phase, images);
-        const int64_t blocks = (outs + kRows - 1) / kRows;
-        while (begin < end) {
-          const int64_t group = begin / blocks;
-          const int64_t stop = std::min(end, (group + 1) * blocks);
-          sweep.Run(group, (begin - group * blocks) * kRows, std::min(outs, (stop - group * blocks) * kRows), 0, tiles);
-          begin = stop;
-        }
-      });
-    }
+    ForEachPart(groups, tiles, outs,
+                [&](int64_t group, int64_t out_begin, int64_t out_end, int64_t begin, int64_t end) {
+                  TileSweep(kernels, pass, phase, images).Run(group, out_begin, out_end, begin, end);
+                });
   }
 }
 
