@@ -129,6 +129,8 @@ Status ComputeMatmul(const ReferenceArgs& args, const BoundArgs* bound) {
       image.input_tau = second.tau == nullptr ? nullptr : second.tau + at_second;
       image.output = reference::RealsOf(args.outputs[0], i * shape.m * shape.n);
       if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + i * shape.m * shape.n;
+      if (bound != nullptr && bound->later != nullptr)
+        image.later = bound->later->data<double>() + i * shape.m * shape.n;
       if (bound == nullptr || !in_f64) {
         reference::SumOfProducts(geometry, sum, {image}, SumBoundOf(args.layer, bound));
         continue;
@@ -156,6 +158,7 @@ Status ComputeMatmul(const ReferenceArgs& args, const BoundArgs* bound) {
         if (image.input_tau != nullptr) result.input_tau = image.input_tau + skipped;
         result.output = reference::RealsOf(args.outputs[0], to);
         result.tau = bound->tau[0]->data<double>() + to;
+        if (bound->later != nullptr) result.later = bound->later->data<double>() + to;
         reference::SumOfProducts(part, of_part, {result}, SumBoundOf(args.layer, bound));
         WidenBySteps(args.layer, rows.terms(), rows.count * shape.n, result.tau);
       }

@@ -65,6 +65,45 @@ TEST(Replay, AFoldedBiasWidensTheBound) {
   EXPECT_GT(RmsOver(1), 0.05) << "the bound is too wide to find a fault";
 }
 
+// The same where what is added is another blob, of the size of the constant above.
+double RmsBehindResidual(int level) {
+  Builder b(1, kIn, kSize);
+  b.graph->inputs.push_back({"residual", DType::kF32, {1, kOut, kSize, kSize}});
+  const std::string conv = b.Conv("x", kIn, kOut, 1), scaled = b.Constant("Mul", conv, kOut, 0);
+  b.Simple("Add", {"residual", scaled});
+  const Graph& graph = *b.graph;
+  b.graph->layers[0].resources["weight"] = Random({kOut, kIn, 1, 1}, 1, 1e-3f);
+  Fill(&b.graph->layers[0].resources["bias"], 0);
+  Fill(&b.graph->layers[1].resources["element"], kGain);
+  LayerGroup group;
+  for (const Layer& layer : graph.layers) group.members.push_back(&layer);
+  group.inputs = {{0, 0, "x"}, {2, 0, "residual"}};
+  group.outputs = {{2, 0, graph.layers[2].outputs[0]}};
+  const Tensor x = Random({1, kIn, kSize, kSize}, 2, 1);
+  Tensor residual = Random({1, kOut, kSize, kSize}, 3, 0.01f);
+  for (int64_t i = 0; i < residual.NumElements(); ++i) residual.data<float>()[i] += kShift;
+  const auto replay =
+      ReplayWithBound(group, {x.ConvertedTo(DType::kF64).value(), residual.ConvertedTo(DType::kF64).value()},
+                      InferShapes(graph).value(), Arithmetic(), level);
+  EXPECT_TRUE(replay.ok()) << replay.status().message();
+  double sum = 0;
+  for (int64_t i = 0; i < kOut * kSize * kSize; ++i) {
+    const float* weight = graph.layers[0].resources.at("weight").data<float>() + i / (kSize * kSize) * kIn;
+    float device = residual.data<float>()[i] / kGain;
+    for (int c = 0; c < kIn; ++c)
+      device = std::fma(weight[c], x.data<float>()[c * kSize * kSize + i % (kSize * kSize)], device);
+    const double introduced = static_cast<double>(device * kGain) - replay->values[0].data<double>()[i];
+    sum += std::pow(introduced / (replay->tau[0].data<double>()[i] / 8), 2);
+  }
+  return std::sqrt(sum / (kOut * kSize * kSize));
+}
+
+TEST(Replay, AResidualWidensTheBound) {
+  EXPECT_GT(RmsBehindResidual(0), 2.0) << "the case is not hard enough to show anything";
+  EXPECT_LT(RmsBehindResidual(1), 1.0);
+  EXPECT_GT(RmsBehindResidual(1), 0.05) << "the bound is too wide to find a fault";
+}
+
 // A group with all that a product may be followed by: its own activation, an activation and a sum.
 Builder ManyProducts() {
   Builder b(2, 6, 13);

@@ -119,7 +119,11 @@ class Chain {
     }
     if (!uncertain && change == nullptr && GetOp(layer.kind).moves_data_only) return op.run(args);  // exact
     bound.arithmetic = *arithmetic;
-    if (level > 0) bound.later_bias = LaterBias(m);
+    Tensor later;
+    if (level > 0 && IsProduct(layer)) {
+      later = LaterOf(m, inputs);
+      bound.later = later.empty() ? nullptr : &later;
+    }
     for (const std::string& blob : layer.outputs) {
       bound.device_outputs.push_back(op.feeds_back || op.picks ? DeviceOutput(blob) : nullptr);
       if (dying.empty() || taus_.count(dying) == 0) {
@@ -221,31 +225,50 @@ class Chain {
     return nullptr;
   }
 
-  // What the constant scales and shifts right behind member m add to each channel of its result y, in units of y: with
-  // a y + b after the last of them, b / a. Probed with y = 0 and y = 1. Empty: there are none, or not per channel.
-  std::vector<float> LaterBias(int m) const {
-    const BlobInfo& made = blobs_.at(group_.members[static_cast<size_t>(m)]->outputs[0]);
-    if (made.shape.rank() < 2 || group_.members[static_cast<size_t>(m)]->outputs.size() != 1) return {};
-    std::vector<int64_t> dims(static_cast<size_t>(made.shape.rank()), 1);
-    dims[1] = made.shape[1];
-    auto zero = Tensor::Zeros(DType::kF64, Shape(dims)), one = Tensor::Zeros(DType::kF64, Shape(dims));
-    if (!zero.ok() || !one.ok()) return {};
-    std::fill_n(one->data<double>(), dims[1], 1.0);
-    bool any = false;
-    for (size_t next = static_cast<size_t>(m) + 1; next < group_.members.size(); ++next) {
-      if (!Probe(*group_.members[next], &*zero) || !Probe(*group_.members[next], &*one)) break;
-      any = true;
+  // What members behind m add to its result y, in units of y: with a y + b after the constant scales and shifts right
+  // behind it, probed with y = 0 and y = 1, b / a; and (b + r) / a with a sum's other operand r right behind these.
+  // Empty: nothing.
+  Tensor LaterOf(int m, const std::vector<Tensor>& inputs) const {
+    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    auto shift = Tensor::Zeros(DType::kF64, blobs_.at(layer.outputs[0]).shape), one = shift;
+    if (layer.outputs.size() != 1 || !shift.ok() || !(one = shift->Clone()).ok()) return {};
+    const int64_t count = shift->NumElements();
+    std::fill_n(one->data<double>(), count, 1.0);
+    std::string blob = layer.outputs[0];
+    size_t next = static_cast<size_t>(m) + 1;
+    while (next < group_.members.size() && Probe(*group_.members[next], blob, &*shift) &&
+           Probe(*group_.members[next], blob, &*one)) {
+      blob = group_.members[next++]->outputs[0];
     }
-    std::vector<float> bias(any ? static_cast<size_t>(dims[1]) : 0);
-    for (size_t c = 0; c < bias.size(); ++c) {
-      const double shift = zero->data<double>()[c], scale = one->data<double>()[c] - shift;
-      bias[c] = scale != 0 && std::isfinite(shift / scale) ? static_cast<float>(shift / scale) : 0;
+    const Tensor* added = next < group_.members.size() ? AddedTo(blob, static_cast<int>(next), inputs) : nullptr;
+    if (added == nullptr && next == static_cast<size_t>(m) + 1) return {};
+    double* later = shift->data<double>();
+    for (int64_t i = 0; i < count; ++i) {
+      const double scale = one->data<double>()[i] - later[i];
+      later[i] = (later[i] + (added != nullptr ? added->data<double>()[i] : 0)) / scale;
+      if (!std::isfinite(later[i])) later[i] = 0;
     }
-    return bias;
+    return *shift;
   }
 
-  // Replaces the value by what a scale or shift by constants makes of it; false for any other layer.
-  bool Probe(const Layer& layer, Tensor* value) const {
+  // What member m, a sum of the blob and another one of its shape, adds to it; null: it is something else, or that is
+  // not known.
+  const Tensor* AddedTo(const std::string& blob, int m, const std::vector<Tensor>& inputs) const {
+    const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    if (layer.kind != OpKind::kAdd || layer.inputs.size() != 2) return nullptr;
+    const int other = layer.inputs[0] == blob ? 1 : 0;
+    const std::string& name = layer.inputs[static_cast<size_t>(other)];
+    if (layer.inputs[static_cast<size_t>(1 - other)] != blob || name == blob) return nullptr;
+    const bool outer = std::any_of(group_.inputs.begin(), group_.inputs.end(), [&](const LayerGroup::Port& port) {
+      return port.member == m && port.slot == other;
+    });
+    if (!outer && values_.count(name) == 0) return nullptr;
+    const Tensor& added = InputOf(m, other, inputs, values_);
+    return added.dtype() == DType::kF64 && added.shape() == blobs_.at(blob).shape ? &added : nullptr;
+  }
+
+  // Replaces the value of the blob by what a scale or shift by constants makes of it; false for any other layer.
+  bool Probe(const Layer& layer, const std::string& blob, Tensor* value) const {
     switch (layer.kind) {
       case OpKind::kAdd:
       case OpKind::kSub:
@@ -261,6 +284,7 @@ class Chain {
     int variable = 0;
     for (size_t i = 0; i < layer.inputs.size(); ++i) {
       const Tensor& constant = blobs_.at(layer.inputs[i]).value;
+      if (constant.empty() && layer.inputs[i] != blob) return false;
       variable += constant.empty();
       auto wide = constant.empty() ? Result<Tensor>(*value) : constant.ConvertedTo(DType::kF64);
       if (!wide.ok()) return false;

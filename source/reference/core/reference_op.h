@@ -48,9 +48,9 @@ struct BoundArgs {
   // Inside a fused group the inputs are uncertain themselves: their tau (f64 tensors), or null where the input is
   // exact.
   std::vector<const Tensor*> input_tau;
-  // What later members of the group add to each channel by constants, in units of this operator's result, or empty: a
-  // device may begin its sums with it. Counts from level 1 on, in sums of products.
-  std::vector<float> later_bias;
+  // What later members of the group add to this operator's result, in its units: a device may begin its sums with it.
+  // f64, like output 0; null: nothing. Counts from level 1 on, in sums of products.
+  const Tensor* later = nullptr;
   // The judged device's own outputs where they are known, else null (or empty): ReferenceOp::feeds_back.
   std::vector<const Tensor*> device_outputs;
   std::vector<Tensor*> tau;  // f64, shaped like the outputs, allocated by the caller; for integer outputs: 0

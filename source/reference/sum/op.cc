@@ -44,27 +44,6 @@ ActivateRow ActivationRow(int activation) {
 
 namespace {
 
-// The taus of the same sums with the later bias added to their own, where they are larger.
-void WidenByLaterBias(const SumGeometry& geometry, SumOperands operands, std::vector<SumImage> images,
-                      const BoundArgs& bound) {
-  std::vector<float> bias = bound.later_bias;
-  for (size_t o = 0; operands.bias != nullptr && o < bias.size(); ++o) bias[o] += operands.bias[o];
-  operands.bias = bias.data();
-  const auto size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
-  std::vector<double> values(size * images.size()), taus(size * images.size());
-  std::vector<double*> own;
-  for (size_t i = 0; i < images.size(); ++i) {
-    own.push_back(images[i].tau);
-    images[i].output = values.data() + i * size;
-    images[i].tau = taus.data() + i * size;
-    images[i].beside = nullptr;
-  }
-  SumOfProducts(geometry, operands, images, SumBoundOf(&bound));
-  for (size_t i = 0; i < images.size(); ++i) {
-    for (size_t k = 0; k < size; ++k) own[i][k] = std::max(own[i][k], taus[i * size + k]);
-  }
-}
-
 // The images of args.beside: those that lie close to `images` by their differences, the others behind them.
 void AddBeside(const SumGeometry& geometry, const SumOperands& operands, const ReferenceArgs& beside,
                std::vector<SumImage>* images) {
@@ -97,6 +76,7 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
   const int64_t in = geometry.in_channels * geometry.in_pixels();
   const int64_t out = geometry.out_channels * geometry.out_pixels();
   const double* input_tau = bound != nullptr ? InputTau(*bound, 0) : nullptr;
+  const Tensor* later = bound != nullptr && operands.activate == nullptr ? bound->later : nullptr;
   std::vector<SumImage> images;
   for (int64_t n = 0; n < batch; ++n) {
     SumImage image;
@@ -104,14 +84,11 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
     image.output = RealsOf(args.outputs[0], n * out);
     if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
     if (input_tau != nullptr) image.input_tau = input_tau + n * in;
+    if (later != nullptr) image.later = later->data<double>() + n * out;
     images.push_back(image);
   }
   if (args.beside != nullptr) AddBeside(geometry, operands, *args.beside, &images);
   SumOfProducts(geometry, operands, images, SumBoundOf(bound));
-  images.resize(static_cast<size_t>(batch));
-  const bool widen = bound != nullptr && bound->level >= 1 && operands.activate == nullptr &&
-                     static_cast<int64_t>(bound->later_bias.size()) == geometry.out_channels;
-  if (widen) WidenByLaterBias(geometry, operands, std::move(images), *bound);
   return Status::Ok();
 }
 

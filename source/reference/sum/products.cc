@@ -58,13 +58,14 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   std::vector<SumWork> work;
   SideArrays side;
   bool bounded = false;
-  bool uncertain = operands.weight_tau != nullptr;
+  bool uncertain = operands.weight_tau != nullptr, later = false;
   for (const SumImage& image : images) {
     work.push_back({image});
     bounded = bounded || image.tau != nullptr;
     uncertain = uncertain || image.input_tau != nullptr;
+    later = later || image.later != nullptr;
   }
-  const bool bias_last = bounded && bound.level >= 1 && operands.bias != nullptr;
+  const bool bias_last = bounded && bound.level >= 1 && (operands.bias != nullptr || later);
   const bool both_orders = bounded && bound.level >= 1 && OrdersDiffer(geometry);
   const bool drift = bounded && bound.level >= 2;
   const size_t size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());

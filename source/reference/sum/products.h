@@ -4,8 +4,8 @@
 // The bound is "The rule (measured)" of tolerance.md. Per output element, with s_j the partial sums:
 //   sigma^2 = u^2 max over the orders (c, kernel) and (kernel, c) of sum_j s_j^2 + u_out^2 y^2 + (1.5 d)^2
 //   tau     = sqrt((8 sigma)^2 + sum (w tau_x)^2) + 2^-126 (K + sum |x| + sum |w|)
-// s_j are sampled at 16 block ends, each weighted with its block's length; the bias is the first or the last partial
-// sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of growing cost, each at least as
+// s_j are sampled at 16 block ends, each weighted with its block's length; the bias (and what is added later) is the
+// first or the last partial sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of growing cost, each at least as
 // wide as the one before, so that a checker which finds a layer aligned at a low level is done:
 //   0: order (c, kernel) with the bias first, in the same pass as the values   1: both orders, bias first and last   2:
 //   and d
@@ -64,6 +64,7 @@ struct SumImage {
   Reals output;                       // [out_channels][depth][height][width]
   double* tau = nullptr;              // like output; null: values only
   const double* input_tau = nullptr;  // like input; null: the input is exact
+  const double* later = nullptr;      // like output: what sums may begin with beside the bias, from level 1 on; or null
   // Like output, or null: what the sums of other inputs differ by from these (difference.h); becomes their output.
   double* beside = nullptr;
 };

@@ -74,6 +74,24 @@ void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& 
   if (wanted_tau != nullptr) Scatter(tau, targets, num_targets, work.image.tau + base);
 }
 
+void StoreSquares(const SumPass& pass, const SumWork& work, const SumRow& row, const SumTarget* targets,
+                  int num_targets) {
+  double out[kTile], later[kTile] = {};
+  const int64_t base = row.out_channel * pass.geometry->out_pixels();
+  const double bias = pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
+  const double unit = static_cast<double>(SampleBlock(row.terms)), terms = static_cast<double>(row.terms);
+  Collect(work.extra + base, targets, num_targets, out);
+  if (work.image.later != nullptr) Collect(work.image.later + base, targets, num_targets, later);
+  for (int64_t i = 0; i < row.count; ++i) {
+    const double last = unit * row.squares[i], value = row.sum[i] + bias;
+    out[i] = std::max(out[i], last + (bias != 0 ? value * value : 0));
+    for (const double first : {bias, bias + later[i]}) {
+      if (first != 0) out[i] = std::max(out[i], last + first * (2 * unit * row.weighted[i] + terms * first));
+    }
+  }
+  Scatter(out, targets, num_targets, work.extra + base);
+}
+
 }  // namespace
 
 void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& work, const SumRow& row,
@@ -82,21 +100,7 @@ void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& wor
   const int64_t base = row.out_channel * pass.geometry->out_pixels();
   switch (pass.sink) {
     case SumSink::kValues: StoreValues(kernels, pass, work, row, targets, num_targets); return;
-    case SumSink::kSquares: {
-      const double bias =
-          pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
-      const double unit = static_cast<double>(SampleBlock(row.terms));
-      Collect(work.extra + base, targets, num_targets, out);
-      for (int64_t i = 0; i < row.count; ++i) {
-        const double last = unit * row.squares[i];
-        const double first =
-            bias == 0 ? last : last + bias * (2 * unit * row.weighted[i] + static_cast<double>(row.terms) * bias);
-        const double value = row.sum[i] + bias;
-        out[i] = std::max({out[i], first, last + (bias != 0 ? value * value : 0)});
-      }
-      Scatter(out, targets, num_targets, work.extra + base);
-      return;
-    }
+    case SumSink::kSquares: StoreSquares(pass, work, row, targets, num_targets); return;
     case SumSink::kDrift:
     case SumSink::kVariance: {
       Collect(work.added + base, targets, num_targets, out);

@@ -278,7 +278,8 @@ void TileSweep::SumRows(const TileJob& job, const double* x, int rows, int64_t k
   args.terms = terms_;
   args.block = SampleBlock(terms_);
   const int vectors = static_cast<int>((job.count + 7) / 8);
-  const bool weighted = pass_.sink == SumSink::kSquares && pass_.operands->bias != nullptr;
+  const bool begun = pass_.operands->bias != nullptr || job.work->image.later != nullptr;
+  const bool weighted = pass_.sink == SumSink::kSquares && begun;
   for (int v = 0; v < vectors; v += kernels_.tile_vectors, args.x += term_block_ * 8 * kernels_.tile_vectors) {
     const int some = std::min(vectors - v, kernels_.tile_vectors);
     args.sum = slab + v * 8;

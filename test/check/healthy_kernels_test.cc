@@ -1,0 +1,55 @@
+// The CPU device's fused layers where sums begin with what is far larger than their products: a device may add the
+// residual first, and rounds at its magnitude from then on. None is called wrong or grey.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "device/cpu/cpu_name.h"
+#include "plumb/check.h"
+#include "plumb/plumb.h"
+#include "util/network_builder.h"
+
+namespace plumb {
+namespace {
+
+struct Residual {
+  const char* name;
+  int channels, outputs, kernel, stride, group;
+  int64_t size;
+};
+
+const Residual kResiduals[] = {{"points", 256, 64, 1, 1, 1, 14},      {"points_7x7", 512, 64, 1, 1, 1, 7},
+                               {"points_56x56", 64, 40, 1, 1, 1, 56}, {"points_stride2", 256, 48, 1, 2, 1, 14},
+                               {"taps", 48, 48, 3, 1, 1, 14},         {"taps_stride2", 64, 64, 3, 2, 1, 28},
+                               {"taps_5x5", 32, 32, 5, 1, 1, 14},     {"first", 3, 64, 3, 2, 1, 56},
+                               {"groups", 128, 128, 3, 1, 4, 28},     {"depthwise", 64, 64, 3, 1, 64, 28},
+                               {"rest", 30, 50, 3, 1, 1, 17}};
+
+class HealthyResidual : public testing::TestWithParam<Residual> {};
+
+TEST_P(HealthyResidual, IsAligned) {
+  const Residual& r = GetParam();
+  const int64_t side = (r.size + r.stride - 1) / r.stride;
+  Builder b(1, r.channels, r.size);
+  b.graph->inputs.push_back({"residual", DType::kF32, {1, r.outputs, side, side}});
+  const std::string conv = b.Conv("x", r.channels, r.outputs, r.kernel, r.stride, r.group);
+  b.Simple("ReLU", {b.Simple("Add", {conv, "residual"})});
+  const std::map<std::string, Tensor> inputs = {{"x", Random({1, r.channels, r.size, r.size}, 3, 1e-2F)},
+                                                {"residual", Random({1, r.outputs, side, side}, 4, 1e3F)}};
+  auto network = CreateNetwork(b.graph, kCpuDevice).value();
+  Checker checker;
+  ASSERT_TRUE(checker.Attach(network.get(), inputs).ok());
+  for (const auto& [name, value] : inputs) ASSERT_TRUE(network->SetInput(name, value).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  for (const LayerReport& layer : checker.Finish().value().layers) {
+    EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.step.kernel << ": " << layer.reason;
+    for (const OutputReport& output : layer.outputs) EXPECT_LT(output.rms_excess, 1) << layer.step.kernel;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, HealthyResidual, testing::ValuesIn(kResiduals),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace plumb
