@@ -42,6 +42,19 @@ void AffineRun(int block, const float* src, int64_t pixels, const float* scale, 
   }
 }
 
+void AffinePixel(const float* src, const float* scale, const float* shift, const Clamp& clamp, float* dst, size_t n) {
+  const F32 d;
+  const size_t lanes = Lanes(d);
+  const V32 low = Set(d, clamp.low), high = Set(d, clamp.high);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    StoreU(ClampV(MulAdd(LoadU(d, src + i), LoadU(d, scale + i), LoadU(d, shift + i)), low, high), d, dst + i);
+  if (i == n) return;
+  const size_t rest = n - i;
+  const V32 x = LoadPart(d, src + i, rest), by = LoadPart(d, scale + i, rest), plus = LoadPart(d, shift + i, rest);
+  StorePart(ClampV(MulAdd(x, by, plus), low, high), d, dst + i, rest);
+}
+
 void AddRun(const float* a, const float* b, const Clamp& clamp, float* dst, size_t n) {
   const F32 d;
   const size_t lanes = Lanes(d);
@@ -59,11 +72,17 @@ HWY_AFTER_NAMESPACE();
 namespace plumb::simd {
 
 HWY_EXPORT(AffineRun);
+HWY_EXPORT(AffinePixel);
 HWY_EXPORT(AddRun);
 
 void ChannelAffinePlane(int block, const float* src, int64_t pixels, const float* scale, const float* shift,
                         const Clamp& clamp, float* dst) {
   PLUMB_SIMD_CALL(AffineRun)(block, src, pixels, scale, shift, clamp, dst);
+}
+
+void ChannelAffinePixel(const float* src, const float* scale, const float* shift, const Clamp& clamp, float* dst,
+                        size_t n) {
+  PLUMB_SIMD_CALL(AffinePixel)(src, scale, shift, clamp, dst, n);
 }
 
 void AddClamp(const float* a, const float* b, const Clamp& clamp, float* dst, size_t n) {

@@ -20,6 +20,10 @@ struct Clamp {
 void ChannelAffinePlane(int block, const float* src, int64_t pixels, const float* scale, const float* shift,
                         const Clamp& clamp, float* dst);
 
+// One pixel of n channels: dst[i] = clamp(src[i] * scale[i] + shift[i]); `dst` may be `src`.
+void ChannelAffinePixel(const float* src, const float* scale, const float* shift, const Clamp& clamp, float* dst,
+                        size_t n);
+
 // dst[i] = clamp(a[i] + b[i]); `dst` may be an operand.
 void AddClamp(const float* a, const float* b, const Clamp& clamp, float* dst, size_t n);
 

@@ -33,6 +33,22 @@ TEST(ChannelAffine, MatchesFloat64) {
   });
 }
 
+// One pixel is what as many planes of one pixel are, in place, too.
+TEST(ChannelAffine, OnePixelIsPlanesOfOne) {
+  ForEachIsa([] {
+    const Clamp clamp{-0.5f, 1};
+    for (size_t n = 1; n < 40; ++n) {
+      std::vector<float> src(n), scale(n), shift(n), want(n);
+      for (size_t i = 0; i < n; ++i) {
+        src[i] = std::sin(static_cast<float>(i)), scale[i] = 1 + 0.1f * static_cast<float>(i), shift[i] = -0.2f;
+        ChannelAffinePlane(1, &src[i], 1, &scale[i], &shift[i], clamp, &want[i]);
+      }
+      ChannelAffinePixel(src.data(), scale.data(), shift.data(), clamp, src.data(), n);
+      EXPECT_EQ(src, want) << n;
+    }
+  });
+}
+
 TEST(ChannelAffine, AddsAndClamps) {
   ForEachIsa([] {
     std::vector<float> a(41), b(41), dst(42, 99.0f);

@@ -52,6 +52,13 @@ class ChannelAffineKernel : public Kernel {
     const int64_t planes = map.Blocks(block_), plane = map.pixels * block_;
     const float* src = inputs[0].host<float>();
     float* dst = outputs[0].host<float>();
+    if (plane == 1) {  // rows of channels; blocks of one pixel are longer planes
+      ParallelFor(map.batch, kChannelAffineGrain / std::max<int64_t>(1, planes), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin * planes; i < end * planes; i += planes)
+          simd::ChannelAffinePixel(src + i, scale_.data(), shift_.data(), clamp_, dst + i, static_cast<size_t>(planes));
+      });
+      return Status::Ok();
+    }
     ParallelFor(map.batch * planes, kChannelAffineGrain / std::max<int64_t>(1, plane), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % planes * block_;
