@@ -1,5 +1,6 @@
-// The CPU device's fused layers where sums begin with what is far larger than their products: a device may add the
-// residual first, and rounds at its magnitude from then on. None is called wrong or grey.
+// The CPU device's fused layers on values that are hard to bound; none is called wrong or grey. Sums begin with what is
+// far larger than their products: a device may add the residual first, and rounds at its magnitude from then on.
+// Constants that follow each other are folded, and cancel.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -26,17 +27,7 @@ const Residual kResiduals[] = {{"points", 256, 64, 1, 1, 1, 14},      {"points_7
                                {"groups", 128, 128, 3, 1, 4, 28},     {"depthwise", 64, 64, 3, 1, 64, 28},
                                {"rest", 30, 50, 3, 1, 1, 17}};
 
-class HealthyResidual : public testing::TestWithParam<Residual> {};
-
-TEST_P(HealthyResidual, IsAligned) {
-  const Residual& r = GetParam();
-  const int64_t side = (r.size + r.stride - 1) / r.stride;
-  Builder b(1, r.channels, r.size);
-  b.graph->inputs.push_back({"residual", DType::kF32, {1, r.outputs, side, side}});
-  const std::string conv = b.Conv("x", r.channels, r.outputs, r.kernel, r.stride, r.group);
-  b.Simple("ReLU", {b.Simple("Add", {conv, "residual"})});
-  const std::map<std::string, Tensor> inputs = {{"x", Random({1, r.channels, r.size, r.size}, 3, 1e-2F)},
-                                                {"residual", Random({1, r.outputs, side, side}, 4, 1e3F)}};
+void ExpectAligned(const Builder& b, const std::map<std::string, Tensor>& inputs) {
   auto network = CreateNetwork(b.graph, kCpuDevice).value();
   Checker checker;
   ASSERT_TRUE(checker.Attach(network.get(), inputs).ok());
@@ -48,8 +39,35 @@ TEST_P(HealthyResidual, IsAligned) {
   }
 }
 
+class HealthyResidual : public testing::TestWithParam<Residual> {};
+
+TEST_P(HealthyResidual, IsAligned) {
+  const Residual& r = GetParam();
+  const int64_t side = (r.size + r.stride - 1) / r.stride;
+  Builder b(1, r.channels, r.size);
+  b.graph->inputs.push_back({"residual", DType::kF32, {1, r.outputs, side, side}});
+  const std::string conv = b.Conv("x", r.channels, r.outputs, r.kernel, r.stride, r.group);
+  b.Simple("ReLU", {b.Simple("Add", {conv, "residual"})});
+  const std::map<std::string, Tensor> inputs = {{"x", Random({1, r.channels, r.size, r.size}, 3, 1e-2F)},
+                                                {"residual", Random({1, r.outputs, side, side}, 4, 1e3F)}};
+  ExpectAligned(b, inputs);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, HealthyResidual, testing::ValuesIn(kResiduals),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// x + a + b where x is near -a and b is small: folded, the constants' sum is rounded, and that is the larger error.
+TEST(HealthyConstants, ThatCancelAreAligned) {
+  for (const bool scaled : {false, true}) {
+    Builder b(1, 24, 30);
+    const std::string sum = b.Constant("Add", b.Constant("Add", "x", 24, 1), 24, 1e-3F);
+    if (scaled) b.Constant("Mul", sum, 24, 10);
+    Tensor x = Random({1, 24, 30, 30}, 3, 1);
+    for (int64_t i = 0; i < x.NumElements(); i += 2)
+      x.data<float>()[i] = -b.graph->layers[0].resources["element"].data<float>()[i / 900];
+    ExpectAligned(b, {{"x", x}});
+  }
+}
 
 }  // namespace
 }  // namespace plumb

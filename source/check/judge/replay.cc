@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "check/judge/folding.h"
 #include "check/judge/stored_half.h"
 #include "check/subject/int8.h"
 
@@ -133,11 +134,22 @@ class Chain {
       }
       bound.tau.push_back(&taus_[blob]);
     }
+    const bool folds = level > 0 && NoteFolding(layer, args, bound);
     PLUMB_RETURN_IF_ERROR(RunBounded(op, args, &bound, uncertain));
+    if (folds) folding_.Widen(layer.outputs[0], *args.outputs[0], *arithmetic, bound.tau[0]);
     for (size_t i = 0; i < args.outputs.size() && writes; ++i) change->writes(args.outputs[i], bound.tau[i]);
     if (extra_.stored) PLUMB_RETURN_IF_ERROR(AddInnerStorage(layer));
     for (const std::string& blob : layer.outputs) DropExact(blob);
     return Status::Ok();
+  }
+
+  // Whether the member scales or shifts a blob by constants.
+  bool NoteFolding(const Layer& layer, const ReferenceArgs& args, const BoundArgs& bound) {
+    for (size_t i = 0; i < layer.inputs.size(); ++i) {
+      if (!blobs_.at(layer.inputs[i]).value.empty()) continue;
+      return folding_.Note(layer, layer.inputs[i], blobs_, *args.inputs[i], bound.input_tau[i]);
+    }
+    return false;
   }
 
   const MemberChange* ChangeOf(int m) const {
@@ -230,14 +242,15 @@ class Chain {
   // Empty: nothing.
   Tensor LaterOf(int m, const std::vector<Tensor>& inputs) const {
     const Layer& layer = *group_.members[static_cast<size_t>(m)];
+    if (layer.outputs.size() != 1) return {};
     auto shift = Tensor::Zeros(DType::kF64, blobs_.at(layer.outputs[0]).shape), one = shift;
-    if (layer.outputs.size() != 1 || !shift.ok() || !(one = shift->Clone()).ok()) return {};
+    if (!shift.ok() || !(one = shift->Clone()).ok()) return {};
     const int64_t count = shift->NumElements();
     std::fill_n(one->data<double>(), count, 1.0);
     std::string blob = layer.outputs[0];
     size_t next = static_cast<size_t>(m) + 1;
-    while (next < group_.members.size() && Probe(*group_.members[next], blob, &*shift) &&
-           Probe(*group_.members[next], blob, &*one)) {
+    while (next < group_.members.size() && ScaleOrShift(*group_.members[next], blob, blobs_, &*shift) &&
+           ScaleOrShift(*group_.members[next], blob, blobs_, &*one)) {
       blob = group_.members[next++]->outputs[0];
     }
     const Tensor* added = next < group_.members.size() ? AddedTo(blob, static_cast<int>(next), inputs) : nullptr;
@@ -265,39 +278,6 @@ class Chain {
     if (!outer && values_.count(name) == 0) return nullptr;
     const Tensor& added = InputOf(m, other, inputs, values_);
     return added.dtype() == DType::kF64 && added.shape() == blobs_.at(blob).shape ? &added : nullptr;
-  }
-
-  // Replaces the value of the blob by what a scale or shift by constants makes of it; false for any other layer.
-  bool Probe(const Layer& layer, const std::string& blob, Tensor* value) const {
-    switch (layer.kind) {
-      case OpKind::kAdd:
-      case OpKind::kSub:
-      case OpKind::kMul:
-      case OpKind::kDiv:
-      case OpKind::kScale:
-      case OpKind::kBatchNormCxx:
-      case OpKind::kBiasAdd: break;
-      default: return false;
-    }
-    ReferenceArgs args{layer, {}, {}};
-    std::vector<Tensor> constants(layer.inputs.size());
-    int variable = 0;
-    for (size_t i = 0; i < layer.inputs.size(); ++i) {
-      const Tensor& constant = blobs_.at(layer.inputs[i]).value;
-      if (constant.empty() && layer.inputs[i] != blob) return false;
-      variable += constant.empty();
-      auto wide = constant.empty() ? Result<Tensor>(*value) : constant.ConvertedTo(DType::kF64);
-      if (!wide.ok()) return false;
-      constants[i] = *wide;
-      if (constants[i].NumElements() > value->NumElements()) return false;
-      args.inputs.push_back(&constants[i]);
-    }
-    auto result = Tensor::Create(DType::kF64, value->shape());
-    if (variable != 1 || !result.ok()) return false;
-    args.outputs.push_back(&*result);
-    if (!GetReferenceOp(layer.kind).run(args).ok()) return false;
-    *value = *result;
-    return true;
   }
 
   // How far the inputs' errors carry, found by trying: inputs moved by tau with random signs, the largest of kTries
@@ -387,6 +367,7 @@ class Chain {
   const BlobTable& blobs_;
   const ReplayExtra& extra_;
   ReplayBeside* beside_ = nullptr;
+  Folding folding_;
   std::map<std::string, Tensor> values_, beside_values_;
   std::map<std::string, Tensor> taus_;    // of what is uncertain
   std::map<std::string, Tensor> device_;  // DeviceOutput's own
@@ -411,7 +392,7 @@ bool FeedsBack(const LayerGroup& group) {
 }
 
 int MaxBoundLevel(const LayerGroup& group) {
-  int level = 0;
+  int level = MayFold(group) ? 1 : 0;
   for (const Layer* member : group.members) level = std::max(level, GetReferenceOp(member->kind).max_level);
   return level;
 }
