@@ -3,26 +3,31 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace plumb {
 namespace {
 
 // One channel of 1024 values; `distinct` of them differ. The device is off by `gain` everywhere, tau is 1e-3 of each
-// value.
-OutputReport JudgeGain(int distinct, double gain) {
+// value, of which sums that stray are so much: (8 * 1.5 d)^2 = straying tau^2.
+OutputReport JudgeGain(int distinct, double gain, double straying = 0) {
   const Shape shape({1, 1, 32, 32});
   Tensor device = Tensor::Create(DType::kF32, shape).value();
   Tensor reference = Tensor::Create(DType::kF64, shape).value();
-  Tensor tau = Tensor::Create(DType::kF64, shape).value();
+  Tensor tau = Tensor::Create(DType::kF64, shape).value(), steady = Tensor::Create(DType::kF64, shape).value();
   for (int64_t i = 0; i < shape.NumElements(); ++i) {
     const double y = 1 + static_cast<double>(i % distinct) / 1024;
     reference.data<double>()[i] = y;
     device.data<float>()[i] = static_cast<float>(y * (1 + gain));
     tau.data<double>()[i] = 1e-3 * y;
+    steady.data<double>()[i] = 1e-3 * y * std::sqrt(1 - straying);
   }
   OutputReport report;
   report.dtype = DType::kF32;
   report.shape = shape;
-  Judge({device, reference, tau, true}, &report);
+  JudgeInput input{device, reference, tau, true};
+  input.steady = &steady;
+  Judge(input, &report);
   return report;
 }
 
@@ -33,6 +38,12 @@ TEST(SlopeTest, FindsAGainWithinTheBound) {
 }
 
 TEST(SlopeTest, CountsARepeatedErrorOnce) { EXPECT_EQ(JudgeGain(9, 1e-4).verdict, Verdict::kAligned); }
+
+// 1.5 d is 1.21e-4 of each value, or 3.9e-5.
+TEST(SlopeTest, LeavesOutWhatSumsStrayBy) {
+  EXPECT_EQ(JudgeGain(1024, 1e-4, 0.94).verdict, Verdict::kAligned);
+  EXPECT_EQ(JudgeGain(1024, 1e-4, 0.1).verdict, Verdict::kWrong);
+}
 
 }  // namespace
 }  // namespace plumb

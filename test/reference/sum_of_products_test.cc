@@ -160,6 +160,29 @@ TEST_P(SumOfProductsTest, SameBitsForEveryThreadCount) {
   SetNumThreads(0);
 }
 
+// What is added later counts as a bias of each element would, from level 1 on.
+TEST_P(SumOfProductsTest, WhatIsAddedLaterIsABias) {
+  const size_t in = static_cast<size_t>(g_.in_channels * g_.in_pixels()), pixels = static_cast<size_t>(g_.out_pixels());
+  const size_t out = static_cast<size_t>(g_.out_channels) * pixels;
+  const std::vector<double> wide(x_.begin(), x_.begin() + static_cast<int64_t>(in));
+  std::vector<double> later(out), value(out), tau(out);
+  for (int level = 0; level <= kMaxSumLevel; ++level) {
+    SumBound bound;
+    bound.level = level;
+    for (const float added : {8.0F, -100.0F}) {
+      for (size_t i = 0; i < out; ++i) later[i] = static_cast<double>(added * (static_cast<float>(i % 5) + 1));
+      SumImage image{wide.data(), value.data(), tau.data()};
+      image.later = later.data();
+      SumOfProducts(g_, {w_.data(), bias_.data()}, {image}, bound);
+      const auto want = test::PlainSums(g_, x_.data(), w_.data(), bias_.data(), level, later.data());
+      for (size_t i = 0; i < out; ++i) {
+        ASSERT_NEAR(value[i], want[i].value, 1e-13);
+        ASSERT_NEAR(tau[i], want[i].tau, 1e-8 * want[i].tau) << "output " << i << " level " << level;
+      }
+    }
+  }
+}
+
 // In fp32 they are good to some units of 2^-24, at every instruction set and thread count the same.
 TEST_P(SumOfProductsTest, DifferencesAreThoseOfTwoSums) {
   if (!HasDifference(g_, {w_.data()})) GTEST_SKIP() << "none for this geometry";

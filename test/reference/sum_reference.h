@@ -78,16 +78,18 @@ inline Sampled Sample(const std::vector<Term>& terms, long double bias) {
   const size_t block = (terms.size() + 15) / 16;
   Sampled s;
   long double sum = 0;
-  float serial = 0;
+  float serial = 0, begun = static_cast<float>(bias);  // from zero, from the bias
   size_t length = 0;
   for (size_t k = 0; k < terms.size(); ++k) {
     sum += static_cast<long double>(terms[k].w) * terms[k].x;
     serial = std::fma(terms[k].w, terms[k].x, serial);
+    begun = std::fma(terms[k].w, terms[k].x, begun);
     ++length;
     if ((k + 1) % block != 0 && k + 1 != terms.size()) continue;
     s.first += length * (sum + bias) * (sum + bias);
     s.last += length * sum * sum;
     s.d = std::max(s.d, static_cast<double>(std::fabs(serial - sum)));
+    s.d = std::max(s.d, static_cast<double>(std::fabs(begun - (sum + bias))));
     length = 0;
   }
   if (bias != 0) s.last += (sum + bias) * (sum + bias);
@@ -98,34 +100,36 @@ struct PlainSum {
   double value = 0, tau = 0;
 };
 
-inline PlainSum Bounded(std::vector<Term> terms, long double bias, int level) {
+// `later`: what sums may begin with beside the bias.
+inline PlainSum Bounded(std::vector<Term> terms, long double bias, int level, long double later = 0) {
   long double y = bias, abs = 0;
   for (const Term& t : terms) y += static_cast<long double>(t.w) * t.x;
   for (const Term& t : terms) abs += std::fabs(t.w) + std::fabs(t.x);
   const double count = static_cast<double>(terms.size());
-  const Sampled one = Sample(terms, bias);
+  const Sampled one = Sample(terms, bias), begun = Sample(terms, bias + later);
   long double squares = one.first;
   if (level >= 1) {
-    squares = std::max(squares, one.last);
+    squares = std::max({squares, one.last, begun.first});
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.tap < b.tap; });
-    const Sampled two = Sample(terms, bias);
-    squares = std::max({squares, two.first, two.last});
+    const Sampled two = Sample(terms, bias), two_begun = Sample(terms, bias + later);
+    squares = std::max({squares, two.first, two.last, two_begun.first});
   }
   long double sigma2 = 0x1p-48L * (squares + y * y);
-  if (level >= 2) sigma2 += 2.25L * one.d * one.d;
+  if (level >= 2) sigma2 += 2.25L * begun.d * begun.d;
   return {static_cast<double>(y), static_cast<double>(8 * std::sqrt(sigma2) + 0x1p-126L * (count + abs))};
 }
 
-// One image; bias may be null.
+// One image; bias and later (like the output) may be null.
 inline std::vector<PlainSum> PlainSums(const SumGeometry& g, const float* x, const float* w, const float* bias,
-                                       int level) {
+                                       int level, const double* later = nullptr) {
   std::vector<PlainSum> sums;
   for (int64_t o = 0; o < g.out_channels; ++o) {
     for (int64_t p = 0; p < g.out_pixels(); ++p) {
       const int64_t ow = p % g.axis[2].out, oh = p / g.axis[2].out % g.axis[1].out,
                     od = p / (g.axis[1].out * g.axis[2].out);
-      sums.push_back(
-          Bounded(TermsOf(g, x, w, o, od, oh, ow), bias != nullptr ? static_cast<long double>(bias[o]) : 0, level));
+      const long double added = later != nullptr ? static_cast<long double>(later[o * g.out_pixels() + p]) : 0;
+      sums.push_back(Bounded(TermsOf(g, x, w, o, od, oh, ow), bias != nullptr ? static_cast<long double>(bias[o]) : 0,
+                             level, added));
     }
   }
   return sums;

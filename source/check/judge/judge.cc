@@ -183,10 +183,29 @@ double Distinct(const JudgeInput& input, int64_t channel, int64_t channels) {
   return static_cast<double>(distinct) / static_cast<double>(values.size());
 }
 
+// The slope of errors of 1.5 d that all have the sign of their values: sums that stray do so alike all over a field
+// that is nearly constant.
+double StrayingSlope(const JudgeInput& input, int64_t channel, int64_t channels) {
+  if (input.steady == nullptr) return 0;
+  const Shape& shape = input.reference.shape();
+  const int64_t plane = shape.rank() >= 2 ? shape.CountFrom(2) : shape.NumElements(), batch = shape.DimOrOne(0);
+  double ey = 0, yy = 0;
+  for (int64_t n = 0; n < (shape.rank() >= 2 ? batch : 1); ++n) {
+    for (int64_t i = (n * shape.DimOrOne(1) + channel) * plane, end = i + channels * plane; i < end; ++i) {
+      const double y = std::fabs(input.reference.data<double>()[i]), tau = input.tau.data<double>()[i];
+      const double steady = input.steady->data<double>()[i], per_tau2 = 1 / (tau * tau);
+      if (!std::isfinite(y * tau * per_tau2)) continue;
+      ey += std::sqrt(std::max(0.0, tau * tau - steady * steady)) / 8 * y * per_tau2;
+      yy += y * y * per_tau2;
+    }
+  }
+  return yy > 0 ? ey / yy : 0;
+}
+
 // Called only where the slope stands out, so that healthy blobs are passed over once.
-bool SlopeStands(const JudgeInput& input, int64_t channel, int64_t channels, double* z) {
+bool SlopeStands(const JudgeInput& input, int64_t channel, int64_t channels, double b, double* z) {
   *z *= std::sqrt(Distinct(input, channel, channels));
-  return *z > kSlopeZ;
+  return *z > kSlopeZ && std::fabs(b) > StrayingSlope(input, channel, channels);
 }
 
 void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
@@ -216,7 +235,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     report->channel_excess = std::max(report->channel_excess, Rms(c.squares, c.count));
     double b, z;
     if (slope_test && report->reason.empty() && SlopeWrong(c, input.on_grid, &b, &z) &&
-        SlopeStands(input, static_cast<int64_t>(i), 1, &z)) {
+        SlopeStands(input, static_cast<int64_t>(i), 1, b, &z)) {
       Raise(Verdict::kWrong, fmt::format("channel {} is off by the factor 1 + {}", i, Number(b, 3)), report);
     }
   }
@@ -224,7 +243,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   report->rms_excess = Rms(all.squares, all.count);
   report->smallest_fault = all.yy > 0 ? kWrongRms / Rms(all.yy, all.count) : 0;
   if (slope_test && SlopeWrong(all, input.on_grid, &report->slope, &report->slope_z) &&
-      SlopeStands(input, 0, static_cast<int64_t>(channels.size()), &report->slope_z)) {
+      SlopeStands(input, 0, static_cast<int64_t>(channels.size()), report->slope, &report->slope_z)) {
     Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope, 3), report);
   }
   if (!input.inputs_finite && all.lost_nan > 0) {
@@ -287,9 +306,9 @@ void JudgeIntegers(const JudgeInput& input, OutputReport* report) {
 void JudgeDoubles(const JudgeInput& input, OutputReport* report) {
   const auto single = input.device.ConvertedTo(DType::kF32);
   if (single.ok())
-    return Judge(
-        {*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.on_grid, input.picks},
-        report);
+    return Judge({*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.on_grid, nullptr,
+                  input.picks},
+                 report);
   report->verdict = Verdict::kNotTested;
   report->reason = single.status().message();
 }

@@ -22,7 +22,10 @@ struct JudgeInput {
   bool slope_test = false;
   bool inputs_finite = true;  // of the step
   bool on_grid = false;       // the device stores int8: gains below 2.5 % may be its rounding
-  bool picks = false;         // integers are indices: where tau allows another one, its element is as good
+  // Tau without how far serial sums may stray (the levels below the highest), or null: none, or not known. A slope that
+  // this straying explains is none.
+  const Tensor* steady = nullptr;
+  bool picks = false;  // integers are indices: where tau allows another one, its element is as good
 };
 
 // Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.

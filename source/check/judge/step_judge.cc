@@ -8,6 +8,7 @@
 #include "check/judge/judge.h"
 #include "check/judge/metrics.h"
 #include "check/judge/stored_output.h"
+#include "reference/sum/products.h"
 
 namespace plumb {
 namespace {
@@ -75,6 +76,7 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, LayerReport*
 Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
                           ReplayResult* replay) const {
   const int max_level = MaxBoundLevel(record.group);
+  std::vector<Tensor> steady;
   for (int level = 0; level <= max_level; ++level) {
     auto bounded = level == 0
                        ? ReplayFirst(record, way, own)
@@ -84,15 +86,16 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInp
     if (!bounded.ok()) return bounded.status();
     PLUMB_RETURN_IF_ERROR(rules().WidenBound(*scene_, record, &*bounded));
     if (way.infinities_unknown) LeaveOutInfinities(&*bounded);
-    PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report));
+    if (level == reference::kMaxSumLevel) steady = std::move(replay->tau);
+    PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report, steady));
     *replay = std::move(*bounded);
     if (report->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
   }
   return Status::Ok();
 }
 
-Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level,
-                                            size_t i) const {
+Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level, size_t i,
+                                            const Tensor* steady) const {
   const PortInfo& port = record.info.outputs[i];
   const Tensor& device = record.device[i];
   OutputReport output;
@@ -104,8 +107,9 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   output.level = level;
   Tensor reference = replay.values[i], tau = replay.tau[i];
   PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(port, device, &reference, &tau));
+  const bool as_replayed = tau.raw() == replay.tau[i].raw();
   plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.on_grid(),
-                Picks(record.group)},
+                as_replayed ? steady : nullptr, Picks(record.group)},
                &output);
   stored.AddTo(&output);
   const Tensor* own = own_->Find(output.blob);
@@ -121,14 +125,15 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   return output;
 }
 
-Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level,
-                               LayerReport* report) const {
+Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level, LayerReport* report,
+                               const std::vector<Tensor>& steady) const {
   report->outputs.clear();
   report->verdict = Verdict::kAligned;
   report->reason.clear();
   bool tested = false;
   for (size_t i = 0; i < record.device.size(); ++i) {
-    PLUMB_ASSIGN_OR_RETURN(OutputReport output, JudgeOutput(record, replay, level, i));
+    PLUMB_ASSIGN_OR_RETURN(OutputReport output,
+                           JudgeOutput(record, replay, level, i, i < steady.size() ? &steady[i] : nullptr));
     tested = tested || output.verdict != Verdict::kNotTested;
     report->outputs.push_back(std::move(output));
   }

@@ -5,9 +5,9 @@
 namespace plumb::reference {
 namespace {
 
-// Buffers of the bound's costly parts, one per image that wants a tau.
+// Buffers of the bound's costly parts, one each per image that wants a tau.
 struct SideArrays {
-  std::vector<std::vector<double>> extra, added;
+  std::vector<std::vector<double>> extra, added, drift;
 };
 
 bool OrdersDiffer(const SumGeometry& g) { return g.in_channels > g.groups && g.kernel_size() > 1; }
@@ -50,6 +50,13 @@ void AddInputUncertainty(const SumKernels& kernels, const std::vector<SumWork>& 
   RunPass(kernels, pass);
 }
 
+// (8 * 1.5 d)^2
+void AddDrift(const std::vector<SumWork>& work, size_t size) {
+  for (const SumWork& w : work) {
+    for (size_t i = 0; w.drift != nullptr && i < size; ++i) w.added[i] += 144 * w.drift[i] * w.drift[i];
+  }
+}
+
 }  // namespace
 
 void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, const std::vector<SumImage>& images,
@@ -73,6 +80,7 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
     if (w.image.tau == nullptr) continue;
     if (bias_last || both_orders) w.extra = side.extra.emplace_back(size).data();
     if (drift || uncertain) w.added = side.added.emplace_back(size).data();
+    if (drift) w.drift = side.drift.emplace_back(size).data();
   }
   SumPass pass;
   pass.geometry = &geometry;
@@ -85,6 +93,10 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   if (drift) {
     pass.sink = SumSink::kDrift;
     RunPass(kernels, pass);
+    pass.begun = bias_last;
+    if (pass.begun) RunPass(kernels, pass);
+    pass.begun = false;
+    AddDrift(work, size);
   }
   pass.sink = SumSink::kSquares;
   if (bias_last) RunPass(kernels, pass);

@@ -5,8 +5,9 @@
 //   sigma^2 = u^2 max over the orders (c, kernel) and (kernel, c) of sum_j s_j^2 + u_out^2 y^2 + (1.5 d)^2
 //   tau     = sqrt((8 sigma)^2 + sum (w tau_x)^2) + 2^-126 (K + sum |x| + sum |w|)
 // s_j are sampled at 16 block ends, each weighted with its block's length; the bias (and what is added later) is the
-// first or the last partial sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of growing cost, each at least as
-// wide as the one before, so that a checker which finds a layer aligned at a low level is done:
+// first or the last partial sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of
+// growing cost, each at least as wide as the one before, so that a checker which finds a layer aligned at a low level
+// is done:
 //   0: order (c, kernel) with the bias first, in the same pass as the values   1: both orders, bias first and last   2:
 //   and d
 // Results are the same bits for every thread count and instruction set.

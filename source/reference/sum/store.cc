@@ -5,14 +5,6 @@
 namespace plumb::reference {
 namespace {
 
-void Collect(const double* from, const SumTarget* targets, int num_targets, double* row) {
-  for (int t = 0; t < num_targets; ++t) {
-    for (int64_t i = 0; i < targets[t].count; ++i) {
-      row[targets[t].begin + i] = from[targets[t].out_begin + i * targets[t].out_step];
-    }
-  }
-}
-
 template <class T>
 void Scatter(const double* row, const SumTarget* targets, int num_targets, T* to) {
   for (int t = 0; t < num_targets; ++t) {
@@ -101,15 +93,18 @@ void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& wor
   switch (pass.sink) {
     case SumSink::kValues: StoreValues(kernels, pass, work, row, targets, num_targets); return;
     case SumSink::kSquares: StoreSquares(pass, work, row, targets, num_targets); return;
-    case SumSink::kDrift:
+    case SumSink::kDrift: {
+      Collect(work.drift + base, targets, num_targets, out);
+      for (int64_t i = 0; i < row.count; ++i) {
+        if (row.drift[i] > out[i] && std::isfinite(row.drift[i])) out[i] = row.drift[i];  // else fp32 overflowed
+      }
+      Scatter(out, targets, num_targets, work.drift + base);
+      return;
+    }
     case SumSink::kVariance: {
       Collect(work.added + base, targets, num_targets, out);
-      for (int64_t i = 0; i < row.count; ++i) {
-        const double d = pass.sink == SumSink::kDrift ? row.drift[i] : 0;
-        const double more = pass.sink == SumSink::kDrift ? 144 * d * d : row.sum[i];  // 144 = (8 * 1.5)^2
-        out[i] +=
-            std::isfinite(more) ? more : 0;  // fp32 overflowed, or the input holds infinities: no rounding to bound
-      }
+      for (int64_t i = 0; i < row.count; ++i)
+        out[i] += std::isfinite(row.sum[i]) ? row.sum[i] : 0;  // the input holds infinities: no rounding to bound
       Scatter(out, targets, num_targets, work.added + base);
       return;
     }

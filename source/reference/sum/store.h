@@ -12,7 +12,7 @@ namespace plumb::reference {
 enum class SumSink {
   kValues,    // outputs, and tau where an image wants it
   kSquares,   // extra[i] = max(extra[i], sums of squares of this order with the bias as first and as last partial sum)
-  kDrift,     // added[i] += (8 * 1.5 d)^2
+  kDrift,     // drift[i] = max(drift[i], d)
   kVariance,  // added[i] += the sum itself: the operands are squares
 };
 
@@ -21,6 +21,7 @@ struct SumWork {
   SumImage image;
   double* extra = nullptr;  // [out_channels][pixels], sums of squares of another order; null: none
   double* added = nullptr;  // [out_channels][pixels], added to (8 sigma)^2; null: nothing
+  double* drift = nullptr;  // [out_channels][pixels], the largest d of any order; null: nothing
 };
 
 struct SumPass {
@@ -33,10 +34,11 @@ struct SumPass {
   ConstReals weight;                // operands->weight, or weight_tau
   std::vector<ConstReals> sources;  // per image: its input, or input_tau; a null one is left out of the pass
   bool square = false;              // use squares of weights and inputs
+  bool begun = false;               // of kDrift: sums begin with the bias and what is added later
 
   // What a sum of the output channel starts with: values count the bias as first partial sum.
   double Start(int64_t out_channel) const {
-    const bool biased = sink == SumSink::kValues && operands->bias != nullptr;
+    const bool biased = (sink == SumSink::kValues || begun) && operands->bias != nullptr;
     return biased ? static_cast<double>(operands->bias[out_channel]) : 0;
   }
   bool WantsSquares(const SumWork& w) const {
@@ -61,6 +63,14 @@ struct SumRow {
 struct SumTarget {
   int64_t begin = 0, count = 0, out_begin = 0, out_step = 1;
 };
+
+// Pixels of one output channel's [pixels] at `from` as those of a row.
+inline void Collect(const double* from, const SumTarget* targets, int num_targets, double* row) {
+  for (int t = 0; t < num_targets; ++t) {
+    for (int64_t i = 0; i < targets[t].count; ++i)
+      row[targets[t].begin + i] = from[targets[t].out_begin + i * targets[t].out_step];
+  }
+}
 
 void StoreRow(const SumKernels& kernels, const SumPass& pass, const SumWork& work, const SumRow& row,
               const SumTarget* targets, int num_targets);

@@ -324,6 +324,19 @@ void TileSweep::StartRows(const TileJob& job, int64_t out, int rows, double* sla
   }
   const bool sums_only = pass_.sink == SumSink::kVariance || (pass_.sink == SumSink::kValues && !job.squares);
   if (!sums_only) std::fill(slab + rows * kTile, slab + rows * slab_, 0.0);
+  if (!pass_.begun) return;
+  for (int r = 0; r < rows; ++r) {  // serial sums begin as the others do
+    double later[kTile] = {}, *sum = slab + r * kTile;
+    const double* from = job.work->image.later;
+    if (from != nullptr)
+      Collect(from + (group_ * out_ + out + r) * pass_.geometry->out_pixels(), job.targets, job.num_targets, later);
+    auto* serial = reinterpret_cast<float*>(slab + (2 * rows + r) * kTile);
+    const int wide = 8 * kernels_.tile_vectors;  // as DriftOfRow finds them
+    for (int p = 0; p < kTile; ++p) {
+      sum[p] += later[p];
+      serial[p / wide * 2 * wide + p % wide] = static_cast<float>(sum[p]);
+    }
+  }
 }
 
 void TileSweep::SumBlock(int64_t k0, int64_t k1) {
