@@ -204,6 +204,54 @@ void RunPanelPixelsOf(int64_t pixels, const PanelSource& source, const PanelResu
   if (rows > 0) run(rows, source, result, {longer * (rows + 1), longer, count, lines, fetching});
 }
 
+// kPanels panels, whose weights the CPU has under way together.
+template <int kBlock, int kPanels>
+HWY_NOINLINE void RunPixelPanels(const PanelSource& source, const PanelResult& result) {
+  using P = Panel<kBlock, 2>;
+  const int64_t step = source.blocks * kBlock * 2 * kBlock;
+  typename P::Vector sum[kPanels][1][P::kVectors];
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 4
+    for (int v = 0; v < P::kVectors; ++v) sum[p][0][v] = Zero(typename P::Tag());
+  }
+  const float *from = source.from, *weights = source.weights;
+  for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
+    const bool cut = source.last > 0 && block + 1 == source.blocks;
+    for (int lane = 0; lane < (cut ? source.last : kBlock); ++lane, weights += 2 * kBlock) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kPanels; ++p) AddChannel<P, 1>(from + lane, 0, weights + p * step, sum[p]);
+    }
+  }
+  PanelResult to = result;
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p) {
+    StorePanel<P, PanelEnd::kAny, false, kBlock, 1>(sum[p], to, 0);
+    to.to += 2 * result.block_step;
+    if (to.addend != nullptr) to.addend += 2 * result.block_step;
+    if (to.end.bias != nullptr) to.end.bias += 2 * kBlock;
+  }
+}
+
+template <int kBlock>
+void RunPanelPixelOf(int64_t panels, PanelSource source, PanelResult result) {
+  for (int64_t count; panels > 0; panels -= count) {
+    count = panels >= 4 ? 4 : std::min<int64_t>(panels, 2);
+    const auto run = count == 4   ? RunPixelPanels<kBlock, 4>
+                     : count == 2 ? RunPixelPanels<kBlock, 2>
+                                  : RunPixelPanels<kBlock, 1>;
+    run(source, result);
+    source.weights += count * source.blocks * kBlock * 2 * kBlock;
+    result.to += count * 2 * result.block_step;
+    if (result.addend != nullptr) result.addend += count * 2 * result.block_step;
+    if (result.end.bias != nullptr) result.end.bias += count * 2 * kBlock;
+  }
+}
+
+void RunPanelPixel(int64_t panels, const PanelSource& source, const PanelResult& result) {
+  source.block == 16 ? RunPanelPixelOf<16>(panels, source, result) : RunPanelPixelOf<8>(panels, source, result);
+}
+
 int RunMostPanelRows(int block) { return block == 16 ? Panel<16, 2>::kMostRows : Panel<8, 2>::kMostRows; }
 
 void RunPanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result) {
@@ -221,11 +269,16 @@ namespace plumb::simd {
 
 HWY_EXPORT(RunMostPanelRows);
 HWY_EXPORT(RunPanelPixels);
+HWY_EXPORT(RunPanelPixel);
 
 int PanelRows(int block) { return PLUMB_SIMD_CALL(RunMostPanelRows)(block); }
 
 void PanelPixels(int64_t pixels, const PanelSource& source, const PanelResult& result) {
   PLUMB_SIMD_CALL(RunPanelPixels)(pixels, source, result);
+}
+
+void PanelPixel(int64_t panels, const PanelSource& source, const PanelResult& result) {
+  PLUMB_SIMD_CALL(RunPanelPixel)(panels, source, result);
 }
 
 }  // namespace plumb::simd
