@@ -55,7 +55,7 @@ Result<Band> ReadBand(const Members& members, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(band.maker, ReadGroup(band.front, blobs));
   if (band.maker.head != nullptr) {
     PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(band.front, blobs));
-    if (shape.h.stride > 1 && ProductsLeadDepthwise(shape.h.out * shape.w.out))
+    if (shape.h.stride > 1 && ProductsLeadDepthwise(shape.h.out * shape.w.out, shape.w))
       return Status::NotSupported("a product leads at a depthwise convolution with a stride");
     band.clamp = shape.clamp;
   } else {
