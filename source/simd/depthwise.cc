@@ -1,6 +1,6 @@
 // Depthwise convolution: eight neighbouring outputs at once, so that each weight is loaded once for eight multiply-adds
-// and the additions do not wait for each other. Kernels three wide (nearly all) also load each input column only once.
-// X86 keeps oneDNN for depthwise convolutions unless its kernel list says otherwise.
+// and the additions do not wait for each other. Kernels three or five wide (nearly all) also load each input column
+// only once.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/depthwise.cc"
@@ -75,24 +75,29 @@ HWY_NOINLINE void DepthwiseColumns(D d, const DepthwiseRow& row, float* dst) {
   for (; o < w.out; ++o) DepthwiseBorder<kBlock>(d, row, o, dst);
 }
 
-// kPixels outputs of a kernel three wide, dilation 1: each input column is loaded once and serves the up to three
-// outputs that it belongs to. kCheck: columns outside the row count as zero.
-template <int kBlock, int kPixels, int kStride, bool kCheck, class D>
-HWY_INLINE void ThreeWidePixels(D d, const DepthwiseRow& row, int64_t o, float* dst) {
+// kPixels outputs of a kernel kTaps wide, dilation 1: each input column is loaded once and serves the up to kTaps
+// outputs that it belongs to. Of the kEdge columns at either end those outside the row count as zero.
+template <int kBlock, int kTaps, int kStride, int kPixels, int kEdge, class D>
+HWY_INLINE void WidePixels(D d, const DepthwiseRow& row, int64_t o, float* dst) {
+  constexpr int kColumns = (kPixels - 1) * kStride + kTaps;
+  HWY_ALIGN static constexpr float kZeros[kBlock] = {};
   Vec<D> sum[kPixels];
 #pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p) sum[p] = LoadU(d, row.bias);
-  const int64_t first = o * kStride - row.w.pad;
-  for (int64_t kh = row.tap_begin; kh < row.tap_end; ++kh) {
-    const float* from = row.src + ((row.first_row + kh * row.h.dilation) * row.w.in + first) * kBlock;
-    const float* weights = row.weights + kh * 3 * kBlock;
-    const Vec<D> weight[3] = {LoadU(d, weights), LoadU(d, weights + kBlock), LoadU(d, weights + 2 * kBlock)};
+  const int64_t first = o * kStride - row.w.pad, row_step = row.h.dilation * row.w.in * kBlock;
+  const float* from = row.src + (row.first_row * row.w.in + first) * kBlock + row.tap_begin * row_step;
+  const float* weights = row.weights + row.tap_begin * kTaps * kBlock;
+  for (int64_t kh = row.tap_begin; kh < row.tap_end; ++kh, from += row_step, weights += kTaps * kBlock) {
+    Vec<D> weight[kTaps];
+#pragma GCC unroll 5
+    for (int kw = 0; kw < kTaps; ++kw) weight[kw] = LoadU(d, weights + kw * kBlock);
 #pragma GCC unroll 24
-    for (int c = 0; c < (kPixels - 1) * kStride + 3; ++c) {
-      const bool inside = !kCheck || (first + c >= 0 && first + c < row.w.in);
-      const Vec<D> x = inside ? LoadU(d, from + c * kBlock) : Zero(d);
-#pragma GCC unroll 3
-      for (int kw = 2; kw >= 0; --kw) {
+    for (int c = 0; c < kColumns; ++c) {
+      const bool edge = c < kEdge || c >= kColumns - kEdge;
+      const bool outside = edge && static_cast<uint64_t>(first + c) >= static_cast<uint64_t>(row.w.in);
+      const Vec<D> x = LoadU(d, outside ? kZeros : from + c * kBlock);
+#pragma GCC unroll 5
+      for (int kw = kTaps - 1; kw >= 0; --kw) {
         const int p = (c - kw) / kStride;
         if (c >= kw && (c - kw) % kStride == 0 && p < kPixels) sum[p] = MulAdd(x, weight[kw], sum[p]);
       }
@@ -103,25 +108,44 @@ HWY_INLINE void ThreeWidePixels(D d, const DepthwiseRow& row, int64_t o, float* 
   for (int p = 0; p < kPixels; ++p) StoreU(ClampV(sum[p], low, high), d, dst + (o + p) * kBlock);
 }
 
-// A row of a kernel three wide, in groups of eight, or of seven on the maps of 7 and 14 pixels that end most
-// networks. The last group moves back to end with the row, and computes the same values again.
-template <int kBlock, int kPixels, int kStride, class D>
-HWY_INLINE void ThreeWideGroups(D d, const DepthwiseRow& row, float* dst) {
+// Outputs one by one, whatever of their windows lies outside.
+template <int kBlock, int kTaps, int kStride, class D>
+HWY_NOINLINE void WidePixelsApart(D d, const DepthwiseRow& row, int64_t begin, int64_t end, float* dst) {
+  for (int64_t o = begin; o < end; ++o) WidePixels<kBlock, kTaps, kStride, 1, kTaps>(d, row, o, dst);
+}
+
+// A row in groups. The last one moves back to end with the row, and computes the same values again.
+template <int kBlock, int kTaps, int kStride, int kPixels, class D>
+HWY_INLINE void WideGroups(D d, const DepthwiseRow& row, float* dst) {
+  constexpr int kColumns = (kPixels - 1) * kStride + kTaps, kHalf = kTaps / 2;
   for (int64_t next = 0; next < row.w.out; next += kPixels) {
-    const int64_t o = std::min(next, row.w.out - kPixels), first = o * kStride - row.w.pad;
-    if (kPixels > 1 && first >= 0 && first + (kPixels - 1) * kStride + 3 <= row.w.in) {
-      ThreeWidePixels<kBlock, kPixels, kStride, false>(d, row, o, dst);
+    const int64_t o = std::min(next, row.w.out - kPixels), before = row.w.pad - o * kStride;
+    const int64_t outside = std::max(before, kColumns - before - row.w.in);  // columns at one end
+    if (outside <= 0) {
+      WidePixels<kBlock, kTaps, kStride, kPixels, 0>(d, row, o, dst);
+    } else if (outside <= kHalf) {
+      WidePixels<kBlock, kTaps, kStride, kPixels, kHalf>(d, row, o, dst);
     } else {
-      ThreeWidePixels<kBlock, kPixels, kStride, true>(d, row, o, dst);
+      WidePixelsApart<kBlock, kTaps, kStride>(d, row, o, o + kPixels, dst);
     }
   }
 }
 
-template <int kBlock, int kStride, class D>
-HWY_NOINLINE void ThreeWideColumns(D d, const DepthwiseRow& row, float* dst) {
-  if (row.w.out == 7 || row.w.out == 14) return ThreeWideGroups<kBlock, 7, kStride>(d, row, dst);
-  if (row.w.out >= 8) return ThreeWideGroups<kBlock, 8, kStride>(d, row, dst);
-  ThreeWideGroups<kBlock, 1, kStride>(d, row, dst);
+// Groups of eight, or of seven where fewer outputs are computed: 7, 14 and 28, which most networks end with.
+template <int kBlock, int kTaps, int kStride, class D>
+HWY_NOINLINE void WideColumns(D d, const DepthwiseRow& row, float* dst) {
+  const int64_t out = row.w.out, sevens = (out + 6) / 7, eights = (out + 7) / 8;
+  if (out < 7) return WidePixelsApart<kBlock, kTaps, kStride>(d, row, 0, out, dst);
+  if (sevens * 7 < eights * 8) return WideGroups<kBlock, kTaps, kStride, 7>(d, row, dst);
+  WideGroups<kBlock, kTaps, kStride, 8>(d, row, dst);
+}
+
+template <int kBlock, class D>
+HWY_INLINE void AnyColumns(D d, const DepthwiseRow& row, float* dst) {
+  if (!IsWideDepthwise(row.w)) return DepthwiseColumns<kBlock>(d, row, dst);
+  if (row.w.kernel == 3)
+    return row.w.stride == 1 ? WideColumns<kBlock, 3, 1>(d, row, dst) : WideColumns<kBlock, 3, 2>(d, row, dst);
+  row.w.stride == 1 ? WideColumns<kBlock, 5, 1>(d, row, dst) : WideColumns<kBlock, 5, 2>(d, row, dst);
 }
 
 template <int kBlock>
@@ -136,13 +160,7 @@ void DepthwiseRows(const DepthwiseAxis& h, const DepthwiseAxis& w, const float* 
     for (size_t part = 0; part < kBlock; part += Lanes(d)) {
       const float* start = (bias == nullptr ? kZeros : bias) + part;
       const DepthwiseRow row{h, w, src + part, weights + part, start, clamp, first, top, std::max(top, bottom)};
-      if (w.kernel == 3 && w.dilation == 1 && w.stride == 1) {
-        ThreeWideColumns<kBlock, 1>(d, row, dst + part);
-      } else if (w.kernel == 3 && w.dilation == 1 && w.stride == 2) {
-        ThreeWideColumns<kBlock, 2>(d, row, dst + part);
-      } else {
-        DepthwiseColumns<kBlock>(d, row, dst + part);
-      }
+      AnyColumns<kBlock>(d, row, dst + part);
     }
   }
 }

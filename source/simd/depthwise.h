@@ -15,6 +15,11 @@ struct DepthwiseAxis {
   int64_t pad = 0;
 };
 
+// Whether this axis, across, has the quickest loop: three or five taps.
+inline bool IsWideDepthwise(const DepthwiseAxis& w) {
+  return (w.kernel == 3 || w.kernel == 5) && w.dilation == 1 && (w.stride == 1 || w.stride == 2);
+}
+
 // Output rows [row_begin, row_end): src is [h.in][w.in][block], dst the first of those rows, [h.out][w.out][block];
 // block is 8 or 16. `weights` is [h.kernel * w.kernel][block] (ToBlocked of the filters makes it), `bias` holds `block`
 // values or is null. Channels whose weights, bias and inputs are 0 stay 0.

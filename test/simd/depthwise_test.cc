@@ -73,6 +73,15 @@ TEST(SimdDepthwiseTest, MatchesFloat64) {
         CheckAll(Axis(9, kernel, stride, 1, 0, 0), Axis(20, kernel, stride, 1, 0, 1));
       }
     }
+    for (int64_t kernel : {3, 5}) {  // groups of seven and of eight, with more and fewer columns outside
+      for (int64_t stride : {1, 2}) {
+        for (int64_t in : {7, 8, 14, 15, 16, 28, 31}) {
+          CheckAll(Axis(5, kernel, stride, 1, 1, 1), Axis(in, kernel, stride, 1, kernel / 2, kernel / 2));
+          CheckAll(Axis(4, kernel, stride, 1, 0, 2), Axis(in, kernel, stride, 1, 1, kernel - 2));
+          CheckAll(Axis(3, kernel, stride, 1, 2, 0), Axis(in, kernel, stride, 1, kernel, kernel + 1));
+        }
+      }
+    }
     CheckAll(Axis(14, 3, 1, 2, 2, 2), Axis(27, 3, 1, 3, 3, 3));
     CheckAll(Axis(7, 1, 1, 1, 0, 0), Axis(19, 7, 1, 1, 3, 3));
     CheckAll(Axis(2, 3, 1, 1, 1, 1), Axis(1, 3, 1, 1, 1, 1));

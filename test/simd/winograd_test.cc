@@ -165,6 +165,33 @@ TEST(Panel, LeavesOutTheRestOfABlock) {
   }
 }
 
+// To the bit as panel by panel, with a block cut short; nothing behind the last panel is written.
+TEST(Panel, TakesSeveralPanelsOfOnePixel) {
+  for (const int block : {8, 16}) {
+    for (int64_t panels = 0; panels <= 7; ++panels) {
+      SCOPED_TRACE(testing::Message() << panels << " panels in blocks of " << block);
+      const int64_t lanes = 2 * block, step = kInBlocks * block * lanes;
+      const auto src = Uniform(kInBlocks * block, -1, 1, 3), weights = Uniform(panels * step + 1, -1, 1);
+      const auto bias = Uniform(panels * lanes + 1, -1, 1, 2), addend = Uniform(panels * lanes + 1, -1, 1, 4);
+      std::vector<float> together(static_cast<size_t>(panels * lanes + 1), 777.0f), apart = together;
+      PanelSource source;
+      source.block = block, source.blocks = kInBlocks, source.block_step = block, source.last = 3;
+      source.from = src.data(), source.weights = weights.data();
+      PanelResult result;
+      result.block_step = block, result.to = together.data(), result.addend = addend.data();
+      result.end.bias = bias.data(), result.end.kind = ProductEnd::Kind::kClip;
+      result.end.alpha = 0, result.end.beta = 2;
+      PanelPixel(panels, source, result);
+      result.to = apart.data();
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        PanelPixels(1, source, result);
+        source.weights += step, result.to += lanes, result.addend += lanes, result.end.bias += lanes;
+      }
+      EXPECT_EQ(together, apart);
+    }
+  }
+}
+
 // As with weights that were there before, to the bit; they are kept, but for channels that are not read.
 TEST(MadeWeights, MakeTheSumsOfTheirWeights) {
   for (const int block : {8, 16}) {

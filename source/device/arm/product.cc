@@ -114,7 +114,7 @@ Result<ProductPtr> MadeOrNoMemory(const char* what, F&& make) {
 
 int ChannelBlock() { return kProductChunk; }
 
-bool ProductsLeadDepthwise(int64_t) { return false; }
+bool ProductsLeadDepthwise(int64_t, const simd::DepthwiseAxis&) { return false; }
 // By instructions (tools/bench/arm_instructions.py); products read few channels one by one.
 bool ProductsLead(const ConvParams& p) { return p.src == Format::kBlocked; }
 

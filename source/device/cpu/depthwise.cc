@@ -63,9 +63,10 @@ class DepthwiseKernel : public Kernel {
   static Status Supports(const KernelSpec& spec) {
     PLUMB_RETURN_IF_ERROR(RequireF32(spec));
     PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(spec.group.members, *spec.blobs));
-    const int64_t pixels = shape.h.out * shape.w.out;
-    if (!ProductsLeadDepthwise(pixels) || shape.channels <= ChannelBlock()) return Status::Ok();
-    return Status::NotSupported(fmt::format("a product is as fast on a map of {} pixels", pixels));
+    if (!ProductsLeadDepthwise(shape.h.out * shape.w.out, shape.w) || shape.channels <= ChannelBlock())
+      return Status::Ok();
+    return Status::NotSupported(fmt::format("a product is as fast with {}x{} taps on a map of {}x{}", shape.h.kernel,
+                                            shape.w.kernel, shape.h.out, shape.w.out));
   }
 
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {

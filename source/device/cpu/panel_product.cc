@@ -10,8 +10,9 @@ namespace plumb::cpu {
 namespace {
 
 // Blocks of 8 input channels whose weights, 16 KiB of a panel, stay in the first cache from one run of pixels to the
-// next. With AVX-512 a run has 14 pixels in place of 6 and reads its weights so seldom that parts gain nothing.
-constexpr int64_t kPartBlocks = 32;
+// next. AVX2 reads 64 KiB from the second cache as fast, 1 to 3 % less time than with sums that come in parts. With
+// AVX-512 a run has 14 pixels in place of 6 and reads its weights so seldom that parts gain nothing.
+int64_t PartBlocks() { return EffectiveIsa() == Isa::kAvx2 ? 128 : 32; }
 
 }  // namespace
 
@@ -25,7 +26,7 @@ PanelProduct::PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_chan
   const int64_t pixel_bytes = in_blocks_ * ChannelBlock() * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = std::max<int64_t>(1, L2CacheBytes() / 2 / pixel_bytes);
   runs_ = std::max<int64_t>(1, (pixels_ + fitting - 1) / fitting);
-  if (ChannelBlock() < 16) parts_ = std::max<int64_t>(1, (in_blocks_ + kPartBlocks - 1) / kPartBlocks);
+  if (ChannelBlock() < 16) parts_ = std::max<int64_t>(1, (in_blocks_ + PartBlocks() - 1) / PartBlocks());
 }
 
 Result<PanelProduct> PanelProduct::Create(int64_t pixels, int64_t in_channels, int64_t out_channels,
@@ -73,18 +74,30 @@ simd::PanelResult PanelProduct::ResultOf(int64_t panel, const float* addend, flo
   return result;
 }
 
+// The first pixel's input, all of it, and the panel's weights.
+simd::PanelSource PanelProduct::SourceOf(const Map& map, int64_t panel) const {
+  const int64_t block = ChannelBlock();
+  simd::PanelSource source;
+  source.block = static_cast<int>(block), source.blocks = in_blocks_;
+  source.last = static_cast<int>(in_channels_ % block);
+  source.block_step = map.src_strides.block, source.pixel_step = map.src_strides.pixel;
+  source.from = map.src;
+  source.weights = weights_.get() + panel * in_blocks_ * block * 2 * block;
+  return source;
+}
+
 void PanelProduct::RunPanel(const Map& map, int64_t panel, int64_t begin, int64_t end) const {
-  const int64_t block = ChannelBlock(), step = in_blocks_ * block * 2 * block;
+  const int64_t block = ChannelBlock();
   const bool dense = map.src_strides.pixel == block && map.dst_strides.pixel == block;
   const int64_t row = std::min(map.src_strides.row_pixels, map.dst_strides.row_pixels);
   for (int64_t part = 0; part < parts_; ++part) {
     const int64_t first_block = in_blocks_ * part / parts_, last_block = in_blocks_ * (part + 1) / parts_;
     const bool first_part = part == 0, last_part = part + 1 == parts_;
-    simd::PanelSource source;
-    source.block = static_cast<int>(block), source.blocks = last_block - first_block;
-    source.last = last_part ? static_cast<int>(in_channels_ % block) : 0;
-    source.block_step = map.src_strides.block, source.pixel_step = dense ? 0 : map.src_strides.pixel;
-    source.weights = weights_.get() + panel * step + first_block * block * 2 * block;
+    simd::PanelSource source = SourceOf(map, panel);
+    source.blocks = last_block - first_block;
+    if (!last_part) source.last = 0;
+    if (dense) source.pixel_step = 0;
+    source.weights += first_block * block * 2 * block;
     source.next = last_part && panel + 1 == panels_ ? nullptr : source.weights + source.blocks * block * 2 * block;
     for (int64_t first = begin, count; first < end; first += count, source.next = nullptr) {
       count = std::min(end - first, row - first % row);
@@ -100,7 +113,17 @@ void PanelProduct::RunPanel(const Map& map, int64_t panel, int64_t begin, int64_
   }
 }
 
+void PanelProduct::RunPixel(const Map& map, int threads) const {
+  ParallelRegion(threads, [&](int thread, int count) {
+    const int64_t begin = panels_ * thread / count, end = panels_ * (thread + 1) / count;
+    const int64_t whole = std::min(end, out_blocks_ / 2);  // the last panel may have one block only
+    simd::PanelPixel(whole - begin, SourceOf(map, begin), ResultOf(begin, map.addend, map.dst, map.dst_strides));
+    if (end > whole) RunPanel(map, whole, 0, 1);
+  });
+}
+
 void PanelProduct::Run(const Map& map, int threads) const {
+  if (pixels_ == 1) return RunPixel(map, threads);
   const int64_t units = runs_ * panels_;
   ParallelRegion(threads, [&](int thread, int count) {
     for (int64_t u = units * thread / count; u < units * (thread + 1) / count; ++u) {

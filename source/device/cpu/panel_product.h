@@ -49,6 +49,9 @@ class PanelProduct {
 
  private:
   PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end);
+  // Where there is one pixel: several panels at a time.
+  void RunPixel(const Map& map, int threads) const;
+  simd::PanelSource SourceOf(const Map& map, int64_t panel) const;
   // Pixels [begin, end) of two blocks of output channels.
   void RunPanel(const Map& map, int64_t panel, int64_t begin, int64_t end) const;
   simd::PanelResult ResultOf(int64_t panel, const float* addend, float* dst, const PixelStrides& strides) const;

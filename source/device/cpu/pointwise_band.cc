@@ -55,7 +55,7 @@ Result<Band> ReadBand(const Members& members, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(band.maker, ReadGroup(band.front, blobs));
   if (band.maker.head != nullptr) {
     PLUMB_ASSIGN_OR_RETURN(const DepthwiseShape shape, ReadDepthwise(band.front, blobs));
-    if (shape.h.stride > 1 && ProductsLeadDepthwise(shape.h.out * shape.w.out))
+    if (shape.h.stride > 1 && ProductsLeadDepthwise(shape.h.out * shape.w.out, shape.w))
       return Status::NotSupported("a product leads at a depthwise convolution with a stride");
     band.clamp = shape.clamp;
   } else {
@@ -157,8 +157,11 @@ class PointwiseBandKernel : public Kernel {
   void PlanBands(const Band& band) {
     const int64_t rows = band.shape.window.h.out, depth = BlocksOf(band.shape.in_channels) * ChannelBlock();
     const int64_t row_floats = band.shape.window.w.out * depth;
-    const int64_t fitting =
-        std::max<int64_t>(1, L2CacheBytes() / 4 / (row_floats * static_cast<int64_t>(sizeof(float))));
+    // Weights that do not stay in the second cache are read for each band: those are larger then.
+    constexpr int64_t kBytes = sizeof(float);
+    const int64_t weights = depth * BlocksOf(band.shape.out_channels) * ChannelBlock() * kBytes;
+    const int64_t room = weights > L2CacheBytes() / 4 ? L2CacheBytes() / 2 : L2CacheBytes() / 4;
+    const int64_t fitting = std::max<int64_t>(1, room / (row_floats * kBytes));
     bands_ = (rows + fitting - 1) / fitting;
     bands_ = std::min(rows, (bands_ + threads_ - 1) / threads_ * threads_);
     band_floats_ = (rows + bands_ - 1) / bands_ * row_floats;

@@ -16,6 +16,7 @@
 
 #include "device/shared/epilogue.h"
 #include "plumb/status.h"
+#include "simd/depthwise.h"
 
 namespace plumb::cpu {
 
@@ -52,8 +53,9 @@ class Product {
 };
 using ProductPtr = std::unique_ptr<Product>;
 
-// Whether a depthwise convolution with so many output pixels is quicker as a product than on simd/depthwise.h.
-bool ProductsLeadDepthwise(int64_t pixels);
+// Whether a depthwise convolution with so many output pixels, and this axis across, is quicker as a product than on
+// simd/depthwise.h.
+bool ProductsLeadDepthwise(int64_t pixels, const simd::DepthwiseAxis& across = {});
 // Whether a convolution of several taps is as quick as a product as on the micro-kernel of panels
 // (panel_convolution.h).
 bool ProductsLead(const ConvParams& params);

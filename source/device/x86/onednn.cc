@@ -331,9 +331,11 @@ Status CheckQuick(const OneDnnProduct& product, const ConvParams& p) {
 
 }  // namespace
 
-bool ProductsLeadDepthwise(int64_t pixels) {
-  constexpr int64_t kLargeMap = 28 * 28;  // from which on our kernel is ahead with AVX-512: 1.0 to 1.2 times its speed
-  return ChannelBlock() != 16 || pixels < kLargeMap;
+// Measured (doc/x86.md): with SSE4 both take the same time.
+bool ProductsLeadDepthwise(int64_t pixels, const simd::DepthwiseAxis& across) {
+  constexpr int64_t kLargeMap = 28 * 28;
+  if (ChannelBlock() == 16) return pixels < kLargeMap;
+  return EffectiveIsa() < Isa::kAvx2 || !simd::IsWideDepthwise(across);
 }
 
 // With AVX-512 not measured.

@@ -185,7 +185,8 @@ void Check(const Case& c, double tolerance) {
   const ConvParams p = ParamsOf(c);
   const MapShape in{c.batch, c.in, p.in_h * p.in_w}, out{c.batch, c.out, p.out_h * p.out_w};
   const bool depthwise = c.groups == c.in && c.groups == c.out && p.dst == Format::kBlocked;
-  if (depthwise && !ProductsLeadDepthwise(out.pixels)) return;  // simd/depthwise.h computes it
+  const simd::DepthwiseAxis across{p.in_w, p.out_w, p.kernel_w, p.stride_w, p.dilation_w, p.pad_left};
+  if (depthwise && !ProductsLeadDepthwise(out.pixels, across)) return;  // simd/depthwise.h computes it
   const int64_t kernel = p.kernel_h * p.kernel_w, in_g = c.in / c.groups, out_g = c.out / c.groups;
   const auto src = Random(static_cast<size_t>(c.batch * c.in * in.pixels), 1);
   const auto weights = Random(static_cast<size_t>(c.out * in_g * kernel), 2);
