@@ -47,7 +47,8 @@ class RandomNet(Net):
 
     # Layers of any blob.
     def activate(self):
-        self.same(self.op(self.one_of("Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Elu", "Softplus"), self.now))
+        kind = self.one_of("Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Elu", "Softplus")
+        self.same(self.op(kind, self.now))
 
     def add(self):
         self.two("Add", self.now, self.earlier())

@@ -1,10 +1,10 @@
-"""Random networks with values of any magnitude (random_net.py) on each device, and as ONNX Runtime computes them, where
+"""Random networks with values of any magnitude (random_net.py) on each device, and as ONNX Runtime computes them when
 a share of the tensors between is given: all is healthy, so no step may be grey or wrong.
 
     random_test.py --bin build/release/bin --work build/release/golden_test [--networks 3000 --first 0 --on X86]
 
-Prints a line per such step. A step whose values are all the same is not tested, so a run may be. Exit code: 0 when there
-are enough runs and all are healthy.
+Prints a line per such step. A step whose values are all the same is not tested, so a run may be. Exit code: 0 when
+there are enough runs and all are healthy.
 """
 import argparse
 import json
