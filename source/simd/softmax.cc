@@ -77,14 +77,19 @@ HWY_INLINE V32 Exp2OfMinus(F32 d, V32 t) {
   return Mul(y, BitCast(d, ShiftLeft<23>(BitCast(whole, shifted))));
 }
 
-// The larger one of numbers; a NaN may get lost.
-struct LargerOp {
-  static constexpr float kNeutral = MaxOp::kNeutral;
-  template <class V>
-  HWY_INLINE V operator()(V a, V b) const {
-    return Max(a, b);
+// The largest x; a NaN may get lost.
+HWY_INLINE float LargestOfRow(const float* x, int64_t n) {
+  const F32 d;
+  const int64_t lanes = Lanes(d);
+  V32 a = Set(d, -kInfinity), b = a;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = Max(a, LoadU(d, x + i));
+    b = Max(b, LoadU(d, x + i + lanes));
   }
-};
+  for (; i < n; i += lanes) a = Max(a, n - i >= lanes ? LoadU(d, x + i) : LoadPart(d, x + i, n - i, -kInfinity));
+  return GetLane(MaxOfLanes(d, Max(a, b)));
+}
 
 // x becomes x * scale + mask; the largest of these numbers.
 HWY_INLINE float MaskRow(float* x, int64_t n, float scale, const float* mask, int step) {
@@ -131,15 +136,14 @@ HWY_INLINE double WeighRow(float* x, int64_t n, float scale, float shift) {
   return sum + static_cast<double>(GetLane(SumOfLanes(d, e)));
 }
 
-float WeightsOfRow(float* x, int64_t n, float scale, const float* mask, int step) {
+// x becomes e^(x * scale - most * scale); 1 / their sum.
+HWY_INLINE float WeightsOfRow(float* x, int64_t n, float scale, float most) {
   constexpr float kLog2OfE = 1.44269504f, kMostShift = 1 << 20;
-  const bool as_they_are = mask == nullptr && scale > 0;
-  const float most = as_they_are ? ExtremeOfRow(x, n, LargerOp()) : MaskRow(x, n, scale, mask, step);
   if (!std::isfinite(most)) {
     std::fill_n(x, n, NAN);
     return NAN;
   }
-  const float by = as_they_are ? scale * kLog2OfE : kLog2OfE, shift = -most * by;
+  const float by = scale * kLog2OfE, shift = -most * by;
   if (std::fabs(shift) < kMostShift) return static_cast<float>(1 / WeighRow(x, n, by, shift));
   // The product is too large for its rounding to be a small shift: differences first, which are exact.
   MapUnary([most](F32 d, V32 y) { return Sub(y, Set(d, most)); }, x, x, static_cast<size_t>(n));
@@ -147,22 +151,42 @@ float WeightsOfRow(float* x, int64_t n, float scale, const float* mask, int step
 }
 
 void RunSoftmaxWeights(const ScoreRows& scores, float* factors) {
-  for (int64_t row = 0; row < scores.rows; ++row) {
-    const float* mask = scores.mask == nullptr ? nullptr : scores.mask + row * scores.mask_row_step;
-    factors[row] = WeightsOfRow(scores.x + row * scores.row_step, scores.n, scores.scale, mask, scores.mask_step);
+  // All maxima of some rows, which stay in half the first cache, before their weights: these wait for the maximum.
+  constexpr int64_t kTogether = 4096;
+  const bool as_they_are = scores.mask == nullptr && scores.scale > 0;
+  const int64_t n = scores.n, rows = std::max<int64_t>(1, kTogether / n);
+  const auto at = [&](int64_t row) { return scores.x + row * scores.row_step; };
+  for (int64_t begin = 0; begin < scores.rows; begin += rows) {
+    const int64_t end = std::min(scores.rows, begin + rows);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* mask = scores.mask == nullptr ? nullptr : scores.mask + row * scores.mask_row_step;
+      factors[row] = as_they_are ? LargestOfRow(at(row), n) : MaskRow(at(row), n, scores.scale, mask, scores.mask_step);
+    }
+    for (int64_t row = begin; row < end; ++row)
+      factors[row] = WeightsOfRow(at(row), n, as_they_are ? scores.scale : 1, factors[row]);
   }
 }
 
-bool RunScaleRow(const float* from, int64_t n, float by, float* to) {
+// NaN in the lanes of those that are infinite or NaN, else 0.
+HWY_INLINE V32 NotFinite(V32 x) { return Sub(x, x); }
+
+bool RunScaleRows(const float* from, int64_t from_step, int64_t rows, int64_t n, const float* factors, float* to,
+                  int64_t to_step) {
   const F32 d;
-  const V32 factor = Set(d, by);
-  V32 none = Zero(d);  // NaN from the first infinity or NaN on
-  const auto scale = [&](F32, V32 x) {
-    const V32 y = Mul(x, factor);
-    none = MulAdd(y, Zero(d), none);
-    return y;
-  };
-  MapUnary(scale, from, to, static_cast<size_t>(n));
+  const int64_t lanes = Lanes(d), whole = n / lanes * lanes;
+  V32 none = Zero(d);
+  for (int64_t row = 0; row < rows; ++row, from += from_step, to += to_step) {
+    const V32 factor = Set(d, factors[row]);
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const V32 y = Mul(LoadU(d, from + i), factor);
+      StoreU(y, d, to + i);
+      none = Or(none, NotFinite(y));
+    }
+    if (whole == n) continue;
+    const V32 y = Mul(LoadPart(d, from + whole, static_cast<size_t>(n - whole)), factor);
+    StorePart(y, d, to + whole, static_cast<size_t>(n - whole));
+    none = Or(none, NotFinite(y));
+  }
   return AllTrue(d, Eq(none, none));
 }
 
@@ -174,7 +198,7 @@ namespace plumb::simd {
 
 HWY_EXPORT(RunSoftmax);
 HWY_EXPORT(RunSoftmaxWeights);
-HWY_EXPORT(RunScaleRow);
+HWY_EXPORT(RunScaleRows);
 
 void Softmax(bool log, const float* src, int64_t n, int64_t inner, int64_t begin, int64_t end, float* dst) {
   if (begin < end) PLUMB_SIMD_CALL(RunSoftmax)(log, src, n, inner, begin, end, dst);
@@ -182,8 +206,9 @@ void Softmax(bool log, const float* src, int64_t n, int64_t inner, int64_t begin
 
 void SoftmaxWeights(const ScoreRows& scores, float* factors) { PLUMB_SIMD_CALL(RunSoftmaxWeights)(scores, factors); }
 
-bool ScaleRow(const float* from, int64_t n, float by, float* to) {
-  return PLUMB_SIMD_CALL(RunScaleRow)(from, n, by, to);
+bool ScaleRows(const float* from, int64_t from_step, int64_t rows, int64_t n, const float* factors, float* to,
+               int64_t to_step) {
+  return PLUMB_SIMD_CALL(RunScaleRows)(from, from_step, rows, n, factors, to, to_step);
 }
 
 }  // namespace plumb::simd

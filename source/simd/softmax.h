@@ -26,8 +26,9 @@ struct ScoreRows {
 // number. factors[row] is 1 / their sum; NaN for a row with a NaN or an infinite maximum.
 void SoftmaxWeights(const ScoreRows& scores, float* factors);
 
-// to[i] = from[i] * by, and whether all of these are finite. `to` may be `from`.
-bool ScaleRow(const float* from, int64_t n, float by, float* to);
+// Each of the n values of each row times the row's factor, and whether all of these are finite. `to` may be `from`.
+bool ScaleRows(const float* from, int64_t from_step, int64_t rows, int64_t n, const float* factors, float* to,
+               int64_t to_step);
 
 }  // namespace plumb::simd
 

@@ -71,7 +71,7 @@ void Scaled(int64_t n, float scale, const std::vector<float>& mask, std::vector<
   ScoreRows row{x->data(), 1, n, n, scale};
   if (!mask.empty()) row.mask = mask.data(), row.mask_step = mask.size() > 1 ? 1 : 0;
   SoftmaxWeights(row, &factor);
-  EXPECT_EQ(ScaleRow(x->data(), n, factor, x->data()), std::isfinite(factor));
+  EXPECT_EQ(ScaleRows(x->data(), n, 1, n, &factor, x->data(), n), std::isfinite(factor));
 }
 
 void CheckScaled(const std::vector<float>& src, float scale, const std::vector<float>& mask) {

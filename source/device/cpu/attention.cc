@@ -171,11 +171,8 @@ class AttentionKernel : public Kernel {
     float* to = call.dst + (head * scores.m + begin) * columns;
     if (SumValues(values, rows.rows, space, to)) return;
     // The sums of weights that do not add up to 1 may have gone beyond float.
-    for (int64_t row = 0; row < rows.rows; ++row) {
-      float* weights = space.scores + row * score_step_;
-      simd::ScaleRow(weights, scores.n, space.factors[row], weights);
-      space.factors[row] = 1;
-    }
+    simd::ScaleRows(space.scores, score_step_, rows.rows, scores.n, space.factors, space.scores, score_step_);
+    std::fill_n(space.factors, rows.rows, 1.0f);
     SumValues(values, rows.rows, space, to);
   }
 
@@ -201,10 +198,7 @@ class AttentionKernel : public Kernel {
     float* sums = there ? to : space.results;
     const int64_t step = there ? columns : value_step_;
     few_ ? SumFewValues(values, rows, space, sums) : SumPackedValues(rows, space, step, sums);
-    bool finite = true;
-    for (int64_t row = 0; row < rows; ++row)
-      finite = simd::ScaleRow(sums + row * step, columns, space.factors[row], to + row * columns) && finite;
-    return finite;
+    return simd::ScaleRows(sums, step, rows, columns, space.factors, to, columns);
   }
 
   // To rows of whole blocks, `step` apart.
