@@ -68,7 +68,7 @@ HWY_INLINE void StorePanel(const typename P::Vector (&sum)[kRows][P::kVectors], 
 // each pixel and channel, in memory, where it is given a pointer and a step.
 template <bool kDense, int kBlock, int kRows>
 struct PixelPointers {
-  static constexpr int kCount = kDense ? 1 : kRows;
+  static constexpr int kCount = std::min(kRows, kDense ? 1 : kMaxPanelRows);
   const float* at[kCount];
 
   HWY_INLINE PixelPointers(const float* from, int64_t step) {
@@ -109,8 +109,8 @@ struct PanelRuns {
 template <bool kDense, int kBlock, int kBlocks, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
   using P = Panel<kBlock, kBlocks>;
-  // Channels at a time; more make GCC move accumulators, twice as many on NEON.
-  constexpr int kUnrolled = HWY_ARCH_X86 ? (kDense ? 8 : 2) : 4;
+  // Channels at a time; more make GCC move accumulators.
+  constexpr int kUnrolled = HWY_ARCH_X86 ? (kDense ? 8 : 2) : 1;
   const typename P::Tag d;
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
