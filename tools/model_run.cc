@@ -259,7 +259,7 @@ Status WriteOutputs(const Options& o, const Network& network) {
 }
 
 Status RunOnce(Network* network, const NetworkInputs& inputs) {
-  for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->SetInput(name, value));
+  for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->LendInput(name, value));
   PLUMB_RETURN_IF_ERROR(network->Forward());
   for (const std::string& name : network->graph().outputs) PLUMB_RETURN_IF_ERROR(network->GetOutput(name).status());
   return Status::Ok();

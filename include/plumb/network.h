@@ -86,6 +86,11 @@ class Network {
   // Copies the tensor in. InvalidArgument for an unknown name, another shape or another dtype than the one that carries
   // the input, or that the model says (Graph::model_dtypes).
   Status SetInput(const std::string& name, const Tensor& value);
+  // SetInput without the copy: where the device can read the tensor as it lies (a CPU device that does not arrange this
+  // input in an order of its own; memory aligned to 64 bytes, as a Tensor's own is), every Forward reads it there;
+  // elsewhere it is copied. The network shares the tensor's memory until the input is set or lent again. Several
+  // networks may be lent the same tensor. REQUIRES: until then nobody writes to it.
+  Status LendInput(const std::string& name, const Tensor& value);
   // Runs all layers. InvalidArgument names the inputs that were never set, and for a second call of a network that was
   // made for a single one. Device errors stop it; observer errors (a
   // full disk) are returned after all layers ran.

@@ -18,6 +18,8 @@ class Plain : public Layout {
   }
 };
 
+constexpr size_t kAlign = 64;  // bytes, of all memory that kernels are given
+
 class HostBuffer : public Buffer {
  public:
   HostBuffer(std::shared_ptr<void> memory, size_t size) : memory_(std::move(memory)), size_(size) {}
@@ -77,7 +79,7 @@ Status RequireF32(const KernelSpec& spec) {
 }
 
 Result<std::shared_ptr<Buffer>> HostDevice::Allocate(size_t bytes) {
-  const size_t rounded = (bytes + 64) / 64 * 64;
+  const size_t rounded = (bytes + kAlign) / kAlign * kAlign;
   std::shared_ptr<void> memory = AllocateBlock(rounded);
   if (memory == nullptr) return NoMemory(bytes, "blobs");
   return std::shared_ptr<Buffer>(std::make_shared<HostBuffer>(std::move(memory), rounded));
@@ -87,6 +89,14 @@ Status HostDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
   PLUMB_RETURN_IF_ERROR(RequirePlain(dst));
   std::memcpy(dst.host<char>(), src.raw(), src.bytes());
   return Status::Ok();
+}
+
+std::shared_ptr<Buffer> HostDevice::Borrow(const Tensor& src, const DeviceTensor& dst) {
+  const bool aligned = reinterpret_cast<uintptr_t>(src.raw()) % kAlign == 0;
+  if (src.empty() || !aligned || !dst.layout->Equals(*PlainLayout())) return nullptr;
+  // A buffer is writable and a Tensor knows its memory as such, but inputs are pinned: no kernel writes there.
+  const auto kept = std::make_shared<Tensor>(src);
+  return std::make_shared<HostBuffer>(std::shared_ptr<void>(kept, kept->raw()), src.bytes());
 }
 
 Result<Tensor> HostDevice::Download(const DeviceTensor& src) {

@@ -39,6 +39,9 @@ class Device {
   virtual Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) = 0;
   // Dense host tensor -> device tensor of the same dtype and shape, in its layout.
   virtual Status Upload(const Tensor& src, const DeviceTensor& dst) = 0;
+  // The host tensor's own memory, where kernels can read it in place of `dst` as it lies; null: it has to be uploaded.
+  // The buffer keeps the memory alive; nobody writes to it.
+  virtual std::shared_ptr<Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) { return nullptr; }
   // Device tensor -> new dense host tensor in logical order. Waits for the work that produces it.
   virtual Result<Tensor> Download(const DeviceTensor& src) = 0;
   // Converts between two layouts of this device.
@@ -50,11 +53,12 @@ class Device {
   virtual Status Finish() { return Status::Ok(); }
 };
 
-// A device in host memory: allocation, and plain-layout Upload/Download/Reorder.
+// A device in host memory: allocation, and plain-layout Upload/Borrow/Download/Reorder.
 class HostDevice : public Device {
  public:
   Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
+  std::shared_ptr<Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
   bool SurvivesFork() const override { return true; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -105,8 +106,9 @@ struct Network::Impl {
   std::vector<std::shared_ptr<Observer>> owned;
   int forward = 0;
   std::set<std::string> set_inputs;
-  bool has_outputs = false;  // the last Forward came to its end
-  bool began = false;        // some Forward did
+  std::map<std::string, DeviceTensor> own_inputs;  // of inputs that are lent: where they lie in the arena
+  bool has_outputs = false;                        // the last Forward came to its end
+  bool began = false;                              // some Forward did
   const pid_t process = getpid();
 
   Status Prepare();
@@ -116,6 +118,8 @@ struct Network::Impl {
   }
   std::shared_ptr<Graph> ShareOnly();
   Result<const GraphInput*> FindInput(const std::string& name) const;
+  Result<Tensor> Carried(const std::string& name, const Tensor& value) const;
+  Status PutInput(const std::string& name, const Tensor& value);
   Status CheckInputs() const;
   Status CheckProcess() const;
   DeviceTensor& TensorOf(const std::string& blob) {
@@ -208,6 +212,36 @@ Result<const GraphInput*> Network::Impl::FindInput(const std::string& name) cons
   }
   return Status::InvalidArgument(
       fmt::format("{} has no input '{}'; its inputs are {}", Frame(), name, known.empty() ? "none" : known));
+}
+
+// A value for the input in the dtype that carries it; shares the given one's memory where that is the same.
+Result<Tensor> Network::Impl::Carried(const std::string& name, const Tensor& value) const {
+  PLUMB_RETURN_IF_ERROR(CheckProcess());
+  PLUMB_RETURN_IF_ERROR(FindInput(name).status());
+  const BlobInfo& info = plan.blobs.at(name);
+  Tensor carried = value;
+  if (value.dtype() != info.dtype && value.dtype() == graph->ModelDType(name, info.dtype)) {
+    PLUMB_ASSIGN_OR_RETURN(carried, value.ConvertedTo(info.dtype));
+  }
+  if (carried.dtype() == info.dtype && carried.shape() == info.shape &&
+      (!carried.empty() || carried.NumElements() == 0)) {
+    return carried;
+  }
+  return Status::InvalidArgument(fmt::format(
+      "network input '{}' expects {} {}, found {}", name, DTypeName(info.dtype), info.shape.ToString(),
+      carried.empty() ? "an empty Tensor" : DTypeName(carried.dtype()) + (" " + carried.shape().ToString())));
+}
+
+// Into the network's own memory.
+Status Network::Impl::PutInput(const std::string& name, const Tensor& value) {
+  const auto own = own_inputs.find(name);
+  if (own != own_inputs.end()) {
+    MoveValue(plan.blob_values.at(name), own->second.buffer, own->second.offset, &plan);
+    own_inputs.erase(own);
+  }
+  PLUMB_RETURN_IF_ERROR(plan.device->Upload(value, TensorOf(name)));
+  set_inputs.insert(name);
+  return Status::Ok();
 }
 
 // Memory that nobody wrote to would be computed with: other numbers every time.
@@ -348,19 +382,16 @@ std::vector<const StepInfo*> Network::steps() const {
 }
 
 Status Network::SetInput(const std::string& name, const Tensor& value) {
-  PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
-  PLUMB_RETURN_IF_ERROR(impl_->FindInput(name).status());
-  const BlobInfo& info = impl_->plan.blobs.at(name);
-  if (value.dtype() != info.dtype && value.dtype() == impl_->graph->ModelDType(name, info.dtype)) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor carried, value.ConvertedTo(info.dtype));
-    return SetInput(name, carried);
-  }
-  if (value.dtype() != info.dtype || value.shape() != info.shape || (value.empty() && value.NumElements() > 0)) {
-    return Status::InvalidArgument(
-        fmt::format("network input '{}' expects {} {}, found {}", name, DTypeName(info.dtype), info.shape.ToString(),
-                    value.empty() ? "an empty Tensor" : DTypeName(value.dtype()) + (" " + value.shape().ToString())));
-  }
-  PLUMB_RETURN_IF_ERROR(impl_->plan.device->Upload(value, impl_->TensorOf(name)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor carried, impl_->Carried(name, value));
+  return impl_->PutInput(name, carried);
+}
+
+Status Network::LendInput(const std::string& name, const Tensor& value) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor carried, impl_->Carried(name, value));
+  const auto lent = impl_->plan.device->Borrow(carried, impl_->TensorOf(name));
+  if (lent == nullptr) return impl_->PutInput(name, carried);
+  impl_->own_inputs.emplace(name, impl_->TensorOf(name));
+  MoveValue(impl_->plan.blob_values.at(name), lent, 0, &impl_->plan);
   impl_->set_inputs.insert(name);
   return Status::Ok();
 }

@@ -73,6 +73,8 @@ Status ChooseKernels(std::vector<LayerGroup> groups, Plan* plan);
 Status ChooseLayouts(Plan* plan);
 // Grants the kernels' share wishes where liveness allows, packs all values into one arena, uploads constants.
 Status PlanMemory(Plan* plan);
+// From now on the value, which lies in no other, and those that lie in it are at `offset` of `buffer`.
+void MoveValue(int id, const std::shared_ptr<Buffer>& buffer, size_t offset, Plan* plan);
 
 // A kernel of `device` for a network on another device: inputs are downloaded, outputs uploaded.
 std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row,

@@ -181,4 +181,23 @@ class MemoryPass {
 
 Status PlanMemory(Plan* plan) { return MemoryPass(plan).Run(); }
 
+void MoveValue(int id, const std::shared_ptr<Buffer>& buffer, size_t offset, Plan* plan) {
+  for (size_t i = 0; i < plan->values.size(); ++i) {
+    size_t inside = 0;
+    int root = static_cast<int>(i);
+    for (const Value* value = &plan->values[i]; value->parent >= 0; value = &plan->values[static_cast<size_t>(root)]) {
+      inside += value->parent_offset;
+      root = value->parent;
+    }
+    if (root == id) plan->values[i].tensor.buffer = buffer, plan->values[i].tensor.offset = offset + inside;
+  }
+  for (auto& step : plan->steps) {
+    const auto refresh = [&](const std::vector<int>& ids, std::vector<DeviceTensor>* tensors) {
+      for (size_t i = 0; i < tensors->size(); ++i) (*tensors)[i] = plan->values[static_cast<size_t>(ids[i])].tensor;
+    };
+    refresh(step->inputs, &step->input_tensors);
+    refresh(step->outputs, &step->output_tensors);
+  }
+}
+
 }  // namespace plumb

@@ -23,14 +23,24 @@ using F32 = ScalableTag<float>;
 using V32 = Vec<F32>;
 constexpr size_t kMaxLanes = HWY_MAX_BYTES / sizeof(float);
 
-// x within [low, high]; NaN passes. Where one of two operands is NaN, x86's min and max are the second; ARM's are the
-// number, so there comparisons, which are false, have to do.
+// x, or `low` where that is larger; NaN passes. Where one of two operands is NaN, x86's min and max are the second;
+// ARM's are the number, so there comparisons, which are false, have to do.
+template <class V>
+HWY_INLINE V AtLeast(V x, V low) {
+#if HWY_ARCH_X86
+  return Max(low, x);
+#else
+  return IfThenElse(Lt(x, low), low, x);
+#endif
+}
+
+// x within [low, high]; NaN passes.
 template <class V>
 HWY_INLINE V ClampV(V x, V low, V high) {
+  const V above = AtLeast(x, low);
 #if HWY_ARCH_X86
-  return Min(high, Max(low, x));
+  return Min(high, above);
 #else
-  const V above = IfThenElse(Lt(x, low), low, x);
   return IfThenElse(Gt(above, high), high, above);
 #endif
 }

@@ -87,9 +87,29 @@ HWY_INLINE void Accumulate(V x, V w, V* sum) {
 #endif
 }
 
+// Where the pixels' next channels lie. kDense: a block apart; otherwise each has a pointer, because GCC keeps one for
+// each pixel and channel, in memory, where it is given a pointer and a step.
+template <bool kDense, int kBlock, int kRows>
+struct PixelPointers {
+  static constexpr int kCount = std::min(kRows, kDense ? 1 : kMaxPanelRows);
+  const float* at[kCount];
+
+  HWY_INLINE PixelPointers(const float* from, int64_t step) {
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) at[r] = from + r * step;
+  }
+  HWY_INLINE float Value(int r, int channel) const {
+    return kDense ? at[0][r * kBlock + channel] : at[kDense ? 0 : r][channel];
+  }
+  HWY_INLINE void Advance(int64_t by) {
+#pragma GCC unroll 14
+    for (int r = 0; r < kCount; ++r) at[r] += by;
+  }
+};
+
 // One input channel's part of all sums.
-template <class P, int kRows>
-HWY_INLINE void AddChannel(const float* from, int64_t step, const float* weights,
+template <class P, int kRows, class Pixels>
+HWY_INLINE void AddChannel(const Pixels& pixels, int channel, const float* weights,
                            typename P::Vector (&sum)[kRows][P::kVectors]) {
   const typename P::Tag d;
   typename P::Vector w[P::kVectors];
@@ -97,7 +117,7 @@ HWY_INLINE void AddChannel(const float* from, int64_t step, const float* weights
   for (int v = 0; v < P::kVectors; ++v) w[v] = LoadU(d, weights + v * P::kLanes);
 #pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r) {
-    const auto factor = Set(d, from[r * step]);
+    const auto factor = Set(d, pixels.Value(r, channel));
 #pragma GCC unroll 4
     for (int v = 0; v < P::kVectors; ++v) Accumulate(factor, w[v], &sum[r][v]);
   }
@@ -114,6 +134,8 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
   const PanelSource source = any_source;  // copies, which no store of a sum can change
   const PanelResult result = any_result;
   using P = Panel<kBlock, kBlocks>;
+  // Channels at a time; more make GCC move accumulators.
+  constexpr int kUnrolled = HWY_ARCH_X86 ? (kDense ? 8 : 2) : 1;
   const typename P::Tag d;
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
@@ -130,30 +152,30 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
     const int64_t lines = run < runs.fetching ? runs.lines : 0;
     const float* next = source.next + run * lines * source.num_taps * source.blocks * kLine;
     const float* weights = source.weights;
+    using Pixels = PixelPointers<kDense, kBlock, kRows>;
     if (source.blocks == 0) {
       const float* from = source.from + first * step;
 #pragma GCC unroll 4
       for (int64_t tap = 0; tap < source.num_taps; ++tap, weights += 2 * kBlock)
-        AddChannel<P, kRows>(from + source.taps[tap], step, weights, sum);
+        AddChannel<P, kRows>(Pixels(from + source.taps[tap], step), 0, weights, sum);
     }
     for (int64_t tap = 0; source.blocks > 0 && tap < source.num_taps; ++tap) {
       const float* from = source.from + (source.taps == nullptr ? 0 : source.taps[tap]) + first * step;
-      for (int64_t block = 0; block < whole; ++block, from += source.block_step) {
+      Pixels pixels(from, step);
+      for (int64_t block = 0; block < whole; ++block, pixels.Advance(source.block_step)) {
         for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
         if constexpr (kDense) {
 #pragma GCC unroll 14
-          for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(from + source.block_step + r);
+          for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(pixels.at[0] + source.block_step + r);
         }
-#if HWY_ARCH_X86  // on NEON twice as many moves
+        for (int lane = 0; lane < kBlock; lane += kUnrolled) {
 #pragma GCC unroll 8
-#else
-#pragma GCC unroll 4
-#endif
-        for (int lane = 0; lane < kBlock; ++lane, weights += 2 * kBlock)
-          AddChannel<P, kRows>(from + lane, step, weights, sum);
+          for (int i = 0; i < kUnrolled; ++i, weights += 2 * kBlock)
+            AddChannel<P, kRows>(pixels, lane + i, weights, sum);
+        }
       }
       for (int lane = 0; lane < source.last; ++lane, weights += 2 * kBlock)
-        AddChannel<P, kRows>(from + lane, step, weights, sum);
+        AddChannel<P, kRows>(pixels, lane, weights, sum);
       if (source.last > 0) weights += (kBlock - source.last) * 2 * kBlock;
     }
     switch (end) {
@@ -219,9 +241,10 @@ HWY_NOINLINE void RunPixelPanels(const PanelSource& source, const PanelResult& r
   const float *from = source.from, *weights = source.weights;
   for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
     const bool cut = source.last > 0 && block + 1 == source.blocks;
+    const PixelPointers<true, kBlock, 1> pixel(from, 0);
     for (int lane = 0; lane < (cut ? source.last : kBlock); ++lane, weights += 2 * kBlock) {
 #pragma GCC unroll 4
-      for (int p = 0; p < kPanels; ++p) AddChannel<P, 1>(from + lane, 0, weights + p * step, sum[p]);
+      for (int p = 0; p < kPanels; ++p) AddChannel<P, 1>(pixel, lane, weights + p * step, sum[p]);
     }
   }
   PanelResult to = result;

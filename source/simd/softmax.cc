@@ -65,54 +65,129 @@ void RunSoftmax(bool log, const float* src, int64_t n, int64_t inner, int64_t be
   }
 }
 
-// e^-a, 0 where that is no normal number any more.
-HWY_INLINE V32 ExpOfDistance(F32 d, V32 a) {
-  const V32 most = Set(d, 87.0f);
-  return IfThenElseZero(Lt(a, most), ExpOfMinus(d, a));
+// 2^t for t <= 1/2, 0 below 2^-126.5; NaN stays. 2^n 2^r with |r| <= 1/2, the latter's polynomial fitted to 1.5 u. Each
+// instruction counts here: half of what attention does beside its products.
+HWY_INLINE V32 Exp2OfMinus(F32 d, V32 t) {
+  const V32 magic = Set(d, 12583039.0f);  // 1.5 * 2^23 + 127: a sum with it ends in n + 127, the exponent of 2^n
+  t = AtLeast(t, Set(d, -127.0f));
+  const V32 shifted = Add(t, magic);
+  const V32 r = Sub(t, Sub(shifted, magic));
+  const V32 y = Horner(d, r, 1.32647273e-3f, 9.67151299e-3f, 5.55073358e-2f, 2.40222424e-1f, 6.93147004e-1f, 1.0f);
+  const RebindToSigned<F32> whole;
+  return Mul(y, BitCast(d, ShiftLeft<23>(BitCast(whole, shifted))));
 }
 
-constexpr int64_t kPartVectors = 32;
-
-void RunScaledSoftmax(float* x, int64_t n, float scale, const float* mask, int step) {
+// The largest x; a NaN may get lost.
+HWY_INLINE float LargestOfRow(const float* x, int64_t n) {
   const F32 d;
-  const int64_t lanes = Lanes(d), whole = n / lanes * lanes, rest = n - whole;
+  const int64_t lanes = Lanes(d);
+  V32 a = Set(d, -kInfinity), b = a;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = Max(a, LoadU(d, x + i));
+    b = Max(b, LoadU(d, x + i + lanes));
+  }
+  for (; i < n; i += lanes) a = Max(a, n - i >= lanes ? LoadU(d, x + i) : LoadPart(d, x + i, n - i, -kInfinity));
+  return GetLane(MaxOfLanes(d, Max(a, b)));
+}
+
+// x becomes x * scale + mask; the largest of these numbers.
+HWY_INLINE float MaskRow(float* x, int64_t n, float scale, const float* mask, int step) {
+  const F32 d;
+  const int64_t lanes = Lanes(d), whole = n / lanes * lanes;
   const bool each = mask != nullptr && step != 0;
-  const V32 by = Set(d, scale), plus = Set(d, mask == nullptr ? 0.0f : *mask), lowest = Set(d, MaxOp::kNeutral);
-  V32 largest = lowest;
+  const V32 by = Set(d, scale), plus = Set(d, mask == nullptr ? 0.0f : *mask);
+  V32 largest = Set(d, -kInfinity);
   for (int64_t i = 0; i < whole; i += lanes) {
     const V32 y = MulAdd(LoadU(d, x + i), by, each ? LoadU(d, mask + i) : plus);
     StoreU(y, d, x + i);
-    largest = MaxOp()(largest, y);
+    largest = Max(largest, y);
   }
-  if (rest > 0) {
+  if (whole < n) {
+    const auto rest = static_cast<size_t>(n - whole);
     const V32 y = MulAdd(LoadPart(d, x + whole, rest), by, each ? LoadPart(d, mask + whole, rest) : plus);
     StorePart(y, d, x + whole, rest);
-    largest = MaxOp()(largest, IfThenElse(FirstN(d, static_cast<size_t>(rest)), y, lowest));
+    largest = Max(largest, IfThenElse(FirstN(d, rest), y, Set(d, -kInfinity)));
   }
-  HWY_ALIGN float largest_of_lanes[kMaxLanes];
-  Store(largest, d, largest_of_lanes);
-  const float most = ExtremeOfRow(largest_of_lanes, lanes, MaxOp());
-  if (!std::isfinite(most)) return void(std::fill_n(x, n, NAN));
-  const V32 m = Set(d, most);
-  double sum = 0;  // of parts that are short enough for float
+  return GetLane(MaxOfLanes(d, largest));
+}
+
+// x becomes 2^(x * scale + shift); their sum, of parts that are short enough for float.
+HWY_INLINE double WeighRow(float* x, int64_t n, float scale, float shift) {
+  constexpr int64_t kPartVectors = 32;
+  const F32 d;
+  const int64_t lanes = Lanes(d), whole = n / lanes * lanes;
+  const V32 by = Set(d, scale), plus = Set(d, shift);
+  double sum = 0;
   for (int64_t begin = 0, end; begin < whole; begin = end) {
     end = std::min(whole, begin + kPartVectors * lanes);
     V32 part = Zero(d);
     for (int64_t i = begin; i < end; i += lanes) {
-      const V32 e = ExpOfDistance(d, Sub(m, LoadU(d, x + i)));
+      const V32 e = Exp2OfMinus(d, MulAdd(LoadU(d, x + i), by, plus));
       StoreU(e, d, x + i);
       part = Add(part, e);
     }
     sum += static_cast<double>(GetLane(SumOfLanes(d, part)));
   }
-  if (rest > 0) {
-    const V32 e = ExpOfDistance(d, Sub(m, LoadPart(d, x + whole, rest, -kInfinity)));
-    StorePart(e, d, x + whole, rest);
-    sum += static_cast<double>(GetLane(SumOfLanes(d, e)));
+  if (whole == n) return sum;
+  const auto rest = static_cast<size_t>(n - whole);
+  const V32 e = Exp2OfMinus(d, MulAdd(LoadPart(d, x + whole, rest, -kInfinity), by, plus));
+  StorePart(e, d, x + whole, rest);
+  return sum + static_cast<double>(GetLane(SumOfLanes(d, e)));
+}
+
+// x becomes e^(x * scale - most * scale); 1 / their sum.
+HWY_INLINE float WeightsOfRow(float* x, int64_t n, float scale, float most) {
+  constexpr float kLog2OfE = 1.44269504f, kMostShift = 1 << 20;
+  if (!std::isfinite(most)) {
+    std::fill_n(x, n, NAN);
+    return NAN;
   }
-  const V32 share = Set(d, static_cast<float>(1 / sum));
-  for (int64_t i = 0; i < whole; i += lanes) StoreU(Mul(LoadU(d, x + i), share), d, x + i);
-  if (rest > 0) StorePart(Mul(LoadPart(d, x + whole, rest), share), d, x + whole, rest);
+  const float by = scale * kLog2OfE, shift = -most * by;
+  if (std::fabs(shift) < kMostShift) return static_cast<float>(1 / WeighRow(x, n, by, shift));
+  // The product is too large for its rounding to be a small shift: differences first, which are exact.
+  MapUnary([most](F32 d, V32 y) { return Sub(y, Set(d, most)); }, x, x, static_cast<size_t>(n));
+  return static_cast<float>(1 / WeighRow(x, n, by, 0));
+}
+
+void RunSoftmaxWeights(const ScoreRows& scores, float* factors) {
+  // All maxima of some rows, which stay in half the first cache, before their weights: these wait for the maximum.
+  constexpr int64_t kTogether = 4096;
+  const bool as_they_are = scores.mask == nullptr && scores.scale > 0;
+  const int64_t n = scores.n, rows = std::max<int64_t>(1, kTogether / n);
+  const auto at = [&](int64_t row) { return scores.x + row * scores.row_step; };
+  for (int64_t begin = 0; begin < scores.rows; begin += rows) {
+    const int64_t end = std::min(scores.rows, begin + rows);
+    for (int64_t row = begin; row < end; ++row) {
+      const float* mask = scores.mask == nullptr ? nullptr : scores.mask + row * scores.mask_row_step;
+      factors[row] = as_they_are ? LargestOfRow(at(row), n) : MaskRow(at(row), n, scores.scale, mask, scores.mask_step);
+    }
+    for (int64_t row = begin; row < end; ++row)
+      factors[row] = WeightsOfRow(at(row), n, as_they_are ? scores.scale : 1, factors[row]);
+  }
+}
+
+// NaN in the lanes of those that are infinite or NaN, else 0.
+HWY_INLINE V32 NotFinite(V32 x) { return Sub(x, x); }
+
+bool RunScaleRows(const float* from, int64_t from_step, int64_t rows, int64_t n, const float* factors, float* to,
+                  int64_t to_step) {
+  const F32 d;
+  const int64_t lanes = Lanes(d), whole = n / lanes * lanes;
+  V32 none = Zero(d);
+  for (int64_t row = 0; row < rows; ++row, from += from_step, to += to_step) {
+    const V32 factor = Set(d, factors[row]);
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const V32 y = Mul(LoadU(d, from + i), factor);
+      StoreU(y, d, to + i);
+      none = Or(none, NotFinite(y));
+    }
+    if (whole == n) continue;
+    const V32 y = Mul(LoadPart(d, from + whole, static_cast<size_t>(n - whole)), factor);
+    StorePart(y, d, to + whole, static_cast<size_t>(n - whole));
+    none = Or(none, NotFinite(y));
+  }
+  return AllTrue(d, Eq(none, none));
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE
@@ -122,14 +197,18 @@ HWY_AFTER_NAMESPACE();
 namespace plumb::simd {
 
 HWY_EXPORT(RunSoftmax);
-HWY_EXPORT(RunScaledSoftmax);
+HWY_EXPORT(RunSoftmaxWeights);
+HWY_EXPORT(RunScaleRows);
 
 void Softmax(bool log, const float* src, int64_t n, int64_t inner, int64_t begin, int64_t end, float* dst) {
   if (begin < end) PLUMB_SIMD_CALL(RunSoftmax)(log, src, n, inner, begin, end, dst);
 }
 
-void ScaledSoftmax(float* x, int64_t n, float scale, const float* mask, int step) {
-  PLUMB_SIMD_CALL(RunScaledSoftmax)(x, n, scale, mask, step);
+void SoftmaxWeights(const ScoreRows& scores, float* factors) { PLUMB_SIMD_CALL(RunSoftmaxWeights)(scores, factors); }
+
+bool ScaleRows(const float* from, int64_t from_step, int64_t rows, int64_t n, const float* factors, float* to,
+               int64_t to_step) {
+  return PLUMB_SIMD_CALL(RunScaleRows)(from, from_step, rows, n, factors, to, to_step);
 }
 
 }  // namespace plumb::simd

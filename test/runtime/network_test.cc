@@ -220,6 +220,36 @@ TEST(Network, InputsMustBeSetAndOutputsComputed) {
   EXPECT_NE(network->SetInput("y", Tensor()).message().find("its inputs are 'x', 'mask'"), std::string::npos);
 }
 
+TEST(Network, ReadsALentInputWhereItLies) {
+  const auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  const auto first_output = [&] {
+    EXPECT_TRUE(network->Forward().ok());
+    return network->GetOutput("c").value().ValueAt(0);
+  };
+  EXPECT_NE(network->LendInput("x", Values({1, 2}, {2})).message().find("expects f32 [1,2,1,2]"), std::string::npos);
+  EXPECT_NE(network->Forward().message().find("never called for network input 'x'"), std::string::npos);
+  Tensor lent = Values({1, -2, 3, -4}, {1, 2, 1, 2});
+  ASSERT_TRUE(network->LendInput("x", lent).ok());
+  EXPECT_EQ(first_output(), 1);
+  lent.data<float>()[0] = 5;  // nobody should; it shows that nothing was copied
+  EXPECT_EQ(first_output(), 5);
+  EXPECT_EQ(network->GetInput("x").value().ValueAt(0), 5);
+  ASSERT_TRUE(network->LendInput("x", Values({7, 0, 0, 0}, {1, 2, 1, 2})).ok());  // which nobody else keeps
+  EXPECT_EQ(first_output(), 7);
+  ASSERT_TRUE(network->SetInput("x", lent).ok());
+  lent.data<float>()[0] = 9;
+  EXPECT_EQ(first_output(), 5);
+}
+
+TEST(Network, CopiesALentInputThatIsNotAligned) {
+  const auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  const auto memory = std::make_shared<Tensor>(Values({0, 6, 0, 0, 0}, {5}));
+  ASSERT_TRUE(network->LendInput("x", Tensor::View(DType::kF32, {1, 2, 1, 2}, memory->data<float>() + 1, memory)).ok());
+  memory->data<float>()[1] = 8;
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_EQ(network->GetOutput("c").value().ValueAt(0), 6);
+}
+
 TEST(Network, AnObserverIsTakenBack) {
   auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
   ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());

@@ -65,11 +65,20 @@ TEST(SimdSoftmaxTest, SpecialValues) {
   });
 }
 
+// The weights of one row times their factor.
+void Scaled(int64_t n, float scale, const std::vector<float>& mask, std::vector<float>* x) {
+  float factor = 0;
+  ScoreRows row{x->data(), 1, n, n, scale};
+  if (!mask.empty()) row.mask = mask.data(), row.mask_step = mask.size() > 1 ? 1 : 0;
+  SoftmaxWeights(row, &factor);
+  EXPECT_EQ(ScaleRows(x->data(), n, 1, n, &factor, x->data(), n), std::isfinite(factor));
+}
+
 void CheckScaled(const std::vector<float>& src, float scale, const std::vector<float>& mask) {
   const auto n = static_cast<int64_t>(src.size());
   std::vector<float> x = src;
   x.push_back(777.0f);
-  ScaledSoftmax(x.data(), n, scale, mask.empty() ? nullptr : mask.data(), mask.size() > 1 ? 1 : 0);
+  Scaled(n, scale, mask, &x);
   ASSERT_EQ(x.back(), 777.0f);
   double max = -HUGE_VAL, sum = 0, largest = 0;
   std::vector<double> y;
@@ -107,7 +116,7 @@ TEST(SimdSoftmaxTest, ScaledMatchesFloat64) {
 TEST(SimdSoftmaxTest, ScaledIsNaNWhereItsMaximumIsNotFinite) {
   ForEachIsa([] {
     const auto expect_nan = [](std::vector<float> x) {
-      ScaledSoftmax(x.data(), static_cast<int64_t>(x.size()), 1, nullptr, 0);
+      Scaled(static_cast<int64_t>(x.size()), 1, {}, &x);
       for (const float p : x) EXPECT_TRUE(std::isnan(p));
     };
     for (size_t at : {size_t{3}, size_t{20}}) {  // of a whole vector, and of the rest

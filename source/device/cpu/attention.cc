@@ -114,7 +114,7 @@ class AttentionKernel : public Kernel {
   };
   // A thread's part of the workspace, and what is packed there.
   struct Space {
-    float *keys, *values, *scores, *results;
+    float *keys, *values, *scores, *results, *factors;
     int64_t key_offset = -1, value_matrix = -1;
   };
 
@@ -131,14 +131,15 @@ class AttentionKernel : public Kernel {
     few_ = scores.m < kLeastQueries;
     key_floats_ = few_ ? 0 : (score_step_ - lanes) * scores.k;
     value_floats_ = few_ ? 0 : value_step_ * scores.n;
-    thread_floats_ = RoundedUp(key_floats_ + value_floats_ + rows_ * (score_step_ + value_step_), lanes);
+    thread_floats_ = RoundedUp(key_floats_ + value_floats_ + rows_ * (score_step_ + value_step_ + 1), lanes);
   }
 
   Space SpaceOf(int thread) const {
     float* at = spec_->workspace.host<float>() + thread * thread_floats_;
     float* values = at + key_floats_;
     float* scores = values + value_floats_;
-    return {at, values, scores, scores + rows_ * score_step_};
+    float* results = scores + rows_ * score_step_;
+    return {at, values, scores, results, results + rows_ * value_step_};
   }
 
   void Pack(const Call& call, size_t head, Space* space) const {
@@ -156,23 +157,23 @@ class AttentionKernel : public Kernel {
   }
 
   void RunRows(const Call& call, int64_t head, int64_t begin, int64_t end, const Space& space) const {
-    const MatMulShape &scores = group_.scores, &values = group_.values;
+    const MatMulShape& scores = group_.scores;
     const auto h = static_cast<size_t>(head);
     const float* queries = call.queries + (scores.first_matrix[h] * scores.m + begin) * scores.k;
     few_ ? ComputeFewScores(queries, call.keys + group_.key_offset[h], end - begin, space)
          : ComputeScores(queries, end - begin, space);
-    for (int64_t row = begin; row < end; ++row) {
-      const float* mask = call.mask;
-      if (mask != nullptr) mask += group_.mask_offset[h] + row * group_.mask.row_step;
-      simd::ScaledSoftmax(space.scores + (row - begin) * score_step_, scores.n, call.scale, mask,
-                          static_cast<int>(group_.mask.step));
-    }
-    float* to = call.dst + (head * scores.m + begin) * values.n;
-    if (few_) return SumFewValues(call.values + values.second_matrix[h] * values.k * values.n, end - begin, space, to);
-    if (values.n % ChannelBlock() == 0) return SumValues(end - begin, space, values.n, to);
-    SumValues(end - begin, space, value_step_, space.results);
-    for (int64_t row = 0; row < end - begin; ++row)
-      std::copy_n(space.results + row * value_step_, values.n, to + row * values.n);
+    simd::ScoreRows rows{space.scores, end - begin, scores.n, score_step_, call.scale};
+    if (call.mask != nullptr) rows.mask = call.mask + group_.mask_offset[h] + begin * group_.mask.row_step;
+    rows.mask_row_step = group_.mask.row_step, rows.mask_step = static_cast<int>(group_.mask.step);
+    simd::SoftmaxWeights(rows, space.factors);
+    const int64_t columns = group_.values.n;
+    const float* values = call.values + group_.values.second_matrix[h] * group_.values.k * columns;
+    float* to = call.dst + (head * scores.m + begin) * columns;
+    if (SumValues(values, rows.rows, space, to)) return;
+    // The sums of weights that do not add up to 1 may have gone beyond float.
+    simd::ScaleRows(space.scores, score_step_, rows.rows, scores.n, space.factors, space.scores, score_step_);
+    std::fill_n(space.factors, rows.rows, 1.0f);
+    SumValues(values, rows.rows, space, to);
   }
 
   void ComputeScores(const float* queries, int64_t rows, const Space& space) const {
@@ -190,8 +191,18 @@ class AttentionKernel : public Kernel {
     }
   }
 
+  // The sums of weighted values times the rows' factors, and whether all of them are finite.
+  bool SumValues(const float* values, int64_t rows, const Space& space, float* to) const {
+    const int64_t columns = group_.values.n;
+    const bool there = few_ || columns % ChannelBlock() == 0;
+    float* sums = there ? to : space.results;
+    const int64_t step = there ? columns : value_step_;
+    few_ ? SumFewValues(values, rows, space, sums) : SumPackedValues(rows, space, step, sums);
+    return simd::ScaleRows(sums, step, rows, columns, space.factors, to, columns);
+  }
+
   // To rows of whole blocks, `step` apart.
-  void SumValues(int64_t rows, const Space& space, int64_t step, float* to) const {
+  void SumPackedValues(int64_t rows, const Space& space, int64_t step, float* to) const {
     const int64_t block = ChannelBlock(), lanes = 2 * block, keys = group_.scores.n, blocks = BlocksOf(keys);
     simd::PanelSource source;
     source.block = ChannelBlock(), source.block_step = block, source.pixel_step = score_step_;

@@ -57,6 +57,10 @@ Status CpuDevice::Upload(const Tensor& src, const DeviceTensor& dst) {
   return Status::Ok();
 }
 
+std::shared_ptr<plumb::Buffer> CpuDevice::Borrow(const Tensor& src, const DeviceTensor& dst) {
+  return IsStoredHalf(dst) || IsBlocked(dst.layout) ? nullptr : HostDevice::Borrow(src, dst);
+}
+
 Result<Tensor> CpuDevice::Download(const DeviceTensor& src) {
   if (IsStoredHalf(src)) {
     PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, src));

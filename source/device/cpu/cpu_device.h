@@ -3,6 +3,7 @@
 #ifndef PLUMB_DEVICE_CPU_CPU_DEVICE_H_
 #define PLUMB_DEVICE_CPU_CPU_DEVICE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ class CpuDevice : public HostDevice {
   bool Fuses(const LayerGroup& group, const Layer& next, const BlobTable& blobs) const override;
   size_t FusesAhead(const std::vector<const Layer*>& chain, const BlobTable& blobs) const override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
+  std::shared_ptr<plumb::Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
 };

@@ -182,6 +182,22 @@ TEST(CpuAttention, KeepsWhatOthersRead) {
             (std::vector<std::string>{On("strided"), On("matmul"), On("channel_affine"), On("softmax"), On("matmul")}));
 }
 
+// Weights that are divided by their sum only behind the product with values make sums beyond float.
+TEST(CpuAttention, OfValuesNearTheEndOfFloat) {
+  for (const auto& [rows, values] : {std::pair<int64_t, int64_t>{13, 8}, {13, 12}, {3, 8}}) {
+    SCOPED_TRACE(testing::Message() << rows << " rows, " << values << " values");
+    AttentionForm form;
+    form.rows = rows, form.keys = 19, form.value_size = values;
+    const auto graph = AttentionGraph(form);
+    Inputs inputs = AttentionInputs(*graph, form, 0.1f);
+    Tensor& v = inputs["v"];
+    for (int64_t i = 0; i < v.NumElements(); ++i) v.data<float>()[i] = (i % values % 2 == 0 ? 3e38f : -1e-38f);
+    const Tensor got = RunOn(graph, inputs, kCpuDevice);
+    for (int64_t i = 0; i < got.NumElements(); ++i)
+      EXPECT_NEAR(got.ValueAt(i) / (i % values % 2 == 0 ? 3e38 : -1e-38), 1, 1e-6) << i;
+  }
+}
+
 // NaN and infinities stand where they stand layer by layer.
 TEST(CpuAttention, IsNotFiniteWhereTheLayersAreNot) {
   for (const char* input : {"q", "k", "v", "mask"}) {
