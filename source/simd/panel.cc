@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"  // before highway.h
 
 #include <algorithm>
+#include <cmath>
 
 #include "hwy/highway.h"
 #include "simd/dispatch.h"
@@ -29,19 +30,28 @@ struct Panel {
   static constexpr int kMostRows = std::clamp((kRegisters - kVectors - 1) / kVectors, 1, kMaxPanelRows);
 };
 
-// What follows the sums, as far as the code differs.
-enum class PanelEnd { kNothing, kClamp, kSumClamp, kAny };
-
-inline PanelEnd EndOfPanel(const PanelResult& result) {
-  const bool adds = result.addend != nullptr;
-  if (result.end.kind == ProductEnd::Kind::kClip) return adds ? PanelEnd::kSumClamp : PanelEnd::kClamp;
-  const bool bare = !adds && result.end.bias == nullptr && result.end.kind == ProductEnd::Kind::kNone;
-  return bare ? PanelEnd::kNothing : PanelEnd::kAny;
+// The bias, from which the sums begin: one operation less for each than with the bias behind them.
+template <class P, int kRows>
+HWY_INLINE void BeginSums(const float* bias, typename P::Vector (&sum)[kRows][P::kVectors]) {
+  const typename P::Tag d;
+#pragma GCC unroll 4
+  for (int v = 0; v < P::kVectors; ++v) {
+    const auto begin = LoadU(d, bias + v * P::kLanes);
+#pragma GCC unroll 14
+    for (int r = 0; r < kRows; ++r) sum[r][v] = begin;
+  }
 }
 
-template <class P, PanelEnd kEnd, bool kDense, int kBlock, int kRows>
-HWY_INLINE void StorePanel(const typename P::Vector (&sum)[kRows][P::kVectors], const PanelResult& result,
-                           int64_t first) {
+HWY_ALIGN inline constexpr float kNoBias[2 * 16] = {};
+
+inline const float* BiasOf(const PanelResult& result) { return result.end.bias == nullptr ? kNoBias : result.end.bias; }
+
+// What follows the sums while they are in registers: nothing, the lower bound alone, or both.
+enum class PanelClamp { kNone, kLow, kBoth };
+
+template <class P, bool kAdds, PanelClamp kClamp, bool kDense, int kBlock, int kRows>
+HWY_INLINE void StoreSums(const typename P::Vector (&sum)[kRows][P::kVectors], const PanelResult& result,
+                          int64_t first) {
   const typename P::Tag d;
   constexpr int kPerBlock = kBlock / P::kLanes;
   const int64_t step = kDense ? kBlock : result.pixel_step;
@@ -49,20 +59,56 @@ HWY_INLINE void StorePanel(const typename P::Vector (&sum)[kRows][P::kVectors], 
 #pragma GCC unroll 4
   for (int v = 0; v < P::kVectors; ++v) {
     const int64_t at = v / kPerBlock * result.block_step + v % kPerBlock * P::kLanes + first * step;
-    const bool biased = kEnd != PanelEnd::kNothing && result.end.bias != nullptr;
-    const auto bias = biased ? LoadU(d, result.end.bias + v * P::kLanes) : Zero(d);
 #pragma GCC unroll 14
     for (int r = 0; r < kRows; ++r) {
       auto y = sum[r][v];
-      if constexpr (kEnd != PanelEnd::kNothing) {
-        y = Add(y, bias);
-        const bool adds = kEnd == PanelEnd::kSumClamp || (kEnd == PanelEnd::kAny && result.addend != nullptr);
-        if (adds) y = Add(y, LoadU(d, result.addend + at + r * step));
-        y = kEnd == PanelEnd::kAny ? EndOf(d, y, result.end) : ClampV(y, low, high);
-      }
+      if constexpr (kAdds) y = Add(y, LoadU(d, result.addend + at + r * step));
+      if constexpr (kClamp == PanelClamp::kLow) y = AtLeast(y, low);
+      if constexpr (kClamp == PanelClamp::kBoth) y = ClampV(y, low, high);
       StoreU(y, d, result.to + at + r * step);
     }
   }
+}
+
+// What follows sums that are stored, but for a clamp: a function of its own, whose calls would spill sums.
+template <class Tag, int kBlock, int kBlocks>
+HWY_NOINLINE void EndStored(const PanelResult& result, int64_t step, int64_t first, int64_t rows) {
+  const Tag d;
+  for (int b = 0; b < kBlocks; ++b) {
+    float* to = result.to + b * result.block_step + first * step;
+    for (int64_t r = 0; r < rows; ++r, to += step) {
+      if (result.end.kind == ProductEnd::Kind::kSwish) {
+        SwishAll(to, kBlock);
+        continue;
+      }
+      for (int i = 0; i < kBlock; i += static_cast<int>(MaxLanes(d)))
+        StoreU(EndOf(d, LoadU(d, to + i), result.end), d, to + i);
+    }
+  }
+}
+
+template <class P, bool kAdds, bool kDense, int kBlock, int kRows>
+HWY_INLINE void StoreClamped(const typename P::Vector (&sum)[kRows][P::kVectors], const PanelResult& result,
+                             int64_t first) {
+  if (result.end.kind != ProductEnd::Kind::kClip) {
+    StoreSums<P, kAdds, PanelClamp::kNone, kDense, kBlock, kRows>(sum, result, first);
+  } else if (result.end.beta == HUGE_VALF) {
+    StoreSums<P, kAdds, PanelClamp::kLow, kDense, kBlock, kRows>(sum, result, first);
+  } else {
+    StoreSums<P, kAdds, PanelClamp::kBoth, kDense, kBlock, kRows>(sum, result, first);
+  }
+}
+
+template <class P, bool kDense, int kBlock, int kBlocks, int kRows>
+HWY_INLINE void StorePanel(const typename P::Vector (&sum)[kRows][P::kVectors], const PanelResult& result,
+                           int64_t first) {
+  if (result.addend != nullptr) {
+    StoreClamped<P, true, kDense, kBlock, kRows>(sum, result, first);
+  } else {
+    StoreClamped<P, false, kDense, kBlock, kRows>(sum, result, first);
+  }
+  if (result.end.kind != ProductEnd::Kind::kClip && result.end.kind != ProductEnd::Kind::kNone)
+    EndStored<typename P::Tag, kBlock, kBlocks>(result, kDense ? kBlock : result.pixel_step, first, kRows);
 }
 
 // The lines that the sums go to, which come from the third cache or from memory while the sums are made: 1 % of
@@ -130,24 +176,21 @@ struct PanelRuns {
 };
 
 template <bool kDense, int kBlock, int kBlocks, int kRows>
-HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult& any_result, const PanelRuns& runs) {
+HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult& any_result,
+                               const PanelRuns& all_runs) {
   const PanelSource source = any_source;  // copies, which no store of a sum can change
   const PanelResult result = any_result;
+  const PanelRuns runs = all_runs;
   using P = Panel<kBlock, kBlocks>;
   // Channels at a time; more make GCC move accumulators.
   constexpr int kUnrolled = HWY_ARCH_X86 ? (kDense ? 8 : 2) : 1;
-  const typename P::Tag d;
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
-  const PanelEnd end = EndOfPanel(result);
+  const float* const bias = BiasOf(result);
   int64_t first = runs.first;
   for (int64_t run = runs.begin; run < runs.end; ++run, first += kRows) {
     typename P::Vector sum[kRows][P::kVectors];
-#pragma GCC unroll 14
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < P::kVectors; ++v) sum[r][v] = Zero(d);
-    }
+    BeginSums<P, kRows>(bias, sum);
     if constexpr (kDense && HWY_TARGET == HWY_AVX2) FetchResult<kBlock, kBlocks, kRows>(result, first);
     const int64_t lines = run < runs.fetching ? runs.lines : 0;
     const float* next = source.next + run * lines * source.num_taps * source.blocks * kLine;
@@ -178,12 +221,7 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
         AddChannel<P, kRows>(pixels, lane, weights, sum);
       if (source.last > 0) weights += (kBlock - source.last) * 2 * kBlock;
     }
-    switch (end) {
-      case PanelEnd::kNothing: StorePanel<P, PanelEnd::kNothing, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kClamp: StorePanel<P, PanelEnd::kClamp, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kSumClamp: StorePanel<P, PanelEnd::kSumClamp, kDense, kBlock, kRows>(sum, result, first); break;
-      case PanelEnd::kAny: StorePanel<P, PanelEnd::kAny, kDense, kBlock, kRows>(sum, result, first); break;
-    }
+    StorePanel<P, kDense, kBlock, kBlocks, kRows>(sum, result, first);
   }
 }
 
@@ -233,11 +271,9 @@ HWY_NOINLINE void RunPixelPanels(const PanelSource& source, const PanelResult& r
   using P = Panel<kBlock, 2>;
   const int64_t step = source.blocks * kBlock * 2 * kBlock;
   typename P::Vector sum[kPanels][1][P::kVectors];
+  const bool biased = result.end.bias != nullptr;
 #pragma GCC unroll 4
-  for (int p = 0; p < kPanels; ++p) {
-#pragma GCC unroll 4
-    for (int v = 0; v < P::kVectors; ++v) sum[p][0][v] = Zero(typename P::Tag());
-  }
+  for (int p = 0; p < kPanels; ++p) BeginSums<P, 1>(biased ? result.end.bias + p * 2 * kBlock : kNoBias, sum[p]);
   const float *from = source.from, *weights = source.weights;
   for (int64_t block = 0; block < source.blocks; ++block, from += source.block_step) {
     const bool cut = source.last > 0 && block + 1 == source.blocks;
@@ -250,10 +286,9 @@ HWY_NOINLINE void RunPixelPanels(const PanelSource& source, const PanelResult& r
   PanelResult to = result;
 #pragma GCC unroll 4
   for (int p = 0; p < kPanels; ++p) {
-    StorePanel<P, PanelEnd::kAny, false, kBlock, 1>(sum[p], to, 0);
+    StorePanel<P, false, kBlock, 2, 1>(sum[p], to, 0);
     to.to += 2 * result.block_step;
     if (to.addend != nullptr) to.addend += 2 * result.block_step;
-    if (to.end.bias != nullptr) to.end.bias += 2 * kBlock;
   }
 }
 
