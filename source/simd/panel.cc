@@ -169,13 +169,14 @@ HWY_INLINE void AddChannel(const Pixels& pixels, int channel, const float* weigh
   }
 }
 
+// kFetches: the next block's pixels are asked for while this one's are multiplied.
 // Runs [begin, end) of kRows pixels, from pixel `first` on. Each block of each run asks for `lines` lines of the next
 // weights, until all `fetching` runs together have asked for all. kDense: pixels lie next to each other, in blocks.
 struct PanelRuns {
   int64_t first, begin, end, lines, fetching;
 };
 
-template <bool kDense, int kBlock, int kBlocks, int kRows>
+template <bool kDense, bool kFetches, int kBlock, int kBlocks, int kRows>
 HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult& any_result,
                                const PanelRuns& all_runs) {
   const PanelSource source = any_source;  // copies, which no store of a sum can change
@@ -207,7 +208,7 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
       Pixels pixels(from, step);
       for (int64_t block = 0; block < whole; ++block, pixels.Advance(source.block_step)) {
         for (int64_t i = 0; i < lines; ++i, next += kLine) __builtin_prefetch(next, 0, 2);
-        if constexpr (kDense) {
+        if constexpr (kDense && kFetches) {
 #pragma GCC unroll 14
           for (int r = 0; r < kRows * kBlock; r += kLine) __builtin_prefetch(pixels.at[0] + source.block_step + r);
         }
@@ -225,12 +226,12 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
   }
 }
 
-template <bool kDense, int kBlock, int kBlocks>
+template <bool kDense, bool kFetches, int kBlock, int kBlocks>
 void RunPanelOf(int64_t rows, const PanelSource& source, const PanelResult& result, const PanelRuns& runs) {
-#define PLUMB_PANEL_ROWS(n)                                                  \
-  case n:                                                                    \
-    if constexpr (n <= Panel<kBlock, kBlocks>::kMostRows)                    \
-      return RunPanelRows<kDense, kBlock, kBlocks, n>(source, result, runs); \
+#define PLUMB_PANEL_ROWS(n)                                                            \
+  case n:                                                                              \
+    if constexpr (n <= Panel<kBlock, kBlocks>::kMostRows)                              \
+      return RunPanelRows<kDense, kFetches, kBlock, kBlocks, n>(source, result, runs); \
     break;
   switch (rows) {
     PLUMB_PANEL_ROWS(1)
@@ -260,7 +261,10 @@ void RunPanelPixelsOf(int64_t pixels, const PanelSource& source, const PanelResu
   const int64_t lines = source.next == nullptr ? 0 : (kLines + count - 1) / count;
   const int64_t fetching = lines == 0 ? 0 : (kLines + lines - 1) / lines;
   const bool dense = source.pixel_step == 0 && result.pixel_step == 0;
-  const auto run = dense ? RunPanelOf<true, kBlock, kBlocks> : RunPanelOf<false, kBlock, kBlocks>;
+  constexpr bool kAlways = HWY_TARGET != HWY_AVX2;
+  const auto run = !dense           ? RunPanelOf<false, true, kBlock, kBlocks>
+                   : source.one_map ? RunPanelOf<true, kAlways, kBlock, kBlocks>
+                                    : RunPanelOf<true, true, kBlock, kBlocks>;
   if (longer > 0) run(rows + 1, source, result, {0, 0, longer, lines, fetching});
   if (rows > 0) run(rows, source, result, {longer * (rows + 1), longer, count, lines, fetching});
 }

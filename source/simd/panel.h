@@ -27,6 +27,9 @@ struct PanelSource {
   const float* from = nullptr;
   const float* weights = nullptr;
   const float* next = nullptr;  // the weights that the next call will read, brought into the second cache; or null
+  // The pixels are rows of one map, which all panels read in turn: AVX2 fetches none ahead, since what the CPU fetches
+  // by itself suffices (doc/x86.md).
+  bool one_map = false;
 };
 
 // Where the sums of pixel r go: the panel's first block to to + r * pixel_step, its second block_step further. Before

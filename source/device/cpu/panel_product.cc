@@ -14,6 +14,9 @@ namespace {
 // AVX-512 a run has 14 pixels in place of 6 and reads its weights so seldom that parts gain nothing.
 int64_t PartBlocks() { return EffectiveIsa() == Isa::kAvx2 ? 128 : 32; }
 
+// From so many pixels on they are read without being asked for (doc/x86.md); 49 lose 2 % by that.
+constexpr int64_t kLeastOfOneMap = 64;
+
 }  // namespace
 
 PanelProduct::PanelProduct(int64_t pixels, int64_t in_channels, int64_t out_channels, const simd::ProductEnd& end)
@@ -82,6 +85,7 @@ simd::PanelSource PanelProduct::SourceOf(const Map& map, int64_t panel) const {
   source.last = static_cast<int>(in_channels_ % block);
   source.block_step = map.src_strides.block, source.pixel_step = map.src_strides.pixel;
   source.from = map.src;
+  source.one_map = pixels_ >= kLeastOfOneMap;
   source.weights = weights_.get() + panel * in_blocks_ * block * 2 * block;
   return source;
 }
