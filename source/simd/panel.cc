@@ -184,7 +184,8 @@ HWY_NOINLINE void RunPanelRows(const PanelSource& any_source, const PanelResult&
   const PanelRuns runs = all_runs;
   using P = Panel<kBlock, kBlocks>;
   // Channels at a time; more make GCC move accumulators.
-  constexpr int kUnrolled = HWY_ARCH_X86 ? (kDense ? 8 : 2) : 1;
+  constexpr int kApart = HWY_ARCH_X86 && HWY_TARGET != HWY_AVX2 ? 2 : 1;
+  constexpr int kUnrolled = HWY_ARCH_X86 && kDense ? 8 : kApart;
   const int64_t step = kDense ? kBlock : source.pixel_step;
   const int64_t whole = source.blocks - (source.last > 0 ? 1 : 0);
   const float* const bias = BiasOf(result);
