@@ -2,6 +2,7 @@
 #include "reference/sum/kernel.h"
 
 #include "base/cpu.h"
+#include "reference/sum/float_loops.h"
 #include "reference/sum/loops.h"
 
 namespace plumb::reference {
