@@ -104,6 +104,28 @@ TEST(Replay, AResidualWidensTheBound) {
   EXPECT_GT(RmsBehindResidual(1), 0.05) << "the bound is too wide to find a fault";
 }
 
+// A constant that spreads the blob over more elements is none that could be folded; the bound is what it was.
+TEST(Replay, AConstantThatSpreadsTheBlobIsNotFolded) {
+  Builder b(1, 4, 1);
+  b.graph->inputs[0].shape = {1, 4, 1, 1};
+  const std::string wide = b.Constant("Add", "x", 4, 1), scaled = b.Constant("Mul", wide, 4, 1);
+  std::vector<Layer>& layers = b.graph->layers;
+  layers[0].resources["element"] = Random({1, 1, 1, 4}, 3, 1);
+  layers[1].resources["element"] = Random({1, 1, 1, 4}, 4, 1);
+  b.graph->outputs = {scaled};
+  const BlobTable blobs = InferShapes(*b.graph).value();
+  ASSERT_EQ(blobs.at(scaled).shape, Shape({1, 4, 1, 4}));
+  LayerGroup group;
+  for (const Layer& layer : layers) group.members.push_back(&layer);
+  group.inputs = {{0, 0, "x"}};
+  group.outputs = {{1, 0, scaled}};
+  const std::vector<Tensor> inputs = {Random({1, 4, 1, 1}, 2, 1).ConvertedTo(DType::kF64).value()};
+  const auto low = ReplayWithBound(group, inputs, blobs, Arithmetic(), 0);
+  const auto high = ReplayWithBound(group, inputs, blobs, Arithmetic(), 1);
+  ASSERT_TRUE(low.ok() && high.ok()) << low.status().message();
+  for (int64_t i = 0; i < 16; ++i) EXPECT_GE(high->tau[0].data<double>()[i], low->tau[0].data<double>()[i]);
+}
+
 // A group with all that a product may be followed by: its own activation, an activation and a sum.
 Builder ManyProducts() {
   Builder b(2, 6, 13);

@@ -37,6 +37,7 @@ Tensor Copied(const Tensor& tensor) {
 
 bool ScaleOrShift(const Layer& layer, const std::string& blob, const BlobTable& blobs, Tensor* value) {
   if (!IsScaleOrShift(layer.kind) || layer.outputs.size() != 1) return false;
+  if (blobs.at(layer.outputs[0]).shape != value->shape()) return false;  // the constant is spread over more elements
   ReferenceArgs args{layer, {}, {}};
   std::vector<Tensor> constants(layer.inputs.size());
   int variable = 0;

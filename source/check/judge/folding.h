@@ -11,8 +11,8 @@
 
 namespace plumb {
 
-// Replaces the value (f64) of the blob by what the layer makes of it, when that is a scale or shift by constants; false
-// for any other layer.
+// Replaces the value (f64) of the blob by what the layer makes of it, when that is a scale or shift by constants of a
+// result of the same shape; false for any other layer.
 bool ScaleOrShift(const Layer& layer, const std::string& blob, const BlobTable& blobs, Tensor* value);
 
 // Of the two constants that such a layer, or several, make of an element: y = scale x + shift.
