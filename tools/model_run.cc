@@ -251,7 +251,7 @@ Status WriteOutputs(const Options& o, const Network& network) {
   std::sort(names.begin(), names.end());  // TNNTest's order
   std::vector<NamedTensor> outputs;
   for (const std::string& name : names) {
-    PLUMB_ASSIGN_OR_RETURN(Tensor value, network.GetOutput(name));
+    PLUMB_ASSIGN_OR_RETURN(Tensor value, network.ViewOutput(name));
     outputs.push_back({name, std::move(value)});
   }
   if (IsNumpy(o.output)) return WriteTensors(o.output, outputs);
@@ -261,7 +261,7 @@ Status WriteOutputs(const Options& o, const Network& network) {
 Status RunOnce(Network* network, const NetworkInputs& inputs) {
   for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->LendInput(name, value));
   PLUMB_RETURN_IF_ERROR(network->Forward());
-  for (const std::string& name : network->graph().outputs) PLUMB_RETURN_IF_ERROR(network->GetOutput(name).status());
+  for (const std::string& name : network->graph().outputs) PLUMB_RETURN_IF_ERROR(network->ViewOutput(name).status());
   return Status::Ok();
 }
 
@@ -331,7 +331,7 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
                     {"threads", GetRuntime().num_threads}};
   json["outputs"] = nlohmann::ordered_json::array();
   for (const std::string& name : graph.outputs) {
-    const auto value = network.GetOutput(name);
+    const auto value = network.ViewOutput(name);
     if (value.ok())
       json["outputs"].push_back(
           {{"name", name}, {"dtype", DTypeName(value->dtype())}, {"shape", value->shape().dims()}});

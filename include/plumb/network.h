@@ -104,6 +104,10 @@ class Network {
   // Of the last Forward. Copies out. InvalidArgument when none was run, or when the last one stopped at an error.
   // In the dtype that the model says (Graph::model_dtypes).
   Result<Tensor> GetOutput(const std::string& name) const;
+  // GetOutput without the copy: where the output lies in host memory in a tensor's own order (a CPU device that does
+  // not arrange it in an order of its own, and in the dtype that the model says) the tensor is that memory, kept alive
+  // by it; elsewhere it is a copy. The next Forward overwrites it. REQUIRES: nobody writes to it.
+  Result<Tensor> ViewOutput(const std::string& name) const;
   // The same in the dtype that carries it: what the last layer computed.
   Result<Tensor> GetCarriedOutput(const std::string& name) const;
 

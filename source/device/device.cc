@@ -106,6 +106,11 @@ Result<Tensor> HostDevice::Download(const DeviceTensor& src) {
   return tensor;
 }
 
+Result<Tensor> HostDevice::View(const DeviceTensor& src) {
+  if (src.buffer == nullptr || !src.layout->Equals(*PlainLayout())) return Download(src);
+  return Tensor::View(src.dtype, src.shape, src.host<char>(), src.buffer);
+}
+
 Status HostDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
   PLUMB_RETURN_IF_ERROR(RequirePlain(src));
   PLUMB_RETURN_IF_ERROR(RequirePlain(dst));

@@ -44,6 +44,8 @@ class Device {
   virtual std::shared_ptr<Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) { return nullptr; }
   // Device tensor -> new dense host tensor in logical order. Waits for the work that produces it.
   virtual Result<Tensor> Download(const DeviceTensor& src) = 0;
+  // The device tensor's own memory, kept alive, where it is a dense host tensor as it lies; else as Download.
+  virtual Result<Tensor> View(const DeviceTensor& src) { return Download(src); }
   // Converts between two layouts of this device.
   virtual Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) = 0;
   // Whether a forked child may go on with it. False: the driver has threads of its own, and a child has none of them.
@@ -53,13 +55,14 @@ class Device {
   virtual Status Finish() { return Status::Ok(); }
 };
 
-// A device in host memory: allocation, and plain-layout Upload/Borrow/Download/Reorder.
+// A device in host memory: allocation, and plain-layout Upload/Borrow/Download/View/Reorder.
 class HostDevice : public Device {
  public:
   Result<std::shared_ptr<Buffer>> Allocate(size_t bytes) override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
   std::shared_ptr<Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
+  Result<Tensor> View(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
   bool SurvivesFork() const override { return true; }
 };

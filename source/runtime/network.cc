@@ -118,6 +118,7 @@ struct Network::Impl {
   }
   std::shared_ptr<Graph> ShareOnly();
   Result<const GraphInput*> FindInput(const std::string& name) const;
+  Result<DeviceTensor> FindOutput(const std::string& name);
   Result<Tensor> Carried(const std::string& name, const Tensor& value) const;
   Status PutInput(const std::string& name, const Tensor& value);
   Status CheckInputs() const;
@@ -212,6 +213,22 @@ Result<const GraphInput*> Network::Impl::FindInput(const std::string& name) cons
   }
   return Status::InvalidArgument(
       fmt::format("{} has no input '{}'; its inputs are {}", Frame(), name, known.empty() ? "none" : known));
+}
+
+// An output of the last Forward, where the device has it.
+Result<DeviceTensor> Network::Impl::FindOutput(const std::string& name) {
+  PLUMB_RETURN_IF_ERROR(CheckProcess());
+  const auto& outputs = graph->outputs;
+  if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
+    std::string known;
+    for (const std::string& output : outputs) known += fmt::format("{}{}'", known.empty() ? "'" : ", '", output);
+    return Status::InvalidArgument(fmt::format("{} has no output '{}'; its outputs are {}", Frame(), name, known));
+  }
+  if (!has_outputs) {
+    return Status::InvalidArgument(fmt::format(
+        "{} has no value for output '{}': no Forward ran to its end before its outputs were asked for", Frame(), name));
+  }
+  return TensorOf(name);
 }
 
 // A value for the input in the dtype that carries it; shares the given one's memory where that is the same.
@@ -419,20 +436,15 @@ Result<Tensor> Network::GetOutput(const std::string& name) const {
   return carried.ConvertedTo(impl_->graph->ModelDType(name, carried.dtype()));
 }
 
+Result<Tensor> Network::ViewOutput(const std::string& name) const {
+  PLUMB_ASSIGN_OR_RETURN(const DeviceTensor output, impl_->FindOutput(name));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor carried, impl_->plan.device->View(output));
+  return carried.ConvertedTo(impl_->graph->ModelDType(name, carried.dtype()));
+}
+
 Result<Tensor> Network::GetCarriedOutput(const std::string& name) const {
-  PLUMB_RETURN_IF_ERROR(impl_->CheckProcess());
-  const auto& outputs = impl_->graph->outputs;
-  if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) {
-    std::string known;
-    for (const std::string& output : outputs) known += fmt::format("{}{}'", known.empty() ? "'" : ", '", output);
-    return Status::InvalidArgument(
-        fmt::format("{} has no output '{}'; its outputs are {}", impl_->Frame(), name, known));
-  }
-  if (!impl_->has_outputs) {
-    return Status::InvalidArgument(fmt::format(
-        "{} has no value for output '{}': no Forward ran to its end before GetOutput", impl_->Frame(), name));
-  }
-  return impl_->plan.device->Download(impl_->TensorOf(name));
+  PLUMB_ASSIGN_OR_RETURN(const DeviceTensor output, impl_->FindOutput(name));
+  return impl_->plan.device->Download(output);
 }
 
 int Network::forwards() const { return impl_->forward; }

@@ -241,6 +241,24 @@ TEST(Network, ReadsALentInputWhereItLies) {
   EXPECT_EQ(first_output(), 5);
 }
 
+TEST(Network, ShowsAnOutputWhereItLies) {
+  auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
+  EXPECT_NE(network->ViewOutput("c").status().message().find("no Forward ran to its end"), std::string::npos);
+  EXPECT_NE(network->ViewOutput("prob").status().message().find("has no output 'prob'"), std::string::npos);
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  const Tensor copied = network->GetOutput("c").value(), seen = network->ViewOutput("c").value();
+  EXPECT_EQ(seen.shape(), copied.shape());
+  EXPECT_EQ(seen.raw(), network->ViewOutput("c").value().raw());
+  EXPECT_EQ(seen.ValueAt(0), 1);
+  ASSERT_TRUE(network->SetInput("x", Values({5, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_EQ(seen.ValueAt(0), 5);
+  EXPECT_EQ(copied.ValueAt(0), 1);
+  network.reset();
+  EXPECT_EQ(seen.ValueAt(0), 5);  // which nobody but the tensor keeps
+}
+
 TEST(Network, CopiesALentInputThatIsNotAligned) {
   const auto network = CreateNetwork(SmallGraph(), "NAIVE").value();
   const auto memory = std::make_shared<Tensor>(Values({0, 6, 0, 0, 0}, {5}));

@@ -73,6 +73,10 @@ Result<Tensor> CpuDevice::Download(const DeviceTensor& src) {
   return tensor;
 }
 
+Result<Tensor> CpuDevice::View(const DeviceTensor& src) {
+  return IsStoredHalf(src) || IsBlocked(src.layout) ? Download(src) : HostDevice::View(src);
+}
+
 Status CpuDevice::Reorder(const DeviceTensor& src, const DeviceTensor& dst) {
   if (IsStoredHalf(src)) {
     PLUMB_ASSIGN_OR_RETURN(const DeviceTensor wide, WideCopy(this, src));

@@ -18,6 +18,7 @@ class CpuDevice : public HostDevice {
   size_t FusesAhead(const std::vector<const Layer*>& chain, const BlobTable& blobs) const override;
   Status Upload(const Tensor& src, const DeviceTensor& dst) override;
   std::shared_ptr<plumb::Buffer> Borrow(const Tensor& src, const DeviceTensor& dst) override;
+  Result<Tensor> View(const DeviceTensor& src) override;
   Result<Tensor> Download(const DeviceTensor& src) override;
   Status Reorder(const DeviceTensor& src, const DeviceTensor& dst) override;
 };

@@ -35,6 +35,8 @@ Tensor RunOn(const std::shared_ptr<Graph>& graph, const std::string& device, con
     const Status status = (*network)->Forward();
     EXPECT_TRUE(status.ok()) << status.ToString();
     outputs.push_back((*network)->GetOutput(graph->outputs[0]).value());
+    const Tensor seen = (*network)->ViewOutput(graph->outputs[0]).value();
+    EXPECT_EQ(std::memcmp(outputs.back().raw(), seen.raw(), seen.bytes()), 0);
   }
   EXPECT_EQ(std::memcmp(outputs[0].raw(), outputs[1].raw(), outputs[0].bytes()), 0);
   for (const StepInfo* step : (*network)->steps()) {
