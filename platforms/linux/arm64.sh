@@ -5,7 +5,7 @@
 #   platforms/linux/arm64.sh             build/arm64-cross, its tests on the CPU "max", those of the device ARM also
 #                                        on cortex-a53 and cortex-a76; then NAIVE against x86-64's, bit for bit, and
 #                                        what each kernel takes in instructions
-#   platforms/linux/arm64.sh --slow      the heavy networks, too
+#   platforms/linux/arm64.sh --slow      those that take minutes in an emulator, every seed and the heavy networks, too
 #   platforms/linux/arm64.sh --cpu NAME  all tests on this CPU alone; `qemu-aarch64 -cpu help` lists them
 #   platforms/linux/arm64.sh --static    instead build/arm64-static/bin: the tools without ONNX, each one file that
 #                                        starts on any arm64 Linux or Android kernel; then runs them on those CPUs
@@ -18,12 +18,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cpus=(max cortex-a53 cortex-a76)
 static=
 slow='same_bits|arm_kernel_instructions'
+seeds=1  # of those tests that try several
+# What an emulator takes a minute or three for, and what is beside it says as much of the device.
+heavy=
+for tests in 'Int8.CoarseFaults*' 'Int8.HealthySubjects*' 'PlantedFaults.EachCoarse*' 'RecurrentCheck.AStateIn*' \
+  'CpuAttention.OfEvery*' '*/CpuWinograd.FaultsInsideAreFound/'{'*7','*3','F2*'} '*/CpuWinograd.*/F2_made' \
+  '*/WrongWinograd.IsNamed/F2_5'; do
+  heavy+=":$tests"
+done
 while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) sed -n '2,16s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpus=("$2"); shift 2 ;;
     --static) static=1; shift ;;
-    --slow) slow+='|networks_heavy'; shift ;;
+    --slow) slow+='|networks_heavy'; seeds= heavy=; shift ;;
     *) echo "arm64.sh: unknown option '$1'; it knows --slow, --cpu NAME, --static and --help." >&2; exit 2 ;;
   esac
 done
@@ -103,7 +111,9 @@ install_missing "${build_packages[@]}"
 build release model_run  # what NAIVE computes here
 # qemu-user 7.2 fails itself where a program with threads forks. Tests that start the tools as programs of their own
 # are those of the x86 builds: a kernel without binfmt_misc starts no ARM program.
-export GTEST_FILTER='-*AForkedChild*'
+export GTEST_FILTER="-*AForkedChild*$heavy"
+export PLUMB_TEST_DEVICE=ARM  # NAIVE is not tested beside it: same_bits_test is there for that
+[ -z "$seeds" ] || export PLUMB_TEST_SEEDS=$seeds
 started='^(tools|tool_words|model_convert|subject|constant|only_tools|consumer|numpy|dump_process|mutate|netron'
 started+='|plumb_golden)_'
 select=()

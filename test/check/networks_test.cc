@@ -14,14 +14,10 @@
 #include "plumb/check.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
+#include "util/seeds.h"
 
 namespace plumb {
 namespace {
-
-int Seeds() {
-  const char* text = std::getenv("PLUMB_TEST_SEEDS");
-  return text == nullptr ? 1 : std::max(1, std::atoi(text));
-}
 
 // PLUMB_TEST_DEVICE=X86 leaves the others out: an ISA cap means nothing to them.
 bool UnderTest(const std::string& device) {
@@ -58,8 +54,8 @@ TEST_P(Networks, RaisesNoAlarm) {
     for (const Precision precision : {Precision::kHigh, Precision::kNormal}) {
       if (device->EffectivePrecision(precision) != precision) continue;
       double e = 0, r = 0;
-      for (int seed = 1; seed <= Seeds(); ++seed) {
-        const RunReport report = Check(path, info.name, static_cast<uint64_t>(seed), precision);
+      for (uint32_t seed = 1; seed <= SeedsUnderTest(1); ++seed) {
+        const RunReport report = Check(path, info.name, seed, precision);
         for (const LayerReport& layer : report.layers) {
           const OutputReport* worst = layer.Worst();
           ASSERT_NE(worst, nullptr) << layer.step.name << ": " << layer.reason;
@@ -72,8 +68,8 @@ TEST_P(Networks, RaisesNoAlarm) {
           r = std::max(r, worst->rms_excess);
         }
       }
-      std::printf("%s %s %s%s: largest E %.3g, largest R %.3g over %d seeds\n", GetParam(), info.name.c_str(),
-                  IsaName(), precision == Precision::kHigh ? "" : " NORMAL", e, r, Seeds());
+      std::printf("%s %s %s%s: largest E %.3g, largest R %.3g over %u seeds\n", GetParam(), info.name.c_str(),
+                  IsaName(), precision == Precision::kHigh ? "" : " NORMAL", e, r, SeedsUnderTest(1));
     }
   }
 }

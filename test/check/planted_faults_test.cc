@@ -1,5 +1,5 @@
-// Every planted fault is found and named, with five seeds; healthy networks raise no alarm. Prints the separation
-// between the largest E and R of healthy layers and the smallest of faults.
+// Every planted fault is found and named, with five seeds (PLUMB_TEST_SEEDS); healthy networks raise no alarm. Prints
+// the separation between the largest E and R of healthy layers and the smallest of faults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@
 #include "plumb/check.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
+#include "util/seeds.h"
 
 namespace plumb {
 namespace {
 
-constexpr int kSeeds = 5;
+const uint32_t kSeeds = SeedsUnderTest(5);
 const char* const kModel = PLUMB_TEST_DATA "/faults/faults.tnnproto";
 
 using Spoil = std::function<void(Tensor*, const Tensor&)>;
@@ -220,8 +221,8 @@ struct Extremes {
   double e = 0, r = 0;
 };
 
-RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_name, int seed, const PlantedFault* fault,
-                Precision precision = Precision::kHigh) {
+RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_name, uint32_t seed,
+                const PlantedFault* fault, Precision precision = Precision::kHigh) {
   std::shared_ptr<Device> device = OpenDevice(device_name).value();
   NetworkOptions options;
   options.precision = precision;
@@ -229,7 +230,7 @@ RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_na
   auto network = Network::Create(graph, device, options);
   EXPECT_TRUE(network.ok()) << network.status().message();
   const GraphInput& input = graph->inputs[0];
-  const Tensor value = RandomInput(input.name, input.dtype, input.shape, static_cast<uint64_t>(seed), {}).value();
+  const Tensor value = RandomInput(input.name, input.dtype, input.shape, seed, {}).value();
   Checker checker;
   EXPECT_TRUE(checker.Attach(network->get(), {{input.name, value}}).ok());
   EXPECT_TRUE((*network)->SetInput(input.name, value).ok());
@@ -237,9 +238,9 @@ RunReport Check(std::shared_ptr<const Graph> graph, const std::string& device_na
   return checker.Finish().value();
 }
 
-std::shared_ptr<const Graph> Load(const std::string& path, int seed) {
+std::shared_ptr<const Graph> Load(const std::string& path, uint32_t seed) {
   LoadOptions options;
-  options.seed = static_cast<uint64_t>(seed);
+  options.seed = seed;
   return std::make_shared<const Graph>(LoadModel(path, options).value());
 }
 
@@ -268,7 +269,7 @@ std::string Describe(const RunReport& report) {
 TEST(PlantedFaults, HealthyNetworkRaisesNoAlarm) {
   for (const std::string& device : DevicesUnderTest()) {
     Extremes largest;
-    for (int seed = 1; seed <= kSeeds; ++seed) {
+    for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
       const RunReport report = Check(Load(kModel, seed), device, seed, nullptr);
       EXPECT_EQ(report.verdict, Verdict::kAligned) << device << " seed " << seed << Describe(report);
       EXPECT_EQ(report.Count(Verdict::kNotTested), 0) << device << Describe(report);
@@ -277,7 +278,7 @@ TEST(PlantedFaults, HealthyNetworkRaisesNoAlarm) {
         largest.r = std::max(largest.r, layer.Worst()->rms_excess);
       }
     }
-    std::printf("%s healthy: largest E %.3g, largest R %.3g over %d seeds\n", device.c_str(), largest.e, largest.r,
+    std::printf("%s healthy: largest E %.3g, largest R %.3g over %u seeds\n", device.c_str(), largest.e, largest.r,
                 kSeeds);
   }
 }
@@ -287,7 +288,7 @@ TEST(PlantedFaults, EachIsNamedAndNothingElse) {
     Extremes all{INFINITY, INFINITY};
     for (const PlantedFault& fault : Faults()) {
       Extremes smallest{INFINITY, INFINITY};
-      for (int seed = 1; seed <= kSeeds; ++seed) {
+      for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
         const RunReport report = Check(Load(kModel, seed), device, seed, &fault);
         ASSERT_EQ(report.Count(Verdict::kWrong), 1)
             << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);
@@ -322,7 +323,7 @@ std::vector<std::pair<std::string, Precision>> HalfDevices() {
 TEST(PlantedFaults, HalfStorageRaisesNoAlarm) {
   for (const auto& [device, precision] : HalfDevices()) {
     SCOPED_TRACE(device + " " + PrecisionName(precision));
-    for (int seed = 1; seed <= kSeeds; ++seed) {
+    for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
       const RunReport report = Check(Load(kModel, seed), device, seed, nullptr, precision);
       EXPECT_EQ(report.verdict, Verdict::kAligned) << device << " seed " << seed << Describe(report);
       EXPECT_EQ(report.Count(Verdict::kNotTested), 0) << device << Describe(report);
@@ -336,7 +337,7 @@ TEST(PlantedFaults, EachCoarseOneIsNamedInHalfStorage) {
     const bool low = precision == Precision::kLow;
     const std::vector<PlantedFault> faults = low ? GrossFaults() : CoarseFaults();
     for (const PlantedFault& fault : faults) {
-      for (int seed = 1; seed <= (low ? 1 : 2); ++seed) {
+      for (uint32_t seed = 1; seed <= std::min(kSeeds, low ? 1u : 2u); ++seed) {
         const RunReport report = Check(Load(kModel, seed), device, seed, &fault, precision);
         ASSERT_EQ(report.Count(Verdict::kWrong), 1)
             << device << ": " << fault.name << " in " << fault.layer << ", seed " << seed << Describe(report);

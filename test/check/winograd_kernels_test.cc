@@ -19,6 +19,7 @@
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
 #include "util/network_builder.h"
+#include "util/seeds.h"
 
 namespace plumb {
 namespace {
@@ -89,7 +90,7 @@ TEST_P(CpuWinograd, IsNeverCalledWrong) {
       {"near the smallest floats", [](float v, int64_t, int64_t) { return v * 1e-36f; }}};
   const auto graph = GraphOf(form);
   for (const auto& [name, change] : inputs) {
-    for (uint32_t seed = 1; seed <= (form.in > 100 ? 1u : 5u); ++seed) {  // a large one takes its time
+    for (uint32_t seed = 1; seed <= SeedsUnderTest(form.in > 100 ? 1 : 5); ++seed) {  // a large one takes its time
       const LayerReport layer = Judge(graph, Input(form, seed, change));
       EXPECT_EQ(layer.step.kernel, On("convolution_winograd"));
       EXPECT_EQ(layer.step.numerics.tile, std::max(form.tile_h, form.tile_w));
