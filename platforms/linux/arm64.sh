@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
     -h | --help) sed -n '2,16s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpus=("$2"); shift 2 ;;
     --static) static=1; shift ;;
-    --slow) slow+='|networks_heavy'; seeds= heavy=; shift ;;
+    --slow) slow+='|networks_heavy'; seeds='' heavy=''; shift ;;
     *) echo "arm64.sh: unknown option '$1'; it knows --slow, --cpu NAME, --static and --help." >&2; exit 2 ;;
   esac
 done

@@ -5,18 +5,21 @@
 #   platforms/linux/avx512.sh                      the vector kernels' tests, a minute or three
 #   platforms/linux/avx512.sh TEST [FILTER] ...    these of build/release/test-bin, each with GoogleTest's filter ("*"
 #                                                  for all of its cases)
-#   platforms/linux/avx512.sh --check FOLDER       model_check -d X86 on each FOLDER/NAME.onnx or .tnnproto, with
-#                                                  FOLDER/NAME.npz as its inputs where that is there
+#   platforms/linux/avx512.sh --check FOLDER [--shape ...]   model_check -d X86 with these words on each FOLDER/NAME.onnx
+#                                                  or .tnnproto, with FOLDER/NAME.npz as its inputs where that is there
 #
 # What the emulated machine wrote lies in build/avx512/serial.txt. Exit code: 0 when all passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# Bochs 2.7 rounds ties of f16 to odd, which no CPU does.
+# Bochs 2.7 rounds some ties of f16 away from even, which no CPU does.
 simd='-SimdConvertTest.RoundsLikeTheScalarCode'
 models=
 case "${1:-}" in
   -h | --help) sed -n '2,12s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
-  --check) models=${2:?avx512.sh: --check needs a folder} ;;
+  --check)
+    models=${2:-}
+    [ -d "$models" ] || { echo "avx512.sh: --check needs a folder of models, found '$models'." >&2; exit 2; }
+    ;;
   -*) echo "avx512.sh: unknown option '$1'; it knows --check FOLDER and --help." >&2; exit 2 ;;
 esac
 source platforms/linux/build.sh
@@ -38,6 +41,7 @@ cp "$(command -v busybox)" "$image/bin/busybox"
 programs() {
   local program library
   for program in "$@"; do
+    [ -x "$program" ] || { echo "avx512.sh: there is no $program; build it (platforms/linux/test.sh)." >&2; exit 2; }
     install -s "$program" "$image/plumb/"
     ldd "$program" | grep -oE '/lib[^ ]+' | while read -r library; do
       mkdir -p "$image/$(dirname "$library")"
@@ -57,7 +61,7 @@ run() { echo "== $*"; "$@" || failed=1; }'
     echo 'run ./device_info'
     for model in "$models"/*.onnx "$models"/*.tnnproto; do
       [ -e "$model" ] || continue
-      name=$(basename "${model%.*}") words="-m $(basename "$model") -d X86 --quiet"
+      name=$(basename "${model%.*}") words="-m $(basename "$model") -d X86 --quiet ${*:3}"
       [ ! -e "$models/$name.npz" ] || words+=" -i $name.npz"
       cp "$models/$name".* "$image/plumb/"
       echo "run ./model_check $words"
@@ -71,6 +75,7 @@ run() { echo "== $*"; "$@" || failed=1; }'
     echo "run ./simd_test --gtest_color=no --gtest_brief=1 '--gtest_filter=$simd'"
   fi
   echo 'echo "avx512.sh: $failed"
+/bin/busybox sleep 1  # until the line is out
 /bin/busybox poweroff -f'
 } >"$image/init"
 chmod +x "$image/init"

@@ -96,5 +96,15 @@ TEST(Signature, NothingIsSaidOfOtherFaults) {
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return i == 5 ? NAN : y[i]; }), "");
 }
 
+// Zeros inside of the borders are those of any neighbour.
+TEST(Signature, AShiftMovesSomething) {
+  for (const Shape& shape : {Shape{4, 10}, Shape{1, 2, 8, 8}}) {
+    const int64_t row = shape[shape.rank() - 1];
+    Tensor y = Tensor::Zeros(DType::kF64, shape).value(), x = Tensor::Zeros(DType::kF32, shape).value();
+    for (int64_t i = 0; i < y.NumElements(); i += row) y.data<double>()[i] = 1, x.data<float>()[i] = 0.996f;
+    EXPECT_EQ(DescribeDifference(x, y).find("further"), std::string::npos) << DescribeDifference(x, y);
+  }
+}
+
 }  // namespace
 }  // namespace plumb

@@ -89,7 +89,8 @@ std::string DescribeChannels(const WrongOutput& p) {
 
 namespace {
 
-// Every value is its neighbour's along one axis of six or more; the first and last two do not count.
+// Every value is its neighbour's along one axis of six or more, and some are not what they should be; the first and
+// last two do not count.
 std::string DescribeStep(const WrongOutput& p) {
   const double slack = kSameValue * p.largest;
   if (p.error < 5 * slack) return "";
@@ -97,13 +98,15 @@ std::string DescribeStep(const WrongOutput& p) {
     const int64_t size = p.shape[axis], inner = p.shape.CountFrom(axis + 1);
     if (size < 6) continue;
     for (const int64_t by : {-1, 1}) {
-      bool holds = true;
+      bool holds = true, differs = false;
       for (int64_t i = 0; holds && i < static_cast<int64_t>(p.x.size()); ++i) {
         const int64_t at = i / inner % size;
         if (at < 2 || at >= size - 2) continue;
-        holds = std::fabs(p.x[static_cast<size_t>(i)] - p.y[static_cast<size_t>(i + by * inner)]) <= slack;
+        const double x = p.x[static_cast<size_t>(i)];
+        holds = std::fabs(x - p.y[static_cast<size_t>(i + by * inner)]) <= slack;
+        differs = differs || std::fabs(x - p.y[static_cast<size_t>(i)]) > slack;
       }
-      if (holds) return fmt::format("the values are those of {} further along axis {}", by, axis);
+      if (holds && differs) return fmt::format("the values are those of {} further along axis {}", by, axis);
     }
   }
   return "";
@@ -111,7 +114,7 @@ std::string DescribeStep(const WrongOutput& p) {
 
 }  // namespace
 
-// The map moved by a pixel or half of one; two pixels at the border do not count.
+// The map moved by a pixel or half of one, and some pixels are not what they should be; two at the border do not count.
 std::string DescribeShift(const WrongOutput& p) {
   const std::string step = p.shape.rank() == 4 ? "" : DescribeStep(p);
   if (!step.empty()) return step;
@@ -120,13 +123,16 @@ std::string DescribeShift(const WrongOutput& p) {
   const auto holds = [&](int64_t dy, int64_t dx, bool half) {
     const double slack = (half ? 100 : 1) * kSameValue * p.largest;
     if (p.error < 5 * slack) return false;
+    bool differs = false;
     for (int64_t i = 0; i < static_cast<int64_t>(p.x.size()); ++i) {
       const int64_t w = i % width, h = i / width % height;
       if (std::min({w, h, width - 1 - w, height - 1 - h}) < 2) continue;
       const double there = p.y[static_cast<size_t>(i + dy * width + dx)], here = p.y[static_cast<size_t>(i)];
-      if (!(std::fabs(p.x[static_cast<size_t>(i)] - (half ? (here + there) / 2 : there)) <= slack)) return false;
+      const double x = p.x[static_cast<size_t>(i)];
+      if (!(std::fabs(x - (half ? (here + there) / 2 : there)) <= slack)) return false;
+      differs = differs || std::fabs(x - here) > slack;
     }
-    return true;
+    return differs;
   };
   for (const bool half : {false, true}) {
     for (int64_t dy = -1; dy <= 1; ++dy) {
