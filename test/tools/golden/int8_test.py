@@ -8,6 +8,7 @@ named.
 import argparse
 import json
 import pathlib
+import platform
 import subprocess
 import sys
 
@@ -200,12 +201,22 @@ def check_kind(per_channel):
     expect(done.returncode == 1, f"quantised model, {name}: one step more in 1 % of '{key}'", done)
 
 
+def adds_exactly():
+    """Whether ONNX Runtime's integer sums are exact here: on x86 without VNNI pairs of 8-bit products saturate at 16
+    bits, and its run of full 8-bit weights is rightly called wrong."""
+    cpu = pathlib.Path("/proc/cpuinfo")
+    return platform.machine() != "x86_64" or not cpu.exists() or "vnni" in cpu.read_text()
+
+
 def main():
     global OPTIONS
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     OPTIONS = parser.parse_args()
+    if not adds_exactly():
+        print("skipped: this CPU has no VNNI, so ONNX Runtime's 8-bit sums saturate and are no healthy subject")
+        sys.exit(77)
     OPTIONS.work.mkdir(parents=True, exist_ok=True)
     packages.ensure(OPTIONS.work / "venv-onnx", ["onnx", "onnxruntime", "numpy"],
                     ["onnx", "onnxruntime", "onnxruntime.quantization", "numpy"])
