@@ -5,8 +5,9 @@
 #   platforms/linux/avx512.sh                      the vector kernels' tests, a minute or three
 #   platforms/linux/avx512.sh TEST [FILTER] ...    these of build/release/test-bin, each with GoogleTest's filter ("*"
 #                                                  for all of its cases)
-#   platforms/linux/avx512.sh --check FOLDER [--shape ...]   model_check -d X86 with these words on each FOLDER/NAME.onnx
-#                                                  or .tnnproto, with FOLDER/NAME.npz as its inputs where that is there
+#   platforms/linux/avx512.sh --check FOLDER [WORD ...]   model_check -d X86 with these words (--shape ...) on each
+#                                                  FOLDER/NAME.onnx or .tnnproto, with FOLDER/NAME.npz as its inputs
+#                                                  where that is there
 #
 # What the emulated machine wrote lies in build/avx512/serial.txt. Exit code: 0 when all passed.
 set -euo pipefail
@@ -15,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 simd='-SimdConvertTest.RoundsLikeTheScalarCode'
 models=
 case "${1:-}" in
-  -h | --help) sed -n '2,12s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
+  -h | --help) sed -n '2,13s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
   --check)
     models=${2:-}
     [ -d "$models" ] || { echo "avx512.sh: --check needs a folder of models, found '$models'." >&2; exit 2; }
