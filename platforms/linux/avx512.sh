@@ -2,7 +2,7 @@
 # Runs build/release on a CPU with AVX-512 that Bochs emulates, for machines that have none: a kernel, BusyBox and the
 # programs in one image. A billion instructions take about a minute, so choose.
 #
-#   platforms/linux/avx512.sh                      the vector kernels' tests, some five minutes
+#   platforms/linux/avx512.sh                      the vector kernels' tests, some ten minutes
 #   platforms/linux/avx512.sh TEST [FILTER] ...    these of build/release/test-bin, each with GoogleTest's filter ("*"
 #                                                  for all of its cases)
 #   platforms/linux/avx512.sh --check FOLDER [WORD ...]   model_check -d X86 with these words (--shape ...) on each
