@@ -19,7 +19,8 @@ case "${1:-}" in
   -h | --help) sed -n '2,13s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
   --check)
     models=${2:-}
-    [ -d "$models" ] || { echo "avx512.sh: --check needs a folder of models, found '$models'." >&2; exit 2; }
+    ls "$models"/*.onnx >/dev/null 2>&1 || ls "$models"/*.tnnproto >/dev/null 2>&1 ||
+      { echo "avx512.sh: --check needs a folder with .onnx or .tnnproto files, found '$models'." >&2; exit 2; }
     ;;
   -*) echo "avx512.sh: unknown option '$1'; it knows --check FOLDER and --help." >&2; exit 2 ;;
 esac
@@ -128,4 +129,8 @@ done
 cat "$screen" >/dev/null 2>&1 &
 wait $machine || true
 grep -avE '^\[ |^Running main|clocksource' "$work/serial.txt"
+if grep -aqE 'Running 0 tests|^\[==========\] 0 tests' "$work/serial.txt"; then
+  echo "avx512.sh: a filter matches no test (above)." >&2
+  exit 2
+fi
 grep -aq '^avx512.sh: 0' "$work/serial.txt" || { echo "Not all passed (above)." >&2; exit 1; }

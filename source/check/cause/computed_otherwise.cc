@@ -78,8 +78,13 @@ class AlternativeFinder {
   std::vector<Alternative> Find() {
     AddFunctions();
     AddLastFunctions();
-    for (size_t m = 0; m < step_.group.members.size(); ++m) {
+    // From the end, since where a step is a whole network the budget goes to the layers next to what is compared; told
+    // in the order of the layers.
+    const auto first = static_cast<int64_t>(found_.size());
+    for (size_t m = step_.group.members.size(); m-- > 0;) {
+      const auto before = static_cast<int64_t>(found_.size());
       for (const Proposal& proposal : ProposalsFor(ContextOf(m))) Add(m, proposal);
+      std::rotate(found_.begin() + first, found_.begin() + before, found_.end());
     }
     return std::move(found_);
   }
