@@ -153,12 +153,16 @@ struct RunReport {
 class BlobSource;
 struct ImportRecord;  // plumb/model.h
 
-// How the weights of an int8 subject were rounded: 127 steps of the largest of each output channel, or of the tensor.
-enum class Int8Weights { kPerChannel, kPerTensor, kUnknown };
+// How the weights of an int8 subject were rounded: to whole steps of the range of each output channel, or of the tensor.
+struct Int8Weights {
+  bool per_channel = true;
+  bool zero_point = false;  // from the smallest to the largest weight, one of the steps zero; else from zero to max|w|
+  double steps = 127;       // 0: unknown, counted as noise of half a step of 127 per tensor
+};
 
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
-  Int8Weights int8_weights = Int8Weights::kPerChannel;  // of kInt8
+  std::map<std::string, Int8Weights> int8_weights;  // of kInt8, by operator ("Convolution"); Int8Weights() of others
   // Of kFp32: sums of products beyond it are judged as Winograd's algorithm and as of f16 or bf16 operands, too, and
   // the run as what they say.
   bool find_products = false;
@@ -169,6 +173,7 @@ struct CheckOptions {
   // inherited then. InvalidArgument for one that no step holds. Empty: every step.
   std::vector<std::string> layers;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
+  bool causes = true;     // also look for what a layer that is wrong or grey computes instead
   // Of a subject whose model is an ONNX file: what LoadOptions::record was filled with; outlives the check. Without it
   // a node that was imported as several layers is judged as these, and constants that the model computes are not
   // judged.

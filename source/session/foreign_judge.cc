@@ -10,7 +10,7 @@
 
 #include "check/report/coverage.h"
 #include "check/subject/arithmetic.h"
-#include "check/subject/int8.h"
+#include "check/subject/int8_weights.h"
 #include "check/subject/overwritten.h"
 #include "op/core/op.h"
 
@@ -32,38 +32,48 @@ struct Judged {
   RunReport report;
   SubjectArithmetic arithmetic;
   std::string how;
+  Int8WeightsOf int8_weights;
 };
 
 Result<Judged> JudgeAs(SubjectArithmetic arithmetic, std::string how, const Graph& graph, const PairedBlobs& blobs,
                        const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
   options.check.arithmetic = arithmetic;
   PLUMB_ASSIGN_OR_RETURN(RunReport report, CheckSubjectBlobs(graph, blobs, inputs, options));
-  return Judged{std::move(report), arithmetic, std::move(how)};
-}
-
-// The weights' rounding that explains most products, tried once for the whole subject; as noise where most of several
-// are beyond the two usual ones.
-Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const PairedBlobs& blobs,
-                           const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
-  std::optional<Judged> best;
-  int beyond = 0;
-  for (const Int8Weights weights : {Int8Weights::kPerChannel, Int8Weights::kPerTensor, Int8Weights::kUnknown}) {
-    options.check.int8_weights = weights;
-    const std::string words = fmt::format("{}; {}", how, Int8WeightsName(weights));
-    PLUMB_ASSIGN_OR_RETURN(Judged tried, JudgeAs(SubjectArithmetic::kInt8, words, graph, blobs, inputs, options));
-    const Int8Evidence evidence = CountProducts(graph, tried.report);
-    if (!best || evidence.beyond < beyond) {
-      best = std::move(tried);
-      beyond = evidence.beyond;
-    }
-    if (beyond == 0 ||
-        (weights == Int8Weights::kPerTensor && (evidence.possible < 2 || 2 * beyond <= evidence.possible)))
-      break;
-  }
-  return std::move(*best);
+  return Judged{std::move(report), arithmetic, std::move(how), options.check.int8_weights};
 }
 
 int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
+
+// With weights as most quantisers round them; where layers are beyond that, with what a few of them say, then with
+// weights that nobody knows.
+Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const PairedBlobs& blobs,
+                           const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  const auto judge = [&](const Int8WeightsOf& weights) {
+    options.check.int8_weights = weights;
+    const std::string words = fmt::format("{}; {}", how, Describe(weights));
+    return JudgeAs(SubjectArithmetic::kInt8, words, graph, blobs, inputs, options);
+  };
+  PLUMB_ASSIGN_OR_RETURN(Judged best, judge({}));
+  const auto few = [&](const Int8WeightsOf& weights, const std::vector<std::string>& layers) -> Result<RunReport> {
+    SubjectOptions sample = options;
+    sample.check.int8_weights = weights;
+    sample.check.layers = layers;
+    sample.check.causes = sample.check.inherited = false;
+    PLUMB_ASSIGN_OR_RETURN(Judged judged, JudgeAs(SubjectArithmetic::kInt8, "", graph, blobs, inputs, sample));
+    return std::move(judged.report);
+  };
+  PLUMB_ASSIGN_OR_RETURN(const Int8WeightsOf found, FindInt8Weights(graph, best.report, few));
+  const auto keep_if_better = [&](const Int8WeightsOf& weights) -> Status {
+    PLUMB_ASSIGN_OR_RETURN(Judged tried, judge(weights));
+    if (CountBeyond(tried.report) < CountBeyond(best.report)) best = std::move(tried);
+    return Status::Ok();
+  };
+  if (!found.empty()) PLUMB_RETURN_IF_ERROR(keep_if_better(found));
+  const Int8WeightsOf unknown = UnknownWhereMostAreBeyond(graph, best.report, found);
+  if (std::any_of(unknown.begin(), unknown.end(), [](const auto& of_type) { return of_type.second.steps == 0; }))
+    PLUMB_RETURN_IF_ERROR(keep_if_better(unknown));
+  return best;
+}
 
 // Of products that were judged: how far they are off on the whole. It tells apart what explains the same layers.
 double SumOfExcess(const RunReport& run) {
@@ -141,6 +151,23 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   return plain;
 }
 
+// What was wrong in the run that holds, to `on_wrong`: runs that were tried and dropped wrote nothing.
+Status HandOverWrong(const decltype(CheckOptions::on_wrong)& on_wrong, const RunReport& report, const Graph& graph,
+                     const BlobSource& blobs, const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  std::set<std::string> wrong;
+  for (const LayerReport& layer : report.layers) {
+    for (const OutputReport& output : layer.outputs) {
+      if (output.verdict == Verdict::kWrong) wrong.insert(output.blob);
+    }
+  }
+  if (wrong.empty() || !on_wrong) return Status::Ok();
+  options.check.causes = options.check.inherited = false;
+  options.check.on_wrong = [&](const std::string& blob, const Tensor& device, const Tensor& reference) {
+    return wrong.count(blob) == 0 ? Status::Ok() : on_wrong(blob, device, reference);
+  };
+  return CheckSubjectBlobs(graph, blobs, inputs, options).status();
+}
+
 }  // namespace
 
 void CopyConversion(const RunReport& golden, RunReport* run) {
@@ -173,6 +200,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.check = std::move(check);
   const std::vector<std::string> layers = std::move(options.check.layers);
   options.check.layers.clear();  // the arithmetic is the whole subject's
+  const auto on_wrong = std::move(options.check.on_wrong);
+  options.check.on_wrong = nullptr;
   for (const auto& [name, value] : inputs) options.input_shapes[name] = value.shape();
   const auto judge = [&] {
     if (!declared) return FindAndJudge(graph, blobs, inputs, options);
@@ -181,12 +210,16 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
-  if (judged.arithmetic != SubjectArithmetic::kInt8) {  // whose weights were found with it
-    options.check.arithmetic = judged.arithmetic;
-    options.check.find_products = !declared && judged.arithmetic == SubjectArithmetic::kFp32;
-    PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report)));
+  options.check.arithmetic = judged.arithmetic;
+  options.check.int8_weights = judged.int8_weights;
+  options.check.find_products = !declared && judged.arithmetic == SubjectArithmetic::kFp32;
+  std::set<std::string> left_out;
+  if (judged.arithmetic != SubjectArithmetic::kInt8) {
+    PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));
   }
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
+  const SubjectWithout kept(blobs, left_out);
+  PLUMB_RETURN_IF_ERROR(HandOverWrong(on_wrong, report, graph, kept, inputs, options));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());

@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "check/subject/int8_weights.h"
+#include "check/subject/weight_formats.h"
 #include "graph/random_inputs.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"
@@ -50,13 +52,24 @@ std::map<std::string, Tensor> Inputs(const Graph& graph) {
   return {{input.name, RandomInput(input.name, input.dtype, input.shape, 1, {}).value()}};
 }
 
-RunReport Judge(const std::map<std::string, Tensor>& blobs, Int8Weights weights,
-                SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
+const Int8Weights kPerChannel, kPerTensor{false}, kUnknown{true, false, 0};
+
+Int8WeightsOf ForAll(const Int8Weights& weights) {
+  return {{"Convolution", weights}, {"InnerProduct", weights}};
+}
+
+RunReport JudgeWith(const std::map<std::string, Tensor>& blobs, const Int8WeightsOf& weights,
+                    SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
   const Graph graph = Network();
   SubjectOptions options;
   options.check.arithmetic = arithmetic;
   options.check.int8_weights = weights;
   return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options).value();
+}
+
+RunReport Judge(const std::map<std::string, Tensor>& blobs, const Int8Weights& weights,
+                SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
+  return JudgeWith(blobs, ForAll(weights), arithmetic);
 }
 
 std::string Failures(const RunReport& report) {
@@ -79,9 +92,9 @@ struct Case {
 
 std::vector<Case> HealthyRuntimes() {
   std::vector<Case> cases = {
-      {"per channel", {}, Int8Weights::kPerChannel}, {"per tensor", {}, Int8Weights::kPerTensor},
-      {"asymmetric", {}, Int8Weights::kPerChannel},  {"saturating", {}, Int8Weights::kPerChannel},
-      {"other scales", {}, Int8Weights::kUnknown},   {"float output", {}, Int8Weights::kPerChannel}};
+      {"per channel", {}, kPerChannel}, {"per tensor", {}, kPerTensor},
+      {"asymmetric", {}, kPerChannel},  {"saturating", {}, kPerChannel},
+      {"other scales", {}, kUnknown},   {"float output", {}, kPerChannel}};
   cases[1].runtime.per_channel = false;
   cases[2].runtime.asymmetric = true;
   cases[3].runtime.clip = 0.95;
@@ -106,14 +119,73 @@ TEST(Int8, HealthySubjectsRaiseNothing) {
   }
 }
 
+Tensor* WeightOf(Layer* layer) {
+  Tensor& weight = layer->resources["weight"];
+  weight = weight.Clone().value();
+  return &weight;
+}
+
+size_t Beyond(const RunReport& report) {
+  size_t beyond = 0;
+  for (const auto& [type, steps] : ProductStepsOf(Network(), report)) beyond += steps.beyond.size();
+  return beyond;
+}
+
+Int8WeightsOf Found(const std::map<std::string, Tensor>& blobs) {
+  const Graph graph = Network();
+  const RunReport usual = JudgeWith(blobs, {});
+  return FindInt8Weights(graph, usual, [&](const Int8WeightsOf& weights, const std::vector<std::string>& layers) {
+           SubjectOptions options;
+           options.check.arithmetic = SubjectArithmetic::kInt8;
+           options.check.int8_weights = weights;
+           options.check.layers = layers;
+           return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options);
+         })
+      .value();
+}
+
 TEST(Int8, WeightsOfAnotherKindAreFound) {
   const Graph graph = Network();
-  Int8Runtime per_tensor;
-  per_tensor.per_channel = false;
-  const auto blobs = per_tensor.Run(graph, Inputs(graph));
-  const auto beyond = [&](Int8Weights weights) { return CountProducts(graph, Judge(blobs, weights)).beyond; };
-  EXPECT_EQ(beyond(Int8Weights::kPerTensor), 0);
-  EXPECT_EQ(CountProducts(graph, Judge(blobs, Int8Weights::kPerTensor)).possible, 8);
+  for (const Int8Weights& weights : Int8Choices()) {
+    Int8Runtime runtime;
+    runtime.per_channel = weights.per_channel;
+    runtime.zero_point = weights.zero_point;
+    runtime.levels = weights.steps;
+    const auto blobs = runtime.Run(graph, Inputs(graph));
+    const std::string what = Describe({{"", weights}});
+    const Int8WeightsOf found = Found(blobs);
+    EXPECT_EQ(Beyond(JudgeWith(blobs, found)), 0) << what << ", found " << Describe(found);
+    std::printf("%s\n   beyond the usual %zu, found %s\n", what.c_str(), Beyond(JudgeWith(blobs, {})),
+                Describe(found).c_str());
+    if (found.empty()) continue;
+    EXPECT_EQ(found.at("Convolution").steps, weights.steps) << what;
+    EXPECT_EQ(found.at("Convolution").per_channel, weights.per_channel) << what;
+  }
+}
+
+TEST(Int8, OneLayerWithOtherWeightsThanItsLikeStaysWrong) {
+  Graph graph = Network();
+  Int8Runtime seven;
+  seven.levels = 64;
+  const RunReport all = JudgeWith(seven.Run(graph, Inputs(graph)), {});
+  const std::string beyond = ProductStepsOf(graph, all).at("Convolution").beyond.at(0);
+  for (Layer& layer : graph.layers) {
+    if (layer.name == beyond) seven.RoundWeights(WeightOf(&layer)->shape()[0], &layer.resources["weight"]);
+  }
+  const auto blobs = Int8Runtime().Run(graph, Inputs(graph));
+  ASSERT_EQ(Beyond(JudgeWith(blobs, {})), 1u);
+  EXPECT_TRUE(Found(blobs).empty()) << Describe(Found(blobs));
+}
+
+// As LiteRT did for long.
+TEST(Int8, OneOperatorMayHaveWeightsOfAnotherKind) {
+  const Graph graph = Network();
+  Int8Runtime runtime;
+  runtime.levels = 63;
+  runtime.tensor_wise = "InnerProduct";
+  const auto blobs = runtime.Run(graph, Inputs(graph));
+  const Int8WeightsOf found = Found(blobs);
+  EXPECT_EQ(Beyond(JudgeWith(blobs, found)), 0) << Describe(found);
 }
 
 // x (integers) -> DequantizeLinear -> InnerProduct -> QuantizeLinear -> y (integers) as one step. All scales are powers
@@ -191,12 +263,6 @@ struct Planted {
   const char* layer;
   Edit edit;
 };
-
-Tensor* WeightOf(Layer* layer) {
-  Tensor& weight = layer->resources["weight"];
-  weight = weight.Clone().value();
-  return &weight;
-}
 
 void EachWeight(Layer* layer, const std::function<float(float, int64_t)>& f) {
   Tensor* weight = WeightOf(layer);
@@ -282,7 +348,7 @@ TEST(Int8, OutputsOfAnotherScaleAreWrong) {
     auto changed = blobs;
     changed[name] = changed[name].Clone().value();
     for (int64_t i = 0; i < changed[name].NumElements(); ++i) changed[name].data<float>()[i] *= 1.05f;
-    const RunReport report = Judge(changed, Int8Weights::kPerChannel);
+    const RunReport report = Judge(changed, kPerChannel);
     ASSERT_GE(report.first_wrong, 0) << name;
     EXPECT_EQ(report.layers[static_cast<size_t>(report.first_wrong)].step.name, name) << Failures(report);
   }
@@ -293,7 +359,7 @@ TEST(Int8, MissingTensorsBetweenProductsLeaveNoBound) {
   auto blobs = Int8Runtime().Run(graph, Inputs(graph));
   blobs.erase("conv1");
   blobs.erase("relu1");
-  const RunReport report = Judge(blobs, Int8Weights::kPerChannel);
+  const RunReport report = Judge(blobs, kPerChannel);
   EXPECT_EQ(report.Count(Verdict::kWrong), 0) << Failures(report);
   EXPECT_EQ(report.Count(Verdict::kGrey), 1) << Failures(report);
   EXPECT_NE(report.layers[0].reason.find("int8 values between the layers"), std::string::npos)
@@ -308,11 +374,11 @@ TEST(Int8, FewValuesAreWeaklyTested) {
     float& p = blobs["prob"].data<float>()[i];
     p = 0.01f * std::nearbyint(p / 0.01f);
   }
-  const RunReport report = Judge(blobs, Int8Weights::kPerChannel);
+  const RunReport report = Judge(blobs, kPerChannel);
   EXPECT_EQ(report.layers.back().verdict, Verdict::kAligned);
   EXPECT_NE(report.layers.back().reason.find("weakly tested"), std::string::npos) << report.layers.back().reason;
   std::fill_n(blobs["wide"].data<float>(), blobs["wide"].NumElements(), 0.0f);
-  EXPECT_EQ(Judge(blobs, Int8Weights::kPerChannel).verdict, Verdict::kWrong) << "zeros";
+  EXPECT_EQ(Judge(blobs, kPerChannel).verdict, Verdict::kWrong) << "zeros";
 }
 
 }  // namespace

@@ -36,10 +36,13 @@ Stored Healthy() {
   return subject;
 }
 
-RunReport JudgeAll(const Graph& graph, const Stored& subject) {
+RunReport JudgeAll(const Graph& graph, const Stored& subject, const std::set<std::string>& expected_left_out = {}) {
   const std::map<std::string, Tensor> inputs = {{"x", subject.blobs.at("x")}};
   RunReport report = CheckSubjectBlobs(graph, subject, inputs, {}).value();
-  return LeaveOutOverwritten(graph, subject, inputs, {}, std::move(report)).value();
+  std::set<std::string> left_out;
+  report = LeaveOutOverwritten(graph, subject, inputs, {}, std::move(report), &left_out).value();
+  EXPECT_EQ(left_out, expected_left_out);
+  return report;
 }
 
 TEST(Overwritten, IsLeftOutAndSaid) {
@@ -47,7 +50,7 @@ TEST(Overwritten, IsLeftOutAndSaid) {
   Stored subject = Healthy();
   EXPECT_EQ(JudgeAll(graph, subject).verdict, Verdict::kAligned);
   subject.blobs["a"] = Of(subject.blobs.at("a"), Unrelated);
-  const RunReport run = JudgeAll(graph, subject);
+  const RunReport run = JudgeAll(graph, subject, {"a"});
   EXPECT_EQ(run.verdict, Verdict::kGrey);
   ASSERT_EQ(run.layers.size(), 2u);
   EXPECT_EQ(run.layers[0].step.members.size(), 2u);

@@ -17,23 +17,28 @@ namespace plumb {
 
 struct Int8Runtime {
   bool per_channel = true;    // weights: a step per output channel
-  double levels = 127;        // of the largest weight
+  std::string tensor_wise;    // an operator whose weights have one step per tensor nevertheless
+  double levels = 127;        // of the largest weight; 127.5: -128 ... 127 of them
+  bool zero_point = false;    // `levels` of them from the smallest weight to the largest
   double stretch = 1;         // of the weights' steps: another scale than max|w| / 127
   bool asymmetric = false;    // blobs: u8 with a zero point in place of symmetric i8
   double clip = 1;            // share of the range that the grid covers, of layers' outputs
   bool float_output = false;  // the last layer's output stays in f32
 
-  // values rounded to steps of largest / levels, per `groups` runs of equal length.
+  // Per `groups` runs of equal length.
   void RoundWeights(int64_t groups, Tensor* weights) const {
-    float* w = weights->data<float>();
     const int64_t run = weights->NumElements() / groups;
     for (int64_t g = 0; g < groups; ++g) {
-      double largest = 0;
-      for (int64_t i = g * run; i < (g + 1) * run; ++i)
-        largest = std::max(largest, std::fabs(static_cast<double>(w[i])));
-      const double step = stretch * largest / levels;
-      for (int64_t i = g * run; i < (g + 1) * run && step > 0; ++i)
-        w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);
+      float *first = weights->data<float>() + g * run, *last = first + run;
+      const double low = std::min(0.0, static_cast<double>(*std::min_element(first, last)));
+      const double high = std::max(0.0, static_cast<double>(*std::max_element(first, last)));
+      const double range = zero_point ? high - low : std::max(high, -low), step = stretch * range / levels;
+      const double zero = zero_point ? std::nearbyint(-low / step) : 0, most = std::floor(levels);
+      const double least = zero_point ? 0 : std::floor(-levels);
+      for (float* w = first; w < last && step > 0; ++w) {
+        const double q = std::clamp(std::nearbyint(static_cast<double>(*w) / step) + zero, least, most);
+        *w = static_cast<float>((q - zero) * step);
+      }
     }
   }
 
@@ -62,7 +67,8 @@ struct Int8Runtime {
       const auto weight = quantised.resources.find("weight");
       if (weight != quantised.resources.end()) {
         weight->second = weight->second.Clone().value();
-        RoundWeights(per_channel ? weight->second.shape()[0] : 1, &weight->second);
+        const bool groups = per_channel && layer.type != tensor_wise;
+        RoundWeights(groups ? weight->second.shape()[0] : 1, &weight->second);
       }
       Tensor output = Tensor::Create(DType::kF32, infos.at(layer.outputs[0]).shape).value();
       ReferenceArgs args{quantised, {}, {&output}};

@@ -8,7 +8,7 @@
 
 #include "check/cause/known_ways_util.h"
 #include "check/cause/sample_sums.h"
-#include "check/cause/weight_formats.h"
+#include "check/subject/weight_formats.h"
 #include "check/judge/stored_half.h"
 #include "check/subject/int8.h"
 #include "op/quantize_linear.h"

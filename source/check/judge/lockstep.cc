@@ -110,7 +110,7 @@ Status Lockstep::After(const LayerEvent& event) {
   explainers_.Excuse(record.get());
   Status handed_over;
   if (!products_.PutOff(*record, *judge_, report_.layers.size())) {
-    explainers_.Explain(record.get());
+    if (options_.causes) explainers_.Explain(record.get());
     handed_over = HandOverWrong(*record);
   }
   Release(event.step());
@@ -218,7 +218,7 @@ Status Lockstep::SettleProducts() {
     PLUMB_ASSIGN_OR_RETURN(record.replay,
                            ReplayWithBound(record.group, record.inputs, *scene_.blobs,
                                            ArithmeticFor(record.group, *scene_.model), MaxBoundLevel(record.group)));
-    explainers_.Explain(&record);
+    if (options_.causes) explainers_.Explain(&record);
     if (record.report.cause.empty() && products_.MayBeWinograd(position)) NameLoneWinograd(&record);
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);

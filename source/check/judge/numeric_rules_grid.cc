@@ -3,6 +3,7 @@
 
 #include "check/judge/numeric_rules.h"
 #include "check/subject/int8.h"
+#include "check/subject/int8_weights.h"
 
 namespace plumb {
 namespace {
@@ -31,7 +32,7 @@ class GridNumericRules : public NumericRules {
 
   // Weights of unknown scale.
   Status WidenBound(const Scene& scene, const StepRecord& record, ReplayResult* replay) const override {
-    if (scene.int8_weights != Int8Weights::kUnknown) return Status::Ok();
+    if (WeightsOf(scene.int8_weights, ProductOf(record.group)).steps > 0) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> sigma,
                            WeightNoise(record.group, record.inputs, *scene.blobs, *replay));
     for (size_t o = 0; o < sigma.size(); ++o) {

@@ -3,6 +3,7 @@
 #define PLUMB_CHECK_JUDGE_SCENE_H_
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct Scene {
   std::function<DType(const std::string& blob)> storage;           // of float blobs, of a subject
   // From CheckOptions.
   const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
-  Int8Weights int8_weights = Int8Weights::kPerChannel;
+  std::map<std::string, Int8Weights> int8_weights;
 };
 
 // The inputs of any group of the scene as the reference replays them, where `earlier` has them: floats in f64,

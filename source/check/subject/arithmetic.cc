@@ -78,12 +78,6 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) { return ModelOf(arithmetic).name; }
 
-const char* Int8WeightsName(Int8Weights weights) {
-  if (weights == Int8Weights::kPerChannel) return "weights rounded to 127 steps of max|w| per output channel";
-  if (weights == Int8Weights::kPerTensor) return "weights rounded to 127 steps of max|w| per tensor";
-  return "weights of unknown scale, counted as noise";
-}
-
 std::string ProductOf(const LayerGroup& group) {
   for (const Layer* member : group.members) {
     if (IsProduct(*member)) return member->type;

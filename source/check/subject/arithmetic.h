@@ -43,9 +43,6 @@ struct NumericModel {
 
 const NumericModel& ModelOf(SubjectArithmetic arithmetic);
 
-// A sentence's part for the report.
-const char* Int8WeightsName(Int8Weights weights);
-
 // The roundoffs of one step, its products computed directly.
 Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model);
 

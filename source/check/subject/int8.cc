@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_set>
 
-#include "op/matmul.h"
+#include "check/subject/weight_formats.h"
 
 namespace plumb {
 namespace {
@@ -52,28 +52,14 @@ double FitStep(const std::vector<double>& values, double step) {
   return vn / nn;
 }
 
-// max|w| / levels of each channel; the same for all when !per_channel.
-std::vector<double> StepsOf(const float* w, const ChannelDims& d, bool per_channel, double levels = kLevels) {
-  std::vector<double> steps(static_cast<size_t>(d.channels));
-  for (int64_t i = 0; i < d.outer * d.channels * d.inner; ++i) {
-    double& largest = steps[static_cast<size_t>(i / d.inner % d.channels)];
-    largest = std::max(largest, std::fabs(static_cast<double>(w[i])));
-  }
-  if (!per_channel) steps.assign(steps.size(), *std::max_element(steps.begin(), steps.end()));
-  for (double& step : steps) step /= levels;
-  return steps;
-}
-
 // Each weight moved by step / sqrt(12), up or down.
-Result<Tensor> Moved(const Layer& layer, const Tensor& weight, uint64_t* state) {
+Result<Tensor> Moved(const Tensor& weight, uint64_t* state) {
   PLUMB_ASSIGN_OR_RETURN(Tensor moved, weight.Clone());
   if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return moved;
-  const ChannelDims d = ChannelsOf(layer, weight.shape());
   float* w = moved.data<float>();
-  const std::vector<double> steps = StepsOf(w, d, false);
+  const double by = ValuesRange(weight).largest() / kLevels / std::sqrt(12.0);
   for (int64_t i = 0; i < moved.NumElements(); ++i) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
-    const double by = steps[static_cast<size_t>(i / d.inner % d.channels)] / std::sqrt(12.0);
     w[i] = static_cast<float>(static_cast<double>(w[i]) + (*state >> 63 != 0 ? by : -by));
   }
   return moved;
@@ -114,55 +100,7 @@ Grid FindGrid(const Tensor& values) {
   return grid;
 }
 
-ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
-  const int last = weight.rank() - 1;
-  switch (layer.kind) {
-    case OpKind::kDeconvolution:
-      if (weight.rank() < 2) break;
-      return {weight[0], weight[1], weight.CountFrom(2)};
-    case OpKind::kMatMul: {
-      const bool first = layer.inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0;
-      if (weight.rank() < 2) break;
-      if (first) return {weight.Count(0, last - 1), weight[last - 1], weight[last]};
-      return {weight.Count(0, last), weight[last], 1};
-    }
-    default: return {1, weight.DimOrOne(0), weight.CountFrom(1)};
-  }
-  return {1, 1, weight.NumElements()};
-}
-
 bool IsProduct(const Layer& layer) { return GetOp(layer.kind).sums == Sums::kProducts; }
-
-Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel, double levels) {
-  PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
-  if (weight.dtype() != DType::kF32 || weight.NumElements() == 0) return rounded;
-  const ChannelDims d = ChannelsOf(layer, weight.shape());
-  float* w = rounded.data<float>();
-  const std::vector<double> steps = StepsOf(w, d, per_channel, levels);
-  for (int64_t i = 0; i < rounded.NumElements(); ++i) {
-    const double step = steps[static_cast<size_t>(i / d.inner % d.channels)];
-    if (step > 0) w[i] = static_cast<float>(std::nearbyint(static_cast<double>(w[i]) / step) * step);
-  }
-  return rounded;
-}
-
-Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph) {
-  if (how == Int8Weights::kUnknown) return Status::Ok();
-  const bool per_channel = how == Int8Weights::kPerChannel;
-  for (size_t i = 0; i < graph->layers.size(); ++i) {
-    Layer& layer = graph->layers[i];
-    if (!quantised[i] || !IsProduct(layer)) continue;
-    if (layer.Resource("weight") != nullptr) {
-      PLUMB_ASSIGN_OR_RETURN(layer.resources["weight"], WeightAsInt8(layer, *layer.Resource("weight"), per_channel));
-    }
-    for (const std::string& input : layer.inputs) {
-      const auto constant = graph->constants.find(input);
-      if (constant == graph->constants.end()) continue;
-      PLUMB_ASSIGN_OR_RETURN(constant->second, WeightAsInt8(layer, constant->second, per_channel));
-    }
-  }
-  return Status::Ok();
-}
 
 std::string WhyUnbounded(const LayerGroup& group) {
   int products = 0;
@@ -198,7 +136,7 @@ Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vect
     for (const Layer*& member : moved.members) {
       if (!IsProduct(*member) || member->Resource("weight") == nullptr) continue;
       layers.push_back(std::make_unique<Layer>(*member));
-      PLUMB_ASSIGN_OR_RETURN(layers.back()->resources["weight"], Moved(*member, *member->Resource("weight"), &state));
+      PLUMB_ASSIGN_OR_RETURN(layers.back()->resources["weight"], Moved(*member->Resource("weight"), &state));
       member = layers.back().get();
     }
     if (layers.empty()) return sigma;
@@ -254,20 +192,6 @@ void OnGrid::AddTo(OutputReport* output) const {
   if (few && output->verdict != Verdict::kWrong) add("weakly tested: too few distinct values to find the grid's step");
   if (saturated > kManySaturated / 10) add(share);
   if (saturated > kManySaturated && output->verdict == Verdict::kAligned) output->verdict = Verdict::kGrey;
-}
-
-Int8Evidence CountProducts(const Graph& graph, const RunReport& run) {
-  Int8Evidence evidence;
-  for (const LayerReport& layer : run.layers) {
-    const bool product = std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& m) {
-      return std::any_of(graph.layers.begin(), graph.layers.end(),
-                         [&](const Layer& l) { return l.index == m.index && IsProduct(l); });
-    });
-    if (!product || layer.verdict == Verdict::kNotTested) continue;
-    ++evidence.possible;
-    evidence.beyond += layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey;
-  }
-  return evidence;
 }
 
 }  // namespace plumb

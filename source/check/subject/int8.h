@@ -1,8 +1,8 @@
 // A subject whose runtime quantised a float model to int8 by itself: every tensor that it wrote lies on a grid
 // step * (whole numbers), and nobody knows the scales that it chose.
 //   Blobs: the step is found from the tensor's own values. tau^2 += (8 * step / 2)^2, the rounding of storing it.
-//   Weights: the replay takes them rounded to -127 ... 127 steps of max|w| / 127, per output channel or per tensor, one
-//   way for the whole subject; where neither fits they count as off by a random half step (first-order noise).
+//   Weights: the replay takes them rounded to whole steps, one way for all layers of an operator (int8_weights.h); where
+//   none fits they count as off by a random half step (first-order noise).
 //   Float inputs of a quantised product (the network's input): noise of a grid that spans twice what this input needs.
 //   Values beyond the tensor's own largest or smallest one saturate there.
 #ifndef PLUMB_CHECK_SUBJECT_INT8_H_
@@ -34,18 +34,6 @@ Grid FindGrid(const Tensor& values);
 // Convolutions, deconvolutions, InnerProduct and MatMul.
 bool IsProduct(const Layer& layer);
 
-// Where the output channels of a product's weights lie: dims [outer, channels, inner].
-struct ChannelDims {
-  int64_t outer = 1, channels = 1, inner = 1;
-};
-ChannelDims ChannelsOf(const Layer& layer, const Shape& weight);
-
-// The weights of a product rounded to 127 steps of the largest, of each output channel or of all.
-Result<Tensor> WeightAsInt8(const Layer& layer, const Tensor& weight, bool per_channel, double levels = 127);
-
-// Replaces the weights of products by their int8 values; kUnknown leaves them. `quantised` says which layers.
-Status RoundWeights(Int8Weights how, const std::vector<bool>& quantised, Graph* graph);
-
 // Whether the step of a grid explains a step's outputs: at most one product, the rest element by element or moved.
 // "": it does; else why not.
 std::string WhyUnbounded(const LayerGroup& group);
@@ -68,13 +56,6 @@ struct OnGrid {
 
 // Replaces reference and tau (f64) by what a device that stores int8 is judged with.
 Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau);
-
-// Of a run: products that were judged, and how many of them are wrong or grey.
-struct Int8Evidence {
-  int possible = 0;
-  int beyond = 0;
-};
-Int8Evidence CountProducts(const Graph& graph, const RunReport& run);
 
 }  // namespace plumb
 

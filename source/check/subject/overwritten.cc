@@ -11,19 +11,6 @@
 namespace plumb {
 namespace {
 
-// The subject without some of its tensors.
-class Without : public BlobSource {
- public:
-  Without(const BlobSource& all, std::set<std::string> hidden) : all_(all), hidden_(std::move(hidden)) {}
-  bool Has(const std::string& blob) const override { return hidden_.count(blob) == 0 && all_.Has(blob); }
-  Result<Tensor> Load(const std::string& blob) const override { return all_.Load(blob); }
-  Numerics ComputedBy(const std::string& blob) const override { return all_.ComputedBy(blob); }
-
- private:
-  const BlobSource& all_;
-  const std::set<std::string> hidden_;
-};
-
 // A blob, the layer that wrote it and one that may have written over it.
 struct Suspect {
   std::string blob, writer, reader;
@@ -93,7 +80,7 @@ bool IsExplained(const Suspect& suspect, RunReport* report) {
 
 Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subject,
                                       const std::map<std::string, Tensor>& inputs, const SubjectOptions& options,
-                                      RunReport report) {
+                                      RunReport report, std::set<std::string>* left_out) {
   constexpr size_t kMaxSuspects = 4;  // each costs a run
   std::vector<Suspect> suspects = SuspectsOf(graph, report);
   if (suspects.size() > kMaxSuspects) return report;
@@ -102,7 +89,7 @@ Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subj
   for (const Suspect& suspect : suspects) {
     std::set<std::string> tried = hidden;
     tried.insert(suspect.blob);
-    PLUMB_ASSIGN_OR_RETURN(RunReport without, CheckSubjectBlobs(graph, Without(subject, tried), inputs, options));
+    PLUMB_ASSIGN_OR_RETURN(RunReport without, CheckSubjectBlobs(graph, SubjectWithout(subject, tried), inputs, options));
     if (!IsExplained(suspect, &without)) continue;
     for (const Suspect& earlier : found) IsExplained(earlier, &without);
     hidden = std::move(tried);
@@ -113,6 +100,7 @@ Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subj
   }
   for (const Suspect& suspect : found) report.notes.push_back(Sentence(suspect));
   if (!found.empty()) ConcludeRun(graph.outputs, options.check.min_tested, &report);
+  *left_out = std::move(hidden);
   return report;
 }
 

@@ -8,17 +8,32 @@
 #define PLUMB_CHECK_SUBJECT_OVERWRITTEN_H_
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "plumb/check.h"
 
 namespace plumb {
 
+// The subject without some of its tensors.
+class SubjectWithout : public BlobSource {
+ public:
+  SubjectWithout(const BlobSource& all, std::set<std::string> hidden) : all_(all), hidden_(std::move(hidden)) {}
+  bool Has(const std::string& blob) const override { return hidden_.count(blob) == 0 && all_.Has(blob); }
+  Result<Tensor> Load(const std::string& blob) const override { return all_.Load(blob); }
+  Numerics ComputedBy(const std::string& blob) const override { return all_.ComputedBy(blob); }
+
+ private:
+  const BlobSource& all_;
+  const std::set<std::string> hidden_;
+};
+
 // `report`: of the same subject with the same options. Where tensors of it turn out to be written over: the report
-// without these.
+// without these, which are `left_out`.
 Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subject,
                                       const std::map<std::string, Tensor>& inputs, const SubjectOptions& options,
-                                      RunReport report);
+                                      RunReport report, std::set<std::string>* left_out);
 
 }  // namespace plumb
 

@@ -10,6 +10,7 @@
 #include "check/subject/arithmetic.h"
 #include "check/subject/half_storage.h"
 #include "check/subject/int8.h"
+#include "check/subject/int8_weights.h"
 #include "check/subject/judged_graph.h"
 #include "check/subject/subject_steps.h"
 #include "device/grouped_step.h"
@@ -257,11 +258,11 @@ Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subjec
   Graph checked = graph;
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(checked, options.input_shapes));
   PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/false, &checked));
-  SubjectOptions every = options;
+  SubjectOptions every = options;  // layers speak for one another, but not those of int8
   every.check.layers.clear();
   const auto check = [&]() -> Result<RunReport> {
     const NumericModel& model = ModelOf(options.check.arithmetic);
-    if (model.blobs == DType::kI8) return CheckInt8(graph, subject, inputs, every);
+    if (model.blobs == DType::kI8) return CheckInt8(graph, subject, inputs, options);
     HalfStorage half;
     if (model.is_half()) {
       PLUMB_ASSIGN_OR_RETURN(half, FindHalfStorage(graph, blobs, subject, model.blobs));

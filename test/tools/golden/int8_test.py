@@ -65,7 +65,7 @@ def quantise(source, target, per_channel):
 
     logging.getLogger().setLevel(logging.ERROR)
     quantize_static(str(source), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
-                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, reduce_range=not adds_exactly())
 
 
 def initializer(model, name):
@@ -103,7 +103,7 @@ def dequantised(model, integers):
             continue
         scale, zero = initializer(model, n.input[1]), initializer(model, n.input[2])
         q = integers[n.output[0]]
-        floats[n.input[0]] = ((q.astype(np.int32) - int(zero)) * scale.astype(np.float32)).astype(np.float32)
+        floats[n.input[0].removesuffix("_QuantizeLinear_Input")] = ((q.astype(np.int32) - int(zero)) * scale.astype(np.float32)).astype(np.float32)
     return floats
 
 
@@ -156,6 +156,11 @@ FAULTS = [
 ]
 
 
+def is_known_of_softmax(layer):
+    """ONNX Runtime's softmax of 8 bits takes a whole number for 1 / scale, which the report says."""
+    return layer["name"] == "prob_QuantizeLinear" and "1 / scale cut off to a whole number" in layer["cause"]
+
+
 def check_kind(per_channel):
     import numpy as np
     import onnx
@@ -183,7 +188,8 @@ def check_kind(per_channel):
     np.savez(subject, data=data, **integers)
     done, run = check(quantised_model, subject)
     compared = sum(layer["verdict"] == "aligned" for layer in run["layers"]) if run else 0
-    expect(done.returncode == 0 and compared >= 10, f"quantised model, {name}: {compared} steps aligned", done)
+    expect(all(is_known_of_softmax(layer) for layer in (run["layers"] if run else []) if layer["verdict"] == "wrong")
+           and done.returncode in (0, 1) and compared >= 10, f"quantised model, {name}: {compared} steps aligned", done)
     for what, guilty, edit in FAULTS:
         model = onnx.load(quantised_model)
         edit(model)
@@ -203,7 +209,7 @@ def check_kind(per_channel):
 
 def adds_exactly():
     """Whether ONNX Runtime's integer sums are exact here: on x86 without VNNI pairs of 8-bit products saturate at 16
-    bits, and its run of full 8-bit weights is rightly called wrong."""
+    bits, so it advises weights of 7 bits there, and its run of 8-bit ones is rightly called wrong."""
     cpu = pathlib.Path("/proc/cpuinfo")
     return platform.machine() != "x86_64" or not cpu.exists() or "vnni" in cpu.read_text()
 
@@ -214,9 +220,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     OPTIONS = parser.parse_args()
-    if not adds_exactly():
-        print("skipped: this CPU has no VNNI, so ONNX Runtime's 8-bit sums saturate and are no healthy subject")
-        sys.exit(77)
+    print("weights of", 8 if adds_exactly() else 7, "bits")
     OPTIONS.work.mkdir(parents=True, exist_ok=True)
     packages.ensure(OPTIONS.work / "venv-onnx", ["onnx", "onnxruntime", "numpy"],
                     ["onnx", "onnxruntime", "onnxruntime.quantization", "numpy"])

@@ -1,4 +1,4 @@
-#include "check/cause/weight_formats.h"
+#include "check/subject/weight_formats.h"
 
 #include <fmt/core.h>
 
@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "base/half.h"
-#include "check/subject/int8.h"
+#include "op/matmul.h"
 
 namespace plumb {
 namespace {
+
+constexpr const char *kPerChannel = " per output channel", *kPerTensor = " per tensor";
 
 double InHalf(double v) { return static_cast<double>(HalfToFloat(FloatToHalf(static_cast<float>(v)))); }
 double InBrain(double v) { return static_cast<double>(BFloat16ToFloat(FloatToBFloat16(static_cast<float>(v)))); }
@@ -51,52 +53,52 @@ double InE4M3(double v) { return InFloat8(kE4M3, v); }
 double InE5M2(double v) { return InFloat8(kE5M2, v); }
 
 template <double (*kRound)(double)>
-void Each(const ValueRange&, int, std::vector<double>* values) {
+void Each(const ValueRange&, double, std::vector<double>* values) {
   for (double& v : *values) v = kRound(v);
 }
 
 // ncnn's f16: whole vectors cut off, what is left of a channel rounded.
-void CutVectors(const ValueRange&, int width, std::vector<double>* values) {
+void CutVectors(const ValueRange&, double width, std::vector<double>* values) {
   const size_t whole = values->size() - values->size() % static_cast<size_t>(width);
   for (size_t i = 0; i < values->size(); ++i) (*values)[i] = i < whole ? InCutHalf((*values)[i]) : InHalf((*values)[i]);
 }
 
 // The largest value becomes the format's largest one.
 template <double (*kRound)(double)>
-void Scaled(const ValueRange& range, int largest, std::vector<double>* values) {
+void Scaled(const ValueRange& range, double largest, std::vector<double>* values) {
   const double scale = range.largest() / largest;
   for (double& v : *values) v = scale > 0 ? kRound(v / scale) * scale : v;
 }
 
-// -levels ... levels steps.
-void Symmetric(const ValueRange& range, int levels, std::vector<double>* values) {
-  const double step = range.largest() / levels;
-  for (double& v : *values) v = step > 0 ? std::clamp<double>(std::nearbyint(v / step), -levels, levels) * step : v;
+// -levels ... levels steps; of 127.5, all of -128 ... 127.
+void Symmetric(const ValueRange& range, double levels, std::vector<double>* values) {
+  const double step = range.largest() / levels, least = std::floor(-levels), most = std::floor(levels);
+  for (double& v : *values) v = step > 0 ? std::clamp(std::nearbyint(v / step), least, most) * step : v;
 }
 
 // The value of the largest size is -levels steps of either sign: all of two's complement.
-void Lopsided(const ValueRange& range, int levels, std::vector<double>* values) {
+void Lopsided(const ValueRange& range, double levels, std::vector<double>* values) {
   const double extreme = -range.low > range.high ? range.low : range.high, step = extreme / -levels;
   for (double& v : *values)
-    v = step != 0 ? std::clamp<double>(std::nearbyint(v / step), -levels, levels - 1) * step : v;
+    v = step != 0 ? std::clamp(std::nearbyint(v / step), -levels, levels - 1) * step : v;
 }
 
 // 0 ... levels steps, of which a whole one is zero.
-void WithZeroPoint(const ValueRange& range, int levels, std::vector<double>* values) {
+void WithZeroPoint(const ValueRange& range, double levels, std::vector<double>* values) {
   const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0), step = (high - low) / levels;
   if (step <= 0) return;
   const double zero = std::nearbyint(-low / step);
-  for (double& v : *values) v = (std::clamp<double>(std::nearbyint(v / step) + zero, 0, levels) - zero) * step;
+  for (double& v : *values) v = (std::clamp(std::nearbyint(v / step) + zero, 0.0, levels) - zero) * step;
 }
 
 // 0 ... levels steps above the smallest.
-void WithOffset(const ValueRange& range, int levels, std::vector<double>* values) {
+void WithOffset(const ValueRange& range, double levels, std::vector<double>* values) {
   const double step = (range.high - range.low) / levels;
   for (double& v : *values) v = step > 0 ? range.low + std::nearbyint((v - range.low) / step) * step : v;
 }
 
 // A range whose scale is an f16: the steps' size is what is rounded, so the range is made to fit.
-ValueRange WithHalfScale(ValueRange range, int levels) {
+ValueRange WithHalfScale(ValueRange range, double levels) {
   const double largest = InHalf(range.largest() / levels) * levels, by = largest / std::max(range.largest(), 1e-300);
   range.low *= by, range.high *= by;
   return range;
@@ -113,11 +115,12 @@ std::vector<WeightFormat> MakeFormats() {
   const struct {
     const char* words;
     int64_t block;
-  } blocks[] = {{" per output channel", Block::kChannel}, {" per tensor", Block::kTensor}};
+  } blocks[] = {{kPerChannel, Block::kChannel}, {kPerTensor, Block::kTensor}};
   for (const auto& b : blocks) {
-    formats.push_back({std::string("int8") + b.words, b.block, Symmetric, 127});
+    for (const Int8Weights& weights : Int8Choices()) {
+      if (weights.per_channel == (b.block == Block::kChannel)) formats.push_back(FormatOf(weights));
+    }
     formats.push_back({std::string("int4") + b.words, b.block, Symmetric, 7});
-    formats.push_back({std::string("int8 with a zero point") + b.words, b.block, WithZeroPoint, 255});
     formats.push_back({std::string("int4 with a zero point") + b.words, b.block, WithZeroPoint, 15});
     formats.push_back({std::string("int8 of -128 to 127") + b.words, b.block, Lopsided, 128});
     formats.push_back({std::string("fp8 (e4m3), scaled") + b.words, b.block, Scaled<InE4M3>, 448});
@@ -158,6 +161,27 @@ ValueRange ValuesRange(const Tensor& tensor) {
   return range;
 }
 
+WeightFormat FormatOf(const Int8Weights& weights) {
+  const double usual = weights.zero_point ? 255 : 127;
+  std::string words = weights.zero_point ? "int8 with a zero point" : "int8";
+  if (weights.steps != usual) words += fmt::format(" in {} steps", weights.steps);
+  words += weights.per_channel ? kPerChannel : kPerTensor;
+  return {words, weights.per_channel ? WeightFormat::kChannel : WeightFormat::kTensor,
+          weights.zero_point ? WithZeroPoint : Symmetric, weights.steps};
+}
+
+const std::vector<Int8Weights>& Int8Choices() {
+  static const auto* choices = [] {
+    auto* all = new std::vector<Int8Weights>;
+    for (const bool per_channel : {true, false}) {
+      for (const double steps : {127.0, 127.5, 64.0, 63.0}) all->push_back({per_channel, false, steps});
+      for (const double steps : {255.0, 127.0}) all->push_back({per_channel, true, steps});
+    }
+    return all;
+  }();
+  return *choices;
+}
+
 const std::vector<WeightFormat>& WeightFormats() {
   static const auto* formats = new std::vector<WeightFormat>(MakeFormats());
   return *formats;
@@ -179,18 +203,40 @@ std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange&
   return values;
 }
 
+ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
+  const int last = weight.rank() - 1;
+  switch (layer.kind) {
+    case OpKind::kDeconvolution:
+      if (weight.rank() < 2) break;
+      return {weight[0], weight[1], weight.CountFrom(2)};
+    case OpKind::kMatMul: {
+      const bool first = layer.inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0;
+      if (weight.rank() < 2) break;
+      if (first) return {weight.Count(0, last - 1), weight[last - 1], weight[last]};
+      return {weight.Count(0, last), weight[last], 1};
+    }
+    default: return {1, weight.DimOrOne(0), weight.CountFrom(1)};
+  }
+  return {1, 1, weight.NumElements()};
+}
+
 Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight) {
   if (weight.dtype() != DType::kF32) return Status::NotSupported("weights of another type");
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
   const ChannelDims d = ChannelsOf(layer, weight.shape());
   const ValueRange tensor = ValuesRange(weight);
-  float* w = rounded.data<float>();
+  std::vector<double> values(static_cast<size_t>(d.outer * d.inner));
   for (int64_t c = 0; c < d.channels; ++c) {
-    const auto at = [&](int64_t i) { return (i / d.inner * d.channels + c) * d.inner + i % d.inner; };
-    std::vector<double> values(static_cast<size_t>(d.outer * d.inner));
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(w[at(static_cast<int64_t>(i))]);
+    const auto each = [&](const auto& move) {
+      double* value = values.data();
+      for (int64_t o = 0; o < d.outer; ++o) {
+        float* w = rounded.data<float>() + (o * d.channels + c) * d.inner;
+        for (int64_t i = 0; i < d.inner; ++i) move(w + i, value++);
+      }
+    };
+    each([](const float* w, double* value) { *value = static_cast<double>(*w); });
     values = RoundedChannel(format, tensor, std::move(values));
-    for (size_t i = 0; i < values.size(); ++i) w[at(static_cast<int64_t>(i))] = static_cast<float>(values[i]);
+    each([](float* w, const double* value) { *w = static_cast<float>(*value); });
   }
   return rounded;
 }

@@ -1,11 +1,12 @@
 // Formats of few bits in which runtimes keep weights and activations: f16, bf16, fp8, int8 and int4 per tensor, per
 // channel or in groups, each with the scale that a converter would choose.
-#ifndef PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_
-#define PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_
+#ifndef PLUMB_CHECK_SUBJECT_WEIGHT_FORMATS_H_
+#define PLUMB_CHECK_SUBJECT_WEIGHT_FORMATS_H_
 
 #include <string>
 #include <vector>
 
+#include "plumb/check.h"
 #include "plumb/graph.h"
 
 namespace plumb {
@@ -23,15 +24,30 @@ struct WeightFormat {
   // Values that share a scale: all, those of one output channel, or so many of these one after the other.
   enum Block { kTensor = 0, kChannel = -1 };
   int64_t block;
-  void (*round)(const ValueRange& range, int levels, std::vector<double>* values);
-  int levels = 0;
+  void (*round)(const ValueRange& range, double levels, std::vector<double>* values);
+  double levels = 0;
   bool f16_scale = false;
 };
 
 const std::vector<WeightFormat>& WeightFormats();
 
+// To whole steps; of known ones.
+WeightFormat FormatOf(const Int8Weights& weights);
+
+// What quantisers of 8 and 7 bits choose, the most usual first: max|w| / 127 (TensorRT, LiteRT, ncnn, ONNX Runtime),
+// / 127.5 (PyTorch), / 64 (ONNX Runtime's reduce_range), / 63 (NNCF's half range), and 255 or 127 steps with a zero
+// point.
+const std::vector<Int8Weights>& Int8Choices();
+
 // Values of one output channel; `tensor` is the range of all of them.
 std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values);
+
+// Where the output channels of a product's weights lie: dims [outer, channels, inner].
+struct ChannelDims {
+  int64_t outer = 1, channels = 1, inner = 1;
+};
+ChannelDims ChannelsOf(const Layer& layer, const Shape& weight);
+
 // A product's weight.
 Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight);
 
@@ -50,4 +66,4 @@ Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_CAUSE_WEIGHT_FORMATS_H_
+#endif  // PLUMB_CHECK_SUBJECT_WEIGHT_FORMATS_H_
