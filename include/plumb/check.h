@@ -158,6 +158,7 @@ struct Int8Weights {
   bool per_channel = true;
   bool zero_point = false;  // from the smallest to the largest weight, one of the steps zero; else from zero to max|w|
   double steps = 127;       // 0: unknown, counted as noise of half a step of 127 per tensor
+  bool int32_bias = false;  // the bias, too: to the input's step times the weights'
 };
 
 struct CheckOptions {

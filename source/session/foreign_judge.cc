@@ -42,6 +42,9 @@ Result<Judged> JudgeAs(SubjectArithmetic arithmetic, std::string how, const Grap
   return Judged{std::move(report), arithmetic, std::move(how), options.check.int8_weights};
 }
 
+// Wrong rather than grey, grey rather than aligned.
+int Badness(const RunReport& run) { return 2 * run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
+
 int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
 
 // With weights as most quantisers round them; where layers are beyond that, with what a few of them say, then with
@@ -65,7 +68,7 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
   PLUMB_ASSIGN_OR_RETURN(const Int8WeightsOf found, FindInt8Weights(graph, best.report, few));
   const auto keep_if_better = [&](const Int8WeightsOf& weights) -> Status {
     PLUMB_ASSIGN_OR_RETURN(Judged tried, judge(weights));
-    if (CountBeyond(tried.report) < CountBeyond(best.report)) best = std::move(tried);
+    if (Badness(tried.report) < Badness(best.report)) best = std::move(tried);
     return Status::Ok();
   };
   if (!found.empty()) PLUMB_RETURN_IF_ERROR(keep_if_better(found));

@@ -188,6 +188,65 @@ TEST(Int8, OneOperatorMayHaveWeightsOfAnotherKind) {
   EXPECT_EQ(Beyond(JudgeWith(blobs, found)), 0) << Describe(found);
 }
 
+// conv -> batch normalisation -> relu. `folded`: as the runtime computes it, conv -> relu.
+Graph NormedConvolution(bool folded) {
+  const auto draw = [](const char* name, const Shape& shape) {
+    return RandomInput(name, DType::kF32, shape, 3, {}).value();
+  };
+  Tensor weight = draw("w", {16, 8, 3, 3}), shift = draw("shift", {16});
+  Tensor scale = Tensor::Create(DType::kF32, {16}).value();
+  for (int c = 0; c < 16; ++c) scale.data<float>()[c] = 0.05f * static_cast<float>(1 + c * c);
+  for (int64_t i = 0; folded && i < weight.NumElements(); ++i) weight.data<float>()[i] *= scale.data<float>()[i / 72];
+  auto conv = std::make_shared<ConvolutionParam>();
+  conv->in_channels_per_group = 8;
+  conv->out_channels = 16;
+  conv->kernel_h = conv->kernel_w = 3;
+  conv->bias = folded;
+  Graph graph;
+  graph.inputs = {{"x", DType::kF32, {1, 8, 24, 24}}};
+  graph.outputs = {"relu"};
+  graph.layers = {MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"conv"})};
+  graph.layers[0].param = conv;
+  graph.layers[0].resources["weight"] = weight;
+  if (folded) {
+    graph.layers[0].resources["bias"] = shift;
+  } else {
+    graph.layers.push_back(MakeLayer(OpKind::kBatchNormCxx, "norm", {"conv"}, {"norm"}));
+    graph.layers[1].resources = {{"scale", scale}, {"bias", shift}};
+  }
+  graph.layers.push_back(MakeLayer(OpKind::kReLU, "relu", {folded ? "conv" : "norm"}, {"relu"}));
+  for (size_t i = 0; i < graph.layers.size(); ++i) graph.layers[i].index = static_cast<int>(i);
+  return graph;
+}
+
+TEST(Int8, BatchNormalisationIsFoldedBeforeWeightsAreRounded) {
+  const Graph graph = NormedConvolution(false);
+  Int8Runtime runtime;
+  runtime.per_channel = false;
+  auto blobs = runtime.Run(NormedConvolution(true), Inputs(graph));
+  blobs.erase("conv");
+  SubjectOptions options;
+  options.check.arithmetic = SubjectArithmetic::kInt8;
+  options.check.int8_weights = ForAll(kPerTensor);
+  const auto judge = [&] { return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options).value(); };
+  EXPECT_EQ(judge().verdict, Verdict::kAligned) << Failures(judge());
+  ASSERT_EQ(judge().layers.size(), 1u);
+  EXPECT_LT(judge().layers[0].Worst()->rms_excess, 1);
+}
+
+TEST(Int8, FoldedWeightsLieOnTheGridOfWhatTheyAreFoldedInto) {
+  Graph graph = NormedConvolution(false);
+  const Tensor before = graph.layers[0].resources["weight"], scale = graph.layers[1].resources["scale"];
+  ASSERT_TRUE(RoundWeights(ForAll(kPerTensor), {{true, &graph.layers[1]}, {}, {}}, &graph).ok());
+  const auto folded = [&](const Tensor& weight, int64_t i) { return weight.ValueAt(i) * scale.ValueAt(i / 72); };
+  double largest = 0;
+  for (int64_t i = 0; i < before.NumElements(); ++i) largest = std::max(largest, std::fabs(folded(before, i)));
+  for (int64_t i = 0; i < before.NumElements(); ++i) {
+    const double steps = folded(graph.layers[0].resources["weight"], i) / (largest / 127);
+    ASSERT_NEAR(steps, std::nearbyint(folded(before, i) / (largest / 127)), 1e-4) << i;
+  }
+}
+
 // x (integers) -> DequantizeLinear -> InnerProduct -> QuantizeLinear -> y (integers) as one step. All scales are powers
 // of two, so one value in eight is a tie.
 Graph QuantisedModel() {

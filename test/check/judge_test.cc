@@ -45,5 +45,30 @@ TEST(SlopeTest, LeavesOutWhatSumsStrayBy) {
   EXPECT_EQ(JudgeGain(1024, 1e-4, 0.1).verdict, Verdict::kWrong);
 }
 
+// Most of the channel is `level` steps of int8's grid, as the device rounds it; `gain` before it does.
+OutputReport JudgeOnGrid(double level, double gain) {
+  const Shape shape = {1, 1, 32, 32};
+  Tensor device = Tensor::Create(DType::kF32, shape).value();
+  Tensor reference = Tensor::Create(DType::kF64, shape).value(), tau = Tensor::Create(DType::kF64, shape).value();
+  for (int64_t i = 0; i < shape.NumElements(); ++i) {
+    const double y = level + 0.1 * static_cast<double>(i % 37) / 37 + (i % 32 == 0 ? static_cast<double>(i % 11) : 0);
+    reference.data<double>()[i] = y;
+    device.data<float>()[i] = static_cast<float>(std::nearbyint(y * (1 + gain)));
+    tau.data<double>()[i] = 4;
+  }
+  OutputReport report;
+  report.dtype = DType::kF32;
+  report.shape = shape;
+  JudgeInput input{device, reference, tau, true};
+  input.grid_step = 1;
+  Judge(input, &report);
+  return report;
+}
+
+TEST(SlopeTest, OfAFieldOnAGridIsNotItsRounding) {
+  EXPECT_EQ(JudgeOnGrid(5.6, 0).verdict, Verdict::kAligned);
+  EXPECT_EQ(JudgeOnGrid(5.6, 0.2).verdict, Verdict::kWrong);
+}
+
 }  // namespace
 }  // namespace plumb

@@ -89,6 +89,24 @@ class SubjectSession : public ScratchFolder {
   std::unique_ptr<Session> session_;
 };
 
+// What ONNX Runtime's quantize_static makes of a blob: under its own name the floats before they were quantised.
+TEST_F(SubjectSession, QuantisedCopyIsJudgedByWhatReadersRead) {
+  Blobs blobs = Healthy();
+  blobs["left_DequantizeLinear_Output"] = blobs["left"];
+  blobs["left"] = Changed(blobs["left"], [](float v, int64_t) { return v + 1; });
+  blobs["right_DequantizeLinear_Output"] = blobs["right"];
+  blobs["right"] = Tensor::Zeros(DType::kU8, blobs["right"].shape()).value();  // an optimised graph's
+  blobs["relu2"] = Tensor::Zeros(DType::kU8, blobs["relu2"].shape()).value();
+  const RunReport run = Judge(blobs).value();
+  EXPECT_EQ(run.verdict, Verdict::kAligned);
+  std::string notes;
+  for (const std::string& note : run.notes) notes += note + "\n";
+  EXPECT_TRUE(Has(notes, "of a quantised copy of the model: 2 blobs are outputs of DequantizeLinear")) << notes;
+  EXPECT_TRUE(Has(notes, "integers without their scale, not tested: 'relu2'")) << notes;
+  blobs["left_DequantizeLinear_Output"] = blobs["left"];
+  EXPECT_EQ(Judge(blobs).value().verdict, Verdict::kWrong);
+}
+
 TEST_F(SubjectSession, HealthyIsAlignedAndSaysWhatItRestsOn) {
   const RunReport report = Judge(Healthy()).value();
   EXPECT_EQ(report.verdict, Verdict::kAligned);

@@ -157,11 +157,13 @@ void AddRun(const float* device, const double* reference, const double* tau, int
   for (int64_t i = done; i < count; ++i) AddElement(static_cast<double>(device[i]), reference[i], tau[i], c);
 }
 
-bool SlopeWrong(const Channel& c, bool on_grid, double* b, double* z) {
+double SlopeMin(const JudgeInput& input) { return input.grid_step > 0 ? kSlopeMinOnGrid : kSlopeMin; }
+
+bool SlopeWrong(const Channel& c, const JudgeInput& input, double* b, double* z) {
   *b = c.yy > 0 ? c.ey / c.yy : 0;
   *z = std::fabs(*b) * 8 * std::sqrt(c.yy);
-  if (on_grid && c.yy < static_cast<double>(c.count)) return false;
-  return *z > kSlopeZ && std::fabs(*b) > (on_grid ? kSlopeMinOnGrid : kSlopeMin);
+  if (input.grid_step > 0 && c.yy < static_cast<double>(c.count)) return false;
+  return *z > kSlopeZ && std::fabs(*b) > SlopeMin(input);
 }
 
 // The share of the reference's values that are no repetitions, zeros apart. Where a constant field went into a
@@ -183,29 +185,47 @@ double Distinct(const JudgeInput& input, int64_t channel, int64_t channels) {
   return static_cast<double>(distinct) / static_cast<double>(values.size());
 }
 
-// The slope of errors of 1.5 d that all have the sign of their values: sums that stray do so alike all over a field
-// that is nearly constant.
-double StrayingSlope(const JudgeInput& input, int64_t channel, int64_t channels) {
-  if (input.steady == nullptr) return 0;
+// sum(e y / tau^2) / sum(y^2 / tau^2) over channels; error(i, |y|, tau) is |e|, with y's sign.
+template <class Error>
+double SlopeOf(const JudgeInput& input, int64_t channel, int64_t channels, const Error& error) {
   const Shape& shape = input.reference.shape();
   const int64_t plane = shape.rank() >= 2 ? shape.CountFrom(2) : shape.NumElements(), batch = shape.DimOrOne(0);
   double ey = 0, yy = 0;
   for (int64_t n = 0; n < (shape.rank() >= 2 ? batch : 1); ++n) {
     for (int64_t i = (n * shape.DimOrOne(1) + channel) * plane, end = i + channels * plane; i < end; ++i) {
       const double y = std::fabs(input.reference.data<double>()[i]), tau = input.tau.data<double>()[i];
-      const double steady = input.steady->data<double>()[i], per_tau2 = 1 / (tau * tau);
+      const double per_tau2 = 1 / (tau * tau);
       if (!std::isfinite(y * tau * per_tau2)) continue;
-      ey += std::sqrt(std::max(0.0, tau * tau - steady * steady)) / 8 * y * per_tau2;
+      ey += error(i, y, tau) * y * per_tau2;
       yy += y * y * per_tau2;
     }
   }
   return yy > 0 ? ey / yy : 0;
 }
 
+// Of errors of 1.5 d that all have the sign of their values: sums that stray do so alike all over a field that is nearly
+// constant.
+double StrayingSlope(const JudgeInput& input, int64_t channel, int64_t channels) {
+  if (input.steady == nullptr) return 0;
+  const double* steady = input.steady->data<double>();
+  return SlopeOf(input, channel, channels, [&](int64_t i, double, double tau) {
+    return std::sqrt(std::max(0.0, tau * tau - steady[i] * steady[i])) / 8;
+  });
+}
+
+// Of rounding the reference to int8's grid, which does the same all over such a field, too.
+double RoundingSlope(const JudgeInput& input, int64_t channel, int64_t channels) {
+  const double step = input.grid_step;
+  if (step == 0) return 0;
+  return SlopeOf(input, channel, channels,
+                 [&](int64_t, double y, double) { return std::nearbyint(y / step) * step - y; });
+}
+
 // Called only where the slope stands out, so that healthy blobs are passed over once.
 bool SlopeStands(const JudgeInput& input, int64_t channel, int64_t channels, double b, double* z) {
-  *z *= std::sqrt(Distinct(input, channel, channels));
-  return *z > kSlopeZ && std::fabs(b) > StrayingSlope(input, channel, channels);
+  const double left = std::fabs(b - RoundingSlope(input, channel, channels));
+  *z *= left / std::fabs(b) * std::sqrt(Distinct(input, channel, channels));
+  return *z > kSlopeZ && left > std::max(StrayingSlope(input, channel, channels), SlopeMin(input));
 }
 
 void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
@@ -234,7 +254,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     if (c.count < kChannelMin) continue;
     report->channel_excess = std::max(report->channel_excess, Rms(c.squares, c.count));
     double b, z;
-    if (slope_test && report->reason.empty() && SlopeWrong(c, input.on_grid, &b, &z) &&
+    if (slope_test && report->reason.empty() && SlopeWrong(c, input, &b, &z) &&
         SlopeStands(input, static_cast<int64_t>(i), 1, b, &z)) {
       Raise(Verdict::kWrong, fmt::format("channel {} is off by the factor 1 + {}", i, Number(b, 3)), report);
     }
@@ -242,7 +262,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
   report->excess = all.excess;
   report->rms_excess = Rms(all.squares, all.count);
   report->smallest_fault = all.yy > 0 ? kWrongRms / Rms(all.yy, all.count) : 0;
-  if (slope_test && SlopeWrong(all, input.on_grid, &report->slope, &report->slope_z) &&
+  if (slope_test && SlopeWrong(all, input, &report->slope, &report->slope_z) &&
       SlopeStands(input, 0, static_cast<int64_t>(channels.size()), report->slope, &report->slope_z)) {
     Raise(Verdict::kWrong, "the output is off by the factor 1 + " + Number(report->slope, 3), report);
   }
@@ -306,7 +326,7 @@ void JudgeIntegers(const JudgeInput& input, OutputReport* report) {
 void JudgeDoubles(const JudgeInput& input, OutputReport* report) {
   const auto single = input.device.ConvertedTo(DType::kF32);
   if (single.ok())
-    return Judge({*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.on_grid, nullptr,
+    return Judge({*single, input.reference, input.tau, input.slope_test, input.inputs_finite, input.grid_step, nullptr,
                   input.picks},
                  report);
   report->verdict = Verdict::kNotTested;

@@ -108,7 +108,7 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   Tensor reference = replay.values[i], tau = replay.tau[i];
   PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(port, device, &reference, &tau));
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
-  plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.on_grid(),
+  plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
                 as_replayed ? steady : nullptr, Picks(record.group)},
                &output);
   stored.AddTo(&output);

@@ -50,6 +50,7 @@ struct OnGrid {
   double step = 0;
   bool few = false;      // Grid::few
   double saturated = 0;  // share of the values whose reference lies more than a step beyond the grid's end
+  double ends = 0;       // share of two values: a range was chosen by the largest and the smallest, which lie at its ends
   // Says in the reason what is weakly tested; many saturated values are grey.
   void AddTo(OutputReport* output) const;
 };

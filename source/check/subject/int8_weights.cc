@@ -18,21 +18,65 @@ std::string Describe(const Int8Weights& weights) {
   if (weights.steps == 0) return "weights of unknown scale, counted as noise";
   const char* share = weights.per_channel ? "per output channel" : "per tensor";
   const char* of = weights.zero_point ? "from the smallest to the largest w, with a zero point," : "of max|w|";
-  return fmt::format("weights rounded to {} steps {} {}", weights.steps, of, share);
+  return fmt::format("weights rounded to {} steps {} {}{}", weights.steps, of, share,
+                     weights.int32_bias ? ", bias to the input's step times that" : "");
 }
 
-bool IsBeyond(const LayerReport& layer) { return layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey; }
+// Weights have no part in values that saturate, nor in steps without a bound.
+bool IsBeyond(const LayerReport& layer) {
+  const OutputReport* worst = layer.Worst();
+  return layer.verdict == Verdict::kWrong ||
+         (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
+}
 
-// A few layers of an operator.
-struct Sample {
-  std::vector<std::string> beyond, healthy;  // with the usual weights
-  double healthy_off = 0;                    // sum of R of these
-};
+// Every weight times the scale of its channel in the norm, or divided by it.
+void Scale(const Layer& norm, const ChannelDims& d, bool divide, Tensor* weight) {
+  const Tensor& scale = *norm.Resource("scale");
+  for (int64_t i = 0; i < weight->NumElements(); ++i) {
+    const double s = scale.ValueAt(scale.NumElements() == 1 ? 0 : i / d.inner % d.channels);
+    float& w = weight->data<float>()[i];
+    if (s != 0) w = static_cast<float>(divide ? static_cast<double>(w) / s : static_cast<double>(w) * s);
+  }
+}
 
-// The sum of R of layers, and how many of them are not beyond.
+// Where a normalisation was folded into it, too, the runtime's bias is not the layer's.
+Status RoundBias(const Int8Weights& how, const RoundedLayer& rounded, Layer* layer) {
+  const auto bias = layer->resources.find("bias");
+  const Tensor* weight = layer->Resource("weight");
+  if (!how.int32_bias || rounded.folded != nullptr || rounded.input_step == 0 || weight == nullptr) return Status::Ok();
+  if (bias == layer->resources.end() || bias->second.dtype() != DType::kF32) return Status::Ok();
+  const std::vector<double> steps = StepsOf(how, *layer, *weight);
+  if (static_cast<int64_t>(steps.size()) != bias->second.NumElements()) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(bias->second, bias->second.Clone());
+  for (size_t c = 0; c < steps.size(); ++c) {
+    float& b = bias->second.data<float>()[c];
+    const double step = rounded.input_step * steps[c];
+    if (step > 0) b = static_cast<float>(std::nearbyint(static_cast<double>(b) / step) * step);
+  }
+  return Status::Ok();
+}
+
+Status Round(const WeightFormat& format, const Layer& layer, const Layer* norm, Tensor* weight) {
+  if (weight->dtype() != DType::kF32 || weight->NumElements() == 0) return Status::Ok();
+  const ChannelDims d = ChannelsOf(layer, weight->shape());
+  const Tensor* scale = norm == nullptr ? nullptr : norm->Resource("scale");
+  const bool folded = scale != nullptr && (scale->NumElements() == 1 || scale->NumElements() == d.channels);
+  PLUMB_ASSIGN_OR_RETURN(*weight, weight->Clone());
+  if (folded) Scale(*norm, d, false, weight);
+  PLUMB_ASSIGN_OR_RETURN(*weight, RoundedWeight(format, layer, *weight));
+  if (folded) Scale(*norm, d, true, weight);
+  return Status::Ok();
+}
+
+// Layers that are not beyond, and the sum of R of all.
 struct Fit {
   size_t explained = 0;
   double off = 0;
+  bool fits = false;
+  bool IsBetterThan(const Fit& other) const {
+    if (!fits || !other.fits) return fits;
+    return explained != other.explained ? explained > other.explained : off < other.off;
+  }
 };
 
 Fit FitOf(const std::vector<std::string>& layers, const RunReport& run) {
@@ -45,6 +89,22 @@ Fit FitOf(const std::vector<std::string>& layers, const RunReport& run) {
   }
   return fit;
 }
+
+// A few layers of an operator.
+struct Sample {
+  std::vector<std::string> beyond, healthy;  // with the usual weights
+  double healthy_off = 0;                    // sum of R of these
+
+  // Explains most of what is beyond and is no worse for what is not; or some of it, and is better there.
+  Fit Judge(const RunReport& run) const {
+    constexpr double kNoWorse = 1.02, kBetter = 0.85;
+    const Fit bad = FitOf(beyond, run), good = FitOf(healthy, run);
+    const bool some = beyond.empty() || bad.explained > 0, most = 2 * bad.explained > beyond.size();
+    const bool fits = good.explained == healthy.size() && good.off <= kNoWorse * healthy_off &&
+                      (most || (some && good.off < kBetter * healthy_off));
+    return {bad.explained, bad.off + good.off, fits};
+  }
+};
 
 std::vector<std::string> First(const std::vector<std::string>& layers) {
   return {layers.begin(), layers.begin() + static_cast<int64_t>(std::min(kSample, layers.size()))};
@@ -64,22 +124,20 @@ std::string Describe(const Int8WeightsOf& weights) {
   return text + (text.empty() ? "" : "others: ") + Describe(Int8Weights());
 }
 
-Status RoundWeights(const Int8WeightsOf& how, const std::vector<bool>& quantised, Graph* graph) {
+Status RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph) {
   for (size_t i = 0; i < graph->layers.size(); ++i) {
     Layer& layer = graph->layers[i];
     const Int8Weights& weights = WeightsOf(how, layer.type);
-    if (!quantised[i] || !IsProduct(layer) || weights.steps == 0) continue;
+    if (!layers[i].rounded || !IsProduct(layer) || weights.steps == 0) continue;
     const WeightFormat format = FormatOf(weights);
-    const auto round = [&](Tensor* weight) -> Status {
-      if (weight->dtype() != DType::kF32 || weight->NumElements() == 0) return Status::Ok();
-      PLUMB_ASSIGN_OR_RETURN(*weight, RoundedWeight(format, layer, *weight));
-      return Status::Ok();
-    };
+    PLUMB_RETURN_IF_ERROR(RoundBias(weights, layers[i], &layer));
     const auto resource = layer.resources.find("weight");
-    if (resource != layer.resources.end()) PLUMB_RETURN_IF_ERROR(round(&resource->second));
+    if (resource != layer.resources.end())
+      PLUMB_RETURN_IF_ERROR(Round(format, layer, layers[i].folded, &resource->second));
     for (const std::string& input : layer.inputs) {
       const auto constant = graph->constants.find(input);
-      if (constant != graph->constants.end()) PLUMB_RETURN_IF_ERROR(round(&constant->second));
+      if (constant != graph->constants.end())
+        PLUMB_RETURN_IF_ERROR(Round(format, layer, layers[i].folded, &constant->second));
     }
   }
   return Status::Ok();
@@ -103,8 +161,6 @@ std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const Run
 }
 
 Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual, const JudgeLayers& judge) {
-  // R, where both kinds of weights fit: no worse, or so much better that it speaks for the kind.
-  constexpr double kNoWorse = 1.02, kBetter = 0.85;
   std::map<std::string, Sample> samples;
   std::vector<std::string> layers;
   bool any_beyond = false;
@@ -118,22 +174,27 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
   Int8WeightsOf found;
   if (!any_beyond) return found;
   std::map<std::string, Fit> best;
-  for (const Int8Weights& weights : Int8Choices()) {
-    Int8WeightsOf tried;
-    for (const auto& [type, sample] : samples) tried[type] = weights;
+  const auto try_out = [&](const Int8WeightsOf& tried) -> Status {
     PLUMB_ASSIGN_OR_RETURN(const RunReport run, judge(tried, layers));
-    for (const auto& [type, sample] : samples) {
-      const Fit beyond = FitOf(sample.beyond, run), healthy = FitOf(sample.healthy, run);
-      if (healthy.explained < sample.healthy.size() || healthy.off > kNoWorse * sample.healthy_off) continue;
-      const bool some = sample.beyond.empty() || beyond.explained > 0, most = 2 * beyond.explained > sample.beyond.size();
-      if (!most && !(some && healthy.off < kBetter * sample.healthy_off)) continue;
-      const Fit fit{beyond.explained, beyond.off + healthy.off};
-      const Fit& other = best[type];
-      if (fit.explained < other.explained || (fit.explained == other.explained && fit.off >= other.off)) continue;
+    for (const auto& [type, weights] : tried) {
+      const Fit fit = samples.at(type).Judge(run);
+      if (!fit.IsBetterThan(best[type])) continue;
       best[type] = fit;
       found[type] = weights;
     }
+    return Status::Ok();
+  };
+  for (const Int8Weights& weights : Int8Choices()) {
+    Int8WeightsOf tried;
+    for (const auto& [type, sample] : samples) tried[type] = weights;
+    PLUMB_RETURN_IF_ERROR(try_out(tried));
   }
+  Int8WeightsOf with_bias;
+  for (const auto& [type, sample] : samples) {
+    with_bias[type] = WeightsOf(found, type);
+    with_bias[type].int32_bias = true;
+  }
+  PLUMB_RETURN_IF_ERROR(try_out(with_bias));
   return found;
 }
 

@@ -18,12 +18,18 @@ const Int8Weights& WeightsOf(const Int8WeightsOf& all, const std::string& type);
 // A sentence's part for the report.
 std::string Describe(const Int8WeightsOf& weights);
 
-// Replaces the weights of products by their int8 values; unknown ones stay. `quantised` says which layers.
-Status RoundWeights(const Int8WeightsOf& how, const std::vector<bool>& quantised, Graph* graph);
+struct RoundedLayer {
+  bool rounded = false;           // its weights were
+  const Layer* folded = nullptr;  // the batch normalisation behind it that was folded into them before
+  double input_step = 0;          // of its first input's grid; 0: not known
+};
+
+// Replaces the weights of products by their int8 values; unknown ones stay. `layers`: of each of the graph's.
+Status RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph);
 
 // Steps of a run, by the operator of their product.
 struct ProductSteps {
-  std::vector<std::string> healthy, beyond;  // their names; beyond: wrong or grey
+  std::vector<std::string> healthy, beyond;  // their names; beyond: wrong, or grey by the size of the error
   size_t judged() const { return healthy.size() + beyond.size(); }
 };
 std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const RunReport& run);

@@ -104,6 +104,32 @@ Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Gr
   return paired;
 }
 
+// A float model's blob of which a quantised copy of the model made integers and floats again: readers read the latter,
+// and the tensor of the blob's own name is what there was before (ONNX Runtime's quantize_static names them so).
+size_t PairedBlobs::PairDequantised(const std::vector<std::string>& model, const NameOptions& names,
+                                    const BlobTable& blobs, std::vector<size_t>* unpaired) {
+  const std::string suffix = "_DequantizeLinear_Output";
+  const std::set<std::string> own(model.begin(), model.end());
+  size_t count = 0;
+  for (size_t i = 0; i < unpaired->size();) {
+    const StoredTensor& tensor = set_.tensors()[(*unpaired)[i]];
+    const size_t end = tensor.name.size() - std::min(tensor.name.size(), suffix.size());
+    const std::string blob = tensor.name.substr(0, end);
+    const bool stands_for = tensor.name.compare(end, std::string::npos, suffix) == 0 && own.count(blob) != 0 &&
+                            names.names.count(blob) == 0 && blobs.at(blob).dtype == DType::kF32 &&
+                            blobs.at(blob).value.empty();
+    if (!stands_for) {
+      ++i;
+      continue;
+    }
+    paired_[blob] = (*unpaired)[i];
+    expected_[blob] = blobs.at(blob);
+    unpaired->erase(unpaired->begin() + static_cast<int64_t>(i));
+    ++count;
+  }
+  return count;
+}
+
 Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
   std::vector<std::string> model, theirs;
   for (const GraphInput& input : graph.inputs) model.push_back(input.name);
@@ -123,6 +149,9 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     expected_[blob] = info->second;
     left.erase(std::find(left.begin(), left.end(), place));
   }
+  const std::vector<std::string> computed(model.begin() + static_cast<int64_t>(graph.inputs.size()), model.end());
+  const size_t dequantised = PairDequantised(computed, options.names, blobs, &left);
+  of_quantised_copy_ = dequantised > 0;
   if (paired_.empty()) {
     return Status::InvalidArgument(
         fmt::format("the {} '{}' has no tensor of the model: it has {}, the model has {}; PairingOptions::names pairs "
@@ -131,6 +160,12 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
   }
   notes_.push_back(
       fmt::format("{}; {} of the model's {} blobs are there", set_.description(), paired_.size(), model.size()));
+  if (dequantised > 0) {
+    notes_.push_back(
+        fmt::format("it is of a quantised copy of the model: {} blobs are outputs of DequantizeLinear, which is what "
+                    "their readers read",
+                    dequantised));
+  }
   if (!pairing.by_order.empty()) {
     std::string text = "paired by order only, as asked:";
     for (const auto& [i, j] : pairing.by_order) text += fmt::format(" '{}' = '{}';", model[i], theirs[j]);
@@ -188,6 +223,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   int first = 0, last = 0, large = 0, on_grid = 0;
   std::map<std::string, HalfValues> halves;
   std::vector<std::string> flat;
+  std::vector<std::string> integers;           // under the name of a float blob: an optimiser's, of a quantised copy
   std::map<std::string, bool> channels_first;  // of blobs whose shape tells
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
@@ -196,6 +232,10 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     const BlobInfo& info = expected_.at(blob);
     auto read = stored.load();
     if (!read.ok()) return read.status().AddContext(fmt::format("tensor '{}' of the {}", stored.name, options.what));
+    if (of_quantised_copy_ && IsFloat(info.dtype) && !IsFloat(read->dtype())) {
+      integers.push_back(blob);
+      continue;
+    }
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
     if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
     if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
@@ -216,10 +256,12 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     }
     if (value.NumElements() >= kManyValues) {
       const Grid grid = FindGrid(value);
-      ++large;
+      large += !grid.few;  // a mask, or what saturates, says nothing
       on_grid += !grid.none() && !grid.few;
     }
   }
+  for (const std::string& blob : integers) paired_.erase(blob);
+  if (!integers.empty()) notes_.push_back("integers without their scale, not tested: " + Listed(integers));
   half_storage_ = HalfStorage::Find(graph, halves);
   maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";

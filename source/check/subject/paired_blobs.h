@@ -51,6 +51,8 @@ class PairedBlobs : public BlobSource {
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
+  size_t PairDequantised(const std::vector<std::string>& model, const NameOptions& names, const BlobTable& blobs,
+                         std::vector<size_t>* unpaired);
   void LogPairs(const std::string& what) const;
   Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
   Status Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
@@ -63,6 +65,7 @@ class PairedBlobs : public BlobSource {
   std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other
   HalfStorage half_storage_;
   bool maybe_int8_ = false;
+  bool of_quantised_copy_ = false;
   std::vector<std::string> notes_;
 };
 

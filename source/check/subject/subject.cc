@@ -1,6 +1,7 @@
 // CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -218,22 +219,38 @@ Result<HalfStorage> FindHalfStorage(const Graph& graph, const BlobTable& blobs, 
   return found.format() == format ? std::move(found) : HalfStorage::Everywhere(format);
 }
 
+// The batch normalisation that alone reads the layer's output, which the subject has not; null: there is none.
+const Layer* FoldedNorm(const Graph& graph, const Layer& layer, const BlobSource& subject) {
+  const std::string& blob = layer.outputs[0];
+  const auto& outputs = graph.outputs;
+  if (subject.Has(blob) || std::find(outputs.begin(), outputs.end(), blob) != outputs.end()) return nullptr;
+  const Layer* reader = nullptr;
+  for (const Layer& other : graph.layers) {
+    if (std::find(other.inputs.begin(), other.inputs.end(), blob) == other.inputs.end()) continue;
+    if (reader != nullptr) return nullptr;
+    reader = &other;
+  }
+  return reader != nullptr && reader->kind == OpKind::kBatchNormCxx ? reader : nullptr;
+}
+
 // Blobs that lie on no grid were computed in floats, and so were layers that neither read nor wrote anything else.
 Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
                             const SubjectOptions& options) {
   std::set<std::string> floats;
+  std::map<std::string, double> steps;  // of grids that are sure
   const auto note = [&](const std::string& blob) -> Status {
     if (!subject.Has(blob)) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, subject.Load(blob));
     const Grid grid = FindGrid(value);
     if (value.dtype() == DType::kF32 && grid.none() && !grid.few) floats.insert(blob);
+    if (!grid.few) steps[blob] = grid.step;
     return Status::Ok();
   };
   for (const GraphInput& input : graph.inputs) {
     PLUMB_RETURN_IF_ERROR(note(input.name));
     if (!subject.Has(input.name)) floats.insert(input.name);
   }
-  std::vector<bool> quantised;
+  std::vector<RoundedLayer> quantised;
   for (const Layer& layer : graph.layers) {
     bool any = false;
     for (const std::string& blob : layer.outputs) {
@@ -242,7 +259,8 @@ Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const
     }
     for (const std::string& blob : layer.inputs)
       any = any || (graph.constants.count(blob) == 0 && floats.count(blob) == 0);
-    quantised.push_back(any);
+    quantised.push_back({any, IsProduct(layer) ? FoldedNorm(graph, layer, subject) : nullptr,
+                         layer.inputs.empty() ? 0 : steps[layer.inputs[0]]});
   }
   Graph stored = graph;
   PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, quantised, &stored));

@@ -70,10 +70,16 @@ void Scaled(const ValueRange& range, double largest, std::vector<double>* values
   for (double& v : *values) v = scale > 0 ? kRound(v / scale) * scale : v;
 }
 
+// v / step as quantisers compute it, with a step that they keep in f32: of 63.5 steps the largest value is a tie.
+double Steps(double v, double step) {
+  return std::nearbyint(static_cast<double>(static_cast<float>(v) / static_cast<float>(step)));
+}
+
 // -levels ... levels steps; of 127.5, all of -128 ... 127.
 void Symmetric(const ValueRange& range, double levels, std::vector<double>* values) {
-  const double step = range.largest() / levels, least = std::floor(-levels), most = std::floor(levels);
-  for (double& v : *values) v = step > 0 ? std::clamp(std::nearbyint(v / step), least, most) * step : v;
+  const double step = range.largest() / levels, least = -std::ceil(levels), most = std::min(std::ceil(levels), 127.0);
+  if (static_cast<float>(step) <= 0) return;
+  for (double& v : *values) v = std::clamp(Steps(v, step), least, most) * step;
 }
 
 // The value of the largest size is -levels steps of either sign: all of two's complement.
@@ -86,9 +92,9 @@ void Lopsided(const ValueRange& range, double levels, std::vector<double>* value
 // 0 ... levels steps, of which a whole one is zero.
 void WithZeroPoint(const ValueRange& range, double levels, std::vector<double>* values) {
   const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0), step = (high - low) / levels;
-  if (step <= 0) return;
+  if (static_cast<float>(step) <= 0) return;
   const double zero = std::nearbyint(-low / step);
-  for (double& v : *values) v = (std::clamp(std::nearbyint(v / step) + zero, 0.0, levels) - zero) * step;
+  for (double& v : *values) v = (std::clamp(Steps(v, step) + zero, 0.0, levels) - zero) * step;
 }
 
 // 0 ... levels steps above the smallest.
@@ -170,11 +176,24 @@ WeightFormat FormatOf(const Int8Weights& weights) {
           weights.zero_point ? WithZeroPoint : Symmetric, weights.steps};
 }
 
+std::vector<double> StepsOf(const Int8Weights& weights, const Layer& layer, const Tensor& weight) {
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  std::vector<ValueRange> ranges(static_cast<size_t>(weights.per_channel ? d.channels : 1));
+  for (int64_t i = 0; i < weight.NumElements(); ++i)
+    ranges[weights.per_channel ? static_cast<size_t>(i / d.inner % d.channels) : 0].Add(weight.ValueAt(i));
+  std::vector<double> steps;
+  for (int64_t c = 0; c < d.channels; ++c) {
+    const ValueRange& range = ranges[weights.per_channel ? static_cast<size_t>(c) : 0];
+    steps.push_back((weights.zero_point ? range.high - range.low : range.largest()) / weights.steps);
+  }
+  return steps;
+}
+
 const std::vector<Int8Weights>& Int8Choices() {
   static const auto* choices = [] {
     auto* all = new std::vector<Int8Weights>;
     for (const bool per_channel : {true, false}) {
-      for (const double steps : {127.0, 127.5, 64.0, 63.0}) all->push_back({per_channel, false, steps});
+      for (const double steps : {127.0, 127.5, 64.0, 63.5, 63.0}) all->push_back({per_channel, false, steps});
       for (const double steps : {255.0, 127.0}) all->push_back({per_channel, true, steps});
     }
     return all;

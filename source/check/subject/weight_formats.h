@@ -34,9 +34,12 @@ const std::vector<WeightFormat>& WeightFormats();
 // To whole steps; of known ones.
 WeightFormat FormatOf(const Int8Weights& weights);
 
+// The step of each output channel.
+std::vector<double> StepsOf(const Int8Weights& weights, const Layer& layer, const Tensor& weight);
+
 // What quantisers of 8 and 7 bits choose, the most usual first: max|w| / 127 (TensorRT, LiteRT, ncnn, ONNX Runtime),
-// / 127.5 (PyTorch), / 64 (ONNX Runtime's reduce_range), / 63 (NNCF's half range), and 255 or 127 steps with a zero
-// point.
+// / 127.5 (PyTorch; ONNX Runtime's u8 per channel), / 64 and 63.5 (its reduce_range), / 63 (NNCF's half range), and 255
+// or 127 steps with a zero point.
 const std::vector<Int8Weights>& Int8Choices();
 
 // Values of one output channel; `tensor` is the range of all of them.

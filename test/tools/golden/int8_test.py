@@ -7,12 +7,15 @@ named.
 """
 import argparse
 import json
+import os
 import pathlib
 import platform
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = HERE.parents[2] / "tools" / "python"
+sys.path[:0] = [str(HERE), str(HERE.parent / "campaign")]
 import packages  # noqa: E402
 
 
@@ -49,23 +52,23 @@ def build():
     return model
 
 
-def quantise(source, target, per_channel):
-    """quantize_static in QDQ form; nothing is left out."""
+def quantise(source, target, runs, per_channel, reduce_range, unsigned=False):
+    """quantize_static in QDQ form; nothing is left out. `runs`: inputs to calibrate with; `unsigned` weights have a
+    zero point."""
     import logging
-    import numpy as np
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):
         def __init__(self):
-            rng = np.random.default_rng(3)
-            self.items = iter([{"data": rng.standard_normal((1, 3, 40, 40)).astype(np.float32)} for _ in range(8)])
+            self.items = iter(runs)
 
         def get_next(self):
             return next(self.items, None)
 
     logging.getLogger().setLevel(logging.ERROR)
     quantize_static(str(source), str(target), Reader(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
-                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, reduce_range=not adds_exactly())
+                    activation_type=QuantType.QUInt8, weight_type=QuantType.QUInt8 if unsigned else QuantType.QInt8,
+                    reduce_range=reduce_range)
 
 
 def initializer(model, name):
@@ -73,12 +76,14 @@ def initializer(model, name):
     return numpy_helper.to_array(next(w for w in model.graph.initializer if w.name == name))
 
 
-def run_integers(model, data):
+def run_integers(model, inputs):
     """Every quantised tensor of the model as its optimised run computes it, which really is in integers; and the
     outputs."""
     import numpy as np
     import onnxruntime as ort
-    quantised = [n.output[0] for n in model.graph.node if n.op_type == "QuantizeLinear"]
+    constants = {w.name for w in model.graph.initializer}
+    quantised = [n.output[0] for n in model.graph.node
+                 if n.op_type == "QuantizeLinear" and n.input[0] not in constants]
     outputs = [o.name for o in model.graph.output]
     for name in quantised:
         model.graph.output.add().name = name
@@ -91,15 +96,15 @@ def run_integers(model, data):
     kinds = {n.op_type for n in onnx.load(settings.optimized_model_filepath).graph.node}
     assert "QLinearConv" in kinds, kinds
     names = quantised + outputs
-    return dict(zip(names, [np.asarray(v) for v in session.run(names, {"data": data})])), sorted(kinds)
+    return dict(zip(names, [np.asarray(v) for v in session.run(names, inputs)])), sorted(kinds)
 
 
-def dequantised(model, integers):
-    """The float tensors that the integers stand for, under the float model's names."""
+def dequantised(model, integers, inputs):
+    """The float tensors that the integers stand for, under the float model's names, and the inputs."""
     import numpy as np
-    floats = {}
+    floats = dict(inputs)
     for n in model.graph.node:
-        if n.op_type != "QuantizeLinear" or n.input[0] == "data":
+        if n.op_type != "QuantizeLinear" or n.output[0] not in integers or n.input[0] in inputs:
             continue
         scale, zero = initializer(model, n.input[1]), initializer(model, n.input[2])
         q = integers[n.output[0]]
@@ -166,26 +171,27 @@ def check_kind(per_channel):
     import onnx
     name = "per channel" if per_channel else "per tensor"
     float_model, quantised_model = OPTIONS.work / "int8_float.onnx", OPTIONS.work / "int8_qdq.onnx"
-    quantise(float_model, quantised_model, per_channel)
-    data = np.random.default_rng(5).standard_normal((1, 3, 40, 40)).astype(np.float32)
-    integers, kinds = run_integers(onnx.load(quantised_model), data)
+    rng = np.random.default_rng(3)
+    runs = [{"data": rng.standard_normal((1, 3, 40, 40)).astype(np.float32)} for _ in range(8)]
+    quantise(float_model, quantised_model, runs, per_channel, not adds_exactly())
+    inputs = {"data": np.random.default_rng(5).standard_normal((1, 3, 40, 40)).astype(np.float32)}
+    integers, kinds = run_integers(onnx.load(quantised_model), inputs)
     print("optimised:", *kinds)
     subject = OPTIONS.work / "int8_subject.npz"
 
-    np.savez(subject, data=data, **dequantised(onnx.load(quantised_model), integers))
+    np.savez(subject, **dequantised(onnx.load(quantised_model), integers, inputs))
     for arguments in ([], ["--arithmetic", "int8"]):
         done, run = check(float_model, subject, *arguments)
         expect(done.returncode == 0 and "arithmetic int8 (" in done.stdout, f"float model, {name} {arguments}", done)
     for what, guilty, edit in FAULTS:
         model = onnx.load(quantised_model)
         edit(model)
-        floats = dequantised(model, run_integers(model, data)[0])
-        np.savez(subject, data=data, **floats)
+        np.savez(subject, **dequantised(model, run_integers(model, inputs)[0], inputs))
         done, run = check(float_model, subject, "--arithmetic", "int8")
         found = run["first_wrong"]["nodes"] if run and run["first_wrong"] else []
         expect(guilty in found, f"float model, {name}, {guilty}: {what} found at {found}", done)
 
-    np.savez(subject, data=data, **integers)
+    np.savez(subject, **inputs, **integers)
     done, run = check(quantised_model, subject)
     compared = sum(layer["verdict"] == "aligned" for layer in run["layers"]) if run else 0
     expect(all(is_known_of_softmax(layer) for layer in (run["layers"] if run else []) if layer["verdict"] == "wrong")
@@ -193,7 +199,7 @@ def check_kind(per_channel):
     for what, guilty, edit in FAULTS:
         model = onnx.load(quantised_model)
         edit(model)
-        np.savez(subject, data=data, **run_integers(model, data)[0])
+        np.savez(subject, **inputs, **run_integers(model, inputs)[0])
         done, run = check(quantised_model, subject)
         found = run["first_wrong"]["nodes"] if run and run["first_wrong"] else []
         expect(guilty in found, f"quantised model, {name}, {guilty}: {what} found at {found}", done)
@@ -202,9 +208,53 @@ def check_kind(per_channel):
     moved = rounded[key].copy().reshape(-1)
     moved[::100] = np.clip(moved[::100].astype(np.int32) + 1, 0, 255).astype(moved.dtype)
     rounded[key] = moved.reshape(rounded[key].shape)
-    np.savez(subject, data=data, **rounded)
+    np.savez(subject, **inputs, **rounded)
     done, run = check(quantised_model, subject)
     expect(done.returncode == 1, f"quantised model, {name}: one step more in 1 % of '{key}'", done)
+
+
+# Float networks of the campaign, each quantised in one of the ways; without VNNI 8-bit weights that are signed saturate.
+ZOO = [("resnet", "normal"), ("mobilenet_v2", "sparse"), ("mobilenet_v3", "outliers"), ("efficientnet", "normal"),
+       ("inception", "normal"), ("vgg", "heavy"), ("densenet", "normal"), ("shufflenet", "normal"),
+       ("squeezenet", "normal"), ("unet", "normal")]
+WAYS = [(per_channel, reduce_range, unsigned) for unsigned in (False, True) for reduce_range in (True, False)
+        for per_channel in (True, False)]
+
+
+def check_zoo():
+    import numpy as np
+    import onnx
+    import zoo
+    path, quantised_model = OPTIONS.work / "int8_float.onnx", OPTIONS.work / "int8_qdq.onnx"
+    ways = [way for way in WAYS if adds_exactly() or way[1] or way[2]]
+    for turn, (name, weights) in enumerate(ZOO):
+        per_channel, reduce_range, unsigned = ways[turn % len(ways)]
+        model = zoo.build(name, weights, 1, 1)
+        inputs = zoo.inputs(model, "normal", 1)
+        onnx.save(model, path)
+        quantise(path, quantised_model, [inputs], per_channel, reduce_range, unsigned)
+        integers, _ = run_integers(onnx.load(quantised_model), inputs)
+        subject = OPTIONS.work / "int8_subject.npz"
+        np.savez(subject, **dequantised(onnx.load(quantised_model), integers, inputs))
+        np.savez(OPTIONS.work / "int8_inputs.npz", **inputs)
+        done, _ = check(path, subject)
+        how = " ".join([name, "per channel" if per_channel else "per tensor", "7 bits" if reduce_range else "8 bits",
+                        "unsigned" if unsigned else "signed"])
+        expect(done.returncode == 0 and "arithmetic int8 (" in done.stdout, how, done)
+
+
+def check_dumps():
+    """What plumb-golden writes of the quantised model of check_zoo's last network, as the float model's subject."""
+    for optimized in ("none", "all"):
+        dump = OPTIONS.work / f"int8_dump_{optimized}"
+        done = subprocess.run([sys.executable, "-m", "plumb_golden", "onnx", OPTIONS.work / "int8_qdq.onnx", "--force",
+                               "-i", OPTIONS.work / "int8_inputs.npz", "-o", dump,
+                               *([] if optimized == "none" else ["--optimized", optimized])],
+                              capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PYTHON)})
+        assert done.returncode == 0, done.stderr
+        done, run = check(OPTIONS.work / "int8_float.onnx", dump)
+        expect(done.returncode == 0 and "quantised copy of the model" in done.stdout,
+               f"float model, plumb-golden of the quantised one, optimised: {optimized}", done)
 
 
 def adds_exactly():
@@ -228,6 +278,8 @@ def main():
     onnx.save(build(), OPTIONS.work / "int8_float.onnx")
     for per_channel in (True, False):
         check_kind(per_channel)
+    check_zoo()
+    check_dumps()
     print("failed: " + ", ".join(FAILED) if FAILED else "all int8 subjects are judged as they should be")
     sys.exit(bool(FAILED))
 
