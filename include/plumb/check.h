@@ -153,7 +153,8 @@ struct RunReport {
 class BlobSource;
 struct ImportRecord;  // plumb/model.h
 
-// How the weights of an int8 subject were rounded: to whole steps of the range of each output channel, or of the tensor.
+// How the weights of an int8 subject were rounded: to whole steps of the range of each output channel, or of the
+// tensor.
 struct Int8Weights {
   bool per_channel = true;
   bool zero_point = false;  // from the smallest to the largest weight, one of the steps zero; else from zero to max|w|

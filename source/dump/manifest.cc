@@ -91,6 +91,7 @@ Json FileJson(const DumpedBlob& blob) {
   json["dtype"] = DTypeName(blob.dtype);
   if (blob.model_dtype != blob.dtype) json["model_dtype"] = DTypeName(blob.model_dtype);
   json["constant"] = blob.constant;
+  if (!blob.stands_for.empty()) json["stands_for"] = blob.stands_for;
   json["device"] = blob.device;
   json["layout"] = blob.layout;
   json["kernel"] = blob.kernel;

@@ -37,9 +37,10 @@ struct DumpedBlob {
   DType dtype = DType::kF32;
   DType model_dtype = DType::kF32;  // what the model says: a half float is dumped as it was computed
   Shape shape;
-  bool constant = false;  // part of the model
-  std::string layout;     // on the device; the file is dense in logical order
-  std::string device;     // "host" for integers that follow from the shapes alone
+  bool constant = false;   // part of the model
+  std::string stands_for;  // in the dump of a quantised copy of a model: the blob whose readers read this
+  std::string layout;      // on the device; the file is dense in logical order
+  std::string device;      // "host" for integers that follow from the shapes alone
   std::string kernel;
   std::string detail;
   Numerics numerics;  // of the kernel, of what a layer wrote

@@ -305,6 +305,7 @@ class Reader {
 
   void ReadRest(const Fields& fields, DumpedBlob* blob) {
     fields.Take("constant", &blob->constant, "true or false");
+    fields.Take("stands_for", &blob->stands_for, "a string");
     fields.Take("device", &blob->device, "a string");
     fields.Take("layout", &blob->layout, "a string");
     fields.Take("kernel", &blob->kernel, "a string");

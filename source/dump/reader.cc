@@ -72,6 +72,7 @@ Status DumpReader::ListManifest() {
     if (!blob.file.empty()) entry.path = fmt::format("{}/{}", folder_, blob.file);
     entry.checksum = blob.checksum;
     entry.numerics = blob.numerics;
+    entry.stands_for = blob.stands_for;
     entries_.push_back(std::move(entry));
   }
   return Status::Ok();

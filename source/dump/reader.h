@@ -20,9 +20,10 @@ struct DumpEntry {
   bool has_direction = true;   // false: a manifest by hand does not say it
   std::optional<DType> dtype;  // not known from a file name
   Shape shape;
-  std::string path;      // empty: statistics only
-  std::string checksum;  // XXH64 of the file, or empty
-  Numerics numerics;     // how the layer computed it
+  std::string path;        // empty: statistics only
+  std::string checksum;    // XXH64 of the file, or empty
+  Numerics numerics;       // how the layer computed it
+  std::string stands_for;  // DumpedBlob::stands_for
 };
 
 class DumpReader {

@@ -143,6 +143,7 @@ Status TensorSet::OpenDump() {
                          entry.dtype.has_value(), !entry.dtype && IsRawName(entry.path),
                          [entry] { return DumpReader::Load(entry); }, !output || !entry.has_direction});
       tensors.back().numerics = entry.numerics;
+      tensors.back().stands_for = entry.stands_for;
     }
   }
   const Manifest& m = reader.manifest();

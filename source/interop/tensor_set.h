@@ -37,8 +37,9 @@ struct StoredTensor {
   std::string layer =
       {};        // which layer (node, module) wrote it, where its writer names these and not tensors; else empty
   int slot = 0;  // of that layer's outputs
-  bool is_read = false;    // `slot` is of its inputs
-  Numerics numerics = {};  // how it was computed, where a dump of Plumb says it
+  bool is_read = false;         // `slot` is of its inputs
+  Numerics numerics = {};       // how it was computed, where a dump of Plumb says it
+  std::string stands_for = {};  // in a quantised copy of a model: the float model's blob whose readers read this
 };
 
 struct TensorSetOptions {

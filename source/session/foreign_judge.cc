@@ -146,7 +146,9 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
       Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph, blobs, inputs, fp32));
   const bool off = plain.report.Count(Verdict::kWrong) + plain.report.Count(Verdict::kGrey) > 0;
   if (off && blobs.maybe_int8()) {
-    return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
+    return JudgeAsInt8(
+        blobs.of_quantised_copy() ? "found: it is of a quantised copy" : "found: its tensors lie on grids of 256 steps",
+        graph, blobs, inputs, options);
   }
   if (plain.report.found_because.empty()) return plain;
   plain.arithmetic = plain.report.found_arithmetic;

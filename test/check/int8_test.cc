@@ -54,9 +54,7 @@ std::map<std::string, Tensor> Inputs(const Graph& graph) {
 
 const Int8Weights kPerChannel, kPerTensor{false}, kUnknown{true, false, 0};
 
-Int8WeightsOf ForAll(const Int8Weights& weights) {
-  return {{"Convolution", weights}, {"InnerProduct", weights}};
-}
+Int8WeightsOf ForAll(const Int8Weights& weights) { return {{"Convolution", weights}, {"InnerProduct", weights}}; }
 
 RunReport JudgeWith(const std::map<std::string, Tensor>& blobs, const Int8WeightsOf& weights,
                     SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
@@ -91,10 +89,9 @@ struct Case {
 };
 
 std::vector<Case> HealthyRuntimes() {
-  std::vector<Case> cases = {
-      {"per channel", {}, kPerChannel}, {"per tensor", {}, kPerTensor},
-      {"asymmetric", {}, kPerChannel},  {"saturating", {}, kPerChannel},
-      {"other scales", {}, kUnknown},   {"float output", {}, kPerChannel}};
+  std::vector<Case> cases = {{"per channel", {}, kPerChannel}, {"per tensor", {}, kPerTensor},
+                             {"asymmetric", {}, kPerChannel},  {"saturating", {}, kPerChannel},
+                             {"other scales", {}, kUnknown},   {"float output", {}, kPerChannel}};
   cases[1].runtime.per_channel = false;
   cases[2].runtime.asymmetric = true;
   cases[3].runtime.clip = 0.95;
@@ -134,13 +131,14 @@ size_t Beyond(const RunReport& report) {
 Int8WeightsOf Found(const std::map<std::string, Tensor>& blobs) {
   const Graph graph = Network();
   const RunReport usual = JudgeWith(blobs, {});
-  return FindInt8Weights(graph, usual, [&](const Int8WeightsOf& weights, const std::vector<std::string>& layers) {
-           SubjectOptions options;
-           options.check.arithmetic = SubjectArithmetic::kInt8;
-           options.check.int8_weights = weights;
-           options.check.layers = layers;
-           return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options);
-         })
+  return FindInt8Weights(graph, usual,
+                         [&](const Int8WeightsOf& weights, const std::vector<std::string>& layers) {
+                           SubjectOptions options;
+                           options.check.arithmetic = SubjectArithmetic::kInt8;
+                           options.check.int8_weights = weights;
+                           options.check.layers = layers;
+                           return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options);
+                         })
       .value();
 }
 

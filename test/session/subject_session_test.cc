@@ -101,7 +101,7 @@ TEST_F(SubjectSession, QuantisedCopyIsJudgedByWhatReadersRead) {
   EXPECT_EQ(run.verdict, Verdict::kAligned);
   std::string notes;
   for (const std::string& note : run.notes) notes += note + "\n";
-  EXPECT_TRUE(Has(notes, "of a quantised copy of the model: 2 blobs are outputs of DequantizeLinear")) << notes;
+  EXPECT_TRUE(Has(notes, "of a quantised copy of the model: 2 blobs are what integers stand for")) << notes;
   EXPECT_TRUE(Has(notes, "integers without their scale, not tested: 'relu2'")) << notes;
   blobs["left_DequantizeLinear_Output"] = blobs["left"];
   EXPECT_EQ(Judge(blobs).value().verdict, Verdict::kWrong);

@@ -34,7 +34,8 @@ struct Int8Runtime {
       const double high = std::max(0.0, static_cast<double>(*std::max_element(first, last)));
       const double range = zero_point ? high - low : std::max(high, -low), step = stretch * range / levels;
       const double zero = zero_point ? std::nearbyint(-low / step) : 0;
-      const double least = zero_point ? 0 : -std::ceil(levels), most = zero_point ? levels : std::min(std::ceil(levels), 127.0);
+      const double least = zero_point ? 0 : -std::ceil(levels),
+                   most = zero_point ? levels : std::min(std::ceil(levels), 127.0);
       for (float* w = first; w < last && step > 0; ++w) {
         const double q = std::clamp(std::nearbyint(static_cast<double>(*w) / step) + zero, least, most);
         *w = static_cast<float>((q - zero) * step);

@@ -203,8 +203,8 @@ double SlopeOf(const JudgeInput& input, int64_t channel, int64_t channels, const
   return yy > 0 ? ey / yy : 0;
 }
 
-// Of errors of 1.5 d that all have the sign of their values: sums that stray do so alike all over a field that is nearly
-// constant.
+// Of errors of 1.5 d that all have the sign of their values: sums that stray do so alike all over a field that is
+// nearly constant.
 double StrayingSlope(const JudgeInput& input, int64_t channel, int64_t channels) {
   if (input.steady == nullptr) return 0;
   const double* steady = input.steady->data<double>();

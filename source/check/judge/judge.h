@@ -21,7 +21,7 @@ struct JudgeInput {
   const Tensor& tau;
   bool slope_test = false;
   bool inputs_finite = true;  // of the step
-  double grid_step = 0;       // of int8 that the device stores: gains below 2.5 % may be its rounding; 0: it stores none
+  double grid_step = 0;  // of int8 that the device stores: gains below 2.5 % may be its rounding; 0: it stores none
   // Tau without how far serial sums may stray (the levels below the highest), or null: none, or not known. A slope that
   // this straying explains is none.
   const Tensor* steady = nullptr;

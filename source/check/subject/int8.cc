@@ -1,8 +1,9 @@
 #include "check/subject/int8.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <unordered_set>
@@ -13,10 +14,10 @@ namespace plumb {
 namespace {
 
 constexpr size_t kMaxValues = 256;
-constexpr size_t kMinValues = 8;  // fewer distinct values than that do not tell a grid from luck
+constexpr size_t kMinValues = 6;  // fewer distinct values than that do not tell a grid from luck
 constexpr double kMaxSteps = 255.5;
 constexpr double kOffGrid = 0.02;  // of a step: f32 values of 255 steps are off by 1e-5
-constexpr double kManySaturated = 0.1;
+constexpr double kManySaturated = 0.1, kMostSaturated = 0.5;
 constexpr double kLevels = 127;  // of symmetric int8
 
 // Up to kMaxValues distinct values, zero among them, in order; empty where there are more or some are not finite.
@@ -93,7 +94,7 @@ Grid FindGrid(const Tensor& values) {
   grid.few = distinct.size() <= kMinValues;
   grid.step = smallest;
   if (grid.few) return grid;
-  // Nine values of a hundred steps may be ten steps apart. By chance they lie on one of 255 grids once in 1e7.
+  // Seven values of a hundred steps may be ten steps apart. By chance they lie on one of 255 grids once in 4e4.
   const double most = kMaxSteps * smallest / (grid.high - grid.low);
   for (int part = 1; part == 1 || part <= most; ++part) {
     grid.step = FitStep(distinct, smallest / part);
@@ -122,6 +123,13 @@ Result<Tensor> InputNoise(const Tensor& input) {
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor tau, Tensor::Create(DType::kF64, input.shape()));
   std::fill_n(tau.data<double>(), tau.NumElements(), 8 * (2 * largest / kLevels) / std::sqrt(12.0));
+  return tau;
+}
+
+Result<Tensor> DequantisingNoise(const Tensor& input) {
+  PLUMB_ASSIGN_OR_RETURN(Tensor tau, Tensor::Create(DType::kF64, input.shape()));
+  const ValueRange range = ValuesRange(input);
+  std::fill_n(tau.data<double>(), tau.NumElements(), range.largest() * 0x1p-22);
   return tau;
 }
 
@@ -180,22 +188,25 @@ Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau)
            (value == grid.low && grid.low < 0 && y[i] < value - slack);
   };
   for (int64_t i = 0; i < device.NumElements(); ++i) result.saturated += beyond(i, result.step) ? 1 / count : 0;
-  const bool excused = grid.spans() || (grid.few && result.saturated <= kManySaturated);
+  const double share = result.saturated - result.ends;
+  const bool excused = grid.spans() || share <= kMostSaturated;
+  if (!grid.spans() && share > (grid.few ? kManySaturated : 0)) result.span = (grid.high - grid.low) / grid.step;
   for (int64_t i = 0; i < device.NumElements(); ++i) {
     if (excused && beyond(i, 0)) y[i] = static_cast<double>(x[i]);
     bound[i] = std::sqrt(bound[i] * bound[i] + 16 * result.step * result.step);
   }
-  if (!excused) result.saturated = 0;
+  if (!excused) result.saturated = result.span = 0;
   return result;
 }
 
 void OnGrid::AddTo(OutputReport* output) const {
   const auto add = [&](const std::string& text) { output->reason += (output->reason.empty() ? "" : "; ") + text; };
-  char share[64];
-  std::snprintf(share, sizeof(share), "%.2g %% of the values saturate at the end of the grid", 100 * saturated);
   if (few && output->verdict != Verdict::kWrong) add("weakly tested: too few distinct values to find the grid's step");
-  if (saturated > kManySaturated / 10) add(share);
-  if (saturated - ends > kManySaturated && output->verdict == Verdict::kAligned) output->verdict = Verdict::kGrey;
+  if (saturated > kManySaturated / 10)
+    add(fmt::format("{:.2g} % of the values saturate at the end of the grid", 100 * saturated));
+  if (span > 0) add(fmt::format("it spans {:.0f} steps only, so they may be limited by something else", span));
+  if ((span > 0 || saturated - ends > kManySaturated) && output->verdict == Verdict::kAligned)
+    output->verdict = Verdict::kGrey;
 }
 
 }  // namespace plumb

@@ -1,10 +1,10 @@
 // A subject whose runtime quantised a float model to int8 by itself: every tensor that it wrote lies on a grid
 // step * (whole numbers), and nobody knows the scales that it chose.
 //   Blobs: the step is found from the tensor's own values. tau^2 += (8 * step / 2)^2, the rounding of storing it.
-//   Weights: the replay takes them rounded to whole steps, one way for all layers of an operator (int8_weights.h); where
-//   none fits they count as off by a random half step (first-order noise).
-//   Float inputs of a quantised product (the network's input): noise of a grid that spans twice what this input needs.
-//   Values beyond the tensor's own largest or smallest one saturate there.
+//   Weights: the replay takes them rounded to whole steps, one way for all layers of an operator (int8_weights.h);
+//   where none fits they count as off by a random half step (first-order noise). Float inputs of a quantised product
+//   (the network's input): noise of a grid that spans twice what this input needs. Values beyond the tensor's own
+//   largest or smallest one saturate there.
 #ifndef PLUMB_CHECK_SUBJECT_INT8_H_
 #define PLUMB_CHECK_SUBJECT_INT8_H_
 
@@ -41,6 +41,9 @@ std::string WhyUnbounded(const LayerGroup& group);
 // tau of a float input that a quantised product reads: 8 sigma of rounding to 127 steps of twice its range.
 Result<Tensor> InputNoise(const Tensor& input);
 
+// tau of an input on a grid that a layer in floats reads: scale * (q - zero point) may round in two ways.
+Result<Tensor> DequantisingNoise(const Tensor& input);
+
 // Per output the sigma of what int8 weights of unknown scale add, from four replays with moved weights.
 Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vector<Tensor>& inputs,
                                         const BlobTable& blobs, const ReplayResult& replay);
@@ -50,8 +53,9 @@ struct OnGrid {
   double step = 0;
   bool few = false;      // Grid::few
   double saturated = 0;  // share of the values whose reference lies more than a step beyond the grid's end
-  double ends = 0;       // share of two values: a range was chosen by the largest and the smallest, which lie at its ends
-  // Says in the reason what is weakly tested; many saturated values are grey.
+  double ends = 0;  // share of two values: a range was chosen by the largest and the smallest, which lie at its ends
+  double span = 0;  // steps of a grid too short for int8's at whose ends values saturate; else 0
+  // Says in the reason what is weakly tested; many saturated values, and some of a short grid, are grey.
   void AddTo(OutputReport* output) const;
 };
 

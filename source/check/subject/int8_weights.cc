@@ -25,8 +25,7 @@ std::string Describe(const Int8Weights& weights) {
 // Weights have no part in values that saturate, nor in steps without a bound.
 bool IsBeyond(const LayerReport& layer) {
   const OutputReport* worst = layer.Worst();
-  return layer.verdict == Verdict::kWrong ||
-         (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
+  return layer.verdict == Verdict::kWrong || (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
 }
 
 // Every weight times the scale of its channel in the norm, or divided by it.
@@ -151,8 +150,8 @@ std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const Run
   std::map<std::string, ProductSteps> steps;
   for (const LayerReport& layer : run.layers) {
     const auto& members = layer.step.members;
-    const auto product = std::find_if(members.begin(), members.end(),
-                                      [&](const MemberInfo& m) { return products.count(m.index) != 0; });
+    const auto product =
+        std::find_if(members.begin(), members.end(), [&](const MemberInfo& m) { return products.count(m.index) != 0; });
     if (product == members.end() || layer.verdict == Verdict::kNotTested) continue;
     ProductSteps& of_type = steps[products[product->index]];
     (IsBeyond(layer) ? of_type.beyond : of_type.healthy).push_back(layer.step.name);

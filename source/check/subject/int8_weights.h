@@ -1,5 +1,5 @@
-// How a subject's runtime rounded the weights of products to int8. Nobody dumps scales, so they are found: what explains
-// most of an operator's layers holds for all of them, because a layer that differs from its like is a fault.
+// How a subject's runtime rounded the weights of products to int8. Nobody dumps scales, so they are found: what
+// explains most of an operator's layers holds for all of them, because a layer that differs from its like is a fault.
 #ifndef PLUMB_CHECK_SUBJECT_INT8_WEIGHTS_H_
 #define PLUMB_CHECK_SUBJECT_INT8_WEIGHTS_H_
 

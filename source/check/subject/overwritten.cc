@@ -89,7 +89,8 @@ Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subj
   for (const Suspect& suspect : suspects) {
     std::set<std::string> tried = hidden;
     tried.insert(suspect.blob);
-    PLUMB_ASSIGN_OR_RETURN(RunReport without, CheckSubjectBlobs(graph, SubjectWithout(subject, tried), inputs, options));
+    PLUMB_ASSIGN_OR_RETURN(RunReport without,
+                           CheckSubjectBlobs(graph, SubjectWithout(subject, tried), inputs, options));
     if (!IsExplained(suspect, &without)) continue;
     for (const Suspect& earlier : found) IsExplained(earlier, &without);
     hidden = std::move(tried);

@@ -15,7 +15,7 @@ namespace plumb {
 namespace {
 
 constexpr size_t kMaxListed = 10;
-constexpr int64_t kManyValues = 1024;  // on a grid of 256 steps by quantisation, not by chance
+constexpr int64_t kManyValues = 16;  // so many lie on a grid of 256 steps by quantisation, not by chance
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
@@ -104,27 +104,29 @@ Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Gr
   return paired;
 }
 
-// A float model's blob of which a quantised copy of the model made integers and floats again: readers read the latter,
-// and the tensor of the blob's own name is what there was before (ONNX Runtime's quantize_static names them so).
-size_t PairedBlobs::PairDequantised(const std::vector<std::string>& model, const NameOptions& names,
-                                    const BlobTable& blobs, std::vector<size_t>* unpaired) {
+// The float model's blob whose readers read the tensor, or "": a dump says it, or the name that ONNX Runtime's
+// quantize_static gives. The tensor of the blob's own name is what there was before it was made integers and floats
+// again.
+std::string StandsFor(const StoredTensor& tensor) {
   const std::string suffix = "_DequantizeLinear_Output";
+  if (!tensor.stands_for.empty()) return tensor.stands_for;
+  const size_t end = tensor.name.size() - std::min(tensor.name.size(), suffix.size());
+  return tensor.name.compare(end, std::string::npos, suffix) == 0 ? tensor.name.substr(0, end) : "";
+}
+
+size_t PairedBlobs::PairStandIns(const std::vector<std::string>& model, const NameOptions& names,
+                                 const BlobTable& blobs, std::vector<size_t>* unpaired) {
   const std::set<std::string> own(model.begin(), model.end());
   size_t count = 0;
-  for (size_t i = 0; i < unpaired->size();) {
-    const StoredTensor& tensor = set_.tensors()[(*unpaired)[i]];
-    const size_t end = tensor.name.size() - std::min(tensor.name.size(), suffix.size());
-    const std::string blob = tensor.name.substr(0, end);
-    const bool stands_for = tensor.name.compare(end, std::string::npos, suffix) == 0 && own.count(blob) != 0 &&
-                            names.names.count(blob) == 0 && blobs.at(blob).dtype == DType::kF32 &&
-                            blobs.at(blob).value.empty();
-    if (!stands_for) {
-      ++i;
-      continue;
-    }
-    paired_[blob] = (*unpaired)[i];
+  for (size_t j = 0; j < set_.tensors().size(); ++j) {
+    const StoredTensor& tensor = set_.tensors()[j];
+    const std::string blob = StandsFor(tensor);
+    if (own.count(blob) == 0 || names.names.count(blob) != 0) continue;
+    if (blobs.at(blob).dtype != DType::kF32 || !blobs.at(blob).value.empty()) continue;
+    if (tensor.name != blob && own.count(tensor.name) != 0) continue;  // the model is the quantised one itself
+    paired_[blob] = j;
     expected_[blob] = blobs.at(blob);
-    unpaired->erase(unpaired->begin() + static_cast<int64_t>(i));
+    unpaired->erase(std::remove(unpaired->begin(), unpaired->end(), j), unpaired->end());
     ++count;
   }
   return count;
@@ -149,9 +151,8 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
     expected_[blob] = info->second;
     left.erase(std::find(left.begin(), left.end(), place));
   }
-  const std::vector<std::string> computed(model.begin() + static_cast<int64_t>(graph.inputs.size()), model.end());
-  const size_t dequantised = PairDequantised(computed, options.names, blobs, &left);
-  of_quantised_copy_ = dequantised > 0;
+  const size_t stand_ins = PairStandIns(model, options.names, blobs, &left);
+  of_quantised_copy_ = stand_ins > 0;
   if (paired_.empty()) {
     return Status::InvalidArgument(
         fmt::format("the {} '{}' has no tensor of the model: it has {}, the model has {}; PairingOptions::names pairs "
@@ -160,11 +161,10 @@ Status PairedBlobs::Pair(const Graph& graph, const BlobTable& blobs, const Surve
   }
   notes_.push_back(
       fmt::format("{}; {} of the model's {} blobs are there", set_.description(), paired_.size(), model.size()));
-  if (dequantised > 0) {
-    notes_.push_back(
-        fmt::format("it is of a quantised copy of the model: {} blobs are outputs of DequantizeLinear, which is what "
-                    "their readers read",
-                    dequantised));
+  if (stand_ins > 0) {
+    notes_.push_back(fmt::format(
+        "it is of a quantised copy of the model: {} blobs are what integers stand for, which their readers read",
+        stand_ins));
   }
   if (!pairing.by_order.empty()) {
     std::string text = "paired by order only, as asked:";
@@ -220,7 +220,7 @@ Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t
 
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
-  int first = 0, last = 0, large = 0, on_grid = 0;
+  int first = 0, last = 0, telling = 0, on_grid = 0;
   std::map<std::string, HalfValues> halves;
   std::vector<std::string> flat;
   std::vector<std::string> integers;           // under the name of a float blob: an optimiser's, of a quantised copy
@@ -256,14 +256,14 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     }
     if (value.NumElements() >= kManyValues) {
       const Grid grid = FindGrid(value);
-      large += !grid.few;  // a mask, or what saturates, says nothing
+      telling += !grid.few;  // a mask, or what saturates, says nothing
       on_grid += !grid.none() && !grid.few;
     }
   }
   for (const std::string& blob : integers) paired_.erase(blob);
   if (!integers.empty()) notes_.push_back("integers without their scale, not tested: " + Listed(integers));
   half_storage_ = HalfStorage::Find(graph, halves);
-  maybe_int8_ = on_grid >= 2 && 4 * on_grid >= 3 * large;
+  maybe_int8_ = of_quantised_copy_ || (on_grid >= 2 && 4 * on_grid >= 3 * telling);
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));

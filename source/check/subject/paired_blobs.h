@@ -43,16 +43,18 @@ class PairedBlobs : public BlobSource {
   const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
   size_t num_paired() const { return paired_.size(); }
   const HalfStorage& half_storage() const { return half_storage_; }
-  // Whether at least two, and three of four, of its large float tensors lie on grids of at most 256 steps.
+  // Whether it is of a quantised copy of the model, or at least two, and three of four, of its float tensors of 16
+  // values lie on grids of at most 256 steps.
   bool maybe_int8() const { return maybe_int8_; }
+  bool of_quantised_copy() const { return of_quantised_copy_; }
 
  private:
   bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
-  size_t PairDequantised(const std::vector<std::string>& model, const NameOptions& names, const BlobTable& blobs,
-                         std::vector<size_t>* unpaired);
+  size_t PairStandIns(const std::vector<std::string>& model, const NameOptions& names, const BlobTable& blobs,
+                      std::vector<size_t>* unpaired);
   void LogPairs(const std::string& what) const;
   Status PairConstants(const ImportRecord& record, std::vector<size_t>* unpaired);
   Status Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);

@@ -85,8 +85,7 @@ void Symmetric(const ValueRange& range, double levels, std::vector<double>* valu
 // The value of the largest size is -levels steps of either sign: all of two's complement.
 void Lopsided(const ValueRange& range, double levels, std::vector<double>* values) {
   const double extreme = -range.low > range.high ? range.low : range.high, step = extreme / -levels;
-  for (double& v : *values)
-    v = step != 0 ? std::clamp(std::nearbyint(v / step), -levels, levels - 1) * step : v;
+  for (double& v : *values) v = step != 0 ? std::clamp(std::nearbyint(v / step), -levels, levels - 1) * step : v;
 }
 
 // 0 ... levels steps, of which a whole one is zero.

@@ -108,7 +108,8 @@ def dequantised(model, integers, inputs):
             continue
         scale, zero = initializer(model, n.input[1]), initializer(model, n.input[2])
         q = integers[n.output[0]]
-        floats[n.input[0].removesuffix("_QuantizeLinear_Input")] = ((q.astype(np.int32) - int(zero)) * scale.astype(np.float32)).astype(np.float32)
+        name = n.input[0].removesuffix("_QuantizeLinear_Input")
+        floats[name] = ((q.astype(np.int32) - int(zero)) * scale.astype(np.float32)).astype(np.float32)
     return floats
 
 
@@ -213,7 +214,7 @@ def check_kind(per_channel):
     expect(done.returncode == 1, f"quantised model, {name}: one step more in 1 % of '{key}'", done)
 
 
-# Float networks of the campaign, each quantised in one of the ways; without VNNI 8-bit weights that are signed saturate.
+# Float networks of the campaign, each quantised in one of the ways. Without VNNI signed weights of 8 bits saturate.
 ZOO = [("resnet", "normal"), ("mobilenet_v2", "sparse"), ("mobilenet_v3", "outliers"), ("efficientnet", "normal"),
        ("inception", "normal"), ("vgg", "heavy"), ("densenet", "normal"), ("shufflenet", "normal"),
        ("squeezenet", "normal"), ("unet", "normal")]

@@ -73,9 +73,21 @@ class Lite:
                 setattr(operator.builtinOptions, key, value)
         self.graph.operators.append(operator)
 
+    def named(self, tensors):
+        entries = []
+        for tensor in tensors:
+            entry = self.schema.TensorMapT()
+            entry.name, entry.tensorIndex = self.graph.tensors[tensor].name, tensor
+            entries.append(entry)
+        return entries
+
     def save(self, path, inputs, outputs):
         import flatbuffers
         self.graph.inputs, self.graph.outputs = [self.index[i] for i in inputs], [self.index[o] for o in outputs]
+        signature = self.schema.SignatureDefT()  # quantisers calibrate by one
+        signature.signatureKey, signature.subgraphIndex = "serving_default", 0
+        signature.inputs, signature.outputs = self.named(self.graph.inputs), self.named(self.graph.outputs)
+        self.model.signatureDefs = [signature]
         self.model.version, self.model.subgraphs, self.model.description = 3, [self.graph], "plumb test"
         builder = flatbuffers.Builder()
         builder.Finish(self.model.Pack(builder), file_identifier=b"TFL3")

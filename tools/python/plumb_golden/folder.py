@@ -140,7 +140,8 @@ class Folder:
         self.files, self.names, self.notes, self.lost = [], set(), [], []
         self.probe, self.repeats = None, []
 
-    def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False):
+    def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False,
+            stands_for=""):
         array = np.asarray(array)
         if name in self.names:
             raise UsageError(f"tensor '{name}' was dumped before; every tensor needs a name of its own")
@@ -156,7 +157,7 @@ class Folder:
         self.files.append({
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
             "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)],
-            "constant": constant,
+            "constant": constant, **({"stands_for": stands_for} if stands_for else {}),
             "device": self.device or self.framework, "layout": self.layout, "kernel": "", "kernel_detail": "",
             "fallback": False,
             "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],

@@ -2,9 +2,12 @@
 
 Intermediate tensors are kept and no delegate is taken: without the first LiteRT hands out stale memory without a word,
 with a delegate its fused partitions hide most tensors. Names may repeat inside a file; the second and later bearers of
-a name get '#' and their tensor index behind it. Quantised tensors are dumped as the integers they are.
+a name get '#' and their tensor index behind it. A quantised tensor is dumped as the floats that its integers stand for,
+scale * (q - zero point): what the float model's blob is judged by.
 """
 import pathlib
+
+import numpy as np
 
 from . import inputs as network_inputs
 from . import probe
@@ -70,8 +73,9 @@ def run_unwatched(interpreter, model, feeds, names):
     lite = open_model(interpreter, model, watched=False)
     set_feeds(lite, feeds)
     lite.invoke()
-    return {names[detail["index"]]: lite.get_tensor(detail["index"]) for detail in lite.get_output_details()
-            if names[detail["index"]] not in feeds}
+    grids = grids_of(lite.get_output_details())
+    return {names[detail["index"]]: dequantised(lite.get_tensor(detail["index"]), grids.get(detail["index"]))
+            for detail in lite.get_output_details() if names[detail["index"]] not in feeds}
 
 
 def unique_names(details):
@@ -100,22 +104,42 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
                  source={"litert": version, "threads": how.threads or 1,
                          "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
                          "determinism": determinism}, layout="NHWC", force=force)
+    inputs = {d["name"]: d["index"] for d in lite.get_input_details()}
+    known = grids_of(lite.get_input_details())
     for name, array in feeds.items():
-        out.add(name, array, is_input=True)
-    names = unique_names(lite.get_tensor_details())
+        grid = known.get(inputs[name])
+        out.add(name, dequantised(array, grid), is_input=True, stands_for=name if grid else "")
+    details = lite.get_tensor_details()
+    names, grids = unique_names(details), grids_of(details)
     for index, operator in enumerate(lite._get_ops_details()):  # LiteRT has no public list of operators
         if operator["op_name"] in HANDLES:
             out.notes.append(f"the outputs of {operator['op_name']} {index} are handles, not values; left out")
             continue
         for slot, tensor in enumerate(operator["outputs"]):
-            write_tensor(out, lite, int(tensor), names, operator["op_name"], index, slot)
+            write_tensor(out, lite, int(tensor), names, grids, operator["op_name"], index, slot)
+    if grids:
+        out.notes.append("quantised tensors are the floats that their integers stand for, scale * (q - zero point)")
     if prove_probe:
         probe.prove(out, "its default delegates", run_unwatched(interpreter, model, feeds, names))
     out.finish()
     return out
 
 
-def write_tensor(out, lite, tensor, names, kind, index, slot):
+def grids_of(details):
+    """{tensor: (scale, zero point)} of integers that have one scale."""
+    found = {}
+    for detail in details:
+        grid = detail["quantization_parameters"]
+        if len(grid["scales"]) == 1 and np.dtype(detail["dtype"]).kind in "iu":
+            found[detail["index"]] = (np.float32(grid["scales"][0]), int(grid["zero_points"][0]))
+    return found
+
+
+def dequantised(value, grid):
+    return value if grid is None else (value.astype(np.int64) - grid[1]).astype(np.float32) * grid[0]
+
+
+def write_tensor(out, lite, tensor, names, grids, kind, index, slot):
     name = names.get(tensor)
     if name is None or name in out.names:
         return
@@ -124,7 +148,9 @@ def write_tensor(out, lite, tensor, names, kind, index, slot):
     except ValueError as error:  # resource handles, tensors of a branch that was not taken
         out.notes.append(f"'{name}' of {kind} cannot be read: {str(error).strip()}")
         return
+    grid = grids.get(tensor)
+    value = dequantised(value, grid)
     if str(value.dtype) not in DTYPES:
         out.notes.append(f"'{name}' has the dtype {value.dtype}")
         return
-    out.add(name, value, layer=name, kind=kind, index=index, slot=slot)
+    out.add(name, value, layer=name, kind=kind, index=index, slot=slot, stands_for=name if grid else "")

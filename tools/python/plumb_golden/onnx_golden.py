@@ -121,7 +121,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             loaded = onnx.load(str(source), load_external_data=False)
             replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
-            grids = onnx_quantised.grids(onnx, onnx.load(str(model), load_external_data=False))
+            quantised = onnx_quantised.pairs(onnx, onnx.load(str(model), load_external_data=False))
             places = expose_all(onnx, loaded, exposed)
             ort = session(onnxruntime, exposed, False, how=how)
         finally:
@@ -131,7 +131,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     if bound:
         out.facts["constants"] = {name: feeds[name].tolist() for name in sorted(bound)}
     write_inputs(out, feeds, places, bound)
-    write_outputs(out, ort, feeds, places, how, grids)
+    write_outputs(out, ort, feeds, places, how, quantised)
     if prove_probe:
         probe.prove(out, "the model as it is, the same optimisation", outputs)
     out.finish()
@@ -167,7 +167,7 @@ def write_inputs(out, feeds, places, bound):
         out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True, constant=name in bound)
 
 
-def write_outputs(out, ort, feeds, places, how, grids):
+def write_outputs(out, ort, feeds, places, how, quantised):
     names = [name for _, _, _, name in places]
     try:
         for _ in range(how.warm):
@@ -175,7 +175,7 @@ def write_outputs(out, ort, feeds, places, how, grids):
         values = ort.run(names, feeds)
     except Exception as error:
         raise UsageError(f"ONNX Runtime cannot run the model: {str(error).strip()}") from error
-    made = 0
+    stand_ins = onnx_quantised.StandIns(quantised, names)
     for (index, node, slot, name), value in zip(places, values):
         if not isinstance(value, np.ndarray):
             out.notes.append(f"'{name}' is no tensor ({type(value).__name__})")
@@ -185,10 +185,11 @@ def write_outputs(out, ort, feeds, places, how, grids):
         if str(value.dtype) not in TYPES.values():
             out.notes.append(f"'{name}' has the dtype {value.dtype}")
             continue
-        out.add(name, value, layer=node.name or name, kind=node.op_type, index=index, slot=slot)
-        floats = onnx_quantised.dequantised(name, value, grids)
-        if floats is not None and floats[0] not in names:
-            out.add(floats[0], floats[1], layer=node.name or name, kind=node.op_type, index=index, slot=slot + 1)
-            made += 1
-    if made:
-        out.notes.append(f"{made} tensors stand for integers, scale * (q - zero point); the runtime did not make them")
+        place = {"layer": node.name or name, "kind": node.op_type, "index": index}
+        out.add(name, value, **place, slot=slot, stands_for=stand_ins.blob(name))
+        floats = stand_ins.dequantised(name, value)
+        if floats is not None:
+            out.add(floats[0], floats[1], **place, slot=slot + 1, stands_for=stand_ins.blob(floats[0]))
+    if stand_ins.made:
+        out.notes.append(f"{stand_ins.made} tensors are made of integers, scale * (q - zero point); the runtime has no "
+                         "such floats")

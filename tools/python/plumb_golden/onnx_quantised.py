@@ -1,29 +1,58 @@
-"""What stands for a float tensor in a quantised model (QuantizeLinear ...) whose optimised graph keeps the integers alone:
-scale * (q - zero point), under the name that ONNX Runtime's quantize_static gives it. The float model's blob is judged
-by it.
+"""Which tensors of a quantised model (QuantizeLinear, DequantizeLinear) stand for the float model's.
+
+What a DequantizeLinear makes of the integers of x is what x's readers read, so it stands for the float model's blob x.
+An optimised graph may keep the integers alone: then scale * (q - zero point) is written for them, under the name that
+the model gives it.
 """
+import dataclasses
+
 import numpy as np
 
-INTEGERS, FLOATS = "_QuantizeLinear_Output", "_DequantizeLinear_Output"
+
+@dataclasses.dataclass
+class Quantised:
+    blob: str      # what was quantised: the float model's blob
+    integers: str
+    floats: str    # of its first DequantizeLinear
+    scale: object  # of one value, or None where it is no constant
+    zero: object
 
 
-def grids(onnx, model):
-    """{integer tensor: (scale, zero point)} of one scale each."""
+def pairs(onnx, model):
+    """A Quantised of every QuantizeLinear that a DequantizeLinear reads."""
     constants = {c.name: c for c in model.graph.initializer}
-    found = {}
+    back = {}
     for node in model.graph.node:
-        if node.op_type != "QuantizeLinear" or not node.output[0].endswith(INTEGERS):
+        if node.op_type == "DequantizeLinear":
+            back.setdefault(node.input[0], node.output[0])
+    found = []
+    for node in model.graph.node:
+        if node.op_type != "QuantizeLinear" or node.output[0] not in back or node.input[0] in constants:
             continue
         values = [onnx.numpy_helper.to_array(constants[name]) for name in node.input[1:] if name in constants]
-        if len(values) == len(node.input) - 1 and all(v.size == 1 for v in values):
-            zero = values[1].item() if len(values) > 1 else 0
-            found[node.output[0]] = (np.float32(values[0].item()), zero)
+        known = len(values) == len(node.input) - 1 and all(v.size == 1 for v in values)
+        found.append(Quantised(node.input[0], node.output[0], back[node.output[0]],
+                               np.float32(values[0].item()) if known else None,
+                               int(values[1].item()) if known and len(values) > 1 else 0))
     return found
 
 
-def dequantised(name, value, known):
-    """(float tensor's name, its values), or None: it is no such integer tensor."""
-    if name not in known or value.dtype.kind not in "iu":
-        return None
-    scale, zero = known[name]
-    return name.removesuffix(INTEGERS) + FLOATS, (value.astype(np.int32) - np.int32(zero)).astype(np.float32) * scale
+class StandIns:
+    """Of the tensors of one dump."""
+
+    def __init__(self, quantised, names):
+        self.of_floats = {q.floats: q.blob for q in quantised}
+        self.of_integers = {q.integers: q for q in quantised if q.scale is not None and q.floats not in names}
+        self.made = 0
+
+    def blob(self, name):
+        """The float model's blob that a tensor stands for, or ""."""
+        return self.of_floats.get(name, "")
+
+    def dequantised(self, name, value):
+        """(name, values) of the floats that integers stand for, or None where the graph itself makes them."""
+        q = self.of_integers.get(name)
+        if q is None or value.dtype.kind not in "iu":
+            return None
+        self.made += 1
+        return q.floats, (value.astype(np.int64) - q.zero).astype(np.float32) * q.scale
