@@ -160,6 +160,32 @@ PlantedCause SplitOperands() {
   return plant;
 }
 
+// A product of dynamic int8 whose step goes on: what follows keeps, scales or limits the sums.
+PlantedCause DynamicInStep(const std::string& name, OpKind end, bool norm) {
+  Layer conv = LayerOf<ConvolutionParam>(OpKind::kConvolution, [](ConvolutionParam* p) {
+    p->group = 1, p->in_channels_per_group = 8, p->out_channels = 12, p->kernel_h = p->kernel_w = 3;
+    p->stride_h = p->stride_w = 1, p->bias = true, p->pad_type = kPadSame;
+  });
+  const Shape shape = {1, 8, 14, 14};
+  conv.resources = {{"weight", Gauss({12, 8, 3, 3}, 0.1)}, {"bias", Gauss({12})}};
+  conv.outputs = {"c"};
+  std::vector<Layer> layers = {conv};
+  if (norm) {
+    layers.push_back(MakeLayer(OpKind::kBatchNormCxx, "bn", {"c"}, {"b"}));
+    layers.back().resources = {{"scale", Gauss({12}, 0.3, 1.1)}, {"bias", Gauss({12}, 0.2)}};
+  }
+  layers.push_back(MakeLayer(end, "end", {norm ? "b" : "c"}, {"y"}));
+  Graph computed = GraphOf(layers, shape);
+  PlantedCause plant{name, computed, computed,
+                     "with weights rounded to int8 in 64 steps per output channel and its input rounded to int8 with a "
+                     "zero point as the network runs, per tensor"};
+  Tensor& weight = computed.layers[0].resources["weight"];
+  weight = InBlocks(weight.Clone().value(), 72, [](Block* b) { ToSteps(b, 64); });
+  const Tensor x = InBlocks(Gauss(shape), shape.NumElements(), [](Block* b) { ToZeroPoint(b, 255); });
+  plant.spoil = [x, computed](Tensor* y) { *y = ComputedBy(computed, x); };
+  return plant;
+}
+
 std::vector<PlantedCause> OperandPlants() {
   const Graph whole = Dense(InBlocks(Weight(), kTerms, [](Block* b) { ToSteps(b, 127); }), Bias());
   const auto steps = [](Block* b) { ToSteps(b, 127); };
@@ -185,6 +211,8 @@ std::vector<PlantedCause> OperandPlants() {
             for (double& v : *b) v = Brain(v);
           },
           "with its input rounded to bf16", Says()),
+      DynamicInStep("dynamic int8 in front of ReLU", OpKind::kReLU, false),
+      DynamicInStep("dynamic int8 in front of a norm and ReLU6", OpKind::kReLU6, true),
       {"bias in int32", Says(), Dense(Weight(), bias),
        "with the bias rounded to int32 steps of max |x| / 127 times max |w| / 127"},
       SplitOperands()};

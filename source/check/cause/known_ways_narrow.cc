@@ -81,12 +81,14 @@ class NarrowProposals {
       : c_(c), proposals_(proposals), weight_(c.layer.Resource("weight")), bias_(c.layer.Resource("bias")) {}
 
   void Propose() {
-    constexpr size_t kMaxTerms = 8192, kFewSums = 16;
-    if (c_.group.members.size() == 1) sums_ = SampleOf(c_.step);
+    constexpr size_t kMaxTerms = 8192, kFewSums = 16, kFewest = 3;
+    ProductSample sample = c_.step.device.size() == 1 ? SampleOfMember(c_.step, c_.member) : ProductSample();
+    sums_ = std::move(sample.sums);
+    if (c_.group.members.size() > 1 && sums_.size() < kFewest) sums_.clear();
     if (!sums_.empty() && sums_[0].x.size() > kMaxTerms) sums_.resize(std::min(kFewSums, sums_.size()));
     FindGrids();
     if (!sums_.empty()) {
-      Measure();
+      Measure(sample.input);
       for (const Narrow& narrow : All()) {
         if (Left(narrow) < kCollapsed * own_) Add(narrow);
       }
@@ -213,15 +215,15 @@ class NarrowProposals {
     return 0;
   }
 
-  void Measure() {
-    weights_ = ValuesRange(*weight_), inputs_ = ValuesRange(c_.step.inputs[0]);
+  void Measure(const Tensor& input) {
+    weights_ = ValuesRange(*weight_), inputs_ = ValuesRange(input);
     for (const SampleSum& sum : sums_) {
       const double off = Off(sum);
       own_ += off * off;
     }
   }
   double Off(const SampleSum& sum) const {
-    return c_.step.device[0].ValueAt(sum.output) - c_.step.replay.values[0].ValueAt(sum.output);
+    return (c_.step.device[0].ValueAt(sum.output) - c_.step.replay.values[0].ValueAt(sum.output)) / sum.gain;
   }
 
   // The squared difference that would be left; stops where it is too much.

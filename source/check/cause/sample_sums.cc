@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "op/activation.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"
 #include "op/matmul.h"
@@ -56,8 +57,9 @@ SampleSum MatrixSum(const Layer& layer, const Tensor& input, int64_t k, int64_t 
   return sum;
 }
 
-int64_t SpreadOut(int64_t i, int64_t outputs) {
-  return (i * (outputs / std::min(kSample, outputs)) + i) % outputs;  // rows and columns alike
+// The i-th of so many.
+int64_t SpreadOut(int64_t i, int64_t count, int64_t outputs) {
+  return (i * (outputs / count) + i) % outputs;  // rows and columns alike
 }
 
 // The terms of one output of a reduction, in the order of memory.
@@ -124,7 +126,7 @@ std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step) {
                                : Result<std::vector<bool>>(Status::NotSupported(""));
   const bool averages = pooling.ok() && pooling->average && !pooling->adaptive;
   for (int64_t i = 0; i < std::min(kSample, outputs) && (averages || reduced.ok()); ++i) {
-    const int64_t output = SpreadOut(i, outputs);
+    const int64_t output = SpreadOut(i, std::min(kSample, outputs), outputs);
     sums.push_back(averages ? PooledSum(*pooling, input, output) : ReducedSum(layer, input, *reduced, output));
   }
   return sums;
@@ -132,16 +134,15 @@ std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step) {
 
 namespace {
 
-// What the step's last layer reads first, where the layers before it only move it there (Concat, Pad); empty: else.
-Tensor MovedInput(const ReplayedStep& step) {
+// What a member reads first, where the layers before it only move it there (Concat, Pad); empty: else.
+Tensor MovedInput(const ReplayedStep& step, size_t member) {
   const auto& members = step.group.members;
-  if (members.size() == 1) return step.inputs[0];
-  const std::string& blob = members.back()->inputs[0];
+  if (member == 0) return step.inputs[0];
+  const std::string& blob = members[member]->inputs[0];
   LayerGroup before = step.group;
-  before.members.pop_back();
-  const int last = static_cast<int>(before.members.size());
+  before.members.resize(member);
   for (LayerGroup::Port& port : before.inputs) {
-    if (port.member == last) port = {-1, -1, ""};
+    if (port.member >= static_cast<int>(member)) port = {-1, -1, ""};
   }
   for (size_t m = 0; m < before.members.size(); ++m) {
     if (!GetOp(before.members[m]->kind).moves_data_only) return Tensor();
@@ -152,11 +153,40 @@ Tensor MovedInput(const ReplayedStep& step) {
   return values.ok() ? values->values[0] : Tensor();
 }
 
-}  // namespace
+// What follows a product: y = gain * sum + something, between two limits.
+struct Tail {
+  bool known = true;
+  const Layer* norm = nullptr;
+  double low = -INFINITY, high = INFINITY;
+};
 
-std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
-  const Layer& layer = step.group.last();
-  const Tensor input = MovedInput(step);
+Tail TailOf(const LayerGroup& group, size_t member) {
+  Tail tail;
+  for (size_t m = member + 1; m < group.members.size(); ++m) {
+    const Layer& layer = *group.members[m];
+    const std::string& blob = group.members[m - 1]->outputs[0];
+    tail.known = tail.known && std::isinf(tail.low) && std::count(layer.inputs.begin(), layer.inputs.end(), blob) == 1;
+    switch (layer.kind) {
+      case OpKind::kAdd: break;
+      case OpKind::kBatchNormCxx:
+        tail.known = tail.known && tail.norm == nullptr && layer.Resource("scale") != nullptr;
+        tail.norm = &layer;
+        break;
+      case OpKind::kReLU: tail.low = 0; break;
+      case OpKind::kReLU6: tail.low = 0, tail.high = 6; break;
+      case OpKind::kClip: {
+        const UnaryCoefficients limits = CoefficientsOf(layer);
+        tail.low = static_cast<double>(limits.a), tail.high = static_cast<double>(limits.b);
+        break;
+      }
+      default: tail.known = false;
+    }
+  }
+  return tail;
+}
+
+std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const Tensor& input, const Tail& tail) {
+  const Layer& layer = *step.group.members[member];
   std::vector<SampleSum> sums;
   if (input.empty()) return sums;
   const int64_t outputs = step.device[0].NumElements();
@@ -166,19 +196,45 @@ std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
   const auto convolution =
       convolves ? ResolveConvolution(layer, input.shape()) : Result<ConvolutionShape>(Status::NotSupported(""));
   if (convolution.ok() && convolution->activation != kActivationNone) return sums;
-  for (int64_t i = 0; i < std::min(kSample, outputs); ++i) {
-    const int64_t output = SpreadOut(i, outputs);
+  const bool multiplies = layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
+                          ParamOf<MatMulParam>(layer).weight_position == 1 && tail.norm == nullptr;
+  const auto is_left = [&](double v) { return v > tail.low && v < tail.high; };
+  const int64_t tries = std::min((std::isinf(tail.low) ? 1 : 4) * kSample, outputs);
+  for (int64_t i = 0; i < tries && static_cast<int64_t>(sums.size()) < kSample; ++i) {
+    const int64_t output = SpreadOut(i, tries, outputs);
+    if (!is_left(step.device[0].ValueAt(output)) || !is_left(step.replay.values[0].ValueAt(output))) continue;
     if (convolution.ok()) {
       sums.push_back(ConvolutionSum(layer, *convolution, input, output));
     } else if (layer.kind == OpKind::kInnerProduct) {
       const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
       sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));
-    } else if (layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
-               ParamOf<MatMulParam>(layer).weight_position == 1) {
+    } else if (multiplies) {
       sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, output));
+    } else {
+      break;
     }
+    if (tail.norm == nullptr) continue;
+    const Tensor& scale = *tail.norm->Resource("scale");
+    sums.back().gain = scale.ValueAt(scale.NumElements() == 1 ? 0 : sums.back().channel);
+    if (sums.back().gain == 0) sums.pop_back();
   }
   return sums;
+}
+
+}  // namespace
+
+std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
+  const size_t last = step.group.members.size() - 1;
+  return SampleFrom(step, last, MovedInput(step, last), Tail());
+}
+
+ProductSample SampleOfMember(const ReplayedStep& step, size_t member) {
+  const Tail tail = TailOf(step.group, member);
+  const auto product = step.blobs.find(step.group.members[member]->outputs[0]);
+  if (!tail.known || product == step.blobs.end() || product->second.shape != step.device[0].shape()) return {};
+  ProductSample sample{MovedInput(step, member), {}};
+  sample.sums = SampleFrom(step, member, sample.input, tail);
+  return sample;
 }
 
 }  // namespace plumb

@@ -18,11 +18,20 @@ struct SampleSum {
   int64_t output = 0;
   int64_t channel = 0;  // of the bias
   double divisor = 1;   // of the whole sum
+  double gain = 1;      // of the step's output by the sum
 };
 
 // Of evenly spread outputs; empty where the step is none that is known here: one Convolution, InnerProduct or MatMul
-// with a constant operand, without activation.
+// with a constant operand, without activation, behind layers that only move its input.
 std::vector<SampleSum> SampleOf(const ReplayedStep& step);
+
+struct ProductSample {
+  Tensor input;  // of the product; f64
+  std::vector<SampleSum> sums;
+};
+// The same of a member that may be followed by sums with other values, batch normalisation and, at the end, ReLU, ReLU6
+// or Clip: of outputs that these leave as they are.
+ProductSample SampleOfMember(const ReplayedStep& step, size_t member);
 // The same of sums and means: ReduceSum, ReduceMean, ReduceL1, ReduceSumSquare, average pooling. Weights of 1, or the
 // terms themselves where squares are summed.
 std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step);

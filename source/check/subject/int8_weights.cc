@@ -118,8 +118,13 @@ const Int8Weights& WeightsOf(const Int8WeightsOf& all, const std::string& type) 
 }
 
 std::string Describe(const Int8WeightsOf& weights) {
+  std::map<std::string, std::string> types;  // by what is said of them
+  for (const auto& [type, of_type] : weights) {
+    std::string& alike = types[Describe(of_type)];
+    alike += (alike.empty() ? "" : ", ") + type;
+  }
   std::string text;
-  for (const auto& [type, of_type] : weights) text += fmt::format("{}: {}; ", type, Describe(of_type));
+  for (const auto& [said, alike] : types) text += fmt::format("{}: {}; ", alike, said);
   return text + (text.empty() ? "" : "others: ") + Describe(Int8Weights());
 }
 
