@@ -245,6 +245,49 @@ TEST(Int8, FoldedWeightsLieOnTheGridOfWhatTheyAreFoldedInto) {
   }
 }
 
+// u8 inputs, i8 weights, pairs of channels added in 16 bits.
+TEST(Int8, PairsThatSaturateAreNamed) {
+  Graph graph = NormedConvolution(true);
+  Tensor& weight = graph.layers[0].resources["weight"];
+  auto inputs = Inputs(graph);
+  for (int64_t i = 0; i < weight.NumElements(); ++i) weight.data<float>()[i] = std::cos(static_cast<float>(i * i));
+  for (int64_t i = 0; i < inputs["x"].NumElements(); ++i)
+    inputs["x"].data<float>()[i] = 1 + 0.5f * std::sin(static_cast<float>(i));  // behind a ReLU
+  Int8Runtime runtime;
+  runtime.asymmetric = true;
+  inputs["x"] = runtime.Stored(inputs["x"], 1);
+  const double step = FindGrid(inputs["x"]).step;
+  auto blobs = runtime.Run(graph, inputs);
+  Layer conv = graph.layers[0];
+  conv.resources["weight"] = conv.resources["weight"].Clone().value();
+  runtime.RoundWeights(16, &conv.resources["weight"]);
+  const std::vector<double> steps = StepsOf(kPerChannel, conv, weight);
+  Tensor y = Tensor::Create(DType::kF32, {1, 16, 22, 22}).value();
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    const int64_t o = i / 484, row = i / 22 % 22, column = i % 22;
+    double sum = 0;
+    for (int64_t k = 0; k < 9 * 4; ++k) {
+      double pair = 0;
+      for (int64_t c = k / 9 * 2; c < k / 9 * 2 + 2; ++c) {
+        const auto x = static_cast<double>(inputs["x"].data<float>()[(c * 24 + row + k % 9 / 3) * 24 + column + k % 3]);
+        const auto w = static_cast<double>(conv.resources["weight"].data<float>()[(o * 8 + c) * 9 + k % 9]);
+        pair += std::nearbyint(x / step) * std::nearbyint(w / steps[static_cast<size_t>(o)]);
+      }
+      sum += std::clamp(pair, -32768.0, 32767.0);
+    }
+    y.data<float>()[i] = std::max(
+        0.0f, static_cast<float>(sum * step * steps[static_cast<size_t>(o)]) + conv.resources["bias"].data<float>()[o]);
+  }
+  blobs["relu"] = runtime.Stored(y, 1);
+  blobs.erase("conv");
+  SubjectOptions options;
+  options.check.arithmetic = SubjectArithmetic::kInt8;
+  const RunReport report = CheckSubjectBlobs(graph, Stored(blobs), inputs, options).value();
+  EXPECT_EQ(report.verdict, Verdict::kWrong);
+  EXPECT_EQ(report.layers[0].cause.rfind("computed with pairs of 8-bit products that saturate at 16 bits", 0), 0u)
+      << report.layers[0].cause << report.layers[0].reason;
+}
+
 // x (integers) -> DequantizeLinear -> InnerProduct -> QuantizeLinear -> y (integers) as one step. All scales are powers
 // of two, so one value in eight is a tie.
 Graph QuantisedModel() {

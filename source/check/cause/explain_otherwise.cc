@@ -10,11 +10,12 @@
 #include "check/cause/overflow.h"
 
 namespace plumb {
-namespace {
 
 ReplayedStep StepOf(const Question& q) {
   return {q.record.group, q.record.inputs, *q.scene.blobs, q.record.device, q.record.replay};
 }
+
+namespace {
 
 std::optional<Answer> CauseOf(std::string text) {
   if (text.empty()) return std::nullopt;

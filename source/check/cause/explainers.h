@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "check/cause/computed_otherwise.h"
 #include "check/judge/scene.h"
 #include "check/judge/step_judge.h"
 #include "check/judge/step_record.h"
@@ -28,6 +29,8 @@ struct Question {
   const StepRecord& record;
   size_t output = 0;  // that a hint is asked of
 };
+
+ReplayedStep StepOf(const Question& question);
 
 struct Answer {
   std::string text;
@@ -80,6 +83,8 @@ std::optional<Answer> ExplainAsFused(const Question& question);
 std::optional<Answer> ExplainAsBlock(const Question& question);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
+// explain_saturated.cc: 8-bit products that were added in 16 bits.
+std::optional<Answer> ExplainAsSaturated(const Question& question);
 // explain_divisor.cc: a reciprocal or root of 11 to 14 bits.
 std::optional<Answer> ExplainAsShortDivisor(const Question& question);
 // explain_otherwise.cc: another computation than the graph's, of the step (computed_otherwise.h) or of a larger group.

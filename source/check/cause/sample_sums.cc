@@ -185,12 +185,32 @@ Tail TailOf(const LayerGroup& group, size_t member) {
   return tail;
 }
 
-std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const Tensor& input, const Tail& tail) {
+std::vector<int64_t> EvenPlaces(int64_t count, int64_t outputs) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < std::min(count, outputs); ++i)
+    places.push_back(SpreadOut(i, std::min(count, outputs), outputs));
+  return places;
+}
+
+std::vector<int64_t> WorstPlaces(const ReplayedStep& step) {
+  const auto off = [&](int64_t i) { return std::fabs(step.device[0].ValueAt(i) - step.replay.values[0].ValueAt(i)); };
+  std::vector<std::pair<double, int64_t>> places;
+  for (int64_t i = 0; i < step.device[0].NumElements(); ++i) {
+    if (std::isfinite(off(i))) places.emplace_back(-off(i), i);
+  }
+  const auto count = std::min<int64_t>(kSample, static_cast<int64_t>(places.size()));
+  std::partial_sort(places.begin(), places.begin() + count, places.end());
+  std::vector<int64_t> worst;
+  for (int64_t i = 0; i < count; ++i) worst.push_back(places[static_cast<size_t>(i)].second);
+  return worst;
+}
+
+std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const Tensor& input, const Tail& tail,
+                                  const std::vector<int64_t>& outputs) {
   const Layer& layer = *step.group.members[member];
   std::vector<SampleSum> sums;
   if (input.empty()) return sums;
-  const int64_t outputs = step.device[0].NumElements();
-  if (layer.Resource("weight") == nullptr || outputs == 0) return sums;
+  if (layer.Resource("weight") == nullptr) return sums;
   const Shape& weight = layer.Resource("weight")->shape();
   const bool convolves = layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D;
   const auto convolution =
@@ -199,9 +219,8 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
   const bool multiplies = layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
                           ParamOf<MatMulParam>(layer).weight_position == 1 && tail.norm == nullptr;
   const auto is_left = [&](double v) { return v > tail.low && v < tail.high; };
-  const int64_t tries = std::min((std::isinf(tail.low) ? 1 : 4) * kSample, outputs);
-  for (int64_t i = 0; i < tries && static_cast<int64_t>(sums.size()) < kSample; ++i) {
-    const int64_t output = SpreadOut(i, tries, outputs);
+  for (const int64_t output : outputs) {
+    if (static_cast<int64_t>(sums.size()) == kSample) break;
     if (!is_left(step.device[0].ValueAt(output)) || !is_left(step.replay.values[0].ValueAt(output))) continue;
     if (convolution.ok()) {
       sums.push_back(ConvolutionSum(layer, *convolution, input, output));
@@ -225,16 +244,26 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
 
 std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
   const size_t last = step.group.members.size() - 1;
-  return SampleFrom(step, last, MovedInput(step, last), Tail());
+  return SampleFrom(step, last, MovedInput(step, last), Tail(), EvenPlaces(kSample, step.device[0].NumElements()));
 }
 
-ProductSample SampleOfMember(const ReplayedStep& step, size_t member) {
+namespace {
+
+ProductSample SampleBehind(const ReplayedStep& step, size_t member, bool worst) {
   const Tail tail = TailOf(step.group, member);
   const auto product = step.blobs.find(step.group.members[member]->outputs[0]);
   if (!tail.known || product == step.blobs.end() || product->second.shape != step.device[0].shape()) return {};
+  const int64_t tries = (std::isinf(tail.low) ? 1 : 4) * kSample;
   ProductSample sample{MovedInput(step, member), {}};
-  sample.sums = SampleFrom(step, member, sample.input, tail);
+  sample.sums = SampleFrom(step, member, sample.input, tail,
+                           worst ? WorstPlaces(step) : EvenPlaces(tries, step.device[0].NumElements()));
   return sample;
 }
+
+}  // namespace
+
+ProductSample SampleOfMember(const ReplayedStep& step, size_t member) { return SampleBehind(step, member, false); }
+
+ProductSample WorstOfMember(const ReplayedStep& step, size_t member) { return SampleBehind(step, member, true); }
 
 }  // namespace plumb

@@ -32,6 +32,8 @@ struct ProductSample {
 // The same of a member that may be followed by sums with other values, batch normalisation and, at the end, ReLU, ReLU6
 // or Clip: of outputs that these leave as they are.
 ProductSample SampleOfMember(const ReplayedStep& step, size_t member);
+// The same of the outputs that are off most.
+ProductSample WorstOfMember(const ReplayedStep& step, size_t member);
 // The same of sums and means: ReduceSum, ReduceMean, ReduceL1, ReduceSumSquare, average pooling. Weights of 1, or the
 // terms themselves where squares are summed.
 std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step);

@@ -2,7 +2,7 @@
 
 Every operator's output is made an output of the network, under its ONNX name; OpenVINO then does not fuse across it, so
 what is dumped are its kernels without those fusions. Arithmetic is held to f32, or what --precision says: the default
-is bf16 where the CPU has it.
+is bf16 where the CPU has it. What a FakeQuantize of a quantised model makes of a tensor is dumped beside it.
 """
 import pathlib
 
@@ -27,16 +27,29 @@ def declared(port):
     return [d.get_length() if d.is_static else -1 for d in port.get_partial_shape()]
 
 
+def name_quantised(operator):
+    """The tensor that a FakeQuantize rounds, or "": its output, which mostly has no name, gets the operator's."""
+    if operator.get_type_name() != "FakeQuantize":
+        return ""
+    source = operator.input_value(0)
+    if source.get_node().get_type_name() == "Constant" or not source.get_names():
+        return ""
+    if not operator.output(0).get_names():
+        operator.output(0).set_names({operator.get_friendly_name()})
+    return sorted(source.get_names())[0]
+
+
 def expose_all(model):
-    """Makes every operator's output an output; returns {tensor name: operator}."""
+    """Makes every operator's output an output; returns {tensor name: (operator, what it stands for)}."""
     have = {name for port in model.outputs for name in port.get_names()}
     places, wanted = {}, []
     for operator in model.get_ordered_ops():
         if operator.get_type_name() in ("Constant", "Parameter", "Result"):
             continue
+        quantised = name_quantised(operator)
         for port in operator.outputs():
             names = port.get_names()
-            places.update({name: operator for name in names})
+            places.update({name: (operator, quantised) for name in names})
             if names and not names & have:
                 wanted.append(port)
     for port in wanted:
@@ -87,8 +100,9 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     results = compiled(feeds)
     for port in compiled.outputs:
         for name in sorted(port.get_names() - set(feeds)):
-            operator = places.get(name)
-            out.add(name, results[port], layer=name, kind=operator.get_type_name() if operator else "")
+            operator, stands_for = places.get(name, (None, ""))
+            out.add(name, results[port], layer=name, kind=operator.get_type_name() if operator else "",
+                    stands_for=stands_for)
     if prove_probe:
         probe.prove(out, "fused as it ships, the same precision", outputs)
     out.finish()
