@@ -32,6 +32,8 @@ TEST(Grid, StepIsFoundFromTheValues) {
   const Grid grid = FindGrid(Values(values));
   EXPECT_NEAR(grid.step, 0.037, 1e-7);
   EXPECT_TRUE(grid.spans());
+  for (const float off : {2e-7f, -0.037f * 90 + 3e-7f}) values.push_back(off);
+  EXPECT_NEAR(FindGrid(Values(values)).step, 0.037, 1e-7) << "zero and the lowest value in two ways";
   values.push_back(0.0185f);
   EXPECT_TRUE(FindGrid(Values(values)).none()) << "half a step";
   values.back() = 0.037f * 170;

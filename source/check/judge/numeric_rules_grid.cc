@@ -14,18 +14,18 @@ class GridNumericRules : public NumericRules {
   double wrong_below_db() const override { return 10; }
   bool tells_functions() const override { return false; }
 
-  // Float inputs that the step rounds itself; integers that it made floats of itself, by an FMA or by a product.
+  // Float inputs that the step rounds itself. A layer in floats made its inputs of integers itself, by an FMA or by a
+  // product, or read what is handed out computed once more (OpenVINO).
   Result<Way> FirstWay(const Scene& scene, const StepRecord& record) const override {
     Way way;
     way.arithmetic = ArithmeticFor(record.group, *scene.model);
     for (size_t i = 0; i < record.info.inputs.size(); ++i) {
       const PortInfo& port = record.info.inputs[i];
       const Layer& reader = *record.group.members[static_cast<size_t>(record.group.inputs[i].member)];
-      const bool on_grid = port.stored == DType::kI8, in_floats = record.info.outputs[0].stored != DType::kI8;
-      if (port.constant || port.dtype != DType::kF32 || on_grid != in_floats) continue;
-      if (on_grid) {
+      if (port.constant || port.dtype != DType::kF32) continue;
+      if (record.info.outputs[0].stored != DType::kI8) {
         PLUMB_ASSIGN_OR_RETURN(way.extra.input_tau[port.blob], DequantisingNoise(record.inputs[i]));
-      } else if (IsProduct(reader)) {
+      } else if (port.stored != DType::kI8 && IsProduct(reader)) {
         PLUMB_ASSIGN_OR_RETURN(way.extra.input_tau[port.blob], InputNoise(record.inputs[i]));
       }
     }

@@ -20,6 +20,9 @@ constexpr double kOffGrid = 0.02;  // of a step: f32 values of 255 steps are off
 constexpr double kManySaturated = 0.1, kMostSaturated = 0.5;
 constexpr double kLevels = 127;  // of symmetric int8
 
+// What a quantiser that adds the grid's end writes for zero, or for one value in two ways, is apart by less than that.
+constexpr double kSameValue = 1e-5;  // of the range; a step is 4e-3 of it
+
 // Up to kMaxValues distinct values, zero among them, in order; empty where there are more or some are not finite.
 std::vector<double> DistinctValues(const Tensor& tensor) {
   const float* x = tensor.data<float>();
@@ -33,10 +36,14 @@ std::vector<double> DistinctValues(const Tensor& tensor) {
     std::memcpy(&bits, &last, sizeof(bits));
     if (!std::isfinite(last)) return {};
     if (!seen.insert(bits).second) continue;
-    if (seen.size() > kMaxValues) return {};
+    if (seen.size() > 2 * kMaxValues) return {};
     values.push_back(static_cast<double>(last));
   }
   std::sort(values.begin(), values.end());
+  const double apart = kSameValue * (values.back() - values.front());
+  const auto same = [apart](double a, double b) { return b - a < apart; };
+  values.erase(std::unique(values.begin(), values.end(), same), values.end());
+  if (values.size() > kMaxValues) return {};
   return values;
 }
 

@@ -41,7 +41,7 @@ std::string WhyUnbounded(const LayerGroup& group);
 // tau of a float input that a quantised product reads: 8 sigma of rounding to 127 steps of twice its range.
 Result<Tensor> InputNoise(const Tensor& input);
 
-// tau of an input on a grid that a layer in floats reads: scale * (q - zero point) may round in two ways.
+// tau of an input that a layer in floats reads: scale * (q - zero point) may round in two ways.
 Result<Tensor> DequantisingNoise(const Tensor& input);
 
 // Per output the sigma of what int8 weights of unknown scale add, from four replays with moved weights.

@@ -1,6 +1,7 @@
 """Which tensors of a quantised model (QuantizeLinear, DequantizeLinear) stand for the float model's.
 
-What a DequantizeLinear makes of the integers of x is what x's readers read, so it stands for the float model's blob x.
+What a DequantizeLinear makes of the integers of x is what x's readers read, so it stands for the float model's blob x,
+unless some read x itself.
 An optimised graph may keep the integers alone: then scale * (q - zero point) is written for them, under the name that
 the model gives it.
 """
@@ -25,9 +26,12 @@ def pairs(onnx, model):
     for node in model.graph.node:
         if node.op_type == "DequantizeLinear":
             back.setdefault(node.input[0], node.output[0])
+    read_as_it_is = {name for node in model.graph.node if node.op_type != "QuantizeLinear" for name in node.input}
     found = []
     for node in model.graph.node:
-        if node.op_type != "QuantizeLinear" or node.output[0] not in back or node.input[0] in constants:
+        if node.op_type != "QuantizeLinear" or node.output[0] not in back:
+            continue
+        if node.input[0] in constants or node.input[0] in read_as_it_is:
             continue
         values = [onnx.numpy_helper.to_array(constants[name]) for name in node.input[1:] if name in constants]
         known = len(values) == len(node.input) - 1 and all(v.size == 1 for v in values)
