@@ -28,14 +28,15 @@ def declared(port):
 
 
 def name_quantised(operator):
-    """The tensor that a FakeQuantize rounds for all of its readers, or "": its output, which mostly has no name, gets the
-    operator's."""
+    """The tensor that a FakeQuantize rounds for all of its readers, or "". Its output, which mostly has no name, gets
+    the operator's."""
     if operator.get_type_name() != "FakeQuantize":
         return ""
     source = operator.input_value(0)
     if source.get_node().get_type_name() == "Constant" or not source.get_names():
         return ""
-    if any(reader.get_node().get_type_name() not in ("FakeQuantize", "Result") for reader in source.get_target_inputs()):
+    readers = {reader.get_node().get_type_name() for reader in source.get_target_inputs()}
+    if readers - {"FakeQuantize", "Result"}:
         return ""
     if not operator.output(0).get_names():
         operator.output(0).set_names({operator.get_friendly_name()})
