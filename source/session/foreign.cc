@@ -216,7 +216,8 @@ Result<std::vector<Foreign::Source>> Foreign::SourcesOf(const GraphInput& input,
   if (given != nullptr) sources.push_back({given_name, given->values.at(input.name)});
   for (const Side& side : Sides()) {
     if (!side.blobs->Has(input.name)) continue;
-    PLUMB_ASSIGN_OR_RETURN(Tensor value, side.blobs->Load(input.name));
+    PLUMB_ASSIGN_OR_RETURN(Tensor value,
+                           side.blobs->LoadInput(input.name, sources.empty() ? nullptr : &sources[0].value));
     if (!sources.empty() && sources[0].value.shape() != value.shape()) {
       return Status::InvalidArgument(fmt::format(
           "network input '{}' is {} in the {}, but {} in {}: run one of them again at the other's size; nothing is "

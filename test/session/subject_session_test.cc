@@ -4,6 +4,7 @@
 
 #include "plumb/session.h"
 #include "session/session_test_util.h"
+#include "util/int8_runtime.h"
 
 namespace plumb {
 namespace {
@@ -88,6 +89,61 @@ class SubjectSession : public ScratchFolder {
   }
   std::unique_ptr<Session> session_;
 };
+
+// A float32 tensor rounded to steps of 2^-5, saturating at 2.
+Tensor Rounded(const Tensor& tensor) {
+  return Changed(tensor, [](float v, int64_t) { return std::min(2.0f, std::nearbyint(v * 32) / 32); });
+}
+
+TEST_F(SubjectSession, GivenInputIsTheOneThatAQuantisedCopyRounded) {
+  const Tensor image = Healthy().at("data");
+  Blobs blobs = Healthy();
+  SessionOptions options;
+  options.inputs.values = {{"data", image}};
+  blobs["data_DequantizeLinear_Output"] = Rounded(image);
+  EXPECT_TRUE(Judge(blobs, options).ok());
+  EXPECT_TRUE(session_->input_matches().at(0).equal) << "the set has what was rounded";
+  blobs.erase("data");
+  EXPECT_TRUE(Judge(blobs, options).ok());
+  EXPECT_TRUE(session_->input_matches().at(0).equal) << "it has the rounded one alone";
+  options.inputs.values = {{"data", Changed(image, [](float v, int64_t i) { return i == 7 ? v + 0.1f : v; })}};
+  EXPECT_TRUE(Judge(blobs, options).ok());
+  EXPECT_FALSE(session_->input_matches().at(0).equal) << "another image";
+}
+
+TEST_F(SubjectSession, OnlyWhatTheVerdictCallsWrongIsHandedOver) {
+  Int8Runtime runtime;
+  runtime.levels = 64;  // so that fp32 and usual weights are tried, too
+  const Graph graph = LoadModel(kFaults).value();
+  Blobs blobs = runtime.Run(graph, {{"data", Healthy().at("data")}});
+  blobs["prob"] = Changed(blobs["prob"], [](float v, int64_t) { return -v; });
+  std::set<std::string> handed;
+  CheckOptions check;
+  check.on_wrong = [&](const std::string& blob, const Tensor&, const Tensor&) {
+    handed.insert(blob);
+    return Status::Ok();
+  };
+  const RunReport run = Judge(blobs, {}, check).value();
+  std::set<std::string> wrong;
+  for (const LayerReport& layer : run.layers) {
+    if (layer.verdict == Verdict::kWrong) wrong.insert(layer.step.name);
+  }
+  EXPECT_EQ(handed, wrong);
+  EXPECT_EQ(handed, std::set<std::string>{"prob"});
+}
+
+TEST_F(SubjectSession, CausesAreSoughtUnlessNotAskedFor) {
+  const Blobs blobs = With("left", [](float v, int64_t) { return -v; });
+  CheckOptions check;
+  const auto guilty = [&] {
+    const RunReport run = Judge(blobs, {}, check).value();
+    return run.layers.at(static_cast<size_t>(run.first_wrong));
+  };
+  const LayerReport with = guilty();
+  check.causes = false;
+  EXPECT_TRUE(guilty().cause.empty());
+  EXPECT_NE(with.reason, guilty().reason) << "neither cause nor hint";
+}
 
 // What ONNX Runtime's quantize_static makes of a blob: under its own name the floats before they were quantised.
 TEST_F(SubjectSession, QuantisedCopyIsJudgedByWhatReadersRead) {

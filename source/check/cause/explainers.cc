@@ -32,11 +32,16 @@ void Append(const std::string& text, std::string* reason) { *reason += (reason->
 const std::vector<Explainer>& AllExplainers() {
   static const auto* explainers = new std::vector<Explainer>{
       {"fused group", Says::kExcuse, ExplainAsFused},  // tried in this order
-      {"overflow", Says::kCause, ExplainAsOverflow},       {"saturated pairs", Says::kCause, ExplainAsSaturated},
-      {"alternative", Says::kCause, ExplainAsAlternative}, {"block of weights", Says::kCause, ExplainAsBlock},
-      {"copied parts", Says::kCause, ExplainAsCopied},     {"accumulator", Says::kCause, ExplainAsAccumulator},
-      {"divisor", Says::kCause, ExplainAsShortDivisor},    {"larger function", Says::kCause, ExplainAsLargerFunction},
-      {"earlier tensor", Says::kHint, HintEarlierTensor},  {"difference", Says::kHint, HintDifference},
+      {"overflow", Says::kCause, ExplainAsOverflow},
+      {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of int8 subjects
+      {"alternative", Says::kCause, ExplainAsAlternative},
+      {"block of weights", Says::kCause, ExplainAsBlock},
+      {"copied parts", Says::kCause, ExplainAsCopied},
+      {"accumulator", Says::kCause, ExplainAsAccumulator},
+      {"divisor", Says::kCause, ExplainAsShortDivisor},
+      {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"earlier tensor", Says::kHint, HintEarlierTensor},
+      {"difference", Says::kHint, HintDifference},
   };
   return *explainers;
 }

@@ -110,6 +110,17 @@ Grid FindGrid(const Tensor& values) {
   return grid;
 }
 
+bool IsRoundedFrom(const Tensor& floats, const Tensor& rounded) {
+  const Grid grid = FindGrid(rounded);
+  if (grid.none() || grid.few || floats.shape() != rounded.shape() || floats.dtype() != DType::kF32) return false;
+  for (int64_t i = 0; i < rounded.NumElements(); ++i) {
+    const double x = floats.ValueAt(i), q = rounded.ValueAt(i);
+    const bool end = (grid.IsHighest(q) && x > q) || (grid.IsLowest(q) && x < q);
+    if (!end && !(std::fabs(x - q) <= 0.51 * grid.step)) return false;
+  }
+  return true;
+}
+
 bool IsProduct(const Layer& layer) { return GetOp(layer.kind).sums == Sums::kProducts; }
 
 std::string WhyUnbounded(const LayerGroup& group) {
@@ -191,8 +202,8 @@ Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau)
   result.ends = 2 / count;
   const auto beyond = [&](int64_t i, double slack) {
     const auto value = static_cast<double>(x[i]);
-    return (value == grid.high && grid.high > 0 && y[i] > value + slack) ||
-           (value == grid.low && grid.low < 0 && y[i] < value - slack);
+    return (grid.IsHighest(value) && grid.high > 0 && y[i] > value + slack) ||
+           (grid.IsLowest(value) && grid.low < 0 && y[i] < value - slack);
   };
   for (int64_t i = 0; i < device.NumElements(); ++i) result.saturated += beyond(i, result.step) ? 1 / count : 0;
   const double share = result.saturated - result.ends;

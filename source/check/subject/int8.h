@@ -24,12 +24,17 @@ struct Grid {
   bool few = false;          // too few distinct values to tell: `step` is the smallest distance between two of them
 
   bool none() const { return step == 0; }
+  bool IsHighest(double value) const { return value > high - step / 2; }
+  bool IsLowest(double value) const { return value < low + step / 2; }
   // Whether values at the ends may stand for values beyond: a range of 127 steps is half of int8's.
   bool spans() const { return !few && high - low >= 126.5 * step; }
 };
 
 // At most 256 steps of one width, zero among them. A tensor with NaN or infinities has none.
 Grid FindGrid(const Tensor& values);
+
+// Whether `rounded` are whole steps of a grid next to the floats, or its ends where these lie beyond.
+bool IsRoundedFrom(const Tensor& floats, const Tensor& rounded);
 
 // Convolutions, deconvolutions, InnerProduct and MatMul.
 bool IsProduct(const Layer& layer);

@@ -93,6 +93,16 @@ Shape ChannelsLast(const Shape& shape) {
   return Shape(std::move(dims));
 }
 
+// The float model's blob whose readers read the tensor, or "": a dump says it, or the name that ONNX Runtime's
+// quantize_static gives. The tensor of the blob's own name is what there was before it was made integers and floats
+// again.
+std::string StandsFor(const StoredTensor& tensor) {
+  const std::string suffix = "_DequantizeLinear_Output";
+  if (!tensor.stands_for.empty()) return tensor.stands_for;
+  const size_t end = tensor.name.size() - std::min(tensor.name.size(), suffix.size());
+  return tensor.name.compare(end, std::string::npos, suffix) == 0 ? tensor.name.substr(0, end) : "";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
@@ -102,16 +112,6 @@ Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Gr
   PLUMB_RETURN_IF_ERROR(paired->Survey(graph, blobs, options));
   if (Logs(LogLevel::kDebug)) paired->LogPairs(options.what);
   return paired;
-}
-
-// The float model's blob whose readers read the tensor, or "": a dump says it, or the name that ONNX Runtime's
-// quantize_static gives. The tensor of the blob's own name is what there was before it was made integers and floats
-// again.
-std::string StandsFor(const StoredTensor& tensor) {
-  const std::string suffix = "_DequantizeLinear_Output";
-  if (!tensor.stands_for.empty()) return tensor.stands_for;
-  const size_t end = tensor.name.size() - std::min(tensor.name.size(), suffix.size());
-  return tensor.name.compare(end, std::string::npos, suffix) == 0 ? tensor.name.substr(0, end) : "";
 }
 
 size_t PairedBlobs::PairStandIns(const std::vector<std::string>& model, const NameOptions& names,
@@ -124,7 +124,10 @@ size_t PairedBlobs::PairStandIns(const std::vector<std::string>& model, const Na
     if (own.count(blob) == 0 || names.names.count(blob) != 0) continue;
     if (blobs.at(blob).dtype != DType::kF32 || !blobs.at(blob).value.empty()) continue;
     if (tensor.name != blob && own.count(tensor.name) != 0) continue;  // the model is the quantised one itself
+    const auto own_name = paired_.find(blob);
+    if (own_name != paired_.end() && own_name->second != j) before_[blob] = own_name->second;
     paired_[blob] = j;
+    stand_ins_.insert(blob);
     expected_[blob] = blobs.at(blob);
     unpaired->erase(std::remove(unpaired->begin(), unpaired->end(), j), unpaired->end());
     ++count;
@@ -304,8 +307,18 @@ bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) c
   return it != channels_first_.end() ? it->second : nhwc_ && channels_first_.empty();
 }
 
-Result<Tensor> PairedBlobs::Load(const std::string& blob) const {
-  const StoredTensor& stored = set_.tensors()[paired_.at(blob)];
+Result<Tensor> PairedBlobs::Load(const std::string& blob) const { return LoadAs(blob, paired_.at(blob)); }
+
+Result<Tensor> PairedBlobs::LoadInput(const std::string& blob, const Tensor* given) const {
+  const auto before = before_.find(blob);
+  if (before != before_.end()) return LoadAs(blob, before->second);
+  PLUMB_ASSIGN_OR_RETURN(Tensor value, Load(blob));
+  if (given == nullptr || stand_ins_.count(blob) == 0 || !IsRoundedFrom(*given, value)) return value;
+  return *given;
+}
+
+Result<Tensor> PairedBlobs::LoadAs(const std::string& blob, size_t place) const {
+  const StoredTensor& stored = set_.tensors()[place];
   const BlobInfo& info = expected_.at(blob);
   PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
   PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));

@@ -35,6 +35,9 @@ class PairedBlobs : public BlobSource {
 
   bool Has(const std::string& blob) const override { return paired_.count(blob) != 0; }
   Result<Tensor> Load(const std::string& blob) const override;
+  // What a network input was before a quantised copy rounded it: the tensor of its own name, or `given` (null: none)
+  // where the set holds that rounded. Of any other set Load.
+  Result<Tensor> LoadInput(const std::string& blob, const Tensor* given) const;
   Numerics ComputedBy(const std::string& blob) const override { return set_.tensors()[paired_.at(blob)].numerics; }
 
   const TensorSet& set() const { return set_; }
@@ -49,6 +52,7 @@ class PairedBlobs : public BlobSource {
   bool of_quantised_copy() const { return of_quantised_copy_; }
 
  private:
+  Result<Tensor> LoadAs(const std::string& blob, size_t place) const;
   bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
@@ -62,6 +66,8 @@ class PairedBlobs : public BlobSource {
   TensorSet set_;
   std::map<std::string, size_t> paired_;      // blob -> tensor of the set
   std::map<std::string, BlobInfo> expected_;  // of the paired blobs
+  std::set<std::string> stand_ins_;           // those of them whose tensor stands for them in a quantised copy
+  std::map<std::string, size_t> before_;      // of these what bears the blob's own name
   std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
   std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other

@@ -53,7 +53,9 @@ def judge(o, tflite, onnx):
     run = subprocess.run([sys.executable, "-m", "plumb_golden", "litert", tflite, "-i", o.work / "x.npy", "-o", dump,
                           "--force"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PYTHON)})
     assert run.returncode == 0, run.stderr
-    done = subprocess.run([f"{o.bin}/model_check", "-m", onnx, "--subject", dump, "--json", report],
+    # The floats that the quantised network rounded: no other input.
+    done = subprocess.run([f"{o.bin}/model_check", "-m", onnx, "--subject", dump, "-i", f"x={o.work / 'nchw.npy'}",
+                           "--json", report],
                           capture_output=True, text=True)
     runs = json.loads(report.read_text())["runs"] if report.exists() else []
     return done, runs[0] if runs else None
@@ -76,6 +78,7 @@ def main():
     for turn, (name, weights) in enumerate(NETWORKS):
         shape = zoo_litert.build(name, weights, 1, 1, path)
         x = zoo.draw(np.random.default_rng(1), shape, "normal")
+        np.save(o.work / "nchw.npy", x)
         x = x.transpose(0, 2, 3, 1) if x.ndim == 4 else x
         np.save(o.work / "x.npy", x)
         quantise(path.with_suffix(".tflite"), quantised, np.ascontiguousarray(x))

@@ -39,10 +39,17 @@ def open_model(interpreter, model, watched=True, how=PLAIN):
 
 def set_inputs(lite, model, files, shapes, specs, seed, value_range, how):
     details = lite.get_input_details()
-    wanted = {d["name"]: (d["dtype"],
+    grids, names = grids_of(details), [d["name"] for d in details]
+    # Floats are rounded to the input's grid; a file of integers holds these themselves.
+    whole = {name for name, array in network_inputs.from_files(files, names, specs).items() if array.dtype.kind in "iu"}
+    rounded = {d["name"]: grids[d["index"]] for d in details if d["index"] in grids and d["name"] not in whole}
+    wanted = {d["name"]: ("float32" if d["name"] in rounded else d["dtype"],
                           [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])])
                           for d in details}
     feeds = how.batched(network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range))
+    for detail in details:
+        if detail["name"] in rounded:
+            feeds[detail["name"]] = quantised(feeds[detail["name"]], rounded[detail["name"]], detail["dtype"])
     set_feeds(lite, feeds)
     return feeds
 
@@ -117,7 +124,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             continue
         for slot, tensor in enumerate(operator["outputs"]):
             write_tensor(out, lite, int(tensor), names, grids, operator["op_name"], index, slot)
-    if grids:
+    if any(entry.get("stands_for") for entry in out.files):
         out.notes.append("quantised tensors are the floats that their integers stand for, scale * (q - zero point)")
     if prove_probe:
         probe.prove(out, "its default delegates", run_unwatched(interpreter, model, feeds, names))
@@ -133,6 +140,11 @@ def grids_of(details):
         if len(grid["scales"]) == 1 and np.dtype(detail["dtype"]).kind in "iu":
             found[detail["index"]] = (np.float32(grid["scales"][0]), int(grid["zero_points"][0]))
     return found
+
+
+def quantised(value, grid, dtype):
+    info = np.iinfo(dtype)
+    return np.clip(np.rint(value / grid[0]) + grid[1], info.min, info.max).astype(dtype)
 
 
 def dequantised(value, grid):
