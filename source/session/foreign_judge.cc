@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "check/report/coverage.h"
 #include "check/subject/arithmetic.h"
@@ -48,9 +49,10 @@ int Badness(const RunReport& run) { return 2 * run.Count(Verdict::kWrong) + run.
 int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
 
 // With weights as most quantisers round them; where layers are beyond that, with what a few of them say, then with
-// weights that nobody knows.
+// weights that nobody knows. Causes are sought of what holds at the end.
 Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const PairedBlobs& blobs,
                            const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  const bool causes = std::exchange(options.check.causes, false);
   const auto judge = [&](const Int8WeightsOf& weights) {
     options.check.int8_weights = weights;
     const std::string words = fmt::format("{}; {}", how, Describe(weights));
@@ -61,7 +63,7 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
     SubjectOptions sample = options;
     sample.check.int8_weights = weights;
     sample.check.layers = layers;
-    sample.check.causes = sample.check.inherited = false;
+    sample.check.inherited = false;
     PLUMB_ASSIGN_OR_RETURN(Judged judged, JudgeAs(SubjectArithmetic::kInt8, "", graph, blobs, inputs, sample));
     return std::move(judged.report);
   };
@@ -75,7 +77,9 @@ Result<Judged> JudgeAsInt8(const std::string& how, const Graph& graph, const Pai
   const Int8WeightsOf unknown = UnknownWhereMostAreBeyond(graph, best.report, found);
   if (std::any_of(unknown.begin(), unknown.end(), [](const auto& of_type) { return of_type.second.steps == 0; }))
     PLUMB_RETURN_IF_ERROR(keep_if_better(unknown));
-  return best;
+  if (!causes || CountBeyond(best.report) == 0) return best;
+  options.check.causes = true;
+  return judge(best.int8_weights);
 }
 
 // Of products that were judged: how far they are off on the whole. It tells apart what explains the same layers.
@@ -140,15 +144,15 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
                             const SubjectOptions& options) {
   if (blobs.half_storage().format() != DType::kF32)
     return JudgeAsHalf(blobs.half_storage(), graph, blobs, inputs, options);
+  if (blobs.of_quantised_copy()) return JudgeAsInt8("found: it is of a quantised copy", graph, blobs, inputs, options);
   SubjectOptions fp32 = options;
   fp32.check.find_products = true;
+  fp32.check.causes = options.check.causes && !blobs.maybe_int8();  // else it is only whether all is aligned
   PLUMB_ASSIGN_OR_RETURN(
       Judged plain, JudgeAs(SubjectArithmetic::kFp32, "found: nothing speaks against it", graph, blobs, inputs, fp32));
   const bool off = plain.report.Count(Verdict::kWrong) + plain.report.Count(Verdict::kGrey) > 0;
   if (off && blobs.maybe_int8()) {
-    return JudgeAsInt8(
-        blobs.of_quantised_copy() ? "found: it is of a quantised copy" : "found: its tensors lie on grids of 256 steps",
-        graph, blobs, inputs, options);
+    return JudgeAsInt8("found: its tensors lie on grids of 256 steps", graph, blobs, inputs, options);
   }
   if (plain.report.found_because.empty()) return plain;
   plain.arithmetic = plain.report.found_arithmetic;

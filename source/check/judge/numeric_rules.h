@@ -35,6 +35,8 @@ class NumericRules {
   // How far the inputs of a group may lie from what was computed with; false: not at all.
   virtual Result<bool> AddInputNoise(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
                                      ReplayExtra* extra) const;
+  // The highest level of the bound that the step may need.
+  virtual int MaxLevel(const StepRecord& record) const { return MaxBoundLevel(record.group); }
   // What a bound of the reference leaves out.
   virtual Status WidenBound(const Scene& scene, const StepRecord& record, ReplayResult* replay) const;
   // Whether larger groups and other functions can be told by their values.

@@ -34,6 +34,11 @@ class GridNumericRules : public NumericRules {
 
   Result<bool> WiderWay(const Scene&, const StepRecord&, Way*) const override { return false; }
 
+  // Integers are added exactly.
+  int MaxLevel(const StepRecord& record) const override {
+    return record.info.outputs[0].stored == DType::kI8 ? 0 : NumericRules::MaxLevel(record);
+  }
+
   // Weights of unknown scale.
   Status WidenBound(const Scene& scene, const StepRecord& record, ReplayResult* replay) const override {
     if (WeightsOf(scene.int8_weights, ProductOf(record.group)).steps > 0) return Status::Ok();

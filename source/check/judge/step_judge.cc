@@ -75,7 +75,7 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, LayerReport*
 
 Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
                           ReplayResult* replay) const {
-  const int max_level = MaxBoundLevel(record.group);
+  const int max_level = rules().MaxLevel(record);
   std::vector<Tensor> steady;
   for (int level = 0; level <= max_level; ++level) {
     auto bounded = level == 0

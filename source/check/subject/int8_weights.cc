@@ -12,7 +12,8 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kSample = 6;  // layers of an operator that speak for it
+constexpr size_t kSample =
+    4;  // layers of an operator that speak for it, of those beyond the usual weights and of others
 
 std::string Describe(const Int8Weights& weights) {
   if (weights.steps == 0) return "weights of unknown scale, counted as noise";
@@ -178,7 +179,10 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
   Int8WeightsOf found;
   if (!any_beyond) return found;
   std::map<std::string, Fit> best;
-  const auto try_out = [&](const Int8WeightsOf& tried) -> Status {
+  for (const auto& [type, sample] : samples) best[type] = sample.Judge(usual);
+  const auto try_out = [&](const std::function<Int8Weights(const std::string& type)>& weights_of) -> Status {
+    Int8WeightsOf tried;
+    for (const auto& [type, sample] : samples) tried[type] = weights_of(type);
     PLUMB_ASSIGN_OR_RETURN(const RunReport run, judge(tried, layers));
     for (const auto& [type, weights] : tried) {
       const Fit fit = samples.at(type).Judge(run);
@@ -188,17 +192,14 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
     }
     return Status::Ok();
   };
-  for (const Int8Weights& weights : Int8Choices()) {
-    Int8WeightsOf tried;
-    for (const auto& [type, sample] : samples) tried[type] = weights;
-    PLUMB_RETURN_IF_ERROR(try_out(tried));
+  for (size_t i = 1; i < Int8Choices().size(); ++i) {  // the first are the usual ones
+    PLUMB_RETURN_IF_ERROR(try_out([&](const std::string&) { return Int8Choices()[i]; }));
   }
-  Int8WeightsOf with_bias;
-  for (const auto& [type, sample] : samples) {
-    with_bias[type] = WeightsOf(found, type);
-    with_bias[type].int32_bias = true;
-  }
-  PLUMB_RETURN_IF_ERROR(try_out(with_bias));
+  PLUMB_RETURN_IF_ERROR(try_out([&](const std::string& type) {
+    Int8Weights weights = WeightsOf(found, type);
+    weights.int32_bias = true;
+    return weights;
+  }));
   return found;
 }
 

@@ -266,7 +266,9 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   for (const std::string& blob : integers) paired_.erase(blob);
   if (!integers.empty()) notes_.push_back("integers without their scale, not tested: " + Listed(integers));
   half_storage_ = HalfStorage::Find(graph, halves);
-  maybe_int8_ = of_quantised_copy_ || (on_grid >= 2 && 4 * on_grid >= 3 * telling);
+  const bool quantises = std::any_of(graph.layers.begin(), graph.layers.end(),
+                                     [](const Layer& layer) { return layer.kind == OpKind::kPlumbQuantizeLinear; });
+  maybe_int8_ = of_quantised_copy_ || (!quantises && on_grid >= 2 && 4 * on_grid >= 3 * telling);
   nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));

@@ -1,8 +1,8 @@
 """Every node output of an ONNX model, as ONNX Runtime computes it.
 
 The branch that an If takes stands in its place (onnx_branches.py). Optimisations are off, so the tensors are what the
-graph says; --optimized saves ONNX Runtime's own optimised graph and runs that one instead, fused tensors gone. One
-thread: two change bits.
+graph says; --optimized saves ONNX Runtime's own optimised graph and runs that one instead, fused tensors gone; of a
+quantised model what QuantizeLinear makes is kept, between the integer kernels. One thread: two change bits.
 """
 import os
 import pathlib
@@ -95,11 +95,18 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
     with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work:
         work = pathlib.Path(work)
-        source = model
+        source, exposed = model, sibling(model, work)
+        kept = onnx.load(str(model), load_external_data=False)
+        quantised = onnx_quantised.pairs(onnx, kept)
         if optimized:
             source = work / "optimized.onnx"
-            session(onnxruntime, model, optimized, save_as=source)
-        exposed = sibling(source if not optimized else model, work)
+            try:
+                if quantised:
+                    onnx_quantised.keep_integers(kept, quantised)
+                    onnx.save(kept, str(exposed))
+                session(onnxruntime, exposed if quantised else model, optimized, save_as=source)
+            finally:
+                exposed.unlink(missing_ok=True)
 
         def feeds_of(ort):
             return make_inputs(ort, model, input_files, shapes or {}, specs, seed, value_range, constants, how)
@@ -121,7 +128,6 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             loaded = onnx.load(str(source), load_external_data=False)
             replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
-            quantised = onnx_quantised.pairs(onnx, onnx.load(str(model), load_external_data=False))
             places = expose_all(onnx, loaded, exposed)
             ort = session(onnxruntime, exposed, False, how=how)
         finally:

@@ -41,6 +41,14 @@ def pairs(onnx, model):
     return found
 
 
+def keep_integers(model, quantised):
+    """Makes all integers outputs, so that an optimiser leaves them where they are."""
+    have = {o.name for o in model.graph.output}
+    for name in dict.fromkeys(q.integers for q in quantised):
+        if name not in have:
+            model.graph.output.add().name = name
+
+
 class StandIns:
     """Of the tensors of one dump."""
 
