@@ -5,7 +5,8 @@ add_library(plumb INTERFACE)
 add_library(plumb::plumb ALIAS plumb)
 
 function(plumb_export target)
-  install(TARGETS ${target} EXPORT plumb ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS ${target} EXPORT plumb ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   target_link_libraries(plumb INTERFACE ${target})
   foreach(link IN LISTS ARGN)
     if(link MATCHES "^([A-Za-z0-9_]+)::" AND NOT CMAKE_MATCH_1 STREQUAL plumb)

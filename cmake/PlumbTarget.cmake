@@ -1,8 +1,8 @@
-# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library plumb_<name>, alias
-# plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is also installed,
-# exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake). plumb_tool(name SOURCES ... [DEPENDS ...]):
-# one installed command line tool. plumb_settings(target): warnings as errors, the sanitizers and fmt, which writes our
-# sentences, per target and never globally.
+# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library (shared with sanitizers)
+# plumb_<name>, alias plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is
+# also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake). plumb_tool(name SOURCES ...
+# [DEPENDS ...]): one installed command line tool. plumb_settings(target): warnings as errors, the sanitizers and fmt,
+# which writes our sentences, per target and never globally.
 find_package(fmt REQUIRED)
 set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES fmt)
 function(plumb_settings target)
@@ -22,7 +22,13 @@ endfunction()
 
 function(plumb_library name)
   cmake_parse_arguments(ARG "" "KIND" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
-  add_library(plumb_${name} STATIC ${ARG_SOURCES})
+  # Sanitized code is ten times as large: 60 programs with a copy of it each would take 6 GB.
+  if(PLUMB_SANITIZE AND NOT PLUMB_FUZZ)
+    set(linkage SHARED)
+  else()
+    set(linkage STATIC)
+  endif()
+  add_library(plumb_${name} ${linkage} ${ARG_SOURCES})
   add_library(plumb::${name} ALIAS plumb_${name})
   set_target_properties(plumb_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(plumb_${name} PUBLIC

@@ -120,6 +120,7 @@ enum class SubjectArithmetic {
   kStoredBf16,
   kF16Products,
   kBf16Products,
+  kNarrowProducts,
   kInt8
 };
 
@@ -165,9 +166,11 @@ struct Int8Weights {
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   std::map<std::string, Int8Weights> int8_weights;  // of kInt8, by operator ("Convolution"); Int8Weights() of others
-  // Of kFp32: sums of products beyond it are judged as Winograd's algorithm and as of f16 or bf16 operands, too, and
+  // Of kFp32: sums of products beyond it are judged as Winograd's algorithm and as of operands of fewer bits, too, and
   // the run as what they say.
   bool find_products = false;
+  // Of these, products of 16 bits need no others like them: the subject says that it ran with less than HIGH precision.
+  bool may_be_half = false;
   // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output
   // must be compared, too, unless it is 0.
   double min_tested = 0.5;

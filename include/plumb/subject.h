@@ -38,7 +38,8 @@ struct PairingOptions {
 };
 
 // "fp32", "fp32+winograd", "tf32", "fp16", "bf16", "fp16+f32-chains", "bf16+f32-chains", "fp32+f16-storage",
-// "fp32+bf16-storage", "fp32+f16-products", "fp32+bf16-products", "int8". InvalidArgument lists them.
+// "fp32+bf16-storage", "fp32+f16-products", "fp32+bf16-products", "fp32+narrow-products", "int8". InvalidArgument lists
+// them.
 Result<SubjectArithmetic> ParseArithmetic(const std::string& name);
 const char* ArithmeticName(SubjectArithmetic arithmetic);
 

@@ -92,7 +92,8 @@ def check_installed(bin_folder, path):
 def check_whole(bin_folder):
     """Neither the module nor a tool needs a library of the machine but those of SYSTEM."""
     where = "import importlib.util as u; print(u.find_spec('plumbnn').submodule_search_locations[0])"
-    package = pathlib.Path(output(bin_folder / "python", "-c", where).strip()).resolve()
+    # Not from here: the build's own package may lie beside it.
+    package = pathlib.Path(output(bin_folder / "python", "-c", where, cwd=bin_folder).strip()).resolve()
     libraries = package.parent / "plumbnn.libs"
     files = [*package.glob("_core*.so"), *(package / "bin").iterdir(), *libraries.glob("*.so*")]
     if len(files) < 1 + len(TOOLS) + 1:
@@ -101,7 +102,7 @@ def check_whole(bin_folder):
         for name, path in re.findall(r"(\S+) => (not found|/\S+)", output("/usr/bin/ldd", file)):
             if not os.path.realpath(path).startswith(str(libraries)) and not re.fullmatch(SYSTEM, name):
                 sys.exit(f"{file} needs {name}, which is not in the wheel ({path})")
-    must(bin_folder / "python", "-c", PROBE, MODEL)
+    must(bin_folder / "python", "-c", PROBE, MODEL, cwd=bin_folder)
 
 
 def others():

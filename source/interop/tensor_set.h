@@ -62,6 +62,9 @@ class TensorSet {
   const std::vector<StoredTensor>& constants() const { return constants_; }
   // What a dump says of a run that nobody watched; without outputs when it says nothing.
   const Probe& probe() const { return probe_; }
+  // Whether a dump says that the runtime ran with another precision than HIGH: it may keep weights and blobs in 16
+  // bits.
+  bool may_be_half() const { return may_be_half_; }
 
  private:
   // False: no format of another tool.
@@ -81,6 +84,7 @@ class TensorSet {
   std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
   std::vector<StoredTensor> tensors_, constants_;
   Probe probe_;
+  bool may_be_half_ = false;
 };
 
 // The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands

@@ -25,16 +25,18 @@ double HalfUp(double x) { return std::floor(x + 0.5); }
 double Down(double x) { return std::floor(x); }
 double TowardsZero(double x) { return std::trunc(x); }
 
-// To f32 first: both operands of an f64 replay are f32 values.
-template <double (*kRound)(double)>
+// To f32 first: both operands of an f64 replay are f32 values. The zero point is added behind rounding, unless it is
+// first, as integer kernels do it: where it is odd, ties fall on the other side.
+template <double (*kRound)(double), bool kZeroFirst>
 int64_t Quantized(double x, double scale, int64_t zero_point, const QuantShape& s) {
   const auto quotient = static_cast<double>(static_cast<float>(x) / static_cast<float>(scale));
-  const double q = kRound(quotient) + static_cast<double>(zero_point);
+  const auto zero = static_cast<double>(zero_point);
+  const double q = kZeroFirst ? kRound(quotient + zero) : kRound(quotient) + zero;
   if (std::isnan(q)) return zero_point;
   return static_cast<int64_t>(std::clamp(q, static_cast<double>(s.low), static_cast<double>(s.high)));
 }
 
-template <double (*kRound)(double)>
+template <double (*kRound)(double), bool kZeroFirst = false>
 Status RunQuantize(const ReferenceArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
@@ -46,18 +48,18 @@ Status RunQuantize(const ReferenceArgs& args) {
     ParallelFor(args.inputs[0]->NumElements(), kElementGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = s.ScaleOf(i);
-        y[i] =
-            Quantized<kRound>(static_cast<double>(x[i]), scales.data<double>()[at], zero_points.data<int64_t>()[at], s);
+        y[i] = Quantized<kRound, kZeroFirst>(static_cast<double>(x[i]), scales.data<double>()[at],
+                                             zero_points.data<int64_t>()[at], s);
       }
     });
     return Status::Ok();
   });
 }
 
-template <double (*kRound)(double)>
+template <double (*kRound)(double), bool kZeroFirst = false>
 Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
   SetExact(bound);
-  PLUMB_RETURN_IF_ERROR(RunQuantize<kRound>(args));
+  PLUMB_RETURN_IF_ERROR((RunQuantize<kRound, kZeroFirst>(args)));
   const double *tau_x = InputTau(bound, 0), *tau_scale = InputTau(bound, 1), *tau_zero = InputTau(bound, 2);
   constexpr double kRequantise = 0x1p-22;
   PLUMB_ASSIGN_OR_RETURN(const QuantShape s, ResolveQuant(args.layer, InfosOf(args)));
@@ -70,8 +72,8 @@ Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
         static_cast<double>(s.high - s.low) * scales[at];  // where the zero point is added before rounding
     double slack = (tau_x == nullptr ? 0 : tau_x[i]) + kRequantise * (std::fabs(x[i]) + std::fabs(span));
     if (tau_scale != nullptr && x[i] != 0) slack += std::fabs(x[i] / scales[at]) * tau_scale[at];
-    const int64_t low = Quantized<kRound>(x[i] - slack, scales[at], zero, s),
-                  high = Quantized<kRound>(x[i] + slack, scales[at], zero, s);
+    const int64_t low = Quantized<kRound, kZeroFirst>(x[i] - slack, scales[at], zero, s),
+                  high = Quantized<kRound, kZeroFirst>(x[i] + slack, scales[at], zero, s);
     bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i]))) +
                                       (tau_zero == nullptr ? 0 : tau_zero[at]);
   }
@@ -120,6 +122,7 @@ ReferenceOp ReferencePlumbQuantizeLinear() {
 }
 ReferenceOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAway>}; }
 ReferenceOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
+ReferenceOp QuantizeZeroFirst() { return {RunQuantize<HalfEven, true>, BoundQuantize<HalfEven, true>}; }
 ReferenceOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }
 ReferenceOp QuantizeTowardsZero() { return {RunQuantize<TowardsZero>, BoundQuantize<TowardsZero>}; }
 ReferenceOp ReferencePlumbDequantizeLinear() {

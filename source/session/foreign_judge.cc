@@ -160,6 +160,17 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   return plain;
 }
 
+// Declared: the causes say which products; other algorithms are found beside.
+Result<Judged> JudgeAsNarrow(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
+                             SubjectOptions options) {
+  options.check.find_products = true;
+  PLUMB_ASSIGN_OR_RETURN(Judged judged,
+                         JudgeAs(SubjectArithmetic::kNarrowProducts, "declared", graph, blobs, inputs, options));
+  const std::string& found = judged.report.found_because;
+  judged.how += found.empty() ? "; no layer is so computed" : "; " + found;
+  return judged;
+}
+
 // What was wrong in the run that holds, to `on_wrong`: runs that were tried and dropped wrote nothing.
 Status HandOverWrong(const decltype(CheckOptions::on_wrong)& on_wrong, const RunReport& report, const Graph& graph,
                      const BlobSource& blobs, const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
@@ -211,17 +222,21 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.check.layers.clear();  // the arithmetic is the whole subject's
   const auto on_wrong = std::move(options.check.on_wrong);
   options.check.on_wrong = nullptr;
+  options.check.may_be_half = blobs.set().may_be_half();
   for (const auto& [name, value] : inputs) options.input_shapes[name] = value.shape();
   const auto judge = [&] {
     if (!declared) return FindAndJudge(graph, blobs, inputs, options);
     if (*declared == SubjectArithmetic::kInt8) return JudgeAsInt8("declared", graph, blobs, inputs, options);
+    if (*declared == SubjectArithmetic::kNarrowProducts) return JudgeAsNarrow(graph, blobs, inputs, options);
     return JudgeAs(*declared, "declared", graph, blobs, inputs, options);
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
   options.check.arithmetic = judged.arithmetic;
   options.check.int8_weights = judged.int8_weights;
-  options.check.find_products = !declared && judged.arithmetic == SubjectArithmetic::kFp32;
+  const bool narrow = judged.arithmetic == SubjectArithmetic::kNarrowProducts;
+  if (narrow) options.check.arithmetic = declared.value_or(SubjectArithmetic::kFp32);  // they are found again
+  options.check.find_products = narrow || (!declared && judged.arithmetic == SubjectArithmetic::kFp32);
   std::set<std::string> left_out;
   if (judged.arithmetic != SubjectArithmetic::kInt8) {
     PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));

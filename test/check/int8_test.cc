@@ -316,8 +316,13 @@ Graph QuantisedModel() {
 }
 
 // The runtime's integers: round(exact number of steps, number of the value).
-LayerReport JudgeQuantised(const std::function<double(double, int64_t)>& round) {
-  const Graph graph = QuantisedModel();
+LayerReport JudgeQuantised(const std::function<double(double, int64_t)>& round, int64_t zero = 0) {
+  Graph graph = QuantisedModel();
+  if (zero != 0) {
+    graph.constants["zero"] = Tensor::Create(DType::kI64, Shape{}).value();
+    graph.constants["zero"].data<int64_t>()[0] = zero;
+    graph.layers[2].inputs.push_back("zero");
+  }
   const float* weight = graph.layers[1].resources.at("weight").data<float>();
   Tensor x = Tensor::Create(DType::kI64, {64, 16}).value(), y = Tensor::Create(DType::kI64, {64, 32}).value();
   for (int64_t i = 0; i < x.NumElements(); ++i) x.data<int64_t>()[i] = (i * i * 53) % 31 - 15;
@@ -354,6 +359,9 @@ TEST(Quantised, AnotherRoundingRuleIsWrongAndNamed) {
   EXPECT_EQ(away.verdict, Verdict::kWrong);
   EXPECT_NE(away.reason.find("other side of a rounding tie"), std::string::npos) << away.reason;
   EXPECT_EQ(away.cause, "computed with rounding half away from zero; the graph says half to even");
+  const LayerReport behind = JudgeQuantised([](double v, int64_t) { return std::nearbyint(v + 3); }, 3);
+  EXPECT_EQ(behind.verdict, Verdict::kWrong);
+  EXPECT_EQ(behind.cause, "computed with rounding behind the zero point, half to even; the graph says before it");
   const LayerReport down = JudgeQuantised([](double v, int64_t) { return std::floor(v); });
   EXPECT_EQ(down.cause, "computed with rounding down; the graph says half to even") << down.reason;
 }

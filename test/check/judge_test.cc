@@ -65,6 +65,38 @@ OutputReport JudgeOnGrid(double level, double gain) {
   return report;
 }
 
+// Integers of which `ties` of 100 are next to a tie; `different`, each many times, are on the other side.
+OutputReport JudgeTies(int64_t different, int64_t ties = 10, bool rounds_once = true) {
+  const Shape shape = {1, 100, 16};
+  Tensor device = Tensor::Create(DType::kI64, shape).value(), reference = Tensor::Create(DType::kI64, shape).value();
+  Tensor tau = Tensor::Create(DType::kF64, shape).value();
+  for (int64_t i = 0; i < shape.NumElements(); ++i) {
+    reference.data<int64_t>()[i] = i % 100;
+    device.data<int64_t>()[i] = i % 100 + (i % 100 < different ? 1 : 0);
+    tau.data<double>()[i] = i % 100 < ties ? 1 : 0;
+  }
+  OutputReport report;
+  JudgeInput input{device, reference, tau};
+  input.rounds_once = rounds_once;
+  Judge(input, &report);
+  return report;
+}
+
+TEST(Ties, OneThatAFieldRepeatsIsOne) {
+  EXPECT_EQ(JudgeTies(3).verdict, Verdict::kAligned);
+  EXPECT_EQ(JudgeTies(4).verdict, Verdict::kWrong) << "another rounding rule";
+}
+
+// Integers plus 127.49999: all of them lie next to a tie.
+TEST(Ties, EverywhereTellNoRule) {
+  EXPECT_EQ(JudgeTies(20, 100).verdict, Verdict::kAligned);
+  const OutputReport half = JudgeTies(50, 100);
+  EXPECT_EQ(half.verdict, Verdict::kGrey);
+  EXPECT_NE(half.reason.find("nearly all values are next to"), std::string::npos) << half.reason;
+  EXPECT_EQ(JudgeTies(50, 80).verdict, Verdict::kWrong);
+  EXPECT_EQ(JudgeTies(50, 100, false).verdict, Verdict::kWrong) << "several roundings leave no values between ties";
+}
+
 TEST(SlopeTest, OfAFieldOnAGridIsNotItsRounding) {
   EXPECT_EQ(JudgeOnGrid(5.6, 0).verdict, Verdict::kAligned);
   EXPECT_EQ(JudgeOnGrid(5.6, 0.2).verdict, Verdict::kWrong);

@@ -202,7 +202,8 @@ void AddDumpWords(CommandLine* c, std::string* names, std::string* layout, std::
   c->Add("--layout", layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
   c->Add("--arithmetic", arithmetic,
          "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp16+f32-chains, bf16+f32-chains, "
-         "fp32+f16-storage, fp32+bf16-storage, fp32+f16-products, fp32+bf16-products or int8; default: found");
+         "fp32+f16-storage, fp32+bf16-storage, fp32+f16-products, fp32+bf16-products, "
+         "fp32+narrow-products or int8; default: found");
 }
 
 Result<std::vector<std::string>> ParseDevices(const std::string& text) {

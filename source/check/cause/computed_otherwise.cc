@@ -75,6 +75,13 @@ class AlternativeFinder {
     return std::move(found_);
   }
 
+  std::vector<Alternative> Narrow(const std::string& narrow) {
+    for (size_t m = step_.group.members.size(); m-- > 0;) {
+      for (const Proposal& proposal : NarrowProposalsFor(ContextOf(m), narrow)) found_.push_back(Altered(m, proposal));
+    }
+    return std::move(found_);
+  }
+
   std::vector<Alternative> Find() {
     AddFunctions();
     AddLastFunctions();
@@ -157,6 +164,7 @@ class AlternativeFinder {
     a.computed = proposal.computed;
     a.says = proposal.says;
     a.family = proposal.family;
+    a.narrow = proposal.narrow;
     a.group = step_.group;
     Replace(m, proposal.layer, &a);
     for (const auto& [member, layer] : proposal.also) Replace(member, layer, &a);
@@ -339,6 +347,10 @@ std::vector<Alternative> FindAlternatives(const ReplayedStep& step) {
 }
 
 std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return AlternativeFinder(step).Functions(); }
+
+std::vector<Alternative> FindNarrow(const ReplayedStep& step, const std::string& narrow) {
+  return AlternativeFinder(step).Narrow(narrow);
+}
 
 Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,
                                        const Arithmetic& arithmetic, int level, ReplayExtra extra) {

@@ -24,6 +24,7 @@ struct ReplayedStep {
 // The step with some members, or all of it, computed otherwise.
 struct Alternative {
   std::string computed, says;                  // "computed `computed`; the graph says `says`"
+  std::string narrow;                          // Proposal::narrow
   std::string family;                          // of those of one family the first that explains the step is the cause
   std::vector<std::shared_ptr<Layer>> layers;  // the altered members, which `group` points to
   LayerGroup group;
@@ -35,6 +36,8 @@ struct Alternative {
 std::vector<Alternative> FindAlternatives(const ReplayedStep& step);
 // Only those of the whole step as one function of one variable, or as a rotary embedding.
 std::vector<Alternative> FindFunctions(const ReplayedStep& step);
+// Only products in fewer bits that are called so (Proposal::narrow), whether or not they come closer.
+std::vector<Alternative> FindNarrow(const ReplayedStep& step, const std::string& narrow);
 
 // The step as the alternative computes it, with its bound.
 Result<ReplayResult> ReplayAlternative(const Alternative& alternative, const ReplayedStep& step,

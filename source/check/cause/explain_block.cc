@@ -77,10 +77,8 @@ std::optional<Answer> ExplainAsBlock(const Question& q) {
         xx += part * part;
       }
       if (xx == 0 || all - xy * xy / xx > kBlockExplained * all) continue;
-      return Answer{fmt::format("the weights {} to {} of output {} count {} times: the scale of one block", begin,
-                                begin + block - 1, output, Number(1 + xy / xx, 3)),
-                    "",
-                    {}};
+      return Answer(fmt::format("the weights {} to {} of output {} count {} times: the scale of one block", begin,
+                                begin + block - 1, output, Number(1 + xy / xx, 3)));
     }
   }
   return std::nullopt;

@@ -160,12 +160,10 @@ std::optional<Answer> ExplainAsShortDivisor(const Question& q) {
   LayerReport tried;
   if (!q.judge.JudgeOutputs(record, replay, 0, &tried).ok() || tried.verdict != Verdict::kAligned) return std::nullopt;
   const int bits = static_cast<int>(std::floor(-std::log2(most)));
-  return Answer{
+  return Answer(
       fmt::format("divided by a number of {} bits (a short reciprocal or root, or a sum in few bits): {} off by "
                   "a factor of its own, up to 1 +- 2^-{}",
-                  bits, d.elementwise() ? "every value is" : "every row is", bits),
-      "",
-      {}};
+                  bits, d.elementwise() ? "every value is" : "every row is", bits));
 }
 
 }  // namespace plumb

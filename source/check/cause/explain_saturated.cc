@@ -75,11 +75,9 @@ std::optional<Answer> ExplainAsSaturated(const Question& q) {
       left += (off - change) * (off - change);
     }
     if (left < kSaturatedLeft * own)
-      return Answer{
+      return Answer(
           "computed with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI); "
-          "the graph says exact sums",
-          "",
-          {}};
+          "the graph says exact sums");
   }
   return std::nullopt;
 }

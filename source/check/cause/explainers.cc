@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include "check/cause/signature.h"
+#include "check/subject/arithmetic.h"
 
 namespace plumb {
 namespace {
 
 std::optional<Answer> TextOf(std::string text) {
   if (text.empty()) return std::nullopt;
-  return Answer{std::move(text), "", {}};
+  return Answer(std::move(text));
 }
 
 std::optional<Answer> HintEarlierTensor(const Question& q) {
@@ -76,25 +77,52 @@ void Explainers::Explain(StepRecord* record) {
   if (record->report.cause.empty()) AddHints(record);
 }
 
+namespace {
+
 // The cause is told in the reasons, too, and leaves the verdict.
+void Name(const Answer& answer, StepRecord* record) {
+  LayerReport& report = record->report;
+  report.cause = answer.text;
+  Append(report.cause, &report.reason);
+  for (OutputReport& output : report.outputs) {
+    if (output.verdict == report.verdict) Append(report.cause, &output.reason);
+  }
+  record->narrow = answer.narrow;
+  if (!answer.narrow.empty() && !answer.and_more) record->as_narrow = answer.judged;
+}
+
+}  // namespace
+
 void Explainers::NameCause(StepRecord* record) {
+  if (NameNarrow(record)) return;
   constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
   constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
   if (!record->may_be_explained() || ++causes_sought_ > kMaxOfOneCause) return;
-  LayerReport& report = record->report;
   for (const Explainer& explainer : AllExplainers()) {
     if (explainer.says != Says::kCause) continue;
     if (causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) continue;
     const std::optional<Answer> answer = explainer.explain(Ask(*record));
     if (!answer.has_value()) continue;
     answered_.insert(explainer.name);
-    report.cause = answer->text;
-    Append(report.cause, &report.reason);
-    for (OutputReport& output : report.outputs) {
-      if (output.verdict == report.verdict) Append(report.cause, &output.reason);
-    }
-    return;
+    if (!answer->narrow.empty()) narrow_[ProductOf(record->group)].insert(answer->narrow);
+    return Name(*answer, record);
   }
+}
+
+bool Explainers::NameNarrow(StepRecord* record) {
+  const auto known = narrow_.find(ProductOf(record->group));
+  if (!record->may_be_explained() || known == narrow_.end()) return false;
+  constexpr int kMaxMore = 12;  // searches
+  for (const auto& explain : {ExplainAsNarrow, ExplainAsNarrowAndMore}) {
+    if (explain == ExplainAsNarrowAndMore && ++more_sought_ > kMaxMore) return false;
+    for (const std::string& narrow : known->second) {
+      const std::optional<Answer> answer = explain(Ask(*record), narrow);
+      if (!answer.has_value()) continue;
+      Name(*answer, record);
+      return true;
+    }
+  }
+  return false;
 }
 
 void Explainers::AddHints(StepRecord* record) const {

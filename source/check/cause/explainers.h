@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/cause/computed_otherwise.h"
@@ -33,9 +34,13 @@ struct Question {
 ReplayedStep StepOf(const Question& question);
 
 struct Answer {
+  Answer() = default;
+  explicit Answer(std::string said) : text(std::move(said)) {}
   std::string text;
-  std::string function;  // of an excuse: "LayerNorm", by which it is counted for the run
-  LayerReport judged;    // of an excuse: the outputs as that computation
+  std::string function;   // of an excuse: "LayerNorm", by which it is counted for the run
+  LayerReport judged;     // of an excuse, or of products in fewer bits: the outputs as that computation
+  std::string narrow;     // Proposal::narrow
+  bool and_more = false;  // the products are so, but something else is, too: nothing is `judged`
 };
 
 enum class Says { kExcuse, kCause, kHint };
@@ -58,6 +63,8 @@ class Explainers {
   void Excuse(StepRecord* record);
   // Cause and hints, also in the reasons.
   void Explain(StepRecord* record);
+  // Cause by what named another layer of the operator: products in fewer bits. False: none.
+  bool NameNarrow(StepRecord* record);
   // What was excused, counted for the run.
   void AddNotes(RunReport* report) const;
 
@@ -72,9 +79,10 @@ class Explainers {
   const StepJudge* judge_ = nullptr;
   const WrittenBlobs* written_ = nullptr;
   FusedGroups fused_;
-  int causes_sought_ = 0;
-  std::set<std::string> answered_;      // explainers that named a cause
-  std::map<std::string, int> excused_;  // by function
+  int causes_sought_ = 0, more_sought_ = 0;
+  std::set<std::string> answered_;                       // explainers that named a cause
+  std::map<std::string, std::set<std::string>> narrow_;  // by operator, what products in fewer bits were named as
+  std::map<std::string, int> excused_;                   // by function
 };
 
 // explain_fused.cc: a larger group that was computed as one although the subject has tensors for what lies inside.
@@ -90,6 +98,9 @@ std::optional<Answer> ExplainAsShortDivisor(const Question& question);
 // explain_otherwise.cc: another computation than the graph's, of the step (computed_otherwise.h) or of a larger group.
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);
+// Products in fewer bits (Proposal::narrow), alone or with something else.
+std::optional<Answer> ExplainAsNarrow(const Question& question, const std::string& narrow);
+std::optional<Answer> ExplainAsNarrowAndMore(const Question& question, const std::string& narrow);
 std::optional<Answer> ExplainAsAccumulator(const Question& question);
 std::optional<Answer> ExplainAsLargerFunction(const Question& question);
 

@@ -167,6 +167,7 @@ void OtherRounding(const ProposalContext& c, Proposals* p) {
   WholeInverse(c, p);
   Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
   Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
+  Computed<QuantizeZeroFirst>(c, "with rounding behind the zero point, half to even", "before it", p);
   Computed<QuantizeDown>(c, "with rounding down", says, p);
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
   for (size_t i = first; i < p->size(); ++i) {

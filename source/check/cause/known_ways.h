@@ -29,6 +29,7 @@ struct Proposal {
   // Computes the same function with another error: tried where its values are those of the graph, too.
   bool other_error = false;
   std::vector<MemberChange> changes = {};  // of other members
+  std::string narrow = "";  // of products computed as the graph says but for fewer bits: "weights rounded to f16"
 };
 
 struct ReplayedStep;  // computed_otherwise.h
@@ -52,6 +53,8 @@ struct ProposalContext {
 std::vector<Proposal> ProposalsFor(const ProposalContext& context);
 // Only those of a rotary embedding that ends in the layer.
 std::vector<Proposal> RotaryProposalsFor(const ProposalContext& context);
+// Only those of products in fewer bits that are called so (Proposal::narrow), not sampled before.
+std::vector<Proposal> NarrowProposalsFor(const ProposalContext& context, const std::string& narrow);
 
 }  // namespace plumb
 

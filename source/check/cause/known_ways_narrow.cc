@@ -30,6 +30,7 @@ struct Narrow {
   const OperandFormat* operand = nullptr;
   const DType* bias = nullptr;
   const BiasGrid* grid = nullptr;
+  bool folded = false;  // the batch normalisation behind it into the weight before
 };
 
 constexpr DType kHalfTypes[] = {DType::kF16, DType::kBF16};
@@ -54,9 +55,11 @@ Result<Tensor> RoundedBias(const Narrow& narrow, const Tensor& bias) {
   return rounded;
 }
 
+const std::string kWith = "with ";
+
 std::string InWords(const Narrow& narrow) {
   std::string words;
-  const auto add = [&](const std::string& what) { words += (words.empty() ? "with " : " and ") + what; };
+  const auto add = [&](const std::string& what) { words += (words.empty() ? kWith : " and ") + what; };
   const auto bias = [&] {
     return narrow.grid != nullptr ? "bias rounded to int32 steps of " + narrow.grid->words
                                   : std::string("bias rounded to ") + DTypeName(*narrow.bias);
@@ -67,8 +70,9 @@ std::string InWords(const Narrow& narrow) {
   } else {
     if (narrow.weight != nullptr && narrow.bias != nullptr && narrow.weight->words == DTypeName(*narrow.bias) &&
         narrow.operand == nullptr)
-      return "with weights and bias rounded to " + narrow.weight->words;
-    if (narrow.weight != nullptr) add("weights rounded to " + narrow.weight->words);
+      return kWith + "weights and bias rounded to " + narrow.weight->words;
+    if (narrow.weight != nullptr)
+      add((narrow.folded ? "the folded weights rounded to " : "weights rounded to ") + narrow.weight->words);
     if (narrow.operand != nullptr) add("its input rounded to " + narrow.operand->words);
   }
   if (has_bias) add(words.empty() ? "the " + bias() : bias());
@@ -78,17 +82,31 @@ std::string InWords(const Narrow& narrow) {
 class NarrowProposals {
  public:
   NarrowProposals(const ProposalContext& c, Proposals* proposals)
-      : c_(c), proposals_(proposals), weight_(c.layer.Resource("weight")), bias_(c.layer.Resource("bias")) {}
+      : c_(c), proposals_(proposals), weight_(c.layer.Resource("weight")), bias_(c.layer.Resource("bias")) {
+    const size_t next = c.member + 1;
+    if (next >= c.group.members.size() || c.group.members[next]->kind != OpKind::kBatchNormCxx) return;
+    if (c.group.members[next]->inputs[0] == c.layer.outputs[0]) norm_ = c.group.members[next];
+  }
+
+  void ProposeOnly(const std::string& narrow) {
+    if (c_.step.device.size() == 1) input_ = SampleOfMember(c_.step, c_.member).input;
+    few_ = true;
+    FindGrids();
+    for (const Narrow& n : All()) {
+      if (InWords(n) == kWith + narrow) return Add(n);
+    }
+  }
 
   void Propose() {
     constexpr size_t kMaxTerms = 8192, kFewSums = 16, kFewest = 3;
     ProductSample sample = c_.step.device.size() == 1 ? SampleOfMember(c_.step, c_.member) : ProductSample();
-    sums_ = std::move(sample.sums);
+    sums_ = std::move(sample.sums), input_ = sample.input;
     if (c_.group.members.size() > 1 && sums_.size() < kFewest) sums_.clear();
     if (!sums_.empty() && sums_[0].x.size() > kMaxTerms) sums_.resize(std::min(kFewSums, sums_.size()));
     FindGrids();
     if (!sums_.empty()) {
-      Measure(sample.input);
+      Measure();
+      few_ = true;
       for (const Narrow& narrow : All()) {
         if (Left(narrow) < kCollapsed * own_) Add(narrow);
       }
@@ -103,16 +121,20 @@ class NarrowProposals {
   static constexpr double kCollapsed = 0.25;  // of the squared difference
 
   void Add(const Narrow& narrow) {
+    const auto rounded = [&] {
+      return narrow.folded ? RoundedFolded(*narrow.weight, c_.layer, *norm_, *weight_)
+                           : RoundedWeight(*narrow.weight, c_.layer, *weight_);
+    };
     Proposal proposal{InWords(narrow), "f32", c_.layer, {}, "narrow"};
+    proposal.narrow = proposal.computed.substr(kWith.size());
     const auto take = [&](const char* slot, const Result<Tensor>& tensor) {
       if (tensor.ok()) proposal.layer.resources[slot] = *tensor;
       return tensor.ok();
     };
-    if (narrow.weight != nullptr &&
-        (weight_ == nullptr || !take("weight", RoundedWeight(*narrow.weight, c_.layer, *weight_))))
-      return;
+    if (narrow.weight != nullptr && (weight_ == nullptr || !take("weight", rounded()))) return;
     const bool with_bias = narrow.bias != nullptr || narrow.grid != nullptr;
     if (with_bias && (bias_ == nullptr || !take("bias", RoundedBias(narrow, *bias_)))) return;
+    if (few_ && weight_ != nullptr && weight_->dtype() == DType::kF32) proposal.writes = Widened(narrow);
     if (narrow.operand != nullptr) {
       proposal.reads = [format = narrow.operand](size_t, const Tensor& input) -> Result<Tensor> {
         if (!IsFloat(input.dtype())) return input;
@@ -122,10 +144,54 @@ class NarrowProposals {
     proposals_->push_back(std::move(proposal));
   }
 
+  // Eight times what weights and operands next to ties leave open.
+  std::function<void(Tensor*, Tensor*)> Widened(const Narrow& narrow) const {
+    if (input_.dtype() != DType::kF64) return nullptr;
+    std::vector<Tensor> widths;
+    const auto add = [&](const Tensor& input, const Tensor& weight) {
+      auto width = input.empty() || weight.empty() ? Result<Tensor>(Tensor()) : SizesTimes(input, weight);
+      if (width.ok() && !width->empty()) widths.push_back(*width);
+    };
+    if (narrow.weight != nullptr)
+      add(input_, UncertainWeights(*narrow.weight, c_.layer, narrow.folded ? norm_ : nullptr, *weight_));
+    const auto uncertain =
+        narrow.operand == nullptr ? Result<Tensor>(Tensor()) : UncertainOperand(*narrow.operand, input_);
+    if (uncertain.ok()) add(*uncertain, *weight_);
+    if (widths.empty()) return nullptr;
+    return [widths](Tensor*, Tensor* tau) {
+      for (size_t w = 0; w < widths.size() && tau != nullptr; ++w) {
+        const double* width = widths[w].data<double>();
+        ForEachReal(tau, [&](double t) { return std::hypot(t, 8 * *width++); });
+      }
+    };
+  }
+
+  // The layer's sums of |x| |w|.
+  Result<Tensor> SizesTimes(const Tensor& x, const Tensor& w) const {
+    Layer product = c_.layer;
+    PLUMB_ASSIGN_OR_RETURN(Tensor weight, w.Clone());
+    for (int64_t i = 0; i < weight.NumElements(); ++i) weight.data<float>()[i] = std::fabs(weight.data<float>()[i]);
+    product.resources["weight"] = weight;
+    if (bias_ != nullptr) {
+      PLUMB_ASSIGN_OR_RETURN(product.resources["bias"], Tensor::Zeros(bias_->dtype(), bias_->shape()));
+    }
+    PLUMB_ASSIGN_OR_RETURN(Tensor input, x.Clone());
+    ForEachReal(&input, [](double v) { return std::fabs(v); });
+    LayerGroup group;
+    group.members = {&product};
+    group.inputs = {{0, 0, product.inputs[0]}};
+    group.outputs = {{0, 0, product.outputs[0]}};
+    PLUMB_ASSIGN_OR_RETURN(const ReplayResult sums, ReplayValues(group, {input}, c_.blobs));
+    return sums.values[0];
+  }
+
   // One thing that is rounded.
   std::vector<Narrow> Single() const {
     std::vector<Narrow> single = Usual();
     for (const WeightFormat& weight : WeightFormats()) single.push_back({&weight});
+    for (const WeightFormat& weight : WeightFormats()) {
+      if (norm_ != nullptr) single.push_back({&weight, nullptr, nullptr, nullptr, true});
+    }
     for (const OperandFormat& operand : OperandFormats()) single.push_back({nullptr, &operand});
     for (const BiasGrid& grid : grids_) single.push_back({nullptr, nullptr, nullptr, &grid});
     return single;
@@ -156,6 +222,7 @@ class NarrowProposals {
     const auto& operands = OperandFormats();  // f16, bf16 first
     for (size_t i = 0; i < 2; ++i) {
       usual.push_back({&weights[i]});
+      if (norm_ != nullptr) usual.push_back({&weights[i], nullptr, nullptr, nullptr, true});
       if (bias_ == nullptr) continue;
       usual.push_back({nullptr, nullptr, &kHalfTypes[i]});
       usual.push_back({&weights[i], nullptr, &kHalfTypes[i]});
@@ -215,12 +282,22 @@ class NarrowProposals {
     return 0;
   }
 
-  void Measure(const Tensor& input) {
-    weights_ = ValuesRange(*weight_), inputs_ = ValuesRange(input);
+  void Measure() {
+    weights_ = ValuesRange(*weight_), inputs_ = ValuesRange(input_);
+    if (norm_ != nullptr) folded_ = FoldedRange();
     for (const SampleSum& sum : sums_) {
       const double off = Off(sum);
       own_ += off * off;
     }
+  }
+  ValueRange FoldedRange() const {
+    ValueRange range;
+    const Tensor* scale = norm_->Resource("scale");
+    const ChannelDims d = ChannelsOf(c_.layer, weight_->shape());
+    if (scale == nullptr || (scale->NumElements() != 1 && scale->NumElements() != d.channels)) return range;
+    for (int64_t i = 0; i < weight_->NumElements(); ++i)
+      range.Add(weight_->ValueAt(i) * scale->ValueAt(scale->NumElements() == 1 ? 0 : i / d.inner % d.channels));
+    return range;
   }
   double Off(const SampleSum& sum) const {
     return (c_.step.device[0].ValueAt(sum.output) - c_.step.replay.values[0].ValueAt(sum.output)) / sum.gain;
@@ -230,6 +307,8 @@ class NarrowProposals {
   double Left(const Narrow& narrow) const {
     const bool rows = c_.layer.kind == OpKind::kInnerProduct || c_.layer.kind == OpKind::kMatMul;
     if (narrow.operand != nullptr && narrow.operand->by_row && !rows) return INFINITY;
+    if (narrow.weight != nullptr && narrow.weight->block == WeightFormat::kRun)  // no channel has all of its scale
+      return c_.layer.kind == OpKind::kDeconvolution && narrow.operand == nullptr ? 0 : INFINITY;
     double left = 0;
     for (const SampleSum& sum : sums_) {
       std::vector<double> x(sum.x.begin(), sum.x.end()), w(sum.w.begin(), sum.w.end());
@@ -237,7 +316,11 @@ class NarrowProposals {
       for (size_t k = 0; k < x.size(); ++k) change -= x[k] * w[k];
       if (narrow.operand != nullptr)
         RoundOperands(*narrow.operand, narrow.operand->by_row ? ValuesRange(x) : inputs_, &x);
-      if (narrow.weight != nullptr) w = RoundedChannel(*narrow.weight, weights_, std::move(w));
+      const double gain = narrow.folded ? sum.gain : 1;
+      for (double& v : w) v *= gain;
+      if (narrow.weight != nullptr)
+        w = RoundedChannel(*narrow.weight, narrow.folded ? folded_ : weights_, std::move(w));
+      for (double& v : w) v /= gain;
       for (size_t k = 0; k < x.size(); ++k) change += x[k] * w[k];
       const double off = Off(sum) - change;
       left += off * off;
@@ -249,9 +332,12 @@ class NarrowProposals {
   const ProposalContext& c_;
   Proposals* proposals_;
   const Tensor *weight_, *bias_;
+  const Layer* norm_ = nullptr;  // that reads it
   std::vector<BiasGrid> grids_;
   std::vector<SampleSum> sums_;
-  ValueRange weights_, inputs_;
+  Tensor input_;      // that it multiplies, where it is known
+  bool few_ = false;  // proposals: each may cost a product more
+  ValueRange weights_, folded_, inputs_;
   double own_ = 0;
 };
 
@@ -265,8 +351,8 @@ void Splits(const ProposalContext& c, Proposals* proposals) {
   proposals->push_back({"with operands rounded to bf16", "f32", c.layer, Bf16Operands(), "narrow"});
 }
 
-// The weights that a converter rounds once it has folded the batch normalisation behind into them.
-void FoldedWeights(const ProposalContext& c, Proposals* proposals) {
+// Weights and bias that a converter rounds once it has folded the batch normalisation behind into them.
+void FoldedWithBias(const ProposalContext& c, Proposals* proposals) {
   const Tensor* weight = c.layer.Resource("weight");
   for (size_t m = c.member + 1; m < c.group.members.size(); ++m) {
     const Layer& norm = *c.group.members[m];
@@ -292,17 +378,16 @@ void FoldedWeights(const ProposalContext& c, Proposals* proposals) {
         const double s = at(*scale, i / d.inner % d.channels);
         if (s != 0) rounded->data<float>()[i] = static_cast<float>(rounded->ValueAt(i) / s);
       }
-      Proposal proposal{
-          fmt::format("with the folded weights rounded to {}", DTypeName(type)), "f32", c.layer, {}, "narrow"};
+      const std::string words = fmt::format("the folded weights and bias rounded to {}", DTypeName(type));
+      Proposal proposal{kWith + words, "f32", c.layer, {}, "narrow"};
+      proposal.narrow = words;
       proposal.layer.resources["weight"] = *rounded;
-      proposals->push_back(proposal);
       Narrow narrow;
       narrow.bias = &type;
       for (int64_t i = 0; i < d.channels; ++i) {
         const double b = bias == nullptr ? 0 : at(*bias, i) * at(*scale, i);
         wide->data<float>()[i] = static_cast<float>(BiasOf(narrow, folded(i), i) - b);
       }
-      proposal.computed = fmt::format("with the folded weights and bias rounded to {}", DTypeName(type));
       Layer moved = norm;
       moved.resources["bias"] = *wide;
       proposal.also = {{m, std::move(moved)}};
@@ -324,7 +409,17 @@ void ProposeForNarrow(const ProposalContext& c, Proposals* proposals) {
   }
   if (c.layer.Resource("weight") == nullptr) return;
   NarrowProposals(c, proposals).Propose();
-  FoldedWeights(c, proposals);
+  FoldedWithBias(c, proposals);
+}
+
+std::vector<Proposal> NarrowProposalsFor(const ProposalContext& c, const std::string& narrow) {
+  Proposals proposals, folded;
+  if (!IsProduct(c.layer) || c.layer.Resource("weight") == nullptr) return proposals;
+  NarrowProposals(c, &proposals).ProposeOnly(narrow);
+  FoldedWithBias(c, &folded);
+  std::copy_if(folded.begin(), folded.end(), std::back_inserter(proposals),
+               [&](const Proposal& p) { return p.narrow == narrow; });
+  return proposals;
 }
 
 }  // namespace plumb

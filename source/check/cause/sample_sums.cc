@@ -5,6 +5,7 @@
 
 #include "op/activation.h"
 #include "op/convolution.h"
+#include "op/deconvolution.h"
 #include "op/inner_product.h"
 #include "op/matmul.h"
 #include "op/pooling.h"
@@ -38,6 +39,29 @@ SampleSum ConvolutionSum(const Layer& layer, const ConvolutionShape& s, const Te
       const bool inside = y >= 0 && y < h.in && x >= 0 && x < w.in;
       sum.x.push_back(inside ? ValueOf(input, ((n * s.in_channels + first + c) * h.in + y) * w.in + x) : 0);
       sum.w.push_back(ValueOf(*layer.Resource("weight"), (o * s.in_per_group() + c) * sum.inner + k));
+    }
+  }
+  return sum;
+}
+
+// All of the channel's weights, those that do not reach the output times 0. One group.
+SampleSum DeconvolutionSum(const Layer& layer, const ConvolutionShape& s, const Tensor& input, int64_t output) {
+  const WindowAxis &h = s.window.h, &w = s.window.w;
+  const int64_t column = output % w.out, row = output / w.out % h.out;
+  const int64_t o = output / (w.out * h.out) % s.out_channels, n = output / (w.out * h.out * s.out_channels);
+  const auto place = [](const WindowAxis& a, int64_t at, int64_t tap) -> int64_t {
+    const int64_t scaled = at + a.pad_begin - tap * a.dilation;
+    return scaled >= 0 && scaled % a.stride == 0 && scaled / a.stride < a.in ? scaled / a.stride : -1;
+  };
+  SampleSum sum;
+  sum.output = output;
+  sum.bias = BiasOf(layer, o), sum.channel = o;
+  sum.inner = h.kernel * w.kernel;
+  for (int64_t c = 0; c < s.in_channels; ++c) {
+    for (int64_t k = 0; k < sum.inner; ++k) {
+      const int64_t y = place(h, row, k / w.kernel), x = place(w, column, k % w.kernel);
+      sum.x.push_back(y >= 0 && x >= 0 ? ValueOf(input, ((n * s.in_channels + c) * h.in + y) * w.in + x) : 0);
+      sum.w.push_back(ValueOf(*layer.Resource("weight"), (c * s.out_channels + o) * sum.inner + k));
     }
   }
   return sum;
@@ -215,7 +239,10 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
   const bool convolves = layer.kind == OpKind::kConvolution || layer.kind == OpKind::kConvolution1D;
   const auto convolution =
       convolves ? ResolveConvolution(layer, input.shape()) : Result<ConvolutionShape>(Status::NotSupported(""));
+  const auto deconvolution = layer.kind == OpKind::kDeconvolution ? ResolveDeconvolution(layer, input.shape())
+                                                                  : Result<ConvolutionShape>(Status::NotSupported(""));
   if (convolution.ok() && convolution->activation != kActivationNone) return sums;
+  if (deconvolution.ok() && (deconvolution->activation != kActivationNone || deconvolution->group != 1)) return sums;
   const bool multiplies = layer.kind == OpKind::kMatMul && weight.rank() == 2 &&
                           ParamOf<MatMulParam>(layer).weight_position == 1 && tail.norm == nullptr;
   const auto is_left = [&](double v) { return v > tail.low && v < tail.high; };
@@ -224,6 +251,8 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
     if (!is_left(step.device[0].ValueAt(output)) || !is_left(step.replay.values[0].ValueAt(output))) continue;
     if (convolution.ok()) {
       sums.push_back(ConvolutionSum(layer, *convolution, input, output));
+    } else if (deconvolution.ok()) {
+      sums.push_back(DeconvolutionSum(layer, *deconvolution, input, output));
     } else if (layer.kind == OpKind::kInnerProduct) {
       const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
       sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));

@@ -25,7 +25,8 @@ struct JudgeInput {
   // Tau without how far serial sums may stray (the levels below the highest), or null: none, or not known. A slope that
   // this straying explains is none.
   const Tensor* steady = nullptr;
-  bool picks = false;  // integers are indices: where tau allows another one, its element is as good
+  bool picks = false;        // integers are indices: where tau allows another one, its element is as good
+  bool rounds_once = false;  // integers are rounded once in the step: where all lie next to ties, a constant is why
 };
 
 // Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.

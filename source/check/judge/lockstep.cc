@@ -38,6 +38,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   scene_ = std::move(scene);
   scene_.model = &ModelOf(options_.arithmetic);
   scene_.int8_weights = options_.int8_weights;
+  scene_.finds_products = options_.find_products;
   report_.device = scene_.device;
   report_.device_description = scene_.description;
   report_.precision = scene_.precision;
@@ -54,6 +55,8 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   judge_ = std::make_unique<StepJudge>(&scene_, options_.golden, &own_);
   explainers_ = Explainers(&scene_, judge_.get(), &written_);
   if (options_.find_products && scene_.earlier) products_ = OtherProducts::All();
+  const bool declared = options_.arithmetic == SubjectArithmetic::kNarrowProducts;
+  if (declared || options_.find_products) narrow_ = NarrowProducts(declared, options_.may_be_half);
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(written_.NoteWritten(name, value));
   return SetOwnInputs(inputs);
 }
@@ -111,6 +114,7 @@ Status Lockstep::After(const LayerEvent& event) {
   Status handed_over;
   if (!products_.PutOff(*record, *judge_, report_.layers.size())) {
     if (options_.causes) explainers_.Explain(record.get());
+    narrow_.Note(*record, report_.layers.size());
     handed_over = HandOverWrong(*record);
   }
   Release(event.step());
@@ -205,26 +209,43 @@ void Lockstep::NameLoneWinograd(StepRecord* record) const {
   }
 }
 
+Result<StepRecord> Lockstep::Reopen(size_t position) {
+  StepRecord record(*scene_.steps[position]);
+  record.report = std::move(report_.layers[position]);
+  PLUMB_ASSIGN_OR_RETURN(record.inputs, InputsOf(scene_, record.group));
+  for (const PortInfo& port : record.info.outputs) {
+    PLUMB_ASSIGN_OR_RETURN(Tensor output, scene_.earlier(port.blob));
+    record.device.push_back(std::move(output));
+  }
+  PLUMB_ASSIGN_OR_RETURN(record.replay,
+                         ReplayWithBound(record.group, record.inputs, *scene_.blobs,
+                                         ArithmeticFor(record.group, *scene_.model), MaxBoundLevel(record.group)));
+  return record;
+}
+
 // What After keeps back of a step that was put off.
 Status Lockstep::SettleProducts() {
   const auto explain = [this](size_t position) -> Status {
-    StepRecord record(*scene_.steps[position]);
-    record.report = std::move(report_.layers[position]);
-    PLUMB_ASSIGN_OR_RETURN(record.inputs, InputsOf(scene_, record.group));
-    for (const PortInfo& port : record.info.outputs) {
-      PLUMB_ASSIGN_OR_RETURN(Tensor output, scene_.earlier(port.blob));
-      record.device.push_back(std::move(output));
-    }
-    PLUMB_ASSIGN_OR_RETURN(record.replay,
-                           ReplayWithBound(record.group, record.inputs, *scene_.blobs,
-                                           ArithmeticFor(record.group, *scene_.model), MaxBoundLevel(record.group)));
+    PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
     if (options_.causes) explainers_.Explain(&record);
+    narrow_.Note(record, position);
     if (record.report.cause.empty() && products_.MayBeWinograd(position)) NameLoneWinograd(&record);
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);
     return handed_over;
   };
   return products_.Settle(scene_.steps, explain, &report_);
+}
+
+// Of steps that came before the first whose products were named as of fewer bits.
+Status Lockstep::SettleNarrow() {
+  for (size_t position : narrow_.Unexplained(report_)) {
+    PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
+    if (explainers_.NameNarrow(&record)) narrow_.Note(record, position);
+    report_.layers[position] = std::move(record.report);
+  }
+  narrow_.Settle(&report_);
+  return Status::Ok();
 }
 
 Status Lockstep::HandOverWrong(const StepRecord& record) const {
@@ -251,6 +272,7 @@ Result<RunReport> Lockstep::Finish() {
     report_.outputs.push_back(std::move(summary));
   }
   PLUMB_RETURN_IF_ERROR(SettleProducts());
+  PLUMB_RETURN_IF_ERROR(SettleNarrow());
   relative_.Apply(&report_);
   explainers_.AddNotes(&report_);
   report_.peak_reference_bytes = own_.peak_bytes();

@@ -17,6 +17,7 @@
 #include "check/judge/step_judge.h"
 #include "check/judge/step_record.h"
 #include "check/judge/written_blobs.h"
+#include "check/subject/narrow_products.h"
 #include "check/subject/other_products.h"
 #include "plumb/check.h"
 
@@ -48,7 +49,10 @@ class Lockstep : public Observer {
   // Of an aligned step whose operator may be right relatively, too.
   Status NoteRelative(const StepRecord& record);
   Status HandOverWrong(const StepRecord& record) const;
+  // A step that was judged, with its report.
+  Result<StepRecord> Reopen(size_t position);
   Status SettleProducts();
+  Status SettleNarrow();
   void NameLoneWinograd(StepRecord* record) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
@@ -64,6 +68,7 @@ class Lockstep : public Observer {
   Explainers explainers_;
   RelativeClasses relative_;
   OtherProducts products_;
+  NarrowProducts narrow_;
   std::unique_ptr<StepRecord> open_;  // between Before and After
 };
 

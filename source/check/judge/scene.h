@@ -25,6 +25,7 @@ struct Scene {
   // From CheckOptions.
   const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
   std::map<std::string, Int8Weights> int8_weights;
+  bool finds_products = false;
 };
 
 // The inputs of any group of the scene as the reference replays them, where `earlier` has them: floats in f64,

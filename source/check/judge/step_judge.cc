@@ -18,6 +18,11 @@ bool Picks(const LayerGroup& group) {
                      [](const Layer* l) { return GetReferenceOp(l->kind).picks; });
 }
 
+bool RoundsOnce(const LayerGroup& group) {
+  return std::count_if(group.members.begin(), group.members.end(),
+                       [](const Layer* l) { return l->kind == OpKind::kPlumbQuantizeLinear; }) == 1;
+}
+
 // What follows from an infinity is unknown: no bound.
 void LeaveOutInfinities(ReplayResult* replay) {
   for (size_t o = 0; o < replay->tau.size(); ++o) {
@@ -109,7 +114,7 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(port, device, &reference, &tau));
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
   plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
-                as_replayed ? steady : nullptr, Picks(record.group)},
+                as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group)},
                &output);
   stored.AddTo(&output);
   const Tensor* own = own_->Find(output.blob);

@@ -3,6 +3,7 @@
 #ifndef PLUMB_CHECK_JUDGE_STEP_RECORD_H_
 #define PLUMB_CHECK_JUDGE_STEP_RECORD_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct StepRecord {
   std::vector<Tensor> device;  // outputs
   ReplayResult replay;         // what they should be; without a bound where errors cannot be followed
   LayerReport report;
+  // Where products in fewer bits are the cause, or part of it: of which ("weights rounded to f16"), and in the former
+  // case the outputs as these.
+  std::string narrow;
+  std::optional<LayerReport> as_narrow;
 
   bool is_off() const { return report.verdict == Verdict::kWrong || report.verdict == Verdict::kGrey; }
   // Whether a search for what else was computed makes sense: the same inputs, and a bound to judge by.

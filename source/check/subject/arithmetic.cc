@@ -41,6 +41,7 @@ const std::vector<NumericModel>& Models() {
       {A::kStoredBf16, "fp32+bf16-storage", kBF16, kF32, true},
       {A::kF16Products, "fp32+f16-products", kF32, kF32, false, RoundedOperands(kF16)},
       {A::kBf16Products, "fp32+bf16-products", kF32, kF32, false, RoundedOperands(kBF16)},
+      {A::kNarrowProducts, "fp32+narrow-products"},
       {A::kInt8, "int8", DType::kI8},
   };
   return *models;

@@ -11,6 +11,9 @@
 //                  fp32 whose dump was rounded so: every blob is known to half a unit only, weights are f32
 //   fp32+f16-products, fp32+bf16-products
 //                  sums of products round their operands so and accumulate in f32; all else is fp32
+//   fp32+narrow-products
+//                  sums of products take weights, operands or both in fewer bits, in one way for each operator, found
+//                  by the causes of what is beyond fp32 (narrow_products.h); all else is fp32
 //   int8           blobs and weights stored as int8 with scales that the runtime chose, accumulated exactly (int8.h)
 #ifndef PLUMB_CHECK_SUBJECT_ARITHMETIC_H_
 #define PLUMB_CHECK_SUBJECT_ARITHMETIC_H_

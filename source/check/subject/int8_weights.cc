@@ -29,16 +29,6 @@ bool IsBeyond(const LayerReport& layer) {
   return layer.verdict == Verdict::kWrong || (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
 }
 
-// Every weight times the scale of its channel in the norm, or divided by it.
-void Scale(const Layer& norm, const ChannelDims& d, bool divide, Tensor* weight) {
-  const Tensor& scale = *norm.Resource("scale");
-  for (int64_t i = 0; i < weight->NumElements(); ++i) {
-    const double s = scale.ValueAt(scale.NumElements() == 1 ? 0 : i / d.inner % d.channels);
-    float& w = weight->data<float>()[i];
-    if (s != 0) w = static_cast<float>(divide ? static_cast<double>(w) / s : static_cast<double>(w) * s);
-  }
-}
-
 // Where a normalisation was folded into it, too, the runtime's bias is not the layer's.
 Status RoundBias(const Int8Weights& how, const RoundedLayer& rounded, Layer* layer) {
   const auto bias = layer->resources.find("bias");
@@ -58,13 +48,8 @@ Status RoundBias(const Int8Weights& how, const RoundedLayer& rounded, Layer* lay
 
 Status Round(const WeightFormat& format, const Layer& layer, const Layer* norm, Tensor* weight) {
   if (weight->dtype() != DType::kF32 || weight->NumElements() == 0) return Status::Ok();
-  const ChannelDims d = ChannelsOf(layer, weight->shape());
-  const Tensor* scale = norm == nullptr ? nullptr : norm->Resource("scale");
-  const bool folded = scale != nullptr && (scale->NumElements() == 1 || scale->NumElements() == d.channels);
-  PLUMB_ASSIGN_OR_RETURN(*weight, weight->Clone());
-  if (folded) Scale(*norm, d, false, weight);
-  PLUMB_ASSIGN_OR_RETURN(*weight, RoundedWeight(format, layer, *weight));
-  if (folded) Scale(*norm, d, true, weight);
+  auto rounded = norm == nullptr ? RoundedWeight(format, layer, *weight) : RoundedFolded(format, layer, *norm, *weight);
+  PLUMB_ASSIGN_OR_RETURN(*weight, std::move(rounded));
   return Status::Ok();
 }
 

@@ -96,10 +96,16 @@ void WithZeroPoint(const ValueRange& range, double levels, std::vector<double>* 
   for (double& v : *values) v = (std::clamp(Steps(v, step) + zero, 0.0, levels) - zero) * step;
 }
 
-// 0 ... levels steps above the smallest.
+// 0 ... levels steps above the smallest. The step is an f32, whose error would be that of a bias.
 void WithOffset(const ValueRange& range, double levels, std::vector<double>* values) {
-  const double step = (range.high - range.low) / levels;
-  for (double& v : *values) v = step > 0 ? range.low + std::nearbyint((v - range.low) / step) * step : v;
+  const auto step = static_cast<double>(static_cast<float>(range.high - range.low) / static_cast<float>(levels));
+  if (step <= 0) return;
+  for (double& v : *values) v = range.low + Steps(v - range.low, step) * step;
+}
+
+// In place of each value how wide the range of its block is.
+void Width(const ValueRange& range, double, std::vector<double>* values) {
+  std::fill(values->begin(), values->end(), range.high - range.low);
 }
 
 // A range whose scale is an f16: the steps' size is what is rounded, so the range is made to fit.
@@ -127,9 +133,16 @@ std::vector<WeightFormat> MakeFormats() {
     }
     formats.push_back({std::string("int4") + b.words, b.block, Symmetric, 7});
     formats.push_back({std::string("int4 with a zero point") + b.words, b.block, WithZeroPoint, 15});
+    formats.push_back({std::string("int8 with an offset") + b.words, b.block, WithOffset, 255});  // MNN's
+    formats.push_back({std::string("int4 with an offset") + b.words, b.block, WithOffset, 15});
     formats.push_back({std::string("int8 of -128 to 127") + b.words, b.block, Lopsided, 128});
     formats.push_back({std::string("fp8 (e4m3), scaled") + b.words, b.block, Scaled<InE4M3>, 448});
     formats.push_back({std::string("fp8 (e5m2), scaled") + b.words, b.block, Scaled<InE5M2>, 57344});
+  }
+  for (const double levels : {255.0, 15.0}) {  // MNN's of deconvolutions
+    formats.push_back({fmt::format("int{} with an offset per output channel, as if these came first in memory",
+                                   levels == 255 ? 8 : 4),
+                       Block::kRun, WithOffset, levels});
   }
   formats.push_back({"fp8 (e4m3)", Block::kTensor, Each<InE4M3>});
   formats.push_back({"fp8 (e5m2)", Block::kTensor, Each<InE5M2>});
@@ -142,6 +155,7 @@ std::vector<WeightFormat> MakeFormats() {
       if (half) continue;
       formats.push_back({"int4 with a zero point" + groups, size, WithZeroPoint, 15});
       formats.push_back({"int4 with an offset" + groups, size, WithOffset, 15});
+      formats.push_back({"int8 with an offset" + groups, size, WithOffset, 255});
     }
   }
   return formats;
@@ -205,17 +219,22 @@ const std::vector<WeightFormat>& WeightFormats() {
   return *formats;
 }
 
-std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values) {
+std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values,
+                                   double moved) {
+  const auto round = [&](const ValueRange& range, const ValueRange& own, std::vector<double>* block) {
+    for (double& v : *block) v += moved * own.largest();
+    format.round(range, format.levels, block);
+  };
   if (format.block == WeightFormat::kTensor) {
-    format.round(tensor, format.levels, &values);
+    round(tensor, tensor, &values);
     return values;
   }
-  const size_t size = format.block == WeightFormat::kChannel ? values.size() : static_cast<size_t>(format.block);
+  const size_t size = format.block < 0 ? values.size() : static_cast<size_t>(format.block);
   for (size_t begin = 0; begin < values.size(); begin += size) {
     const auto first = values.begin() + static_cast<int64_t>(begin);
     std::vector<double> block(first, values.begin() + static_cast<int64_t>(std::min(begin + size, values.size())));
     const ValueRange range = ValuesRange(block);
-    format.round(format.f16_scale ? WithHalfScale(range, format.levels) : range, format.levels, &block);
+    round(format.f16_scale ? WithHalfScale(range, format.levels) : range, range, &block);
     std::copy(block.begin(), block.end(), first);
   }
   return values;
@@ -238,10 +257,11 @@ ChannelDims ChannelsOf(const Layer& layer, const Shape& weight) {
   return {1, 1, weight.NumElements()};
 }
 
-Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight) {
+Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight, double moved) {
   if (weight.dtype() != DType::kF32) return Status::NotSupported("weights of another type");
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, weight.Clone());
-  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  ChannelDims d = ChannelsOf(layer, weight.shape());
+  if (format.block == WeightFormat::kRun) d = {1, d.channels, weight.NumElements() / std::max<int64_t>(1, d.channels)};
   const ValueRange tensor = ValuesRange(weight);
   std::vector<double> values(static_cast<size_t>(d.outer * d.inner));
   for (int64_t c = 0; c < d.channels; ++c) {
@@ -253,10 +273,68 @@ Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, con
       }
     };
     each([](const float* w, double* value) { *value = static_cast<double>(*w); });
-    values = RoundedChannel(format, tensor, std::move(values));
+    values = RoundedChannel(format, tensor, std::move(values), moved);
     each([](float* w, const double* value) { *w = static_cast<float>(*value); });
   }
   return rounded;
+}
+
+namespace {
+
+constexpr double kMoved = 0x1p-21;  // of the largest: a quotient in f32 and, of a folded weight, some ulps more
+
+// Of 255 steps one of 4096 is expected next to a tie.
+bool IsByChance(int64_t next_to_ties, int64_t count) { return 256 * (next_to_ties - 2) <= count; }
+
+// Every weight times the scale of its channel in the norm, or divided by it.
+void Scale(const Tensor& scale, const ChannelDims& d, bool divide, Tensor* weight) {
+  for (int64_t i = 0; i < weight->NumElements(); ++i) {
+    const double s = scale.ValueAt(scale.NumElements() == 1 ? 0 : i / d.inner % d.channels);
+    float& w = weight->data<float>()[i];
+    if (s != 0) w = static_cast<float>(divide ? static_cast<double>(w) / s : static_cast<double>(w) * s);
+  }
+}
+
+}  // namespace
+
+Result<Tensor> RoundedFolded(const WeightFormat& format, const Layer& layer, const Layer& norm, const Tensor& weight,
+                             double moved) {
+  const Tensor* scale = norm.Resource("scale");
+  const ChannelDims d = ChannelsOf(layer, weight.shape());
+  if (weight.dtype() != DType::kF32) return Status::NotSupported("weights of another type");
+  if (scale == nullptr || (scale->NumElements() != 1 && scale->NumElements() != d.channels))
+    return RoundedWeight(format, layer, weight, moved);
+  PLUMB_ASSIGN_OR_RETURN(Tensor folded, weight.Clone());
+  Scale(*scale, d, false, &folded);
+  PLUMB_ASSIGN_OR_RETURN(folded, RoundedWeight(format, layer, folded, moved));
+  Scale(*scale, d, true, &folded);
+  return folded;
+}
+
+Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight) {
+  constexpr double kOffset = 0x1p-24;  // of the range: what roundings of the offset and of sums of steps come to
+  const auto rounded = [&](const WeightFormat& f, double moved) {
+    return norm == nullptr ? RoundedWeight(f, layer, weight, moved) : RoundedFolded(f, layer, *norm, weight, moved);
+  };
+  if (format.levels == 0 || format.round == CutVectors) return Tensor();
+  auto off = rounded(format, kMoved);
+  const auto down = rounded(format, -kMoved);
+  if (!off.ok() || !down.ok()) return Tensor();
+  int64_t count = 0;
+  for (int64_t i = 0; i < off->NumElements(); ++i) {
+    float& w = off->data<float>()[i];
+    w = std::fabs(w - down->data<float>()[i]);
+    count += w > 0;
+  }
+  if (!IsByChance(count, off->NumElements()) || (count == 0 && format.round != WithOffset)) return Tensor();
+  if (format.round != WithOffset) return *off;
+  WeightFormat widths = format;
+  widths.round = Width;
+  const auto width = rounded(widths, 0);
+  if (!width.ok()) return Tensor();
+  for (int64_t i = 0; i < off->NumElements(); ++i)
+    off->data<float>()[i] += static_cast<float>(kOffset * std::fabs(width->ValueAt(i)));
+  return *off;
 }
 
 const std::vector<OperandFormat>& OperandFormats() {
@@ -284,7 +362,7 @@ void RoundOperands(const OperandFormat& format, const ValueRange& range, std::ve
   }
 }
 
-Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand) {
+Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand, double moved) {
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, operand.ConvertedTo(DType::kF64));
   PLUMB_ASSIGN_OR_RETURN(rounded, rounded.Clone());
   const int rank = rounded.shape().rank();
@@ -292,10 +370,25 @@ Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand
   for (int64_t begin = 0; begin < all; begin += row) {
     double* first = rounded.data<double>() + begin;
     std::vector<double> values(first, first + row);
-    RoundOperands(format, ValuesRange(values), &values);
+    const ValueRange range = ValuesRange(values);
+    for (double& v : values) v += moved * range.largest();
+    RoundOperands(format, range, &values);
     std::copy(values.begin(), values.end(), first);
   }
   return rounded.ConvertedTo(operand.dtype());
+}
+
+Result<Tensor> UncertainOperand(const OperandFormat& format, const Tensor& operand) {
+  if (format.round != nullptr || operand.dtype() != DType::kF64) return Tensor();
+  PLUMB_ASSIGN_OR_RETURN(Tensor off, RoundedOperand(format, operand, kMoved));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor down, RoundedOperand(format, operand, -kMoved));
+  int64_t count = 0;
+  for (int64_t i = 0; i < off.NumElements(); ++i) {
+    double& x = off.data<double>()[i];
+    x = std::fabs(x - down.data<double>()[i]);
+    count += x > 0;
+  }
+  return count > 0 && IsByChance(count, off.NumElements()) ? std::move(off) : Tensor();
 }
 
 }  // namespace plumb

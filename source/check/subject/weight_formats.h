@@ -21,8 +21,9 @@ ValueRange ValuesRange(const Tensor& tensor);
 
 struct WeightFormat {
   std::string words;  // "int4 in groups of 32 with a zero point"
-  // Values that share a scale: all, those of one output channel, or so many of these one after the other.
-  enum Block { kTensor = 0, kChannel = -1 };
+  // Values that share a scale: all, those of one output channel, or so many of these one after the other; kRun: as many
+  // as a channel has, as they lie in memory, where deconvolutions have input channels first.
+  enum Block { kTensor = 0, kChannel = -1, kRun = -2 };
   int64_t block;
   void (*round)(const ValueRange& range, double levels, std::vector<double>* values);
   double levels = 0;
@@ -42,8 +43,10 @@ std::vector<double> StepsOf(const Int8Weights& weights, const Layer& layer, cons
 // or 127 steps with a zero point.
 const std::vector<Int8Weights>& Int8Choices();
 
-// Values of one output channel; `tensor` is the range of all of them.
-std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values);
+// Values of one output channel; `tensor` is the range of all of them. Each moved by so much of the largest size before
+// it is rounded: what a runtime that computes in f32 may make of it.
+std::vector<double> RoundedChannel(const WeightFormat& format, const ValueRange& tensor, std::vector<double> values,
+                                   double moved = 0);
 
 // Where the output channels of a product's weights lie: dims [outer, channels, inner].
 struct ChannelDims {
@@ -52,7 +55,14 @@ struct ChannelDims {
 ChannelDims ChannelsOf(const Layer& layer, const Shape& weight);
 
 // A product's weight.
-Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight);
+Result<Tensor> RoundedWeight(const WeightFormat& format, const Layer& layer, const Tensor& weight, double moved = 0);
+
+// With the batch normalisation behind it folded in before; what is returned stands in front of the norm.
+Result<Tensor> RoundedFolded(const WeightFormat& format, const Layer& layer, const Layer& norm, const Tensor& weight,
+                             double moved = 0);
+// Of whole steps: how far the weights that lie next to a tie may be off (norm: folded in; null: none), and those of an
+// offset what its f32 leaves open. Empty: nothing, or too many lie next to ties for chance.
+Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight);
 
 // Activations: element by element, or to whole steps of a scale that is found when the network runs.
 struct OperandFormat {
@@ -64,8 +74,10 @@ const std::vector<OperandFormat>& OperandFormats();
 
 // Values that share a scale.
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values);
+// Of whole steps: how far elements that lie next to a tie may be off. Empty: none is, or too many for chance.
+Result<Tensor> UncertainOperand(const OperandFormat& format, const Tensor& operand);
 // A whole operand; its rows are those of the last axis.
-Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand);
+Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand, double moved = 0);
 
 }  // namespace plumb
 

@@ -47,6 +47,7 @@ ReferenceOp SampledResize();
 // quantize_linear.cc
 ReferenceOp QuantizeHalfAway();
 ReferenceOp QuantizeHalfUp();
+ReferenceOp QuantizeZeroFirst();  // half to even of x / scale + zero point
 ReferenceOp QuantizeDown();
 ReferenceOp QuantizeTowardsZero();
 // matmul_integer.cc: u8 times i8 in pairs that saturate at 16 bits (vpmaddubsw, x86 without VNNI).

@@ -159,6 +159,8 @@ def make_parser():
         commands.choices[name].add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"],
                                             help="in which blobs are stored, or products computed, where this CPU can "
                                                  "(default: %(default)s)")
+    commands.choices["mnn"].add_argument("--weight-bits", type=int, choices=[4, 8],
+                                         help="let MNN's converter quantise the weights (its --weightQuantBits)")
     commands.choices["torch"].add_argument("--train-mode", action="store_true",
                                            help="allow modules in training mode (active Dropout, batch statistics)")
     commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx",
@@ -206,7 +208,7 @@ def run(options):
                      specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force,
                      prove_probe=options.prove_probe)
-    for own in ("optimized", "train_mode", "onnx", "constants", "precision"):
+    for own in ("optimized", "train_mode", "onnx", "constants", "precision", "weight_bits"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
     with own_output(options.quiet):

@@ -130,10 +130,13 @@ def to_text(manifest):
 class Folder:
     """A dump folder under construction. Names must be unique."""
 
-    def __init__(self, path, framework="", model="", device="", source=None, layout="NCHW", force=False):
+    def __init__(self, path, framework="", model="", device="", source=None, layout="NCHW", force=False,
+                 precision="f32"):
+        """precision: the least that the runtime may compute in, or keep weights in."""
         self.path = pathlib.Path(path)
         clear(self.path, force)
         self.framework, self.model, self.device, self.layout = framework, model, device, layout
+        self.precision = "HIGH" if precision == "f32" else "NORMAL"
         self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(),
                       "platform": platform.platform()}
         self.facts.update(source or {})
@@ -196,7 +199,7 @@ class Folder:
             "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "complete": complete, "errors": list(errors),
             "model": {"source": str(self.model), "weights_generated": False, "weight_seed": None},
-            "device": {"name": self.framework or "unknown", "description": self.device, "precision": "HIGH",
+            "device": {"name": self.framework or "unknown", "description": self.device, "precision": self.precision,
                        "threads": 1},
             "network": 1, "forward": 0, "forwards_note": "",
             "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",

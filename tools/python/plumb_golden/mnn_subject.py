@@ -38,12 +38,13 @@ def load_frameworks():
     return MNN, onnx
 
 
-def convert(model, work):
+def convert(model, work, weight_bits):
     """The .mnn file and its graph."""
     made, bare, text = work / "model.mnn", work / "bare.mnn", work / "model.json"
     read = ["-f", "ONNX", "--modelFile", str(pathlib.Path(model).resolve()), "--bizCode", "MNN", "--keepInputFormat",
             "1"]
-    steps = ([*read, "--MNNModel", str(made)],
+    bits = [] if weight_bits is None else ["--weightQuantBits", str(weight_bits)]
+    steps = ([*read, "--MNNModel", str(made), *bits],
              [*read, "--MNNModel", str(bare), "--saveExternalData"],  # as JSON, 100 MB of weights take a minute
              ["-f", "MNN", "--modelFile", str(bare), "--JsonFile", str(text)])
     for step in steps:
@@ -128,7 +129,7 @@ class Session:
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        prove_probe=False, how=PLAIN):
+        prove_probe=False, weight_bits=None, how=PLAIN):
     """Writes the dump folder; returns the Folder."""
     MNN, onnx = load_frameworks()
     determinism = seed_everything(seed)
@@ -137,7 +138,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
                                              value_range))
     tensors.infer({name: array.shape for name, array in feeds.items()})
     with tempfile.TemporaryDirectory(prefix="plumb_golden_") as work:
-        file, graph = convert(model, pathlib.Path(work))
+        file, graph = convert(model, pathlib.Path(work), weight_bits)
         places = tensor_names(graph)
         session = Session(MNN, file, places, how)
         unwatched = Session(MNN, file, ()) if prove_probe else None
@@ -147,8 +148,9 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     for _ in range(how.warm + 1):
         session.run(feeds)
     version = importlib.metadata.version("MNN")
-    out = Folder(folder, framework="mnn", model=model, device=f"MNN {version}, CPU, precision high",
-                 source={"mnn": version, "determinism": determinism}, force=force)
+    weights = "" if weight_bits is None else f", weights of {weight_bits} bits"
+    out = Folder(folder, framework="mnn", model=model, device=f"MNN {version}, CPU, precision high{weights}",
+                 source={"mnn": version, "weight_bits": weight_bits, "determinism": determinism}, force=force)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     # MNN keeps the names of outputs; should it rename one, their order still says which it is.

@@ -91,7 +91,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         net = open_net(ncnn, param, precision, how=how)
         light = open_net(ncnn, param, precision, keep=False) if prove_probe else None
     out = Folder(folder, framework="ncnn", model=model, device=f"ncnn {ncnn.__version__}, CPU, {precision}",
-                 source={"ncnn": ncnn.__version__, "determinism": determinism}, force=force)
+                 source={"ncnn": ncnn.__version__, "determinism": determinism}, force=force, precision=precision)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     pairing = Pairing(OnnxGraph(onnx, tensors.model, tensors.shapes), layers, list(feeds), tensors.outputs)

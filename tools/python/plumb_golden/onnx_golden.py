@@ -128,6 +128,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             loaded = onnx.load(str(source), load_external_data=False)
             replace_random(onnx, loaded, network_inputs.given(input_files, specs))
             onnx_branches.inline(onnx, loaded, evaluate)
+            early = onnx_quantised.moved_in_front(kept, loaded) if quantised and optimized else ()
             places = expose_all(onnx, loaded, exposed)
             ort = session(onnxruntime, exposed, False, how=how)
         finally:
@@ -137,7 +138,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
     if bound:
         out.facts["constants"] = {name: feeds[name].tolist() for name in sorted(bound)}
     write_inputs(out, feeds, places, bound)
-    write_outputs(out, ort, feeds, places, how, quantised)
+    write_outputs(out, ort, feeds, places, how, quantised, early)
     if prove_probe:
         probe.prove(out, "the model as it is, the same optimisation", outputs)
     out.finish()
@@ -173,7 +174,7 @@ def write_inputs(out, feeds, places, bound):
         out.add(name, array, layer=layer, index=reader[0] if reader else 0, is_input=True, constant=name in bound)
 
 
-def write_outputs(out, ort, feeds, places, how, quantised):
+def write_outputs(out, ort, feeds, places, how, quantised, early):
     names = [name for _, _, _, name in places]
     try:
         for _ in range(how.warm):
@@ -185,6 +186,10 @@ def write_outputs(out, ort, feeds, places, how, quantised):
     for (index, node, slot, name), value in zip(places, values):
         if not isinstance(value, np.ndarray):
             out.notes.append(f"'{name}' is no tensor ({type(value).__name__})")
+            continue
+        if name in early:
+            out.notes.append(f"'{name}' is not written: the runtime quantises in front of '{node.name or name}' "
+                             f"({node.op_type}), where the model's '{name}' is not yet rounded")
             continue
         if any(a.HasField("g") or a.graphs for a in node.attribute):
             out.notes.append(f"tensors inside the body of '{node.name or name}' ({node.op_type}) are not seen")

@@ -49,6 +49,25 @@ def keep_integers(model, quantised):
             model.graph.output.add().name = name
 
 
+MOVERS = {"Expand", "Flatten", "Gather", "MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}
+
+
+def moved_in_front(model, optimised):
+    """The floats that the model quantises and that an optimiser quantised already: it pulled QuantizeLinear in front of
+    what only moves values."""
+    def rounded(graph):
+        producers = {name: node for node in graph.node for name in node.output}
+
+        def is_rounded(name):
+            while name in producers and producers[name].op_type in MOVERS:
+                name = producers[name].input[0]
+            return name in producers and producers[name].op_type == "DequantizeLinear"
+        return producers, is_rounded
+    names, by_model = rounded(model.graph)
+    made, by_optimiser = rounded(optimised.graph)
+    return {name for name in names if name in made and by_optimiser(name) and not by_model(name)}
+
+
 class StandIns:
     """Of the tensors of one dump."""
 

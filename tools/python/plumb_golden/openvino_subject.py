@@ -96,7 +96,7 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
         raise UsageError(f"OpenVINO computes in {used} on this CPU when it is asked for {precision}")
     out = Folder(folder, framework="openvino", model=model, device=f"openvino {openvino.__version__}, CPU, {precision}",
                  source={"openvino": openvino.__version__, "settings": settings, "determinism": determinism},
-                 force=force)
+                 force=force, precision=precision)
     for name, array in feeds.items():
         out.add(name, array, is_input=True)
     for _ in range(how.warm):
