@@ -114,6 +114,37 @@ bool HasExactLike(const Graph& graph, const RunReport& run) {
   });
 }
 
+bool MayBeWinograd(const Graph& graph, const LayerReport& report) {
+  LayerGroup group;
+  for (const MemberInfo& member : report.step.members) {
+    for (const Layer& layer : graph.layers) {
+      if (layer.index == member.index) group.members.push_back(&layer);
+    }
+  }
+  return plumb::MayBeWinograd(group);
+}
+
+// The only layer that is beyond 16 bits is a convolution, and values of f32 in it would explain it: Winograd's
+// algorithm, which runtimes choose layer by layer, or an input that was not rounded yet.
+Result<Judged> WithLoneWinograd(Judged half, SubjectArithmetic chains, const Graph& graph, const PairedBlobs& blobs,
+                                const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  const auto lone = std::find_if(half.report.layers.begin(), half.report.layers.end(), IsBeyond);
+  if (!MayBeWinograd(graph, *lone)) return half;
+  PLUMB_ASSIGN_OR_RETURN(const Judged wide, JudgeAs(chains, "", graph, blobs, inputs, options));
+  if (CountBeyond(wide.report) > 0) return half;
+  lone->verdict = Verdict::kGrey;
+  lone->reason = fmt::format(
+      "Winograd's algorithm, or an input that was not rounded yet, would explain it "
+      "(SessionOptions::arithmetic {})",
+      ArithmeticName(chains));
+  for (OutputReport& output : lone->outputs) {
+    if (output.verdict >= Verdict::kGrey) output.reason = lone->reason;
+    output.verdict = std::min(output.verdict, Verdict::kGrey);
+  }
+  ConcludeRun(graph.outputs, options.check.min_tested, &half.report);
+  return half;
+}
+
 // Values of 16 bits, in all of the dump or by some operators: computed with them, or handed on in f32 with weights of
 // 16 bits, or in fp32 altogether with a dump that was rounded. The first, which is the narrowest, unless several layers
 // are beyond it and one of the others explains most of these, or one is and has no like that shows it to be a fault.
@@ -125,7 +156,9 @@ Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const
   const A computed = f16 ? A::kFp16 : A::kBf16;
   PLUMB_ASSIGN_OR_RETURN(Judged best, JudgeAs(computed, found, graph, blobs, inputs, options));
   const int beyond = CountBeyond(best.report);
-  if (beyond == 0 || (beyond == 1 && HasExactLike(graph, best.report))) return best;
+  if (beyond == 0) return best;
+  if (beyond == 1 && HasExactLike(graph, best.report))
+    return WithLoneWinograd(std::move(best), f16 ? A::kChainedF16 : A::kChainedBf16, graph, blobs, inputs, options);
   int left = beyond;
   for (const A wider : {f16 ? A::kStoredF16 : A::kStoredBf16, f16 ? A::kChainedF16 : A::kChainedBf16}) {
     PLUMB_ASSIGN_OR_RETURN(Judged wide, JudgeAs(wider, "", graph, blobs, inputs, options));

@@ -1,10 +1,16 @@
 // What another runtime computed, judged by a program: pairing, layout, arithmetic, sizes and inputs are found; the
 // guilty layer is named. NAIVE's own blobs are the healthy subject; faults are planted into them.
 #include <cmath>
+#include <random>
 
+#include "base/half.h"
+#include "op/convolution.h"
+#include "plumb/model.h"
 #include "plumb/session.h"
+#include "reference/core/reference_op.h"
 #include "session/session_test_util.h"
 #include "util/int8_runtime.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
@@ -229,6 +235,54 @@ TEST_F(SubjectSession, ArithmeticIsFoundByTheValuesOrDeclared) {
   EXPECT_TRUE(Has(Notes(fp32), "arithmetic fp32 (declared)"));
   EXPECT_EQ(ParseArithmetic(ArithmeticName(SubjectArithmetic::kStoredBf16)).value(), SubjectArithmetic::kStoredBf16);
   EXPECT_TRUE(Has(ParseArithmetic("fp31").status().message(), "SessionOptions::arithmetic: expected fp32"));
+}
+
+// Four convolutions that store bf16; one of them read its input before it was rounded, as Winograd's algorithm may.
+TEST_F(SubjectSession, ALoneWinogradAmongBf16IsGrey) {
+  for (const int kernel : {3, 1}) {
+    Graph graph;
+    graph.inputs = {{"b0", DType::kF32, {1, 16, 12, 12}}};
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal(0, 0.1f);
+    const auto draw = [&](const Shape& shape) {
+      Tensor tensor = Tensor::Create(DType::kF32, shape).value();
+      for (int64_t i = 0; i < tensor.NumElements(); ++i)
+        tensor.data<float>()[i] = BFloat16ToFloat(FloatToBFloat16(normal(random)));
+      return tensor;
+    };
+    Blobs blobs = {{"b0", draw({1, 16, 12, 12})}};
+    Tensor exact = blobs["b0"];
+    for (int i = 0; i < 4; ++i) {
+      const std::string from = "b" + std::to_string(i), to = "b" + std::to_string(i + 1);
+      Layer layer = MakeLayer(OpKind::kConvolution, "conv" + std::to_string(i), {from}, {to});
+      auto param = std::make_shared<ConvolutionParam>();
+      param->group = 1;
+      param->in_channels_per_group = param->out_channels = 16;
+      param->kernel_h = param->kernel_w = kernel;
+      param->pad_h = param->pad_w = kernel / 2;
+      param->pad_type = -1;
+      layer.param = param;
+      layer.resources["weight"] = draw({16, 16, kernel, kernel});
+      Tensor out = Tensor::Create(DType::kF32, {1, 16, 12, 12}).value();
+      ReferenceArgs args{layer, {i == 2 ? &exact : &blobs[from]}, {&out}};
+      ASSERT_TRUE(GetReferenceOp(layer.kind).run(args).ok());
+      graph.layers.push_back(std::move(layer));
+      graph.layers.back().index = i;
+      exact = out;
+      blobs[to] = Changed(out, [](float x, int64_t) { return BFloat16ToFloat(FloatToBFloat16(x)); });
+    }
+    graph.outputs = {"b4"};
+    const std::string prefix = At("chain");
+    ASSERT_TRUE(SaveModel(graph, prefix).ok());
+    SessionOptions options;
+    options.subject.tensors = Named(blobs);
+    const auto session = Session::Open(prefix + ".tnnproto", options).value();
+    const RunReport run = session->JudgeSubject().value();
+    EXPECT_EQ(run.judged_as, "NCHW, bf16");
+    EXPECT_EQ(run.layers[2].verdict, kernel == 3 ? Verdict::kGrey : Verdict::kWrong) << run.layers[2].reason;
+    EXPECT_EQ(run.Count(Verdict::kAligned), 3);
+    EXPECT_EQ(Has(run.layers[2].reason, "Winograd's algorithm, or an input that was not rounded yet"), kernel == 3);
+  }
 }
 
 TEST_F(SubjectSession, NamesPairWhatIsCalledOtherwise) {

@@ -82,14 +82,14 @@ RUNTIMES = {
     "ort_dynamic": ("onnx", [], "dynamic"),
     "openvino": ("openvino", [], None),
     "mnn": ("mnn", [], None),
-    "mnn_w8": ("mnn", ["--weight-bits", "8"], None),
-    "mnn_w4": ("mnn", ["--weight-bits", "4"], None),
     "ncnn": ("ncnn", [], None),
     "ncnn_f16": ("ncnn", ["--precision", "f16"], None),
     "ncnn_bf16": ("ncnn", ["--precision", "bf16"], None),
     "litert": ("litert", [], None),
     "torch": ("torch", [], "float32"),
     "torch_bf16": ("torch", [], "bfloat16"),
+    "mnn_w8": ("mnn", ["--weight-bits", "8"], None),
+    "mnn_w4": ("mnn", ["--weight-bits", "4"], None),
 }
 
 
