@@ -12,6 +12,7 @@
 #include "computed_otherwise_util.h"
 #include "op/convolution.h"
 #include "op/core/op.h"
+#include "op/gather.h"
 
 namespace plumb {
 namespace {
@@ -73,6 +74,21 @@ void Int4(float* w, int64_t count) {
   float largest = 0;
   for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(w[i]));
   for (int64_t i = 0; i < count; ++i) w[i] = std::nearbyint(w[i] / (largest / 7)) * (largest / 7);
+}
+
+// Of a step that is kept in f16 when the weights are rounded already, as OpenVINO does.
+void KeptInHalf(float* w, int64_t count) {
+  float extreme = 0;
+  for (int64_t i = 0; i < count; ++i) extreme = std::fabs(w[i]) > std::fabs(extreme) ? w[i] : extreme;
+  const float step = extreme / -128, kept = HalfToFloat(FloatToHalf(step));
+  for (int64_t i = 0; i < count; ++i) w[i] = std::min(std::max(std::nearbyint(w[i] / step), -128.f), 127.f) * kept;
+}
+
+void ZeroPointKeptInHalf(float* w, int64_t count) {
+  const float low = std::min(*std::min_element(w, w + count), 0.f), high = *std::max_element(w, w + count);
+  const float step = (high - low) / 255, zero = std::nearbyint(-low / step), kept = HalfToFloat(FloatToHalf(step));
+  for (int64_t i = 0; i < count; ++i)
+    w[i] = (std::min(std::max(std::nearbyint(w[i] / step + zero), 0.f), 255.f) - zero) * kept;
 }
 
 struct Runtime {
@@ -152,6 +168,8 @@ TEST(NarrowProducts, WeightsAreFound) {
   } cases[] = {{Int8, "weights rounded to int8"},
                {WithOffset, "weights rounded to int8 with an offset"},
                {Int4, "weights rounded to int4"},
+               {KeptInHalf, "weights rounded to int8 of -128 to 127"},
+               {ZeroPointKeptInHalf, "weights rounded to int8 with a zero point"},
                {F16, "weights rounded to f16"}};
   const Graph graph = Chain();
   for (const auto& c : cases) {
@@ -186,6 +204,26 @@ TEST(NarrowProducts, OperandsRoundedAsTheNetworkRunsAreFound) {
   EXPECT_EQ(run.Count(Verdict::kAligned), kLayers) << Failures(run);
   EXPECT_NE(run.found_because.find("weights rounded to int8 and its input rounded to int8"), std::string::npos)
       << run.found_because;
+}
+
+// A table of embeddings.
+TEST(NarrowProducts, RowsThatAreLookedUpAreNamed) {
+  Graph graph = GraphOf({LayerOf<GatherParam>(OpKind::kGather,
+                                              [](GatherParam* p) {
+                                                p->axis = 0;
+                                                p->data_in_resource = true, p->indices_in_resource = false;
+                                              })},
+                        {5});
+  graph.inputs[0].dtype = DType::kI64;
+  Tensor table = Gauss({12, 32}), x = Tensor::Create(DType::kI64, {5}).value();
+  for (int64_t i = 0; i < 5; ++i) x.data<int64_t>()[i] = 2 * i + 1;
+  graph.layers[0].resources["data"] = table;
+  Graph runtime = graph;
+  Tensor rounded = table.Clone().value();
+  for (int64_t row = 0; row < 12; ++row) Int8(rounded.data<float>() + row * 32, 32);
+  runtime.layers[0].resources["data"] = rounded;
+  ExpectNamed(Judge(graph, x, ComputedBy(runtime, x)),
+              "computed with weights rounded to int8 per output channel; the graph says f32");
 }
 
 TEST(NarrowProducts, OneAsTheGraphSaysIsNoFault) {

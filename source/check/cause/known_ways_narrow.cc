@@ -396,6 +396,26 @@ void FoldedWithBias(const ProposalContext& c, Proposals* proposals) {
   }
 }
 
+// A constant table whose rows are looked up.
+void NarrowTable(const ProposalContext& c, Proposals* proposals) {
+  constexpr int64_t kAffordable = 1 << 22;
+  const Tensor* table = c.layer.Resource("data");
+  if (table == nullptr || table->dtype() != DType::kF32 || table->shape().rank() != 2) return;
+  if (table->NumElements() > kAffordable) return;
+  for (const WeightFormat& format : WeightFormats()) {
+    const auto rounded = RoundedWeight(format, c.layer, *table);
+    if (!rounded.ok()) continue;
+    Proposal proposal{kWith + "weights rounded to " + format.words, "f32", c.layer, {}, "narrow"};
+    proposal.narrow = proposal.computed.substr(kWith.size());
+    proposal.layer.resources["data"] = *rounded;
+    proposal.writes = [](Tensor* values, Tensor* tau) {  // the step is an f32, and so is each product with it
+      const double* v = values->data<double>();
+      if (tau != nullptr) ForEachReal(tau, [&](double t) { return std::hypot(t, 16 * 0x1p-24 * *v++); });
+    };
+    proposals->push_back(std::move(proposal));
+  }
+}
+
 }  // namespace
 
 void ProposeForNarrow(const ProposalContext& c, Proposals* proposals) {
@@ -405,6 +425,7 @@ void ProposeForNarrow(const ProposalContext& c, Proposals* proposals) {
     case OpKind::kMatMul: Splits(c, proposals); break;
     case OpKind::kConvolution1D:
     case OpKind::kDeconvolution: break;
+    case OpKind::kGather: return NarrowTable(c, proposals);
     default: return;
   }
   if (c.layer.Resource("weight") == nullptr) return;

@@ -28,7 +28,8 @@ bool IsOff(const LayerReport& layer) { return layer.verdict == Verdict::kWrong |
 }  // namespace
 
 void NarrowProducts::Note(const StepRecord& record, size_t position) {
-  const std::string type = looks_ ? ProductOf(record.group) : "";
+  std::string type = looks_ ? ProductOf(record.group) : "";
+  if (looks_ && type.empty() && !record.narrow.empty()) type = record.group.last().type;  // a table of embeddings
   if (type.empty() || record.report.verdict == Verdict::kNotTested) return;
   OfOperator& of_type = operators_[type];
   of_type.possible.insert(position);

@@ -103,6 +103,19 @@ void WithOffset(const ValueRange& range, double levels, std::vector<double>* val
   for (double& v : *values) v = range.low + Steps(v - range.low, step) * step;
 }
 
+// Steps that are kept in f16 when all values are rounded (OpenVINO's compressed weights).
+void KeepInHalf(double step, std::vector<double>* values) {
+  for (double& v : *values) v = step != 0 ? v * (InHalf(step) / step) : v;
+}
+void LopsidedKeptInHalf(const ValueRange& range, double levels, std::vector<double>* values) {
+  Lopsided(range, levels, values);
+  KeepInHalf(range.largest() / levels, values);
+}
+void WithZeroPointKeptInHalf(const ValueRange& range, double levels, std::vector<double>* values) {
+  WithZeroPoint(range, levels, values);
+  KeepInHalf((std::max(range.high, 0.0) - std::min(range.low, 0.0)) / levels, values);
+}
+
 // In place of each value how wide the range of its block is.
 void Width(const ValueRange& range, double, std::vector<double>* values) {
   std::fill(values->begin(), values->end(), range.high - range.low);
@@ -136,6 +149,9 @@ std::vector<WeightFormat> MakeFormats() {
     formats.push_back({std::string("int8 with an offset") + b.words, b.block, WithOffset, 255});  // MNN's
     formats.push_back({std::string("int4 with an offset") + b.words, b.block, WithOffset, 15});
     formats.push_back({std::string("int8 of -128 to 127") + b.words, b.block, Lopsided, 128});
+    const std::string kept = std::string(b.words) + ", steps kept in f16";
+    formats.push_back({"int8 of -128 to 127" + kept, b.block, LopsidedKeptInHalf, 128});
+    formats.push_back({"int8 with a zero point" + kept, b.block, WithZeroPointKeptInHalf, 255});
     formats.push_back({std::string("fp8 (e4m3), scaled") + b.words, b.block, Scaled<InE4M3>, 448});
     formats.push_back({std::string("fp8 (e5m2), scaled") + b.words, b.block, Scaled<InE5M2>, 57344});
   }
@@ -152,7 +168,12 @@ std::vector<WeightFormat> MakeFormats() {
       formats.push_back({"int4" + groups, size, Symmetric, 7, half});
       formats.push_back({"int4 of -8 to 7" + groups, size, Lopsided, 8, half});
       formats.push_back({"int8" + groups, size, Symmetric, 127, half});
-      if (half) continue;
+      if (half) {
+        const std::string kept = fmt::format(" in groups of {}, steps kept in f16", size);
+        formats.push_back({"int4 of -8 to 7" + kept, size, LopsidedKeptInHalf, 8});
+        formats.push_back({"int4 with a zero point" + kept, size, WithZeroPointKeptInHalf, 15});
+        continue;
+      }
       formats.push_back({"int4 with a zero point" + groups, size, WithZeroPoint, 15});
       formats.push_back({"int4 with an offset" + groups, size, WithOffset, 15});
       formats.push_back({"int8 with an offset" + groups, size, WithOffset, 255});
