@@ -148,7 +148,7 @@ Status TensorSet::OpenDump() {
   }
   const Manifest& m = reader.manifest();
   probe_ = m.probe;
-  may_be_half_ = !m.precision.empty() && m.precision != "HIGH";
+  may_be_half_ = m.precision == "NORMAL" || m.precision == "LOW";
   for (const std::string& name : m.io_files) {
     if (!EndsWith(name, ".dat") || name.find('/') != std::string::npos) continue;
     TensorSet io;

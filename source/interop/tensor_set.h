@@ -62,8 +62,7 @@ class TensorSet {
   const std::vector<StoredTensor>& constants() const { return constants_; }
   // What a dump says of a run that nobody watched; without outputs when it says nothing.
   const Probe& probe() const { return probe_; }
-  // Whether a dump says that the runtime ran with another precision than HIGH: it may keep weights and blobs in 16
-  // bits.
+  // Whether a dump says that the runtime ran with precision NORMAL or LOW: it may keep weights and blobs in 16 bits.
   bool may_be_half() const { return may_be_half_; }
 
  private:

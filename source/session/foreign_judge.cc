@@ -269,7 +269,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.check.int8_weights = judged.int8_weights;
   const bool narrow = judged.arithmetic == SubjectArithmetic::kNarrowProducts;
   if (narrow) options.check.arithmetic = declared.value_or(SubjectArithmetic::kFp32);  // they are found again
-  options.check.find_products = narrow || (!declared && judged.arithmetic == SubjectArithmetic::kFp32);
+  const bool floats = judged.arithmetic != SubjectArithmetic::kInt8 && !ModelOf(judged.arithmetic).is_half();
+  options.check.find_products = narrow || (!declared && floats);
   std::set<std::string> left_out;
   if (judged.arithmetic != SubjectArithmetic::kInt8) {
     PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));

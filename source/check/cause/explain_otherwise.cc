@@ -70,15 +70,16 @@ std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Q
     ReplayResult replay;
     auto tried = JudgeAlternative(a, q, step, nullptr, &replay);
     // Weights of few bits do not keep a runtime from Winograd's algorithm.
-    const bool narrow = !a.narrow.empty() && tried.ok() && tried->verdict != Verdict::kAligned;
-    if (narrow && q.scene.finds_products)
-      tried = JudgeAlternative(a, q, step, &ModelOf(SubjectArithmetic::kWinograd), &replay);
+    const bool winograd =
+        !a.narrow.empty() && q.scene.finds_products && tried.ok() && tried->verdict != Verdict::kAligned;
+    if (winograd) tried = JudgeAlternative(a, q, step, &ModelOf(SubjectArithmetic::kWinograd), &replay);
     if (!tried.ok()) continue;
     const bool overflows = tried->verdict == Verdict::kNotTested && SameInfinities(q.record.device, replay.values);
     if (!(tried->verdict == Verdict::kAligned || overflows) || ++causes > kMaxCauses) continue;
     if (!a.family.empty()) families.insert(a.family);
-    answer.text += (causes > 1 ? "; or " : "") + DescribeAlternative(a);
-    if (narrow) answer.text += ", and Winograd's algorithm";
+    Alternative named = a;
+    if (winograd) named.computed += ", by Winograd's algorithm";
+    answer.text += (causes > 1 ? "; or " : "") + DescribeAlternative(named);
     if (a.narrow.empty() || tried->verdict != Verdict::kAligned || !answer.narrow.empty()) continue;
     answer.narrow = a.narrow;
     answer.judged = std::move(*tried);
@@ -112,7 +113,11 @@ std::optional<Answer> ExplainAsNarrowAndMore(const Question& q, const std::strin
     std::vector<Alternative> more = FindAlternatives(narrowed);
     for (Alternative& a : more) {
       a.computed = fmt::format("with {} and {}", narrow, a.computed);
-      a.changes.insert(a.changes.begin(), base.changes.begin(), base.changes.end());
+      for (const MemberChange& change : base.changes) {  // of members that the alternative left in their places
+        const auto at = static_cast<size_t>(change.member);
+        const bool kept = at < a.group.members.size() && a.group.members[at] == base.group.members[at];
+        if (kept) a.changes.push_back(change);
+      }
     }
     auto answer = CausesAmong(more, q, narrowed);
     if (!answer.has_value()) continue;

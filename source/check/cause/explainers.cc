@@ -104,7 +104,8 @@ void Explainers::NameCause(StepRecord* record) {
     const std::optional<Answer> answer = explainer.explain(Ask(*record));
     if (!answer.has_value()) continue;
     answered_.insert(explainer.name);
-    if (!answer->narrow.empty()) narrow_[ProductOf(record->group)].insert(answer->narrow);
+    const std::string type = ProductOf(record->group);
+    if (!answer->narrow.empty() && !type.empty()) narrow_[type].insert(answer->narrow);
     return Name(*answer, record);
   }
 }

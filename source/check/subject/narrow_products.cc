@@ -21,6 +21,8 @@ std::string KindOf(const std::string& narrow) {
   return narrow.substr(begin, end - begin) + (read == std::string::npos ? "" : input);
 }
 
+constexpr const char* kGather = "Gather";  // the only other operator that has them: tables of embeddings
+
 bool IsHalf(const std::string& kind) { return EndsWith(kind, " f16") || EndsWith(kind, " bf16"); }
 
 bool IsOff(const LayerReport& layer) { return layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey; }
@@ -29,7 +31,7 @@ bool IsOff(const LayerReport& layer) { return layer.verdict == Verdict::kWrong |
 
 void NarrowProducts::Note(const StepRecord& record, size_t position) {
   std::string type = looks_ ? ProductOf(record.group) : "";
-  if (looks_ && type.empty() && !record.narrow.empty()) type = record.group.last().type;  // a table of embeddings
+  if (looks_ && type.empty() && !record.narrow.empty()) type = kGather;
   if (type.empty() || record.report.verdict == Verdict::kNotTested) return;
   OfOperator& of_type = operators_[type];
   of_type.possible.insert(position);
