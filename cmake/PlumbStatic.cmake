@@ -18,10 +18,4 @@ endif()
 if(ANDROID)  # vcpkg's libraries are archives; drivers are opened at run time, so programs are not static
   set(plumb_zstd zstd::libzstd_static)
 endif()
-# Highway's own library chooses among several instruction sets: there is one for ARM (source/simd/targets.h).
-find_path(PLUMB_HWY_INCLUDE hwy/highway.h REQUIRED)
-set(plumb_hwy)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  find_library(PLUMB_HWY_LIBRARY hwy REQUIRED)
-  set(plumb_hwy ${PLUMB_HWY_LIBRARY})
-endif()
+find_path(PLUMB_HWY_INCLUDE hwy/highway.h REQUIRED)  # headers alone (source/base/highway.cc)

@@ -112,10 +112,11 @@ Result<FileBytes> MapFile(int fd, const std::string& path, size_t size) {
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 
-void FileBytes::DropBefore(size_t offset) const {
+void FileBytes::Drop(size_t begin, size_t end) const {
   const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t bytes = std::min(offset, size_) / page * page;
-  if (mapped_ && bytes > 0) ::madvise(owner_.get(), bytes, MADV_DONTNEED);
+  const size_t from = begin / page * page;
+  const size_t to = std::min(end, size_) / page * page;
+  if (mapped_ && from < to) ::madvise(static_cast<char*>(owner_.get()) + from, to - from, MADV_DONTNEED);
 }
 
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {

@@ -31,10 +31,10 @@ class FileBytes {
   std::string_view text() const { return {static_cast<const char*>(owner_.get()), size_}; }
   // Keeps data() alive, e.g. for Tensor::View over it.
   const std::shared_ptr<void>& owner() const { return owner_; }
-  // Gives the pages in front of `offset` back to the operating system when the file is mapped, so that a reader that
-  // goes through a large file once does not count it in the process's memory. The bytes stay readable (from the file
-  // again).
-  void DropBefore(size_t offset) const;
+  // Gives the pages from that of `begin` to the one in front of `end`'s back to the operating system when the file is
+  // mapped, so that a reader that goes through a large file once does not count it in the process's memory. The bytes
+  // stay readable (from the file again).
+  void Drop(size_t begin, size_t end) const;
 
  private:
   std::shared_ptr<void> owner_;

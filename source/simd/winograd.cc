@@ -86,32 +86,28 @@ HWY_INLINE void MatrixTimes(D d, const Vec<D>* x, Vec<D>* y, int step) {
   }
 }
 
-// G g G^T of as many filters as a vector of float64 has lanes.
+// G g G^T of `filters` filters side by side, as many at a time as a vector of float64 has lanes.
 template <class H, class W>
-HWY_NOINLINE void TransformKernels(const float* kernels, int64_t kernel_step, int64_t count, float* transformed,
-                                   int64_t position_step) {
+HWY_NOINLINE void TransformKernels(const float* taps, int64_t filters, float* transformed, const int64_t* at) {
   const ScalableTag<double> d;
-  constexpr int kLanes = static_cast<int>(MaxLanes(d)), kTaps = H::kTaps * W::kTaps;
-  for (int64_t first = 0; first < count; first += kLanes) {
-    const int filters = static_cast<int>(std::min<int64_t>(kLanes, count - first));
-    HWY_ALIGN double taps[kTaps][kLanes] = {};
-    for (int i = 0; i < filters; ++i) {
-      for (int t = 0; t < kTaps; ++t) taps[t][i] = static_cast<double>(kernels[(first + i) * kernel_step + t]);
-    }
+  const Rebind<float, decltype(d)> narrow;
+  for (int64_t first = 0; first < filters; first += static_cast<int64_t>(Lanes(d))) {
     Vec<decltype(d)> rows[H::kSize * W::kTaps];
     for (int l = 0; l < W::kTaps; ++l) {
       Vec<decltype(d)> x[H::kTaps];
-      for (int k = 0; k < H::kTaps; ++k) x[k] = Load(d, taps[k * W::kTaps + l]);
+#pragma GCC unroll 10
+      for (int k = 0; k < H::kTaps; ++k) {
+        x[k] = PromoteTo(d, LoadU(narrow, taps + (k * W::kTaps + l) * filters + first));
+      }
       MatrixTimes<KernelMatrix<H>, 0>(d, x, rows + l, W::kTaps);
     }
     for (int i = 0; i < H::kSize; ++i) {
       Vec<decltype(d)> u[W::kSize];
       MatrixTimes<KernelMatrix<W>, 0>(d, rows + i * W::kTaps, u, 1);
+#pragma GCC unroll 10
       for (int j = 0; j < W::kSize; ++j) {
-        HWY_ALIGN double values[kLanes];
-        Store(u[j], d, values);
-        float* to = transformed + (i * W::kSize + j) * position_step + first;
-        for (int f = 0; f < filters; ++f) to[f] = static_cast<float>(values[f]);
+        const int64_t to = at[i * W::kSize + j];
+        if (to >= 0) StoreU(DemoteTo(narrow, u[j]), narrow, transformed + to + first);
       }
     }
   }
@@ -208,12 +204,11 @@ HWY_NOINLINE void OutputTiles(const WinogradShape& s, const float* sums, int64_t
   }
 }
 
-void RunWinogradKernels(const WinogradShape& s, const float* kernels, int64_t kernel_step, int64_t count,
-                        float* transformed, int64_t position_step) {
-#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                                               \
-  if (IsForm(s, mh, rh, mw, rw)) {                                                                        \
-    return TransformKernels<CookToom<mh, rh>, CookToom<mw, rw>>(kernels, kernel_step, count, transformed, \
-                                                                position_step);                           \
+void RunWinogradKernels(const WinogradShape& s, const float* taps, int64_t filters, float* transformed,
+                        const int64_t* at) {
+#define PLUMB_WINOGRAD_FORM(mh, rh, mw, rw)                                                      \
+  if (IsForm(s, mh, rh, mw, rw)) {                                                               \
+    return TransformKernels<CookToom<mh, rh>, CookToom<mw, rw>>(taps, filters, transformed, at); \
   }
   PLUMB_WINOGRAD_FORMS
 #undef PLUMB_WINOGRAD_FORM
@@ -282,9 +277,9 @@ std::vector<double> WinogradPoints(const WinogradShape& s) {
                      : points(CookToomPoints<9>::value);
 }
 
-void WinogradKernels(const WinogradShape& shape, const float* kernels, int64_t kernel_step, int64_t count,
-                     float* transformed, int64_t position_step) {
-  PLUMB_SIMD_CALL(RunWinogradKernels)(shape, kernels, kernel_step, count, transformed, position_step);
+void WinogradKernels(const WinogradShape& shape, const float* taps, int64_t filters, float* transformed,
+                     const int64_t* at) {
+  PLUMB_SIMD_CALL(RunWinogradKernels)(shape, taps, filters, transformed, at);
 }
 
 void WinogradInput(const WinogradShape& shape, const float* plane, int64_t first, int64_t count, float* tiles,

@@ -62,10 +62,11 @@ bool HasWinograd(const WinogradShape& shape);
 // The finite interpolation points; of both axes, where both have some.
 std::vector<double> WinogradPoints(const WinogradShape& shape);
 
-// `count` filters of kernel_h x kernel_w taps, kernel_step apart, as positions() factors each, in float64 and rounded
-// once: position p of the i-th goes to transformed[p * position_step + i].
-void WinogradKernels(const WinogradShape& shape, const float* kernels, int64_t kernel_step, int64_t count,
-                     float* transformed, int64_t position_step);
+// `filters` filters of kernel_h x kernel_w taps side by side (taps[t * filters + i] is tap t of the i-th; a multiple of
+// 8) as positions() factors each, in float64 and rounded once: position p of the i-th goes to transformed[at[p] + i],
+// or nowhere where at[p] is negative.
+void WinogradKernels(const WinogradShape& shape, const float* taps, int64_t filters, float* transformed,
+                     const int64_t* at);
 
 // Tiles [first, first + count) of one channel block: plane is [in_h][in_w][block]; position p of the i-th of them goes
 // to tiles + p * position_step + i * block.

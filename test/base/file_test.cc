@@ -38,7 +38,7 @@ TEST_F(File, ReadsBackWhatWasWritten) {
     ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
     const Result<FileBytes> read = ReadFile(Path("x"));
     ASSERT_TRUE(read.ok()) << read.status().ToString();
-    read->DropBefore(size);
+    read->Drop(0, size);
     EXPECT_EQ(read->text(), bytes);
   }
 }

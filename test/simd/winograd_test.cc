@@ -26,8 +26,13 @@ std::vector<float> Convolve(const WinogradShape& s, const std::vector<float>& sr
   const int64_t block = s.block, lanes = 2 * block, depth = kInBlocks * block, tiles = s.tiles();
   const int64_t taps = s.kernel_h * s.kernel_w, positions = s.positions();
   std::vector<float> weights(static_cast<size_t>(positions * depth * lanes));
-  for (int64_t c = 0; c < depth; ++c)
-    WinogradKernels(s, &filters[c * taps], depth * taps, lanes, &weights[c * lanes], depth * lanes);
+  std::vector<float> beside(static_cast<size_t>(taps * lanes));  // one input channel's filters
+  std::vector<int64_t> at;
+  for (int64_t p = 0; p < positions; ++p) at.push_back(p * depth * lanes);
+  for (int64_t c = 0; c < depth; ++c) {
+    for (int64_t i = 0; i < taps * lanes; ++i) beside[i] = filters[(i % lanes * depth + c) * taps + i / lanes];
+    WinogradKernels(s, beside.data(), lanes, &weights[c * lanes], at.data());
+  }
   std::vector<float> inputs(static_cast<size_t>(positions * depth * tiles));
   for (int64_t b = 0; b < kInBlocks; ++b)
     WinogradInput(s, &src[b * s.in_h * s.in_w * block], 0, tiles, &inputs[b * tiles * block], depth * tiles);

@@ -5,6 +5,7 @@
 #include "base/block_pool.h"
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "simd/transpose.h"
 
 namespace plumb::cpu {
 namespace {
@@ -52,12 +53,16 @@ Status PanelProduct::Pack(int64_t in_channels, int64_t out_channels, const float
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * lanes, count = std::min(lanes, out_channels - first);
       float* to = weights_.get() + panel * depth * lanes;
-      for (int64_t c = 0; c < depth; ++c, to += lanes) {
-        const float* from = weights + first * strides.out + c * strides.in;
-        const int64_t known = c < in_channels ? count : 0;
-        for (int64_t o = 0; o < known; ++o) to[o] = from[o * strides.out];
-        std::fill(to + known, to + lanes, 0.0f);
+      const float* from = weights + first * strides.out;
+      if (count < lanes) std::fill_n(to, depth * lanes, 0.0f);
+      if (strides.in == 1) {
+        simd::Transpose(from, strides.out, count, in_channels, to, lanes);
+      } else {
+        for (int64_t c = 0; c < in_channels; ++c) {
+          for (int64_t o = 0; o < count; ++o) to[c * lanes + o] = from[o * strides.out + c * strides.in];
+        }
       }
+      std::fill(to + in_channels * lanes, to + depth * lanes, 0.0f);
     }
   });
   return Status::Ok();

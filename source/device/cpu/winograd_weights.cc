@@ -5,6 +5,7 @@
 
 #include "base/block_pool.h"
 #include "base/threads.h"
+#include "simd/transpose.h"
 #include "simd/winograd_made.h"
 
 namespace plumb::cpu {
@@ -14,6 +15,8 @@ namespace {
 constexpr int64_t kMostSpare = int64_t{1} << 20;
 // Floats between planes that are read together: pages apart they would drive each other out of the first cache.
 constexpr int64_t kApart = 80;
+// Input channels whose taps are laid side by side at a time, into the first cache.
+constexpr int64_t kTransposed = 16;
 
 constexpr int kPlanes = 9;
 // Positions in the order in which their planes are used up, row 2 and column 2 made of the others.
@@ -55,21 +58,27 @@ Status WinogradWeights::Pack(const float* weights, const WeightStrides& strides)
   const size_t floats = static_cast<size_t>(panels_ * planes_ * step_);
   packed_ = std::static_pointer_cast<float>(AllocateBlock(floats * sizeof(float)));
   if (packed_ == nullptr) return Status::OutOfMemory("no memory to transform the weights of a convolution");
+  std::vector<int64_t> at(static_cast<size_t>(positions), -1);  // where in a panel a position's factors go
+  if (makes_some_) {
+    for (const Step& step : kSteps) at[static_cast<size_t>(step.position)] = step.plane < 0 ? -1 : step.plane * step_;
+  } else {
+    for (int64_t p = 0; p < positions; ++p) at[static_cast<size_t>(p)] = p * step_;
+  }
+  const int64_t size = shape_.kernel_h * shape_.kernel_w;
+  const int64_t at_once = strides.in == size ? kTransposed : 1;  // input channels
   ParallelFor(panels_, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> factors(static_cast<size_t>(positions * lanes));
+    std::vector<float> taps(static_cast<size_t>(at_once * size * lanes));
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * lanes, count = std::min(lanes, out_channels_ - first);
       float* to = packed_.get() + panel * planes_ * step_;
-      if (count < lanes || in_channels_ % shape_.block > 0) std::fill_n(to, planes_ * step_, 0.0f);
-      for (int64_t c = 0; c < in_channels_; ++c, to += lanes) {
-        const float* kernels = weights + first * strides.out + c * strides.in;
-        if (!makes_some_) {
-          simd::WinogradKernels(shape_, kernels, strides.out, count, to, step_);
-          continue;
-        }
-        simd::WinogradKernels(shape_, kernels, strides.out, count, factors.data(), lanes);
-        for (const Step& step : kSteps) {
-          if (step.plane >= 0) std::copy_n(factors.data() + step.position * lanes, count, to + step.plane * step_);
+      if (in_channels_ % shape_.block > 0) std::fill_n(to, planes_ * step_, 0.0f);
+      if (count < lanes) std::fill(taps.begin(), taps.end(), 0.0f);
+      for (int64_t c = 0; c < in_channels_; c += at_once) {
+        const int64_t channels = std::min(at_once, in_channels_ - c);
+        simd::Transpose(weights + first * strides.out + c * strides.in, strides.out, count, channels * size,
+                        taps.data(), lanes);
+        for (int64_t i = 0; i < channels; ++i) {
+          simd::WinogradKernels(shape_, taps.data() + i * size * lanes, lanes, to + (c + i) * lanes, at.data());
         }
       }
     }

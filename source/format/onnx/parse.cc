@@ -195,7 +195,7 @@ Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
     return Status::CorruptModel(frame +
                                 ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
   }
-  bytes.DropBefore(bytes.size());
+  bytes.Drop(0, bytes.size());
   Result<ModelIr> model = Reader(path).Read(&proto);
   if (!model.ok()) return model.status().AddContext(frame);
   return model;

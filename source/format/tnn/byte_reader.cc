@@ -147,7 +147,8 @@ void ByteReader::Settle() {
   });
   copies_.clear();
   put_off_ = 0;
-  bytes_.DropBefore(offset_);  // the pages of a large file are handed back once copied
+  bytes_.Drop(dropped_, offset_);  // the pages of a large file are handed back once copied
+  dropped_ = offset_;
 }
 
 }  // namespace plumb::tnn

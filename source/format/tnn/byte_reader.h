@@ -48,6 +48,7 @@ class ByteReader {
   size_t offset_ = 0;
   std::vector<Copy> copies_;  // put off
   size_t put_off_ = 0;        // bytes
+  size_t dropped_ = 0;        // bytes in front whose pages were given back
 };
 
 }  // namespace plumb::tnn

@@ -1,0 +1,45 @@
+// What Highway's headers ask of its library on x86, where a call chooses among several instruction sets: answered by
+// base/cpu.h, which knows the CPU and the cap. The library itself (libhwy) is not linked: it measures the CPU's timer
+// while it is loaded, which took half of the 10 ms in which a program started.
+#include "base/cpu.h"
+#include "hwy/targets.h"
+
+#if HWY_ARCH_X86
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace hwy {
+namespace {
+
+ChosenTarget chosen_target;
+
+}  // namespace
+
+ChosenTarget& GetChosenTarget() { return chosen_target; }
+
+// A mask of HWY_ bits; never 0: one compiled version there always is.
+int64_t SupportedTargets() {
+  switch (plumb::EffectiveIsa()) {
+    case plumb::Isa::kAvx512: return HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_SSSE3;
+    case plumb::Isa::kAvx2: return HWY_AVX2 | HWY_SSE4 | HWY_SSSE3;
+    case plumb::Isa::kSse41: return HWY_SSE4 | HWY_SSSE3;
+    case plumb::Isa::kNeon:
+    case plumb::Isa::kGeneric: break;
+  }
+  return HWY_STATIC_TARGET;
+}
+
+// Where one of Highway's own assertions fails (builds with sanitizers).
+[[noreturn]] void Abort(const char* file, int line, const char* format, ...) {
+  std::fprintf(stderr, "%s:%d: ", file, line);
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', stderr);
+  std::abort();
+}
+
+}  // namespace hwy
+#endif
