@@ -1,5 +1,6 @@
 // Cast, PlumbCast (op/cast.h). tau: 0 for integers and from floats (one correct rounding, or none); an integer beyond
-// 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau.
+// 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau. The
+// integer that a NaN becomes is anybody's choice: infinite.
 #include "op/cast.h"
 
 #include <cmath>
@@ -60,7 +61,13 @@ Status BoundCast(const ReferenceArgs& args, const BoundArgs& bound) {
     const double y = rounds ? std::fabs(args.outputs[0]->data<double>()[i]) : 0;
     tau[i] = y <= 0x1p24 ? 0 : 8 * bound.arithmetic.u_out * y;
   }
-  return InputTau(bound, 0) == nullptr ? Status::Ok() : AddInputTau(args, to, InputTau(bound, 0), tau);
+  if (InputTau(bound, 0) != nullptr) PLUMB_RETURN_IF_ERROR(AddInputTau(args, to, InputTau(bound, 0), tau));
+  const Tensor& in = *args.inputs[0];
+  if (in.dtype() != DType::kF64 || IsFloat(args.outputs[0]->dtype()) || to == DType::kBool) return Status::Ok();
+  for (int64_t i = 0; i < in.NumElements(); ++i) {
+    if (std::isnan(in.data<double>()[i])) tau[i] = INFINITY;
+  }
+  return Status::Ok();
 }
 
 ReferenceOp OpCast() {

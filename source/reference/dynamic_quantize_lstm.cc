@@ -6,9 +6,11 @@
 //   sum var = u^2 (4 zx^2 + 4 zh^2 + 2 (|zx| + |zh| + |bias|)^2)
 // An h that is carried (recurrent_cells.h) moves by one step of its q where it lies within 8 sigma of a tie, and with
 // the scale by at most the largest sigma.
+#include <algorithm>
 #include <cmath>
 
 #include "reference/core/elementwise.h"
+#include "reference/core/variants.h"
 #include "reference/recurrent_cells.h"
 
 namespace plumb {
@@ -16,10 +18,15 @@ namespace {
 
 constexpr int64_t kRowGrain = 256;
 
-// The weights of all directions, [direction][length][rows], without their zero points, and the scale of each row.
+// How products are computed: exactly, as x86 without VNNI does (two products are added in 16 bits, which saturate; zero
+// points follow from the operands' own sums), or without rounding x and h.
+enum class Way { kExact, kSaturating, kFloats };
+
+// The weights of all directions, [direction][length][rows], without their zero points, and these and the scale of each
+// row.
 struct Weights {
   int64_t rows = 0, length = 0;
-  std::vector<int32_t> values;
+  std::vector<int32_t> values, zeros;
   std::vector<float> scales;
 
   const int32_t* Column(int64_t d, int64_t k) const { return values.data() + (d * length + k) * rows; }
@@ -29,7 +36,7 @@ Result<Weights> TakeWeights(const ReferenceArgs& args, const RecurrentShape& s, 
   const auto first = static_cast<size_t>(s.quantization + (recurrent ? 2 : 0));
   PLUMB_ASSIGN_OR_RETURN(const Tensor q, args.inputs[recurrent ? 2 : 1]->ConvertedTo(DType::kI64));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zeros, args.inputs[first + 1]->ConvertedTo(DType::kI64));
-  Weights w{s.gates * s.hidden, recurrent ? s.hidden : s.size, {}, {}};
+  Weights w{s.gates * s.hidden, recurrent ? s.hidden : s.size, {}, {}, {}};
   const auto each = [&](const Tensor& tensor, int64_t d, int64_t row) {
     return tensor.shape().rank() == 1 ? d : d * w.rows + row;
   };
@@ -40,19 +47,22 @@ Result<Weights> TakeWeights(const ReferenceArgs& args, const RecurrentShape& s, 
   for (int64_t i = 0; i < s.directions * w.rows; ++i) {
     const Tensor& scales = *args.inputs[first];
     w.scales.push_back(static_cast<float>(scales.ValueAt(each(scales, i / w.rows, i % w.rows))));
+    w.zeros.push_back(static_cast<int32_t>(zeros.data<int64_t>()[each(zeros, i / w.rows, i % w.rows)]));
   }
   return w;
 }
 
-// Vectors of one scale, quantised.
+// Vectors of one scale, quantised, and as they were.
 struct QuantizedGate {
-  explicit QuantizedGate(const std::vector<float>& x) : by(x.data(), static_cast<int64_t>(x.size())) {
+  explicit QuantizedGate(const std::vector<float>& x) : values(x), by(x.data(), static_cast<int64_t>(x.size())) {
     for (const float value : x) q.push_back(by.Of(value));
   }
+  std::vector<float> values;
   DynamicQuantization by;
   std::vector<int> q;
 };
 
+template <Way kWay>
 class Lstm {
  public:
   Status Init(const ReferenceArgs& args, const BoundArgs* bound) {
@@ -95,15 +105,18 @@ class Lstm {
         const bool flips = h.by.Of(static_cast<float>(one.v - reach)) != h.by.Of(static_cast<float>(one.v + reach));
         variances.push_back(largest + (flips ? Square(static_cast<double>(h.by.scale)) : 0));
       }
-      const int* x_q = x.q.data() + s.InputAt(cells_.StepAt(d, b, i), b);
-      cells_.FinishLstm(d, Sums(d, {x_q, x.by.scale}, {h.q.data() + b * s.hidden, h.by.scale}, variances), &state);
+      const Vector of_x{&x, s.InputAt(cells_.StepAt(d, b, i), b)}, of_h{&h, b * s.hidden};
+      cells_.FinishLstm(d, Sums(d, of_x, of_h, variances), &state);
       cells_.EndStep(d, b, i, &state);
     }
   }
 
   struct Vector {
-    const int* q;
-    float scale;
+    const QuantizedGate* all;
+    int64_t first;
+
+    int64_t q(int64_t k) const { return all->q[static_cast<size_t>(first + k)]; }
+    double value(int64_t k) const { return static_cast<double>(all->values[static_cast<size_t>(first + k)]); }
   };
 
   std::vector<Real> Sums(int64_t d, Vector x, Vector h, const std::vector<double>& variances) const {
@@ -125,17 +138,34 @@ class Lstm {
 
   // scale * sum of q (w - zero) of rows [begin, end).
   static std::vector<double> Products(const Weights& w, int64_t d, Vector x, int64_t begin, int64_t end) {
-    std::vector<int64_t> sums(static_cast<size_t>(end - begin));
-    for (int64_t k = 0; k < w.length; ++k) {
-      const int32_t* column = w.Column(d, k) + begin;
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<int64_t>(x.q[k]) * column[i];
+    const double scale = kWay == Way::kFloats ? 1 : static_cast<double>(x.all->by.scale);
+    std::vector<double> products(static_cast<size_t>(end - begin));  // exact below 2^53
+    if constexpr (kWay == Way::kSaturating) {
+      for (int64_t row = begin; row < end; ++row) products[static_cast<size_t>(row - begin)] = Saturated(w, d, x, row);
+    } else {
+      for (int64_t k = 0; k < w.length; ++k) {
+        const int32_t* column = w.Column(d, k) + begin;
+        const double factor = kWay == Way::kFloats ? x.value(k) : static_cast<double>(x.q(k));
+        for (size_t i = 0; i < products.size(); ++i) products[i] += factor * column[i];
+      }
     }
-    std::vector<double> products;
-    for (size_t i = 0; i < sums.size(); ++i) {
-      const float scale = w.scales[static_cast<size_t>(d * w.rows + begin) + i];
-      products.push_back(static_cast<double>(sums[i]) * static_cast<double>(x.scale) * static_cast<double>(scale));
-    }
+    for (size_t i = 0; i < products.size(); ++i)
+      products[i] *= scale * static_cast<double>(w.scales[static_cast<size_t>(d * w.rows + begin) + i]);
     return products;
+  }
+
+  static double Saturated(const Weights& w, int64_t d, Vector x, int64_t row) {
+    const int64_t zero_x = x.all->by.zero, zero_w = w.zeros[static_cast<size_t>(d * w.rows + row)];
+    int64_t sum = 0, of_x = 0, of_w = 0;
+    for (int64_t k = 0; k < w.length; k += 2) {
+      int64_t pair = 0;
+      for (int64_t i = k; i < std::min(k + 2, w.length); ++i) {
+        const int64_t from_x = x.q(i) + zero_x, from_w = w.Column(d, i)[row] + zero_w;
+        pair += from_x * from_w, of_x += from_x, of_w += from_w;
+      }
+      sum += std::clamp<int64_t>(pair, INT16_MIN, INT16_MAX);
+    }
+    return static_cast<double>(sum - zero_w * of_x - zero_x * of_w + w.length * zero_x * zero_w);
   }
 
   double Inherited(int64_t d, int64_t row, const std::vector<double>& variances) const {
@@ -150,26 +180,28 @@ class Lstm {
   Weights w_, r_;
 };
 
-Status ComputeDynamicQuantizeLstm(const ReferenceArgs& args, const BoundArgs* bound) {
+template <Way kWay>
+Status Compute(const ReferenceArgs& args, const BoundArgs* bound) {
   PLUMB_RETURN_IF_ERROR(CheckStorage(args));
-  Lstm lstm;
+  Lstm<kWay> lstm;
   PLUMB_RETURN_IF_ERROR(lstm.Init(args, bound));
   lstm.Run();
   return Status::Ok();
 }
 
-Status RunDynamicQuantizeLstm(const ReferenceArgs& args) { return ComputeDynamicQuantizeLstm(args, nullptr); }
-Status BoundDynamicQuantizeLstm(const ReferenceArgs& args, const BoundArgs& bound) {
-  return ComputeDynamicQuantizeLstm(args, &bound);
-}
-
-}  // namespace
-
-ReferenceOp ReferencePlumbDynamicQuantizeLSTM() {
-  ReferenceOp op{RunDynamicQuantizeLstm, BoundDynamicQuantizeLstm};
+template <Way kWay>
+ReferenceOp OpOf() {
+  ReferenceOp op{[](const ReferenceArgs& args) { return Compute<kWay>(args, nullptr); },
+                 [](const ReferenceArgs& args, const BoundArgs& bound) { return Compute<kWay>(args, &bound); }};
   op.propagates = false;
   op.feeds_back = true;
   return op;
 }
+
+}  // namespace
+
+ReferenceOp ReferencePlumbDynamicQuantizeLSTM() { return OpOf<Way::kExact>(); }
+ReferenceOp SaturatingDynamicQuantizeLstm() { return OpOf<Way::kSaturating>(); }
+ReferenceOp UnroundedDynamicQuantizeLstm() { return OpOf<Way::kFloats>(); }
 
 }  // namespace plumb

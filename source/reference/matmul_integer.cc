@@ -112,8 +112,10 @@ double StepsOfSum(const IntegerOperands& o, const OperandSteps& steps, int64_t f
   return moved;
 }
 
+// A step moves a pair that saturates by less.
+template <SumFunction kSum>
 Status BoundProduct(const ReferenceArgs& args, const BoundArgs& bound) {
-  PLUMB_RETURN_IF_ERROR(RunExact<Run<ProductSum>>(args, bound));
+  PLUMB_RETURN_IF_ERROR(RunExact<Run<kSum>>(args, bound));
   if (std::all_of(bound.input_tau.begin(), bound.input_tau.end(), [](const Tensor* tau) { return tau == nullptr; }))
     return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const IntegerOperands o, TakeOperands(args));
@@ -131,13 +133,16 @@ Status BoundProduct(const ReferenceArgs& args, const BoundArgs& bound) {
   return Status::Ok();
 }
 
-}  // namespace
-
-ReferenceOp ReferencePlumbMatMulInteger() {
-  ReferenceOp op{Run<ProductSum>, BoundProduct};
+template <SumFunction kSum>
+ReferenceOp IntegerProduct() {
+  ReferenceOp op{Run<kSum>, BoundProduct<kSum>};
   op.takes_uncertain_integers = true;
   return op;
 }
-ReferenceOp SaturatingMatMulInteger() { return {Run<SaturatingSum>, RunExact<Run<SaturatingSum>>}; }
+
+}  // namespace
+
+ReferenceOp ReferencePlumbMatMulInteger() { return IntegerProduct<ProductSum>(); }
+ReferenceOp SaturatingMatMulInteger() { return IntegerProduct<SaturatingSum>(); }
 
 }  // namespace plumb

@@ -1,7 +1,9 @@
 // PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input
 // and its scale are uncertain (the runtime computes convolution and quantisation in one, in integers) and as the
-// multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is.
-// PlumbDequantizeLinear: the difference is exact, the product rounded once: tau 8 u |y| + 4 eta; an uncertain scale in
+// multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is. What
+// a NaN becomes is anybody's choice: infinite.
+// PlumbDequantizeLinear: the difference is exact, the product rounded once: tau 8 u |y| + 4 eta; level 1: q and its
+// zero point times the scale, subtracted from one another: 8 u (|y| + 2 |zero point * scale|). An uncertain scale in
 // quadrature, uncertain integers as 8 sigma.
 #include "op/quantize_linear.h"
 
@@ -22,6 +24,7 @@ Result<Tensor> ZeroPoints(const ReferenceArgs& args) {
 double HalfEven(double x) { return std::nearbyint(x); }
 double HalfAway(double x) { return std::round(x); }
 double HalfUp(double x) { return std::floor(x + 0.5); }
+double HalfDown(double x) { return std::ceil(x - 0.5); }
 double Down(double x) { return std::floor(x); }
 double TowardsZero(double x) { return std::trunc(x); }
 
@@ -76,6 +79,7 @@ Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
                   high = Quantized<kRound, kZeroFirst>(x[i] + slack, scales[at], zero, s);
     bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i]))) +
                                       (tau_zero == nullptr ? 0 : tau_zero[at]);
+    if (std::isnan(x[i]) || std::isnan(scales[at])) bound.tau[0]->data<double>()[i] = INFINITY;
   }
   return Status::Ok();
 }
@@ -103,10 +107,12 @@ Status BoundDequantize(const ReferenceArgs& args, const BoundArgs& bound) {
   const double* y = args.outputs[0]->data<double>();
   const double* scales = args.inputs[1]->data<double>();
   const double *tau_q = InputTau(bound, 0), *tau_scale = InputTau(bound, 1);
+  PLUMB_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(args));
   for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
     double& tau = bound.tau[0]->data<double>()[i];
-    tau = StoredTau(8 * bound.arithmetic.u * std::fabs(y[i]), y[i], bound.arithmetic);
     const int64_t at = s.ScaleOf(i);
+    const double zero = bound.level == 0 ? 0 : static_cast<double>(zero_points.data<int64_t>()[at]) * scales[at];
+    tau = StoredTau(8 * bound.arithmetic.u * (std::fabs(y[i]) + 2 * std::fabs(zero)), y[i], bound.arithmetic);
     if (tau_q != nullptr) tau += kStepsToTau * tau_q[i] * std::fabs(scales[at]);
     if (tau_scale != nullptr && y[i] != 0) tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
   }
@@ -122,12 +128,14 @@ ReferenceOp ReferencePlumbQuantizeLinear() {
 }
 ReferenceOp QuantizeHalfAway() { return {RunQuantize<HalfAway>, BoundQuantize<HalfAway>}; }
 ReferenceOp QuantizeHalfUp() { return {RunQuantize<HalfUp>, BoundQuantize<HalfUp>}; }
+ReferenceOp QuantizeHalfDown() { return {RunQuantize<HalfDown>, BoundQuantize<HalfDown>}; }
 ReferenceOp QuantizeZeroFirst() { return {RunQuantize<HalfEven, true>, BoundQuantize<HalfEven, true>}; }
 ReferenceOp QuantizeDown() { return {RunQuantize<Down>, BoundQuantize<Down>}; }
 ReferenceOp QuantizeTowardsZero() { return {RunQuantize<TowardsZero>, BoundQuantize<TowardsZero>}; }
 ReferenceOp ReferencePlumbDequantizeLinear() {
   ReferenceOp op{RunDequantize, BoundDequantize};
   op.takes_uncertain_integers = true;
+  op.max_level = 1;
   return op;
 }
 

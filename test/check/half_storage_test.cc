@@ -213,6 +213,20 @@ TEST(HalfStorage, IsFoundByTheOperator) {
   }
 }
 
+// What follows from a division by 0, say.
+TEST(HalfStorage, NaNsTellNothing) {
+  const Graph graph = Mixed();
+  Runtime runtime;
+  runtime.rounds_operands = runtime.stores_convolutions = false;
+  Stored dump = RunOf(graph, runtime);
+  for (auto& [name, value] : dump.blobs) {
+    if (name == "x" || name == graph.layers[0].outputs[0]) continue;
+    value = value.Clone().value();
+    std::fill_n(value.data<float>(), value.NumElements(), NAN);
+  }
+  EXPECT_EQ(StorageOf(graph, dump).format(), DType::kF32);
+}
+
 TEST(HalfStorage, OneRoundedResultOfAnFp32RunIsNone) {
   const Graph graph = Mixed();
   Runtime runtime;

@@ -184,6 +184,26 @@ TEST(NarrowProducts, WeightsAreFound) {
   }
 }
 
+// MNN gives a channel whose steps would be below 1e-6 its smallest weight everywhere.
+TEST(NarrowProducts, DeadChannelsHaveOneWeight) {
+  Graph graph = Chain();
+  for (Layer& layer : graph.layers) {
+    for (int64_t i = 0; i < kTaps; ++i) {
+      layer.resources["weight"].data<float>()[2 * kTaps + i] *= 1e-4f;
+      layer.resources["weight"].data<float>()[5 * kTaps + i] *= 1e-9f;
+    }
+  }
+  const auto round = [](float* w, int64_t count) {
+    const float low = *std::min_element(w, w + count);
+    if ((*std::max_element(w, w + count) - low) / 255 < 1e-6f)
+      std::fill_n(w, count, low);
+    else
+      WithOffset(w, count);
+  };
+  const RunReport run = Find(graph, All(round).Run(graph));
+  EXPECT_EQ(run.Count(Verdict::kAligned), kLayers) << Failures(run);
+}
+
 TEST(NarrowProducts, NormsAreFoldedBefore) {
   const Graph graph = Chain(true);
   for (const Round& round : {Round(Int8), Round(WithOffset), Round(F16)}) {

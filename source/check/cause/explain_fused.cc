@@ -97,6 +97,7 @@ std::optional<Answer> ExplainAsFused(const Question& q) {
     Answer answer;
     if (!inputs.ok() || !FusedTrial(q, group, std::move(*inputs)).Explains(&answer)) continue;
     answer.text = fmt::format("computed as one fused {} ({})", answer.function, ListNames(group));
+    answer.why = "on whose own inputs it is within the bound";
     return answer;
   }
   return std::nullopt;

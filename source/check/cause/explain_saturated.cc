@@ -1,12 +1,13 @@
-// A cause in int8 subjects: x86 without VNNI multiplies u8 by i8 in pairs whose sum saturates at 16 bits (vpmaddubsw),
-// as ONNX Runtime and oneDNN do there; they advise weights of 7 bits. Pairs are neighbouring channels, or terms of a
-// row.
+// A cause in int8 subjects and behind a graph's own DequantizeLinear: x86 without VNNI multiplies u8 by i8 in pairs
+// whose sum saturates at 16 bits (vpmaddubsw), as ONNX Runtime and oneDNN do there; they advise weights of 7 bits.
+// Pairs are neighbouring channels, or terms of a row.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "check/cause/explainers.h"
+#include "check/cause/known_ways_util.h"
 #include "check/cause/sample_sums.h"
 #include "check/subject/int8.h"
 #include "check/subject/int8_weights.h"
@@ -16,6 +17,7 @@ namespace plumb {
 namespace {
 
 constexpr double kSaturatedLeft = 0.25;  // of the squared difference
+constexpr double kUnlikeLeft = 0.1;      // of the integers that differ
 constexpr size_t kFewestSaturated = 3;   // sums that tell
 
 // The terms of a sum two by two: of each place of the window the channels, one after the other, and maybe on into the
@@ -45,39 +47,102 @@ double SaturationOf(const SampleSum& sum, double input_step, double weight_step,
   return change;
 }
 
+// The input of a product as u8: x = step * (q - zero).
+struct EightBits {
+  double step = 0;
+  std::vector<double> zeros;  // that it may have
+};
+
+// Of a runtime that quantised a float model by itself, as the values' grid has it.
+EightBits BitsOfValues(const Tensor& input) {
+  const auto values = input.ConvertedTo(DType::kF32);
+  const Grid grid = values.ok() ? FindGrid(*values) : Grid();
+  if (grid.none() || grid.few) return {};
+  return {grid.step, {std::nearbyint(-grid.low / grid.step), 128}};
+}
+
+// As a DequantizeLinear of the graph says; an i8 becomes a u8 by 128 more.
+EightBits BitsOfGraph(const Scene& scene, const Layer& product) {
+  const Layer* maker = DequantizerOf(scene, product.inputs[0]);
+  if (maker == nullptr) return {};
+  const auto number = [&](size_t slot) -> std::optional<double> {
+    const auto it = scene.blobs->find(maker->inputs[slot]);
+    if (it == scene.blobs->end() || it->second.value.empty() || it->second.value.NumElements() != 1)
+      return std::nullopt;
+    return it->second.value.ValueAt(0);
+  };
+  const auto step = number(1), zero = maker->inputs.size() > 2 ? number(2) : std::optional<double>(0);
+  if (!step.has_value() || !zero.has_value() || *step == 0) return {};
+  return {*step, {*zero, *zero + 128}};
+}
+
+// One step for each sum; 0: the channel's weights are no eight bits without a zero point.
+std::vector<double> WeightSteps(const Question& q, const Layer& layer, const std::vector<SampleSum>& sums) {
+  std::vector<double> steps;
+  if (q.scene.model->blobs == DType::kI8) {
+    const Int8Weights& weights = WeightsOf(q.scene.int8_weights, layer.type);
+    if (weights.steps == 0 || weights.zero_point) return steps;
+    const std::vector<double> of_channels = StepsOf(weights, layer, *layer.Resource("weight"));
+    for (const SampleSum& sum : sums) steps.push_back(of_channels[static_cast<size_t>(sum.channel)]);
+    return steps;
+  }
+  for (const SampleSum& sum : sums) {
+    auto values = Tensor::Create(DType::kF32, {static_cast<int64_t>(sum.w.size())});
+    if (values.ok()) std::copy(sum.w.begin(), sum.w.end(), values->data<float>());
+    const Grid grid = values.ok() ? FindGrid(*values) : Grid();
+    const bool signed_bits = grid.low >= -128.5 * grid.step && grid.high <= 127.5 * grid.step;
+    steps.push_back(grid.none() || grid.few || !signed_bits ? 0 : grid.step);
+  }
+  return steps;
+}
+
+// Whether saturation makes of the replayed outputs the device's. `change`: what it adds to each sum. An integer behind
+// QuantizeLinear may be moved by a small change, and is by less than one more than by this.
+bool Explains(const ReplayedStep& step, const std::vector<SampleSum>& sums, const std::vector<double>& change) {
+  const bool rounds = step.group.members.back()->kind == OpKind::kPlumbQuantizeLinear;
+  double all = 0, left = 0;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const double off = step.device[0].ValueAt(sums[i].output) - step.replay.values[0].ValueAt(sums[i].output);
+    const double rest = off - change[i] * sums[i].gain;
+    if (!rounds) {
+      all += std::pow(off / sums[i].gain, 2), left += std::pow(rest / sums[i].gain, 2);
+    } else if (off != 0) {
+      all += 1, left += off * change[i] * sums[i].gain > 0 && std::fabs(rest) < 1 ? 0 : 1;
+    }
+  }
+  if (rounds) return all >= kFewestSaturated && left < kUnlikeLeft * all;
+  return left < kSaturatedLeft * all;
+}
+
 }  // namespace
 
 std::optional<Answer> ExplainAsSaturated(const Question& q) {
-  if (q.scene.model->blobs != DType::kI8 || q.record.device.size() != 1) return std::nullopt;
   const auto& members = q.record.group.members;
   const auto product = std::find_if(members.begin(), members.end(), [](const Layer* m) { return IsProduct(*m); });
-  if (product == members.end() || (*product)->Resource("weight") == nullptr) return std::nullopt;
-  const Layer& layer = **product;
-  const Int8Weights& weights = WeightsOf(q.scene.int8_weights, layer.type);
+  if (q.record.device.size() != 1 || product == members.end() || (*product)->Resource("weight") == nullptr)
+    return std::nullopt;
+  const bool own = q.scene.model->blobs == DType::kI8;
+  EightBits input = own ? EightBits() : BitsOfGraph(q.scene, **product);
+  if (!own && input.step == 0) return std::nullopt;
   const ReplayedStep step = StepOf(q);
-  const ProductSample sample = WorstOfMember(step, static_cast<size_t>(product - members.begin()));
-  if (weights.steps == 0 || weights.zero_point || sample.sums.size() < kFewestSaturated) return std::nullopt;
-  const auto input = sample.input.ConvertedTo(DType::kF32);
-  const Grid grid = input.ok() ? FindGrid(*input) : Grid();
-  if (grid.none() || grid.few) return std::nullopt;
-  const std::vector<double> weight_steps = StepsOf(weights, layer, *layer.Resource("weight"));
-  const double lowest = std::nearbyint(-grid.low / grid.step);
-  const std::pair<double, bool> ways[] = {{lowest, false}, {lowest, true}, {128, false}, {128, true}};
-  for (const auto& [zero, on] : ways) {
-    double own = 0, left = 0;
-    for (const SampleSum& sum : sample.sums) {
-      const double weight_step = weight_steps[static_cast<size_t>(sum.channel)];
-      if (weight_step == 0) continue;
-      const double off =
-          (q.record.device[0].ValueAt(sum.output) - step.replay.values[0].ValueAt(sum.output)) / sum.gain;
-      const double change = SaturationOf(sum, grid.step, weight_step, zero, on) * grid.step * weight_step;
-      own += off * off;
-      left += (off - change) * (off - change);
+  ProductSample sample = WorstOfMember(step, static_cast<size_t>(product - members.begin()));
+  if (sample.sums.size() < kFewestSaturated) return std::nullopt;
+  if (own) input = BitsOfValues(sample.input);
+  const std::vector<double> weight_steps = WeightSteps(q, **product, sample.sums);
+  if (input.step == 0 || weight_steps.empty()) return std::nullopt;
+  for (const double zero : input.zeros) {
+    for (const bool on : {false, true}) {
+      std::vector<SampleSum> sums;
+      std::vector<double> change;
+      for (size_t i = 0; i < sample.sums.size(); ++i) {
+        if (weight_steps[i] == 0) continue;
+        sums.push_back(sample.sums[i]);
+        change.push_back(SaturationOf(sums.back(), input.step, weight_steps[i], zero, on) * input.step *
+                         weight_steps[i]);
+      }
+      if (Explains(step, sums, change))
+        return Answer(std::string("computed ") + kSaturatingPairs + "; the graph says exact sums");
     }
-    if (left < kSaturatedLeft * own)
-      return Answer(
-          "computed with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI); "
-          "the graph says exact sums");
   }
   return std::nullopt;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "check/cause/signature.h"
 #include "check/subject/arithmetic.h"
 
@@ -33,16 +35,12 @@ void Append(const std::string& text, std::string* reason) { *reason += (reason->
 const std::vector<Explainer>& AllExplainers() {
   static const auto* explainers = new std::vector<Explainer>{
       {"fused group", Says::kExcuse, ExplainAsFused},  // tried in this order
-      {"overflow", Says::kCause, ExplainAsOverflow},
+      {"scale of zeros", Says::kExcuse, ExplainAsZeroScale}, {"overflow", Says::kCause, ExplainAsOverflow},
       {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of int8 subjects
-      {"alternative", Says::kCause, ExplainAsAlternative},
-      {"block of weights", Says::kCause, ExplainAsBlock},
-      {"copied parts", Says::kCause, ExplainAsCopied},
-      {"accumulator", Says::kCause, ExplainAsAccumulator},
-      {"divisor", Says::kCause, ExplainAsShortDivisor},
-      {"larger function", Says::kCause, ExplainAsLargerFunction},
-      {"earlier tensor", Says::kHint, HintEarlierTensor},
-      {"difference", Says::kHint, HintDifference},
+      {"alternative", Says::kCause, ExplainAsAlternative},   {"block of weights", Says::kCause, ExplainAsBlock},
+      {"copied parts", Says::kCause, ExplainAsCopied},       {"accumulator", Says::kCause, ExplainAsAccumulator},
+      {"divisor", Says::kCause, ExplainAsShortDivisor},      {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"earlier tensor", Says::kHint, HintEarlierTensor},    {"difference", Says::kHint, HintDifference},
   };
   return *explainers;
 }
@@ -62,22 +60,42 @@ void Explainers::Excuse(StepRecord* record) {
     report.outputs = std::move(answer->judged.outputs);
     report.verdict = Verdict::kGrey;
     report.cause = answer->text;
-    report.reason = report.cause + ", on whose own inputs it is within the bound";
+    report.reason = report.cause + ", " + answer->why;
     for (OutputReport& output : report.outputs) {
       output.verdict = Verdict::kGrey;
       output.reason = report.reason;
     }
-    ++excused_[answer->function];
+    if (!answer->function.empty()) ++excused_[answer->function];
     return;
   }
 }
 
-void Explainers::Explain(StepRecord* record) {
-  if (record->report.cause.empty()) NameCause(record);
-  if (record->report.cause.empty()) AddHints(record);
+namespace {
+
+// A QuantizeLinear whose integers all lie on one side of a tie or the other.
+bool OnlyFlips(const StepRecord& record) {
+  const auto& members = record.group.members;
+  if (members.size() != 1 || members[0]->kind != OpKind::kPlumbQuantizeLinear) return false;
+  if (record.report.verdict != Verdict::kWrong || record.replay.tau.size() != record.device.size()) return false;
+  for (size_t o = 0; o < record.device.size(); ++o) {
+    const Tensor &device = record.device[o], &own = record.replay.values[o], &tau = record.replay.tau[o];
+    if (IsFloat(device.dtype()) || tau.dtype() != DType::kF64) return false;
+    for (int64_t i = 0; i < device.NumElements(); ++i) {
+      if (!(std::fabs(device.ValueAt(i) - own.ValueAt(i)) <= tau.data<double>()[i])) return false;
+    }
+  }
+  return true;
 }
 
-namespace {
+// Each rule of rounding is a cause: what none of them explains, errors in front of the rounding do.
+void ExcuseFlips(StepRecord* record) {
+  const std::string why = ", as no rule of rounding has it: errors of what is rounded";
+  record->report.verdict = Verdict::kGrey;
+  Append(why.substr(2), &record->report.reason);
+  for (OutputReport& output : record->report.outputs) {
+    if (output.verdict == Verdict::kWrong) output.verdict = Verdict::kGrey, output.reason += why;
+  }
+}
 
 // The cause is told in the reasons, too, and leaves the verdict.
 void Name(const Answer& answer, StepRecord* record) {
@@ -93,21 +111,33 @@ void Name(const Answer& answer, StepRecord* record) {
 
 }  // namespace
 
-void Explainers::NameCause(StepRecord* record) {
-  if (NameNarrow(record)) return;
+void Explainers::Explain(StepRecord* record) {
+  const bool asked = !record->report.cause.empty() || NameCause(record);
+  if (record->report.cause.empty() && asked && OnlyFlips(*record)) ExcuseFlips(record);
+  if (record->report.cause.empty()) AddHints(record);
+}
+
+bool Explainers::NameCause(StepRecord* record) {
+  if (NameNarrow(record)) return true;
   constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
   constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
-  if (!record->may_be_explained() || ++causes_sought_ > kMaxOfOneCause) return;
+  if (!record->may_be_explained() || ++causes_sought_ > kMaxOfOneCause) return false;
+  bool all = true;
   for (const Explainer& explainer : AllExplainers()) {
     if (explainer.says != Says::kCause) continue;
-    if (causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) continue;
+    if (causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) {
+      all = false;
+      continue;
+    }
     const std::optional<Answer> answer = explainer.explain(Ask(*record));
     if (!answer.has_value()) continue;
     answered_.insert(explainer.name);
     const std::string type = ProductOf(record->group);
     if (!answer->narrow.empty() && !type.empty()) narrow_[type].insert(answer->narrow);
-    return Name(*answer, record);
+    Name(*answer, record);
+    return true;
   }
+  return all;
 }
 
 bool Explainers::NameNarrow(StepRecord* record) {

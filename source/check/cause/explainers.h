@@ -37,7 +37,8 @@ struct Answer {
   Answer() = default;
   explicit Answer(std::string said) : text(std::move(said)) {}
   std::string text;
-  std::string function;   // of an excuse: "LayerNorm", by which it is counted for the run
+  std::string function;   // of an excuse: "LayerNorm", by which it is counted for the run; "": it is not
+  std::string why;        // of an excuse: why that is right
   LayerReport judged;     // of an excuse, or of products in fewer bits: the outputs as that computation
   std::string narrow;     // Proposal::narrow
   bool and_more = false;  // the products are so, but something else is, too: nothing is `judged`
@@ -72,7 +73,8 @@ class Explainers {
   Question Ask(const StepRecord& record, size_t output = 0) const {
     return {*scene_, *judge_, fused_, *written_, record, output};
   }
-  void NameCause(StepRecord* record);
+  // Whether all that may name one were asked.
+  bool NameCause(StepRecord* record);
   void AddHints(StepRecord* record) const;
 
   const Scene* scene_ = nullptr;
@@ -87,6 +89,8 @@ class Explainers {
 
 // explain_fused.cc: a larger group that was computed as one although the subject has tensors for what lies inside.
 std::optional<Answer> ExplainAsFused(const Question& question);
+// explain_zero_scale.cc: a tensor of zeros was quantised by 1 in place of 0.
+std::optional<Answer> ExplainAsZeroScale(const Question& question);
 // explain_block.cc: one block of weights has another scale.
 std::optional<Answer> ExplainAsBlock(const Question& question);
 // explain_copied.cc: parts of an output hold the values of others.

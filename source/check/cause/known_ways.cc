@@ -167,6 +167,7 @@ void OtherRounding(const ProposalContext& c, Proposals* p) {
   WholeInverse(c, p);
   Computed<QuantizeHalfAway>(c, "with rounding half away from zero", says, p);
   Computed<QuantizeHalfUp>(c, "with rounding half up", says, p);
+  Computed<QuantizeHalfDown>(c, "with rounding half down", says, p);
   Computed<QuantizeZeroFirst>(c, "with rounding behind the zero point, half to even", "before it", p);
   Computed<QuantizeDown>(c, "with rounding down", says, p);
   Computed<QuantizeTowardsZero>(c, "with rounding towards zero", says, p);
@@ -177,8 +178,7 @@ void OtherRounding(const ProposalContext& c, Proposals* p) {
 }
 
 void SaturatingPairs(const ProposalContext& c, Proposals* p) {
-  Computed<SaturatingMatMulInteger>(
-      c, "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)", "exact sums", p);
+  Computed<SaturatingMatMulInteger>(c, kSaturatingPairs, "exact sums", p);
 }
 
 void OtherAxis(const ProposalContext& c, Proposals* proposals) {

@@ -1,4 +1,5 @@
-// Proposals for recurrent layers: gates in another order, the other direction, a bias or a state that is not read.
+// Proposals for recurrent layers: gates in another order, the other direction, a bias or a state that is not read, what
+// is not rounded to 8 bits.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "check/cause/known_ways_util.h"
 #include "op/recurrent.h"
+#include "reference/core/variants.h"
 
 namespace plumb {
 namespace {
@@ -122,6 +124,10 @@ class RecurrentProposals {
 
 void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
   const OpKind kind = c.layer.kind;
+  if (kind == OpKind::kPlumbDynamicQuantizeLSTM) {
+    Computed<SaturatingDynamicQuantizeLstm>(c, kSaturatingPairs, "exact sums", proposals);
+    Computed<UnroundedDynamicQuantizeLstm>(c, "with x and h as they are", "rounded to 8 bits as they come", proposals);
+  }
   if (kind != OpKind::kPlumbLSTM && kind != OpKind::kPlumbGRU && kind != OpKind::kPlumbRNN) return;
   std::vector<BlobInfo> inputs;
   for (const std::string& input : c.layer.inputs) inputs.push_back(c.blobs.at(input));

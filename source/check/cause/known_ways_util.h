@@ -17,6 +17,9 @@ namespace plumb {
 
 using Proposals = std::vector<Proposal>;
 
+inline constexpr char kSaturatingPairs[] =
+    "with pairs of 8-bit products that saturate at 16 bits (vpmaddubsw, x86 without VNNI)";
+
 struct ProposalRow {
   OpKind kind;
   void (*propose)(const ProposalContext& context, Proposals* proposals);

@@ -9,6 +9,7 @@
 #include "op/inner_product.h"
 #include "op/matmul.h"
 #include "op/pooling.h"
+#include "op/quantize_linear.h"
 #include "op/reduce.h"
 
 namespace plumb {
@@ -158,7 +159,8 @@ std::vector<SampleSum> SampleOfTerms(const ReplayedStep& step) {
 
 namespace {
 
-// What a member reads first, where the layers before it only move it there (Concat, Pad); empty: else.
+// What a member reads first, where the layers before it only move it there (Concat, Pad) or make reals of its integers;
+// empty: else.
 Tensor MovedInput(const ReplayedStep& step, size_t member) {
   const auto& members = step.group.members;
   if (member == 0) return step.inputs[0];
@@ -169,7 +171,8 @@ Tensor MovedInput(const ReplayedStep& step, size_t member) {
     if (port.member >= static_cast<int>(member)) port = {-1, -1, ""};
   }
   for (size_t m = 0; m < before.members.size(); ++m) {
-    if (!GetOp(before.members[m]->kind).moves_data_only) return Tensor();
+    const OpKind kind = before.members[m]->kind;
+    if (!GetOp(kind).moves_data_only && kind != OpKind::kPlumbDequantizeLinear) return Tensor();
     if (before.members[m]->outputs[0] == blob) before.outputs = {{static_cast<int>(m), 0, blob}};
   }
   if (before.outputs[0].blob != blob) return Tensor();
@@ -180,11 +183,24 @@ Tensor MovedInput(const ReplayedStep& step, size_t member) {
 // What follows a product: y = gain * sum + something, between two limits.
 struct Tail {
   bool known = true;
-  const Layer* norm = nullptr;
+  double gain = 1;
+  const Layer* norm = nullptr;  // whose scales the gain is, besides
   double low = -INFINITY, high = INFINITY;
 };
 
-Tail TailOf(const LayerGroup& group, size_t member) {
+// Steps of one size; integers at the ends may stand for what lies beyond.
+void AddQuantization(const Layer& layer, const BlobTable& blobs, Tail* tail) {
+  const auto scale = blobs.find(layer.inputs[1]);
+  const std::string& dtype = ParamOf<QuantizeLinearParam>(layer).dtype;
+  tail->known = tail->known && scale != blobs.end() && !scale->second.value.empty() &&
+                scale->second.value.NumElements() == 1 && (dtype == "u8" || dtype == "i8") &&
+                scale->second.value.ValueAt(0) != 0;
+  if (!tail->known) return;
+  tail->gain /= scale->second.value.ValueAt(0);
+  tail->low = dtype == "u8" ? 0 : -128, tail->high = tail->low + 255;
+}
+
+Tail TailOf(const LayerGroup& group, size_t member, const BlobTable& blobs) {
   Tail tail;
   for (size_t m = member + 1; m < group.members.size(); ++m) {
     const Layer& layer = *group.members[m];
@@ -192,6 +208,7 @@ Tail TailOf(const LayerGroup& group, size_t member) {
     tail.known = tail.known && std::isinf(tail.low) && std::count(layer.inputs.begin(), layer.inputs.end(), blob) == 1;
     switch (layer.kind) {
       case OpKind::kAdd: break;
+      case OpKind::kPlumbQuantizeLinear: AddQuantization(layer, blobs, &tail); break;
       case OpKind::kBatchNormCxx:
         tail.known = tail.known && tail.norm == nullptr && layer.Resource("scale") != nullptr;
         tail.norm = &layer;
@@ -261,9 +278,10 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
     } else {
       break;
     }
+    sums.back().gain = tail.gain;
     if (tail.norm == nullptr) continue;
     const Tensor& scale = *tail.norm->Resource("scale");
-    sums.back().gain = scale.ValueAt(scale.NumElements() == 1 ? 0 : sums.back().channel);
+    sums.back().gain *= scale.ValueAt(scale.NumElements() == 1 ? 0 : sums.back().channel);
     if (sums.back().gain == 0) sums.pop_back();
   }
   return sums;
@@ -279,7 +297,7 @@ std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
 namespace {
 
 ProductSample SampleBehind(const ReplayedStep& step, size_t member, bool worst) {
-  const Tail tail = TailOf(step.group, member);
+  const Tail tail = TailOf(step.group, member, step.blobs);
   const auto product = step.blobs.find(step.group.members[member]->outputs[0]);
   if (!tail.known || product == step.blobs.end() || product->second.shape != step.device[0].shape()) return {};
   const int64_t tries = (std::isinf(tail.low) ? 1 : 4) * kSample;

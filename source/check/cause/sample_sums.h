@@ -30,7 +30,7 @@ struct ProductSample {
   std::vector<SampleSum> sums;
 };
 // The same of a member that may be followed by sums with other values, batch normalisation and, at the end, ReLU, ReLU6
-// or Clip: of outputs that these leave as they are.
+// or Clip, of outputs that these leave as they are, or QuantizeLinear, of integers between the ends.
 ProductSample SampleOfMember(const ReplayedStep& step, size_t member);
 // The same of the outputs that are off most.
 ProductSample WorstOfMember(const ReplayedStep& step, size_t member);

@@ -1,5 +1,7 @@
 #include "check/judge/numeric_rules.h"
 
+#include "check/subject/int8.h"
+
 namespace plumb {
 
 // A state that is stored in fewer bits than it was kept in is not what the next step read.
@@ -15,12 +17,22 @@ Result<Way> NumericRules::FirstWay(const Scene& scene, const StepRecord& record)
 }
 
 Result<bool> NumericRules::WiderWay(const Scene& scene, const StepRecord& record, Way* way) const {
-  return UseOtherProducts(record.group, *scene.model, &way->arithmetic, &way->extra);
+  PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
+  if (any) way->shared = 0x1p-22;
+  return UseOtherProducts(record.group, *scene.model, &way->arithmetic, &way->extra) || any;
 }
 
-Result<bool> NumericRules::AddInputNoise(const Scene&, const LayerGroup&, const std::vector<Tensor>&,
-                                         ReplayExtra*) const {
-  return false;
+// A foreign runtime makes reals of integers where they are read, by an FMA or with other factors; what it hands out is
+// computed once more (OpenVINO).
+Result<bool> NumericRules::AddInputNoise(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
+                                         ReplayExtra* extra) const {
+  if (!scene.earlier) return false;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    const std::string& blob = group.inputs[i].blob;
+    if (inputs[i].dtype() != DType::kF64 || DequantizerOf(scene, blob) == nullptr) continue;
+    PLUMB_ASSIGN_OR_RETURN(extra->input_tau[blob], DequantisingNoise(inputs[i]));
+  }
+  return !extra->input_tau.empty();
 }
 
 Status NumericRules::WidenBound(const Scene&, const StepRecord&, ReplayResult*) const { return Status::Ok(); }

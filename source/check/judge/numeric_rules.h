@@ -20,6 +20,8 @@ struct Way {
   // Infinities among the inputs may have been any value beyond f16's range when they were read: what follows from them
   // is not known.
   bool infinities_unknown = false;
+  // Error of a factor or an offset that all values of an output may share, relative to the largest of them.
+  double shared = 0;
 };
 
 class NumericRules {

@@ -1,7 +1,10 @@
 #include "check/judge/scene.h"
 
+#include <algorithm>
+
 #include "check/judge/inspect.h"
 #include "check/judge/stored_half.h"
+#include "op/core/op.h"
 
 namespace plumb {
 
@@ -23,6 +26,16 @@ Result<std::vector<Tensor>> InputsOf(const Scene& scene, const LayerGroup& group
     inputs.push_back(std::move(value));
   }
   return inputs;
+}
+
+const Layer* DequantizerOf(const Scene& scene, std::string blob) {
+  for (auto layer = scene.graph->layers.rbegin(); layer != scene.graph->layers.rend(); ++layer) {  // makers come first
+    if (std::find(layer->outputs.begin(), layer->outputs.end(), blob) == layer->outputs.end()) continue;
+    if (layer->kind == OpKind::kPlumbDequantizeLinear) return &*layer;
+    if (!GetOp(layer->kind).moves_data_only || layer->inputs.empty()) return nullptr;
+    blob = layer->inputs[0];
+  }
+  return nullptr;
 }
 
 }  // namespace plumb

@@ -32,6 +32,9 @@ struct Scene {
 // constants in what the group's result is stored in.
 Result<std::vector<Tensor>> InputsOf(const Scene& scene, const LayerGroup& group);
 
+// The DequantizeLinear that made a blob, maybe moved since (Reshape, Permute); null: none.
+const Layer* DequantizerOf(const Scene& scene, std::string blob);
+
 }  // namespace plumb
 
 #endif  // PLUMB_CHECK_JUDGE_SCENE_H_

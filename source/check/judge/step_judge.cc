@@ -8,6 +8,7 @@
 #include "check/judge/judge.h"
 #include "check/judge/metrics.h"
 #include "check/judge/stored_output.h"
+#include "check/subject/weight_formats.h"
 #include "reference/sum/products.h"
 
 namespace plumb {
@@ -31,6 +32,17 @@ void LeaveOutInfinities(ReplayResult* replay) {
     for (int64_t i = 0; i < values.NumElements(); ++i) {
       if (!std::isfinite(values.data<double>()[i])) replay->tau[o].data<double>()[i] = INFINITY;
     }
+  }
+}
+
+// Eight times a factor or an offset that all values of an output share, relative to the largest, in quadrature.
+void AddSharedError(double relative, ReplayResult* replay) {
+  for (size_t o = 0; o < replay->tau.size(); ++o) {
+    const Tensor& values = replay->values[o];
+    if (values.dtype() != DType::kF64 || replay->tau[o].dtype() != DType::kF64) continue;
+    const double shared = 8 * relative * ValuesRange(values).largest();
+    double* tau = replay->tau[o].data<double>();
+    for (int64_t i = 0; i < values.NumElements(); ++i) tau[i] = std::hypot(tau[i], shared);
   }
 }
 
@@ -91,6 +103,7 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInp
     if (!bounded.ok()) return bounded.status();
     PLUMB_RETURN_IF_ERROR(rules().WidenBound(*scene_, record, &*bounded));
     if (way.infinities_unknown) LeaveOutInfinities(&*bounded);
+    if (way.shared > 0) AddSharedError(way.shared, &*bounded);
     if (level == reference::kMaxSumLevel) steady = std::move(replay->tau);
     PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report, steady));
     *replay = std::move(*bounded);

@@ -27,9 +27,10 @@ bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
 int64_t CountTelling(const Tensor& tensor) {
   int64_t telling = 0;
   for (int64_t i = 0; i < tensor.NumElements() && telling < kTelling; ++i) {
+    const auto value = static_cast<double>(tensor.data<float>()[i]);
     int exponent;
-    const double scaled = std::ldexp(std::frexp(static_cast<double>(tensor.data<float>()[i]), &exponent), 5);
-    telling += scaled != std::nearbyint(scaled);
+    const double scaled = std::ldexp(std::frexp(value, &exponent), 5);
+    telling += std::isfinite(value) && scaled != std::nearbyint(scaled);
   }
   return telling;
 }

@@ -16,7 +16,7 @@ namespace plumb {
 // What the values of a float tensor say.
 struct HalfValues {
   bool f16 = true, bf16 = true;  // every one is one
-  int64_t telling = 0;           // values of more than five significant bits: 0, 1 or 0.5 are f32s as well
+  int64_t telling = 0;           // finite, of more than five significant bits: 0, 1, 0.5 are f32s as well
 };
 HalfValues HalfValuesOf(const Tensor& tensor);
 

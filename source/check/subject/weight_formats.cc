@@ -96,11 +96,12 @@ void WithZeroPoint(const ValueRange& range, double levels, std::vector<double>* 
   for (double& v : *values) v = (std::clamp(Steps(v, step) + zero, 0.0, levels) - zero) * step;
 }
 
-// 0 ... levels steps above the smallest. The step is an f32, whose error would be that of a bias.
+// 0 ... levels steps above the smallest, all 0 where a step would be less than 1e-6 (MNN: channels that training left
+// all but dead). The step is an f32, whose error would be that of a bias.
 void WithOffset(const ValueRange& range, double levels, std::vector<double>* values) {
+  constexpr double kLeastStep = 1e-6;
   const auto step = static_cast<double>(static_cast<float>(range.high - range.low) / static_cast<float>(levels));
-  if (step <= 0) return;
-  for (double& v : *values) v = range.low + Steps(v - range.low, step) * step;
+  for (double& v : *values) v = range.low + (step < kLeastStep ? 0 : Steps(v - range.low, step) * step);
 }
 
 // Steps that are kept in f16 when all values are rounded (OpenVINO's compressed weights).

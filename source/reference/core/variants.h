@@ -47,11 +47,15 @@ ReferenceOp SampledResize();
 // quantize_linear.cc
 ReferenceOp QuantizeHalfAway();
 ReferenceOp QuantizeHalfUp();
+ReferenceOp QuantizeHalfDown();
 ReferenceOp QuantizeZeroFirst();  // half to even of x / scale + zero point
 ReferenceOp QuantizeDown();
 ReferenceOp QuantizeTowardsZero();
 // matmul_integer.cc: u8 times i8 in pairs that saturate at 16 bits (vpmaddubsw, x86 without VNNI).
 ReferenceOp SaturatingMatMulInteger();
+// dynamic_quantize_lstm.cc: the same of its products; x and h as they are.
+ReferenceOp SaturatingDynamicQuantizeLstm();
+ReferenceOp UnroundedDynamicQuantizeLstm();
 // variants.cc: sums of products whose operands are rounded to 11 bits (tf32) or bf16 first.
 ReferenceOp Tf32Operands();
 ReferenceOp Bf16Operands();

@@ -46,6 +46,7 @@ KNOWN = {
     ("mnn_w8 spectrogram", "conv_8"), ("mnn_w4 spectrogram", "conv_8"),  # weights of 1e-14 become 0
     ("mnn_w8 style", "convtranspose_32"), ("mnn_w4 style", "convtranspose_32"),  # the only one, scales of MNN's own
     ("torch_bf16 norms", "/4/InstanceNormalization"),  # GroupNorm's statistics summed in bf16
+    ("openvino_int8 mixer", "reducemean_49"),  # OpenVINO 2026.4.1: means of other numbers, from the second image on
 }
 FEWEST_RUNS, MOST_GREY = 120, 0.005
 
@@ -90,6 +91,8 @@ RUNTIMES = {
     "torch_bf16": ("torch", [], "bfloat16"),
     "mnn_w8": ("mnn", ["--weight-bits", "8"], None),
     "mnn_w4": ("mnn", ["--weight-bits", "4"], None),
+    "openvino_int8": ("openvino", [], "static"),
+    "openvino_dynamic": ("openvino", [], "dynamic"),
 }
 
 

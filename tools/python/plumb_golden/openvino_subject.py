@@ -27,10 +27,16 @@ def declared(port):
     return [d.get_length() if d.is_static else -1 for d in port.get_partial_shape()]
 
 
+def gives_integers(operator):
+    """Whether what a FakeQuantize makes is converted to integers, not read as reals."""
+    return any(reader.get_node().get_type_name() == "Convert" and reader.get_node().get_element_type().is_integral()
+               for reader in operator.output(0).get_target_inputs())
+
+
 def name_quantised(operator):
     """The tensor that a FakeQuantize rounds for all of its readers, or "". Its output, which mostly has no name, gets
-    the operator's."""
-    if operator.get_type_name() != "FakeQuantize":
+    the operator's. An ONNX QuantizeLinear comes as one, too, whose output is the integers themselves."""
+    if operator.get_type_name() != "FakeQuantize" or gives_integers(operator):
         return ""
     source = operator.input_value(0)
     if source.get_node().get_type_name() == "Constant" or not source.get_names():
