@@ -204,6 +204,16 @@ TEST(NarrowProducts, DeadChannelsHaveOneWeight) {
   EXPECT_EQ(run.Count(Verdict::kAligned), kLayers) << Failures(run);
 }
 
+TEST(NarrowProducts, SeveralInOneStepAreFoundTogether) {
+  const Graph graph = Chain();
+  Stored subject = All(WithOffset).Run(graph);
+  subject.blobs.erase(Blob(3));
+  subject.blobs.erase(Blob(5));
+  const RunReport run = Find(graph, subject);
+  EXPECT_EQ(run.Count(Verdict::kAligned), kLayers - 2) << Failures(run);
+  EXPECT_EQ(run.found_arithmetic, SubjectArithmetic::kNarrowProducts);
+}
+
 TEST(NarrowProducts, NormsAreFoldedBefore) {
   const Graph graph = Chain(true);
   for (const Round& round : {Round(Int8), Round(WithOffset), Round(F16)}) {

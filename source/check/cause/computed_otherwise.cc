@@ -75,10 +75,19 @@ class AlternativeFinder {
     return std::move(found_);
   }
 
+  // One product of the step, or all that it has.
   std::vector<Alternative> Narrow(const std::string& narrow) {
+    Alternative all;
+    all.group = step_.group;
+    int products = 0;
     for (size_t m = step_.group.members.size(); m-- > 0;) {
-      for (const Proposal& proposal : NarrowProposalsFor(ContextOf(m), narrow)) found_.push_back(Altered(m, proposal));
+      const std::vector<Proposal> proposals = NarrowProposalsFor(ContextOf(m), narrow);
+      for (const Proposal& proposal : proposals) found_.push_back(Altered(m, proposal));
+      if (proposals.empty()) continue;
+      Alter(m, proposals[0], &all);
+      ++products;
     }
+    if (products > 1) found_.push_back(std::move(all));
     return std::move(found_);
   }
 
@@ -161,17 +170,21 @@ class AlternativeFinder {
 
   Alternative Altered(size_t m, const Proposal& proposal) const {
     Alternative a;
-    a.computed = proposal.computed;
-    a.says = proposal.says;
-    a.family = proposal.family;
-    a.narrow = proposal.narrow;
     a.group = step_.group;
-    Replace(m, proposal.layer, &a);
-    for (const auto& [member, layer] : proposal.also) Replace(member, layer, &a);
-    a.changes = proposal.changes;
-    if (proposal.op.run != nullptr || proposal.reads || proposal.writes)
-      a.changes.push_back({static_cast<int>(m), proposal.op, proposal.reads, proposal.writes});
+    Alter(m, proposal, &a);
     return a;
+  }
+
+  void Alter(size_t m, const Proposal& proposal, Alternative* a) const {
+    a->computed = proposal.computed;
+    a->says = proposal.says;
+    a->family = proposal.family;
+    a->narrow = proposal.narrow;
+    Replace(m, proposal.layer, a);
+    for (const auto& [member, layer] : proposal.also) Replace(member, layer, a);
+    a->changes.insert(a->changes.end(), proposal.changes.begin(), proposal.changes.end());
+    if (proposal.op.run != nullptr || proposal.reads || proposal.writes)
+      a->changes.push_back({static_cast<int>(m), proposal.op, proposal.reads, proposal.writes});
   }
 
   // Root mean square; infinite once the search has cost enough: a step may be a whole network.
