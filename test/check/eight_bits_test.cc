@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "computed_otherwise_util.h"
+#include "op/inner_product.h"
 #include "op/matmul.h"
-#include "op/pooling.h"
 #include "op/quantize_linear.h"
 #include "op/recurrent.h"
 
@@ -127,6 +127,41 @@ TEST_P(SaturatingProduct, IsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EightBits, SaturatingProduct, testing::Bool());
+
+// ONNX Runtime rounds the float bias of a quantised product to steps of the input's scale times the weights'.
+TEST(EightBits, ABiasInStepsOfItsProductIsNamed) {
+  constexpr int64_t kRows = 8, kTerms = 64, kColumns = 12;
+  const Scale scale = {0.03f, 120};
+  const auto x = [](int64_t i) { return i * 67 % 256; };
+  const auto weight_step = [](int64_t o) { return 0.002 + 0.0003 * static_cast<double>(o); };
+  const auto weight = [](int64_t o, int64_t k) { return (o * 41 + k * 37 + o * k) % 127 - 63; };
+  Graph graph;
+  graph.layers.push_back(Dequantize("q", "x", scale, &graph));
+  Layer product = MakeLayer(OpKind::kInnerProduct, "product", {"x"}, {"y"});
+  auto param = std::make_shared<InnerProductParam>();
+  param->num_output = kColumns;
+  param->has_bias = true;
+  product.param = param;
+  product.resources["weight"] = Real({kColumns, kTerms}, [&](int64_t i) {
+    return static_cast<double>(weight(i / kTerms, i % kTerms)) * weight_step(i / kTerms);
+  });
+  product.resources["bias"] = Gauss({kColumns});
+  graph.layers.push_back(product);
+  graph = Finished(std::move(graph), {"q"}, {kRows, kTerms});
+  Stored subject;
+  subject.blobs["q"] = Whole({kRows, kTerms}, x);
+  subject.blobs["x"] = Real({kRows, kTerms}, [&](int64_t i) { return static_cast<double>(scale.Of(x(i))); });
+  subject.blobs["y"] = Real({kRows, kColumns}, [&](int64_t i) {
+    const int64_t row = i / kColumns, o = i % kColumns;
+    const double step = static_cast<double>(scale.step) * weight_step(o);
+    int64_t sum = 0;
+    for (int64_t k = 0; k < kTerms; ++k) sum += (x(row * kTerms + k) - scale.zero) * weight(o, k);
+    const auto bias = static_cast<double>(product.resources["bias"].data<float>()[o]);
+    return (static_cast<double>(sum) + std::nearbyint(bias / step)) * step;
+  });
+  ExpectNamed(JudgeLast(graph, subject),
+              "computed with the bias rounded to int32 steps of the input's times the weights'; the graph says f32");
+}
 
 // One step of one cell from h = c = 0: only x W + bias counts.
 LayerReport JudgeLstm(const std::function<double(int64_t gate)>& product, const Tensor& x, const Tensor& w) {

@@ -251,6 +251,7 @@ class NarrowProposals {
       inputs.push_back({"max |x| / 127", range.largest() / 127});
       inputs.push_back({"the input's range / 255", (std::max(range.high, 0.0) - std::min(range.low, 0.0)) / 255});
     }
+    AddOwnGrid(x);
     const std::vector<double> largest = LargestWeights();
     for (const Scale& input : inputs) {
       const double all = *std::max_element(largest.begin(), largest.end()) / 127 * input.value;
@@ -260,6 +261,25 @@ class NarrowProposals {
       if (static_cast<int64_t>(each.size()) == bias_->NumElements())
         grids_.push_back({fmt::format("{} times the channel's max |w| / 127", input.words), each});
     }
+  }
+
+  // Of an input and weights that are whole steps themselves, in a quantised graph (ONNX Runtime's own biases).
+  void AddOwnGrid(const Tensor* x) {
+    const auto input = x == nullptr ? Result<Tensor>(Status::NotFound("")) : x->ConvertedTo(DType::kF32);
+    const double step = input.ok() ? FindGrid(*input).step : 0;
+    const ChannelDims d = ChannelsOf(c_.layer, weight_->shape());
+    const int64_t count = weight_->NumElements() / std::max<int64_t>(1, d.channels);
+    auto channel = Tensor::Create(DType::kF32, {count});
+    if (step == 0 || !channel.ok() || d.channels != bias_->NumElements()) return;
+    std::vector<double> each;
+    for (int64_t o = 0; o < d.channels; ++o) {
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = (i / d.inner * d.channels + o) * d.inner + i % d.inner;
+        channel->data<float>()[i] = static_cast<float>(weight_->ValueAt(at));
+      }
+      each.push_back(step * FindGrid(*channel).step);
+    }
+    if (*std::max_element(each.begin(), each.end()) > 0) grids_.push_back({"the input's times the weights'", each});
   }
 
   std::vector<double> LargestWeights() const {

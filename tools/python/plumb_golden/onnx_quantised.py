@@ -49,7 +49,8 @@ def keep_integers(model, quantised):
             model.graph.output.add().name = name
 
 
-MOVERS = {"Expand", "Flatten", "Gather", "MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}
+MOVERS = {"Expand", "Flatten", "Gather", "MaxPool", "ReorderInput", "ReorderOutput", "Reshape", "Slice", "Squeeze",
+          "Transpose", "Unsqueeze"}
 
 
 def moved_in_front(model, optimised):
