@@ -1,6 +1,5 @@
 // Cast, PlumbCast (op/cast.h). tau: 0 for integers and from floats (one correct rounding, or none); an integer beyond
-// 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau. The
-// integer that a NaN becomes is anybody's choice: infinite.
+// 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau.
 #include "op/cast.h"
 
 #include <cmath>
@@ -63,7 +62,8 @@ Status BoundCast(const ReferenceArgs& args, const BoundArgs& bound) {
   }
   if (InputTau(bound, 0) != nullptr) PLUMB_RETURN_IF_ERROR(AddInputTau(args, to, InputTau(bound, 0), tau));
   const Tensor& in = *args.inputs[0];
-  if (in.dtype() != DType::kF64 || IsFloat(args.outputs[0]->dtype()) || to == DType::kBool) return Status::Ok();
+  const bool any = bound.arithmetic.any_integer_of_nan && to != DType::kBool;
+  if (!any || in.dtype() != DType::kF64 || IsFloat(args.outputs[0]->dtype())) return Status::Ok();
   for (int64_t i = 0; i < in.NumElements(); ++i) {
     if (std::isnan(in.data<double>()[i])) tau[i] = INFINITY;
   }

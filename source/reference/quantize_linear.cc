@@ -1,7 +1,6 @@
 // PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input
 // and its scale are uncertain (the runtime computes convolution and quantisation in one, in integers) and as the
-// multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is. What
-// a NaN becomes is anybody's choice: infinite.
+// multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is.
 // PlumbDequantizeLinear: the difference is exact, the product rounded once: tau 8 u |y| + 4 eta; level 1: q and its
 // zero point times the scale, subtracted from one another: 8 u (|y| + 2 |zero point * scale|). An uncertain scale in
 // quadrature, uncertain integers as 8 sigma.
@@ -79,7 +78,8 @@ Status BoundQuantize(const ReferenceArgs& args, const BoundArgs& bound) {
                   high = Quantized<kRound, kZeroFirst>(x[i] + slack, scales[at], zero, s);
     bound.tau[0]->data<double>()[i] = static_cast<double>(std::max(std::abs(low - y[i]), std::abs(high - y[i]))) +
                                       (tau_zero == nullptr ? 0 : tau_zero[at]);
-    if (std::isnan(x[i]) || std::isnan(scales[at])) bound.tau[0]->data<double>()[i] = INFINITY;
+    if (bound.arithmetic.any_integer_of_nan && (std::isnan(x[i]) || std::isnan(scales[at])))
+      bound.tau[0]->data<double>()[i] = INFINITY;
   }
   return Status::Ok();
 }

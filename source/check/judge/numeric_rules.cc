@@ -8,6 +8,7 @@ namespace plumb {
 Result<Way> NumericRules::FirstWay(const Scene& scene, const StepRecord& record) const {
   Way way;
   way.arithmetic = ArithmeticFor(record.group, *scene.model);
+  way.arithmetic.any_integer_of_nan = static_cast<bool>(scene.earlier);
   UseNumerics(record.info.numerics, &way.arithmetic, &way.extra);
   for (size_t i = 0; i < record.group.outputs.size(); ++i) {
     if (record.info.outputs[i].stored == DType::kF32)

@@ -25,6 +25,7 @@ struct Arithmetic {
   double min_normal = 0x1p-126;
   // How sums of products are computed: as a kernel declares, or by any form of an algorithm (Numerics::tile).
   Numerics products;
+  bool any_integer_of_nan = false;  // what a NaN becomes as an integer: a foreign runtime's choice, tau is infinite
 };
 
 // One call. Outputs are allocated by the caller with the shapes of InferShapes.
