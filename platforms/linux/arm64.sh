@@ -21,7 +21,8 @@ slow='same_bits|arm_kernel_instructions'
 seeds=1  # of those tests that try several
 # What an emulator takes a minute or three for, and what is beside it says as much of the device.
 heavy=
-for tests in 'Int8.CoarseFaults*' 'Int8.HealthySubjects*' 'PlantedFaults.EachCoarse*' 'RecurrentCheck.AStateIn*' \
+for tests in 'Int8.CoarseFaults*' 'Int8.HealthySubjects*' 'Int8.WeightsOf*' 'Int8.One*' 'RecurrentCheck.AStateIn*' \
+  'PlantedFaults.EachCoarse*' \
   'CpuAttention.OfEvery*' '*/CpuWinograd.FaultsInsideAreFound/'{'*7','*3','F2*'} '*/CpuWinograd.*/F2_made' \
   '*/WrongWinograd.IsNamed/F2_5'; do
   heavy+=":$tests"
