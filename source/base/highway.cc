@@ -1,6 +1,6 @@
 // What Highway's headers ask of its library on x86, where a call chooses among several instruction sets: answered by
 // base/cpu.h, which knows the CPU and the cap. The library itself (libhwy) is not linked: it measures the CPU's timer
-// while it is loaded, which took half of the 10 ms in which a program started.
+// while it is loaded, some milliseconds of every start.
 #include "base/cpu.h"
 #include "hwy/targets.h"
 

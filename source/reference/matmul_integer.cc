@@ -109,7 +109,7 @@ double StepsOfSum(const IntegerOperands& o, const OperandSteps& steps, int64_t f
   }
   if (steps.a_zero != nullptr) moved += steps.a_zero[row * o.row_step] * std::fabs(of_b);
   if (steps.b_zero != nullptr) moved += steps.b_zero[column * o.column_step] * std::fabs(of_a);
-  return moved;
+  return std::isnan(moved) ? INFINITY : moved;  // 0 times an integer that may be any
 }
 
 // A step moves a pair that saturates by less.

@@ -115,6 +115,7 @@ Status BoundDequantize(const ReferenceArgs& args, const BoundArgs& bound) {
     tau = StoredTau(8 * bound.arithmetic.u * (std::fabs(y[i]) + 2 * std::fabs(zero)), y[i], bound.arithmetic);
     if (tau_q != nullptr) tau += kStepsToTau * tau_q[i] * std::fabs(scales[at]);
     if (tau_scale != nullptr && y[i] != 0) tau = Quadrature(tau, y[i] / scales[at] * tau_scale[at]);
+    if (std::isnan(tau)) tau = INFINITY;  // an integer that may be any, times 0 or NaN
   }
   return Status::Ok();
 }

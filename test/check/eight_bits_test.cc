@@ -63,6 +63,15 @@ Graph Finished(Graph graph, const std::vector<std::string>& inputs, const Shape&
   return graph;
 }
 
+// Floats x -> QuantizeLinear -> q.
+Graph Quantizing(const Scale& scale, const Shape& shape) {
+  Graph graph;
+  graph.layers = {Quantize("x", "q", scale, &graph)};
+  graph = Finished(std::move(graph), {}, shape);
+  graph.inputs = {{"x", DType::kF32, shape}};
+  return graph;
+}
+
 LayerReport JudgeLast(const Graph& graph, const Stored& subject) {
   return CheckSubjectBlobs(graph, subject, {}, {}).value().layers.back();
 }
@@ -282,10 +291,7 @@ TEST(EightBits, TheScaleOfZerosMayBeOne) {
 TEST(EightBits, AnyIntegerStandsForNaN) {
   const Scale scale = {0.5f, 3};
   const Shape shape = {8};
-  Graph graph;
-  graph.layers = {Quantize("x", "q", scale, &graph)};
-  graph = Finished(std::move(graph), {}, shape);
-  graph.inputs = {{"x", DType::kF32, shape}};
+  const Graph graph = Quantizing(scale, shape);
   Stored subject;
   subject.blobs["x"] = Real(shape, [](int64_t i) { return i == 5 ? NAN : static_cast<double>(i); });
   const auto q = [](int64_t i) { return i == 5 ? int64_t{77} : 2 * i + 3; };
@@ -297,14 +303,38 @@ TEST(EightBits, AnyIntegerStandsForNaN) {
   EXPECT_EQ(JudgeLast(graph, subject).verdict, Verdict::kNotTested);
 }
 
+// In one step with the product that reads it.
+TEST(EightBits, WhatFollowsFromSuchIntegersIsFree) {
+  const Shape shape = {2, 3};
+  Graph graph = Quantizing({0.5f, 3}, shape);
+  graph.constants["w"] = Whole({3, 2}, [](int64_t i) { return i - 2; });  // one of them is 0
+  graph.layers.push_back(MakeLayer(OpKind::kPlumbMatMulInteger, "product", {"q", "w"}, {"y"}));
+  graph.layers.back().index = 1;
+  graph.outputs = {"y"};
+  Stored subject;
+  subject.blobs["x"] = Real(shape, [](int64_t i) { return i == 1 ? NAN : static_cast<double>(i); });
+  const auto judged = [&](int64_t of_nan, int64_t of_others) {
+    const int64_t q[] = {3, of_nan, 7, 9, 11, 13};
+    subject.blobs["y"] = Whole({2, 2},
+                               [&](int64_t i) {
+                                 int64_t sum = i >= 2 ? of_others : 0;
+                                 for (int64_t k = 0; k < 3; ++k) sum += q[i / 2 * 3 + k] * (k * 2 + i % 2 - 2);
+                                 return sum;
+                               })
+                             .ConvertedTo(DType::kI32)
+                             .value();
+    return JudgeLast(graph, subject).verdict;
+  };
+  EXPECT_EQ(judged(3, 0), Verdict::kAligned);
+  EXPECT_EQ(judged(250, 0), Verdict::kAligned);
+  EXPECT_EQ(judged(250, 1), Verdict::kWrong);
+}
+
 // Ties of which some fall on one side and some on the other, by errors in front of the rounding; all of them by a rule.
 TEST(EightBits, TiesThatNoRuleExplainsAreGrey) {
   const Scale scale = {0.25f, 0};
   const Shape shape = {600};
-  Graph graph;
-  graph.layers = {Quantize("x", "q", scale, &graph)};
-  graph = Finished(std::move(graph), {}, shape);
-  graph.inputs = {{"x", DType::kF32, shape}};
+  const Graph graph = Quantizing(scale, shape);
   const auto steps = [](int64_t i) { return static_cast<double>(i % 200) + (i % 3 == 0 ? 0.5 : 0); };
   Stored subject;
   subject.blobs["x"] = Real(shape, [&](int64_t i) { return steps(i) * 0.25; });
@@ -313,6 +343,16 @@ TEST(EightBits, TiesThatNoRuleExplainsAreGrey) {
   });
   const LayerReport some = JudgeLast(graph, subject);
   EXPECT_EQ(some.verdict, Verdict::kGrey) << some.reason;
+  Graph many = graph;  // causes of wrong layers are sought a few times
+  Stored all = subject;
+  for (int i = 1; i < 9; ++i) {
+    const std::string q = "q" + std::to_string(i);
+    many.layers.push_back(Quantize("x", q, scale, &many));
+    many.layers.back().index = i;
+    many.outputs.push_back(q);
+    all.blobs[q] = subject.blobs["q"];
+  }
+  EXPECT_EQ(CheckSubjectBlobs(many, all, {}, {}).value().Count(Verdict::kGrey), 9);
   subject.blobs["q"] = Whole(shape, [&](int64_t i) { return static_cast<int64_t>(std::ceil(steps(i) - 0.5)); });
   ExpectNamed(JudgeLast(graph, subject), "computed with rounding half down; the graph says half to even");
 }

@@ -28,6 +28,21 @@ std::optional<Answer> HintDifference(const Question& q) {
   return TextOf(std::move(text));
 }
 
+// A QuantizeLinear whose integers all lie on one side of a tie or the other.
+bool OnlyFlips(const StepRecord& record) {
+  const auto& members = record.group.members;
+  if (members.size() != 1 || members[0]->kind != OpKind::kPlumbQuantizeLinear) return false;
+  if (record.report.verdict != Verdict::kWrong || record.replay.tau.size() != record.device.size()) return false;
+  for (size_t o = 0; o < record.device.size(); ++o) {
+    const Tensor &device = record.device[o], &own = record.replay.values[o], &tau = record.replay.tau[o];
+    if (IsFloat(device.dtype()) || tau.dtype() != DType::kF64) return false;
+    for (int64_t i = 0; i < device.NumElements(); ++i) {
+      if (!(std::fabs(device.ValueAt(i) - own.ValueAt(i)) <= tau.data<double>()[i])) return false;
+    }
+  }
+  return true;
+}
+
 void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
 
 }  // namespace
@@ -72,21 +87,6 @@ void Explainers::Excuse(StepRecord* record) {
 
 namespace {
 
-// A QuantizeLinear whose integers all lie on one side of a tie or the other.
-bool OnlyFlips(const StepRecord& record) {
-  const auto& members = record.group.members;
-  if (members.size() != 1 || members[0]->kind != OpKind::kPlumbQuantizeLinear) return false;
-  if (record.report.verdict != Verdict::kWrong || record.replay.tau.size() != record.device.size()) return false;
-  for (size_t o = 0; o < record.device.size(); ++o) {
-    const Tensor &device = record.device[o], &own = record.replay.values[o], &tau = record.replay.tau[o];
-    if (IsFloat(device.dtype()) || tau.dtype() != DType::kF64) return false;
-    for (int64_t i = 0; i < device.NumElements(); ++i) {
-      if (!(std::fabs(device.ValueAt(i) - own.ValueAt(i)) <= tau.data<double>()[i])) return false;
-    }
-  }
-  return true;
-}
-
 // Each rule of rounding is a cause: what none of them explains, errors in front of the rounding do.
 void ExcuseFlips(StepRecord* record) {
   const std::string why = ", as no rule of rounding has it: errors of what is rounded";
@@ -112,20 +112,21 @@ void Name(const Answer& answer, StepRecord* record) {
 }  // namespace
 
 void Explainers::Explain(StepRecord* record) {
-  const bool asked = !record->report.cause.empty() || NameCause(record);
+  const bool asked = record->report.cause.empty() && NameCause(record);
   if (record->report.cause.empty() && asked && OnlyFlips(*record)) ExcuseFlips(record);
   if (record->report.cause.empty()) AddHints(record);
 }
 
 bool Explainers::NameCause(StepRecord* record) {
   if (NameNarrow(record)) return true;
-  constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
-  constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
-  if (!record->may_be_explained() || ++causes_sought_ > kMaxOfOneCause) return false;
+  constexpr int kMaxSteps = 6;            // a run that is wrong everywhere has one cause for all of it:
+  constexpr int kMaxOfOneCause = 48;      // then only what answered before is asked
+  const bool every = OnlyFlips(*record);  // of one layer: costs little, and decides whether it is wrong
+  if (!record->may_be_explained() || (!every && ++causes_sought_ > kMaxOfOneCause)) return false;
   bool all = true;
   for (const Explainer& explainer : AllExplainers()) {
     if (explainer.says != Says::kCause) continue;
-    if (causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) {
+    if (!every && causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) {
       all = false;
       continue;
     }
