@@ -48,15 +48,23 @@ void Append(const std::string& text, std::string* reason) { *reason += (reason->
 }  // namespace
 
 const std::vector<Explainer>& AllExplainers() {
+  // A row a line.
+  // clang-format off
   static const auto* explainers = new std::vector<Explainer>{
       {"fused group", Says::kExcuse, ExplainAsFused},  // tried in this order
-      {"scale of zeros", Says::kExcuse, ExplainAsZeroScale}, {"overflow", Says::kCause, ExplainAsOverflow},
-      {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of int8 subjects
-      {"alternative", Says::kCause, ExplainAsAlternative},   {"block of weights", Says::kCause, ExplainAsBlock},
-      {"copied parts", Says::kCause, ExplainAsCopied},       {"accumulator", Says::kCause, ExplainAsAccumulator},
-      {"divisor", Says::kCause, ExplainAsShortDivisor},      {"larger function", Says::kCause, ExplainAsLargerFunction},
-      {"earlier tensor", Says::kHint, HintEarlierTensor},    {"difference", Says::kHint, HintDifference},
+      {"scale of zeros", Says::kExcuse, ExplainAsZeroScale},
+      {"overflow", Says::kCause, ExplainAsOverflow},
+      {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of integers
+      {"alternative", Says::kCause, ExplainAsAlternative},
+      {"block of weights", Says::kCause, ExplainAsBlock},
+      {"copied parts", Says::kCause, ExplainAsCopied},
+      {"accumulator", Says::kCause, ExplainAsAccumulator},
+      {"divisor", Says::kCause, ExplainAsShortDivisor},
+      {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"earlier tensor", Says::kHint, HintEarlierTensor},
+      {"difference", Says::kHint, HintDifference},
   };
+  // clang-format on
   return *explainers;
 }
 
@@ -89,11 +97,13 @@ namespace {
 
 // Each rule of rounding is a cause: what none of them explains, errors in front of the rounding do.
 void ExcuseFlips(StepRecord* record) {
-  const std::string why = ", as no rule of rounding has it: errors of what is rounded";
+  constexpr char kWhy[] = "by no rule of rounding: errors of what is rounded";
   record->report.verdict = Verdict::kGrey;
-  Append(why.substr(2), &record->report.reason);
+  Append(kWhy, &record->report.reason);
   for (OutputReport& output : record->report.outputs) {
-    if (output.verdict == Verdict::kWrong) output.verdict = Verdict::kGrey, output.reason += why;
+    if (output.verdict != Verdict::kWrong) continue;
+    output.verdict = Verdict::kGrey;
+    Append(kWhy, &output.reason);
   }
 }
 
@@ -119,8 +129,9 @@ void Explainers::Explain(StepRecord* record) {
 
 bool Explainers::NameCause(StepRecord* record) {
   if (NameNarrow(record)) return true;
-  constexpr int kMaxSteps = 6;            // a run that is wrong everywhere has one cause for all of it:
-  constexpr int kMaxOfOneCause = 48;      // then only what answered before is asked
+  constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
+  constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
+
   const bool every = OnlyFlips(*record);  // of one layer: costs little, and decides whether it is wrong
   if (!record->may_be_explained() || (!every && ++causes_sought_ > kMaxOfOneCause)) return false;
   bool all = true;
