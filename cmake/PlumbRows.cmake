@@ -18,9 +18,9 @@ endfunction()
 # plumb_cpu_files(variable): what X86 and ARM share, seen from source/device/x86 or source/device/arm.
 function(plumb_cpu_files variable)
   plumb_rows(files ${PROJECT_SOURCE_DIR}/source/device/cpu/kernel_list.def PLUMB_CPU_KERNEL 2)
-  list(APPEND files attention_group blocked_layout bordered_rows cpu_device half_layout kernel_list panel_convolution
-    panel_product pointwise_convolution recurrent_gates reorder scaled_sums sliced_convolution strided unary_scalar
-    winograd_convolution winograd_weights)
+  list(APPEND files attention_group blocked_layout bordered_rows cpu_device half_layout integer_panels kernel_list
+    panel_convolution panel_product pointwise_convolution recurrent_gates reorder scaled_sums sliced_convolution strided
+    unary_scalar winograd_convolution winograd_weights)
   list(REMOVE_DUPLICATES files)
   list(TRANSFORM files REPLACE "(.+)" "../cpu/\\1.cc")
   set(${variable} ${files} PARENT_SCOPE)

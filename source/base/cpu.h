@@ -38,6 +38,10 @@ Status CheckIsaEnvironment();
 // Whether vectors of f16 are computed with (ARM: FPHP and ASIMDHP, from ARMv8.2 on).
 bool CpuHasHalfArithmetic();
 
+// Whether EffectiveIsa() has VNNI here: four products of bytes added in one instruction (AVX512_VNNI for AVX512,
+// AVX-VNNI for AVX2).
+bool HasByteProducts();
+
 // Grows with every SetMaxIsa, so that a dispatcher notices a new cap by comparing one number.
 int IsaGeneration();
 

@@ -11,48 +11,16 @@
 #include "hwy/highway.h"
 #include "simd/dispatch.h"
 #include "simd/integer_product.h"
-#include "simd/loop-inl.h"
+#include "simd/integer_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
-using I32 = ScalableTag<int32_t>;
-
-// 16 sums of one row become y, or `left` of them.
-struct StoreSums {
-  int32_t* y;
-  HWY_INLINE void operator()(const int32_t* sums, int64_t, int64_t at, int64_t, int64_t left) const {
-    std::memcpy(y + at, sums, static_cast<size_t>(std::min(left, kPanelColumns)) * sizeof(int32_t));
-  }
-};
-
-struct StoreScaled {
-  SumTail tail;
-  float* y;
-
-  HWY_INLINE static V32 Factor(F32 d, const SumFactor& factor, int64_t row, int64_t column, int64_t left) {
-    const float* from = factor.values + row * factor.row_step;
-    return factor.step == 0 ? Set(d, *from) : LoadUpTo(d, from + column, left);
-  }
-  HWY_INLINE void operator()(const int32_t* sums, int64_t row, int64_t at, int64_t column, int64_t left) const {
-    const F32 d;
-    const I32 whole;
-    const auto lanes = static_cast<int64_t>(Lanes(d));
-    for (int64_t i = 0; i < std::min(left, kPanelColumns); i += lanes) {
-      V32 v = ConvertTo(d, Load(whole, sums + i));
-      if (tail.scale.values != nullptr) v = Mul(v, Factor(d, tail.scale, row, column + i, left - i));
-      if (tail.shift.values != nullptr) v = Add(v, Factor(d, tail.shift, row, column + i, left - i));
-      StoreUpTo(v, d, y + at + i, left - i);
-    }
-  }
-};
-
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
 
 using I16 = ScalableTag<int16_t>;
-constexpr int kVectors = static_cast<int>(kPanelColumns / (HWY_MAX_BYTES / sizeof(int32_t)));
 constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 2;  // as registers allow
-constexpr int kPanelsBeside = 8 / kVectors;  // that a single row is multiplied with at once
+constexpr int kBeside = 8 / kPanelVectors;  // that a single row is multiplied with at once
 
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int16_t* from) { return LoadU(d, from); }
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int8_t* from) { return PromoteTo(d, LoadU(Rebind<int8_t, I16>(), from)); }
@@ -65,7 +33,7 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
   const I32 d;
   const I16 wide;
   const auto lanes = static_cast<int64_t>(Lanes(d));
-  constexpr int kAll = kPanels * kVectors;
+  constexpr int kAll = kPanels * kPanelVectors;
   const int64_t next = 2 * kPanelColumns * pairs;
   Vec<I32> sum[kRows][kAll], unused = Zero(d);
 #pragma GCC unroll 12
@@ -76,7 +44,8 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
   for (int64_t p = 0; p < pairs; ++p, panel += 2 * kPanelColumns) {
     Vec<I16> b[kAll];
 #pragma GCC unroll 16
-    for (int v = 0; v < kAll; ++v) b[v] = LoadPanel(wide, panel + v / kVectors * next + 2 * (v % kVectors) * lanes);
+    for (int v = 0; v < kAll; ++v)
+      b[v] = LoadPanel(wide, panel + v / kPanelVectors * next + 2 * (v % kPanelVectors) * lanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       int32_t pair;
@@ -95,7 +64,7 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
 
 #else
 
-constexpr int kTileRows = 1, kPanelsBeside = 1;
+constexpr int kTileRows = 1, kBeside = 1;
 
 template <int kRows, int kPanels, class T>
 void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, int32_t* sums) {
@@ -113,46 +82,19 @@ void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T* panel, in
 
 #endif
 
-HWY_INLINE void AddShift(int32_t row_sum, const int32_t* shifts, int32_t* sums) {
-  const I32 d;
-  for (int64_t i = 0; i < kPanelColumns; i += static_cast<int64_t>(Lanes(d)))
-    Store(Add(Load(d, sums + i), Mul(Set(d, row_sum), LoadU(d, shifts + i))), d, sums + i);
-}
+// Panels of pairs, of 8 or 16 bits.
+template <class T>
+struct PairTiles {
+  using Factors = IntegerFactors;
+  using Value = T;
+  static constexpr int kRows = kTileRows, kPanelsBeside = kBeside;
 
-template <int kRows, int kPanels, class T, class Sink>
-HWY_INLINE void MultiplyTile(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
-  HWY_ALIGN int32_t sums[kRows * kPanels * kPanelColumns];
-  SumTile<kRows, kPanels>(f.a + row * f.a_stride, f.a_stride, f.pairs, panel, sums);
-  for (int64_t i = 0; i < kRows * kPanels; ++i) {
-    const int64_t r = row + i / kPanels, at = column + i % kPanels * kPanelColumns;
-    if (f.shifts != nullptr) AddShift(f.row_sums[r], f.shifts + at, sums + i * kPanelColumns);
-    sink(sums + i * kPanelColumns, r, r * f.n + at, at, f.n - at);
+  static int64_t PanelValues(const IntegerFactors& f) { return 2 * f.pairs * kPanelColumns; }
+  template <int kTile, int kPanels>
+  static HWY_INLINE void Sum(const IntegerFactors& f, int64_t row, int64_t, const T* panels, int32_t* sums) {
+    SumTile<kTile, kPanels>(f.a + row * f.a_stride, f.a_stride, f.pairs, panels, sums);
   }
-}
-
-// The last rows, at most kRows, as one tile: each tile reads the whole panel.
-template <int kRows, class T, class Sink>
-void MultiplyRest(const IntegerFactors& f, const T* panel, int64_t row, int64_t column, const Sink& sink) {
-  if (f.rows - row == kRows) return MultiplyTile<kRows, 1>(f, panel, row, column, sink);
-  if constexpr (kRows > 1) MultiplyRest<kRows - 1>(f, panel, row, column, sink);
-}
-
-template <class T, class Sink>
-HWY_INLINE void MultiplyRows(const IntegerFactors& f, const T* panel, int64_t column, const Sink& sink) {
-  int64_t row = 0;
-  for (; row + kTileRows < f.rows; row += kTileRows) MultiplyTile<kTileRows, 1>(f, panel, row, column, sink);
-  MultiplyRest<kTileRows>(f, panel, row, column, sink);
-}
-
-// A single row beside several panels at once, each of which is read once.
-template <class T, class Sink>
-HWY_INLINE void MultiplyRow(const IntegerFactors& f, const T* panels, int64_t first, int64_t last, const Sink& sink) {
-  const int64_t values = 2 * f.pairs * kPanelColumns;
-  int64_t i = first;
-  for (; i + kPanelsBeside <= last; i += kPanelsBeside)
-    MultiplyTile<1, kPanelsBeside>(f, panels + i * values, 0, i * kPanelColumns, sink);
-  for (; i < last; ++i) MultiplyTile<1, 1>(f, panels + i * values, 0, i * kPanelColumns, sink);
-}
+};
 
 // n: whole panels, so whole vectors.
 void Widen(const int8_t* src, int64_t n, int16_t* dst) {
@@ -165,17 +107,17 @@ void Widen(const int8_t* src, int64_t n, int16_t* dst) {
 template <class Sink>
 HWY_INLINE void MultiplyPanels(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch,
                                const Sink& sink) {
-  if (f.rows == 1 && f.wide != nullptr) return MultiplyRow(f, f.wide, first, last, sink);
-  if (f.rows == 1) return MultiplyRow(f, f.narrow, first, last, sink);
+  if (f.rows == 1 && f.wide != nullptr) return MultiplyRow<PairTiles<int16_t>>(f, f.wide, first, last, sink);
+  if (f.rows == 1) return MultiplyRow<PairTiles<int8_t>>(f, f.narrow, first, last, sink);
   const int64_t values = 2 * f.pairs * kPanelColumns;
   const bool widen = f.wide == nullptr && f.rows > 2 * kTileRows;
   for (int64_t i = first; i < last; ++i) {
     const int64_t column = i * kPanelColumns;
     if (widen) Widen(f.narrow + i * values, values, scratch);
     if (f.wide == nullptr && !widen) {
-      MultiplyRows(f, f.narrow + i * values, column, sink);
+      MultiplyRows<PairTiles<int8_t>, 1>(f, f.narrow + i * values, column, sink);
     } else {
-      MultiplyRows(f, widen ? scratch : f.wide + i * values, column, sink);
+      MultiplyRows<PairTiles<int16_t>, 1>(f, widen ? scratch : f.wide + i * values, column, sink);
     }
   }
 }

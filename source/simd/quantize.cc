@@ -39,23 +39,34 @@ void RunQuantize(const float* src, const QuantizeRange& range, int64_t* dst, siz
   for (; i < n; ++i) QuantizeLanes(CappedTag<int64_t, 1>(), src + i, range, dst + i);
 }
 
-void RunQuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n) {
+// clamp(round_half_even(src / scale), low - zero_point, high - zero_point) + added.
+template <class T>
+HWY_INLINE void QuantizeNarrow(const float* src, const QuantizeRange& range, int32_t added, T* dst, size_t n) {
   const F32 d;
   const Rebind<int32_t, F32> whole;
-  const Rebind<int16_t, F32> narrow;
+  const Rebind<T, F32> narrow;
   const V32 low = Set(d, static_cast<float>(range.low - range.zero_point));
   const V32 high = Set(d, static_cast<float>(range.high - range.zero_point));
-  HWY_ALIGN int16_t rest[kMaxLanes];
+  HWY_ALIGN T rest[kMaxLanes];
   for (size_t i = 0; i < n; i += Lanes(d)) {
     const V32 x = Round(Div(LoadUpTo(d, src + i, static_cast<int64_t>(n - i)), Set(d, range.scale)));
     const auto steps = ConvertTo(whole, Max(low, Min(IfThenElseZero(Eq(x, x), x), high)));
+    const auto values = DemoteTo(narrow, Add(steps, Set(whole, added)));
     if (i + Lanes(d) <= n) {
-      StoreU(DemoteTo(narrow, steps), narrow, dst + i);
+      StoreU(values, narrow, dst + i);
     } else {
-      Store(DemoteTo(narrow, steps), narrow, rest);
-      std::memcpy(dst + i, rest, (n - i) * sizeof(int16_t));
+      Store(values, narrow, rest);
+      std::memcpy(dst + i, rest, (n - i) * sizeof(T));
     }
   }
+}
+
+void RunQuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n) {
+  QuantizeNarrow(src, range, 0, dst, n);
+}
+
+void RunQuantizeBytes(const float* src, const QuantizeRange& range, uint8_t* dst, size_t n) {
+  QuantizeNarrow(src, range, range.zero_point, dst, n);
 }
 
 void RunDequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
@@ -73,6 +84,7 @@ namespace plumb::simd {
 
 HWY_EXPORT(RunQuantize);
 HWY_EXPORT(RunQuantizeLessZero);
+HWY_EXPORT(RunQuantizeBytes);
 HWY_EXPORT(RunDequantize);
 
 void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t n) {
@@ -80,6 +92,9 @@ void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t
 }
 void QuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n) {
   PLUMB_SIMD_CALL(RunQuantizeLessZero)(src, range, dst, n);
+}
+void QuantizeBytes(const float* src, const QuantizeRange& range, uint8_t* dst, size_t n) {
+  PLUMB_SIMD_CALL(RunQuantizeBytes)(src, range, dst, n);
 }
 void Dequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n) {
   PLUMB_SIMD_CALL(RunDequantize)(src, zero_point, scale, dst, n);

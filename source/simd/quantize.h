@@ -20,6 +20,9 @@ void Quantize(const float* src, const QuantizeRange& range, int64_t* dst, size_t
 // The same less zero_point, which then needs low and high within 16 bits of it.
 void QuantizeLessZero(const float* src, const QuantizeRange& range, int16_t* dst, size_t n);
 
+// Quantize into bytes: low and high are within 0 and 255.
+void QuantizeBytes(const float* src, const QuantizeRange& range, uint8_t* dst, size_t n);
+
 // dst = (src - zero_point) * scale, one rounding each. REQUIRES: |src - zero_point| < 2^53.
 void Dequantize(const int64_t* src, int64_t zero_point, float scale, float* dst, size_t n);
 

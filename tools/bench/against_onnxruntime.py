@@ -113,6 +113,7 @@ def measure(args, path):
         ort, plumb = [], []
         for _ in range(args.rounds):
             ort.append(ort_times(made, feeds, args.count))
+            time.sleep(0.2)  # its threads turn on for tens of milliseconds
             plumb.append(plumb_times(args, path, threads, shapes))
         print(f"| {path.stem} | {threads} | {min(ort):.2f} | {min(plumb):.2f} | {min(plumb) / min(ort):.2f} |",
               flush=True)
