@@ -68,6 +68,15 @@ std::vector<OpCase> deconvolution_cases() {
              "in_channels_per_group=5 out_channels=19 kernel=2x3 stride=2x3 bias activation=2")
           .In({2, 5, 4, 3})
           .OutShape({2, 19, 8, 9}),
+      OpCase("Deconvolution", "tiles_few_outputs_values",
+             "in_channels_per_group=1 out_channels=2 kernel=1x2 stride=1x2")
+          .In({1, 1, 1, 2}, {1, 2})
+          .Weight("weight", {1, 2, 1, 2}, {1, 10, 100, 1000})
+          .Out({1, 10, 2, 20, 100, 1000, 200, 2000}),
+      OpCase("Deconvolution", "tiles_few_outputs",
+             "in_channels_per_group=21 out_channels=3 kernel=2x3 stride=2x3 bias activation=1")
+          .In({2, 21, 4, 5})
+          .OutShape({2, 3, 8, 15}),
       OpCase("Deconvolution", "tiles_k1x4_two_blocks",
              "in_channels_per_group=40 out_channels=33 kernel=1x4 stride=1x4 bias")
           .In({1, 40, 3, 5})

@@ -20,10 +20,13 @@ constexpr int64_t kDeconvolutionTilesGrain = 16384;  // elements that are worth 
 struct Tiles {
   FusedGroup group;
   ConvolutionShape shape;
-  ConvParams conv;  // 1x1: for each tap the output channels, padded to whole blocks
+  ConvParams conv;     // 1x1: for each tap the output channels, padded to whole blocks, or
+  bool plain = false;  // where those would mostly be padding, side by side; then the output has no blocks
   int64_t taps = 1, padded = 0;
 
-  int64_t TapsImage() const { return taps * padded * conv.in_h * conv.in_w; }  // elements
+  int64_t TapsImage() const {
+    return BlocksOf(conv.out_channels) * ChannelBlock() * conv.in_h * conv.in_w;
+  }  // elements
 };
 
 bool IsTiled(const WindowAxis& a) {
@@ -39,7 +42,8 @@ Result<Tiles> TilesOf(const KernelSpec& spec) {
     return Status::NotSupported("its windows overlap or are padded");
   if (t.group.addend_member >= 0) return Status::NotSupported("adds no other blob");
   t.taps = t.shape.kernel_size();
-  t.padded = (t.shape.out_channels + ChannelBlock() - 1) / ChannelBlock() * ChannelBlock();
+  t.plain = 2 * t.shape.out_channels <= ChannelBlock();
+  t.padded = t.plain ? t.shape.out_channels : BlocksOf(t.shape.out_channels) * ChannelBlock();
   t.conv.in_channels = t.shape.in_channels, t.conv.out_channels = t.taps * t.padded;
   t.conv.in_h = t.conv.out_h = h.in, t.conv.in_w = t.conv.out_w = w.in;
   t.conv.epilogue = t.group.epilogue;
@@ -57,7 +61,7 @@ class DeconvolutionTilesKernel : public Kernel {
   Status ChooseLayouts(const KernelSpec& spec, const std::vector<LayoutPtr>& arriving, LayoutChoice* choice) override {
     PLUMB_ASSIGN_OR_RETURN(const Tiles tiles, TilesOf(spec));
     choice->inputs.assign(arriving.size(), BlockedLayout());
-    choice->outputs = {BlockedLayout()};
+    choice->outputs = {tiles.plain ? PlainLayout() : BlockedLayout()};
     choice->workspace = tiles.shape.batch * tiles.TapsImage();
     return Status::Ok();
   }
@@ -91,6 +95,10 @@ class DeconvolutionTilesKernel : public Kernel {
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
     conv_->Run(inputs[0].host<float>(), src_image_, taps_, taps_image_);
+    if (tiles_.plain) {
+      LayRows(outputs[0].host<float>());
+      return Status::Ok();
+    }
     LaySideBySide(ImageElements(outputs[0]), outputs[0].host<float>());
     ZeroTailLanes(outputs[0]);
     return Status::Ok();
@@ -113,6 +121,24 @@ class DeconvolutionTilesKernel : public Kernel {
           for (int64_t x = 0; x < w.in; ++x) {
             std::memcpy(to + (x * w.kernel + j) * block, from + x * block, static_cast<size_t>(block) * sizeof(float));
           }
+        }
+      }
+    });
+  }
+
+  // [image][tap, channel in blocks][row][column][block] to [image][channel][row * kernel][column * kernel].
+  void LayRows(float* dst) const {
+    const WindowAxis &h = tiles_.shape.window.h, &w = tiles_.shape.window.w;
+    const int64_t block = ChannelBlock(), channels = tiles_.shape.out_channels;
+    const int64_t rows = tiles_.shape.batch * channels * h.out;
+    ParallelFor(rows, kDeconvolutionTilesGrain / w.out + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t y = r % h.out, c = r / h.out % channels, n = r / h.out / channels;
+        const float* row = taps_ + n * taps_image_ + y / h.kernel * w.in * block;
+        for (int64_t j = 0; j < w.kernel; ++j) {
+          const int64_t lane = (y % h.kernel * w.kernel + j) * channels + c;
+          const float* from = row + lane / block * h.in * w.in * block + lane % block;
+          for (int64_t x = 0; x < w.in; ++x) dst[r * w.out + x * w.kernel + j] = from[x * block];
         }
       }
     });

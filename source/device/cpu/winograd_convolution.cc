@@ -41,12 +41,17 @@ Tile TileOf(const ConvParams& given) {
   const int64_t side = std::min(p.out_h, p.out_w), depth = BlocksOf(p.in_channels) * ChannelBlock();
   const bool square = p.kernel_h == p.kernel_w;
   const bool few = IsSplit(given) ? 4 * p.in_channels < 3 * depth : p.in_channels < ChannelBlock();
-  if (few || p.out_channels < 2 * ChannelBlock()) return {};
-  if (!square) return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
+  if (few) return {};
+  const bool narrow = ChannelBlock() == 8, one_in = BlocksOf(p.in_channels) < 2, one_out = BlocksOf(p.out_channels) < 2;
+  if (!square) {
+    const bool shallow = p.in_channels <= 16 && !(narrow && std::max(p.kernel_h, p.kernel_w) == 7);
+    if (shallow || (one_out && !narrow)) return {};
+    return p.kernel_h == 1 ? Tile{1, 4} : Tile{4, 1};
+  }
   if (p.kernel_h == 5) return side >= 12 ? Tile{2, 2} : Tile{};
   if (side >= 20) return {4, 4};
-  const int64_t enough = side >= 12 || ChannelBlock() == 8 ? 32 : 64;
-  return side >= 7 && p.out_channels >= enough ? Tile{2, 2} : Tile{};
+  if (!narrow && one_in && one_out) return {};
+  return side >= (!narrow && (one_in || one_out) ? 12 : 7) ? Tile{2, 2} : Tile{};
 }
 
 simd::WinogradShape ShapeOf(const ConvParams& given) {

@@ -83,6 +83,10 @@ const Case kWinogradCases[] = {
     {"f2_cut_below", 1, 1, 32, 80, 9, 14, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu},
     {"f4_cut_at_the_side", 3, 1, 24, 40, 24, 21, 3, 3, 1, 1, 1, 1, 1, 1},
     {"k4", 1, 1, 16, 48, 23, 22, 4, 4, 1, 1, 1, 2, 2, 1, kBlocked, kBlocked, Kind::kRelu},
+    {"f4_one_block", 2, 1, 35, 5, 23, 29, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
+    {"f4_one_block_each", 1, 1, 16, 8, 25, 22, 3, 3, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish},
+    {"f2_one_block", 2, 1, 40, 7, 13, 15, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kClip, true},
+    {"f2_two_blocks", 1, 1, 48, 24, 9, 7, 3, 3, 1, 1, 1, 1, 1, 1},
 };
 
 // One run of pixels and several, odd channels, a panel of one block, a stride.
