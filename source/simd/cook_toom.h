@@ -23,6 +23,10 @@ struct CookToomPoints<6> {
   static constexpr double value[] = {0, 1, -1, 2, -2, -0.25};
 };
 template <>
+struct CookToomPoints<7> {
+  static constexpr double value[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+};
+template <>
 struct CookToomPoints<9> {
   static constexpr double value[] = {0, 1, -1, 2, -2, 0.5, -0.5, 0.75, -4.0 / 3};
 };

@@ -19,6 +19,8 @@
   PLUMB_WINOGRAD_FORM(4, 4, 4, 4) \
   PLUMB_WINOGRAD_FORM(1, 1, 4, 3) \
   PLUMB_WINOGRAD_FORM(4, 3, 1, 1) \
+  PLUMB_WINOGRAD_FORM(1, 1, 4, 5) \
+  PLUMB_WINOGRAD_FORM(4, 5, 1, 1) \
   PLUMB_WINOGRAD_FORM(1, 1, 4, 7) \
   PLUMB_WINOGRAD_FORM(4, 7, 1, 1)
 
@@ -274,6 +276,7 @@ std::vector<double> WinogradPoints(const WinogradShape& s) {
   return size == 4   ? points(CookToomPoints<3>::value)
          : size == 6 ? points(CookToomPoints<5>::value)
          : size == 7 ? points(CookToomPoints<6>::value)
+         : size == 8 ? points(CookToomPoints<7>::value)
                      : points(CookToomPoints<9>::value);
 }
 

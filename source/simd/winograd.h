@@ -56,7 +56,7 @@ struct WinogradTiles {
 WinogradTiles TilesThatNeed(const WinogradShape& shape, int64_t position);
 
 // Whether there is code for these tiles and this kernel: F(4x4,3x3), F(2x2,3x3), F(2x2,5x5) and F(4x4,4x4), and along
-// one axis, the other having tiles and kernels of 1, F(4,3) and F(4,7). Everything below REQUIRES it.
+// one axis, the other having tiles and kernels of 1, F(4,3), F(4,5) and F(4,7). Everything below REQUIRES it.
 bool HasWinograd(const WinogradShape& shape);
 
 // The finite interpolation points; of both axes, where both have some.

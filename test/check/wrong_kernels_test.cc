@@ -144,9 +144,10 @@ std::string Expected(const char* kernel, const char* verdict) {
 // The smallest that the device computes so, with rests of tiles.
 const Form kForms[] = {
     {"F4", AxisOf<4, 3>(), AxisOf<4, 3>(), 16, 32, 21},      {"F2", AxisOf<2, 3>(), AxisOf<2, 3>(), 16, 64, 13},
-    {"F2_5", AxisOf<2, 5>(), AxisOf<2, 5>(), 16, 32, 13},    {"row3", AxisOf<1, 1>(), AxisOf<4, 3>(), 16, 32, 13},
-    {"column3", AxisOf<4, 3>(), AxisOf<1, 1>(), 16, 32, 13}, {"row7", AxisOf<1, 1>(), AxisOf<4, 7>(), 16, 32, 13},
-    {"column7", AxisOf<4, 7>(), AxisOf<1, 1>(), 16, 32, 13}};
+    {"F2_5", AxisOf<2, 5>(), AxisOf<2, 5>(), 16, 32, 13},    {"row3", AxisOf<1, 1>(), AxisOf<4, 3>(), 24, 32, 13},
+    {"column3", AxisOf<4, 3>(), AxisOf<1, 1>(), 24, 32, 13}, {"row5", AxisOf<1, 1>(), AxisOf<4, 5>(), 24, 32, 13},
+    {"column5", AxisOf<4, 5>(), AxisOf<1, 1>(), 24, 32, 13}, {"row7", AxisOf<1, 1>(), AxisOf<4, 7>(), 24, 32, 13},
+    {"column7", AxisOf<4, 7>(), AxisOf<1, 1>(), 24, 32, 13}};
 
 std::ostream& operator<<(std::ostream& out, const Form& form) { return out << form.name; }
 

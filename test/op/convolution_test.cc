@@ -148,6 +148,29 @@ std::vector<OpCase> convolution_cases() {
              "activation=1")
           .In({2, 6, 19})
           .OutShape({2, 4, 9}),
+      // Winograd's algorithm, a column as a row; one tap; stride 2; fewer channels than a block.
+      OpCase("Convolution1D", "k3_channels",
+             "in_channels_per_group=35 out_channels=40 kernel=3 pad_end=1 pad_begin=1 bias activation=1")
+          .In({2, 35, 26})
+          .OutShape({2, 40, 26}),
+      OpCase("Convolution1D", "k5_channels",
+             "in_channels_per_group=24 out_channels=37 kernel=5 pad_end=2 pad_begin=1 bias")
+          .In({1, 24, 31})
+          .OutShape({1, 37, 30}),
+      OpCase("Convolution1D", "k7_channels", "in_channels_per_group=20 out_channels=33 kernel=7 pad_end=3 pad_begin=3")
+          .In({1, 20, 18})
+          .OutShape({1, 33, 18}),
+      OpCase("Convolution1D", "k1_channels", "in_channels_per_group=300 out_channels=40 kernel=1 bias activation=2")
+          .In({1, 300, 21})
+          .OutShape({1, 40, 21}),
+      OpCase("Convolution1D", "stride2_channels",
+             "in_channels_per_group=40 out_channels=48 kernel=3 stride=2 pad_end=1 pad_begin=1 bias")
+          .In({1, 40, 33})
+          .OutShape({1, 48, 17}),
+      OpCase("Convolution1D", "first_layer",
+             "in_channels_per_group=1 out_channels=24 kernel=7 stride=4 pad_end=3 pad_begin=3 bias activation=1")
+          .In({1, 1, 101})
+          .OutShape({1, 24, 26}),
   });
 }
 

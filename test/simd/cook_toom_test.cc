@@ -39,6 +39,8 @@ TEST(CookToomTest, MakesAConvolution) {
   CheckForm<2, 3>();
   CheckForm<4, 3>();
   CheckForm<2, 5>();
+  CheckForm<4, 4>();
+  CheckForm<4, 5>();
   CheckForm<4, 7>();
   CheckForm<1, 1>();
 }

@@ -89,7 +89,8 @@ TEST_P(WinogradForms, MakeAConvolution) {
 INSTANTIATE_TEST_SUITE_P(All, WinogradForms,
                          testing::Combine(testing::Values(Form{4, 4, 3, 3}, Form{2, 2, 3, 3}, Form{2, 2, 5, 5},
                                                           Form{4, 4, 4, 4}, Form{1, 4, 1, 3}, Form{4, 1, 3, 1},
-                                                          Form{1, 4, 1, 7}, Form{4, 1, 7, 1}),
+                                                          Form{1, 4, 1, 5}, Form{4, 1, 5, 1}, Form{1, 4, 1, 7},
+                                                          Form{4, 1, 7, 1}),
                                           testing::Values(8, 16), testing::Bool()));
 
 // Of a 7x7 map in tiles of 2x2 the last row and column are cut: 225 products of positions and tiles in place of 256.

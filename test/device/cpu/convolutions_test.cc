@@ -86,6 +86,8 @@ const Case kWinogradCases[] = {
     {"f4_one_block", 2, 1, 35, 5, 23, 29, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kRelu, true},
     {"f4_one_block_each", 1, 1, 16, 8, 25, 22, 3, 3, 1, 1, 0, 0, 0, 0, kBlocked, kBlocked, Kind::kSwish},
     {"f2_one_block", 2, 1, 40, 7, 13, 15, 3, 3, 1, 1, 1, 1, 1, 1, kBlocked, kBlocked, Kind::kClip, true},
+    {"row_1x5", 2, 1, 24, 66, 8, 9, 1, 5, 1, 1, 0, 2, 0, 2, kBlocked, kBlocked, Kind::kRelu, true},
+    {"column_5x1", 1, 1, 35, 57, 18, 13, 5, 1, 1, 1, 1, 0, 2, 0},
     {"f2_two_blocks", 1, 1, 48, 24, 9, 7, 3, 3, 1, 1, 1, 1, 1, 1},
 };
 
