@@ -40,6 +40,8 @@ std::vector<OpCase> matmul_cases() {
       OpCase("MatMul", "row_by_matrix", "weight_position=1").In({1, 600}).Weight("weight", {600, 70}).OutShape({1, 70}),
       // Packed once by the devices of a CPU: several matrices as rows, an odd number of blocks, rests of rows, two
       // runs.
+      OpCase("MatMul", "one_row_each", "weight_position=1").In({5, 1, 7}).Weight("weight", {7, 3}).OutShape({5, 1, 3}),
+      OpCase("MatMul", "rows_of_matrices").In({4, 5, 9}).In({9, 37}).OutShape({4, 5, 37}),
       OpCase("MatMul", "packed", "weight_position=1").In({3, 5, 48}).Weight("weight", {48, 80}).OutShape({3, 5, 80}),
       OpCase("MatMul", "packed_odd_panel", "weight_position=1")
           .In({7, 64})

@@ -31,6 +31,10 @@ std::vector<OpCase> pad_cases() {
           .OutShape({2, 2}),
       OpCase("PadV2", "from_input", "value=3").In({1, 2}, {1, 2}).Const({4}, {0, 1, 1, 0}, DType::kI64)
           .Out({3, 1, 2, 3, 3, 3}).OutShape({2, 3}),
+      OpCase("PadV2", "last_dims_whole", "begins=[0,1,0,0] ends=[0,2,0,0] type=1").In({1, 3, 2, 1}, {1, 2, 3, 4, 5, 6})
+          .Out({3, 4, 1, 2, 3, 4, 5, 6, 3, 4, 1, 2}).OutShape({1, 6, 2, 1}),
+      OpCase("PadV2", "last_dims_whole_filled", "begins=[0,1,0] ends=[1,0,0] value=9").In({1, 1, 3}, {1, 2, 3})
+          .Out({9, 9, 9, 1, 2, 3, 9, 9, 9, 9, 9, 9}).OutShape({2, 2, 3}),
       OpCase("PadV2", "rank_6", "begins=[1,0,0,1,0,2] ends=[0,1,0,1,0,1] value=-3").In({1, 2, 1, 2, 1, 3})
           .OutShape({2, 3, 1, 4, 1, 6}),
       OpCase("PadV2", "empty_blob", "begins=[0,1] ends=[0,1] value=4").In({2, 0}).Out({4, 4, 4, 4}).OutShape({2, 2}),

@@ -123,6 +123,11 @@ void AddSizes(std::vector<OpCase>* cases) {
       .Out({0, 0, 0, 0, 0, 0}, 0));
   cases->push_back(OpCase("PlumbLSTM", "long", "hidden_size=24").Outputs(3).In({40, 1, 16})
       .Const({1, 96, 16}, Regime::kUnit).Const({1, 96, 24}, Regime::kUnit));
+  // A single sequence that shares its columns among the threads.
+  cases->push_back(OpCase("PlumbLSTM", "wide", "hidden_size=190 has_bias").Outputs(3).In({4, 1, 7})
+      .Const({1, 760, 7}, Regime::kUnit).Const({1, 760, 190}, Regime::kUnit).Const({1, 1520}, Regime::kUnit));
+  cases->push_back(OpCase("PlumbGRU", "wide", "hidden_size=270 direction=reverse").Outputs(2).In({3, 1, 5})
+      .Const({1, 810, 5}, Regime::kUnit).Const({1, 810, 270}, Regime::kUnit));
   cases->push_back(OpCase("PlumbLSTM", "direction", "hidden_size=4 direction=both").Outputs(3).In({1, 1, 1})
       .Const({1, 16, 1}, Regime::kUnit).Const({1, 16, 4}, Regime::kUnit).Refused("direction 'both' is none of"));
   cases->push_back(OpCase("PlumbLSTM", "weight_shape", "hidden_size=4").Outputs(3).In({1, 1, 2})

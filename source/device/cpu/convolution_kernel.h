@@ -46,7 +46,8 @@ class ConvolutionKernel : public Kernel {
     choice->inputs.assign(arriving.size(), nullptr);
     choice->inputs[0] = StoredIn<T>(params.src);
     choice->outputs = {StoredIn<T>(params.dst)};
-    threads_ = NumThreads();  // another network may change it before Prepare
+    const int64_t batch = spec.inputs[0].shape[0];
+    threads_ = ThreadsFor(batch * params.MultiplyAdds(), NumThreads());  // another network may change it before Prepare
     choice->workspace = Conv::Workspace(params, threads_);
     PLUMB_ASSIGN_OR_RETURN(const FusedGroup group, ReadGroup(spec.group.members, *spec.blobs));
     addend_ = group.AddendInput(spec.group);

@@ -82,8 +82,10 @@ class InnerProductKernel : public Kernel {
     return Status::Ok();
   }
 
+  int Threads() const { return ThreadsFor(rows_ * inputs_ * outputs_, NumThreads()); }
+
   Status PrepareByOutput(const float* weight, const float* bias, const Epilogue& epilogue) {
-    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), outputs_ / 64));
+    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(Threads(), outputs_ / 64));
     for (int64_t i = 0; i < count; ++i) {
       const int64_t first = outputs_ * i / count, last = outputs_ * (i + 1) / count;
       PLUMB_ASSIGN_OR_RETURN(ProductPtr op, MakeInnerProduct(1, inputs_, last - first, weight + first * inputs_,
@@ -94,7 +96,7 @@ class InnerProductKernel : public Kernel {
   }
 
   Status PrepareByRow(const float* weight, const float* bias, const Epilogue& epilogue) {
-    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), rows_));
+    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(Threads(), rows_));
     for (int64_t i = 0; i < count; ++i) {
       const int64_t first = rows_ * i / count, last = rows_ * (i + 1) / count;
       PLUMB_ASSIGN_OR_RETURN(ProductPtr op, MakeInnerProduct(last - first, inputs_, outputs_, weight, bias, epilogue));

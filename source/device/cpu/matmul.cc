@@ -24,6 +24,7 @@ class MatMulKernel : public Kernel {
 
   Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
     PLUMB_ASSIGN_OR_RETURN(shape_, ShapeOf(spec));
+    JoinRows();
     if (spec.inputs.size() == 1) {
       constant_ = ParamOf<MatMulParam>(spec.layer()).weight_position;
       PLUMB_ASSIGN_OR_RETURN(weight_, F32Resource(spec.layer(), "weight"));
@@ -64,9 +65,21 @@ class MatMulKernel : public Kernel {
     return ResolveMatMul(operands.first, operands.second);
   }
 
+  // Matrices that lie one behind the other and all meet the same one are the rows of a single one.
+  void JoinRows() {
+    const size_t count = shape_.first_matrix.size();
+    for (size_t i = 0; i < count; ++i) {
+      if (shape_.first_matrix[i] != static_cast<int64_t>(i) || shape_.second_matrix[i] != 0) return;
+    }
+    if (count < 2) return;
+    shape_.m *= static_cast<int64_t>(count);
+    shape_.first_matrix = shape_.second_matrix = {0};
+  }
+
   Status MakeParts() {
-    const int64_t threads = NumThreads(), m = shape_.m, n = shape_.n, k = shape_.k;
+    const int64_t m = shape_.m, n = shape_.n, k = shape_.k;
     const size_t matrices = shape_.first_matrix.size();
+    const int64_t threads = ThreadsFor(static_cast<int64_t>(matrices) * m * n * k, NumThreads());
     const bool by_matrix = static_cast<int64_t>(matrices) >= threads, by_row = m >= threads;
     const int64_t extent = by_matrix ? static_cast<int64_t>(matrices) : by_row ? m : n;
     const int64_t count = std::max<int64_t>(1, std::min(threads, extent));

@@ -41,12 +41,13 @@ class MatMulPanelKernel : public Kernel {
                            PanelProduct::Create(RowsOf(shape), shape.k, shape.n, weight.data<float>(), {0, 1, shape.n},
                                                 nullptr, simd::ProductEnd()));
     product_.emplace(std::move(product));
+    threads_ = ThreadsFor(RowsOf(shape) * shape.k * shape.n, NumThreads());
     in_ = {shape.k, ChannelBlock()}, out_ = {shape.n, ChannelBlock()};
     return Status::Ok();
   }
 
   Status Run(const std::vector<DeviceTensor>& inputs, const std::vector<DeviceTensor>& outputs) override {
-    product_->Run({inputs[0].host<float>(), in_, nullptr, outputs[0].host<float>(), out_}, NumThreads());
+    product_->Run({inputs[0].host<float>(), in_, nullptr, outputs[0].host<float>(), out_}, threads_);
     return Status::Ok();
   }
 
@@ -64,6 +65,7 @@ class MatMulPanelKernel : public Kernel {
 
   std::optional<PanelProduct> product_;
   PixelStrides in_, out_;
+  int threads_ = 1;
 };
 
 }  // namespace

@@ -34,6 +34,15 @@ struct PadAxis {
       }
     }
   }
+
+  // Whether every position is there once, in its place.
+  bool IsWhole() const {
+    if (static_cast<int64_t>(from.size()) != in) return false;
+    for (int64_t o = 0; o < in; ++o) {
+      if (from[static_cast<size_t>(o)] != o) return false;
+    }
+    return true;
+  }
 };
 
 // `unit` elements that stay together.
@@ -86,6 +95,7 @@ class PadKernel : public Kernel {
       axes_.emplace_back(pad.mode, pad.begins[u], size, blocks ? size : pad.out[d]);
     }
     if (axes_.empty()) axes_.emplace_back(kPadConst, 0, 1, 1);
+    for (; axes_.size() > 1 && axes_.back().IsWhole(); axes_.pop_back()) unit_ *= axes_.back().in;
     fills_tail_ = blocked_ && pad.mode == kPadConst && pad.value != 0;
     return Status::Ok();
   }

@@ -9,6 +9,7 @@
 #ifndef PLUMB_DEVICE_CPU_PRODUCT_H_
 #define PLUMB_DEVICE_CPU_PRODUCT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,13 @@ int ChannelBlock();
 // Blocks that hold so many channels.
 inline int64_t BlocksOf(int64_t channels) { return (channels + ChannelBlock() - 1) / ChannelBlock(); }
 
+// Threads that so many multiply-adds are worth, of `threads`: handing a part to another one takes a microsecond or two,
+// and some thirty where it sleeps.
+inline int ThreadsFor(int64_t multiply_adds, int threads) {
+  constexpr int64_t kGrain = 1 << 16;
+  return static_cast<int>(std::clamp<int64_t>(multiply_adds / kGrain, 1, std::max(1, threads)));
+}
+
 struct ConvParams {
   int64_t groups = 1, in_channels = 0, out_channels = 0;  // channels of all groups together
   int64_t in_h = 0, in_w = 0, out_h = 0, out_w = 0;
@@ -36,6 +44,10 @@ struct ConvParams {
   bool transposed = false;            // deconvolution
   Format src = Format::kBlocked, dst = Format::kBlocked;
   Epilogue epilogue;
+
+  int64_t MultiplyAdds() const {  // of one image
+    return (transposed ? in_h * in_w : out_h * out_w) * kernel_h * kernel_w * out_channels * (in_channels / groups);
+  }
 };
 
 class Product {

@@ -1,7 +1,7 @@
 // PlumbLSTM, PlumbGRU, PlumbRNN in plain order. W x + B of all steps is one matrix product (packed weights)
 // where W and B are constant, else made step by step. Then all gates of a step are one vector: R h is added by GemvAdd
 // over the transposed R, and recurrent_gates.h does the rest. Sequences and directions are independent and share the
-// threads.
+// threads; a single one's columns do.
 #include "op/recurrent.h"
 
 #include <algorithm>
@@ -18,9 +18,7 @@ namespace {
 
 // Rows [first, last) of each direction's [rows][columns], transposed: [directions][columns][last - first].
 void Transpose(const float* src, int64_t directions, int64_t rows, int64_t columns, int64_t first, int64_t last,
-               std::vector<float>* dst) {
-  dst->resize(static_cast<size_t>(directions * columns * (last - first)));
-  float* to = dst->data();
+               float* to) {
   for (int64_t d = 0; d < directions; ++d) {
     for (int64_t c = 0; c < columns; ++c) {
       for (int64_t r = first; r < last; ++r) *to++ = src[(d * rows + r) * columns + c];
@@ -46,6 +44,10 @@ class RecurrentKernel : public Kernel {
     z_.resize(static_cast<size_t>(s_.directions * s_.time * s_.batch * rows_));
     scratch_ = 4 * s_.hidden;
     work_.resize(static_cast<size_t>(s_.directions * s_.batch * scratch_));
+    // A single sequence shares a step's columns.
+    threads_ = s_.directions * s_.batch == 1 ? ThreadsFor(s_.hidden * joint_, NumThreads()) : 1;
+    r_joint_.resize(static_cast<size_t>(s_.directions * s_.hidden * joint_));
+    r_candidate_.resize(static_cast<size_t>(s_.directions * s_.hidden * (rows_ - joint_)));
     const float* w = ValueOf(spec, 1);
     const float* r = ValueOf(spec, 2);
     const float* b = ValueOf(spec, s_.bias);
@@ -93,8 +95,26 @@ class RecurrentKernel : public Kernel {
   }
 
   void TakeRecurrence(const float* r) {
-    Transpose(r, s_.directions, rows_, s_.hidden, 0, joint_, &r_joint_);
-    Transpose(r, s_.directions, rows_, s_.hidden, joint_, rows_, &r_candidate_);
+    for (int i = 0; i < threads_; ++i) {
+      const int64_t first = FirstColumn(i);
+      Transpose(r, s_.directions, rows_, s_.hidden, first, FirstColumn(i + 1), r_joint_.data() + first * s_.hidden);
+    }
+    Transpose(r, s_.directions, rows_, s_.hidden, joint_, rows_, r_candidate_.data());
+  }
+
+  // Of a part of the joint gates' columns, whole cache lines.
+  int64_t FirstColumn(int part) const { return part == threads_ ? joint_ : joint_ / 16 * part / threads_ * 16; }
+
+  // z += R h of the joint gates.
+  void AddRecurrence(int64_t d, const float* h, float* z) const {
+    const float* r = r_joint_.data() + d * s_.hidden * joint_;
+    if (threads_ == 1) return simd::GemvAdd(h, s_.hidden, r, joint_, z);
+    ParallelRegion(threads_, [&](int thread, int threads) {
+      for (int i = thread; i < threads_; i += threads) {
+        const int64_t first = FirstColumn(i);
+        simd::GemvAdd(h, s_.hidden, r + first * s_.hidden, FirstColumn(i + 1) - first, z + first);
+      }
+    });
   }
 
   // What every step's sums begin with: both biases, without the one that a GRU's reset acts on.
@@ -107,7 +127,8 @@ class RecurrentKernel : public Kernel {
 
   Status PackInput(const float* w, const float* bias) {
     const int64_t vectors = s_.time * s_.batch;
-    const int64_t count = std::max<int64_t>(1, std::min<int64_t>(NumThreads(), vectors));
+    const int64_t count =
+        std::clamp<int64_t>(vectors, 1, ThreadsFor(s_.directions * vectors * s_.size * rows_, NumThreads()));
     std::vector<float> sum(static_cast<size_t>(rows_));
     for (int64_t d = 0; d < s_.directions && vectors > 0; ++d) {
       FillBias(bias == nullptr ? nullptr : bias + d * 2 * rows_, sum.data());
@@ -134,7 +155,8 @@ class RecurrentKernel : public Kernel {
       });
       return;
     }
-    Transpose(inputs[1].host<float>(), s_.directions, rows_, s_.size, 0, rows_, &w_);
+    w_.resize(static_cast<size_t>(s_.directions * s_.size * rows_));
+    Transpose(inputs[1].host<float>(), s_.directions, rows_, s_.size, 0, rows_, w_.data());
     const int64_t vectors = s_.time * s_.batch;
     ParallelFor(s_.directions * vectors, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -162,7 +184,7 @@ class RecurrentKernel : public Kernel {
     for (int64_t i = 0; i < steps; ++i) {
       const int64_t t = s_.reversed[d] ? steps - 1 - i : i;
       work.z = z_.data() + (d * s_.time * s_.batch + s_.VectorAt(t, b)) * rows_;
-      simd::GemvAdd(work.h, n, r_joint_.data() + d * n * joint_, joint_, work.z);
+      AddRecurrence(d, work.h, work.z);
       if (kind_ == OpKind::kPlumbLSTM) {
         gates_.Lstm(d, peep, work.z, work.c, work.h, work.line);
       } else if (kind_ == OpKind::kPlumbGRU) {
@@ -201,6 +223,7 @@ class RecurrentKernel : public Kernel {
   OpKind kind_{};
   RecurrentGates gates_;
   bool linear_before_reset_ = false, constant_r_ = false;
+  int threads_ = 1;                             // that share the columns of a step
   int64_t rows_ = 0, joint_ = 0, scratch_ = 0;  // joint: gates whose R h can be added before any activation
   std::vector<Part> parts_;
   std::vector<float> w_, r_joint_, r_candidate_, z_, work_;
