@@ -12,6 +12,15 @@ void GemvAdd(const float* x, int64_t rows, const float* w, int64_t n, float* y);
 // y[r] = sum over i < n of x[i] * w[r * step + i]
 void GemvDots(const float* x, int64_t n, const float* w, int64_t rows, int64_t step, float* y);
 
+// The same of some vectors, in one pass over the matrix for four of them: x and y are x_step and y_step apart.
+struct GemvVectors {
+  const float* x = nullptr;
+  float* y = nullptr;
+  int64_t count = 1, x_step = 0, y_step = 0;
+};
+void GemvAdd(const GemvVectors& v, int64_t rows, const float* w, int64_t n);
+void GemvDots(const GemvVectors& v, int64_t n, const float* w, int64_t rows, int64_t step);
+
 }  // namespace plumb::simd
 
 #endif  // PLUMB_SIMD_GEMV_H_

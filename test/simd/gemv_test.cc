@@ -39,5 +39,34 @@ TEST(SimdGemvTest, MatchesFloat64) {
   });
 }
 
+// Several vectors give what each of them gives alone, up to rounding; nothing beside the results is touched.
+TEST(SimdGemvTest, SomeVectorsAreEachOfThem) {
+  ForEachIsa([] {
+    for (int64_t count : {1, 2, 3, 4, 5, 7, 11}) {
+      for (int64_t n : {1, 16, 33, 64, 80, 129}) {
+        for (int64_t rows : {1, 3, 4, 10}) {
+          const int64_t step = n + 3, x_step = std::max(n, rows) + 2, y_step = std::max(n, rows) + 1;
+          const std::vector<float> x = Uniform(count * x_step, -1, 1), w = Uniform(rows * step, -1, 1);
+          std::vector<float> dots(static_cast<size_t>(count * y_step), 777.0f), sums(dots.size(), 777.0f);
+          std::vector<float> each(static_cast<size_t>(y_step));
+          for (int64_t q = 0; q < count; ++q) std::fill_n(sums.begin() + q * y_step, n, 2.0f);
+          GemvDots({x.data(), dots.data(), count, x_step, y_step}, n, w.data(), rows, step);
+          GemvAdd({x.data(), sums.data(), count, x_step, y_step}, rows, w.data(), n);
+          for (int64_t q = 0; q < count; ++q) {
+            SCOPED_TRACE(testing::Message() << "vector " << q << " of " << count << ", n " << n << ", rows " << rows);
+            GemvDots(x.data() + q * x_step, n, w.data(), rows, step, each.data());
+            for (int64_t r = 0; r < rows; ++r) EXPECT_NEAR(dots[q * y_step + r], each[r], 16 * kU * n) << "row " << r;
+            EXPECT_EQ(dots[q * y_step + rows], 777.0f);
+            std::fill_n(each.begin(), n, 2.0f);
+            GemvAdd(x.data() + q * x_step, rows, w.data(), n, each.data());
+            for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(sums[q * y_step + i], each[i], 16 * kU * (rows + 2)) << i;
+            EXPECT_EQ(sums[q * y_step + n], 777.0f);
+          }
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace plumb::simd

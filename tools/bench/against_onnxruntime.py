@@ -2,9 +2,9 @@
 """Times X86 beside ONNX Runtime on the same .onnx files, in interleaved rounds: the least times and their ratio.
 
   tools/bench/against_onnxruntime.py a.onnx b.onnx   those files
-  tools/bench/against_onnxruntime.py --attention 8x128x64,12x2048x64:causal
+  tools/bench/against_onnxruntime.py --attention 8x128x64,12x2048x64:causal,12x2048x64:rows=4
                                                      softmax(Q K^T / sqrt(size) + mask) V of so many heads, tokens and
-                                                     values per head; K is transposed in the graph
+                                                     values per head, or fewer rows of Q; K is transposed in the graph
   tools/bench/against_onnxruntime.py --dynamic       networks of test/tools/campaign at everyday sizes, quantised by
                                                      quantize_dynamic (8-bit weights); with files: of those files
 
@@ -46,13 +46,16 @@ def write_attention(spec, folder):
     import numpy as np
     import onnx
     from onnx import TensorProto, helper, numpy_helper
-    heads, tokens, size = map(int, spec.split(":")[0].split("x"))
-    blobs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, heads, tokens, size]) for n in "qkvy"]
+    words = spec.split(":")
+    heads, tokens, size = map(int, words[0].split("x"))
+    rows = next((int(word[5:]) for word in words if word.startswith("rows=")), tokens)
+    blobs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, heads, rows if n in "qy" else tokens, size])
+             for n in "qkvy"]
     constants = [numpy_helper.from_array(np.float32(size ** -0.5), "scale")]
     nodes = [helper.make_node("Transpose", ["k"], ["turned"], perm=[0, 1, 3, 2]),
              helper.make_node("MatMul", ["q", "turned"], ["products"]),
              helper.make_node("Mul", ["products", "scale"], ["scores"])]
-    if spec.endswith(":causal"):
+    if "causal" in words:
         mask = np.triu(np.full((1, 1, tokens, tokens), -1e4, np.float32), 1)
         constants.append(numpy_helper.from_array(mask, "mask"))
         nodes.append(helper.make_node("Add", ["scores", "mask"], ["masked"]))
@@ -60,7 +63,7 @@ def write_attention(spec, folder):
               helper.make_node("MatMul", ["weights", "v"], ["y"])]
     model = helper.make_model(helper.make_graph(nodes, "attention", blobs[:3], blobs[3:], constants),
                               opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path = folder / f"attention_{spec.replace(':', '_')}.onnx"
+    path = folder / f"attention_{re.sub('[:=]', '_', spec)}.onnx"
     onnx.save(model, str(path))
     return path
 
