@@ -1,4 +1,5 @@
-// Softmax in three passes: maximum, exponentials (kept in dst) with their float64 sum, division.
+// Softmax in three passes: maximum, exponentials (kept in dst) with their float64 sum, division (of a row a product
+// with its inverse).
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/softmax.cc"
@@ -14,24 +15,34 @@
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
+// e^(x - m) where x <= m.
+HWY_INLINE V32 ExpOfDifference(F32 d, V32 x, V32 m) {
+  const V32 a = Sub(m, x);
+  return HWY_LIKELY(AllTrue(d, Lt(a, Set(d, 87.0f)))) ? ExpOfMinus(d, a) : ExpV(d, Sub(x, m));
+}
+
 // A column of width 1: its n values are contiguous.
 HWY_INLINE void SoftmaxRow(bool log, const float* src, int64_t n, float* dst) {
   const F32 d;
   const int64_t lanes = Lanes(d);
   const V32 m = Set(d, ExtremeOfRow(src, n, MaxOp()));
   Wide sums{Zero(F64()), Zero(F64())};
-  for (int64_t i = 0; i < n; i += lanes) {
-    const int64_t left = n - i;
-    const V32 x = left >= lanes ? LoadU(d, src + i) : LoadPart(d, src + i, left, -kInfinity);
-    const V32 e = ExpV(d, Sub(x, m));
-    const Wide wide = Widen(d, e);
+  for (int64_t i = 0; i < n;) {
+    V32 part = Zero(d);
+    for (const int64_t end = std::min(n, i + 8 * lanes); i < end; i += lanes) {
+      const int64_t left = n - i;
+      const V32 x = left >= lanes ? LoadU(d, src + i) : LoadPart(d, src + i, left, -kInfinity);
+      const V32 e = ExpOfDifference(d, x, m);
+      part = Add(part, e);
+      if (!log) StoreUpTo(e, d, dst + i, left);
+    }
+    const Wide wide = Widen(d, part);
     sums = {Add(sums.low, wide.low), Add(sums.high, wide.high)};
-    if (!log) StoreUpTo(e, d, dst + i, left);
   }
   const double sum = GetLane(SumOfLanes(F64(), Add(sums.low, sums.high)));
-  const V32 by = Set(d, static_cast<float>(log ? std::log(sum) : sum));
+  const V32 by = Set(d, static_cast<float>(log ? std::log(sum) : 1 / sum));
   for (int64_t i = 0; i < n; i += lanes) {
-    const V32 y = log ? Sub(Sub(LoadUpTo(d, src + i, n - i), m), by) : Div(LoadUpTo(d, dst + i, n - i), by);
+    const V32 y = log ? Sub(Sub(LoadUpTo(d, src + i, n - i), m), by) : Mul(LoadUpTo(d, dst + i, n - i), by);
     StoreUpTo(y, d, dst + i, n - i);
   }
 }
@@ -43,7 +54,7 @@ HWY_INLINE void SoftmaxColumns(bool log, const float* src, int64_t n, int64_t in
   for (int64_t i = 0; i < n; ++i) m = MaxOp()(m, LoadUpTo(d, src + i * inner, count));
   Wide sums{Zero(F64()), Zero(F64())};
   for (int64_t i = 0; i < n; ++i) {
-    const V32 e = ExpV(d, Sub(LoadUpTo(d, src + i * inner, count), m));
+    const V32 e = ExpOfDifference(d, LoadUpTo(d, src + i * inner, count), m);
     const Wide wide = Widen(d, e);
     sums = {Add(sums.low, wide.low), Add(sums.high, wide.high)};
     if (!log) StoreUpTo(e, d, dst + i * inner, count);
