@@ -124,13 +124,12 @@ bool CpuHasHalfArithmetic() {
 
 bool HasByteProducts() {
 #if defined(__x86_64__) || defined(__i386__)
-  // clang 14's builtin does not know AVX-VNNI. The operating system's part is asked by CpuIsa().
+  const Isa isa = EffectiveIsa();  // asks for the operating system's part, too
   static const bool in_avx512 = __builtin_cpu_supports("avx512vnni") != 0;
-  static const bool in_avx2 = [] {
+  static const bool in_avx2 = [] {  // which clang 14's builtin does not know
     unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & (1u << 4)) != 0;
   }();
-  const Isa isa = EffectiveIsa();
   return isa == Isa::kAvx512 ? in_avx512 : isa == Isa::kAvx2 && in_avx2;
 #else
   return false;
