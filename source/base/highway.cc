@@ -31,7 +31,7 @@ int64_t SupportedTargets() {
 }
 
 // Where one of Highway's own assertions fails (builds with sanitizers).
-[[noreturn]] void Abort(const char* file, int line, const char* format, ...) {
+HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
   std::fprintf(stderr, "%s:%d: ", file, line);
   va_list arguments;
   va_start(arguments, format);
