@@ -16,16 +16,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && (HWY_ARCH_X86 || HWY_ARCH_ARM_A64)
 
 using I16 = ScalableTag<int16_t>;
-constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 2;  // as registers allow
+// Which products ReorderWidenMulAccumulate adds up is open: on x86 it is pmaddwd, those of neighbours; on ARM those of
+// the lower half and of the upper half go to sums of their own, whose neighbours are added up at the end.
+constexpr bool kHalves = !HWY_ARCH_X86;
+// As registers allow.
+constexpr int kTileRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : kHalves ? 3 : 2;
 constexpr int kBeside = 8 / kPanelVectors;  // that a single row is multiplied with at once
 
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int16_t* from) { return LoadU(d, from); }
 HWY_INLINE Vec<I16> LoadPanel(I16 d, const int8_t* from) { return PromoteTo(d, LoadU(Rebind<int8_t, I16>(), from)); }
 
-// Highway leaves it open which products ReorderWidenMulAccumulate adds up; on x86 it is pmaddwd: those of neighbours.
 // Without the pragmas GCC keeps the accumulators in memory at -O2.
 // A tile is kRows rows by kPanels panels, which are pairs * 32 values apart; sums [row][panel][column].
 template <int kRows, int kPanels, class T>
@@ -35,11 +38,11 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
   const auto lanes = static_cast<int64_t>(Lanes(d));
   constexpr int kAll = kPanels * kPanelVectors;
   const int64_t next = 2 * kPanelColumns * pairs;
-  Vec<I32> sum[kRows][kAll], unused = Zero(d);
+  Vec<I32> sum[kRows][kAll], upper[kHalves ? kRows : 1][kHalves ? kAll : 1];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-    for (int v = 0; v < kAll; ++v) sum[r][v] = Zero(d);
+    for (int v = 0; v < kAll; ++v) sum[r][v] = upper[kHalves ? r : 0][kHalves ? v : 0] = Zero(d);
   }
   for (int64_t p = 0; p < pairs; ++p, panel += 2 * kPanelColumns) {
     Vec<I16> b[kAll];
@@ -52,13 +55,20 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
       std::memcpy(&pair, a + r * stride + 2 * p, sizeof(pair));
       const auto x = BitCast(wide, Set(d, pair));
 #pragma GCC unroll 16
-      for (int v = 0; v < kAll; ++v) sum[r][v] = ReorderWidenMulAccumulate(d, x, b[v], sum[r][v], unused);
+      for (int v = 0; v < kAll; ++v)
+        sum[r][v] = ReorderWidenMulAccumulate(d, x, b[v], sum[r][v], upper[kHalves ? r : 0][kHalves ? v : 0]);
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-    for (int v = 0; v < kAll; ++v) Store(sum[r][v], d, sums + r * kPanels * kPanelColumns + v * lanes);
+    for (int v = 0; v < kAll; ++v) {
+      Vec<I32> all = sum[r][v];
+#if !HWY_ARCH_X86
+      all = Add(ConcatEven(d, upper[r][v], all), ConcatOdd(d, upper[r][v], all));
+#endif
+      Store(all, d, sums + r * kPanels * kPanelColumns + v * lanes);
+    }
   }
 }
 

@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace plumb::simd::HWY_NAMESPACE {
 
 using I32 = ScalableTag<int32_t>;
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR
 constexpr int kPanelVectors = static_cast<int>(kPanelColumns / (HWY_MAX_BYTES / sizeof(int32_t)));
 #endif
 
