@@ -38,7 +38,7 @@ HWY_INLINE void SumTile(const int16_t* a, int64_t stride, int64_t pairs, const T
   const auto lanes = static_cast<int64_t>(Lanes(d));
   constexpr int kAll = kPanels * kPanelVectors;
   const int64_t next = 2 * kPanelColumns * pairs;
-  Vec<I32> sum[kRows][kAll], upper[kHalves ? kRows : 1][kHalves ? kAll : 1];
+  Vec<I32> sum[kRows][kAll], upper[1 + kHalves * (kRows - 1)][1 + kHalves * (kAll - 1)];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
