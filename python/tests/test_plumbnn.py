@@ -412,7 +412,10 @@ class ThreadTest(unittest.TestCase):
             "except KeyboardInterrupt:\n"
             "    print('ended')\n"
         )
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        # Not from here: the build's own package may lie beside it.
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
         self.assertEqual(child.stdout.readline(), "begun\n")
         time.sleep(1)
         started = time.monotonic()
