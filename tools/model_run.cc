@@ -76,7 +76,8 @@ void Declare(Options* o, CommandLine* c) {
   c->Group("Run");
   c->Add("--iterations", &o->iterations, "timed runs, at least 1");
   c->Add("--warmup", &o->warmup, "runs before, not timed");
-  c->Flag("--profile", &o->profile, "time every layer (watching it, so without overlap)");
+  c->Flag("--profile", &o->profile,
+          "time every layer (watching it, so without overlap); with -v also the kernels that refused it, and why");
   c->Group("TNNTest's other options");
   c->Add("--cpus", &o->cpu_list, "run on these CPUs: 0,1");
   c->Add("--input-type", &o->input_type,
@@ -154,27 +155,60 @@ class Profiler : public Observer {
     entry.second.push_back(event.seconds() * 1e3);
     return Status::Ok();
   }
-  void Print() {
-    double total = 0;
-    for (auto& [index, row] : rows_) total += Median(&row.second);
+  // `refusals`: also the kernels that were asked first, and why they refused.
+  void Print(bool refusals) {
+    const double total = Total();
+    size_t refused = 0;
     std::printf("index  %-44s %-24s %9s %7s %8s %7s  kernel\n", "layer", "type", "median ms", "share", "GFLOP/s",
                 "GB/s");
     for (auto& [index, row] : rows_) {
       const double median = Median(&row.second);
-      std::string types;
-      for (const MemberInfo& member : row.first->members) types += (types.empty() ? "" : "+") + member.type;
       const auto [operations, bytes] = CountsOf(*row.first);
       std::printf("%05d  %-44s %-24s %9.4f %6.1f%% %8.1f %7.1f  %s %s\n", index, Printable(row.first->name).c_str(),
-                  Printable(types).c_str(), median, 100 * median / total, operations / median / 1e6,
+                  Printable(TypesOf(*row.first)).c_str(), median, 100 * median / total, operations / median / 1e6,
                   bytes / median / 1e6, row.first->kernel.c_str(), row.first->detail.c_str());
+      refused += row.first->refusals.size();
+      for (size_t i = 0; i < row.first->refusals.size() && refusals; ++i)
+        std::printf("       refused by %s\n", PrintableLine(row.first->refusals[i]).c_str());
     }
     std::printf(
         "sum of medians %.3f ms; GFLOP/s of the operators as they are defined; GB/s of weights, inputs and\n"
         "outputs, each once\n",
         total);
+    if (refused > 0 && !refusals)
+      std::printf("-v adds the kernels that were asked before these, and why each refused\n");
+  }
+
+  nlohmann::ordered_json Json() {
+    auto json = nlohmann::ordered_json::array();
+    for (auto& [index, row] : rows_) {
+      const auto [operations, bytes] = CountsOf(*row.first);
+      json.push_back({{"index", index},
+                      {"layer", row.first->name},
+                      {"type", TypesOf(*row.first)},
+                      {"kernel", row.first->kernel},
+                      {"detail", row.first->detail},
+                      {"refused", row.first->refusals},
+                      {"median_ms", Median(&row.second)},
+                      {"operations", operations},
+                      {"bytes", bytes}});
+    }
+    return json;
   }
 
  private:
+  double Total() {
+    double total = 0;
+    for (auto& [index, row] : rows_) total += Median(&row.second);
+    return total;
+  }
+
+  static std::string TypesOf(const StepInfo& step) {
+    std::string types;
+    for (const MemberInfo& member : step.members) types += (types.empty() ? "" : "+") + member.type;
+    return types;
+  }
+
   // Operations and bytes of a step.
   std::pair<double, double> CountsOf(const StepInfo& step) const {
     double operations = 0, bytes = 0;
@@ -318,7 +352,7 @@ void PrintMemory(const Memory& memory) {
 }
 
 std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs,
-                   const std::vector<double>& milliseconds, const Memory& memory) {
+                   const std::vector<double>& milliseconds, const Memory& memory, Profiler* profiler) {
   const Times times(milliseconds);
   const Graph& graph = network.graph();
   nlohmann::ordered_json json{{"format", "plumb-model-run"}, {"version", 1}, {"plumb", Version()}};
@@ -340,6 +374,7 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
   json["warmup"] = o.warmup;
   json["milliseconds"] = {{"min", times.min},       {"max", times.max}, {"average", times.average},
                           {"median", times.median}, {"p90", times.p90}, {"all", milliseconds}};
+  if (profiler != nullptr) json["steps"] = profiler->Json();
   json["memory"] = {{"weight_bytes", memory.weights}, {"blob_bytes", memory.blobs}, {"peak_bytes", memory.peak}};
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -399,14 +434,16 @@ Status Execute(const Options& o, const NetworkOptions& options) {
   }
   const std::string& source = network->graph().source;
   PrintTimes(fmt::format("{} - {}", source.substr(source.find_last_of('/') + 1), o.device), Times(times));
-  if (o.profile) profiler.Print();
+  if (o.profile) profiler.Print(o.print.verbose);
   memory.blobs = static_cast<int64_t>(network->arena_bytes()), memory.peak = PeakBytes();
   if (!o.print.quiet) PrintMemory(memory);
   std::printf("%s", dump_log.Lines().c_str());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
   if (network->graph().weights_generated)
     std::printf("with generated weights: the outputs are not those of the trained network\n");
-  return o.json.empty() ? Status::Ok() : WriteOutput(o.json, ToJson(o, *network, inputs, times, memory));
+  return o.json.empty()
+             ? Status::Ok()
+             : WriteOutput(o.json, ToJson(o, *network, inputs, times, memory, o.profile ? &profiler : nullptr));
 }
 
 int Main(int argc, char** argv) {

@@ -296,6 +296,18 @@ TEST(ModelRun, PrintsTnnsTimingLineAndWritesItsText) {
   EXPECT_EQ(ReadText(folder + "/out.txt").substr(0, 38), "1\nprob mat_type: 32 dims: 4 1 40 1 1\n0");
 }
 
+TEST(ModelRun, ProfileSaysWhichKernelsRefused) {
+  const std::string folder = TestFolder("profile"), json = folder + "/run.json";
+  const std::string words = "-m " + kFaults + " -d " + kCpuDevice + " --profile";
+  const auto brief = RunTool("model_run", words + " --json " + json);
+  EXPECT_EQ(brief.exit_code, 0) << brief.out;
+  EXPECT_TRUE(Has(brief.out, "-v adds the kernels that were asked before")) << brief.out;
+  EXPECT_FALSE(Has(brief.out, "refused by ")) << brief.out;
+  const auto whole = RunTool("model_run", words + " -v");
+  EXPECT_TRUE(Has(whole.out, "refused by convolution_winograd: ")) << whole.out;
+  EXPECT_TRUE(Has(ReadText(json), "\"convolution_winograd: ")) << ReadText(json);
+}
+
 TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
   const std::string common = "-mp " + kFaults + " -dt NAIVE ";
   EXPECT_EQ(RunTool("model_run", common + "-dl 0 -it 0 -nt NAIVE -mt TNN").exit_code, 0);
