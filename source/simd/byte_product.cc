@@ -142,28 +142,6 @@ void RunMultiplyBytesScaled(const ByteFactors& f, int64_t first, int64_t last, c
   MultiplyEither(f, first, last, StoreScaled{tail, y});
 }
 
-bool RunToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n) {
-  const ScalableTag<uint64_t> d;
-  const Rebind<uint8_t, decltype(d)> narrow;
-  auto all = Zero(d);
-  size_t i = 0;
-  for (; i + Lanes(d) <= n; i += Lanes(d)) {
-    const auto value = Add(LoadU(d, reinterpret_cast<const uint64_t*>(src + i)), Set(d, static_cast<uint64_t>(offset)));
-    all = Or(all, value);
-    StoreU(TruncateTo(narrow, value), narrow, dst + i);
-  }
-  HWY_ALIGN uint64_t lanes[HWY_MAX_BYTES / sizeof(uint64_t)];
-  Store(all, d, lanes);
-  uint64_t bits = 0;
-  for (size_t l = 0; l < Lanes(d); ++l) bits |= lanes[l];
-  for (; i < n; ++i) {
-    const uint64_t value = static_cast<uint64_t>(src[i]) + static_cast<uint64_t>(offset);
-    bits |= value;
-    dst[i] = static_cast<uint8_t>(value);
-  }
-  return bits >> 8 == 0;
-}
-
 int64_t RunLeastOf(const int64_t* src, size_t n) {
   const ScalableTag<int64_t> d;
   auto least = Set(d, INT64_MAX);
@@ -185,7 +163,6 @@ namespace plumb::simd {
 HWY_EXPORT(RunMultiplyBytes);
 HWY_EXPORT(RunMultiplyBytesScaled);
 HWY_EXPORT(RunPackQuads);
-HWY_EXPORT(RunToBytes);
 HWY_EXPORT(RunLeastOf);
 
 bool MultipliesBytes() { return HasByteProducts(); }
@@ -211,9 +188,6 @@ void QuadPanels(const int8_t* narrow, int64_t k, int64_t n, int8_t* quads, int32
 void PackQuads(const uint8_t* b, int64_t k, int64_t n, int64_t first, int64_t last, uint8_t* quads,
                int32_t* column_sums) {
   PLUMB_SIMD_CALL(RunPackQuads)(b, k, n, first, last, quads, column_sums);
-}
-bool ToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n) {
-  return PLUMB_SIMD_CALL(RunToBytes)(src, offset, dst, n);
 }
 int64_t LeastOf(const int64_t* src, size_t n) { return PLUMB_SIMD_CALL(RunLeastOf)(src, n); }
 void MultiplyBytes(const ByteFactors& f, int64_t first, int64_t last, int32_t* y) {

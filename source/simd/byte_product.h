@@ -21,9 +21,6 @@ void QuadPanels(const int8_t* narrow, int64_t k, int64_t n, int8_t* quads, int32
 void PackQuads(const uint8_t* b, int64_t k, int64_t n, int64_t first, int64_t last, uint8_t* quads,
                int32_t* column_sums);
 
-// dst = src + offset as bytes; false when one of them is none.
-bool ToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n);
-
 int64_t LeastOf(const int64_t* src, size_t n);  // INT64_MAX of none
 
 // Rows of a, quads of them beside panels of b: a row is padded to whole quads, rows are a_stride apart. The bytes of

@@ -162,27 +162,36 @@ void RunPackPanels(const int16_t* b, int64_t k, int64_t n, int64_t first_pair, i
   }
 }
 
-bool RunLessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
+// dst = src + add; false where that plus `half` does not fit T.
+template <class T>
+HWY_INLINE bool Narrow(const int64_t* src, uint64_t add, uint64_t half, T* dst, size_t n) {
   const ScalableTag<uint64_t> d;
-  const Rebind<uint16_t, decltype(d)> narrow;
-  const auto less = Set(d, static_cast<uint64_t>(zero)), half = Set(d, uint64_t{1} << 15);
-  auto beyond = Zero(d);  // bits above 16 where value + 2^15 does not fit
+  const Rebind<T, decltype(d)> narrow;
+  auto bits = Zero(d);  // of all sums
   size_t i = 0;
   for (; i + Lanes(d) <= n; i += Lanes(d)) {
-    const auto value = Sub(LoadU(d, reinterpret_cast<const uint64_t*>(src + i)), less);
-    beyond = Or(beyond, Add(value, half));
-    StoreU(TruncateTo(narrow, value), narrow, reinterpret_cast<uint16_t*>(dst + i));
+    const auto value = Add(LoadU(d, reinterpret_cast<const uint64_t*>(src + i)), Set(d, add));
+    bits = Or(bits, Add(value, Set(d, half)));
+    StoreU(TruncateTo(narrow, value), narrow, dst + i);
   }
   HWY_ALIGN uint64_t lanes[HWY_MAX_BYTES / sizeof(uint64_t)];
-  Store(beyond, d, lanes);
+  Store(bits, d, lanes);
   uint64_t all = 0;
   for (size_t l = 0; l < Lanes(d); ++l) all |= lanes[l];
   for (; i < n; ++i) {
-    const uint64_t value = static_cast<uint64_t>(src[i]) - static_cast<uint64_t>(zero);
-    all |= value + (uint64_t{1} << 15);
-    dst[i] = static_cast<int16_t>(static_cast<uint16_t>(value));
+    const uint64_t value = static_cast<uint64_t>(src[i]) + add;
+    all |= value + half;
+    dst[i] = static_cast<T>(value);
   }
-  return all >> 16 == 0;
+  return all >> (8 * sizeof(T)) == 0;
+}
+
+bool RunLessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
+  return Narrow(src, 0 - static_cast<uint64_t>(zero), uint64_t{1} << 15, reinterpret_cast<uint16_t*>(dst), n);
+}
+
+bool RunToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n) {
+  return Narrow(src, static_cast<uint64_t>(offset), 0, dst, n);
 }
 
 }  // namespace plumb::simd::HWY_NAMESPACE
@@ -195,6 +204,7 @@ HWY_EXPORT(RunMultiply);
 HWY_EXPORT(RunMultiplyScaled);
 HWY_EXPORT(RunPackPanels);
 HWY_EXPORT(RunLessZero);
+HWY_EXPORT(RunToBytes);
 
 void MultiplyIntegers(const IntegerFactors& f, int64_t first, int64_t last, int16_t* scratch, int32_t* y) {
   PLUMB_SIMD_CALL(RunMultiply)(f, first, last, scratch, y);
@@ -223,6 +233,9 @@ bool NarrowPanels(const int16_t* wide, int64_t k, int64_t n, int8_t* narrow, int
 }
 bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n) {
   return PLUMB_SIMD_CALL(RunLessZero)(src, zero, dst, n);
+}
+bool ToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n) {
+  return PLUMB_SIMD_CALL(RunToBytes)(src, offset, dst, n);
 }
 
 }  // namespace plumb::simd

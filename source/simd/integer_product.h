@@ -25,6 +25,9 @@ bool NarrowPanels(const int16_t* wide, int64_t k, int64_t n, int8_t* narrow, int
 // dst = src - zero, as 16 bits; false when one of them does not fit.
 bool LessZero(const int64_t* src, int64_t zero, int16_t* dst, size_t n);
 
+// dst = src + offset as bytes; false when one of them is none.
+bool ToBytes(const int64_t* src, int64_t offset, uint8_t* dst, size_t n);
+
 // Rows of a, pairs of them beside panels of b: a row is padded to whole pairs, rows are a_stride apart.
 struct IntegerFactors {
   const int16_t* a = nullptr;

@@ -1,5 +1,5 @@
-// Softmax in three passes: maximum, exponentials (kept in dst) with their float64 sum, division (of a row a product
-// with its inverse).
+// Softmax in three passes: maximum, exponentials (kept in dst) with their sum (float64; of a row in parts of eight
+// vectors, which are float), division (of a row a product with the sum's inverse).
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/softmax.cc"

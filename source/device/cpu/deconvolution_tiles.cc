@@ -24,9 +24,8 @@ struct Tiles {
   bool plain = false;  // where those would mostly be padding, side by side; then the output has no blocks
   int64_t taps = 1, padded = 0;
 
-  int64_t TapsImage() const {
-    return BlocksOf(conv.out_channels) * ChannelBlock() * conv.in_h * conv.in_w;
-  }  // elements
+  // Elements.
+  int64_t TapsImage() const { return BlocksOf(conv.out_channels) * ChannelBlock() * conv.in_h * conv.in_w; }
 };
 
 bool IsTiled(const WindowAxis& a) {

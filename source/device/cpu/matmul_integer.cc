@@ -1,7 +1,7 @@
 // PlumbMatMulInteger in plain order on simd/integer_product.h, alone or with what scales its sums (scaled_sums.h);
 // numbers that, less their zero point, do not fit 16 bits take plain loops. Sums wrap around. A constant second operand
 // is packed once, in 8 bits where it fits. Where the CPU multiplies bytes (simd/byte_product.h), numbers of 8 bits are
-// multiplied as those.
+// multiplied as those; what then does not fit 8 bits beside such a constant takes the plain loops, too.
 #include "op/matmul_integer.h"
 
 #include <algorithm>
@@ -132,9 +132,7 @@ class MatMulIntegerKernel : public Kernel {
     return Status::Ok();
   }
 
-  std::string Detail() const override {
-    return fmt::format("{}{}", tail_.real ? "sums scaled" : "", simd::MultipliesBytes() ? " VNNI" : "");
-  }
+  std::string Detail() const override { return tail_.real ? "sums scaled" : ""; }
 
  private:
   static const DeviceTensor* ZeroPoint(const std::vector<DeviceTensor>& inputs, int i) {
