@@ -124,6 +124,17 @@ enum class SubjectArithmetic {
   kInt8
 };
 
+// What steps of a foreign runtime were computed with, or stored in, in place of f32, each part for itself.
+struct ComputedAs {
+  std::string what;                     // "int8 weights", "bf16 operands", "f16 sums"; of a whole run "fp16"
+  std::vector<std::string> precisions;  // "int8", "bf16"; several where operands and weights differ
+  std::string type;                     // of which operator; empty: of the run's results
+  int steps = 0, of = 0;                // so many of so many
+  bool declared = false;                // by SessionOptions::arithmetic; else found by the values
+  // "int8 weights in 12 of 12 Convolution (found)"
+  std::string Describe() const;
+};
+
 struct RunReport {
   std::string device;
   std::string device_description;
@@ -145,6 +156,9 @@ struct RunReport {
   // what says so.
   SubjectArithmetic found_arithmetic = SubjectArithmetic::kFp32;
   std::string found_because;
+  std::vector<ComputedAs> computed_as;  // of a subject: what of it was not f32; empty: nothing
+  // Of a subject: the precisions that its model or its dump itself says, in which it is expected to be computed.
+  std::vector<std::string> own_precisions;
   std::string judged_as;            // "NCHW, fp32+winograd": a subject's layout and arithmetic; empty for devices
   Probe probe;                      // of a subject whose dump says it
   std::string reproduce;            // "--subject DIR" in place of "-d X86"; empty: -d and the device

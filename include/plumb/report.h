@@ -35,7 +35,9 @@ struct CheckedModel {
   std::string tool_version;               // "Plumb 1.2.3"
   std::string precision = "HIGH";         // asked for; a run has the one that its device ran with
   double min_tested = 0.5;                // CheckOptions::min_tested
-  std::vector<std::string> notes;         // of loading
+  // In what a subject or golden must be computed and stored, one of Expectations(); a run that is otherwise fails.
+  std::string expect = "any";
+  std::vector<std::string> notes;  // of loading
   int num_threads = 1;
   std::string isa;  // "AVX512"; what RuntimeOptions::max_isa left
   std::string rule = "doc/check.md, The rule (measured)";
@@ -74,6 +76,12 @@ struct CheckResult {
   std::vector<FileComparison> comparisons;
   std::vector<CheckError> errors;
 };
+
+// "any"; "model": what the model's dtypes, its quantisation and the dump's own manifest say, or f32; "fp32", "tf32",
+// "fp16", "bf16", "int8", "int4": that, or f32.
+const std::vector<std::string>& Expectations();
+// Of a run what is not as expected (RunReport::computed_as); empty: all is.
+std::vector<ComputedAs> Unexpected(const std::string& expect, const RunReport& run);
 
 struct Conclusion {
   // "aligned", "grey" (exit code 0), "wrong", "not tested" (1), "error" (2, 3, 4).

@@ -145,6 +145,17 @@ Result<Judged> WithLoneWinograd(Judged half, SubjectArithmetic chains, const Gra
   return half;
 }
 
+// Several layers are beyond 16 bits in any other way: sums that are rounded to them, too, where that explains most.
+Result<Judged> WithNarrowSums(Judged half, SubjectArithmetic computed, int beyond, const Graph& graph,
+                              const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
+                              SubjectOptions options) {
+  options.check.find_products = true;
+  PLUMB_ASSIGN_OR_RETURN(Judged sums, JudgeAs(computed, half.how, graph, blobs, inputs, options));
+  if (sums.report.found_because.empty() || 2 * CountBeyond(sums.report) >= beyond) return half;
+  sums.how += "; " + sums.report.found_because;
+  return sums;
+}
+
 // Values of 16 bits, in all of the dump or by some operators: computed with them, or handed on in f32 with weights of
 // 16 bits, or in fp32 altogether with a dump that was rounded. The first, which is the narrowest, unless several layers
 // are beyond it and one of the others explains most of these, or one is and has no like that shows it to be a fault.
@@ -169,7 +180,7 @@ Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const
     left = now;
     best = std::move(wide);
   }
-  return best;
+  return left > 1 ? WithNarrowSums(std::move(best), computed, left, graph, blobs, inputs, options) : std::move(best);
 }
 
 // By the values when these are f16 or bf16; by the layers that are beyond fp32 but not beyond other products.
@@ -202,6 +213,47 @@ Result<Judged> JudgeAsNarrow(const Graph& graph, const PairedBlobs& blobs, const
   const std::string& found = judged.report.found_because;
   judged.how += found.empty() ? "; no layer is so computed" : "; " + found;
   return judged;
+}
+
+bool HasProduct(const StepInfo& step) {
+  return std::any_of(step.members.begin(), step.members.end(), [](const MemberInfo& member) {
+    const OpDef* op = FindOp(member.type);
+    return op != nullptr && op->sums == Sums::kProducts;
+  });
+}
+
+// What of the run as a whole is not f32: its results of 16 bits or on grids, or what was declared.
+void NoteComputed(SubjectArithmetic arithmetic, bool declared, RunReport* report) {
+  const NumericModel& model = ModelOf(arithmetic);
+  ComputedAs as{model.name, {}, "", 0, 0, declared};
+  if (model.blobs != DType::kF32) {
+    as.precisions = {model.blobs == DType::kI8 ? "int8" : DTypeName(model.blobs)};
+    for (const LayerReport& layer : report->layers) {
+      for (const PortInfo& port : layer.step.outputs) {
+        as.of += port.dtype == DType::kF32;
+        as.steps += port.stored == model.blobs;
+      }
+    }
+  } else if (declared && (model.u_products > 0x1p-24 || model.products.storage != DType::kF32)) {
+    as.precisions = {model.products.storage != DType::kF32 ? DTypeName(model.products.storage) : model.name};
+    for (const LayerReport& layer : report->layers) as.of += HasProduct(layer.step);
+    as.steps = as.of, as.type = "sums of products";
+  }
+  if (!as.precisions.empty()) report->computed_as.insert(report->computed_as.begin(), std::move(as));
+}
+
+// What the model's own dtypes and the dump's manifest say of the precisions that are to be expected.
+void NoteOwnPrecisions(const Graph& graph, const PairedBlobs& blobs, RunReport* report) {
+  std::set<std::string> own;
+  for (const auto& [blob, dtype] : graph.model_dtypes) {
+    if (dtype == DType::kF16 || dtype == DType::kBF16) own.insert(DTypeName(dtype));
+  }
+  if (blobs.set().may_be_half()) own.insert({"f16", "bf16"});
+  const bool quantises = std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& layer) {
+    return layer.kind == OpKind::kPlumbQuantizeLinear || layer.kind == OpKind::kPlumbDequantizeLinear;
+  });
+  if (quantises || blobs.of_quantised_copy()) own.insert({"int8", "int4"});
+  report->own_precisions.assign(own.begin(), own.end());
 }
 
 // What was wrong in the run that holds, to `on_wrong`: runs that were tried and dropped wrote nothing.
@@ -275,6 +327,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   if (judged.arithmetic != SubjectArithmetic::kInt8) {
     PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));
   }
+  NoteComputed(judged.arithmetic, declared.has_value(), &report);
+  NoteOwnPrecisions(graph, blobs, &report);
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const SubjectWithout kept(blobs, left_out);
   PLUMB_RETURN_IF_ERROR(HandOverWrong(on_wrong, report, graph, kept, inputs, options));
@@ -282,6 +336,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());
   report.notes.push_back(fmt::format("arithmetic {} ({})", arithmetic, judged.how));
+  for (const ComputedAs& as : report.computed_as) report.notes.push_back("computed as " + as.Describe());
   report.probe = blobs.set().probe();
   if (!report.probe.outputs.empty()) report.notes.push_back(report.probe.Describe());
   for (const RepeatedRun& run : report.probe.repeats) report.notes.push_back(run.Describe());

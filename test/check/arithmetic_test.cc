@@ -36,8 +36,8 @@ TEST(Arithmetic, ConvolutionsThatRuntimesComputeByWinogradsAlgorithm) {
 
 TEST(Arithmetic, WinogradIsFoundWhereItExplainsMostOfWhatIsBeyondFp32) {
   const auto found = [](int possible, int beyond, int explained) {
-    ProductEvidence evidence(SubjectArithmetic::kWinograd);
-    for (int i = 0; i < possible; ++i) evidence.Note("Convolution", i < explained);
+    ProductEvidence evidence(ModelOf(SubjectArithmetic::kWinograd));
+    for (int i = 0; i < possible; ++i) evidence.Note("Convolution", i < beyond, i < explained);
     return evidence.found(beyond);
   };
   EXPECT_TRUE(found(3, 2, 2));

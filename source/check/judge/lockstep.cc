@@ -54,9 +54,10 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   written_ = WrittenBlobs(HalfStorageOf(scene_.steps));
   judge_ = std::make_unique<StepJudge>(&scene_, options_.golden, &own_);
   explainers_ = Explainers(&scene_, judge_.get(), &written_);
-  if (options_.find_products && scene_.earlier) products_ = OtherProducts::All();
+  if (options_.find_products && scene_.earlier) products_ = OtherProducts::Of(*scene_.model);
   const bool declared = options_.arithmetic == SubjectArithmetic::kNarrowProducts;
-  if (declared || options_.find_products) narrow_ = NarrowProducts(declared, options_.may_be_half);
+  if (declared || (options_.find_products && !scene_.model->is_half()))
+    narrow_ = NarrowProducts(declared, options_.may_be_half);
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(written_.NoteWritten(name, value));
   return SetOwnInputs(inputs);
 }

@@ -17,10 +17,13 @@ Result<Way> NumericRules::FirstWay(const Scene& scene, const StepRecord& record)
   return way;
 }
 
-Result<bool> NumericRules::WiderWay(const Scene& scene, const StepRecord& record, Way* way) const {
-  PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
-  if (any) way->shared = 0x1p-22;
-  return UseOtherProducts(record.group, *scene.model, &way->arithmetic, &way->extra) || any;
+Result<std::vector<Way>> NumericRules::OtherWays(const Scene& scene, const StepRecord& record, const Way& first) const {
+  Way way = first;
+  PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way.extra));
+  if (any) way.shared = 0x1p-22;
+  const bool other = UseOtherProducts(record.group, *scene.model, &way.arithmetic, &way.extra);
+  if (!any && !other) return std::vector<Way>();
+  return std::vector<Way>{std::move(way)};
 }
 
 // A foreign runtime makes reals of integers where they are read, by an FMA or with other factors; what it hands out is

@@ -22,6 +22,8 @@ struct Way {
   bool infinities_unknown = false;
   // Error of a factor or an offset that all values of an output may share, relative to the largest of them.
   double shared = 0;
+  // In what the results of the step stand, f16 or bf16, in place of what the step says; f32: as it says.
+  DType stored = DType::kF32;
 };
 
 class NumericRules {
@@ -31,9 +33,9 @@ class NumericRules {
   virtual std::string WhyUnbounded(const LayerGroup& /*group*/) const { return ""; }
   // Without a bound: the signal to noise ratio below which values are wrong, which rounding alone never comes near.
   virtual double wrong_below_db() const { return 30; }
-  // How the step is replayed first, and where it is not aligned so, by a wider bound; false: there is none.
+  // How the step is replayed first, and where it is not aligned so, in which other ways, one after the other.
   virtual Result<Way> FirstWay(const Scene& scene, const StepRecord& record) const;
-  virtual Result<bool> WiderWay(const Scene& scene, const StepRecord& record, Way* way) const;
+  virtual Result<std::vector<Way>> OtherWays(const Scene& scene, const StepRecord& record, const Way& first) const;
   // How far the inputs of a group may lie from what was computed with; false: not at all.
   virtual Result<bool> AddInputNoise(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
                                      ReplayExtra* extra) const;

@@ -32,7 +32,9 @@ class GridNumericRules : public NumericRules {
     return way;
   }
 
-  Result<bool> WiderWay(const Scene&, const StepRecord&, Way*) const override { return false; }
+  Result<std::vector<Way>> OtherWays(const Scene&, const StepRecord&, const Way&) const override {
+    return std::vector<Way>();
+  }
 
   // Integers are added exactly.
   int MaxLevel(const StepRecord& record) const override {

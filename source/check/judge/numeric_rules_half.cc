@@ -11,16 +11,27 @@ namespace {
 
 class HalfNumericRules : public NumericRules {
  public:
-  Result<bool> WiderWay(const Scene& scene, const StepRecord& record, Way* way) const override {
-    PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way->extra));
-    way->infinities_unknown = ReadsBeforeRounding(scene, record);
+  Result<std::vector<Way>> OtherWays(const Scene& scene, const StepRecord& record, const Way& first) const override {
+    std::vector<Way> ways;
+    // A product may hand out f32 and round what it reads all the same (OpenVINO's bf16).
+    Way operands = first;
+    if (UseOtherProducts(record.group, ModelOf(OperandsOf(*scene.model)), &operands.arithmetic, &operands.extra))
+      ways.push_back(std::move(operands));
+    Way way = first;
+    PLUMB_ASSIGN_OR_RETURN(const bool any, AddInputNoise(scene, record.group, record.inputs, &way.extra));
+    way.infinities_unknown = ReadsBeforeRounding(scene, record);
     // Runtimes that store 16 bits choose Winograd's algorithm in f32 layer by layer, too: its errors are far below half
     // a unit but where a tile's values cancel.
     const bool winograd =
-        UseOtherProducts(record.group, ModelOf(SubjectArithmetic::kWinograd), &way->arithmetic, &way->extra);
-    if (record.group.members.size() == 1) return any || way->infinities_unknown || winograd;
-    way->extra.stored = scene.storage;  // what nobody dumped was stored, too
-    return true;
+        UseOtherProducts(record.group, ModelOf(SubjectArithmetic::kWinograd), &way.arithmetic, &way.extra);
+    const bool alone = record.group.members.size() == 1;
+    if (!alone) way.extra.stored = scene.storage;  // what nobody dumped was stored, too
+    if (!alone || any || way.infinities_unknown || winograd) ways.push_back(std::move(way));
+    return ways;
+  }
+
+  static SubjectArithmetic OperandsOf(const NumericModel& model) {
+    return model.blobs == DType::kF16 ? SubjectArithmetic::kF16Products : SubjectArithmetic::kBf16Products;
   }
 
   // Whether an input stands in the dump as infinite because 16 bits hold no more, and was read before that.

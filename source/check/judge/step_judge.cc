@@ -55,19 +55,23 @@ Status StepJudge::Judge(const OwnInputs& own, StepRecord* record) const {
     if (own.known) PLUMB_RETURN_IF_ERROR(own_->Run(record->group, own.values, *scene_->blobs));
     return JudgeValues(*record, unbounded, report, &record->replay);
   }
-  PLUMB_ASSIGN_OR_RETURN(Way way, rules().FirstWay(*scene_, *record));
-  PLUMB_RETURN_IF_ERROR(JudgeBy(*record, way, own, report, &record->replay));
+  PLUMB_ASSIGN_OR_RETURN(const Way first, rules().FirstWay(*scene_, *record));
+  PLUMB_RETURN_IF_ERROR(JudgeBy(*record, first, own, report, &record->replay));
   if (!record->is_off()) return Status::Ok();
-  PLUMB_ASSIGN_OR_RETURN(const bool wider, rules().WiderWay(*scene_, *record, &way));
-  if (!wider) return Status::Ok();
-  LayerReport tried;
-  ReplayResult replay;
-  const Status judged = JudgeBy(*record, way, &tried, &replay);
-  if (!judged.ok() || replay.tau.empty()) return Status::Ok();  // only where errors can be followed
-  report->verdict = tried.verdict;
-  report->reason = tried.reason;
-  report->outputs = std::move(tried.outputs);
-  record->replay = std::move(replay);
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Way> others, rules().OtherWays(*scene_, *record, first));
+  for (const Way& way : others) {
+    LayerReport tried;
+    ReplayResult replay;
+    const Status judged = JudgeBy(*record, way, &tried, &replay);
+    if (!judged.ok() || replay.tau.empty()) continue;  // only where errors can be followed
+    const bool last = &way == &others.back();          // the widest
+    if (tried.verdict > Verdict::kNotTested && !last) continue;
+    report->verdict = tried.verdict;
+    report->reason = tried.reason;
+    report->outputs = std::move(tried.outputs);
+    record->replay = std::move(replay);
+    break;
+  }
   return Status::Ok();
 }
 
@@ -105,7 +109,7 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInp
     if (way.infinities_unknown) LeaveOutInfinities(&*bounded);
     if (way.shared > 0) AddSharedError(way.shared, &*bounded);
     if (level == reference::kMaxSumLevel) steady = std::move(replay->tau);
-    PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report, steady));
+    PLUMB_RETURN_IF_ERROR(JudgeOutputs(record, *bounded, level, report, steady, way.stored));
     *replay = std::move(*bounded);
     if (report->verdict <= Verdict::kNotTested) break;  // a wider bound would not change that
   }
@@ -113,8 +117,9 @@ Status StepJudge::JudgeBy(const StepRecord& record, const Way& way, const OwnInp
 }
 
 Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level, size_t i,
-                                            const Tensor* steady) const {
-  const PortInfo& port = record.info.outputs[i];
+                                            const Tensor* steady, DType stored_as) const {
+  PortInfo port = record.info.outputs[i];
+  if (stored_as != DType::kF32) port.stored = stored_as;
   const Tensor& device = record.device[i];
   OutputReport output;
   output.blob = port.blob;
@@ -124,7 +129,7 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   output.layout = port.layout;
   output.level = level;
   Tensor reference = replay.values[i], tau = replay.tau[i];
-  PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(port, device, &reference, &tau));
+  PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(record.group, port, device, &reference, &tau));
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
   plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
                 as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group)},
@@ -144,14 +149,14 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
 }
 
 Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level, LayerReport* report,
-                               const std::vector<Tensor>& steady) const {
+                               const std::vector<Tensor>& steady, DType stored_as) const {
   report->outputs.clear();
   report->verdict = Verdict::kAligned;
   report->reason.clear();
   bool tested = false;
   for (size_t i = 0; i < record.device.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(OutputReport output,
-                           JudgeOutput(record, replay, level, i, i < steady.size() ? &steady[i] : nullptr));
+                           JudgeOutput(record, replay, level, i, i < steady.size() ? &steady[i] : nullptr, stored_as));
     tested = tested || output.verdict != Verdict::kNotTested;
     report->outputs.push_back(std::move(output));
   }

@@ -23,9 +23,9 @@ class StepJudge {
   // By one way, level by level until it is aligned.
   Status JudgeBy(const StepRecord& record, const Way& way, LayerReport* report, ReplayResult* replay) const;
   // The outputs against one replay with its bound. steady: the bounds of the level below the highest (JudgeInput), or
-  // nothing.
+  // nothing. stored_as: Way::stored.
   Status JudgeOutputs(const StepRecord& record, const ReplayResult& replay, int level, LayerReport* report,
-                      const std::vector<Tensor>& steady = {}) const;
+                      const std::vector<Tensor>& steady = {}, DType stored_as = DType::kF32) const;
 
  private:
   Status JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
@@ -33,7 +33,7 @@ class StepJudge {
   // The replay at the lowest level, and the own run: its result, made beside it, or by a run of its own.
   Result<ReplayResult> ReplayFirst(const StepRecord& record, const Way& way, const OwnInputs& own) const;
   Result<OutputReport> JudgeOutput(const StepRecord& record, const ReplayResult& replay, int level, size_t i,
-                                   const Tensor* steady) const;
+                                   const Tensor* steady, DType stored_as) const;
   // step_values.cc. Without a bound: values against the replay's, where errors cannot be followed through a group.
   Status JudgeValues(const StepRecord& record, const std::string& why, LayerReport* report, ReplayResult* replay) const;
   void CompareGolden(const Tensor& device, OutputReport* output) const;

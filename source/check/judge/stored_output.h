@@ -11,7 +11,8 @@ namespace plumb {
 class StoredOutput {
  public:
   // Replaces reference and tau (f64) by what such an output is judged with.
-  static Result<StoredOutput> Take(const PortInfo& port, const Tensor& device, Tensor* reference, Tensor* tau);
+  static Result<StoredOutput> Take(const LayerGroup& group, const PortInfo& port, const Tensor& device,
+                                   Tensor* reference, Tensor* tau);
   double grid_step() const { return grid_.step; }
   // Of f32 it was measured on convolutions only, one at a time. A gain below 16 bits' rounding is none, and a constant
   // field rounds alike everywhere; a grid's layers all have it.

@@ -182,6 +182,11 @@ Json RepeatsToJson(const Probe& probe) {
   return repeats;
 }
 
+Json ToJson(const ComputedAs& as) {
+  return {{"what", as.what}, {"precisions", as.precisions}, {"type", as.type}, {"steps", as.steps},
+          {"of", as.of},     {"declared", as.declared}};
+}
+
 Json ToJson(const CheckedModel& checked, const RunReport& run) {
   Json json;
   json["device"] = run.device;
@@ -194,6 +199,10 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["summary"] = FormatSummary(checked, run);
   json["notes"] = run.notes;
   json["judged_as"] = run.judged_as;
+  json["computed_as"] = Json::array();
+  for (const ComputedAs& as : run.computed_as) json["computed_as"].push_back(ToJson(as));
+  json["unexpected"] = Json::array();
+  for (const ComputedAs& as : Unexpected(checked.expect, run)) json["unexpected"].push_back(as.Describe());
   json["probe"] = ToJson(run.probe);
   json["repeats"] = RepeatsToJson(run.probe);
   json["aligned"] = run.Count(Verdict::kAligned);
@@ -241,6 +250,7 @@ std::string FormatJson(const CheckResult& result) {
   json["seed"] = checked.seed;
   json["precision"] = checked.precision;
   json["min_tested"] = checked.min_tested;
+  json["expect"] = checked.expect;
   json["inputs"] = checked.inputs;
   json["input_matches"] = Json::array();
   for (const InputMatch& match : checked.input_matches) json["input_matches"].push_back(ToJson(match));

@@ -71,6 +71,11 @@ std::string OfRun(const CheckedModel& checked, const RunReport& run) {
   }
   const bool right = run.verdict == Verdict::kAligned || run.verdict == Verdict::kGrey;
   suite.Add("verdict", 0, right ? "" : "failure", FormatSummary(checked, run));
+  const std::vector<ComputedAs> unexpected = Unexpected(checked.expect, run);
+  if (!run.computed_as.empty()) {
+    suite.Add("precision", 0, unexpected.empty() ? "" : "failure",
+              fmt::format("computed{}, expected {}", AsText(unexpected), checked.expect));
+  }
   return suite.Text();
 }
 

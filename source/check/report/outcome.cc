@@ -31,7 +31,7 @@ std::string RunText(const RunReport& run) {
   const std::string name = NameOf(run);
   switch (run.verdict) {
     case Verdict::kWrong: return fmt::format("{} wrong{}", name, At(run, Verdict::kWrong));
-    case Verdict::kGrey: return fmt::format("{} grey{}", name, At(run, Verdict::kGrey));
+    case Verdict::kGrey: return fmt::format("{} grey{}{}", name, At(run, Verdict::kGrey), AsText(run.computed_as));
     case Verdict::kNotTested: return fmt::format("{} not tested: {}", name, run.why_not_tested);
     case Verdict::kAligned: return name + " aligned";
   }
@@ -60,7 +60,9 @@ void AddSkipped(const CheckResult& result, std::vector<std::string>* parts) {
 void AddAligned(const CheckResult& result, std::vector<std::string>* parts) {
   std::string names;
   for (const RunReport& run : result.runs) {
-    if (run.verdict == Verdict::kAligned) names += (names.empty() ? "" : ", ") + NameOf(run);
+    if (run.verdict != Verdict::kAligned) continue;
+    if (run.computed_as.empty()) names += (names.empty() ? "" : ", ") + NameOf(run);
+    if (!run.computed_as.empty()) parts->push_back(NameOf(run) + " aligned" + AsText(run.computed_as));
   }
   if (!names.empty()) parts->push_back(names + " aligned");
 }
@@ -72,6 +74,11 @@ void AddRuns(const CheckResult& result, Verdict verdict, std::vector<std::string
   for (const FileComparison& comparison : result.comparisons) {
     if (comparison.verdict == verdict) parts->push_back(fmt::format("{} {}", comparison.what, VerdictName(verdict)));
   }
+}
+
+std::string UnexpectedText(const RunReport& run, const std::string& expect) {
+  const std::string what = expect == "model" ? "what the model and the dump say" : expect;
+  return fmt::format("{} is computed{}, expected {}", NameOf(run), AsText(Unexpected(expect, run)), what);
 }
 
 // Once where all say the same, else by name. A run that was not tested has said it.
@@ -108,7 +115,10 @@ Found Collect(const CheckResult& result) {
   for (const InputMatch& match : result.checked.input_matches) {
     if (!match.equal) found.Add(Verdict::kWrong);
   }
-  for (const RunReport& run : result.runs) found.Add(run.verdict);
+  for (const RunReport& run : result.runs) {
+    found.Add(run.verdict);
+    if (!Unexpected(result.checked.expect, run).empty()) found.Add(Verdict::kWrong);
+  }
   for (const FileComparison& comparison : result.comparisons) found.Add(comparison.verdict);
   for (const AskedDevice& device : result.devices) {
     if (device.state == AskedDevice::State::kFailed) found.exit_code = WorseExit(found.exit_code, device.exit_code);
@@ -147,6 +157,9 @@ Conclusion Conclude(const CheckResult& result) {
     if (!match.equal) parts.push_back(fmt::format("input '{}' differs ({}, {})", match.input, match.a, match.b));
   }
   AddRuns(result, Verdict::kWrong, &parts);
+  for (const RunReport& run : result.runs) {
+    if (!Unexpected(result.checked.expect, run).empty()) parts.push_back(UnexpectedText(run, result.checked.expect));
+  }
   AddRuns(result, Verdict::kNotTested, &parts);
   AddRuns(result, Verdict::kGrey, &parts);
   AddAligned(result, &parts);

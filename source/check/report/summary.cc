@@ -62,9 +62,9 @@ std::string VerdictSentence(const CheckedModel& checked, const RunReport& run) {
   }
   if (run.verdict == Verdict::kNotTested) return fmt::format("{}: NOT TESTED: {}; {}", who, run.why_not_tested, counts);
   return fmt::format(
-      "{}: {}{}", who,
-      run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned: " : "no layer is wrong: ",
-      counts);
+      "{}: {}{}: {}", who,
+      run.Count(Verdict::kNotTested) == 0 && run.verdict == Verdict::kAligned ? "all aligned" : "no layer is wrong",
+      AsText(run.computed_as), counts);
 }
 
 std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run) {

@@ -37,6 +37,9 @@ struct Range {
 };
 Range RangeOf(const Tensor& tensor);
 
+// " as int8 weights in 12 of 12 Convolution (found)", of at most three parts; "": in f32.
+std::string AsText(const std::vector<ComputedAs>& computed);
+
 }  // namespace plumb
 
 #endif  // PLUMB_CHECK_REPORT_UTIL_H_

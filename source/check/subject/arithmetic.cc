@@ -61,6 +61,11 @@ bool MayBeWinograd(const Layer& layer) {
 
 }  // namespace
 
+std::string ComputedAs::Describe() const {
+  return fmt::format("{} in {} of {} {} ({})", what, steps, of, type.empty() ? "results" : type,
+                     declared ? "declared" : "found");
+}
+
 const NumericModel& ModelOf(SubjectArithmetic arithmetic) {
   for (const NumericModel& model : Models()) {
     if (model.arithmetic == arithmetic) return model;
@@ -104,8 +109,9 @@ void UseNumerics(const Numerics& numerics, Arithmetic* arithmetic, ReplayExtra* 
 }
 
 bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithmetic* arithmetic, ReplayExtra* extra) {
-  const bool winograd = model.products.algorithm == Numerics::kWinograd;
-  if (winograd ? !MayBeWinograd(group) : model.products.storage == kF32 || ProductOf(group).empty()) return false;
+  const bool winograd = model.products.algorithm == Numerics::kWinograd, sums = model.products.accumulator != kF32;
+  const bool operands = model.products.storage != kF32 && !ProductOf(group).empty();
+  if (winograd ? !MayBeWinograd(group) : !operands && !sums) return false;
   UseNumerics(model.products, arithmetic, extra);
   return true;
 }
@@ -115,9 +121,16 @@ bool MayBeWinograd(const LayerGroup& group) {
                      [](const Layer* member) { return MayBeWinograd(*member); });
 }
 
-void ProductEvidence::Note(const std::string& type, bool explained) {
+NumericModel RoundingEachSum(const NumericModel& half) {
+  NumericModel model = half;
+  model.products.accumulator = model.products.storage = half.blobs;
+  return model;
+}
+
+void ProductEvidence::Note(const std::string& type, bool beyond, bool explained) {
   Count& count = counts_[type];
   ++count.possible;
+  count.beyond += beyond;
   count.explained += explained;
 }
 
@@ -140,18 +153,40 @@ bool ProductEvidence::hopeless(int beyond) const {
 
 bool ProductEvidence::found(int beyond) const {
   if (explained() < 2 || 2 * explained() <= beyond) return false;
-  return 2 * explained() > possible() || (winograd() && explained() >= 3);
+  return sums() || 2 * explained() > possible() || (winograd() && explained() >= 3);
 }
 
 bool ProductEvidence::adopts(const std::string& type) const {
   const auto it = counts_.find(type);
-  return it != counts_.end() && (winograd() || 2 * it->second.explained > it->second.possible);
+  if (it == counts_.end()) return false;
+  const Count& count = it->second;
+  if (sums()) return 2 * count.explained > count.beyond && (count.explained > 1 || count.possible == 1);
+  return winograd() || 2 * count.explained > count.possible;
+}
+
+std::string ProductEvidence::What() const {
+  if (sums()) return fmt::format("sums in {}", DTypeName(model_.products.accumulator));
+  return fmt::format("sums of products of {} operands", DTypeName(model_.products.storage));
+}
+
+std::vector<ComputedAs> ProductEvidence::Computed() const {
+  std::vector<ComputedAs> computed;
+  const DType format = sums() ? model_.products.accumulator : model_.products.storage;
+  for (const auto& [type, count] : counts_) {
+    if (winograd() || count.explained == 0 || !adopts(type)) continue;
+    // Operands of 11 bits are either: f16 alone is coarser below 2^-14.
+    const char* name = format == kF16 && !sums() ? "f16 or tf32" : DTypeName(format);
+    const std::string what = fmt::format("{} {}", name, sums() ? "sums" : "operands");
+    computed.push_back({what, {DTypeName(format)}, type, count.explained, count.possible});
+  }
+  return computed;
 }
 
 std::string ProductEvidence::Because(int beyond) const {
-  std::string text = fmt::format("{} of {} layers that are beyond fp32 are not beyond ", explained(), beyond);
+  std::string text = fmt::format("{} of {} layers that are beyond {} are not beyond ", explained(), beyond,
+                                 sums() ? model_.name : ModelOf(A::kFp32).name);
   if (winograd()) return text + "Winograd's algorithm";
-  text += fmt::format("sums of products of {} operands: ", DTypeName(model_.products.storage));
+  text += What() + ": ";
   std::string types;
   for (const auto& [type, count] : counts_) {
     if (count.explained == 0) continue;

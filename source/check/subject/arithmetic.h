@@ -20,6 +20,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/judge/replay.h"
@@ -59,31 +60,39 @@ bool UseOtherProducts(const LayerGroup& group, const NumericModel& model, Arithm
 // groups, with a square kernel of 2x2 to 7x7 or a row or column of such a length.
 bool MayBeWinograd(const LayerGroup& group);
 
-// Of a run judged as fp32, whose steps beyond it were judged by other products, too: how far these explain them.
+// A run of 16 bits that rounds each sum, and each other operation, to its format, as processors with such vectors do.
+NumericModel RoundingEachSum(const NumericModel& half);
+
+// Of a run whose steps that are beyond its model were judged by other products, too: how far these explain them.
 class ProductEvidence {
  public:
-  explicit ProductEvidence(SubjectArithmetic arithmetic) : model_(ModelOf(arithmetic)) {}
+  explicit ProductEvidence(NumericModel model) : model_(std::move(model)) {}
 
   const NumericModel& model() const { return model_; }
-  // A step that may be so computed, by the operator of its first product; `explained`: beyond fp32 but not beyond this.
-  void Note(const std::string& type, bool explained);
+  // A step that may be so computed, by its operator; `beyond` the run's model; `explained`: but not beyond this.
+  void Note(const std::string& type, bool beyond, bool explained);
   // Further trials would not make it found.
   bool hopeless(int beyond) const;
-  // Most of what is beyond fp32; of Winograd's algorithm three steps, or most of those that may be; of narrower
-  // operands most of these, because a runtime has no reason to choose.
+  // Most of what is beyond; of Winograd's algorithm three steps, or most of those that may be; of narrower operands
+  // most of these, because a runtime has no reason to choose; of sums in 16 bits, which a short one does not show, two.
   bool found(int beyond) const;
   // One operator is computed in one way: a layer that differs from its like is a fault.
   bool adopts(const std::string& type) const;
   std::string Because(int beyond) const;
+  // What of an operator that it adopts is so computed, for the report; of Winograd's algorithm, which is f32's,
+  // nothing.
+  std::vector<ComputedAs> Computed() const;
   int explained() const;
   int possible() const;
 
  private:
   struct Count {
-    int possible = 0, explained = 0;
+    int possible = 0, beyond = 0, explained = 0;
   };
   bool winograd() const { return model_.products.algorithm == Numerics::kWinograd; }
-  const NumericModel& model_;
+  bool sums() const { return model_.products.accumulator != DType::kF32; }
+  std::string What() const;
+  NumericModel model_;
   std::map<std::string, Count> counts_;
 };
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "base/half.h"
-#include "check/subject/int8.h"
+#include "check/subject/telling.h"
 
 namespace plumb {
 namespace {
@@ -35,11 +36,28 @@ int64_t CountTelling(const Tensor& tensor) {
   return telling;
 }
 
+bool HasManyValues(const Tensor& tensor) {
+  constexpr size_t kValuesOfAByte = 256;
+  std::set<float> distinct;
+  const float* x = tensor.data<float>();
+  for (int64_t i = 0; i < tensor.NumElements() && distinct.size() <= kValuesOfAByte; ++i) {
+    if (x[i] == x[i]) distinct.insert(x[i]);
+  }
+  return distinct.size() > kValuesOfAByte;
+}
+
 // One format in a graph.
 class Finder {
  public:
   Finder(const Graph& graph, const std::map<std::string, HalfValues>& values, DType format)
-      : graph_(graph), values_(values), format_(format) {}
+      : graph_(graph), tells_(graph), values_(values), format_(format) {
+    for (const Layer& layer : graph.layers) {
+      const bool ends = SumsProducts(layer) ||
+                        std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                    [&](const auto& in) { return values_.count(in) == 0 && products_.count(in) != 0; });
+      if (ends) products_.insert(layer.outputs.begin(), layer.outputs.end());
+    }
+  }
 
   // How many results tell, and how many of them are of the format.
   struct Count {
@@ -55,7 +73,7 @@ class Finder {
         const auto it = values_.find(blob);
         if (it == values_.end()) continue;
         if (!Is(it->second)) return false;
-        telling += it->second.telling;
+        if (Tells(blob, it->second)) telling += it->second.telling;
       }
     }
     return telling >= kTelling;
@@ -67,9 +85,9 @@ class Finder {
     for (const Layer& layer : graph_.layers) {
       for (const std::string& blob : layer.outputs) {
         const auto it = values_.find(blob);
-        if (it == values_.end() || it->second.telling < kTelling) continue;
+        if (it == values_.end() || it->second.telling < kTelling || !Tells(blob, it->second)) continue;
         const bool half = Is(it->second);
-        if (EndsProduct(layer)) products.Add(half);
+        if (products_.count(blob) != 0) products.Add(half);
         all.Add(half);
         by_operator_[KeyOf(layer)].Add(half);
       }
@@ -79,7 +97,9 @@ class Finder {
       const bool most = MostAreHalf(layer);
       for (const std::string& blob : layer.outputs) {
         const auto it = values_.find(blob);
-        if (!most || (it != values_.end() && !Is(it->second))) (*others)[blob] = DType::kF32;
+        const bool known = it != values_.end() && it->second.telling >= kTelling;
+        const bool half = known && products_.count(blob) != 0 ? Is(it->second) : most;
+        if (!half || (it != values_.end() && !Is(it->second))) (*others)[blob] = DType::kF32;
       }
     }
     *because = Describe(all);
@@ -89,17 +109,8 @@ class Finder {
  private:
   bool Is(const HalfValues& values) const { return format_ == DType::kF16 ? values.f16 : values.bf16; }
 
-  // Whether it is a sum of products, or ends a step of one (its activation) whose own result the subject lacks.
-  bool EndsProduct(const Layer& layer) const {
-    const Layer* at = &layer;
-    while (!IsProduct(*at) && at->inputs.size() == 1 && values_.count(at->inputs[0]) == 0) {
-      const auto maker = std::find_if(graph_.layers.begin(), graph_.layers.end(), [&](const Layer& l) {
-        return std::find(l.outputs.begin(), l.outputs.end(), at->inputs[0]) != l.outputs.end();
-      });
-      if (maker == graph_.layers.end()) return false;
-      at = &*maker;
-    }
-    return IsProduct(*at);
+  bool Tells(const std::string& blob, const HalfValues& values) const {
+    return tells_.Has(blob) && (tells_.has_products() || values.many);
   }
 
   // The operator, and whether all that it reads is of the format.
@@ -130,15 +141,24 @@ class Finder {
   }
 
   const Graph& graph_;
+  const TellingBlobs tells_;
   const std::map<std::string, HalfValues>& values_;
   const DType format_;
+  // What sums of products made, or what ends a step of one whose own result the subject lacks: its activation, or the
+  // sum of the several that a node was imported as (Conv of three dimensions).
+  std::set<std::string> products_;
   std::map<std::pair<std::string, bool>, Count> by_operator_;
 };
 
 }  // namespace
 
 HalfValues HalfValuesOf(const Tensor& tensor) {
-  return {OnlyValuesOf(tensor, DType::kF16), OnlyValuesOf(tensor, DType::kBF16), CountTelling(tensor)};
+  return {OnlyValuesOf(tensor, DType::kF16), OnlyValuesOf(tensor, DType::kBF16), CountTelling(tensor),
+          HasManyValues(tensor)};
+}
+
+bool IsStoredAs(DType format, const HalfValues& values) {
+  return (format == DType::kF16 ? values.f16 : values.bf16) && values.telling >= kTelling;
 }
 
 HalfStorage HalfStorage::Everywhere(DType format) {

@@ -73,6 +73,13 @@ Result<Tensor> Moved(const Tensor& weight, uint64_t* state) {
   return moved;
 }
 
+// What an exact operator gives on the grid that it is stored on needs no rounding: one step off is wrong.
+constexpr double kExactBound = 0.2;
+bool StandsOnGrid(double value, double step) {
+  constexpr double kNear = 1e-3;
+  return std::fabs(value / step - std::nearbyint(value / step)) < kNear;
+}
+
 // The step that a tensor with too few values, or none but zeros, is judged with.
 double GuessedStep(const Grid& grid, const Tensor& reference) {
   if (grid.step > 0) return grid.step;
@@ -211,7 +218,8 @@ Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau)
   if (!grid.spans() && share > (grid.few ? kManySaturated : 0)) result.span = (grid.high - grid.low) / grid.step;
   for (int64_t i = 0; i < device.NumElements(); ++i) {
     if (excused && beyond(i, 0)) y[i] = static_cast<double>(x[i]);
-    bound[i] = std::sqrt(bound[i] * bound[i] + 16 * result.step * result.step);
+    const bool stays = bound[i] == 0 && !grid.few && StandsOnGrid(y[i], result.step);
+    bound[i] = stays ? kExactBound * result.step : std::sqrt(bound[i] * bound[i] + 16 * result.step * result.step);
   }
   if (!excused) result.saturated = result.span = 0;
   return result;

@@ -21,6 +21,29 @@ std::string KindOf(const std::string& narrow) {
   return narrow.substr(begin, end - begin) + (read == std::string::npos ? "" : input);
 }
 
+// "int8 weights" of "weights rounded to int8", "tf32 operands", "int8 weights and int8 input".
+std::string ShortOf(const std::string& kind, std::vector<std::string>* precisions) {
+  static const std::string kRounded = " rounded to ";
+  std::string text;
+  size_t begin = 0;
+  while (begin < kind.size()) {
+    size_t end = std::min({kind.find(" and its input", begin), kind.find(" and bias rounded", begin), kind.size()});
+    std::string part = kind.substr(begin, end - begin);
+    begin = end + std::string(" and ").size();
+    for (const std::string article : {"its ", "the "}) {
+      if (part.rfind(article, 0) == 0) part = part.substr(article.size());
+    }
+    const size_t rounded = part.find(kRounded);
+    if (rounded != std::string::npos) {
+      const std::string format = part.substr(rounded + kRounded.size());
+      precisions->push_back(format.substr(0, format.find(' ')));
+      part = precisions->back() + " " + part.substr(0, rounded);
+    }
+    text += (text.empty() ? "" : " and ") + part;
+  }
+  return text;
+}
+
 constexpr const char* kGather = "Gather";  // the only other operator that has them: tables of embeddings
 
 bool IsHalf(const std::string& kind) { return EndsWith(kind, " f16") || EndsWith(kind, " bf16"); }
@@ -60,6 +83,7 @@ void NarrowProducts::Settle(RunReport* run) const {
   bool enough = false;
   for (const LayerReport& layer : run->layers) beyond += IsOff(layer);
   std::string types;
+  std::vector<ComputedAs> computed;
   std::map<size_t, const LayerReport*> settled;
   for (const auto& [type, of_type] : operators_) {
     std::map<std::string, int> kinds;
@@ -69,6 +93,10 @@ void NarrowProducts::Settle(RunReport* run) const {
       if (!declared && 2 * count <= static_cast<int>(of_type.possible.size())) continue;
       explained += count;
       enough = enough || declared;
+      ComputedAs as;
+      as.what = ShortOf(kind, &as.precisions);
+      as.type = type, as.steps = count, as.of = static_cast<int>(of_type.possible.size()), as.declared = declared_;
+      computed.push_back(std::move(as));
       types +=
           fmt::format("{}{} of {} {} with {}", types.empty() ? "" : ", ", count, of_type.possible.size(), type, kind);
       for (const auto& [position, layer] : of_type.explained) {
@@ -78,6 +106,7 @@ void NarrowProducts::Settle(RunReport* run) const {
   }
   if (!enough && (explained < 2 || 2 * explained <= beyond)) return;
   for (const auto& [position, layer] : settled) run->layers[position] = *layer;
+  for (ComputedAs& as : computed) run->computed_as.push_back(std::move(as));
   const std::string because = fmt::format(
       "{} of {} layers that are beyond fp32 are not beyond products of fewer bits: {}", explained, beyond, types);
   if (run->found_because.empty()) {

@@ -2,44 +2,66 @@
 
 #include <algorithm>
 
+#include "check/subject/half_storage.h"
 #include "check/subject/winograd_spread.h"
 #include "reference/sum/winograd.h"
 
 namespace plumb {
 namespace {
 
+// By what a step speaks for its like: its product; where each operation is rounded, its last layer without one.
+std::string OperatorOf(const LayerGroup& group, const NumericModel& model) {
+  const std::string product = ProductOf(group);
+  return product.empty() && model.products.accumulator != DType::kF32 ? group.last().type : product;
+}
+
+// Whether every float result of the step stands in the format.
+bool StandsIn(DType format, const StepRecord& record) {
+  return std::all_of(record.device.begin(), record.device.end(), [&](const Tensor& output) {
+    return output.dtype() == DType::kF32 && IsStoredAs(format, HalfValuesOf(output));
+  });
+}
+
 // Whether the step is aligned by the model's way to compute products.
 bool TryProduct(const StepRecord& record, const StepJudge& judge, const NumericModel& model, LayerReport* tried) {
   plumb::Way way;
   way.arithmetic = ArithmeticFor(record.group, model);
   UseOtherProducts(record.group, model, &way.arithmetic, &way.extra);
+  // What rounds its operands may store its result so, too, layer by layer (OpenVINO's first convolution in bf16).
+  if (!model.is_half() && model.products.storage != DType::kF32 && StandsIn(model.products.storage, record))
+    way.stored = model.products.storage;
   ReplayResult replay;
   return judge.JudgeBy(record, way, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
 }
 
 }  // namespace
 
-OtherProducts OtherProducts::All() {
+OtherProducts OtherProducts::Of(const NumericModel& model) {
   OtherProducts products;
+  if (model.is_half()) {
+    products.ways_.push_back({ProductEvidence(RoundingEachSum(model)), {}});
+    return products;
+  }
   for (const SubjectArithmetic other :
        {SubjectArithmetic::kWinograd, SubjectArithmetic::kF16Products, SubjectArithmetic::kBf16Products})
-    products.ways_.push_back({ProductEvidence(other), {}});
+    products.ways_.push_back({ProductEvidence(ModelOf(other)), {}});
   return products;
 }
 
 bool OtherProducts::PutOff(const StepRecord& record, const StepJudge& judge, size_t position) {
-  const std::string type = ProductOf(record.group);
   const bool beyond = record.is_off() && record.report.cause.empty();
-  beyond_fp32_ += beyond;
-  if (type.empty() || record.report.verdict == Verdict::kNotTested) return false;
+  beyond_ += beyond;
+  if (record.report.verdict == Verdict::kNotTested) return false;
   const bool trial = beyond && record.may_be_explained();
   bool any = false;
   for (Way& way : ways_) {
     const NumericModel& model = way.evidence.model();
+    const std::string type = OperatorOf(record.group, model);
+    if (type.empty()) continue;
     if (model.products.algorithm == Numerics::kWinograd && !plumb::MayBeWinograd(record.group)) continue;
     LayerReport tried = record.report;
-    const bool explained = trial && !way.evidence.hopeless(beyond_fp32_) && TryProduct(record, judge, model, &tried);
-    way.evidence.Note(type, explained);
+    const bool explained = trial && !way.evidence.hopeless(beyond_) && TryProduct(record, judge, model, &tried);
+    way.evidence.Note(type, beyond, explained);
     if (explained) way.waiting.emplace(position, std::move(tried));
     any = any || explained;
   }
@@ -83,12 +105,13 @@ Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
   const Way* found = nullptr;
   for (const Way& way : ways_) {
     const bool more = found == nullptr || way.evidence.explained() > found->evidence.explained();
-    if (way.evidence.found(beyond_fp32_) && more) found = &way;
+    if (way.evidence.found(beyond_) && more) found = &way;
   }
   std::map<size_t, const LayerReport*> settled;  // null: as it was judged
   for (const Way& way : ways_) {
     for (const auto& [position, layer] : way.waiting) {
-      const bool adopted = &way == found && found->evidence.adopts(ProductOf(GroupOf(*steps[position])));
+      const bool adopted =
+          &way == found && found->evidence.adopts(OperatorOf(GroupOf(*steps[position]), found->evidence.model()));
       const LayerReport*& chosen = settled[position];
       if (adopted) chosen = &layer;
     }
@@ -102,7 +125,8 @@ Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
   }
   if (found == nullptr) return Status::Ok();
   run->found_arithmetic = found->evidence.model().arithmetic;
-  run->found_because = found->evidence.Because(beyond_fp32_);
+  run->found_because = found->evidence.Because(beyond_);
+  for (ComputedAs& computed : found->evidence.Computed()) run->computed_as.push_back(std::move(computed));
   return Status::Ok();
 }
 

@@ -1,6 +1,7 @@
-// OtherProducts: other ways to compute sums of products (Winograd's algorithm, operands of 16 bits), found in one pass
-// over a foreign runtime's tensors: a step that is beyond fp32 is judged by their bounds while its tensors are at hand,
-// and what it is stands when the whole run is known. What would be said of it waits until then.
+// OtherProducts: other ways to compute sums of products (Winograd's algorithm, operands of 16 bits; in a run of 16 bits
+// sums that are rounded so, too), found in one pass over a foreign runtime's tensors: a step that is beyond the run's
+// model is judged by their bounds while its tensors are at hand, and what it is stands when the whole run is known.
+// What would be said of it waits until then.
 #ifndef PLUMB_CHECK_SUBJECT_OTHER_PRODUCTS_H_
 #define PLUMB_CHECK_SUBJECT_OTHER_PRODUCTS_H_
 
@@ -16,8 +17,8 @@ namespace plumb {
 
 class OtherProducts {
  public:
-  // Those that are looked for.
-  static OtherProducts All();
+  // Those that are looked for in a run of that model.
+  static OtherProducts Of(const NumericModel& model);
 
   // Of a judged step that will be at `position` of the run. Whether it is beyond fp32 but not beyond one of them: then
   // it is to wait.
@@ -41,7 +42,7 @@ class OtherProducts {
     std::map<size_t, LayerReport> waiting;  // by position, as they would be reported
   };
   std::vector<Way> ways_;
-  int beyond_fp32_ = 0;  // steps of any kind
+  int beyond_ = 0;  // steps of any kind
 };
 
 }  // namespace plumb

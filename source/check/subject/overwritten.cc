@@ -97,6 +97,7 @@ Result<RunReport> LeaveOutOverwritten(const Graph& graph, const BlobSource& subj
     found.push_back(suspect);
     without.found_arithmetic = report.found_arithmetic;
     without.found_because = report.found_because;
+    without.computed_as = report.computed_as;
     report = std::move(without);
   }
   for (const Suspect& suspect : found) report.notes.push_back(Sentence(suspect));

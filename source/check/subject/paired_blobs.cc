@@ -10,6 +10,7 @@
 #include "check/subject/int8.h"
 #include "check/subject/layouts.h"
 #include "check/subject/paired_layers.h"
+#include "check/subject/telling.h"
 
 namespace plumb {
 namespace {
@@ -230,6 +231,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   std::map<std::string, bool> channels_first;  // of blobs whose shape tells
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
+  const TellingBlobs tells(graph);
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
     const BlobInfo& info = expected_.at(blob);
@@ -257,7 +259,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
         IsActivated(value, activation->second)) {
       activated[blob] = activation->second.output;
     }
-    if (value.NumElements() >= kManyValues) {
+    if (value.NumElements() >= kManyValues && tells.has_products() && tells.Has(blob)) {
       const Grid grid = FindGrid(value);
       telling += !grid.few;  // a mask, or what saturates, says nothing
       on_grid += !grid.none() && !grid.few;

@@ -47,7 +47,7 @@ class PairedBlobs : public BlobSource {
   size_t num_paired() const { return paired_.size(); }
   const HalfStorage& half_storage() const { return half_storage_; }
   // Whether it is of a quantised copy of the model, or at least two, and three of four, of its float tensors of 16
-  // values lie on grids of at most 256 steps.
+  // values that a sum of products stands behind lie on grids of at most 256 steps.
   bool maybe_int8() const { return maybe_int8_; }
   bool of_quantised_copy() const { return of_quantised_copy_; }
 

@@ -1,0 +1,40 @@
+// Was it computed in what was expected? An accidentally quantised network is aligned as what it is, and still a fault.
+#include <algorithm>
+#include <map>
+
+#include "plumb/report.h"
+
+namespace plumb {
+namespace {
+
+// What an expectation allows beside f32, in the words of ComputedAs::precisions.
+const std::map<std::string, std::vector<std::string>>& Allowed() {
+  static const auto* allowed = new std::map<std::string, std::vector<std::string>>{
+      {"fp32", {}},       {"tf32", {"tf32", "f16"}}, {"fp16", {"f16"}},
+      {"bf16", {"bf16"}}, {"int8", {"int8"}},        {"int4", {"int4", "int8"}},
+  };
+  return *allowed;
+}
+
+}  // namespace
+
+const std::vector<std::string>& Expectations() {
+  static const auto* words =
+      new std::vector<std::string>{"any", "model", "fp32", "tf32", "fp16", "bf16", "int8", "int4"};
+  return *words;
+}
+
+std::vector<ComputedAs> Unexpected(const std::string& expect, const RunReport& run) {
+  std::vector<ComputedAs> unexpected;
+  if (expect == "any") return unexpected;
+  const std::vector<std::string>& allowed = expect == "model" ? run.own_precisions : Allowed().at(expect);
+  std::copy_if(run.computed_as.begin(), run.computed_as.end(), std::back_inserter(unexpected),
+               [&](const ComputedAs& as) {
+                 return std::any_of(as.precisions.begin(), as.precisions.end(), [&](const std::string& precision) {
+                   return std::find(allowed.begin(), allowed.end(), precision) == allowed.end();
+                 });
+               });
+  return unexpected;
+}
+
+}  // namespace plumb
