@@ -1,8 +1,11 @@
 // Checks: devices, subjects and goldens judged; the result keeps the library's reports, which every form is made of.
+#include <algorithm>
+
 #include "bind.h"
 #include "common/option_words.h"
 #include "plumb/baseline.h"
 #include "plumb/check_all.h"
+#include "plumb/printing.h"
 
 namespace plumb::python {
 namespace {
@@ -23,6 +26,7 @@ struct CheckArguments {
   std::string layout, arithmetic;
   std::vector<std::string> layers;
   double min_tested = 0.5;
+  std::string expect = "any";
   std::string reproduce, golden_name, subject_name;
 };
 
@@ -53,6 +57,9 @@ SessionOptions ToSessionOptions(const CheckArguments& a) {
 }
 
 CheckResult Check(const CheckArguments& a) {
+  const std::vector<std::string>& expected = Expectations();
+  if (std::find(expected.begin(), expected.end(), a.expect) == expected.end())
+    ThrowIfError(Status::InvalidArgument(UnknownWord("expect", a.expect, expected)));
   const SessionOptions options = ToSessionOptions(a);
   CheckPlan plan;
   plan.devices = a.devices;
@@ -68,6 +75,7 @@ CheckResult Check(const CheckArguments& a) {
     for (const CheckError& error : result.errors) return Status(error.code, error.message);
     // The report names commands: its words are model_check's. Those of a device's error are Python's (_errors.py).
     PutInOptionWords(&result.checked);
+    result.checked.expect = a.expect;
     for (RunReport& run : result.runs) PutInOptionWords(&run);
     return result;
   });
@@ -129,6 +137,7 @@ void BindCheck(nb::module_& m) {
       .def_rw("arithmetic", &CheckArguments::arithmetic)
       .def_rw("layers", &CheckArguments::layers)
       .def_rw("min_tested", &CheckArguments::min_tested)
+      .def_rw("expect", &CheckArguments::expect)
       .def_rw("reproduce", &CheckArguments::reproduce)
       .def_rw("golden_name", &CheckArguments::golden_name)
       .def_rw("subject_name", &CheckArguments::subject_name);

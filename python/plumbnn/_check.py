@@ -37,6 +37,7 @@ def check(
     arithmetic: str = "",
     layers: Sequence[str] = (),
     min_tested: float = 0.5,
+    expect: str = "any",
     **device_options: Any,
 ) -> Report:
     """Runs the model layer by layer beside the float64 reference and judges every layer.
@@ -58,6 +59,8 @@ def check(
             where not given.
         layers: judge only the steps that hold one of these layers (names or indexes).
         min_tested: the share of steps that must be compared.
+        expect: in what subject and golden must be computed: "fp32", "tf32", "fp16", "bf16",
+            "int8", "int4", "model" (what its dtypes and the dump say) or "any".
         device_options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
@@ -93,8 +96,11 @@ def check(
     command += ["--layout", layout] if layout else []
     command += ["--arithmetic", arithmetic] if arithmetic else []
     arguments.layers, arguments.min_tested = [str(layer) for layer in layers], min_tested
+    arguments.expect = expect
     command += [word for layer in arguments.layers for word in ("--layers", layer)]
     command += ["--min-tested", f"{min_tested:g}"] if min_tested != 0.5 else []
+    foreign = golden is not None or subject is not None
+    command += ["--expect", expect] if expect != "any" and foreign else []
     arguments.reproduce = shlex.join(command)
     result = _core.check(arguments)
     report = Report(result, saved)
@@ -106,14 +112,15 @@ def check(
 
 
 def assert_aligned(model: Path | Model, *args: Any, **options: Any) -> Report:
-    """`check`, and all must be aligned (or grey); returns the report.
+    """`check`, and all must be aligned (or grey) and computed in what the model and the dump
+    themselves say (`expect="model"`); returns the report.
 
     Raises:
         MisalignedError: the guilty layer and the command that shows it again; arrays that were
             given are saved where that command reads them. Also when nothing could be compared.
         Error: those of `check`.
     """
-    report = check(model, *args, **options)
+    report = check(model, *args, **{"expect": "model", **options})
     if not report.aligned:
         report.save_inputs()
         raise MisalignedError(str(report), report)

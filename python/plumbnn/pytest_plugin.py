@@ -3,7 +3,8 @@
     def test_net(plumb_check):
         plumb_check("net.onnx", devices=["X86"])
 
-fails where a layer is wrong, and prints the guilty layer and the command that shows it again.
+fails where a layer is wrong, and prints the guilty layer and the command that shows it again; also
+where a subject is computed in less than model and dump say (`expect="any"` allows it).
 With `--plumb-baseline FILE` it also fails where a layer is worse than the file says;
 `--plumb-update-baseline` writes what is found there. One check is known by the test's id and its
 place among the test's checks, or by `name=`.
@@ -85,7 +86,7 @@ def plumb_check(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
     def check(model: Any, *args: Any, name: str | None = None, **options: Any) -> Any:
         __tracebackhide__ = True
-        report = run_check(model, *args, **options)
+        report = run_check(model, *args, **{"expect": "model", **options})
         key = name or request.node.nodeid + (f"#{len(done) + 1}" if done else "")
         done.append(key)
         worse = file.judge(key, report) if file is not None else []

@@ -59,6 +59,7 @@ const std::vector<Word>& Words() {
       {"pair-by-order",   "",  {},                   Values::kOne},
       {"layout",          "",  {},                   Values::kOne},
       {"arithmetic",      "",  {},                   Values::kOne},
+      {"expect",          "",  {},                   Values::kOne},
       {"tensors",         "",  {},                   Values::kPairs},
       {"dtype",           "",  {},                   Values::kOne},
       {"strict",          "",  {},                   Values::kOne},

@@ -2,7 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/model_options.h"
+#include "plumb/printing.h"
+#include "plumb/report.h"
 
 namespace plumb {
 namespace {
@@ -41,11 +45,15 @@ void ForeignArguments::AddTo(CommandLine* c) {
          "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
          "now");
   AddDumpWords(c, &names, &layout, &arithmetic);
+  c->Add(
+      "--expect", &expect,
+      "fail where subject or golden is computed in anything else: fp32, tf32, fp16, bf16, int8, int4, model (what its "
+      "dtypes and the dump say; the default of --junit) or any");
   c->Flag("--pair-by-order", &pair_by_order,
           "pair what no name pairs by its place in the order; the pairs are printed");
   c->Add("--tensors", &tensors,
          "what a file of values only holds (.dat .bmrt .bin): NAME=1,3,224,224 or NAME=i32:1,10");
-  for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors"}) {
+  for (const char* of_both : {"--names", "--pair-by-order", "--layout", "--tensors", "--expect"}) {
     c->OnlyWith(of_both, {"--subject", "--golden"});
   }
   c->OnlyWith("--arithmetic", {"--subject"});
@@ -58,6 +66,9 @@ Status ForeignArguments::Read(SessionOptions* options) const {
   if (!arithmetic.empty()) {
     PLUMB_ASSIGN_OR_RETURN(options->arithmetic, ParseArithmetic(arithmetic));
   }
+  const std::vector<std::string>& words = Expectations();
+  if (!expect.empty() && std::find(words.begin(), words.end(), expect) == words.end())
+    return Status::InvalidArgument(UnknownWord("--expect", expect, words));
   PairingOptions& pairing = options->pairing;
   pairing.layout = layout;
   pairing.by_order = pair_by_order;

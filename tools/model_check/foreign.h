@@ -14,7 +14,7 @@ struct ForeignArguments {
   std::string subject, golden;
   std::string names;
   bool pair_by_order = false;
-  std::string layout, arithmetic;
+  std::string layout, arithmetic, expect;
   std::vector<std::string> tensors;  // of raw files: NAME=1,3,224,224 or NAME=i32:1,10
 
   void AddTo(CommandLine* command_line);

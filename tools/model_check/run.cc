@@ -39,6 +39,9 @@ int Run::Go() {
   result_.checked.seed = options_.model.seed;
   result_.checked.precision = options_.run.precision;
   result_.checked.reproduce = options_.again;
+  result_.checked.expect = !options_.foreign.expect.empty() ? options_.foreign.expect
+                           : options_.junit.empty()         ? "any"
+                                                            : "model";
   Status ready = ParseAsked();
   if (ready.ok()) ready = Load();
   if (ready.ok()) {
@@ -284,6 +287,7 @@ void Run::Describe(CheckedModel* checked) const {
   for (const std::string& line : options_.model.constants.Lines()) described.inputs.push_back(line);
   described.precision = checked->precision;
   described.min_tested = checked->min_tested;
+  described.expect = checked->expect;
   described.reproduce = checked->reproduce;
   PutInOptionWords(&described);
   *checked = std::move(described);
