@@ -383,6 +383,27 @@ TEST_F(Subject, ArithmeticIsDeclaredOrFoundAndSaid) {
   EXPECT_EQ(Check(other, "--min-tested 0 --arithmetic tf32").exit_code, 1);
 }
 
+// What is not expected fails, by itself where a report for continuous integration is written.
+TEST_F(Subject, ExpectedPrecisionIsHeld) {
+  Blobs blobs = Healthy();
+  for (auto& [name, tensor] : blobs) tensor = tensor.ConvertedTo(DType::kF16).value().ConvertedTo(DType::kF32).value();
+  const auto any = Check(blobs);
+  EXPECT_EQ(any.exit_code, 0) << any.out;
+  EXPECT_TRUE(Has(any.out, "ALIGNED: subject aligned as ")) << any.out;
+  EXPECT_EQ(Check(blobs, "--expect fp16").exit_code, 0);
+  for (const std::string& more : {std::string("--expect fp32"), "--junit " + folder_ + "/j.xml"}) {
+    const auto run = Check(blobs, more);
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_TRUE(Has(run.out, "FAILED: subject is computed as ")) << run.out;
+  }
+  EXPECT_EQ(Report()["expect"], "model");
+  EXPECT_EQ(Report()["runs"][0]["unexpected"].size(), 1u);
+  EXPECT_EQ(Check(blobs, "--expect any --junit " + folder_ + "/j.xml").exit_code, 0);
+  const auto unknown = Check(blobs, "--expect fp23");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(Has(unknown.out, "--expect: expected any, model, fp32")) << unknown.out;
+}
+
 // Computed in fp32, the dump rounded: bf16's values, which are f16s, are asked first.
 TEST_F(Subject, StorageOf16BitsIsFoundAndSaid) {
   for (const DType storage : {DType::kF16, DType::kBF16}) {
