@@ -60,6 +60,7 @@ CheckResult Check(const CheckArguments& a) {
   const std::vector<std::string>& expected = Expectations();
   if (std::find(expected.begin(), expected.end(), a.expect) == expected.end())
     ThrowIfError(Status::InvalidArgument(UnknownWord("expect", a.expect, expected)));
+  const RunningCall call;
   const SessionOptions options = ToSessionOptions(a);
   CheckPlan plan;
   plan.devices = a.devices;

@@ -63,6 +63,7 @@ nb::dict Describe(const AlignedDevice& device) {
 nb::tuple AlignModels(const std::string& original, const ModelHandle& converted,
                       const std::vector<std::string>& devices, const Arrays& arrays, uint64_t seed, double tolerance,
                       bool every_layer, const std::string& python) {
+  const RunningCall call;
   InputOptions inputs;
   inputs.values = ToTensors(arrays);
   inputs.seed = seed;

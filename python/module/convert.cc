@@ -3,6 +3,9 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <new>
+
+#include "plumb/printing.h"
 
 namespace plumb::python {
 namespace {
@@ -52,6 +55,14 @@ nb::dlpack::dtype DTypeTo(DType dtype) {
 
 thread_local Ending* current_ending = nullptr;
 
+void RaiseError(const Status& status) {
+  const nb::object type = nb::module_::import_("plumbnn._errors").attr("Error");
+  const std::string message = PrintableMessage(status.message());
+  const nb::str code(StatusCodeName(status.code())), text(message.data(), message.size());
+  const nb::object value = Invoke(type, "from_status", {code, text});
+  PyErr_SetObject(type.ptr(), value.ptr());
+}
+
 }  // namespace
 
 void RegisterError(nb::module_& /*module*/) {
@@ -59,9 +70,9 @@ void RegisterError(nb::module_& /*module*/) {
     try {
       std::rethrow_exception(thrown);
     } catch (const StatusError& error) {
-      const nb::object type = nb::module_::import_("plumbnn._errors").attr("Error");
-      const nb::object value = type.attr("from_status")(StatusCodeName(error.status.code()), error.status.message());
-      PyErr_SetObject(type.ptr(), value.ptr());
+      RaiseError(error.status);
+    } catch (const std::bad_alloc&) {
+      RaiseError(Status::OutOfMemory("no memory for what this call needs (ulimit -v, or the machine is full)"));
     }
   });
 }
@@ -81,7 +92,7 @@ Tensor ToTensor(nb::handle array, bool bf16) {
   // The last copy of the tensor may go on a thread without the GIL.
   auto* kept = new AnyArray(std::move(view));
   return Tensor::View(dtype, shape, data, std::shared_ptr<void>(kept, [](void* one) {
-                        const nb::gil_scoped_acquire acquire;
+                        const WithGil acquire;
                         delete static_cast<AnyArray*>(one);
                       }));
 }
@@ -123,16 +134,17 @@ void Ending::Keep(nb::python_error error) {
 }
 
 void Ending::Rethrow() {
+  ThrowIfLeaving();
   if (error_ != nullptr) throw nb::python_error(std::move(*error_));
 }
 
 bool Ending::Wanted() {
   constexpr auto kPause = std::chrono::milliseconds(30);
-  if (error_ != nullptr) return true;
+  if (error_ != nullptr || Leaving()) return true;
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_ < kPause) return false;
   asked_ = now;
-  const nb::gil_scoped_acquire acquire;
+  const WithGil acquire;
   if (PyErr_CheckSignals() == 0) return false;
   Keep(nb::python_error());  // takes what is set
   return true;

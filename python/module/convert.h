@@ -18,18 +18,18 @@
 #include <utility>
 #include <vector>
 
+#include "leaving.h"
 #include "plumb/interrupt.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
 
 namespace plumb::python {
 
-namespace nb = nanobind;
-
 // Becomes plumbnn.Error on its way to Python.
 struct StatusError {
   Status status;
 };
+// And an std::bad_alloc of the library, too.
 void RegisterError(nb::module_& module);
 
 inline void ThrowIfError(const Status& status) {
@@ -54,7 +54,7 @@ nb::dict ToArrays(const std::map<std::string, Tensor>& tensors);
 inline std::vector<int64_t> DimsOf(const Shape& shape) { return shape.dims(); }
 std::map<std::string, Shape> ToShapes(const std::map<std::string, std::vector<int64_t>>& shapes);
 
-// What Python wants to end a computation with: Ctrl-C, or an exception of an observer.
+// What Python wants to end a computation with: Ctrl-C, an exception of an observer, or its own end.
 class Ending {
  public:
   Ending() : interrupter_([this] { return Wanted(); }) {}
@@ -79,15 +79,17 @@ class EndingScope {
   Ending ending;
 
  private:
+  const RunningCall call_;
   Ending* outer_;
 };
 
 // f() without the GIL. Whatever ended it is thrown: what Python wanted first, then its status.
 template <class F>
 auto Compute(const F& f) {
+  ThrowIfLeaving();
   EndingScope scope;
   auto result = [&] {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     return f();
   }();
   scope.ending.Rethrow();

@@ -91,6 +91,7 @@ void BindModel(nb::module_& m) {
       });
   m.def("load", [](const ModelArguments& arguments, const std::map<std::string, std::vector<int64_t>>& open_shapes,
                    bool smallest) {
+    const RunningCall call;
     LoadOptions load = ToLoadOptions(arguments);
     load.open_shapes = ToShapes(open_shapes);
     if (smallest) load.open_dims = OpenDims::kSmallest;

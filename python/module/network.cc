@@ -1,6 +1,10 @@
 // Networks: prepare, run, watch, dump.
 #include "plumb/network.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <mutex>
 
 #include "bind.h"
@@ -39,6 +43,7 @@ class NetworkHandle {
   }
 
   nb::dict Run(const Arrays& arrays, uint64_t seed) {
+    const RunningCall call;
     InputOptions inputs;
     inputs.values = ToTensors(arrays);
     inputs.seed = seed;
@@ -113,26 +118,36 @@ class NetworkHandle {
 
   class Turn {
    public:
-    explicit Turn(NetworkHandle& of) : of_(of), lock_(of.mutex_), nested_(of.busy_) { of.busy_ = true; }
+    explicit Turn(NetworkHandle& of) : of_(of), lock_(of.mutex_, std::defer_lock), status_(Take()) {
+      if (status_.ok()) of_.busy_in_ = getpid();
+    }
     ~Turn() {
-      if (!nested_) of_.busy_ = false;
+      if (status_.ok()) of_.busy_in_ = 0;
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    Status status() const {
-      if (!nested_) return Status::Ok();
+    const Status& status() const { return status_; }
+
+   private:
+    Status Take() {
+      const pid_t other = of_.busy_in_;
+      if (other != 0 && other != getpid()) {  // the thread that would end the turn is not in this process
+        return Status::InvalidArgument(
+            "the network was running when its process was forked: make a new one in the child");
+      }
+      while (!lock_.try_lock_for(std::chrono::milliseconds(30))) PLUMB_RETURN_IF_ERROR(Interrupter::Check());
+      if (of_.busy_in_ == 0) return Status::Ok();
       return Status::InvalidArgument("a network cannot be used by its own observer while it runs");
     }
 
-   private:
     NetworkHandle& of_;
-    std::unique_lock<std::recursive_mutex> lock_;
-    bool nested_;
+    std::unique_lock<std::recursive_timed_mutex> lock_;
+    Status status_;
   };
 
   std::unique_ptr<Network> network_;
-  std::recursive_mutex mutex_;
-  bool busy_ = false;
+  std::recursive_timed_mutex mutex_;
+  std::atomic<pid_t> busy_in_{0};  // the process that has its turn; 0: none
   std::vector<std::shared_ptr<PythonObserver>> watching_;
   std::string dumped_;
 };

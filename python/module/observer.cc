@@ -6,7 +6,9 @@ namespace {
 nb::object ToPort(const PortInfo& port) {
   static const char* kType = "Port";
   const nb::object type = nb::module_::import_("plumbnn._types").attr(kType);
-  return type(port.blob, DTypeName(port.dtype), nb::tuple(nb::cast(port.shape.dims())), port.layout, port.constant);
+  return Invoke(type, nullptr,
+                {nb::cast(port.blob), nb::cast(DTypeName(port.dtype)), nb::tuple(nb::cast(port.shape.dims())),
+                 nb::cast(port.layout), nb::cast(port.constant)});
 }
 
 nb::list ToPorts(const std::vector<PortInfo>& ports) {
@@ -24,8 +26,10 @@ nb::object ToStep(const StepInfo& step) {
     for (const std::string& node : member.nodes) nodes.append(node);
   }
   const nb::object type = nb::module_::import_("plumbnn._types").attr("Step");
-  return type(step.index, step.name, step.type, step.device, step.kernel, step.detail, step.fallback, members, nodes,
-              ToPorts(step.inputs), ToPorts(step.outputs));
+  return Invoke(
+      type, nullptr,
+      {nb::cast(step.index), nb::cast(step.name), nb::cast(step.type), nb::cast(step.device), nb::cast(step.kernel),
+       nb::cast(step.detail), nb::cast(step.fallback), members, nodes, ToPorts(step.inputs), ToPorts(step.outputs)});
 }
 
 const LayerEvent& EventHandle::Alive() const {
@@ -47,13 +51,14 @@ nb::object EventHandle::Output(size_t i) const {
 }
 
 PythonObserver::~PythonObserver() {
-  const nb::gil_scoped_acquire acquire;
+  const WithGil acquire;
   steps_.clear();
   object_.reset();
 }
 
 Status PythonObserver::Call(const std::function<void()>& call) {
-  const nb::gil_scoped_acquire acquire;
+  const WithGil acquire;
+  const UserCode user;
   try {
     call();
     return Status::Ok();
@@ -76,16 +81,18 @@ const nb::object& PythonObserver::StepOf(const StepInfo& step) {
 
 bool PythonObserver::Wants(const StepInfo& step, int forward) {
   bool wants = false;
-  const Status asked = Call([&] { wants = nb::cast<bool>(object_.attr("wants")(StepOf(step), forward)); });
+  const Status asked = Call([&] {
+    wants = nb::cast<bool>(Invoke(object_, "wants", {StepOf(step), nb::cast(forward)}));
+  });
   return asked.ok() && wants;
 }
 
 Status PythonObserver::ForwardBegin(int forward) {
-  return Call([&] { object_.attr("forward_begin")(forward); });
+  return Call([&] { Invoke(object_, "forward_begin", {nb::cast(forward)}); });
 }
 
 Status PythonObserver::ForwardEnd(int forward) {
-  return Call([&] { object_.attr("forward_end")(forward); });
+  return Call([&] { Invoke(object_, "forward_end", {nb::cast(forward)}); });
 }
 
 Status PythonObserver::CallWithEvent(const char* method, const LayerEvent& event) {
@@ -93,7 +100,7 @@ Status PythonObserver::CallWithEvent(const char* method, const LayerEvent& event
     auto* handle = new EventHandle(&event, StepOf(event.step()));
     const nb::object owned = nb::cast(handle, nb::rv_policy::take_ownership);
     try {
-      object_.attr(method)(owned);
+      Invoke(object_, method, {owned});
     } catch (...) {
       handle->End();
       throw;
