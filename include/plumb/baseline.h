@@ -15,6 +15,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plumb/check.h"
@@ -25,12 +26,18 @@ class Baseline {
  public:
   // NotFound, IoError; CorruptModel for a file that is none, naming the place.
   static Result<Baseline> Read(const std::string& path);
+  // The same of a file's text; `path` stands in errors.
+  static Result<Baseline> Parse(std::string_view text, const std::string& path);
   // The file is complete or as it was.
   Status Write(const std::string& path) const;
+  // What Write writes.
+  std::string Text() const;
 
   // What is known of `key` becomes these runs; devices that are not among them keep what they had, and so do the other
   // layers of a run that judged only some (CheckOptions::layers).
   void Update(const std::string& key, const std::vector<RunReport>& runs);
+  // The same with what another process found; `partly`: it judged only some layers.
+  void Merge(const Baseline& found, bool partly);
   // One sentence for each layer that is worse than it was, in execution order: a worse verdict (aligned, grey, not
   // tested, wrong), or E or R larger by more than a tenth and 0.1; for each that is gone, unless only some were judged;
   // and for a layer, or a whole device, that the baseline does not know under this key.

@@ -63,12 +63,12 @@ why() {
 python_environment() {
   local venv=build/venv log=build/venv.log
   ! "$venv/bin/python" -c "import mypy, nanobind, numpy, pytest" 2>/dev/null || return 0
-  echo "Installing nanobind, numpy, pytest and mypy into $venv"
+  echo "Installing nanobind, numpy, pytest, pytest-xdist and mypy into $venv"
   mkdir -p build
   {
     { [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"; } &&
       PIP_RETRIES=1 PIP_TIMEOUT=15 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-        "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest mypy
+        "$venv/bin/pip" install -q "nanobind>=2.9" numpy pytest pytest-xdist mypy
   } >"$log" 2>&1 && return
   echo "Going on without the Python package and its tests: $(why "$log")"
 }

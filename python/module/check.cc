@@ -106,6 +106,18 @@ nb::list Failures(const CheckResult& result) {
   return failures;
 }
 
+// [(a baseline's text, whether only some layers were judged)] of each run, for Baseline.merge, here or in another
+// process.
+nb::list Baselines(const CheckResult& result, const std::string& key) {
+  nb::list found;
+  for (const RunReport& run : result.runs) {
+    Baseline one;
+    one.Update(key, {run});
+    found.append(nb::make_tuple(one.Text(), run.only_named_layers));
+  }
+  return found;
+}
+
 std::string Text(const CheckResult& result, size_t run, bool color, bool all, bool full, size_t width) {
   return InOptionWords(FormatText(result.checked, RunOf(result, run), {color, full, all, width}));
 }
@@ -153,6 +165,7 @@ void BindCheck(nb::module_& m) {
           },
           nb::sig("def conclusion(self) -> tuple[str, int, str]"))
       .def("failures", &Failures, nb::sig("def failures(self) -> list[tuple[str, str, str]]"))
+      .def("baselines", &Baselines, nb::sig("def baselines(self, key: str, /) -> list[tuple[str, bool]]"))
       .def("text", &Text)
       .def("outputs", &Outputs, nb::sig("def outputs(self, run: int, /) -> list[tuple[str, typing.Any, typing.Any]]"));
   m.def("check", &Check);
@@ -160,8 +173,8 @@ void BindCheck(nb::module_& m) {
       .def(nb::init<>())
       .def_static("read", [](const std::string& path) { return ValueOf(Baseline::Read(path)); })
       .def("write", [](const Baseline& baseline, const std::string& path) { ThrowIfError(baseline.Write(path)); })
-      .def("update", [](Baseline& baseline, const std::string& key,
-                        const CheckResult& result) { baseline.Update(key, result.runs); })
+      .def("merge", [](Baseline& baseline, const std::string& text,
+                       bool partly) { baseline.Merge(ValueOf(Baseline::Parse(text, "of a worker")), partly); })
       .def("compare", [](const Baseline& baseline, const std::string& key, const CheckResult& result) {
         return baseline.Compare(key, result.runs);
       });

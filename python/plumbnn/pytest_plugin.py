@@ -7,34 +7,46 @@ fails where a layer is wrong, and prints the guilty layer and the command that s
 where a subject is computed in less than model and dump say (`expect="any"` allows it).
 With `--plumb-baseline FILE` it also fails where a layer is worse than the file says;
 `--plumb-update-baseline` writes what is found there. One check is known by the test's id and its
-place among the test's checks, or by `name=`.
+place among the test's checks, or by `name=`. What is found travels in the tests' reports, so that
+pytest-xdist's workers have it come together in the one file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 
 class BaselineFile:
-    """The file of one session; written once, at its end."""
+    """The file of one session; written once, at its end, by the process that has all reports."""
 
-    def __init__(self, path: str, update: bool) -> None:
+    def __init__(self, path: str, update: bool, is_worker: bool) -> None:
         from . import _core
 
-        self.path, self.update = path, update
+        self.path, self.update, self.is_worker = path, update, is_worker
         there = os.path.exists(path)
         self.baseline = _core.Baseline.read(path) if there or not update else _core.Baseline()
 
     def judge(self, key: str, report: Any) -> list[str]:
         """The sentences on what is worse; none while it is updated."""
-        if self.update:
-            self.baseline.update(key, report._result)
-            return []
-        return self.baseline.compare(key, report._result)
+        return [] if self.update else self.baseline.compare(key, report._result)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for text, partly in getattr(report, _FIELD, []):
+            self.baseline.merge(text, partly)
+
+    def pytest_sessionfinish(self) -> None:
+        if not self.update or self.is_worker:
+            return
+        from ._errors import Error
+
+        try:
+            self.baseline.write(self.path)
+        except Error as error:
+            raise pytest.UsageError(f"--plumb-update-baseline: {error}") from error
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 _KEY = pytest.StashKey[BaselineFile]()
+_FOUND = pytest.StashKey[list[tuple[str, bool]]]()  # of a test, since its last report
+_FIELD = "plumb_baselines"  # of a report
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -64,16 +78,21 @@ def pytest_configure(config: pytest.Config) -> None:
     from ._errors import Error
 
     try:
-        config.stash[_KEY] = BaselineFile(path, update)
+        file = BaselineFile(path, update, is_worker=hasattr(config, "workerinput"))
     except Error as error:
         hint = "; --plumb-update-baseline makes it" if error.code == "NotFound" else ""
         raise pytest.UsageError(f"--plumb-baseline: {error}{hint}") from error
+    config.stash[_KEY] = file
+    config.pluginmanager.register(file, "plumb-baseline")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    file = session.config.stash.get(_KEY, None)
-    if file is not None and file.update:
-        file.baseline.write(file.path)
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    outcome = yield
+    found = item.stash.get(_FOUND, [])
+    if found:
+        setattr(outcome.get_result(), _FIELD, found)
+        item.stash[_FOUND] = []
 
 
 @pytest.fixture
@@ -90,6 +109,8 @@ def plumb_check(request: pytest.FixtureRequest) -> Callable[..., Any]:
         key = name or request.node.nodeid + (f"#{len(done) + 1}" if done else "")
         done.append(key)
         worse = file.judge(key, report) if file is not None else []
+        if file is not None and file.update:
+            request.node.stash.setdefault(_FOUND, []).extend(report._result.baselines(key))
         against = file.path if file is not None else ""
         if not report.aligned:
             report.save_inputs()

@@ -99,6 +99,29 @@ class PluginTest(unittest.TestCase):
         self.assertEqual(broken.returncode, 4)
         self.assertIn("plumb-baseline", broken.stderr)
 
+    def test_workers_of_xdist_write_one_baseline(self):
+        if importlib.util.find_spec("xdist") is None:
+            self.skipTest("pytest-xdist is not here")
+        alone = self.pytest("1", "--plumb-baseline", "alone.json", "--plumb-update-baseline")
+        self.assertEqual(alone.returncode, 0, alone.stdout + alone.stderr)
+        words = ["-n", "2", "--plumb-baseline", "base.json"]
+        update = self.pytest("1", *words, "--plumb-update-baseline")
+        self.assertEqual(update.returncode, 0, update.stdout + update.stderr)
+        self.assertIn("2 passed", update.stdout)
+        texts = [(self.folder / name).read_text() for name in ("base.json", "alone.json")]
+        self.assertEqual(*texts)
+        self.assertEqual(self.pytest("1", *words).returncode, 0)
+        worse = self.pytest("1.0000003", *words)
+        self.assertEqual(worse.returncode, 1, worse.stdout)
+        self.assertIn("worse than base.json says", worse.stdout)
+
+    def test_what_cannot_be_written_is_one_sentence(self):
+        words = ["--plumb-baseline", "no/base.json", "--plumb-update-baseline"]
+        refused = self.pytest("1", *words)
+        self.assertEqual(refused.returncode, 4, refused.stdout + refused.stderr)
+        self.assertRegex(refused.stderr, r"ERROR: --plumb-update-baseline: .*no/base.json")
+        self.assertNotIn("Traceback", refused.stdout + refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

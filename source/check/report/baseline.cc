@@ -84,10 +84,20 @@ Baseline::Layers Baseline::LayersOf(const RunReport& run) {
 
 void Baseline::Update(const std::string& key, const std::vector<RunReport>& runs) {
   for (const RunReport& run : runs) {
-    Layers& layers = checks_[key][run.device];
-    Layers now = LayersOf(run);
-    if (run.only_named_layers) now.insert(layers.begin(), layers.end());  // the others as they were
-    layers = std::move(now);
+    Baseline found;
+    found.checks_[key][run.device] = LayersOf(run);
+    Merge(found, run.only_named_layers);
+  }
+}
+
+void Baseline::Merge(const Baseline& found, bool partly) {
+  for (const auto& [key, devices] : found.checks_) {
+    for (const auto& [device, layers] : devices) {
+      Layers& known = checks_[key][device];
+      Layers now = layers;
+      if (partly) now.insert(known.begin(), known.end());  // the others as they were
+      known = std::move(now);
+    }
   }
 }
 
@@ -130,7 +140,9 @@ std::vector<std::string> Baseline::Compare(const std::string& key, const std::ve
   return worse;
 }
 
-Status Baseline::Write(const std::string& path) const {
+Status Baseline::Write(const std::string& path) const { return WriteFile(path, Text()); }
+
+std::string Baseline::Text() const {
   BaselineJson checks = BaselineJson::object();
   for (const auto& [key, devices] : checks_) {
     for (const auto& [device, layers] : devices) {
@@ -142,12 +154,16 @@ Status Baseline::Write(const std::string& path) const {
     }
   }
   const BaselineJson json = {{"format", "plumb-baseline"}, {"version", 1}, {"checks", checks}};
-  return WriteFile(path, json.dump(1, ' ', false, BaselineJson::error_handler_t::replace) + "\n");
+  return json.dump(1, ' ', false, BaselineJson::error_handler_t::replace) + "\n";
 }
 
 Result<Baseline> Baseline::Read(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
-  const BaselineJson json = BaselineJson::parse(file.text(), nullptr, /*allow_exceptions=*/false);
+  return Parse(file.text(), path);
+}
+
+Result<Baseline> Baseline::Parse(std::string_view text, const std::string& path) {
+  const BaselineJson json = BaselineJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.value("format", BaselineJson()) != "plumb-baseline") {
     return Broken(path, "it is no JSON with \"format\": \"plumb-baseline\"");
   }
