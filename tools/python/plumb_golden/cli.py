@@ -12,7 +12,8 @@ import pathlib
 import sys
 import traceback
 
-from . import inputs, probe, repeats
+from . import inputs, printable, probe, repeats
+from .files import write_report
 from .folder import VERSION, UsageError, check_free
 
 RAW = (".dat", ".bmrt", ".bin", ".raw")
@@ -40,6 +41,13 @@ def count(text):
     return int(text)
 
 
+def say(text, stream):
+    """The one way to the terminal: what files call something is escaped."""
+    shown = printable.message(text)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    print(shown.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+
+
 class Parser(argparse.ArgumentParser):
     """Long options are never abbreviated; an unknown one gets the nearest known."""
 
@@ -62,7 +70,7 @@ class Parser(argparse.ArgumentParser):
             near = difflib.get_close_matches(word, COMMANDS, 1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(COMMANDS)}"
             message = f"there is no framework '{word}'; {hint}"
-        print(f"error: {message} (plumb-golden --help)", file=sys.stderr)
+        say(f"error: {message} (plumb-golden --help)", sys.stderr)
         sys.exit(2)
 
 
@@ -177,9 +185,22 @@ def check(options):
         raise UsageError(f"two models were given: '{options.model}' and '{options.model_option}'")
     if not pathlib.Path(options.model).exists():
         raise UsageError(f"there is no file '{options.model}'")
+    check_report(options)
     if options.tensors and not any(pathlib.Path(text.rpartition("=")[2]).suffix in RAW for text in options.input):
         raise UsageError(f"--tensors says what a raw file ({' '.join(RAW)}) holds, and none is given with -i")
     check_free(options.output, options.force)
+
+
+def check_report(options):
+    """UsageError when --json names what cannot be written."""
+    path = options.json
+    if path in (None, "-"):
+        return
+    folder = pathlib.Path(path).absolute().parent
+    if pathlib.Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        why = "it is a folder" if pathlib.Path(path).is_dir() else f"there is no folder '{folder}' that can be written"
+        options.json = None
+        raise UsageError(f"--json: cannot write '{path}': {why}")
 
 
 def convert(options):
@@ -188,6 +209,7 @@ def convert(options):
         raise UsageError(f"what is to be read? plumb-golden {options.command} {reads}")
     if not pathlib.Path(options.model).exists():
         raise UsageError(f"there is no file or folder '{options.model}'")
+    check_report(options)
     check_free(options.output, options.force)
     with own_output(options.quiet):
         if options.command == "coreai":
@@ -236,7 +258,8 @@ def own_output(quiet):
 
 
 def write_json(options, code, folder=None, error=""):
-    if options.json is None:
+    path, options.json = options.json, None  # once: what failed is not tried again for its own error
+    if path is None:
         return
     report = {"tool": f"plumb_golden {VERSION}", "command": options.command, "model": options.model, "exit_code": code,
               "error": error}
@@ -244,39 +267,62 @@ def write_json(options, code, folder=None, error=""):
         report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files],
                       left_out=folder.lost, notes=folder.notes, probe=folder.probe, repeats=folder.repeats)
     text = json.dumps(report, indent=1)
-    if options.json == "-":
-        print(text)
+    if path == "-":
+        print(text, flush=True)
     else:
-        pathlib.Path(options.json).write_text(text + "\n", encoding="utf-8")
+        write_report(path, text + "\n")
 
 
 def fail(options, code, message):
-    print(f"error: {message}", file=sys.stderr)
-    write_json(options, code, error=message)
+    say(f"error: {message}", sys.stderr)
+    try:
+        write_json(options, code, error=message)
+    except OSError as error:
+        say(f"error: {system_sentence(error)}", sys.stderr)
     return code
+
+
+def system_sentence(error):
+    where = f"'{error.filename}'" if error.filename else "a file or standard output"
+    return f"cannot read or write {where}: {error.strerror or error}"
+
+
+def tell(options, folder):
+    """The notes, the last line and the JSON of a run that went well."""
+    notes = [*folder.notes, *([probe.sentence(folder.probe)] if folder.probe is not None else []),
+             *map(repeats.sentence, folder.repeats)]
+    for note in [] if options.quiet else notes:
+        say(f"note: {note}", sys.stderr)
+    say(folder.summary(), sys.stderr if options.json == "-" else sys.stdout)
+    write_json(options, 0, folder)
 
 
 def main(arguments=None):
     options = make_parser().parse_args(arguments)
     try:
-        folder = run(options)
+        tell(options, run(options))
+        return 0
     except UsageError as error:
         return fail(options, 2, str(error))
+    except MemoryError as error:
+        return fail(options, 2, f"no memory for '{options.model}' ({error or 'ulimit -v, or the machine is full'})")
+    except OSError as error:
+        silence_full_output()
+        return fail(options, 4, system_sentence(error))
     except Exception as error:  # a framework's own classes: one sentence, and where it was
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(str(error).split())[:500]
         return fail(options, 4, f"{options.command} failed on '{options.model}': {type(error).__name__}: {text} "
                                 f"({pathlib.Path(where.filename).name}:{where.lineno})")
-    if not options.quiet:
-        for note in folder.notes:
-            print(f"note: {note}", file=sys.stderr)
-    if folder.probe is not None and not options.quiet:
-        print(f"note: {probe.sentence(folder.probe)}", file=sys.stderr)
-    for one in [] if options.quiet else folder.repeats:
-        print(f"note: {repeats.sentence(one)}", file=sys.stderr)
-    print(folder.summary(), file=sys.stderr if options.json == "-" else sys.stdout)
-    write_json(options, 0, folder)
-    return 0
+
+
+def silence_full_output():
+    """What could not be written stays in Python's buffer, and would be tried, and complained about, once more at its
+    end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
 
 
 if __name__ == "__main__":

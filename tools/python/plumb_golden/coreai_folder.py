@@ -9,7 +9,8 @@ import pathlib
 
 import numpy as np
 
-from .folder import UsageError, check_free, file_part
+from .files import whole, write_text
+from .folder import UsageError, check_free, file_part, lock
 from .foreign import read_tensors
 
 SUFFIX = ".aimodelintermediates"
@@ -50,7 +51,13 @@ def convert(source, output, force=False):
         raise UsageError(f"-o names NAME{SUFFIX}, the folder that Core AI Debugger opens; found '{output}'")
     check_free(output, force)
     tensors, entries = read_tensors(source), entries_of(source)
-    (output / "data").mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
+    locked = lock(output)
+    check_free(output, force)  # another run may have finished in between
+    if (output / "data").is_symlink():
+        raise UsageError(f"'{output / 'data'}' is a link to another folder; remove it, or give another with -o")
+    (output / "data").mkdir(exist_ok=True)
+    (output / "metadata.json").unlink(missing_ok=True)
     written = CoreAiFolder(output)
     metadata = {"inputs": {}, "outputs": {}, "intermediates": {}}
     outs = [name for name in tensors if entries.get(name, {}).get("direction") != "in"]
@@ -59,14 +66,14 @@ def convert(source, output, force=False):
         if entry.get("dtype") == "bf16" and array.dtype == np.uint16:  # as f32, as coreai-torch stores it
             array = (array.astype(np.uint32) << 16).view(np.float32)
         file = f"{file_part(name)}_{number:04d}.npy"
-        np.save(output / "data" / file, array, allow_pickle=False)
+        with whole(output / "data" / file) as stream:
+            np.save(stream, array, allow_pickle=False)
         kind = kind_of(name, entry, outs[-1] if outs else None)
         metadata[kind][name] = {
             "node_name": name, "node_op": "placeholder" if kind == "inputs" else "call_function",
             "node_target": entry.get("type") or name, "data_file": f"data/{file}", "shape": list(array.shape),
             "torch_dtype": f"torch.{array.dtype}", "numel": int(array.size)}
         written.files.append({"blob": name})
-    part = output / "metadata.json.part"
-    part.write_text(json.dumps(metadata, indent=2), encoding="utf-8")
-    part.rename(output / "metadata.json")
+    write_text(output / "metadata.json", json.dumps(metadata, indent=2))
+    locked.release()
     return written

@@ -1,4 +1,4 @@
-"""Writes a dump folder (doc/dump_format.md): one .npy per tensor, manifest.json last."""
+"""Writes a dump folder (doc/dump_format.md): one .npy per tensor, manifest.json last; until then it has a mark."""
 import datetime
 import json
 import os
@@ -10,6 +10,8 @@ import sys
 
 import numpy as np
 
+from .files import FolderLock, create, whole, write_text
+
 try:
     import xxhash
 except ImportError:  # then the checksums stay empty, which readers take as "not known"
@@ -20,6 +22,10 @@ DTYPES = {
     "float32": "f32", "float16": "f16", "float64": "f64", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16",
     "int32": "i32", "uint32": "u32", "int64": "i64", "bool": "bool",
 }
+
+
+MANIFEST, MARK = "manifest.json", "manifest.json.part"
+OWN_FILE = re.compile(r"[0-9]{5,}-.*-(in|out)-[0-9]+-.*\.npy(\.[0-9a-f]{8}\.part)?")
 
 
 class UsageError(Exception):
@@ -99,18 +105,45 @@ def check_free(path, force):
         raise UsageError(f"the folder '{above}' is not writable; give another with -o")
 
 
+def lock(path):
+    try:
+        return FolderLock(path)
+    except BlockingIOError:
+        raise UsageError(f"another run writes into the folder '{path}' at this moment; give another with -o") from None
+
+
+def is_cut_off(path):
+    """Whether a dump was begun there and never finished."""
+    return not (path / MANIFEST).exists() and any(path.glob(f"{MANIFEST}*.part"))
+
+
+def written_files(path):
+    """The names of what a dump in the folder consists of, finished or cut off."""
+    try:
+        entries = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["files"]
+        return [pathlib.Path(entry["file"]).name for entry in entries]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return [file.name for file in path.iterdir() if OWN_FILE.fullmatch(file.name)] if is_cut_off(path) else []
+
+
 def clear(path, force):
-    """Makes the folder; with force a dump that it holds goes, and nothing else."""
+    """Makes the folder, locks it and marks it as unfinished; with force a dump that it holds goes, and nothing else.
+    Returns the lock."""
     check_free(path, force)
     path.mkdir(parents=True, exist_ok=True)
+    locked = lock(path)
+    check_free(path, force)  # another run may have finished in between
+    old = written_files(path)
     try:
-        old = json.loads((path / "manifest.json").read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    for entry in old:
-        if isinstance(entry, dict) and isinstance(entry.get("file"), str):
-            (path / pathlib.Path(entry["file"]).name).unlink(missing_ok=True)
-    (path / "manifest.json").unlink()
+        create(path / MARK).close()
+    except FileExistsError:
+        if not force:
+            raise UsageError(f"another run has begun to write into the folder '{path}'; give another with -o") from None
+    (path / MANIFEST).unlink(missing_ok=True)
+    for name in old:
+        if name not in ("", "..", MARK) and not (path / name).is_dir():
+            (path / name).unlink(missing_ok=True)
+    return locked
 
 
 def to_text(manifest):
@@ -134,7 +167,7 @@ class Folder:
                  precision="f32"):
         """precision: the least that the runtime may compute in, or keep weights in."""
         self.path = pathlib.Path(path)
-        clear(self.path, force)
+        self._lock, self._written = clear(self.path, force), None
         self.framework, self.model, self.device, self.layout = framework, model, device, layout
         self.precision = "HIGH" if precision == "f32" else "NORMAL"
         self.facts = {"python": platform.python_version(), "numpy": np.__version__, "cpu": cpu_name(),
@@ -155,7 +188,8 @@ class Folder:
         layer = name if layer is None else layer
         array = np.ascontiguousarray(array).reshape(array.shape)
         file = f"{len(self.files):05d}-{file_part(layer)}-{'in' if is_input else 'out'}-{slot}-{file_part(name)}.npy"
-        self._save(file, array)
+        with whole(self.path / file) as stream:
+            np.save(stream, array, allow_pickle=False)
         data = (self.path / file).read_bytes() if xxhash is not None else b""
         self.files.append({
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
@@ -167,12 +201,6 @@ class Folder:
             "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),
             "values_xxh64": checksum(array.tobytes()) if xxhash is not None else "", "statistics": statistics(array),
         })
-
-    def _save(self, file, array):
-        part = self.path / (file + ".part")
-        with open(part, "wb") as stream:
-            np.save(stream, array, allow_pickle=False)
-        part.rename(self.path / file)
 
     def left_out(self, count, why, names=()):
         """Counts tensors that are not in the dump; the last line and the manifest say so."""
@@ -188,12 +216,26 @@ class Folder:
         """Takes away what was written: a dump that is of no use must not lie there."""
         for entry in self.files:
             (self.path / entry["file"]).unlink(missing_ok=True)
+        (self.path / MARK).unlink(missing_ok=True)
         try:
             self.path.rmdir()
         except OSError:
             pass  # it held something before
+        self._lock.release()
 
     def finish(self, complete=True, errors=()):
+        """Writes the manifest; again when something was noted behind it."""
+        if self._written is not None:
+            self._lock = lock(self.path)
+            if (self.path / MANIFEST).read_bytes() != self._written:
+                raise UsageError(f"another run has written into the folder '{self.path}' meanwhile; give another with "
+                                 f"-o")
+        write_text(self.path / MANIFEST, to_text(self._manifest(complete, errors)))
+        self._written = (self.path / MANIFEST).read_bytes()
+        (self.path / MARK).unlink(missing_ok=True)
+        self._lock.release()
+
+    def _manifest(self, complete, errors):
         manifest = {
             "format": "plumb-dump", "version": 1, "tool": f"plumb_golden {VERSION}",
             "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -211,6 +253,4 @@ class Folder:
             manifest["probe"] = self.probe
         if self.repeats:
             manifest["repeats"] = self.repeats
-        part = self.path / "manifest.json.part"
-        part.write_text(to_text(manifest), encoding="utf-8")
-        part.rename(self.path / "manifest.json")
+        return manifest

@@ -4,33 +4,58 @@ can run its writer's code."""
 import base64
 import io
 import json
+import math
 import pathlib
 import zipfile
-import zlib
 
 import numpy as np
 
-from .folder import DTYPES, UsageError
+from .folder import DTYPES, UsageError, is_cut_off
 
 NUMPY = {short: name for name, short in DTYPES.items()}
 TNN_DTYPES = {0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint16", 5: "int64", 6: "uint32"}  # 4: bf16 words
 
 
-def load_array(source, where):
-    try:
-        array = np.load(source, allow_pickle=False)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"'{where}' cannot be read: {error}") from error
-    return array
+# What an archive may unpack to: more than networks take, less than minutes. Zeros shrink to a thousandth.
+UNPACKED = 2**30
+UNPACKED_PER_BYTE = 100
+
+
+def load_array(source, size):
+    """The array of an .npy; a stream of `size` bytes. ValueError before a header that promises more takes memory."""
+    start = source.tell()
+    version = np.lib.format.read_magic(source)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"it is an .npy of version {version}, which numbers do not need")
+    shape, _, dtype = readers[version](source)
+    if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
+        raise ValueError(f"it holds {list(shape)} of dtype {dtype}, which are no numbers")
+    wanted, there = math.prod(shape) * dtype.itemsize, size - (source.tell() - start)
+    if wanted > there:
+        raise ValueError(f"its header says {wanted} bytes, and {there} are there")
+    source.seek(start)
+    return np.lib.format.read_array(source, allow_pickle=False)
+
+
+def load_file(path):
+    with open(path, "rb") as stream:
+        return load_array(stream, path.stat().st_size)
 
 
 def load_archive(path):
     """{name: array} of an .npz."""
-    with load_array(path, path) as archive:
-        try:
-            return {name: archive[name] for name in archive.files}
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise UsageError(f"'{path}' cannot be read: {error}") from error
+    with zipfile.ZipFile(path) as archive:
+        members, packed = archive.infolist(), path.stat().st_size
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > UNPACKED + UNPACKED_PER_BYTE * packed:
+            raise ValueError(f"{packed} bytes would unpack to {unpacked}; save it with numpy.savez, which does not "
+                             f"pack")
+        tensors = {}
+        for member in members:
+            with archive.open(member) as stream:
+                tensors[member.filename.removesuffix(".npy")] = load_array(stream, member.file_size)
+        return tensors
 
 
 def read_tensors(path, specs=()):
@@ -39,8 +64,18 @@ def read_tensors(path, specs=()):
     path = pathlib.Path(path)
     if not path.exists():
         raise UsageError(f"there is no file or folder '{path}'")
-    if path.is_dir():
-        return read_folder(path)
+    if not path.is_dir() and not path.is_file():
+        raise UsageError(f"'{path}' is a pipe or a device, expected a file")
+    try:
+        return read_folder(path) if path.is_dir() else read_file(path, specs)
+    except UsageError:
+        raise
+    except Exception as error:  # whatever the bytes of others are wrong in: numpy, zipfile, json, or a field that lacks
+        kind = "" if isinstance(error, (ValueError, OSError, zipfile.BadZipFile)) else f"{type(error).__name__}: "
+        raise UsageError(f"'{path}' cannot be read: {kind}{error}") from error
+
+
+def read_file(path, specs):
     suffix = path.suffix
     if suffix in (".pkl", ".pickle", ".pt", ".pth"):
         raise UsageError(f"'{path}' is a pickle; reading one can run its writer's code, so it is refused. Save with "
@@ -48,7 +83,7 @@ def read_tensors(path, specs=()):
     if suffix == ".npz":
         return load_archive(path)
     if suffix == ".npy":
-        return {"": load_array(path, path)}
+        return {"": load_file(path)}
     if suffix == ".txt":
         return read_tnn_text(path)
     if suffix == ".json":
@@ -63,6 +98,9 @@ def read_folder(path):
     manifest = path / "manifest.json"
     if manifest.exists():
         return read_dump(path, json.loads(manifest.read_text(encoding="utf-8")))
+    if is_cut_off(path):
+        raise UsageError(f"the dump in '{path}' was cut off: '{manifest.name}.part' is there, which its writer takes "
+                         f"away at the end; make the dump again")
     tensors = {}
     for file in sorted(path.iterdir()):
         if file.suffix in (".npy", ".txt", ".npz"):
@@ -87,7 +125,7 @@ def read_dump(path, manifest):
             file = path / pathlib.Path(entry["file"]).name
             dtype, shape = NUMPY.get(entry["dtype"]), entry["shape"]
             if file.suffix == ".npy":
-                tensors[name] = load_array(file, file)
+                tensors[name] = load_file(file)
             elif file.suffix == ".raw" and dtype:
                 tensors[name] = np.fromfile(file, dtype=dtype).reshape(shape)
             elif file.suffix == ".txt" and dtype:
@@ -142,15 +180,13 @@ def read_polygraphy(path):
         elif isinstance(node, dict):
             if isinstance(node.get("array"), str):
                 if name not in tensors:  # later runs and iterations are passed over
-                    tensors[name] = load_array(io.BytesIO(base64.b64decode(node["array"])), f"{path}#{name}")
+                    data = base64.b64decode(node["array"])
+                    tensors[name] = load_array(io.BytesIO(data), len(data))
             else:
                 for key, value in node.items():
                     walk(value, name if key == "values" else key)
 
-    try:
-        walk(json.loads(path.read_text(encoding="utf-8")), "")
-    except ValueError as error:
-        raise UsageError(f"'{path}' cannot be read: {error}") from error
+    walk(json.loads(path.read_text(encoding="utf-8")), "")
     if not tensors:
         raise UsageError(f"'{path}' holds no tensor; expected what Polygraphy's --save-outputs or --save-inputs writes")
     return tensors

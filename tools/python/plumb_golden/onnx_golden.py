@@ -4,6 +4,7 @@ The branch that an If takes stands in its place (onnx_branches.py). Optimisation
 graph says; --optimized saves ONNX Runtime's own optimised graph and runs that one instead, fused tensors gone; of a
 quantised model what QuantizeLinear makes is kept, between the integer kernels. One thread: two change bits.
 """
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -93,20 +94,17 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
                  source={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__, "optimized": optimized,
                          "threads": how.threads or 1, "determinism": determinism}, force=force)
     # Locations of external weights are relative to the model's folder, so the copies must lie in it.
-    with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work:
-        work = pathlib.Path(work)
-        source, exposed = model, sibling(model, work)
+    with tempfile.TemporaryDirectory(prefix=".plumb_golden_", dir=writable(model.parent)) as work, \
+            beside(model, work) as exposed:
+        source = model
         kept = onnx.load(str(model), load_external_data=False)
         quantised = onnx_quantised.pairs(onnx, kept)
         if optimized:
-            source = work / "optimized.onnx"
-            try:
-                if quantised:
-                    onnx_quantised.keep_integers(kept, quantised)
-                    onnx.save(kept, str(exposed))
-                session(onnxruntime, exposed if quantised else model, optimized, save_as=source)
-            finally:
-                exposed.unlink(missing_ok=True)
+            source = pathlib.Path(work) / "optimized.onnx"
+            if quantised:
+                onnx_quantised.keep_integers(kept, quantised)
+                onnx.save(kept, str(exposed))
+            session(onnxruntime, exposed if quantised else model, optimized, save_as=source)
 
         def feeds_of(ort):
             return make_inputs(ort, model, input_files, shapes or {}, specs, seed, value_range, constants, how)
@@ -123,16 +121,13 @@ def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_rang
             ort = session(onnxruntime, exposed, optimized)
             return dict(zip([o.name for o in ort.get_outputs()], ort.run(None, feeds_of(ort))))
 
-        try:
-            outputs = unwatched() if prove_probe else {}
-            loaded = onnx.load(str(source), load_external_data=False)
-            replace_random(onnx, loaded, network_inputs.given(input_files, specs))
-            onnx_branches.inline(onnx, loaded, evaluate)
-            early = onnx_quantised.moved_in_front(kept, loaded) if quantised and optimized else ()
-            places = expose_all(onnx, loaded, exposed)
-            ort = session(onnxruntime, exposed, False, how=how)
-        finally:
-            exposed.unlink(missing_ok=True)
+        outputs = unwatched() if prove_probe else {}
+        loaded = onnx.load(str(source), load_external_data=False)
+        replace_random(onnx, loaded, network_inputs.given(input_files, specs))
+        onnx_branches.inline(onnx, loaded, evaluate)
+        early = onnx_quantised.moved_in_front(kept, loaded) if quantised and optimized else ()
+        places = expose_all(onnx, loaded, exposed)
+        ort = session(onnxruntime, exposed, False, how=how)
     feeds = feeds_of(ort)
     bound = {text.rpartition("=")[0] for text in constants}
     if bound:
@@ -149,10 +144,15 @@ def writable(folder):
     return folder if os.access(folder, os.W_OK) else None
 
 
-def sibling(model, work):
-    if os.access(model.parent, os.W_OK):
-        return model.parent / f".plumb_golden_{os.getpid()}.onnx"
-    return work / "exposed.onnx"
+@contextlib.contextmanager
+def beside(model, work):
+    """A new file in the model's folder, where that can be written; gone at the end."""
+    handle, path = tempfile.mkstemp(prefix=".plumb_golden_", suffix=".onnx", dir=writable(model.parent) or work)
+    os.close(handle)
+    try:
+        yield pathlib.Path(path)
+    finally:
+        pathlib.Path(path).unlink(missing_ok=True)
 
 
 def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants, how):

@@ -87,11 +87,23 @@ def parse_tensor(data, where):
         raise UsageError(f"{where} is no TensorProto of ONNX: {error or 'it is cut off'}") from error
 
 
+def refuse_views(database):
+    """sqlite3.Error unless both names are plain tables: a view, a virtual table or a computed column could run for
+    ever."""
+    for table in ("Tensors", "Nodes"):
+        found = database.execute("select rootpage from sqlite_master where type = 'table' and name = ?",
+                                 (table,)).fetchone()
+        columns = database.execute(f"pragma table_xinfo({table})").fetchall()
+        if not found or not found[0] or any(column[6] for column in columns):
+            raise sqlite3.DatabaseError(f"'{table}' is no plain table")
+
+
 def read(path, output, force=False, **_):
     path = pathlib.Path(path)
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             database.text_factory = lambda text: text.decode("utf-8", "replace")
+            refuse_views(database)
             first, last = database.execute("select min(Step), max(Step) from Tensors").fetchone()
             kinds = dict(database.execute("select Name, OpType from Nodes").fetchall())
             folder = Folder(output, framework="onnxruntime", model=path, device="ONNX Runtime's debug node dump",

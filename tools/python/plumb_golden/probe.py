@@ -9,6 +9,7 @@ import tempfile
 import numpy as np
 
 from .draw import plumb_tool
+from .files import write_text
 from .folder import UsageError, to_text
 from .foreign import read_tensors
 
@@ -48,9 +49,7 @@ class WrittenDump:
         self.probe, self.notes, self.lost = None, [], []
 
     def finish(self):
-        part = self.path / "manifest.json.part"
-        part.write_text(to_text({**self.manifest, "probe": self.probe}), encoding="utf-8")
-        part.rename(self.path / "manifest.json")
+        write_text(self.path / "manifest.json", to_text({**self.manifest, "probe": self.probe}))
 
     def summary(self):
         return f"noted in {self.path / 'manifest.json'}; model_check --subject {self.path} repeats it"
