@@ -161,7 +161,8 @@ void BindCheck(nb::module_& m) {
           "conclusion",
           [](const CheckResult& result) {
             const Conclusion conclusion = Conclude(result);
-            return nb::make_tuple(conclusion.verdict, conclusion.exit_code, InOptionWords(conclusion.line));
+            return nb::make_tuple(conclusion.verdict, conclusion.exit_code,
+                                  PrintableLine(InOptionWords(conclusion.line)));
           },
           nb::sig("def conclusion(self) -> tuple[str, int, str]"))
       .def("failures", &Failures, nb::sig("def failures(self) -> list[tuple[str, str, str]]"))
@@ -176,7 +177,9 @@ void BindCheck(nb::module_& m) {
       .def("merge", [](Baseline& baseline, const std::string& text,
                        bool partly) { baseline.Merge(ValueOf(Baseline::Parse(text, "of a worker")), partly); })
       .def("compare", [](const Baseline& baseline, const std::string& key, const CheckResult& result) {
-        return baseline.Compare(key, result.runs);
+        std::vector<std::string> worse = baseline.Compare(key, result.runs);
+        for (std::string& sentence : worse) sentence = PrintableLine(sentence);
+        return worse;
       });
 }
 

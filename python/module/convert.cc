@@ -119,7 +119,7 @@ nb::object ToArray(const Tensor& tensor) {
 
 nb::dict ToArrays(const std::map<std::string, Tensor>& tensors) {
   nb::dict arrays;
-  for (const auto& [name, tensor] : tensors) arrays[name.c_str()] = ToArray(tensor);
+  for (const auto& [name, tensor] : tensors) arrays[nb::cast(name)] = ToArray(tensor);
   return arrays;
 }
 

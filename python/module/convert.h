@@ -8,7 +8,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -22,6 +21,7 @@
 #include "plumb/interrupt.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
+#include "text.h"
 
 namespace plumb::python {
 

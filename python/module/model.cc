@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "plumb/align.h"
 #include "plumb/plumb.h"
+#include "plumb/printing.h"
 #include "plumb/runtime.h"
 #include "plumb/support.h"
 
@@ -21,10 +22,16 @@ nb::dict Describe(const Layer& layer) {
   dict["outputs"] = layer.outputs;
   dict["nodes"] = layer.nodes;
   nb::dict parameters;
-  for (const auto& [name, value] : ListParams(layer)) parameters[name.c_str()] = value;
+  for (const auto& [name, value] : ListParams(layer)) parameters[nb::cast(name)] = value;
   dict["parameters"] = parameters;
   dict["weights"] = ToArrays(layer.resources);
   return dict;
+}
+
+// Sentences that quote names of the file.
+std::vector<std::string> Shown(std::vector<std::string> sentences) {
+  for (std::string& sentence : sentences) sentence = PrintableMessage(sentence);
+  return sentences;
 }
 
 nb::list DescribeDevices() {
@@ -67,15 +74,15 @@ void BindModel(nb::module_& m) {
           [](const ModelHandle& model) {
             nb::dict inputs;
             for (const GraphInput& input : model.graph->inputs) {
-              inputs[input.name.c_str()] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
+              inputs[nb::cast(input.name)] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
             }
             return inputs;
           },
           nb::sig("def inputs(self) -> dict[str, tuple[str, list[int]]]"))
       .def("outputs", [](const ModelHandle& model) { return model.graph->outputs; })
-      .def("notes", [](const ModelHandle& model) { return model.graph->notes; })
+      .def("notes", [](const ModelHandle& model) { return Shown(model.graph->notes); })
       .def("weights_generated", [](const ModelHandle& model) { return model.graph->weights_generated; })
-      .def("hazards", [](const ModelHandle& model) { return WeightHazards(*model.graph); })
+      .def("hazards", [](const ModelHandle& model) { return Shown(WeightHazards(*model.graph)); })
       .def(
           "layers",
           [](const ModelHandle& model) {

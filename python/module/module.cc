@@ -1,16 +1,19 @@
 // The module plumbnn._core: the library as Python calls it. Argument checking, defaults, docstrings and types are in
 // the Python files beside it (python/plumbnn).
 #include "bind.h"
+#include "plumb/printing.h"
 
 // nanobind's own entry, behind the module's: what it does first would already break the interpreter that has the
 // module.
 #define PyInit__core InitModule
 
 NB_MODULE(_core, m) {
+  using namespace plumb;          // NOLINT(google-build-using-namespace): the macro's function is outside
   using namespace plumb::python;  // NOLINT(google-build-using-namespace): the macro's function is outside
   m.doc() = "Plumb's library. Use plumbnn, which is what is documented.";
   RegisterError(m);
   WatchLeaving(m);
+  m.def("printable_message", [](nb::bytes text) { return PrintableMessage({text.c_str(), text.size()}); });
   BindModel(m);
   BindNetwork(m);
   BindCheck(m);

@@ -176,7 +176,7 @@ nb::dict DescribeInputs(const NetworkHandle& handle) {
   nb::dict inputs;
   for (const GraphInput& input : handle.network().graph().inputs) {
     const BlobInfo& info = handle.network().blobs().at(input.name);
-    inputs[input.name.c_str()] = nb::make_tuple(DTypeName(info.dtype), info.shape.dims());
+    inputs[nb::cast(input.name)] = nb::make_tuple(DTypeName(info.dtype), info.shape.dims());
   }
   return inputs;
 }

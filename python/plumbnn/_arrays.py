@@ -75,7 +75,8 @@ class Saved:
         values = {name: to_numpy(*array) for name, array in arrays.items()}
         digest = hashlib.blake2b(digest_size=6)
         for name, value in sorted(values.items()):
-            digest.update(f"{name}:{value.dtype}:{value.shape};".encode())
+            head = f"{name}:{value.dtype}:{value.shape};"
+            digest.update(head.encode("utf-8", "surrogateescape"))
             digest.update(np.ascontiguousarray(value).data)
         path = os.path.join(tempfile.gettempdir(), f"plumbnn-{digest.hexdigest()}.npz")
         self._files[path] = values
@@ -83,8 +84,20 @@ class Saved:
 
     def write(self) -> list[str]:
         for path, values in self._files.items():
-            with zipfile.ZipFile(path, "w") as archive:  # np.savez has no room for a tensor 'file'
-                for name, value in values.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, value, allow_pickle=False)
+            try:
+                _save(path, values)
+            except OSError as error:
+                raise Error("IoError", f"cannot write '{path}': {error.strerror}") from error
         return list(self._files)
+
+
+def _save(path: str, values: Mapping[str, np.ndarray]) -> None:
+    """The temporary folder is everybody's: the file is a new one, and a link at its name is not followed."""
+    with tempfile.TemporaryDirectory(prefix=".plumbnn-", dir=os.path.dirname(path)) as folder:
+        part = os.path.join(folder, "part")
+        with zipfile.ZipFile(part, "w") as archive:  # np.savez has no room for a tensor 'file'
+            for name, value in values.items():
+                shown = name.encode("utf-8", "replace").decode()  # no UTF-8: no name for an archive
+                with archive.open(f"{shown}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, value, allow_pickle=False)
+        os.replace(part, path)

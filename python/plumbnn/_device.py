@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ._arrays import Saved, all_ready
-from ._errors import Error
+from ._errors import Error, printable
 from ._model import Path, Shapes
 from ._report import LayerReport
 
@@ -37,7 +37,7 @@ class MachineReport:
         self.device: str = data.get("device", "")
         self.verdict: str = data["verdict"]
         self.exit_code: int = data["exit_code"]
-        self.summary: str = data["summary"]
+        self.summary: str = printable(data["summary"])
         self.json: dict[str, Any] | None = data["report"]
         runs = self.json["runs"] if self.json else []
         self.layers = [LayerReport(run["device"], layer) for run in runs for layer in run["layers"]]

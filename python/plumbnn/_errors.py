@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import _core
+
 if TYPE_CHECKING:
     from ._report import Report
 
@@ -32,6 +34,11 @@ _WORDS = {
 }
 
 
+def printable(text: str) -> str:
+    """As the tools print a message: control characters in what it quotes are escaped."""
+    return _core.printable_message(text.encode("utf-8", "backslashreplace"))
+
+
 class Error(Exception):
     """Something could not be done; the text is one complete sentence.
 
@@ -43,6 +50,7 @@ class Error(Exception):
     """
 
     def __init__(self, code: str, message: str, report: Report | None = None) -> None:
+        message = printable(message)
         super().__init__(code, message)
         self.code = code
         self.message = message

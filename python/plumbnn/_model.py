@@ -52,7 +52,7 @@ class Model:
         return self._graph.weights_generated()
 
     def __repr__(self) -> str:
-        return f"<plumbnn model '{self.path}'>"
+        return f"<plumbnn model {self.path!r}>"
 
 
 def arguments_of(

@@ -112,7 +112,7 @@ class Network:
         return self._network.description()
 
     def __repr__(self) -> str:
-        return f"<plumbnn network '{self.model.path}' on {self.device}>"
+        return f"<plumbnn network {self.model.path!r} on {self.device}>"
 
 
 def run(

@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._errors import printable
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas
@@ -56,7 +58,7 @@ class LayerReport:
         self.inherited: float = _number(worst["inherited"]["max_abs"]) if worst else 0.0
 
     def __repr__(self) -> str:
-        return f"<{self.device} layer {self.index} '{self.name}' ({self.type}): {self.verdict}>"
+        return f"<{self.device} layer {self.index} {self.name!r} ({self.type}): {self.verdict}>"
 
 
 def _severity(output: dict[str, Any]) -> tuple[int, float]:
@@ -80,7 +82,7 @@ class Run:
         self._result, self._place, self.json = result, place, data
         self.device: str = data["device"]
         self.verdict: str = data["verdict"]
-        self.summary: str = data["summary"]
+        self.summary: str = printable(data["summary"])
         self.notes: list[str] = data["notes"]
         self.judged_as: str = data["judged_as"]
         self.probe: dict[str, Any] | None = data["probe"]
@@ -232,5 +234,6 @@ def _row(layer: LayerReport) -> str:
     texts = [layer.device, str(layer.index), layer.name, layer.type, str(list(layer.shape))]
     numbers = [layer.introduced, layer.inherited, layer.E, layer.R]
     texts += [f"{number:.3g}" for number in numbers]
-    cells = [html.escape(text) for text in texts] + [verdict, html.escape(layer.cause)]
+    cells = [html.escape(printable(text)) for text in [*texts, layer.cause]]
+    cells.insert(len(texts), verdict)
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

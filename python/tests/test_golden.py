@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import random
 import tempfile
 import unittest
 
 import numpy as np
 
 import plumbnn
+from plumbnn.golden import printable
 from plumbnn.golden.folder import Folder, to_text
 
 ROOT = pathlib.Path(os.environ["PLUMB_ROOT"])
@@ -68,6 +70,13 @@ class GoldenTest(unittest.TestCase):
                 self.assertAlmostEqual(found[name], value, delta=1e-6 * max(1, abs(value)))
             else:
                 self.assertEqual(found[name], value, name)
+
+    def test_both_print_names_alike(self):
+        pieces = ["x", "'", "\n", "\n  ", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\ufeff", "\U000e0041", "n" * 201, " ", "ö"]
+        draw = random.Random(1)
+        for _ in range(2000):
+            text = "".join(draw.choice(pieces) for _ in range(draw.randrange(9)))
+            self.assertEqual(printable.message(text), plumbnn._core.printable_message(text.encode()))
 
     def test_a_golden_of_the_package_is_read_back(self):
         x = np.random.default_rng(1).random((1, 1, 8, 8), dtype=np.float32)

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -163,6 +164,32 @@ class NetworkTest(unittest.TestCase):
             self.assertIn(part, str(raised.exception))
             self.assertNotIn("::", str(raised.exception))
             self.assertEqual(raised.exception.code, code, raised.exception)
+
+    def test_names_with_control_characters_and_no_utf8(self):
+        text = pathlib.Path(DIGITS).read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(os.fsencode(folder), b"net\xff.tnnproto")
+            for name, shown in ((b"po\xffol", "po\\xFFol"), (b"po\x1b[2Jol", "po\\x1B[2Jol")):
+                with open(path, "wb") as file:
+                    file.write(text.replace(b"pool2", name))
+                model = plumbnn.load(os.fsdecode(path))
+                names = [layer.name for layer in model.layers]
+                self.assertIn(os.fsdecode(name), names)
+                network = plumbnn.Network(model, "NAIVE", unfuse=True)
+                blobs = Blobs()
+                network.watch(blobs)
+                network.run({"input": image()})
+                values = {"input": image(), **blobs.values}
+                values[os.fsdecode(name)] = values[os.fsdecode(name)] * np.float32(1.01)
+                report = plumbnn.check(model, subject=values)
+                self.assertEqual(report.verdict, "wrong")
+                texts = [str(report), repr(report), report.text(), report.summary, repr(model)]
+                texts += [report._repr_html_(), repr(report.first_wrong), repr(report.runs)]
+                for part in texts:
+                    self.assertNotIn("\x1b", part)
+                with self.assertRaises(plumbnn.Error) as raised:
+                    network.run({os.fsdecode(name): image()})
+                self.assertIn(shown, str(raised.exception))
 
     def test_a_call_costs_less_than_a_millisecond(self):
         network = plumbnn.Network(DIGITS, threads=1)  # whose Forward takes 0.02 ms
@@ -323,6 +350,22 @@ class CheckTest(unittest.TestCase):
         self.assertIn("pool2", again.stdout)
         for path in raised.exception.report.save_inputs():
             os.remove(path)
+
+    def test_saved_inputs_do_not_follow_a_planted_link(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch("tempfile.tempdir", folder):
+            victim = pathlib.Path(folder) / "victim"
+            victim.write_text("mine")
+            report = plumbnn.check(DIGITS, "NAIVE", {"input": image()})
+            (path,) = report._saved._files
+            os.symlink(victim, path)
+            self.assertEqual(report.save_inputs(), [path])
+            self.assertEqual(victim.read_text(), "mine")
+            self.assertTrue(np.array_equal(np.load(path)["input"], image()))
+            self.assertEqual(sorted(os.listdir(folder)), sorted(["victim", os.path.basename(path)]))
+            os.remove(path)
+            os.mkdir(path)
+            with self.assertRaisesRegex(plumbnn.Error, "cannot write"):
+                report.save_inputs()
 
     def test_what_cannot_run_raises_and_keeps_what_ran(self):
         with self.assertRaises(plumbnn.Error) as raised:
