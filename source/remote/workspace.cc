@@ -17,8 +17,20 @@ namespace {
 // Scripts for the shell there: POSIX's own words, which Android's toybox, busybox and Debian's tools understand alike.
 // $1 ... are arguments, never text of the script.
 
-// Makes the run's folder and says where it is, after removing what runs left that were cut off.
-constexpr const char* kOpenScript = R"sh(mkdir -p "$1/cache" && cd "$1" && mkdir "$2" || exit 1
+// Makes the run's folder and says where it is, after removing what runs left that were cut off. Programs in the cache
+// run under this user's name, and POSIX's checksum finds damage, not intent: what others could have put there is
+// removed, and a folder that is another user's is not used.
+constexpr const char* kOpenScript = R"sh(umask 077
+owner() { set -- $(ls -ldn "$1/."); echo "$3"; }
+open() { set -- $(ls -ldn "$1/."); case "$1" in ?????w* | ????????w*) : ;; *) false ;; esac; }
+mkdir -p "$1" && cd "$1" || exit 1
+if [ "$(owner .)" != "$(id -u)" ]; then
+  echo "it belongs to user $(owner .), not to user $(id -u): remove it, or name another with --device-folder" >&2; exit 1
+fi
+if [ -L cache ] || open . || { [ -d cache ] && { open cache || [ "$(owner cache)" != "$(id -u)" ]; }; }; then
+  chmod go-w . && rm -rf cache || exit 1
+fi
+mkdir -p cache && mkdir "$2" || exit 1
 find . -maxdepth 1 -name 'run-*' -mmin +1440 -exec rm -rf {} + 2>/dev/null
 pwd && uname -m)sh";
 // Of each file that is there: its line number, POSIX's checksum ("-" where there is no cksum) and its size.

@@ -3,6 +3,7 @@
 #include "plumb/remote.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,31 @@ TEST_F(RemoteTest, ArgumentsOutputAndExitCodesComeThrough) {
   EXPECT_EQ(run->err, "heard\n");
   EXPECT_EQ(machine_->Run({"sh", "-c", "kill -9 $$"})->exit_code, 137);
   EXPECT_EQ(machine_->Run({"printf", "no newline"})->out, "no newline");
+}
+
+// What lies in the cache is run: the folder must be this user's, and what others could have put there goes.
+TEST_F(RemoteTest, ACacheThatOthersCanWriteIsEmptied) {
+  const std::string program = Write("program", "#!/bin/sh\n");
+  ASSERT_TRUE(Workspace()->Put({{program, "program"}}).ok());
+  for (const std::string& open : {there_ + "/cache", there_}) {
+    fs::permissions(open, fs::perms::others_write, fs::perm_options::add);
+    for (const int pushed : {1, 0}) {
+      const auto workspace = Workspace();
+      ASSERT_TRUE(workspace->Put({{program, "program"}}).ok());
+      EXPECT_EQ(workspace->pushed(), pushed) << open;
+    }
+    EXPECT_EQ(fs::status(open).permissions() & fs::perms::others_write, fs::perms::none) << open;
+  }
+  fs::remove_all(there_ + "/cache");
+  fs::create_directories(folder_ + "/elsewhere");
+  fs::create_directory_symlink(folder_ + "/elsewhere", there_ + "/cache");
+  ASSERT_TRUE(Workspace()->Put({{program, "program"}}).ok());
+  EXPECT_FALSE(fs::is_symlink(there_ + "/cache"));
+  if (::geteuid() != 0 || ::chown(there_.c_str(), 1, 1) != 0) return;  // only root gives folders away
+  const auto refused = RemoteWorkspace::Open(machine_.get(), there_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("it belongs to user 1, not to user 0: remove it"), std::string::npos)
+      << refused.status().message();
 }
 
 TEST_F(RemoteTest, FilesGoOnceAndComeBack) {

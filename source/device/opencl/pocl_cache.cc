@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "device/shared/program_cache.h"
@@ -17,23 +19,23 @@ std::string Value(const char* variable) {
 }  // namespace
 
 std::string PreparePoclCache() {
-  constexpr char kAdvice[] =
-      "; PoCL needs a folder for what it compiles: set HOME or POCL_CACHE_DIR to one that can be written";
-  if (const std::string own = Value("POCL_CACHE_DIR"); !own.empty()) {
-    return IsWritableFolder(own) ? ""
-                                 : fmt::format("POCL_CACHE_DIR is '{}', where nothing can be written{}", own, kAdvice);
-  }
-  unsetenv("POCL_CACHE_DIR");  // set to nothing it makes PoCL abort
-  std::string variable = "XDG_CACHE_HOME", folder = Value("XDG_CACHE_HOME");
-  if (folder.empty()) variable = "HOME", folder = Value("HOME");
-  if (folder.empty()) return "";  // /tmp
-  if (IsWritableFolder(fmt::format("{}{}/pocl/kcache", folder, variable == "HOME" ? "/.cache" : ""))) return "";
-  const std::string ours = CacheFolder() + "/pocl";
-  if (!CacheFolder().empty() && IsWritableFolder(ours)) {
-    setenv("POCL_CACHE_DIR", ours.c_str(), 1);
+  constexpr const char* kOwn = "POCL_CACHE_DIR";
+  std::string variable = kOwn, folder = Value(kOwn), within;
+  if (folder.empty()) variable = "XDG_CACHE_HOME", folder = Value("XDG_CACHE_HOME"), within = "/pocl/kcache";
+  if (folder.empty()) variable = "HOME", folder = Value("HOME"), within = "/.cache/pocl/kcache";
+  if (variable != kOwn) unsetenv(kOwn);  // set to nothing it makes PoCL abort
+  // Without a home PoCL takes a folder of /tmp that is everybody's.
+  if (!folder.empty() && IsOwnFolder(folder + within)) return "";
+  const std::string cache = CacheFolder(), ours = cache + "/pocl";
+  if (!cache.empty() && IsOwnFolder(ours)) {
+    setenv(kOwn, ours.c_str(), 1);
     return "";
   }
-  return fmt::format("{} is '{}', where nothing can be written{}", variable, folder, kAdvice);
+  const bool foreign = ::access((folder + within).c_str(), W_OK) == 0;
+  return fmt::format(
+      "{} is '{}', where {}; PoCL needs a folder for what it compiles: set HOME or POCL_CACHE_DIR to one "
+      "that can be written{}",
+      variable, folder, foreign ? "others may write, too" : "nothing can be written", foreign ? " by you alone" : "");
 }
 
 }  // namespace plumb::opencl

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -120,6 +121,43 @@ TEST(ProgramCache, AFolderThatCannotBeIsNoError) {
   EXPECT_EQ(LoadCached("opencl", "key"), "");
 }
 
+// A driver runs what lies there.
+TEST(ProgramCache, AFolderOfOthersIsNotUsedAndSaidOnce) {
+  namespace fs = std::filesystem;
+  const TemporaryCache cache;
+  StoreCached("opencl", "key", "program");
+  ASSERT_EQ(LoadCached("opencl", "key"), "program");
+  EXPECT_EQ(fs::status(cache.folder()).permissions(), fs::perms::owner_all);
+  fs::permissions(cache.folder(), fs::perms::group_write, fs::perm_options::add);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(LoadCached("opencl", "key"), "");
+    EXPECT_EQ(CacheFolder(), "");
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("is not used for compiled programs, because other users may write to it (mode 0720)"),
+            std::string::npos)
+      << said;
+  fs::permissions(cache.folder(), fs::perms::group_write, fs::perm_options::remove);
+  ASSERT_EQ(LoadCached("opencl", "key"), "program");
+  fs::permissions(CachePath("opencl", "key"), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(LoadCached("opencl", "key"), "") << "a file that others may have written";
+  const std::string link = cache.folder().string() + "_link";
+  fs::remove(link);
+  fs::create_directory_symlink(cache.folder(), link);
+  setenv("PLUMB_CACHE_DIR", link.c_str(), 1);
+  EXPECT_EQ(CacheFolder(), link) << "this user's own link to his own folder";
+  if (geteuid() == 0 && lchown(link.c_str(), 1, 1) == 0) {  // only root gives away
+    EXPECT_EQ(CacheFolder(), "") << "another user's link";
+    fs::remove(link);
+    setenv("PLUMB_CACHE_DIR", cache.folder().c_str(), 1);
+    ASSERT_EQ(chown(cache.folder().c_str(), 1, 1), 0);
+    EXPECT_EQ(CacheFolder(), "") << "another user's folder";
+  }
+  fs::remove(link);
+}
+
 class WithEnvironment {
  public:
   WithEnvironment(const char* name, const std::string& value) : name_(name) {
@@ -163,6 +201,20 @@ TEST(PoclCache, AnUnusableHomeIsReplacedOrSaid) {
             "HOME or POCL_CACHE_DIR to one that can be written");
   setenv("POCL_CACHE_DIR", "/dev/null/pocl", 1);
   EXPECT_EQ(PreparePoclCache().rfind("POCL_CACHE_DIR is '/dev/null/pocl', where nothing can be written", 0), 0u);
+}
+
+TEST(PoclCache, AFolderOfOthersIsReplaced) {
+  const TemporaryCache cache;
+  const std::string open = cache.folder().string() + "_open";
+  std::filesystem::create_directories(open);
+  std::filesystem::permissions(open, std::filesystem::perms::all);
+  const WithEnvironment own("POCL_CACHE_DIR", open);
+  EXPECT_EQ(PreparePoclCache(), "");
+  EXPECT_EQ(std::string(std::getenv("POCL_CACHE_DIR")), cache.folder().string() + "/pocl");
+  setenv("POCL_CACHE_DIR", open.c_str(), 1);
+  setenv("PLUMB_CACHE_DIR", "", 1);
+  EXPECT_NE(PreparePoclCache().find("where others may write, too; PoCL needs a folder"), std::string::npos);
+  std::filesystem::remove_all(open);
 }
 
 TEST(OpenclPrograms, TheListenerHearsOfEveryCompilation) {
