@@ -49,7 +49,7 @@ struct TensorHints {
   // Needed for raw files; checked against images; plain text without it becomes [count]. Other formats ignore it.
   std::optional<Shape> shape;
   ImageOptions image;
-  // A compressed file may become at most so large, and never more than 1100 times its own size or 256 MiB, whichever is
+  // A compressed file may become at most so large, and never more than 100 times its own size or 256 MiB, whichever is
   // larger.
   uint64_t max_bytes = uint64_t{1} << 34;
 };

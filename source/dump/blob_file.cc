@@ -10,6 +10,7 @@
 #include "dump/checksum.h"
 #include "plumb/tensor_file.h"
 #include "tensor/npy.h"
+#include "tensor/unpacked_limit.h"
 #include "tensor/values_text.h"
 #include "tensor/zstd.h"
 
@@ -21,6 +22,7 @@ constexpr int64_t kTextPiece = int64_t{1} << 14;  // values
 constexpr size_t kFlushFrom = size_t{128} << 10;
 
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 34;
+constexpr uint64_t kMostPerValue = 64, kMostHeader = 1024;  // of any format, as text, too
 
 // Compresses or not, adds up the checksum, writes.
 class Sink {
@@ -111,11 +113,18 @@ Status WriteBlobFile(const Tensor& tensor, const std::string& path, DumpOptions:
   return file.Commit();
 }
 
+Result<std::string> UnpackBlobFile(std::string_view bytes, const std::string& path, const Shape& shape) {
+  const uint64_t said =
+      kMostHeader + kMostPerValue * std::min(static_cast<uint64_t>(shape.NumElements()), MemoryBudget());
+  const uint64_t limit = std::max(UnpackedLimit(bytes.size(), kMaxUnpackedBytes), std::min(said, MemoryBudget()));
+  return DecompressZstd(bytes, path, limit);
+}
+
 Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DType dtype, const Shape& shape) {
   std::string_view name = path;
   std::string unpacked;
   if (EndsWith(name, ".zst")) {
-    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(bytes, path, kMaxUnpackedBytes));
+    PLUMB_ASSIGN_OR_RETURN(unpacked, UnpackBlobFile(bytes, path, shape));
     bytes = unpacked;
     name.remove_suffix(4);
   }

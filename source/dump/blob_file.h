@@ -27,6 +27,9 @@ Status WriteBlobFile(const Tensor& tensor, const std::string& path, DumpOptions:
 // values for TNN's text form with a header.
 Result<Tensor> ParseBlobFile(std::string_view bytes, const std::string& path, DType dtype, const Shape& shape);
 
+// What a .zst file holds. A blob of zeros is packed to a ten thousandth, so its shape says what it may become.
+Result<std::string> UnpackBlobFile(std::string_view bytes, const std::string& path, const Shape& shape);
+
 }  // namespace plumb
 
 #endif  // PLUMB_DUMP_BLOB_FILE_H_

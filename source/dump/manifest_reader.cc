@@ -29,6 +29,11 @@ struct ManifestName {
 
 std::string Quoted(const std::string& text) { return fmt::format("'{}'", text); }
 
+// Of a file beside the manifest. The system would read a name up to its first zero byte.
+bool IsPlainFileName(const std::string& name) {
+  return name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
+
 bool Read(const Json& json, bool* value) {
   if (json.is_boolean()) *value = json.get<bool>();
   return json.is_boolean();
@@ -183,6 +188,9 @@ class Reader {
     top.Take("network", &m_.network, "an integer");
     top.Take("forward", &m_.forward, "an integer");
     top.Take("io_files", &m_.io_files, "a list of strings");
+    if (!std::all_of(m_.io_files.begin(), m_.io_files.end(), IsPlainFileName)) {
+      top.Wrong("io_files", "names without a folder, of files beside the manifest");
+    }
     if (const Json* model = top.Find("model"); model != nullptr && model->is_string()) {
       m_.model = model->get<std::string>();
     } else if (model != nullptr) {
@@ -290,9 +298,7 @@ class Reader {
     blob.place.output = true;
     blob.has_direction = ReadDirection(fields, &blob.place.output);
     fields.Take("file", &blob.file, "a string");
-    if (blob.file.find('/') != std::string::npos || blob.file == "..") {
-      fields.Wrong("file", "a name without a folder, of a file beside the manifest");
-    }
+    if (!IsPlainFileName(blob.file)) fields.Wrong("file", "a name without a folder, of a file beside the manifest");
     fields.Take("shape", &blob.shape, "a list of sizes such as [1, 3, 224, 224]");
     std::string dtype;
     if (fields.Take("dtype", &dtype, "a string") && !ParseDType(dtype)) {

@@ -13,7 +13,6 @@
 #include "dump/folder.h"
 #include "plumb/tensor_file.h"
 #include "tensor/npy.h"
-#include "tensor/zstd.h"
 
 namespace plumb {
 namespace {
@@ -36,7 +35,7 @@ Result<Tensor> LoadUnknown(const DumpEntry& entry, const FileBytes& bytes) {
   std::string_view values = bytes.text();
   std::string name = entry.path, unpacked;
   if (name.size() > 4 && name.substr(name.size() - 4) == ".zst") {
-    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(values, entry.path, TensorHints().max_bytes));
+    PLUMB_ASSIGN_OR_RETURN(unpacked, UnpackBlobFile(values, entry.path, entry.shape));
     values = unpacked;
     name.resize(name.size() - 4);
   }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "interop/foreign_formats.h"
 #include "plumb/tensor_file.h"
+#include "tensor/unpacked_limit.h"
 #include "tensor/zip.h"
 
 namespace plumb {
@@ -52,7 +53,8 @@ Result<Tensor> LoadMsprobeBytes(std::string_view values, const MsprobeTensor& te
 // torch.save's archive of one tensor.
 Result<Tensor> LoadTorchArchive(const MsprobeTensor& tensor) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(tensor.path));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(file.text(), tensor.path, kMaxTorchFile));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
+                         ListZip(file.text(), tensor.path, UnpackedLimit(file.size(), kMaxTorchFile)));
   const ZipMember* storage = nullptr;
   size_t storages = 0;
   for (const ZipMember& member : members) {

@@ -13,6 +13,7 @@
 #include "dump/reader.h"
 #include "interop/foreign_formats.h"
 #include "tensor/npy.h"
+#include "tensor/unpacked_limit.h"
 #include "tensor/zip.h"
 
 namespace plumb {
@@ -150,7 +151,7 @@ Status TensorSet::OpenDump() {
   probe_ = m.probe;
   may_be_half_ = m.precision == "NORMAL" || m.precision == "LOW";
   for (const std::string& name : m.io_files) {
-    if (!EndsWith(name, ".dat") || name.find('/') != std::string::npos) continue;
+    if (!EndsWith(name, ".dat")) continue;
     TensorSet io;
     PLUMB_RETURN_IF_ERROR(io.OpenRaw(fmt::format("{}/{}", path_, name), {}));
     for (StoredTensor& tensor : io.tensors_) {
@@ -254,7 +255,8 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
 
 Status TensorSet::OpenNpz(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(file.text(), path, kMaxUnpacked));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
+                         ListZip(file.text(), path, UnpackedLimit(file.size(), kMaxUnpacked)));
   for (const ZipMember& member : members) {
     tensors_.push_back({WithoutEnding(member.name), path, true, true, false, [file, path, member]() -> Result<Tensor> {
                           std::string buffer;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tensor/image_decode.h"
+#include "tensor/unpacked_limit.h"
 
 namespace plumb {
 namespace {
@@ -67,9 +68,11 @@ Result<Tensor> ParseImage(std::string_view bytes, const std::string& path, const
   const Shape shape{1, channels, size.height, size.width};
   if (expected.has_value()) PLUMB_RETURN_IF_ERROR(CheckShape(file, shape, *expected));
   PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(file));
-  if (static_cast<uint64_t>(shape.NumElements()) * sizeof(float) > max_bytes) {
+  const uint64_t need = static_cast<uint64_t>(shape.NumElements()) * sizeof(float);
+  const uint64_t limit = expected.has_value() ? MemoryBudget() : max_bytes;  // expected: the network is so large
+  if (need > limit) {
     return Status::InvalidArgument(
-        fmt::format("{} of {} needs more than the limit of {} bytes", file, shape.ToString(), max_bytes));
+        fmt::format("{} of {} needs more than the limit of {} bytes {}", file, shape.ToString(), limit, kUnpackedRule));
   }
   PLUMB_RETURN_IF_ERROR(CheckList(options.bias, "bias", channels).AddContext(file));
   PLUMB_RETURN_IF_ERROR(CheckList(options.scale, "scale", channels).AddContext(file));

@@ -13,15 +13,12 @@
 #include "tensor/npy.h"
 #include "tensor/npz.h"
 #include "tensor/tnn_text.h"
+#include "tensor/unpacked_limit.h"
 #include "tensor/values_text.h"
 #include "tensor/zstd.h"
 
 namespace plumb {
 namespace {
-
-// Deflate makes at most 1032 bytes of one; small files may become somewhat larger than that (zstd can do 30,000).
-constexpr uint64_t kMaxRatio = 1100;
-constexpr uint64_t kAlwaysAllowed = uint64_t{256} << 20;
 
 enum class Format { kText, kNpy, kNpz, kRaw, kImage, kUnknown };
 
@@ -55,10 +52,6 @@ Status UnknownFormat(const std::string& path) {
                   path));
 }
 
-uint64_t UnpackedLimit(size_t size, const TensorHints& hints) {
-  return std::min({hints.max_bytes, MemoryBudget(), std::max(kAlwaysAllowed, kMaxRatio * size)});
-}
-
 Result<Tensor> ParseRaw(std::string_view bytes, const std::string& path, const TensorHints& hints) {
   if (!hints.shape.has_value()) {
     return Status::InvalidArgument(
@@ -89,16 +82,14 @@ Result<std::vector<NamedTensor>> ParseText(std::string_view bytes, const std::st
 }
 
 Result<std::vector<NamedTensor>> ParseAs(Format format, std::string_view bytes, const std::string& path,
-                                         const TensorHints& hints) {
+                                         const TensorHints& hints, uint64_t max_bytes) {
   Result<Tensor> tensor = Tensor();
   switch (format) {
     case Format::kText: return ParseText(bytes, path, hints);
-    case Format::kNpz: return ParseNpz(bytes, path, UnpackedLimit(bytes.size(), hints), hints.dtype);
+    case Format::kNpz: return ParseNpz(bytes, path, max_bytes, hints.dtype);
     case Format::kNpy: tensor = ParseNpy(bytes, path, hints.dtype); break;
     case Format::kRaw: tensor = ParseRaw(bytes, path, hints); break;
-    case Format::kImage:
-      tensor = ParseImage(bytes, path, hints.image, hints.shape, UnpackedLimit(bytes.size(), hints));
-      break;
+    case Format::kImage: tensor = ParseImage(bytes, path, hints.image, hints.shape, max_bytes); break;
     case Format::kUnknown: return UnknownFormat(path);
   }
   if (!tensor.ok()) return tensor.status();
@@ -111,14 +102,16 @@ Result<std::vector<NamedTensor>> ParseTensors(std::string_view bytes, const std:
                                               const TensorHints& hints) {
   std::string_view name = path;
   std::string unpacked;
+  const uint64_t max_bytes =
+      UnpackedLimit(bytes.size(), hints.max_bytes);  // an archive in a frame does not count twice
   if (EndsWith(name, ".zst")) {
-    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(bytes, path, UnpackedLimit(bytes.size(), hints)));
+    PLUMB_ASSIGN_OR_RETURN(unpacked, DecompressZstd(bytes, path, max_bytes));
     bytes = unpacked;
     name.remove_suffix(4);
   }
   Format format = FormatOf(name);
   if (format == Format::kUnknown) format = FormatOfBytes(bytes);
-  return ParseAs(format, bytes, path, hints);
+  return ParseAs(format, bytes, path, hints, max_bytes);
 }
 
 Result<std::vector<NamedTensor>> ReadTensors(const std::string& path, const TensorHints& hints) {

@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "base/memory_budget.h"
+#include "tensor/unpacked_limit.h"
 
 namespace plumb {
 namespace {
@@ -182,8 +183,8 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
     PLUMB_ASSIGN_OR_RETURN(ZipMember member, ReadEntry(bytes, path, at, end, &at));
     if (member.size > max_bytes - total) {
       return Status::InvalidArgument(
-          fmt::format("zip archive '{}' would unpack to more than the limit of {} bytes (member '{}')", path, max_bytes,
-                      member.name));
+          fmt::format("zip archive '{}' would unpack to more than the limit of {} bytes with member '{}' {}", path,
+                      max_bytes, member.name, kUnpackedRule));
     }
     total += member.size;
     members.push_back(std::move(member));

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "tensor/unpacked_limit.h"
+
 namespace plumb {
 
 struct ZstdCompressor::State {
@@ -33,7 +35,7 @@ Result<std::string> DecompressZstd(std::string_view bytes, const std::string& pa
     out.resize(output.pos);
     if (out.size() > max_bytes) {
       return Status::InvalidArgument(
-          fmt::format("{} would unpack to more than the limit of {} bytes", file, max_bytes));
+          fmt::format("{} would unpack to more than the limit of {} bytes {}", file, max_bytes, kUnpackedRule));
     }
     if (hint == 0 && input.pos == input.size) return out;  // 0: a frame is complete
     if (input.pos == input.size && has_room) {

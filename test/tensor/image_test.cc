@@ -3,6 +3,7 @@
 #include "tensor/image.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cmath>
 
@@ -129,6 +130,26 @@ TEST(Image, JpegWithTooManyHuffmanCodesIsRefused) {
   const Status status = ParseTensors(bytes, "x.jpg").status();
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
   EXPECT_NE(status.message().find("image 'x.jpg' cannot be decoded as JPEG: "), std::string::npos) << status.message();
+}
+
+// 12000 x 12000 in 70 bytes.
+TEST(Image, ALargeClaimIsRefusedEarly) {
+  std::string bytes = "\x89PNG\r\n\x1a\n";
+  const auto number = [](size_t value) {
+    std::string text;
+    for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(value >> shift);
+    return text;
+  };
+  for (const std::string& chunk : {"IHDR" + number(12000) + number(12000) + std::string("\x08\x02\0\0\0", 5),
+                                   std::string("IDAT"), std::string("IEND")}) {
+    const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(chunk.data()), chunk.size());
+    bytes += number(chunk.size() - 4) + chunk + number(crc);
+  }
+  const Status status = ParseTensors(bytes, "x.png").status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.ToString();
+  EXPECT_NE(status.message().find("image 'x.png' of [1,3,12000,12000] needs more than the limit of 268435456 bytes"),
+            std::string::npos)
+      << status.message();
 }
 
 TEST(Image, NothingIsResizedOrConverted) {

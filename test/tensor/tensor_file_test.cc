@@ -120,6 +120,42 @@ TEST(TensorFile, ABombIsRefusedEarly) {
   EXPECT_EQ(ParseTensors(packed, "x.npy.zst").status().code(), StatusCode::kInvalidArgument);
 }
 
+std::string LittleEndian(uint64_t value, size_t count) {
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+
+// An archive of one deflated member 'a.npy' that claims `size` bytes: `stored` zeros, which are no deflate.
+std::string Claiming(uint64_t size, size_t stored) {
+  const std::string common = LittleEndian(20, 2) + LittleEndian(0, 2) + LittleEndian(8, 2) + LittleEndian(0, 8) +
+                             LittleEndian(stored, 4) + LittleEndian(size, 4) + LittleEndian(5, 2) + LittleEndian(0, 2);
+  const std::string local = "PK\3\4" + common + "a.npy" + std::string(stored, '\0');
+  const std::string entry = "PK\1\2" + LittleEndian(20, 2) + common + LittleEndian(0, 14) + "a.npy";
+  return local + entry + "PK\5\6" + LittleEndian(0, 4) + LittleEndian(1, 2) + LittleEndian(1, 2) +
+         LittleEndian(entry.size(), 4) + LittleEndian(local.size(), 4) + LittleEndian(0, 2);
+}
+
+// Small files that say they are large: refused by what they say, before anything is unpacked.
+TEST(TensorFile, ALargeClaimIsRefusedEarly) {
+  const auto refused = [](const std::string& bytes, const std::string& path) {
+    const Status status = ParseTensors(bytes, path).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.ToString();
+    return status.message();
+  };
+  EXPECT_EQ(refused(Claiming(300 << 20, 1000000), "x.npz"),
+            "zip archive 'x.npz' would unpack to more than the limit of 268435456 bytes with member 'a.npy' (what is "
+            "compressed may unpack to 100 times its size or 256 MiB; whatever is larger must be stored as it is)");
+  const std::string large = Claiming(300 << 20, 4000000);
+  EXPECT_NE(ParseTensors(large, "x.npz").status().message().find("does not unpack to"), std::string::npos)
+      << "75 times its size is no bomb";
+  ZstdCompressor compressor;
+  std::string packed;
+  ASSERT_TRUE(compressor.Append(large.data(), large.size(), &packed).ok());
+  ASSERT_TRUE(compressor.Finish(&packed).ok());
+  EXPECT_NE(refused(packed, "x.npz.zst").find("would unpack to more"), std::string::npos) << "in a frame it is";
+}
+
 TEST(TensorFile, RawNeedsExactlyItsSize) {
   EXPECT_FALSE(ParseTensors("1234", "x.bin").ok());
   EXPECT_TRUE(ParseTensors("1234", "x.bin", Raw(DType::kF32, {1})).ok());

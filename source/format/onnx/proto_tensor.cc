@@ -54,6 +54,8 @@ Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& mode
     }
   }
   if (location.empty()) return Status::CorruptModel("its data is external, but no location is named");
+  if (location.find('\0') != std::string::npos)  // the system would read it up to there
+    return Status::CorruptModel(fmt::format("external data '{}': there is a zero byte in the name", location));
   const std::string folder = Resolved(Folder(model_path));
   if (location[0] == '/' || folder.empty()) {
     return Status::CorruptModel(fmt::format("external data '{}' must lie in the model's folder", location));

@@ -234,6 +234,9 @@ TEST_F(OnnxExternalTest, IsReadInTheModelsFolderOnly) {
   EXPECT_NE(Load("w.bin", "25").message().find("expects 24 bytes of external data, found 25"), std::string::npos);
   EXPECT_FALSE(Load("w.bin", "-1").ok());
   EXPECT_FALSE(Load("", "24").ok());
+  for (const std::string& name : {std::string("w.bin\0../outside.bin", 20), std::string("w.bin\0", 6)}) {
+    EXPECT_NE(Load(name).message().find("there is a zero byte in the name"), std::string::npos) << Load(name).message();
+  }
 }
 
 }  // namespace
