@@ -97,6 +97,17 @@ class Constants {
     }
   }
 
+  // The float blobs of the layers that were put back.
+  std::vector<std::string> Computed() const {
+    std::vector<std::string> blobs;
+    for (const size_t i : needed_) {
+      for (const std::string& blob : folded_.layers[i].outputs) {
+        if (IsFloat(folded_.constants.at(blob).dtype())) blobs.push_back(blob);
+      }
+    }
+    return blobs;
+  }
+
   // The graph with them; nothing when there are none.
   std::optional<Graph> Unfold() {
     std::vector<size_t> roots;
@@ -195,8 +206,11 @@ class Constants {
 
 JudgedGraph MakeJudgedGraph(const Graph& graph, const ImportRecord& record, const BlobSource& subject) {
   JudgedGraph judged = Contraction(graph, record, subject).Make();
-  std::optional<Graph> unfolded = Constants(record.folded, subject, judged.graph).Unfold();
-  if (unfolded) judged.graph = std::move(*unfolded);
+  Constants constants(record.folded, subject, judged.graph);
+  std::optional<Graph> unfolded = constants.Unfold();
+  if (!unfolded) return judged;
+  judged.graph = std::move(*unfolded);
+  judged.computed = constants.Computed();
   return judged;
 }
 

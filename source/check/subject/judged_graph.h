@@ -18,6 +18,8 @@ namespace plumb {
 struct JudgedGraph {
   Graph graph;
   std::map<std::string, std::vector<MemberInfo>> members;  // by layer name: the layers that it stands for
+  // Blobs that layers put back compute: no constants, though shape inference may know what they are to be.
+  std::vector<std::string> computed;
 };
 
 // A node stays several layers where the subject has a blob between them: then each is judged on its own. A weight that

@@ -86,6 +86,7 @@ class SubjectCheck {
 
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(judged_.graph, options_.input_shapes));
+    for (const std::string& blob : judged_.computed) blobs_.at(blob).value = Tensor();
     cones_ = FindCones(judged_.graph, blobs_, [this](const std::string& blob) { return Known(blob); });
     const bool rounds = ModelOf(options_.check.arithmetic).weights != DType::kF32;
     for (const Cone& cone : cones_)

@@ -140,6 +140,28 @@ Builder::PendingLayer Builder::Pending(LayerSpec spec) const {
   return pending;
 }
 
+Value Builder::HandOn(const Value& value) {
+  if (record_ == nullptr || value.blob < 0) return value;
+  const BlobInfo info = blobs_[static_cast<size_t>(value.blob)].info;
+  if (info.value.empty() || !IsFloat(info.dtype)) return value;
+  for (auto folded = folded_.rbegin(); folded != folded_.rend() && folded->layer.nodes[0] == node_name_; ++folded) {
+    const std::vector<int>& made = folded->outputs;
+    if (std::find(made.begin(), made.end(), value.blob) != made.end()) return value;
+  }
+  LayerSpec spec;
+  spec.kind = OpKind::kIdentity;
+  spec.inputs = {value};
+  PendingLayer pending = Pending(std::move(spec));
+  Blob blob;
+  blob.stem = node_name_;
+  blob.info = info;
+  Value own = value;
+  own.blob = AddBlob(std::move(blob));
+  pending.outputs = {own.blob};
+  folded_.push_back(std::move(pending));
+  return own;
+}
+
 void Builder::AddWhole(LayerSpec spec, const std::vector<Value>& outputs) {
   spec.num_outputs = outputs.size();
   PendingLayer pending = Pending(std::move(spec));
@@ -194,7 +216,7 @@ bool Builder::Name(const Value& value, const std::string& name) {
 
 bool Builder::Rename(const Value& value, const std::string& inner_prefix, const std::string& name) {
   Blob& blob = blobs_[static_cast<size_t>(value.blob)];
-  if (blob.input || blob.layer < 0 || blob.name.empty() || blob.name.compare(0, inner_prefix.size(), inner_prefix) != 0)
+  if (blob.input || blob.name.empty() || blob.name.compare(0, inner_prefix.size(), inner_prefix) != 0)
     return Name(value, name);
   if (!blob_names_.insert(name).second) return false;
   blob_names_.erase(blob.name);

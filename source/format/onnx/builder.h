@@ -70,6 +70,9 @@ class Builder {
   // The layer's outputs, with ONNX types that follow from their dtypes.
   Result<std::vector<Value>> Add(LayerSpec spec);
 
+  // A constant that no folded layer of the node made (Constant, Reshape to the same shape): for a record the node's
+  // own, by an Identity that is folded; any other value as it is.
+  Value HandOn(const Value& value);
   // What the node is as one operator, between the same blobs: ImportRecord::wholes.
   void AddWhole(LayerSpec spec, const std::vector<Value>& outputs);
 

@@ -243,7 +243,7 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
   CountLayers(node, before);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    const Value value = status.ok() ? context.outputs()[i] : Value::Failed();
+    const Value value = status.ok() ? builder_.HandOn(context.outputs()[i]) : Value::Failed();
     if (status.ok() && !value.present())
       Fail(node, *scope, Status::NotSupported(fmt::format("output {} is not computed", i)));
     SetOutput(node, i, value.present() ? value : Value::Failed(), scope);

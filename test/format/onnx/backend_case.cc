@@ -202,6 +202,45 @@ Result<BackendModel> LoadBackendCase(const std::string& folder) {
   return loaded;
 }
 
+Result<BackendModel> LoadFoldedCase(const std::string& folder) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(folder + "/model.onnx"));
+  PLUMB_ASSIGN_OR_RETURN(onnx::ModelIr model, onnx::ParseModel(bytes, folder + "/model.onnx"));
+  PLUMB_ASSIGN_OR_RETURN(const Values inputs, ReadInputs(model, folder + "/test_data_set_0"));
+  Values outputs;
+  PLUMB_RETURN_IF_ERROR(ReadValues(folder + "/test_data_set_0", "output", model.graph.outputs, &outputs));
+  BackendModel loaded;
+  LoadOptions options;
+  options.record = &loaded.record;
+  options.evaluator = ReferenceEvaluator();
+  for (const onnx::ValueInfoIr& input : model.graph.inputs) {
+    if (inputs.count(input.name) != 0) options.input_values[input.name] = inputs.at(input.name);
+  }
+  for (const onnx::NodeIr& node : model.graph.nodes) loaded.op_types.push_back(node.op_type);
+  const std::vector<onnx::ValueInfoIr> written = std::move(model.graph.outputs);
+  model.graph.outputs.clear();
+  for (onnx::ValueInfoIr output : written) {
+    const Tensor& value = outputs.at(output.name);
+    if (output.type != onnx::kTypeFloat || value.NumElements() == 0) continue;
+    loaded.tensors.push_back(output.name);
+    onnx::NodeIr add;
+    add.name = add.op_type = "Add";
+    add.inputs = {output.name, "add/" + output.name};
+    add.outputs = {"sum/" + output.name};
+    model.graph.nodes.push_back(add);
+    output.name = add.inputs[1], output.has_shape = true, output.dims = value.shape().dims();
+    output.dim_names.assign(output.dims.size(), "");
+    model.graph.inputs.push_back(output);
+    output.name = add.outputs[0];
+    model.graph.outputs.push_back(output);
+    PLUMB_ASSIGN_OR_RETURN(loaded.inputs[add.inputs[1]], Tensor::Zeros(DType::kF32, value.shape()));
+  }
+  if (loaded.tensors.empty()) return Status::NotSupported("no output is f32");
+  onnx::ImportResult result = onnx::ImportModel(model, options);
+  if (!result.status.ok()) return result.status;
+  loaded.graph = std::move(result.graph);
+  return loaded;
+}
+
 BackendOutcome RunBackendCase(const std::string& folder, const std::string& device, bool round_trip) {
   BackendOutcome outcome;
   const Status status = Run(folder, device, round_trip, &outcome);

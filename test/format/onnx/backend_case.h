@@ -40,6 +40,9 @@ struct BackendModel {
 };
 // With the first data set.
 Result<BackendModel> LoadBackendCase(const std::string& folder);
+// The same with its inputs as constants, so that its nodes are folded; each f32 output "y" is read by a node that adds
+// the network input "add/y" and writes "sum/y". `tensors` are these outputs.
+Result<BackendModel> LoadFoldedCase(const std::string& folder);
 
 }  // namespace plumb
 
