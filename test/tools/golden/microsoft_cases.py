@@ -184,6 +184,12 @@ def group_query():
     later = [*qkv(1, s), *past(1), *sizes(p + s)]
     each = [*qkv(2, 1), *past(2), *sizes(p + 1, p - 1)]
     case("gqa_prompt", op, first, 3, **base)
+    padded = [*first[:5], *sizes(s, s - 2)]
+    case("gqa_padded", op, padded, 3, **base)
+    case("gqa_padded_rotary", op, [*padded, *cache], 3, do_rotary=1, **base)
+    case("gqa_padded_window", op, padded, 3, local_window_size=1, **base)
+    case("gqa_padded_known", op, [*first[:5], K(padded[5]), padded[6]], 3, **base)
+    case("gqa_padded_both_ways", op, padded, 3, causal=0, **base)
     case("gqa_later", op, later, 3, **base)
     case("gqa_later_known", op, [*later[:5], K(later[5]), later[6]], 3, **base)
     case("gqa_ragged", op, each, 3, **base)

@@ -1,6 +1,6 @@
 // com.microsoft's GroupQueryAttention: new keys and values go into a cache behind those that each batch entry has
-// already (seqlens_k says how many, itself included, less 1), queries see what is not behind them. q and k may be
-// normalised and turned (rotary) first.
+// already (seqlens_k says how many, itself included, less 1), queries see what is not behind them, nor the
+// padding of a prompt. q and k may be normalised and turned (rotary) first.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -192,21 +192,52 @@ Result<Value> Cached(NodeContext& c, const Groups& g, size_t past, const Value& 
   return c.Transpose(taken, {0, 2, 1, 3});
 }
 
+// Keys that a query sees, its own included; not above 0: all before it.
+int64_t Window(NodeContext& c) { return c.Int("causal", 1) != 0 ? c.Int("local_window_size", -1) : -1; }
+
+// Of a prompt in a padded batch: a batch entry's rows behind seqlens_k are padding.
+bool MayBePadded(NodeContext& c, const Groups& g) {
+  const Tensor* lengths = g.prompt ? c.Known(kLengths) : nullptr;
+  bool full = lengths != nullptr;
+  for (int64_t i = 0; full && i < lengths->NumElements(); ++i)
+    full = lengths->ValueAt(i) >= static_cast<double>(g.length - 1);
+  return g.prompt && !full;
+}
+
+// i64 [batch, 1, 1, 1]: the last row of the cache that holds something.
+Result<Value> LastRow(NodeContext& c, const Groups& g) {
+  PLUMB_ASSIGN_OR_RETURN(const Value lengths, c.Reshape(c.In(kLengths), {g.batch, 1, 1, 1}));
+  return c.CastTo(lengths, DType::kI64);
+}
+
+Status ForbidPadding(NodeContext& c, const Groups& g, AttentionBias* bias) {
+  PLUMB_ASSIGN_OR_RETURN(const Value j, c.Positions(Shape{1, 1, 1, g.present}, 3));
+  PLUMB_ASSIGN_OR_RETURN(const Value last, LastRow(c, g));
+  PLUMB_ASSIGN_OR_RETURN(const Value behind, c.Emit(OpKind::kGreater, nullptr, {j, last}));
+  return bias->Forbid(behind);
+}
+
+// A padded row whose window holds nothing but padding is 0.
+Result<Value> BlindRowsAsZero(NodeContext& c, const Groups& g, int64_t window, const Value& y) {
+  PLUMB_ASSIGN_OR_RETURN(const Value i, c.Positions(Shape{1, 1, g.length, 1}, 2));
+  PLUMB_ASSIGN_OR_RETURN(const Value back, WholeNumber(c, window - 1));
+  PLUMB_ASSIGN_OR_RETURN(const Value first, c.Binary(OpKind::kSub, i, back));
+  PLUMB_ASSIGN_OR_RETURN(const Value last, LastRow(c, g));
+  PLUMB_ASSIGN_OR_RETURN(const Value blind, c.Emit(OpKind::kGreater, nullptr, {first, last}));
+  return c.Select(blind, c.ConstFloat(0), y);
+}
+
 Result<AttendOptions> MakeOptions(NodeContext& c, const Groups& g) {
   AttendOptions options;
   options.scale = c.Float("scale", 0);
   options.cap = c.Float("softcap", 0);
   AttentionBias bias(c, DType::kF32);
-  if (c.Int("causal", 1) != 0) {
-    const int64_t window = c.Int("local_window_size", -1);  // keys that a query sees, its own included
+  const bool causal = c.Int("causal", 1) != 0;
+  if (causal) {
+    const int64_t window = Window(c);
     PLUMB_RETURN_IF_ERROR(bias.Window(g.before, g.length, g.present, window > 0 ? window - 1 : -1, 0));
-  } else {  // everything that is there
-    PLUMB_ASSIGN_OR_RETURN(const Value j, c.Positions(Shape{1, 1, 1, g.present}, 3));
-    PLUMB_ASSIGN_OR_RETURN(const Value lengths, c.Reshape(c.In(kLengths), {g.batch, 1, 1, 1}));
-    PLUMB_ASSIGN_OR_RETURN(const Value wide, c.CastTo(lengths, DType::kI64));
-    PLUMB_ASSIGN_OR_RETURN(const Value behind, c.Emit(OpKind::kGreater, nullptr, {j, wide}));
-    PLUMB_RETURN_IF_ERROR(bias.Forbid(behind));
   }
+  if (!causal || MayBePadded(c, g)) PLUMB_RETURN_IF_ERROR(ForbidPadding(c, g, &bias));
   if (c.Has(kBias)) {
     const int64_t keys = c.ShapeOf(kBias)[c.Rank(kBias) - 1];
     if (keys < g.present)
@@ -242,7 +273,11 @@ Status MapMicrosoftGroupQueryAttention(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value v, RepeatHeads(c, values, c.ShapeOf(g.q)[1]));
   PLUMB_ASSIGN_OR_RETURN(const AttendOptions options, MakeOptions(c, g));
   PLUMB_ASSIGN_OR_RETURN(const Attended attended, Attend(c, g.q, k, v, options));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, JoinHeads(c, attended.y));
+  Value mixed = attended.y;
+  if (Window(c) > 0 && MayBePadded(c, g)) {
+    PLUMB_ASSIGN_OR_RETURN(mixed, BlindRowsAsZero(c, g, Window(c), mixed));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Value y, JoinHeads(c, mixed));
   c.Set(0, y);
   if (c.Wants(1)) c.Set(1, keys);
   if (c.Wants(2)) c.Set(2, values);
