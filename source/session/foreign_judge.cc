@@ -204,6 +204,15 @@ Result<Judged> FindAndJudge(const Graph& graph, const PairedBlobs& blobs, const 
   return plain;
 }
 
+// Sums in 16 bits are looked for where blobs of them are declared.
+Result<Judged> JudgeAsDeclared(SubjectArithmetic declared, const Graph& graph, const PairedBlobs& blobs,
+                               const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(Judged judged, JudgeAs(declared, "declared", graph, blobs, inputs, options));
+  const int beyond = CountBeyond(judged.report);
+  if (!ModelOf(declared).is_half() || beyond < 2) return judged;
+  return WithNarrowSums(std::move(judged), declared, beyond, graph, blobs, inputs, options);
+}
+
 // Declared: the causes say which products; other algorithms are found beside.
 Result<Judged> JudgeAsNarrow(const Graph& graph, const PairedBlobs& blobs, const std::map<std::string, Tensor>& inputs,
                              SubjectOptions options) {
@@ -313,7 +322,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
     if (!declared) return FindAndJudge(graph, blobs, inputs, options);
     if (*declared == SubjectArithmetic::kInt8) return JudgeAsInt8("declared", graph, blobs, inputs, options);
     if (*declared == SubjectArithmetic::kNarrowProducts) return JudgeAsNarrow(graph, blobs, inputs, options);
-    return JudgeAs(*declared, "declared", graph, blobs, inputs, options);
+    return JudgeAsDeclared(*declared, graph, blobs, inputs, options);
   };
   PLUMB_ASSIGN_OR_RETURN(Judged judged, judge());
   RunReport& report = judged.report;
@@ -322,7 +331,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   const bool narrow = judged.arithmetic == SubjectArithmetic::kNarrowProducts;
   if (narrow) options.check.arithmetic = declared.value_or(SubjectArithmetic::kFp32);  // they are found again
   const bool floats = judged.arithmetic != SubjectArithmetic::kInt8 && !ModelOf(judged.arithmetic).is_half();
-  options.check.find_products = narrow || (!declared && floats);
+  const bool sums = ModelOf(judged.arithmetic).is_half() && !report.found_because.empty();
+  options.check.find_products = narrow || sums || (!declared && floats);
   std::set<std::string> left_out;
   if (judged.arithmetic != SubjectArithmetic::kInt8) {
     PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));

@@ -122,14 +122,15 @@ Blobs Computed(const Graph& graph, const Tensor& x, const Runtime& runtime) {
   return blobs;
 }
 
-RunReport Judge(const Graph& graph, Blobs blobs, const std::vector<std::string>& without = {}) {
+RunReport Judge(const Graph& graph, Blobs blobs, const std::vector<std::string>& without = {},
+                std::optional<SubjectArithmetic> declared = std::nullopt) {
   for (const std::string& blob : without) blobs.erase(blob);
   const Tensor x = blobs.at("x");
   std::vector<NamedTensor> tensors;
   for (const auto& [name, tensor] : blobs) tensors.push_back({name, tensor});
   const auto paired =
       PairedBlobs::Create(TensorSet::Of(tensors).value(), graph, InferShapes(graph).value(), SurveyOptions()).value();
-  return JudgeForeign("subject", graph, *paired, {{"x", x}}, std::nullopt, CheckOptions()).value();
+  return JudgeForeign("subject", graph, *paired, {{"x", x}}, declared, CheckOptions()).value();
 }
 
 std::string LastLine(const RunReport& run, const std::string& expect, int exit_code) {
@@ -313,6 +314,8 @@ TEST(Precision, SumsInSixteenBitsAreHealthyWhereMostAreSo) {
   EXPECT_EQ(healthy.Count(Verdict::kWrong) + healthy.Count(Verdict::kGrey), 0) << Guilty(healthy);
   EXPECT_TRUE(Has(LastLine(healthy, "any", 0), "f16 sums in 5 of 5 Convolution (found)"))
       << LastLine(healthy, "any", 0);
+  const RunReport declared = Judge(graph, Computed(graph, x, runtime("", 1)), {}, SubjectArithmetic::kFp16);
+  EXPECT_EQ(declared.Count(Verdict::kWrong) + declared.Count(Verdict::kGrey), 0) << Guilty(declared);
   const RunReport faulty = Judge(graph, Computed(graph, x, runtime("conv3", 1.06f)));
   EXPECT_EQ(Guilty(faulty), "conv3");
   EXPECT_EQ(faulty.Count(Verdict::kWrong), 1);
