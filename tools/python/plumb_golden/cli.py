@@ -305,7 +305,8 @@ def main(arguments=None):
     except UsageError as error:
         return fail(options, 2, str(error))
     except MemoryError as error:
-        return fail(options, 2, f"no memory for '{options.model}' ({error or 'ulimit -v, or the machine is full'})")
+        why = str(error) or "ulimit -v, or the machine is full"
+        return fail(options, 2, f"no memory for '{options.model}' ({why})")
     except OSError as error:
         silence_full_output()
         return fail(options, 4, system_sentence(error))

@@ -28,8 +28,10 @@ def whole(path):
         with create(part) as stream:
             yield stream
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # of a write
+            error.strerror, error.filename = error.strerror or str(error), str(path)
         raise
 
 

@@ -263,6 +263,41 @@ class PrintingTest(InFolder):
                                  "cli.py: print(text, flush=True)"])  # JSON, which escapes by itself
 
 
+class LimitTest(InFolder):
+    """`ulimit -v -n -f`, from none of what a run needs beyond its imports to enough."""
+    RUN = """
+import os, pathlib, resource, sqlite3, sys
+import numpy
+from plumb_golden import cli, ort_database, reading
+kind, value, *words = sys.argv[1:]
+value = int(value)
+if kind == "AS":
+    value += int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+if kind == "NOFILE":
+    value += len(os.listdir("/proc/self/fd")) - 1
+resource.setrlimit(getattr(resource, "RLIMIT_" + kind), (value, value))
+sys.exit(cli.main(words))
+"""
+
+    def test_every_run_ends_with_a_code_and_one_sentence(self):
+        value = b"\x08\xc0\x84\x3d\x10\x01\x4a\x80\x92\xf4\x01" + bytes(4 * 10**6)  # [1000000] f32
+        database = self.database(value=value)
+        for kind, values in (("AS", [0, 2**21, 2**23, 2**25, 2**28]), ("NOFILE", [0, 1, 3, 20]),
+                             ("FSIZE", [0, 10**5, 5 * 10**6])):
+            codes = []
+            for number, limit in enumerate(values):
+                target = self.path / f"{kind}{number}"
+                run = program(self.RUN, kind, limit, "read", database, "-o", target, "--json", f"{target}.json",
+                              stdout=subprocess.PIPE)
+                out, error = run.communicate(timeout=100)
+                codes.append(run.returncode)
+                self.assertIn(run.returncode, (0, 2, 4), (kind, limit, out, error))
+                if run.returncode:
+                    self.assertRegex(error, r"^error: [^\n]{10,}\n(error: [^\n]{10,}\n)?$", (kind, limit))
+            self.assertNotEqual(codes[0], 0, (kind, codes))
+            self.assertEqual(codes[-1], 0, (kind, codes))
+
+
 class OutputTest(InFolder):
     def test_what_cannot_be_written_is_one_sentence(self):
         database = self.database()
