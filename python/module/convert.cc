@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "plumb/printing.h"
 
@@ -73,6 +74,8 @@ void RegisterError(nb::module_& /*module*/) {
       RaiseError(error.status);
     } catch (const std::bad_alloc&) {
       RaiseError(Status::OutOfMemory("no memory for what this call needs (ulimit -v, or the machine is full)"));
+    } catch (const std::system_error& error) {
+      RaiseError(Status::DeviceError(std::string("the system refuses a thread or a lock: ") + error.what()));
     }
   });
 }

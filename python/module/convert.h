@@ -29,7 +29,7 @@ namespace plumb::python {
 struct StatusError {
   Status status;
 };
-// And an std::bad_alloc of the library, too.
+// And what the standard library throws when the system has no memory or thread left.
 void RegisterError(nb::module_& module);
 
 inline void ThrowIfError(const Status& status) {
