@@ -72,7 +72,7 @@ class GoldenTest(unittest.TestCase):
                 self.assertEqual(found[name], value, name)
 
     def test_both_print_names_alike(self):
-        pieces = ["x", "'", "\n", "\n  ", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\ufeff", "\U000e0041", "n" * 201, " ", "ö"]
+        pieces = ["x", "'", "\n", "\n  ", "\x1b[2J", "\x9b", "\u202e", "\u2028", "\ufeff", "\U000e0041", "n" * 201, " "]
         draw = random.Random(1)
         for _ in range(2000):
             text = "".join(draw.choice(pieces) for _ in range(draw.randrange(9)))

@@ -1,5 +1,5 @@
-"""plumbnn under limits (`ulimit -v -u -f -n`), from none of what it needs beyond its import to enough: each run ends with a
-result, a sentence or Python's MemoryError, and never by a signal.
+"""plumbnn under limits (`ulimit -v -u -f -n`), from none of what it needs beyond its import to
+enough: each run ends with a result, a sentence or Python's MemoryError, and never by a signal.
 
 $PLUMB_ROOT is the repository (ctest sets it).
 """
