@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
+
+#include "base/control_group.h"
 
 namespace plumb {
 namespace {
@@ -17,9 +19,7 @@ std::atomic<uint64_t> used{0};
 
 uint64_t DefaultBudget() {
   uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  std::ifstream file("/sys/fs/cgroup/memory.max");  // cgroup v2: "max" or bytes
-  uint64_t group = 0;
-  if (file >> group && group > 0) machine = std::min(machine, group);
+  machine = std::min(machine, ControlGroupMemory());
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     machine = std::min<uint64_t>(machine, space.rlim_cur);
@@ -62,6 +62,13 @@ Status NoMemory(uint64_t bytes, const std::string& what) {
 Status CheckMemory(uint64_t bytes, const std::string& what) {
   const uint64_t budget = MemoryBudget(), in_use = MemoryInUse();
   return bytes <= budget && in_use <= budget - bytes ? Status::Ok() : NoMemory(bytes, what);
+}
+
+bool HasAddressSpace(uint64_t bytes) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  ::munmap(memory, bytes);
+  return true;
 }
 
 }  // namespace plumb

@@ -33,6 +33,10 @@ Status CheckMemory(uint64_t bytes, const std::string& what);
 // "no memory for WHAT: 12345 bytes, with 100 in use of the 17179869184 that SetMaxMemory allows".
 Status NoMemory(uint64_t bytes, const std::string& what);
 
+// Whether the system would map so much more at this moment (ulimit -v). Asked before a library that takes it for
+// granted.
+bool HasAddressSpace(uint64_t bytes);
+
 // The last resort at the library's doors: what the standard library throws when it cannot allocate becomes a Status.
 // `f` returns a Status or a Result.
 template <class F>

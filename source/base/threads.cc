@@ -9,14 +9,13 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/control_group.h"
 
 namespace plumb {
 namespace {
@@ -78,12 +77,8 @@ inline void Pause() {
 #endif
 }
 
-int CgroupCpus() {  // cgroup v2: "max 100000" or "200000 100000"
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || period <= 0) return kMaxThreads;
-  const double allowed = std::strtod(quota.c_str(), nullptr) / period;  // "max" is 0
+int CgroupCpus() {
+  const double allowed = ControlGroupCpus();
   return allowed > 0 && allowed < kMaxThreads ? std::max(1, static_cast<int>(std::lround(allowed))) : kMaxThreads;
 }
 

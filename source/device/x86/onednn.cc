@@ -16,6 +16,7 @@
 
 #include "base/block_pool.h"
 #include "base/cpu.h"
+#include "base/memory_budget.h"
 #include "device/cpu/product.h"
 
 namespace plumb::cpu {
@@ -74,17 +75,22 @@ std::string ErrorText(const char* what, const dnnl::error& e) {
   return fmt::format("oneDNN cannot make a {}: {} (dnnl_status {})", what, e.what(), e.status);
 }
 
-// A call into oneDNN with its exceptions turned into a Status.
+// oneDNN writes generated code into memory that it was not given (2.6.3 under `ulimit -v`: SIGSEGV). A primitive with
+// its reorders and products takes some buffers of 256 KiB.
+constexpr uint64_t kRoomForCode = uint64_t{16} << 20;
+
+// A call into oneDNN with its exceptions turned into a Status. No memory is no refusal, which would send the layer to
+// another kernel: it is thrown up to the library's door (CatchNoMemory).
 template <class F>
 auto Guarded(const char* what, F&& make) -> Result<decltype(make())> {
   const OneOpenMpThread hold;
+  if (!HasAddressSpace(kRoomForCode)) throw std::bad_alloc();
   try {
     return make();
   } catch (const dnnl::error& e) {
+    if (e.status == dnnl_out_of_memory) throw std::bad_alloc();
     return e.status == dnnl_unimplemented ? Status::NotSupported(ErrorText(what, e))
                                           : Status::DeviceError(ErrorText(what, e));
-  } catch (const std::bad_alloc&) {
-    return Status::OutOfMemory(std::string("no memory to prepare a ") + what);
   }
 }
 
