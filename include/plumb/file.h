@@ -1,7 +1,7 @@
 // Whole files in and out: what is written is complete or not there; folders for a while.
 //
 // Errors are complete sentences with the path and the operating system's text.
-// Threading: free functions; one writer per path at a time.
+// Threading: free functions; of several writers of one path the last one wins, and the file is one writer's, whole.
 #ifndef PLUMB_FILE_H_
 #define PLUMB_FILE_H_
 
@@ -13,12 +13,16 @@
 
 namespace plumb {
 
-// Writes `path`.part and renames it, so that nobody ever reads half a report. A path that exists and is no regular file
-// (/dev/stdout, a pipe) is written directly.
+// Writes a file of its own beside it (its name ends in .part) and renames that, so that nobody ever reads half a
+// report. A path that exists and is no regular file (/dev/stdout, a pipe) is written directly.
 Status WriteFile(const std::string& path, std::string_view bytes);
 
 // Whether WriteFile could: tries it, and leaves nothing behind. To be asked before long work.
 Status TryWriteFile(const std::string& path);
+
+// Removes the .part files that are being written. For the signal handler of a program that ends then: it calls only
+// what a handler may.
+void RemoveUnfinishedFiles();
 
 // All bytes of a file or pipe. NotFound, InvalidArgument (it cannot be opened, is a folder or device) or IoError.
 Result<std::string> ReadWholeFile(const std::string& path);

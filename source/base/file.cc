@@ -16,14 +16,14 @@
 #include <system_error>
 #include <utility>
 
+#include "base/block_pool.h"
 #include "base/memory_budget.h"
 
 namespace plumb {
 namespace {
 
-constexpr size_t kMapFrom = size_t{1} << 20;     // below this a read() is cheaper than page faults
-constexpr int kPipeSilence = 10000;              // milliseconds without a byte, then nobody writes to it any more
-constexpr size_t kMaxPerCall = size_t{1} << 30;  // the kernel moves at most 0x7ffff000 bytes per call
+constexpr size_t kLarge = size_t{1} << 20;  // below this a read() is cheaper than page faults
+constexpr int kPipeSilence = 10000;         // milliseconds without a byte, then nobody writes to it any more
 
 class Descriptor {
  public:
@@ -39,20 +39,17 @@ class Descriptor {
   int fd_;
 };
 
-int OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
-  int fd;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
 Status TooLarge(const std::string& path, uint64_t max_bytes) {
   return Status::InvalidArgument(fmt::format("file '{}' is larger than the limit of {} bytes", path, max_bytes));
 }
 
 Status ReadFailed(const std::string& path, int error) {
   return Status::IoError(fmt::format("cannot read '{}': {}", path, ErrnoText(error)));
+}
+
+Status Changed(const std::string& path) {
+  return Status::IoError(
+      fmt::format("'{}' was changed by another program while it was read; let that finish, then try again", path));
 }
 
 // The caller named it: what cannot be opened is the wrong name (exit code 2), unless the system itself is out of
@@ -101,14 +98,52 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
   return Status::OutOfMemory(fmt::format("no memory to read '{}' ({} bytes)", path, capacity));
 }
 
-Result<FileBytes> MapFile(int fd, const std::string& path, size_t size) {
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (memory == MAP_FAILED) return Status::IoError(fmt::format("cannot map '{}': {}", path, ErrnoText(errno)));
-  ::madvise(memory, size, MADV_SEQUENTIAL);
-  return FileBytes(std::shared_ptr<void>(memory, [size](void* address) { ::munmap(address, size); }), size, true);
+// `size` bytes from `begin` on. IoError: the file has them no more.
+Result<FileBytes> ReadPart(int fd, const std::string& path, uint64_t begin, size_t size) {
+  const std::shared_ptr<void> memory = AllocateBlock(size);
+  if (memory == nullptr) return NoMemory(size, fmt::format("the bytes of '{}'", path));
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = ::pread(fd, static_cast<char*>(memory.get()) + done, std::min(size - done, kMaxPerCall),
+                                static_cast<off_t>(begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ReadFailed(path, errno);
+    if (got == 0) return Changed(path);
+    done += static_cast<size_t>(got);
+  }
+  return FileBytes(memory, size, false);
+}
+
+struct OpenedFile {
+  std::unique_ptr<Descriptor> descriptor;
+  struct stat info;
+  size_t size = 0;  // of a regular file
+};
+
+Result<OpenedFile> OpenToRead(const std::string& path, uint64_t max_bytes) {
+  OpenedFile file;
+  file.descriptor = std::make_unique<Descriptor>(OpenRetrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  if (file.descriptor->get() < 0) return OpenFailed(path, errno);
+  if (::fstat(file.descriptor->get(), &file.info) != 0) return ReadFailed(path, errno);
+  const mode_t mode = file.info.st_mode;
+  if (S_ISDIR(mode)) return Status::InvalidArgument(fmt::format("'{}' is a folder, expected a file", path));
+  if (S_ISCHR(mode) || S_ISBLK(mode)) {
+    return Status::InvalidArgument(fmt::format("'{}' is a device, expected a file", path));
+  }
+  const uint64_t size = S_ISREG(mode) ? static_cast<uint64_t>(file.info.st_size) : 0;
+  if (size > max_bytes) return TooLarge(path, max_bytes);
+  file.size = static_cast<size_t>(size);
+  return file;
 }
 
 }  // namespace
+
+int OpenRetrying(const std::string& path, int flags, unsigned mode) {
+  int fd;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 
@@ -119,108 +154,38 @@ void FileBytes::Drop(size_t begin, size_t end) const {
   if (mapped_ && from < to) ::madvise(static_cast<char*>(owner_.get()) + from, to - from, MADV_DONTNEED);
 }
 
+struct FileBytes::Origin {
+  std::string path;
+  struct stat info;
+};
+
+Result<FileBytes> FileBytes::Piece(size_t begin, size_t size) const {
+  if (origin_ == nullptr) {
+    return FileBytes(std::shared_ptr<void>(owner_, static_cast<char*>(owner_.get()) + begin), size, false);
+  }
+  PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(origin_->path, UINT64_MAX));
+  const struct stat &was = origin_->info, &is = file.info;
+  const bool same = was.st_dev == is.st_dev && was.st_ino == is.st_ino && was.st_size == is.st_size &&
+                    was.st_mtim.tv_sec == is.st_mtim.tv_sec && was.st_mtim.tv_nsec == is.st_mtim.tv_nsec;
+  return same ? ReadPart(file.descriptor->get(), origin_->path, begin, size) : Changed(origin_->path);
+}
+
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
-  const Descriptor file(OpenRetrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-  if (file.get() < 0) return OpenFailed(path, errno);
-  struct stat info;
-  if (::fstat(file.get(), &info) != 0) return ReadFailed(path, errno);
-  if (S_ISDIR(info.st_mode)) return Status::InvalidArgument(fmt::format("'{}' is a folder, expected a file", path));
-  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
-    return Status::InvalidArgument(fmt::format("'{}' is a device, expected a file", path));
-  }
-  const uint64_t size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
-  if (size > max_bytes) return TooLarge(path, max_bytes);
-  if (size >= kMapFrom) return MapFile(file.get(), path, static_cast<size_t>(size));
-  return ReadToEnd(file.get(), path, static_cast<size_t>(size), max_bytes);
+  PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(path, max_bytes));
+  if (file.size >= kLarge) return ReadPart(file.descriptor->get(), path, 0, file.size);
+  return ReadToEnd(file.descriptor->get(), path, file.size, max_bytes);
 }
 
-AtomicFile::AtomicFile(std::string path, std::string written_path, int fd)
-    : path_(std::move(path)), written_path_(std::move(written_path)), fd_(fd) {}
-
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
-
-AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
-  if (this == &other) return *this;
-  Discard();
-  path_ = std::move(other.path_);
-  written_path_ = std::move(other.written_path_);
-  fd_ = std::exchange(other.fd_, -1);
-  bytes_written_ = other.bytes_written_;
-  failed_ = other.failed_;
-  return *this;
-}
-
-AtomicFile::~AtomicFile() { Discard(); }
-
-Result<AtomicFile> AtomicFile::Create(std::string path) {
-  struct stat info;
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
-  if (special && S_ISDIR(info.st_mode)) {
-    return Status::InvalidArgument(fmt::format("cannot write '{}': it is a folder", path));
-  }
-  std::string written_path = special ? path : path + ".part";
-  const int fd = OpenRetrying(written_path, special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (fd < 0) return Status::IoError(fmt::format("cannot create '{}': {}", written_path, ErrnoText(errno)));
-  return AtomicFile(std::move(path), std::move(written_path), fd);
-}
-
-Status AtomicFile::Write(const void* data, size_t size) {
-  if (fd_ < 0 || failed_)
-    return Status::IoError(fmt::format("'{}' is not open for writing, or an earlier write failed", path_));
-  const char* next = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = ::write(fd_, next, std::min(size, kMaxPerCall));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Fail("write", errno);
-    next += written;
-    size -= static_cast<size_t>(written);
-    bytes_written_ += static_cast<uint64_t>(written);
-  }
-  return Status::Ok();
-}
-
-Status AtomicFile::Commit(bool sync) {
-  if (fd_ < 0 || failed_) {
-    Discard();
-    return Status::IoError(
-        fmt::format("'{}' was not written: an earlier write failed, or it is committed already", path_));
-  }
-  if (sync && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) {  // EINVAL: a pipe has nothing to sync
-    const Status status = Fail("sync", errno);
-    Discard();
-    return status;
-  }
-  // Network file systems report a full disk here.
-  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) {
-    const Status status = Fail("close", errno);
-    if (written_path_ != path_) ::unlink(written_path_.c_str());
-    return status;
-  }
-  if (written_path_ == path_) return Status::Ok();
-  if (::rename(written_path_.c_str(), path_.c_str()) != 0) {
-    const Status status = Fail("rename", errno);
-    ::unlink(written_path_.c_str());
-    return status;
-  }
-  return Status::Ok();
-}
-
-Status AtomicFile::Fail(const char* what, int error) {
-  failed_ = true;
-  return Status::IoError(
-      fmt::format("cannot {} '{}' after {} bytes: {}", what, written_path_, bytes_written_, ErrnoText(error)));
-}
-
-void AtomicFile::Discard() {
-  if (fd_ < 0) return;
-  ::close(std::exchange(fd_, -1));
-  if (written_path_ != path_) ::unlink(written_path_.c_str());
-}
-
-Status WriteFile(const std::string& path, std::string_view bytes) {
-  PLUMB_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  PLUMB_RETURN_IF_ERROR(file.Write(bytes));
-  return file.Commit();
+Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes) {
+  PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(path, max_bytes));
+  if (file.size < kLarge) return ReadToEnd(file.descriptor->get(), path, file.size, max_bytes);
+  const size_t size = file.size;
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor->get(), 0);
+  if (memory == MAP_FAILED) return Status::IoError(fmt::format("cannot map '{}': {}", path, ErrnoText(errno)));
+  ::madvise(memory, size, MADV_SEQUENTIAL);
+  FileBytes bytes(std::shared_ptr<void>(memory, [size](void* address) { ::munmap(address, size); }), size, true);
+  bytes.origin_ = std::make_shared<FileBytes::Origin>(FileBytes::Origin{path, file.info});
+  return bytes;
 }
 
 Result<WorkFolder> WorkFolder::Make(const std::string& name, const std::string& parent) {
@@ -239,8 +204,6 @@ WorkFolder::~WorkFolder() {
   std::error_code error;
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
 }
-
-Status TryWriteFile(const std::string& path) { return AtomicFile::Create(path).status(); }
 
 Result<std::string> ReadWholeFile(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));

@@ -1,5 +1,5 @@
-// Whole files in and out, beyond plumb/file.h: ReadFile maps or reads a file, AtomicFile writes one that is either
-// complete or not there.
+// Whole files in and out, beyond plumb/file.h: ReadFile reads, MapFile maps a file, AtomicFile writes one that is
+// either complete or not there.
 //
 // Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB
 // per call and may write less; both are handled here, so that nobody else loops over write(). Threading: values; one
@@ -18,8 +18,8 @@
 
 namespace plumb {
 
-// The bytes of a file, read only; copies share them. A mapped file that somebody else truncates meanwhile kills the
-// process (SIGBUS), like any mapping.
+// The bytes of a file, read only; copies share them. Of a mapped file that somebody else truncates meanwhile, looking
+// at the bytes that are gone ends the process (SIGBUS), like any mapping.
 class FileBytes {
  public:
   FileBytes() = default;
@@ -35,20 +35,29 @@ class FileBytes {
   // mapped, so that a reader that goes through a large file once does not count it in the process's memory. The bytes
   // stay readable (from the file again).
   void Drop(size_t begin, size_t end) const;
+  // `size` bytes from `begin` on, which lie within: of a mapped file read once more from the file, so that one that was
+  // cut, replaced or written meanwhile is an IoError; else a view.
+  Result<FileBytes> Piece(size_t begin, size_t size) const;
 
  private:
+  friend Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes);
+  struct Origin;
+
   std::shared_ptr<void> owner_;
   size_t size_ = 0;
   bool mapped_ = false;
+  std::shared_ptr<const Origin> origin_;  // of a mapped file
 };
 
-// The file's bytes. NotFound, InvalidArgument (it cannot be opened, is a folder or device, or more than max_bytes) or
-// IoError. Small files and pipes are read, files of 1 MiB and more are mapped. A pipe is read as long as something
-// comes out of it.
+// The file's bytes, in memory that counts. NotFound, InvalidArgument (it cannot be opened, is a folder or device, or
+// more than max_bytes) or IoError. A pipe is read as long as something comes out of it.
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
+// The same, but files of 1 MiB and more are mapped: for models, and for files of which only parts are needed.
+Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
 
-// A file under construction: `<path>.part` until Commit renames it to `path`; removed when it is never committed. A
-// path that exists and is no regular file (/dev/stdout, a pipe) is written directly. One writer per path at a time.
+// A file under construction: `<path>.<six random characters>.part`, made anew whatever lies there, until Commit renames
+// it to `path`; removed when it is never committed. Of several writers of one path each has its own, and the last one
+// to commit wins. A path that exists and is no regular file (/dev/stdout, a pipe) is written directly.
 class AtomicFile {
  public:
   static Result<AtomicFile> Create(std::string path);
@@ -70,13 +79,33 @@ class AtomicFile {
   AtomicFile(std::string path, std::string written_path, int fd);
   Status Fail(const char* what, int error);
   void Discard();
+  void RemovePart();
 
   std::string path_;
-  std::string written_path_;  // path_ + ".part", or path_ itself for what is no regular file
+  std::string written_path_;  // the .part file, or path_ itself for what is no regular file
   int fd_ = -1;
   uint64_t bytes_written_ = 0;
+  uint64_t max_bytes_ = UINT64_MAX;  // what `ulimit -f` allows: written beyond it, the kernel ends the program
   bool failed_ = false;
 };
+
+// Holds a folder for this process while the object lives, against others that take it as well: for files that belong
+// together. Waits at most ten seconds, and goes on without where the folder's disk has no locks.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  int fd_;
+};
+
+// ::open that goes on after signals, with O_CLOEXEC; and the bytes that read() and write() may be asked for at once:
+// the kernel moves at most 0x7ffff000.
+int OpenRetrying(const std::string& path, int flags, unsigned mode = 0);
+constexpr size_t kMaxPerCall = size_t{1} << 30;
 
 // "No space left on device": the operating system's text for an errno value, safe with threads.
 std::string ErrnoText(int error);

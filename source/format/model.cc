@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/file.h"
@@ -73,7 +74,7 @@ Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) 
 }
 
 Result<FileBytes> ReadWeights(const std::string& path) {
-  Result<FileBytes> bytes = ReadFile(path);
+  Result<FileBytes> bytes = MapFile(path);
   if (bytes.ok() || bytes.status().code() != StatusCode::kNotFound) return bytes;
   return Status::NotFound(bytes.status().message() +
                           "; a tnnmodel that is named must exist: correct the name, or name the "
@@ -248,6 +249,7 @@ Status Save(const Graph& graph, const std::string& prefix, const SaveOptions& op
                          }));
   PLUMB_ASSIGN_OR_RETURN(AtomicFile proto,
                          WritePart(prefix + ".tnnproto", [&](AtomicFile* file) { return file->Write(text); }));
+  const FolderLock lock(std::filesystem::path(prefix).parent_path().string());  // of several runs the pair is one's
   PLUMB_RETURN_IF_ERROR(model.Commit());
   return proto.Commit();
 }

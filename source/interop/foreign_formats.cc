@@ -63,12 +63,12 @@ Result<ForeignPlace> ListForeignPlace(const std::string& path) {
 ForeignRead RefuseConverted(const ForeignPlace& place) {
   std::error_code error;
   if (fs::is_regular_file(place.path, error)) {  // a pipe is read once, by whoever takes it
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(place.path));
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(place.path));
     PLUMB_RETURN_IF_ERROR(RefuseBytes(place.path, bytes.text()));
   }
   for (const char* ending : {".db", ".etdp", ".etdump"}) {
     for (const std::string& name : place.Ending(ending)) {
-      const auto bytes = ReadFile(place.In(name));
+      const auto bytes = MapFile(place.In(name));
       if (bytes.ok()) PLUMB_RETURN_IF_ERROR(RefuseBytes(place.In(name), bytes->text()));
     }
   }

@@ -108,7 +108,7 @@ Result<IebHeader> ParseIeb(std::string_view bytes, const std::string& path) {
 }
 
 Result<IebHeader> ReadIeb(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(path));
   return ParseIeb(bytes.text(), path);
 }
 

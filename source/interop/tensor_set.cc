@@ -234,17 +234,19 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
                     "(NAME=i32:1,10 for another dtype than f32), in the file's order",
                     path));
   }
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path));
   uint64_t offset = 0;
   for (const TensorSpec& spec : specs) {
     PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("raw file '{}', tensor '{}'", path, spec.name)));
     const uint64_t size = static_cast<uint64_t>(spec.shape.NumElements()) * DTypeSize(spec.dtype);
-    tensors_.push_back({spec.name, path, true, true, false, [file, path, spec, offset, size] {
+    tensors_.push_back({spec.name, path, true, true, false, [file, path, spec, offset, size]() -> Result<Tensor> {
                           TensorHints hints;
                           hints.dtype = spec.dtype;
                           hints.shape = spec.shape;
-                          auto read = ParseTensors(file.text().substr(offset, size), path + ".raw", hints);
-                          return read.ok() ? Result<Tensor>(read->front().tensor) : Result<Tensor>(read.status());
+                          PLUMB_ASSIGN_OR_RETURN(const FileBytes values, file.Piece(offset, size));
+                          PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read,
+                                                 ParseTensors(values.text(), path + ".raw", hints));
+                          return read.front().tensor;
                         }});
     offset += size;
   }
@@ -254,13 +256,17 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
 }
 
 Status TensorSet::OpenNpz(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
                          ListZip(file.text(), path, UnpackedLimit(file.size(), kMaxUnpacked)));
   for (const ZipMember& member : members) {
     tensors_.push_back({WithoutEnding(member.name), path, true, true, false, [file, path, member]() -> Result<Tensor> {
+                          ZipMember copy = member;
+                          const size_t begin = static_cast<size_t>(member.stored.data() - file.text().data());
+                          PLUMB_ASSIGN_OR_RETURN(const FileBytes stored, file.Piece(begin, member.stored.size()));
+                          copy.stored = stored.text();
                           std::string buffer;
-                          PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(member, path, &buffer));
+                          PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(copy, path, &buffer));
                           return ParseNpy(npy, fmt::format("{}#{}", path, member.name));
                         }});
   }

@@ -2,17 +2,21 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace plumb {
 namespace {
@@ -26,21 +30,48 @@ class File : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::vector<std::string> Parts() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name.size() > 5 && name.substr(name.size() - 5) == ".part") names.push_back(name);
+    }
+    return names;
+  }
   static bool Exists(const std::string& path) { return std::filesystem::exists(path); }
 
   std::string folder_;
 };
 
 TEST_F(File, ReadsBackWhatWasWritten) {
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{5000}, size_t{3} << 20}) {  // the last one is mapped
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{5000}, size_t{3} << 20}) {  // MapFile maps the last one
     std::string bytes(size, '\0');
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
     ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
     const Result<FileBytes> read = ReadFile(Path("x"));
     ASSERT_TRUE(read.ok()) << read.status().ToString();
-    read->Drop(0, size);
     EXPECT_EQ(read->text(), bytes);
+    const Result<FileBytes> mapped = MapFile(Path("x"));
+    ASSERT_TRUE(mapped.ok()) << mapped.status().ToString();
+    mapped->Drop(0, size);
+    EXPECT_EQ(mapped->text(), bytes);
+    EXPECT_EQ(mapped->Piece(size / 3, size / 2)->text(), bytes.substr(size / 3, size / 2));
   }
+}
+
+// A dump that is written anew while it is judged: what was read stays, and what is gone is an error and no signal.
+TEST_F(File, AFileThatIsCutWhileItIsRead) {
+  const std::string bytes(size_t{3} << 20, 'x');
+  ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
+  const FileBytes read = std::move(ReadFile(Path("x"))).value();
+  const FileBytes mapped = std::move(MapFile(Path("x"))).value();
+  ASSERT_EQ(::truncate(Path("x").c_str(), 10), 0);
+  EXPECT_EQ(read.text(), bytes);
+  const Status cut = mapped.Piece(size_t{2} << 20, 100).status();
+  EXPECT_EQ(cut.code(), StatusCode::kIoError);
+  EXPECT_NE(cut.message().find("was changed by another program"), std::string::npos) << cut.message();
+  ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
+  EXPECT_FALSE(mapped.Piece(0, 100).ok()) << "another file under the same name";
 }
 
 TEST_F(File, ReadsFilesWithoutASize) {
@@ -98,9 +129,9 @@ TEST_F(File, NothingUnderTheNameBeforeCommit) {
     AtomicFile file = std::move(AtomicFile::Create(Path("x"))).value();
     ASSERT_TRUE(file.Write("half").ok());
     EXPECT_FALSE(Exists(Path("x")));
-    EXPECT_TRUE(Exists(Path("x.part")));
+    EXPECT_EQ(Parts().size(), 1u);
   }
-  EXPECT_FALSE(Exists(Path("x.part")));
+  EXPECT_TRUE(Parts().empty());
   ASSERT_TRUE(WriteFile(Path("x"), "whole").ok());
   {
     AtomicFile file = std::move(AtomicFile::Create(Path("x"))).value();
@@ -111,7 +142,88 @@ TEST_F(File, NothingUnderTheNameBeforeCommit) {
     EXPECT_FALSE(moved.Commit().ok());
   }
   EXPECT_EQ(ReadFile(Path("x"))->text(), "other");
-  EXPECT_FALSE(Exists(Path("x.part")));
+  EXPECT_TRUE(Parts().empty());
+}
+
+// What another user or an earlier run left at a name that could be ours is neither followed nor cut.
+TEST_F(File, APlantedLinkIsNotFollowed) {
+  ASSERT_TRUE(WriteFile(Path("precious"), "precious").ok());
+  for (const char* name : {"x.part", "x"}) ASSERT_EQ(::symlink(Path("precious").c_str(), Path(name).c_str()), 0);
+  ASSERT_TRUE(WriteFile(Path("x"), "report").ok());
+  EXPECT_EQ(ReadFile(Path("precious"))->text(), "precious");
+  EXPECT_EQ(ReadFile(Path("x"))->text(), "report");
+  EXPECT_FALSE(std::filesystem::is_symlink(Path("x")));
+}
+
+TEST_F(File, WritersOfOnePathDoNotMix) {
+  constexpr size_t kWriters = 12, kBytes = 300000;
+  std::vector<std::thread> writers;
+  for (size_t i = 0; i < kWriters; ++i) {
+    writers.emplace_back([&, letter = static_cast<char>('a' + i)] {
+      AtomicFile file = std::move(AtomicFile::Create(Path("x"))).value();
+      for (int piece = 0; piece < 10; ++piece) EXPECT_TRUE(file.Write(std::string(kBytes / 10, letter)).ok());
+      EXPECT_TRUE(file.Commit().ok());
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const FileBytes read = std::move(ReadFile(Path("x"))).value();
+  ASSERT_EQ(read.size(), kBytes);
+  EXPECT_EQ(read.text(), std::string(kBytes, read.text()[0]));
+  EXPECT_TRUE(Parts().empty());
+}
+
+TEST_F(File, ModeAndLongNames) {
+  const mode_t before = ::umask(027);
+  const std::string longest = Path(std::string(255, 'n'));
+  EXPECT_TRUE(WriteFile(longest, "text").ok());
+  ::umask(before);
+  struct stat info {};
+  ASSERT_EQ(::stat(longest.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(File, UnfinishedFilesGoWithTheProgram) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file = std::move(AtomicFile::Create(Path("x"))).value();
+    AtomicFile committed = std::move(AtomicFile::Create(Path("y"))).value();
+    const bool written = file.Write("half").ok() && committed.Commit().ok() && Parts().size() == 1;
+    RemoveUnfinishedFiles();
+    ::_exit(written && Parts().empty() && Exists(Path("y")) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// `ulimit -f`: the signal that ends a program at the limit is not provoked.
+TEST_F(File, TheLimitOfFileSizesIsAnError) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Status status = WriteFile(Path("x"), std::string(1001, 'x'));
+    const bool said = status.message().find("File too large") != std::string::npos;
+    ::_exit(said && WriteFile(Path("y"), std::string(1000, 'y')).ok() && !Exists(Path("x")) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(File, AFolderIsHeldByOneAtATime) {
+  std::atomic<int> inside{0};
+  std::vector<std::thread> users;
+  for (int i = 0; i < 4; ++i) {
+    users.emplace_back([&] {
+      const FolderLock lock(folder_);
+      EXPECT_EQ(inside.fetch_add(1), 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      inside.fetch_sub(1);
+    });
+  }
+  for (std::thread& user : users) user.join();
+  const FolderLock none("/no/such/folder");  // goes on without
 }
 
 TEST_F(File, FullDiskAndMissingFolderAreReported) {
