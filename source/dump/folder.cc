@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace plumb {
 namespace {
@@ -32,18 +33,24 @@ Status Create(const std::string& path) {
   return Status::Ok();
 }
 
+std::string MarkOf(const std::string& folder) { return fmt::format("{}/{}.part", folder, kManifestName); }
+
+// Puts the mark into a folder, unless there is one.
+Result<bool> Mark(const std::string& folder) {
+  const int fd = ::open(MarkOf(folder).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST) return false;
+  if (fd < 0) return Status::IoError(fmt::format("cannot create '{}': {}", MarkOf(folder), ErrnoText(errno)));
+  ::close(fd);
+  return true;
+}
+
 // Whether this process is now the only one that writes there. The mark is the manifest under construction, so that a
 // run that was killed leaves a folder that nobody mistakes for a whole dump, or mixes with another.
 Result<bool> Claim(const std::string& folder) {
   PLUMB_RETURN_IF_ERROR(Create(folder));
-  const std::string manifest = fmt::format("{}/{}", folder, kManifestName);
   std::error_code error;
-  if (fs::exists(manifest, error)) return false;
-  const int fd = ::open((manifest + ".part").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0 && errno == EEXIST) return false;
-  if (fd < 0) return Status::IoError(fmt::format("cannot create '{}.part': {}", manifest, ErrnoText(errno)));
-  ::close(fd);
-  return true;
+  if (fs::exists(fmt::format("{}/{}", folder, kManifestName), error) || IsCutOff(folder)) return false;
+  return Mark(folder);
 }
 
 // "dump/" -> "dump", "." -> its real path, so that "-2" can be put behind it.
@@ -89,6 +96,7 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder) {
   result.network = ++run.networks;
   result.path = result.network == 1 ? run.root : fmt::format("{}/network-{}", run.root, result.network);
   PLUMB_RETURN_IF_ERROR(Create(result.path));
+  if (result.network > 1) PLUMB_RETURN_IF_ERROR(Mark(result.path).status());
   return result;
 }
 
@@ -97,7 +105,20 @@ Result<std::string> MakeForwardFolder(const std::string& network_folder, int for
   std::snprintf(name, sizeof(name), "/forward-%05d", forward);
   const std::string path = first ? network_folder : network_folder + name;
   PLUMB_RETURN_IF_ERROR(Create(path));
+  if (!first) PLUMB_RETURN_IF_ERROR(Mark(path).status());
   return path;
+}
+
+void RemoveMark(const std::string& folder) { ::unlink(MarkOf(folder).c_str()); }
+
+bool IsCutOff(const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(fmt::format("{}/{}", folder, kManifestName), error)) return false;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.rfind(kManifestName, 0) == 0 && EndsWith(name, ".part")) return true;
+  }
+  return false;
 }
 
 }  // namespace plumb

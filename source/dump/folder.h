@@ -25,6 +25,12 @@ Result<NetworkFolder> TakeNetworkFolder(const std::string& folder);
 // The folder of one Forward, created; of the first one the network's own. IoError.
 Result<std::string> MakeForwardFolder(const std::string& network_folder, int forward, bool first);
 
+// Each of these folders begins with the mark `manifest.json.part`, which goes when its manifest stands.
+void RemoveMark(const std::string& folder);
+// Whether a dump was begun there and never finished: a manifest under construction (manifest.json*.part) and none that
+// is whole.
+bool IsCutOff(const std::string& folder);
+
 }  // namespace plumb
 
 #endif  // PLUMB_DUMP_FOLDER_H_

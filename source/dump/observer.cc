@@ -118,7 +118,9 @@ class DumpObserver : public Observer {
       manifest_.files.push_back(std::move(entry.blob));
     }
     FillManifest(forward);
-    (void)Note(WriteManifest(fmt::format("{}/{}", folder_, kManifestName), manifest_));
+    const Status written = WriteManifest(fmt::format("{}/{}", folder_, kManifestName), manifest_);
+    if (written.ok()) RemoveMark(folder_);
+    (void)Note(written);
     if (options_.written) TellWritten();
     return std::exchange(first_error_, Status::Ok()).AddContext(fmt::format("dump to '{}'", folder_));
   }

@@ -55,6 +55,12 @@ Result<DumpReader> DumpReader::Open(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::NotFound(fmt::format("'{}' is no folder", folder));
   reader.has_manifest_ = fs::exists(fs::path(folder) / kManifestName, error);
+  if (!reader.has_manifest_ && IsCutOff(folder)) {
+    return Status::CorruptModel(
+        fmt::format("the dump in '{0}' was cut off: '{1}.part' is there, which its writer renames to {1} at the end; "
+                    "make the dump again, or remove that file to judge what is there",
+                    folder, kManifestName));
+  }
   PLUMB_RETURN_IF_ERROR(reader.has_manifest_ ? reader.ListManifest() : reader.ListNames());
   std::sort(reader.entries_.begin(), reader.entries_.end(), ComesBefore);
   return reader;
@@ -90,10 +96,6 @@ Status DumpReader::ListNames() {
   }
   if (error) return Status::IoError(fmt::format("cannot list '{}': {}", folder_, error.message()));
   if (!entries_.empty()) return Status::Ok();
-  if (fs::exists(fs::path(folder_) / (std::string(kManifestName) + ".part"), error)) {
-    return Status::NotFound(
-        fmt::format("folder '{}' holds a dump that was never finished and no complete blob", folder_));
-  }
   return Status::NotFound(fmt::format(
       "folder '{}' holds no dump: neither {} nor files named like 00000-conv1-out-0-blob-dims-1-64-112-112.txt",
       folder_, kManifestName));

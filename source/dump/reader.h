@@ -28,7 +28,8 @@ struct DumpEntry {
 
 class DumpReader {
  public:
-  // NotFound: no such folder, or neither a manifest nor a file of TNN's pattern in it. CorruptModel: a bad manifest.
+  // NotFound: no such folder, or neither a manifest nor a file of TNN's pattern in it. CorruptModel: a bad manifest, or
+  // one that was never finished.
   static Result<DumpReader> Open(const std::string& folder);
 
   const std::string& folder() const { return folder_; }

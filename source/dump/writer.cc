@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -21,7 +22,11 @@ Status WriteOrOutOfMemory(const Tensor& tensor, const std::string& path, DumpOpt
 
 BlobWriter::BlobWriter(DumpOptions::Format format, bool zstd, size_t max_queued_bytes, int num_threads)
     : format_(format), zstd_(zstd), max_bytes_(max_queued_bytes) {
-  for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Work(); });
+  try {
+    threads_.reserve(static_cast<size_t>(num_threads));
+    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Work(); });
+  } catch (const std::exception&) {  // std::system_error, std::bad_alloc: with those that there are, or none
+  }
 }
 
 BlobWriter::~BlobWriter() {
@@ -41,6 +46,7 @@ void BlobWriter::Add(Tensor tensor, std::string path, size_t id, BlobFileResult*
   if (!error_.ok()) return;
   bytes_ += bytes;
   queue_.push_back({std::move(tensor), std::move(path), id, result});
+  if (threads_.empty()) return WriteFront(&lock);
   lock.unlock();
   changed_.notify_all();
 }
@@ -58,24 +64,28 @@ void BlobWriter::Work() {
   while (true) {
     changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
-    ++in_work_;
-    lock.unlock();
-    Status status = WriteOrOutOfMemory(job.tensor, job.path, format_, zstd_, job.result);
-    const size_t bytes = job.tensor.bytes();
-    job.tensor = Tensor();  // its memory is free before it is counted as free
-    lock.lock();
-    --in_work_;
-    bytes_ -= bytes;
-    if (status.ok()) {
-      done_.push_back(job.id);
-    } else if (error_.ok()) {
-      error_ = std::move(status);
-      for (const Job& dropped : queue_) bytes_ -= dropped.tensor.bytes();
-      queue_.clear();
-    }
+    WriteFront(&lock);
     changed_.notify_all();
+  }
+}
+
+void BlobWriter::WriteFront(std::unique_lock<std::mutex>* lock) {
+  Job job = std::move(queue_.front());
+  queue_.pop_front();
+  ++in_work_;
+  lock->unlock();
+  Status status = WriteOrOutOfMemory(job.tensor, job.path, format_, zstd_, job.result);
+  const size_t bytes = job.tensor.bytes();
+  job.tensor = Tensor();  // its memory is free before it is counted as free
+  lock->lock();
+  --in_work_;
+  bytes_ -= bytes;
+  if (status.ok()) {
+    done_.push_back(job.id);
+  } else if (error_.ok()) {
+    error_ = std::move(status);
+    for (const Job& dropped : queue_) bytes_ -= dropped.tensor.bytes();
+    queue_.clear();
   }
 }
 

@@ -1,7 +1,8 @@
 // BlobWriter: threads that measure, format and write blobs while the network computes, with bounded memory.
 //
 // The threads are its own and not the pool's: a loop of the pool that a writer holds would make the network's loops
-// serial. Threading: Add and Finish from one thread.
+// serial. Where the system grants none (limits of a container), Add writes itself. Threading: Add and Finish from one
+// thread.
 #ifndef PLUMB_DUMP_WRITER_H_
 #define PLUMB_DUMP_WRITER_H_
 
@@ -38,6 +39,7 @@ class BlobWriter {
     BlobFileResult* result;
   };
   void Work();
+  void WriteFront(std::unique_lock<std::mutex>* lock);
 
   const DumpOptions::Format format_;
   const bool zstd_;

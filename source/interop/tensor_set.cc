@@ -96,7 +96,7 @@ Result<TensorSet> TensorSet::Of(const std::vector<NamedTensor>& tensors) {
 
 Result<bool> TensorSet::OpenForeign() {
   PLUMB_ASSIGN_OR_RETURN(const ForeignPlace place, ListForeignPlace(path_));
-  if (place.Has(kManifestName)) return false;
+  if (place.Has(kManifestName) || IsCutOff(path_)) return false;
   for (const auto read : {ReadCoreAi, ReadTensorProtos, ReadOpenVino, ReadMsprobe, ReadQnn, RefuseConverted}) {
     PLUMB_ASSIGN_OR_RETURN(std::optional<ForeignTensors> found, read(place));
     if (!found) continue;

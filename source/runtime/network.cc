@@ -428,7 +428,9 @@ Status Network::Forward() {
 }
 
 ForwardHandle Network::ForwardAsync() {
-  return ForwardHandle(std::async(std::launch::async, [this] { return Forward(); }).share());
+  // Where no thread can be started, Wait runs it: what both launch policies together mean to libstdc++ and libc++.
+  const auto policy = std::launch::async | std::launch::deferred;
+  return ForwardHandle(std::async(policy, [this] { return Forward(); }).share());
 }
 
 Result<Tensor> Network::GetOutput(const std::string& name) const {

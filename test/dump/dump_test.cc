@@ -197,6 +197,23 @@ TEST_F(Dump, NeverMixesWithAnotherRun) {
   EXPECT_NE(notes_[0].find("dump-3"), std::string::npos);
 }
 
+// All its blobs may be there: only the manifest says that they are.
+TEST_F(Dump, ACutOffDumpIsNoDump) {
+  options_.forwards = "all";
+  auto network = Make(options_);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(network->Forward().ok());
+  for (const std::string& folder : {options_.folder, options_.folder + "/forward-00001"}) {
+    for (const char* mark : {"/manifest.json.part", "/manifest.json.0a1b2c.part"}) {
+      std::filesystem::rename(folder + "/manifest.json", folder + mark);
+      const Status status = DumpReader::Open(folder).status();
+      EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
+      EXPECT_NE(status.message().find("was cut off"), std::string::npos) << status.message();
+      std::filesystem::rename(folder + mark, folder + "/manifest.json");
+      EXPECT_TRUE(DumpReader::Open(folder).ok());
+    }
+  }
+}
+
 TEST_F(Dump, StatisticsOnly) {
   options_.statistics_only = true;
   Run(options_);

@@ -176,6 +176,7 @@ TEST_P(Process, KilledInTheMiddleLeavesNothingThatLooksWhole) {
       const FileBytes bytes = ReadFile(killed + "/" + name).value();
       EXPECT_EQ(ChecksumOf(bytes.data(), bytes.size()), expected[name]) << name;
     }
+    EXPECT_EQ(DumpReader::Open(killed).status().code(), StatusCode::kCorruptModel);
     // A new run does not mix with what is left.
     EXPECT_NE(Shell("DUMP_OUTPUT_BLOB=1 DUMP_BLOB_STATS=1 DUMP_BLOB_DIR=" + killed + " " + Program(kModel, "forward 1"))
                   .out.find("killed" + std::to_string(i) + "-2"),

@@ -126,7 +126,8 @@ Result<int> RunAll(const DeviceCheckOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Jobs> jobs, MakeJobs(options, payload, work.path(), machines, &board));
   std::vector<std::future<std::vector<Outcome>>> running;
   for (const Jobs& of_machine : jobs) {
-    running.push_back(std::async(std::launch::async, [&of_machine] {
+    const auto policy = std::launch::async | std::launch::deferred;  // one after the other where no thread can be had
+    running.push_back(std::async(policy, [&of_machine] {
       std::vector<Outcome> outcomes;
       for (const std::unique_ptr<Job>& job : of_machine) {
         if (!Interrupted()) outcomes.push_back(job->Go());
