@@ -14,7 +14,9 @@
 #include <future>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
+#include "common/guard.h"
 #include "common/option_words.h"
 #include "plumb/printing.h"
 
@@ -106,7 +108,9 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text) 
   return static_cast<uint64_t>(number) << shift;
 }
 
-int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
+namespace {
+
+int RunGuarded(int (*tool)(int argc, char** argv), int argc, char** argv) {
   const std::string no_memory =
       "no memory for what was asked for; give a smaller shape or model, or raise the limit (ulimit -v)";
   try {
@@ -117,9 +121,19 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
     return Fail(Status::OutOfMemory(no_memory + " (a size beyond all limits)"));
   } catch (const std::future_error& error) {  // oneDNN's cache of primitives throws it once it had no memory
     return Fail(Status::OutOfMemory(fmt::format("no memory for a kernel (oneDNN: {})", error.what())));
+  } catch (const std::system_error& error) {
+    return Fail(Status::IoError(
+        fmt::format("the system refuses a thread or a file: {} (ulimit -u, -n, a container's limits)", error.what())));
   } catch (const std::exception& error) {
     return Fail(Status::Internal(error.what()));
   }
+}
+
+}  // namespace
+
+int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
+  GuardProcess();
+  return FinishOutput(RunGuarded(tool, argc, argv));
 }
 
 int Fail(const Status& status) {

@@ -24,7 +24,8 @@ Result<uint64_t> ParseBytes(const std::string& option, const std::string& text);
 std::string ShellQuoted(const std::string& text);
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 
-// main() of every tool: what the standard library throws when there is no memory ends in a sentence and exit code 2.
+// main() of every tool: however it ends, with one sentence on stderr and an exit code of ours (guard.h). What the
+// standard library throws when there is no memory is exit code 2.
 int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv);
 
 // "error: ..." on stderr (the code's name for internal failures); returns the exit code.

@@ -158,7 +158,10 @@ void CommandLine::NotWith(const std::string& name, const std::vector<std::string
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
   impl_->program = argc > 0 ? argv[0] : impl_->name;
   Status status = impl_->Read(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
-  if (Given("--help")) return std::fputs(impl_->Help().c_str(), stdout) < 0 ? kExitFailure : kExitOk;
+  if (Given("--help")) {
+    std::fputs(impl_->Help().c_str(), stdout);
+    return kExitOk;
+  }
   if (status.ok() && Given("--version")) {
     std::printf("%s %s\n", impl_->name.c_str(), Version());
     return kExitOk;
