@@ -233,6 +233,7 @@ void PrintHead(const ModelOptions& options, const Info& info) {
 
 int Main(int argc, char** argv) {
   ModelOptions options;
+  options.skip_weights = true;
   std::string json, wanted;
   bool full = false;
   CommandLine command_line(

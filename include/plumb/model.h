@@ -60,6 +60,8 @@ struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
+  // Large weights of floats are not read: zeros that take no memory stand for them. For who asks for shapes and costs.
+  bool skip_weights = false;
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
   // Shapes of inputs with open dims that input_shapes does not name; names that are no such inputs are ignored. The
   // name "" stands for the only input.

@@ -155,9 +155,9 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   const std::string weights = WeightsOf(files, options);
   if (!weights.empty()) {
     PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadWeights(weights));
-    PLUMB_RETURN_IF_ERROR(tnn::ReadModel(bytes, weights, proto.escaped, &graph));
+    PLUMB_RETURN_IF_ERROR(tnn::ReadModel(bytes, weights, proto.escaped, &graph, options.skip_weights));
     graph.weights_source = weights;
-    if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph));
+    if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph, options.skip_weights));
   }
   PLUMB_RETURN_IF_ERROR(CheckComplete(graph, !weights.empty()));
   PLUMB_RETURN_IF_ERROR(ChooseOpenShapes(inputs, options, &graph));

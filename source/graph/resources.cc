@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_budget.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -107,11 +110,15 @@ Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) 
       graph->source, missing));
 }
 
-Status ExpandHalf(Graph* graph) {
+Status ExpandHalf(Graph* graph, bool skipped) {
   int num_expanded = 0;
-  const auto expand = [&num_expanded](Tensor* tensor) -> Status {
+  const auto expand = [&num_expanded, skipped](Tensor* tensor) -> Status {
     if (tensor->empty() || (tensor->dtype() != DType::kF16 && tensor->dtype() != DType::kBF16)) return Status::Ok();
     ++num_expanded;
+    if (skipped && IsSkippedWeight(tensor->dtype(), tensor->shape())) {
+      PLUMB_ASSIGN_OR_RETURN(*tensor, UntouchedZeros(DType::kF32, tensor->shape()));
+      return Status::Ok();
+    }
     PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->ConvertedTo(DType::kF32));
     return Status::Ok();
   };
@@ -124,6 +131,20 @@ Status ExpandHalf(Graph* graph) {
                            " weights are stored as f16 or bf16 and were expanded to f32");
   }
   return Status::Ok();
+}
+
+bool IsSkippedWeight(DType dtype, const Shape& shape) {
+  constexpr uint64_t kLargeWeight = uint64_t{64} << 10;  // what shapes are computed from is smaller
+  return IsFloat(dtype) && static_cast<uint64_t>(shape.NumElements()) * DTypeSize(dtype) >= kLargeWeight;
+}
+
+Result<Tensor> UntouchedZeros(DType dtype, const Shape& shape) {
+  const size_t bytes = static_cast<size_t>(shape.NumElements()) * DTypeSize(dtype);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return NoMemory(bytes, fmt::format("a weight {}", shape.ToString()));
+  const std::shared_ptr<void> owner(memory, [bytes](void* address) { ::munmap(address, bytes); });
+  return Tensor::View(dtype, shape, memory, owner);
 }
 
 }  // namespace plumb

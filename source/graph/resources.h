@@ -27,7 +27,12 @@ Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer
 Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph);
 
 // f16 and bf16 weights and constants become f32, because kernels take f32 weights; a note says how many.
-Status ExpandHalf(Graph* graph);
+Status ExpandHalf(Graph* graph, bool skipped = false);
+
+// Whether LoadOptions::skip_weights leaves such a tensor unread.
+bool IsSkippedWeight(DType dtype, const Shape& shape);
+// Zeros of which no page is touched. OutOfMemory.
+Result<Tensor> UntouchedZeros(DType dtype, const Shape& shape);
 
 }  // namespace plumb
 

@@ -112,6 +112,7 @@ Result<LoadOptions> ModelOptions::Read() const {
   load.seed = seed;
   load.random_weights = random_weights;
   load.keep_half = keep_half;
+  load.skip_weights = skip_weights;
   load.evaluator = ReferenceEvaluator();
   PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
   PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());

@@ -23,6 +23,7 @@ struct ModelOptions {
   const bool* not_needed = nullptr;      // not an option: a flag of the tool that does without a model
   const std::string* instead = nullptr;  // not an option: one of the tool's that may name where the model comes from
   bool keep_half = false;                // not an option: LoadOptions::keep_half
+  bool skip_weights = false;             // not an option: LoadOptions::skip_weights
 
   // The model's options and places. What they name is sorted out by the end of Parse.
   void AddTo(CommandLine* command_line);

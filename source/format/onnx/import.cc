@@ -179,8 +179,8 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
 }  // namespace
 
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(bytes, path));
+  PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, MapFile(path));
+  PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(bytes, path, options.skip_weights));
   bytes = FileBytes();
   ImportResult result = ImportModel(model, options);
   if (!result.open.empty()) return ImportOpen(model, options, result.open);

@@ -2,6 +2,7 @@
 #include "format/onnx/parse.h"
 
 #include <fmt/core.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 
 #include <algorithm>
 #include <climits>
@@ -13,9 +14,39 @@ namespace {
 
 constexpr int kParseMaxDepth = 64;  // of graphs inside graphs
 
+// Hands the bytes over in pieces and gives the pages behind them back, so that a mapped file is not in memory beside
+// the message that is made of it.
+class DroppingStream : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit DroppingStream(const FileBytes& bytes) : bytes_(bytes) {}
+
+  bool Next(const void** data, int* size) override {
+    if (at_ > kPiece) bytes_.Drop(dropped_, at_ - kPiece);
+    dropped_ = at_ > kPiece ? at_ - kPiece : 0;
+    const size_t left = std::min(kPiece, bytes_.size() - at_);
+    *data = bytes_.data() + at_;
+    *size = static_cast<int>(left);
+    at_ += left;
+    return left > 0;
+  }
+  void BackUp(int count) override { at_ -= static_cast<size_t>(count); }
+  bool Skip(int count) override {
+    const size_t left = std::min(static_cast<size_t>(std::max(count, 0)), bytes_.size() - at_);
+    at_ += left;
+    return left == static_cast<size_t>(count);
+  }
+  int64_t ByteCount() const override { return static_cast<int64_t>(at_); }
+
+ private:
+  static constexpr size_t kPiece = size_t{4} << 20;
+  const FileBytes& bytes_;
+  size_t at_ = 0;
+  size_t dropped_ = 0;
+};
+
 class Reader {
  public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
+  Reader(std::string path, bool skip_weights) : path_(std::move(path)), skip_weights_(skip_weights) {}
 
   Result<ModelIr> Read(::onnx::ModelProto* proto) {
     ModelIr model;
@@ -52,7 +83,7 @@ class Reader {
     graph->name = proto->name();
     for (auto& tensor : *proto->mutable_initializer()) {
       const std::string name = tensor.name();
-      Result<ConstantIr> constant = ConvertTensor(&tensor, path_);
+      Result<ConstantIr> constant = ConvertTensor(&tensor, path_, skip_weights_);
       if (!constant.ok()) return constant.status().AddContext(fmt::format("initialiser '{}'", name));
       if (!graph->constants.emplace(name, std::move(*constant)).second) {
         return Status::CorruptModel(fmt::format("initialiser '{}' is there twice", name));
@@ -117,7 +148,7 @@ class Reader {
     ir->strings.assign(proto->strings().begin(), proto->strings().end());
     ir->kind = KindOf(*proto);
     if (ir->kind == AttributeIr::kTensor) {
-      PLUMB_ASSIGN_OR_RETURN(ir->tensor, ConvertTensor(proto->mutable_t(), path_));
+      PLUMB_ASSIGN_OR_RETURN(ir->tensor, ConvertTensor(proto->mutable_t(), path_, skip_weights_));
     }
     if (ir->kind == AttributeIr::kGraph) {
       auto graph = std::make_shared<GraphIr>();
@@ -179,11 +210,12 @@ class Reader {
   }
 
   std::string path_;
+  bool skip_weights_;
 };
 
 }  // namespace
 
-Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
+Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path, bool skip_weights) {
   const std::string frame = fmt::format("model '{}'", path);
   if (bytes.size() > INT_MAX) {
     return Status::NotSupported(
@@ -191,12 +223,13 @@ Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path) {
                     frame, bytes.size()));
   }
   ::onnx::ModelProto proto;
-  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  DroppingStream stream(bytes);
+  if (!proto.ParseFromZeroCopyStream(&stream)) {
     return Status::CorruptModel(frame +
                                 ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
   }
   bytes.Drop(0, bytes.size());
-  Result<ModelIr> model = Reader(path).Read(&proto);
+  Result<ModelIr> model = Reader(path, skip_weights).Read(&proto);
   if (!model.ok()) return model.status().AddContext(frame);
   return model;
 }

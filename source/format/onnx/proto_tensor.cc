@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "graph/resources.h"
 
 namespace plumb::onnx {
 namespace {
@@ -68,7 +69,7 @@ Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& mode
     return Status::CorruptModel(
         fmt::format("external data '{}' lies outside the model's folder; it is not read", location));
   }
-  return ReadFile(path);
+  return MapFile(path);
 }
 
 template <class T, class Field>
@@ -124,6 +125,14 @@ Status FromBytes(const void* data, int64_t size, Tensor* tensor) {
 int64_t HeldElements(const TensorProto& proto) {
   return std::max({proto.float_data_size(), proto.double_data_size(), proto.int64_data_size(), proto.uint64_data_size(),
                    proto.int32_data_size()});
+}
+
+// Of a weight that is skipped: whether the message has as many values as its shape says. External ones are not opened.
+Status CheckHeld(const TensorProto& proto, int64_t size, int64_t count) {
+  if (proto.data_location() == TensorProto::EXTERNAL) return Status::Ok();
+  const int64_t held =
+      proto.has_raw_data() ? static_cast<int64_t>(proto.raw_data().size()) / size : HeldElements(proto);
+  return held == count ? Status::Ok() : WrongCount(count, held);
 }
 
 Status Fill(TensorProto* proto, const std::string& model_path, DType stored, const Shape& shape, Tensor* tensor) {
@@ -188,7 +197,7 @@ Result<Tensor> Unpacked(TensorProto* proto, const std::string& model_path, const
 
 }  // namespace
 
-Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_path) {
+Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_path, bool skip_weights) {
   ConstantIr constant;
   constant.type = proto->data_type();
   const Result<DType> stored = StoredDType(constant.type);
@@ -204,6 +213,13 @@ Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_pa
   PLUMB_RETURN_IF_ERROR(shape.Validate());
   if (const TinyType* tiny = FindTiny(constant.type)) {
     PLUMB_ASSIGN_OR_RETURN(constant.value, Unpacked(proto, model_path, *tiny, shape));
+    return constant;
+  }
+  if (skip_weights && IsSkippedWeight(*stored, shape)) {
+    PLUMB_RETURN_IF_ERROR(CheckHeld(*proto, static_cast<int64_t>(DTypeSize(*stored)), shape.NumElements()));
+    PLUMB_ASSIGN_OR_RETURN(const DType carried, CarriedDType(constant.type));
+    PLUMB_ASSIGN_OR_RETURN(constant.value, UntouchedZeros(carried, shape));
+    std::string().swap(*proto->mutable_raw_data());
     return constant;
   }
   PLUMB_RETURN_IF_ERROR(Fill(proto, model_path, *stored, shape, &constant.value));

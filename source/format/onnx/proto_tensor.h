@@ -12,7 +12,7 @@ namespace plumb::onnx {
 
 // CorruptModel for a tensor that contradicts itself. A type that Plumb does not carry is no error yet: the constant is
 // empty and says why. Frees the message's raw data on the way. External data is read from the folder of `model_path`.
-Result<ConstantIr> ConvertTensor(::onnx::TensorProto* proto, const std::string& model_path);
+Result<ConstantIr> ConvertTensor(::onnx::TensorProto* proto, const std::string& model_path, bool skip_weights = false);
 
 }  // namespace plumb::onnx
 

@@ -8,6 +8,7 @@
 
 #include "base/threads.h"
 #include "format/tnn/types.h"
+#include "graph/resources.h"
 
 namespace plumb::tnn {
 namespace {
@@ -116,6 +117,10 @@ Result<Tensor> ByteReader::Raw(const char* field) {
                                       shape.ToString(), count, DTypeName(*dtype)));
   }
   PLUMB_RETURN_IF_ERROR(Need(size, field));
+  if (skip_weights_ && IsSkippedWeight(*dtype, shape)) {
+    offset_ += size;
+    return UntouchedZeros(*dtype, shape);
+  }
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));
   const uint8_t* from = bytes_.data() + offset_;
   offset_ += size;

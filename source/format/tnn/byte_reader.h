@@ -13,7 +13,8 @@ namespace plumb::tnn {
 
 class ByteReader {
  public:
-  explicit ByteReader(const FileBytes& bytes) : bytes_(bytes) {}
+  // `skip_weights`: LoadOptions::skip_weights.
+  ByteReader(const FileBytes& bytes, bool skip_weights) : bytes_(bytes), skip_weights_(skip_weights) {}
 
   size_t offset() const { return offset_; }
   size_t left() const { return bytes_.size() - offset_; }
@@ -45,6 +46,7 @@ class ByteReader {
   };
 
   const FileBytes& bytes_;
+  const bool skip_weights_;
   size_t offset_ = 0;
   std::vector<Copy> copies_;  // put off
   size_t put_off_ = 0;        // bytes

@@ -77,7 +77,8 @@ class BodyReader : public ResourceVisitor {
 
 class ModelReader {
  public:
-  ModelReader(const FileBytes& bytes, bool escaped, Graph* graph) : reader_(bytes), escaped_(escaped), graph_(*graph) {
+  ModelReader(const FileBytes& bytes, bool escaped, Graph* graph, bool skip_weights)
+      : reader_(bytes, skip_weights), escaped_(escaped), graph_(*graph) {
     for (Layer& layer : graph_.layers) layers_[layer.name].push_back(&layer);
   }
 
@@ -288,14 +289,14 @@ class ModelReader {
 
 }  // namespace
 
-Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph) {
+Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph, bool skip_weights) {
   const std::string frame = fmt::format("model '{}'", source);
   if (bytes.size() == 0) {
     return Status::CorruptModel(frame +
                                 ": the file is empty, expected a tnnmodel: it is cut short; to run with generated "
                                 "weights, take it away and name the tnnproto alone");
   }
-  return ModelReader(bytes, escaped, graph).Read().AddContext(frame);
+  return ModelReader(bytes, escaped, graph, skip_weights).Read().AddContext(frame);
 }
 
 }  // namespace plumb::tnn
