@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
 
 #undef PyInit__core
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that Python looks for
 extern "C" NB_EXPORT PyObject* PyInit__core() {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return InitModule();
   PyErr_SetString(PyExc_ImportError,
