@@ -53,6 +53,23 @@ TEST_P(HealthyResidual, IsAligned) {
   ExpectAligned(b, inputs);
 }
 
+// A bias of its own node and a residual that nearly cancel it: a device may begin its sums with either, and add the
+// other at the end.
+TEST_P(HealthyResidual, ThatCancelsABiasIsAligned) {
+  const Residual& r = GetParam();
+  const int64_t side = (r.size + r.stride - 1) / r.stride;
+  Builder b(1, r.channels, r.size);
+  b.graph->inputs.push_back({"residual", DType::kF32, {1, r.outputs, side, side}});
+  const std::string conv =
+      b.Constant("Add", b.Conv("x", r.channels, r.outputs, r.kernel, r.stride, r.group), r.outputs, 1e3F);
+  const Tensor bias = b.graph->layers.back().resources.at("element");
+  b.Simple("Add", {conv, "residual"});
+  Tensor residual = Random({1, r.outputs, side, side}, 4, 1);
+  for (int64_t i = 0; i < residual.NumElements(); ++i)
+    residual.data<float>()[i] -= bias.data<float>()[i / (side * side)];
+  ExpectAligned(b, {{"x", Random({1, r.channels, r.size, r.size}, 3, 1)}, {"residual", residual}});
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, HealthyResidual, testing::ValuesIn(kResiduals),
                          [](const auto& info) { return std::string(info.param.name); });
 

@@ -120,10 +120,11 @@ class Chain {
     }
     if (!uncertain && change == nullptr && GetOp(layer.kind).moves_data_only) return op.run(args);  // exact
     bound.arithmetic = *arithmetic;
-    Tensor later;
+    Tensor later, constant;
     if (level > 0 && IsProduct(layer)) {
-      later = LaterOf(m, inputs);
+      later = LaterOf(m, inputs, &constant);
       bound.later = later.empty() ? nullptr : &later;
+      bound.later_constant = constant.empty() ? nullptr : &constant;
     }
     for (const std::string& blob : layer.outputs) {
       bound.device_outputs.push_back(op.feeds_back || op.picks ? DeviceOutput(blob) : nullptr);
@@ -239,8 +240,8 @@ class Chain {
 
   // What members behind m add to its result y, in units of y: with a y + b after the constant scales and shifts right
   // behind it, probed with y = 0 and y = 1, b / a; and (b + r) / a with a sum's other operand r right behind these.
-  // Empty: nothing.
-  Tensor LaterOf(int m, const std::vector<Tensor>& inputs) const {
+  // Empty: nothing. `constant` becomes b / a where r is added, too.
+  Tensor LaterOf(int m, const std::vector<Tensor>& inputs, Tensor* constant) const {
     const Layer& layer = *group_.members[static_cast<size_t>(m)];
     if (layer.outputs.size() != 1) return {};
     auto shift = Tensor::Zeros(DType::kF64, blobs_.at(layer.outputs[0]).shape), one = shift;
@@ -255,12 +256,14 @@ class Chain {
     }
     const Tensor* added = next < group_.members.size() ? AddedTo(blob, static_cast<int>(next), inputs) : nullptr;
     if (added == nullptr && next == static_cast<size_t>(m) + 1) return {};
-    double* later = shift->data<double>();
+    double *later = shift->data<double>(), *alone = one->data<double>();
     for (int64_t i = 0; i < count; ++i) {
-      const double scale = one->data<double>()[i] - later[i];
+      const double scale = alone[i] - later[i];
+      alone[i] = later[i] / scale;
       later[i] = (later[i] + (added != nullptr ? added->data<double>()[i] : 0)) / scale;
-      if (!std::isfinite(later[i])) later[i] = 0;
+      if (!std::isfinite(later[i]) || !std::isfinite(alone[i])) later[i] = alone[i] = 0;
     }
+    if (added != nullptr && next > static_cast<size_t>(m) + 1) *constant = *one;
     return *shift;
   }
 

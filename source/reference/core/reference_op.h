@@ -52,6 +52,9 @@ struct BoundArgs {
   // What later members of the group add to this operator's result, in its units: a device may begin its sums with it.
   // f64, like output 0; null: nothing. Counts from level 1 on, in sums of products.
   const Tensor* later = nullptr;
+  // The part of it that is constant, where it has others, too: sums may begin with one of the two and the other be
+  // added at the end.
+  const Tensor* later_constant = nullptr;
   // The judged device's own outputs where they are known, else null (or empty): ReferenceOp::feeds_back.
   std::vector<const Tensor*> device_outputs;
   std::vector<Tensor*> tau;  // f64, shaped like the outputs, allocated by the caller; for integer outputs: 0

@@ -85,6 +85,8 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
     if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
     if (input_tau != nullptr) image.input_tau = input_tau + n * in;
     if (later != nullptr) image.later = later->data<double>() + n * out;
+    if (later != nullptr && bound->later_constant != nullptr)
+      image.later_constant = bound->later_constant->data<double>() + n * out;
     images.push_back(image);
   }
   if (args.beside != nullptr) AddBeside(geometry, operands, *args.beside, &images);

@@ -66,6 +66,7 @@ struct SumImage {
   double* tau = nullptr;              // like output; null: values only
   const double* input_tau = nullptr;  // like input; null: the input is exact
   const double* later = nullptr;      // like output: what sums may begin with beside the bias, from level 1 on; or null
+  const double* later_constant = nullptr;  // like output: the constant part of it, or null
   // Like output, or null: what the sums of other inputs differ by from these (difference.h); becomes their output.
   double* beside = nullptr;
 };

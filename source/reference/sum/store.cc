@@ -68,16 +68,17 @@ void StoreValues(const SumKernels& kernels, const SumPass& pass, const SumWork& 
 
 void StoreSquares(const SumPass& pass, const SumWork& work, const SumRow& row, const SumTarget* targets,
                   int num_targets) {
-  double out[kTile], later[kTile] = {};
+  double out[kTile], later[kTile] = {}, constant[kTile] = {};
   const int64_t base = row.out_channel * pass.geometry->out_pixels();
   const double bias = pass.operands->bias != nullptr ? static_cast<double>(pass.operands->bias[row.out_channel]) : 0;
   const double unit = static_cast<double>(SampleBlock(row.terms)), terms = static_cast<double>(row.terms);
   Collect(work.extra + base, targets, num_targets, out);
   if (work.image.later != nullptr) Collect(work.image.later + base, targets, num_targets, later);
+  if (work.image.later_constant != nullptr) Collect(work.image.later_constant + base, targets, num_targets, constant);
   for (int64_t i = 0; i < row.count; ++i) {
     const double last = unit * row.squares[i], value = row.sum[i] + bias;
     out[i] = std::max(out[i], last + (bias != 0 ? value * value : 0));
-    for (const double first : {bias, bias + later[i]}) {
+    for (const double first : {bias, bias + later[i], bias + constant[i], bias + later[i] - constant[i]}) {
       if (first != 0) out[i] = std::max(out[i], last + first * (2 * unit * row.weighted[i] + terms * first));
     }
   }
