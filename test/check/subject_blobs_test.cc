@@ -119,6 +119,25 @@ TEST(SubjectBlobs, StorageIsJudgedAsDeclared) {
       << "ReLU copies f16 bits that are no bf16";
 }
 
+// Where tanh is 1 a kernel that is 6e-7 off there is so everywhere: one error, half of what a tanh may have.
+TEST(SubjectBlobs, AnErrorThatASaturatedFunctionRepeatsCountsOnce) {
+  const Graph graph = Numbered({MakeLayer(OpKind::kTanh, "A", {"x"}, {"a"})}, {1, 8, 16, 16}, {"a"});
+  const auto judged = [&](float size) {
+    Tensor x = Tensor::Create(DType::kF32, {1, 8, 16, 16}).value(), y = x.Clone().value();
+    for (int64_t i = 0; i < x.NumElements(); ++i) {
+      x.data<float>()[i] = size * (static_cast<float>(i * 37 % 2048) + 0.5f) / 2048;
+      y.data<float>()[i] = std::tanh(x.data<float>()[i]) - 6e-7f;
+    }
+    return CheckSubjectBlobs(graph, Stored({{"x", x}, {"a", y}}), {}, {}).value().layers[0];
+  };
+  LayerReport layer = judged(4000);
+  EXPECT_EQ(layer.verdict, Verdict::kAligned) << layer.reason;
+  EXPECT_NEAR(layer.outputs[0].excess, 0.5, 0.1);
+  layer = judged(3);
+  EXPECT_EQ(layer.verdict, Verdict::kWrong) << "each of these is an error of its own";
+  EXPECT_NEAR(layer.outputs[0].excess, 0.5, 0.1);
+}
+
 // Four Sigmoids whose inputs are all near -9: 12 u is a thousandth of their outputs, and 0.1 % more of one is below
 // that.
 TEST(SubjectBlobs, ASubjectThatIsRightRelativelyIsHeldToIt) {

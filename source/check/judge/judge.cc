@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/threads.h"
+#include "check/judge/repeated_values.h"
 #include "check/judge/simd_f64.h"
 
 namespace plumb {
@@ -239,6 +240,18 @@ void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
   }
 }
 
+// R again, where it alone is beyond its limits and the step repeats its errors wherever its argument repeats.
+void CountRepeatedOnce(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
+  const bool by_rms = report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms;
+  if (!input.of_one_variable || !by_rms || report->excess > kWrongExcess) return;
+  report->rms_excess = RmsOfDistinct(input, 0, static_cast<int64_t>(channels.size()));
+  report->channel_excess = 0;
+  for (size_t i = 0; i < channels.size(); ++i) {
+    if (channels[i].count < kChannelMin) continue;
+    report->channel_excess = std::max(report->channel_excess, RmsOfDistinct(input, static_cast<int64_t>(i), 1));
+  }
+}
+
 void Decide(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
   const bool slope_test = input.slope_test;
   Channel all;
@@ -279,6 +292,7 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     report->excess = report->rms_excess = INFINITY;
     Raise(Verdict::kWrong, std::to_string(all.misclassified) + " values are NaN or infinite on one side only", report);
   }
+  CountRepeatedOnce(channels, input, report);
   if (report->excess > kWrongExcess || report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms) {
     Raise(Verdict::kWrong, "the error is beyond rounding", report);
   } else if (report->excess > kGreyExcess) {

@@ -25,6 +25,18 @@ bool RoundsOnce(const LayerGroup& group) {
 }
 
 // What follows from an infinity is unknown: no bound.
+// Of one variable, element by element.
+bool IsFunctionOfOne(const LayerGroup& group) {
+  if (group.members.size() != 1 || group.inputs.size() != 1) return false;
+  switch (group.first().kind) {
+#define PLUMB_UNARY(name, ...) case OpKind::k##name:
+#include "op/unary.def"
+#undef PLUMB_UNARY
+    return true;
+    default: return false;
+  }
+}
+
 void LeaveOutInfinities(ReplayResult* replay) {
   for (size_t o = 0; o < replay->tau.size(); ++o) {
     const Tensor& values = replay->values[o];
@@ -131,9 +143,10 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   Tensor reference = replay.values[i], tau = replay.tau[i];
   PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(record.group, port, device, &reference, &tau));
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
-  plumb::Judge({device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
-                as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group)},
-               &output);
+  plumb::Judge(
+      {device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
+       as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), IsFunctionOfOne(record.group)},
+      &output);
   stored.AddTo(&output);
   const Tensor* own = own_->Find(output.blob);
   if (own != nullptr) {
