@@ -1,6 +1,6 @@
-// Subjects whose runtime computed a group of layers as one although its inner tensors are there: an equal form is grey
-// and named, another function or a fault inside stays wrong. Inner tensors are computed layer by layer in f32, the last
-// one in f32 as the fused kernel does.
+// Subjects whose runtime computed a group of layers as one although its inner tensors are there: an equal form is
+// aligned and named, another function or a fault inside stays wrong. Inner tensors are computed layer by layer in f32,
+// the last one in f32 as the fused kernel does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,17 +80,17 @@ Tensor NearMinusThree() {
   return x;
 }
 
-TEST(Fused, HardSwishOfAnEqualFormIsGreyAndCounted) {
+TEST(Fused, HardSwishOfAnEqualFormIsAlignedAndCounted) {
   const Graph graph = HardSwish();
   Stored subject = LayerByLayer(graph, NearMinusThree());
   ASSERT_EQ(LastOf(graph, subject).verdict, Verdict::kAligned);
   subject.blobs["y"] = Mapped(subject.blobs["x"], [](double x) { return FusedHardSwish(static_cast<float>(x)); });
   const RunReport run = CheckSubjectBlobs(graph, subject, {}, {}).value();
   const LayerReport& last = run.layers.back();
-  EXPECT_EQ(last.verdict, Verdict::kGrey) << last.reason;
+  EXPECT_EQ(last.verdict, Verdict::kAligned) << last.reason;
   EXPECT_EQ(last.cause, "computed as one fused HardSwish ('add', 'clip', 'mul')");
   EXPECT_LT(last.Worst()->excess, 1) << "the numbers shown are those of the group";
-  EXPECT_EQ(run.verdict, Verdict::kGrey);
+  EXPECT_EQ(run.verdict, Verdict::kAligned);
   ASSERT_EQ(run.notes.size(), 1u);
   EXPECT_EQ(run.notes[0].find("computed fused: 1 HardSwish;"), 0u) << run.notes[0];
 }
@@ -109,7 +109,7 @@ TEST(Fused, AStepThatIsOneFunctionMayTakeAnotherForm) {
     return LastOf(graph, subject);
   };
   const LayerReport equal = with(1);
-  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.verdict, Verdict::kAligned) << equal.reason;
   EXPECT_EQ(equal.cause, "computed as one fused HardSwish ('add', 'clip', 'mul')");
   EXPECT_EQ(with(1.0001f).verdict, Verdict::kWrong);
 }
@@ -140,10 +140,10 @@ TEST(Fused, AWrongInnerTensorIsNamedItself) {
   subject.blobs["a"].data<float>()[200] += 0.01f;
   const RunReport run = CheckSubjectBlobs(graph, subject, {}, {}).value();
   ASSERT_EQ(run.first_wrong, 0);
-  EXPECT_EQ(run.layers.back().verdict, Verdict::kGrey) << run.layers.back().reason;
+  EXPECT_EQ(run.layers.back().verdict, Verdict::kAligned) << run.layers.back().reason;
 }
 
-TEST(Fused, GeluOfAnEqualFormIsGreyAndTanhGeluIsNot) {
+TEST(Fused, GeluOfAnEqualFormIsAlignedAndTanhGeluIsNot) {
   const Graph graph = Gelu();
   Stored subject = LayerByLayer(graph, Gauss({1, 8, 64}, 2));
   const auto with = [&](const Function& f) {
@@ -151,7 +151,7 @@ TEST(Fused, GeluOfAnEqualFormIsGreyAndTanhGeluIsNot) {
     return LastOf(graph, subject);
   };
   const LayerReport equal = with([](float x) { return 0.5f * x * std::erfc(-x * 0.70710678f); });
-  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.verdict, Verdict::kAligned) << equal.reason;
   EXPECT_EQ(equal.cause, "computed as one fused erf-GELU ('div', 'erf', 'add', 'mul', 'half')");
   ExpectNamed(with([](float x) { return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }),
               "computed as tanh-GELU; the graph says erf-GELU");
@@ -173,7 +173,7 @@ TEST(Fused, SiluAndMishByTheirOwnExponential) {
   const RunReport run = CheckSubjectBlobs(silu, subject, {}, {}).value();
   EXPECT_EQ(run.layers[0].verdict, Verdict::kAligned);
   EXPECT_EQ(run.layers[1].cause, "computed as one fused SiLU ('sigmoid', 'mul')") << run.layers[1].reason;
-  EXPECT_EQ(run.verdict, Verdict::kGrey);
+  EXPECT_EQ(run.verdict, Verdict::kAligned);
 }
 
 Layer Mean(const std::string& name, const std::string& in, const std::string& out) {
@@ -186,7 +186,7 @@ Layer Mean(const std::string& name, const std::string& in, const std::string& ou
 }
 
 // Rows of mean 100: the mean's own rounding is 1e-5 of what remains.
-TEST(Fused, LayerNormFromItsOwnMeanIsGreyAndWithoutEpsilonIsNot) {
+TEST(Fused, LayerNormFromItsOwnMeanIsAlignedAndWithoutEpsilonIsNot) {
   constexpr float kEpsilon = 1e-2f;
   Graph graph =
       GraphOf({Mean("mean", "x", "m"), MakeLayer(OpKind::kSub, "sub", {"x", "m"}, {"d"}),
@@ -210,13 +210,13 @@ TEST(Fused, LayerNormFromItsOwnMeanIsGreyAndWithoutEpsilonIsNot) {
     return LastOf(graph, subject);
   };
   const LayerReport equal = fused(kEpsilon);
-  EXPECT_EQ(equal.verdict, Verdict::kGrey) << equal.reason;
+  EXPECT_EQ(equal.verdict, Verdict::kAligned) << equal.reason;
   EXPECT_EQ(equal.cause.find("computed as one fused LayerNorm ('mean', 'sub', "), 0u) << equal.cause;
   EXPECT_EQ(fused(0).verdict, Verdict::kWrong) << "it is another function without epsilon";
 }
 
 // a b + c with one rounding, where a b and c nearly cancel.
-TEST(Fused, AContractedProductAndSumIsGrey) {
+TEST(Fused, AContractedProductAndSumIsAligned) {
   Graph graph =
       GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "x"}, {"m"}), MakeLayer(OpKind::kAdd, "add", {"m", "c"}, {"y"})},
               {1, 8, 64});
@@ -227,7 +227,7 @@ TEST(Fused, AContractedProductAndSumIsGrey) {
   for (int i = 0; i < x.NumElements(); ++i)
     subject.blobs["y"].data<float>()[i] = std::fma(x.data<float>()[i], x.data<float>()[i], c.data<float>()[i]);
   const LayerReport last = LastOf(graph, subject);
-  EXPECT_EQ(last.verdict, Verdict::kGrey) << last.reason;
+  EXPECT_EQ(last.verdict, Verdict::kAligned) << last.reason;
   EXPECT_EQ(last.cause, "computed as one fused Mul+Add ('mul', 'add')");
   for (int i = 0; i < x.NumElements(); ++i) subject.blobs["y"].data<float>()[i] += 1e-5f * x.data<float>()[i];
   EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);

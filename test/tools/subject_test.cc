@@ -511,7 +511,7 @@ TEST_F(Subject, SlopeTestAndSmallestFaultAreThere) {
 
 // x * relu6(x + 3) as 6 (x * clip(x / 6 + 0.5, 0, 1)): OpenVINO's bits, which lie beyond the bound of the last layer
 // alone.
-TEST_F(Subject, AFusedHardSwishIsGreyAndSaid) {
+TEST_F(Subject, AFusedHardSwishIsAlignedAndSaid) {
   WriteText(folder_ + "/swish.tnnproto",
             "\"1 4 1 4206624772 ,\"\n\"x 4 1 8 4 16 0 ,\"\n\" a c x y ,\"\n\"y ,\"\n\" 3 ,\"\n"
             "\"Power add 1 1 x a 1 1 3 ,\"\n\"ReLU6 clip 1 1 a c ,\"\n\"Mul mul 2 1 x c y ,\"\n");
@@ -529,7 +529,7 @@ TEST_F(Subject, AFusedHardSwishIsGreyAndSaid) {
   const auto healthy = check(blobs);
   EXPECT_EQ(healthy.exit_code, 0) << healthy.out;
   const Json layer = Report()["runs"][0]["layers"][2];
-  EXPECT_EQ(layer["verdict"], "grey");
+  EXPECT_EQ(layer["verdict"], "aligned");
   EXPECT_EQ(layer["cause"], "computed as one fused HardSwish ('add', 'clip', 'mul')");
   EXPECT_TRUE(Has(Report()["runs"][0]["notes"].dump(), "computed fused: 1 HardSwish")) << healthy.out;
   Blobs faulty = blobs;

@@ -14,6 +14,7 @@ std::optional<Answer> ExplainAsZeroScale(const Question& q) {
   Answer answer("computed as 1, the scale of a tensor that is 0 everywhere (ONNX Runtime); the graph says 0");
   answer.why = "and its integers are the zero point by either";
   answer.judged = q.record.report;
+  answer.judged.verdict = Verdict::kGrey;  // another value than the graph's, after all
   return answer;
 }
 

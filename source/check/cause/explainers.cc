@@ -81,11 +81,11 @@ void Explainers::Excuse(StepRecord* record) {
     if (!answer.has_value()) continue;
     LayerReport& report = record->report;
     report.outputs = std::move(answer->judged.outputs);
-    report.verdict = Verdict::kGrey;
+    report.verdict = answer->judged.verdict;
     report.cause = answer->text;
     report.reason = report.cause + ", " + answer->why;
     for (OutputReport& output : report.outputs) {
-      output.verdict = Verdict::kGrey;
+      output.verdict = report.verdict;
       output.reason = report.reason;
     }
     if (!answer->function.empty()) ++excused_[answer->function];
@@ -189,8 +189,8 @@ void Explainers::AddNotes(RunReport* report) const {
   for (const auto& [name, count] : excused_) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", count, name);
   if (names.empty()) return;
   report->notes.push_back(
-      fmt::format("computed fused: {}; each explains its last layer from the group's own inputs, which is grey: what "
-                  "is inside was not used, or another form of the same function",
+      fmt::format("computed fused: {}; each explains its last layer from the group's own inputs, within the bound of "
+                  "that: what is inside was not used, or another form of the same function",
                   names));
 }
 

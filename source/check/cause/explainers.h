@@ -1,8 +1,8 @@
 // Explainers: what may explain a step that is wrong or grey. One table (explainers.cc) lists them in the order in which
-// they are asked; the first of a kind that answers counts. An excuse makes the step grey (it computed the graph's own
-// values in another way), a cause names what was computed instead and leaves the verdict, a hint says what a wrong
-// output looks like where no cause is known. A new one is a function of a Question and a row of the table; what single
-// layers are known to be computed as is a row of known_ways.h's tables instead.
+// they are asked; the first of a kind that answers counts. An excuse makes the step what it is as that computation
+// (of the graph's own values in another way), a cause names what was computed instead and leaves the verdict, a hint
+// says what a wrong output looks like where no cause is known. A new one is a function of a Question and a row of the
+// table; what single layers are known to be computed as is a row of known_ways.h's tables instead.
 #ifndef PLUMB_CHECK_CAUSE_EXPLAINERS_H_
 #define PLUMB_CHECK_CAUSE_EXPLAINERS_H_
 

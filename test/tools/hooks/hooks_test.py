@@ -1,5 +1,5 @@
 """The hooks of examples/hooks, each run on a network in its runtime: model_check --subject judges what it wrote.
-Healthy it is aligned, but for what the runtime fuses to another form, which is grey and said (exit 0); with other
+Healthy it is aligned, what the runtime fuses to another form, too (exit 0); with other
 weights in one layer of the runtime's copy exactly that layer is wrong (exit 1).
 What the hook does to the outputs is printed: the same bits as without it, or within rounding.
 
@@ -184,8 +184,7 @@ def judge(options, runtime, faulty):
     if not faulty:
         check_effect(runtime, told["probe"])
     for layer in layers:
-        fused = layer["verdict"] == "grey" and layer["reason"].startswith("computed as one fused")
-        assert faulty or fused or layer["verdict"] == "aligned", layer
+        assert faulty or layer["verdict"] == "aligned", layer
     wrong = [layer for layer in layers if layer["verdict"] == "wrong"]
     named = [{layer["name"], *layer["nodes"], *(member["name"] for member in layer["members"])} for layer in wrong]
     assert len(wrong) == int(faulty) and all(names & net.guilty for names in named), (net.guilty, named)
