@@ -8,6 +8,7 @@
 
 #include "computed_otherwise_util.h"
 #include "op/activation.h"
+#include "op/convolution.h"
 #include "op/reduce.h"
 
 namespace plumb {
@@ -231,6 +232,49 @@ TEST(Fused, AContractedProductAndSumIsAligned) {
   EXPECT_EQ(last.cause, "computed as one fused Mul+Add ('mul', 'add')");
   for (int i = 0; i < x.NumElements(); ++i) subject.blobs["y"].data<float>()[i] += 1e-5f * x.data<float>()[i];
   EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kWrong);
+}
+
+constexpr int64_t kChannels = 384, kPixels = 64;
+
+// A serial f32 sum over the channels of w x, scaled beforehand, as each channel of the result has it.
+Tensor Convolved(const Tensor& x, const Tensor& weight, const std::function<float(int64_t)>& scale,
+                 const std::function<float(int64_t)>& shift) {
+  Tensor y = Tensor::Create(DType::kF32, {1, 4, 8, 8}).value();
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    const int64_t out = i / kPixels;
+    float sum = 0;
+    for (int64_t c = 0; c < kChannels; ++c)
+      sum += scale(out) * weight.data<float>()[out * kChannels + c] * x.data<float>()[c * kPixels + i % kPixels];
+    y.data<float>()[i] = sum + shift(out);
+  }
+  return y;
+}
+
+// tract folds a batch normalisation into the convolution before, and computes that once more where it is asked for.
+TEST(Fused, ANormalisationFoldedIntoTheConvolutionBeforeReachesBackThroughIt) {
+  Layer conv = MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"c"});
+  auto param = std::make_shared<ConvolutionParam>();
+  param->in_channels_per_group = kChannels, param->out_channels = 4, param->kernel_h = param->kernel_w = 1;
+  conv.param = param;
+  conv.resources["weight"] = Gauss({4, kChannels, 1, 1});
+  Layer norm = MakeLayer(OpKind::kBatchNormCxx, "norm", {"c"}, {"n"});
+  norm.resources["scale"] = Gauss({4}, 0.2, 1), norm.resources["bias"] = Gauss({4});
+  const Graph graph = GraphOf({conv, norm, MakeLayer(OpKind::kReLU, "relu", {"n"}, {"y"})}, {1, kChannels, 8, 8});
+  const Tensor x = Gauss({1, kChannels, 8, 8}, 1, 1), weight = conv.resources["weight"];
+  const float *scale = norm.resources["scale"].data<float>(), *shift = norm.resources["bias"].data<float>();
+  Stored subject;
+  subject.blobs["x"] = x;
+  subject.blobs["c"] = Convolved(
+      x, weight, [](int64_t) { return 1.0f; }, [](int64_t) { return 0.0f; });
+  subject.blobs["n"] = Convolved(
+      x, weight, [&](int64_t c) { return scale[c]; }, [&](int64_t c) { return shift[c]; });
+  subject.blobs["y"] = Mapped(subject.blobs["n"], [](double v) { return std::max(v, 0.0); });
+  const RunReport run = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(run.Count(Verdict::kAligned), 3) << run.layers[1].reason;
+  EXPECT_EQ(run.layers[1].cause, "computed as one fused Convolution+BatchNormCxx ('conv', 'norm')");
+  for (int64_t i = 0; i < kPixels; ++i) subject.blobs["n"].data<float>()[i] *= 1.0001f;
+  const RunReport faulty = CheckSubjectBlobs(graph, subject, {}, {}).value();
+  EXPECT_EQ(faulty.first_wrong, 1) << "one channel by 1e-4";
 }
 
 }  // namespace

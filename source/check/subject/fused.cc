@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "check/judge/folding.h"
 #include "check/subject/int8.h"
 #include "reference/core/variants.h"
 
@@ -115,6 +116,24 @@ LayerGroup FusedGroups::GroupOf(const std::map<int, int>& members, const LayerGr
   return group;
 }
 
+LayerGroup FusedGroups::FoldedProduct(const LayerGroup& step) const {
+  std::map<int, int> members;
+  bool scales = false;
+  int place = step.outputs.size() == 1 ? ProducerOf(step.outputs[0].blob) : -1;
+  for (int depth = 0; place >= 0 && depth <= kMaxDepth; ++depth) {
+    const Layer& layer = graph_->layers[static_cast<size_t>(place)];
+    members.emplace(place, depth);
+    const LayerGroup group = GroupOf(members, step);
+    if (IsProduct(layer)) return scales && group.members.size() > step.members.size() ? group : LayerGroup();
+    const int from = OnlyInput(group, *blobs_);
+    if (from < 0 || !MayBeInside(layer) || layer.outputs.size() != 1) break;
+    const std::string& blob = group.inputs[static_cast<size_t>(from)].blob;
+    scales = scales || !ScaleAndShiftOf(layer, blob, *blobs_).scale.empty();
+    place = ProducerOf(blob);
+  }
+  return {};
+}
+
 std::vector<LayerGroup> FusedGroups::Around(const LayerGroup& step) const {
   const int end = graph_ == nullptr || step.outputs.size() != 1 ? -1 : ProducerOf(step.outputs[0].blob);
   if (end < 0 || !std::all_of(step.members.begin(), step.members.end(), [](const Layer* l) { return MayBeInside(*l); }))
@@ -154,6 +173,8 @@ std::vector<LayerGroup> FusedGroups::Around(const LayerGroup& step) const {
   };
   std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   groups.resize(std::min(groups.size(), kMaxGroups));
+  LayerGroup folded = FoldedProduct(step);
+  if (!folded.members.empty()) groups.push_back(std::move(folded));
   return groups;
 }
 

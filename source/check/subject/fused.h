@@ -21,10 +21,14 @@ class FusedGroups {
 
   // Groups that end in the only output of `step` and are at least as large: the layers behind each blob through which
   // everything passes, the smallest first, norms before these; then those up to n layers back. No further than to a sum
-  // of products. The step itself may be one, when it has several layers: it may compute one function by another form.
+  // of products, but at last with the one before constant scales and shifts, which may be folded into its weights. The
+  // step itself may be one, when it has several layers: it may compute one function by another form.
   std::vector<LayerGroup> Around(const LayerGroup& step) const;
 
  private:
+  // One product, constant scales or shifts and other functions of one input behind it up to the step's end, more than
+  // the step has; no members: there is no such group.
+  LayerGroup FoldedProduct(const LayerGroup& step) const;
   LayerGroup GroupOf(const std::map<int, int>& members, const LayerGroup& step) const;
   int ProducerOf(const std::string& blob) const;
   std::map<int, int> Reached(const std::map<int, int>& within, const LayerGroup& step, const std::string& stop) const;
