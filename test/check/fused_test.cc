@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "computed_otherwise_util.h"
 #include "op/activation.h"
 #include "op/convolution.h"
 #include "op/reduce.h"
+#include "op/softmax.h"
+#include "plumb/plumb.h"
+#include "util/attention_graph.h"
 
 namespace plumb {
 namespace {
@@ -275,6 +279,84 @@ TEST(Fused, ANormalisationFoldedIntoTheConvolutionBeforeReachesBackThroughIt) {
   for (int64_t i = 0; i < kPixels; ++i) subject.blobs["n"].data<float>()[i] *= 1.0001f;
   const RunReport faulty = CheckSubjectBlobs(graph, subject, {}, {}).value();
   EXPECT_EQ(faulty.first_wrong, 1) << "one channel by 1e-4";
+}
+
+// Tenths of multiples of five are ties in f32: that the product in front might be a little off is no excuse for another
+// rule.
+TEST(Fused, AnotherRoundingRuleIsNotExcusedByWhatComesBefore) {
+  Graph graph = GraphOf(
+      {MakeLayer(OpKind::kMul, "mul", {"x", "c"}, {"m"}), MakeLayer(OpKind::kPlumbRound, "round", {"m"}, {"y"})},
+      {1, 8, 64});
+  graph.constants["c"] = Constant(0.1f);
+  Stored subject = LayerByLayer(graph, Mapped(Gauss({1, 8, 64}, 9), [](double v) { return 5 * std::nearbyint(v); }));
+  EXPECT_EQ(LastOf(graph, subject).verdict, Verdict::kAligned);
+  const auto rounded = [&](const std::function<double(double)>& rule) {
+    subject.blobs["y"] = Mapped(subject.blobs["m"], rule);
+    return LastOf(graph, subject);
+  };
+  ExpectNamed(rounded([](double v) { return std::floor(v + 0.5); }),
+              "computed as rounding half up; the graph says rounding half to even");
+  ExpectNamed(rounded([](double v) { return std::round(v); }),
+              "computed as rounding half away from zero; the graph says rounding half to even");
+}
+
+// Scores of 4 rows of 8 keys, of which a mask hides all of the second row and two of the last.
+Graph Masked(float hidden) {
+  Layer softmax = MakeLayer(OpKind::kSoftmax, "softmax", {"m"}, {"y"});
+  auto param = std::make_shared<SoftmaxParam>();
+  param->axis = 3;
+  softmax.param = param;
+  Graph graph = GraphOf({MakeLayer(OpKind::kAdd, "add", {"x", "mask"}, {"m"}), softmax}, {1, 2, 4, 8});
+  Tensor mask = Tensor::Zeros(DType::kF32, {1, 1, 4, 8}).value();
+  for (int key = 0; key < 8; ++key) mask.data<float>()[8 + key] = hidden;
+  mask.data<float>()[30] = mask.data<float>()[31] = hidden;
+  graph.constants["mask"] = mask;
+  return graph;
+}
+
+// However uncertain each weight of such a row is.
+TEST(Fused, WeightsOfARowThatIsHiddenAddUpToOne) {
+  for (const float hidden : {-1e4f, -1e9f, std::numeric_limits<float>::lowest()}) {
+    SCOPED_TRACE(hidden);
+    const Graph graph = Masked(hidden);
+    Stored subject = LayerByLayer(graph, Gauss({1, 2, 4, 8}));
+    for (const bool inner : {true, false}) {
+      if (!inner) subject.blobs.erase("m");
+      Stored zeros = subject;
+      EXPECT_EQ(LastOf(graph, zeros).verdict, Verdict::kAligned) << LastOf(graph, zeros).reason;
+      Tensor& y = zeros.blobs["y"] = subject.blobs["y"].Clone().value();
+      for (const int row : {1, 5}) std::fill_n(y.data<float>() + row * 8, 8, 0.0f);
+      ExpectNamed(LastOf(graph, zeros),
+                  "computed with weights of 0 where the mask hides every key of a row; the graph says weights that add "
+                  "up to 1");
+      y.data<float>()[0] += 0.01f;
+      const LayerReport other = LastOf(graph, zeros);
+      EXPECT_EQ(other.verdict, Verdict::kWrong);
+      EXPECT_EQ(other.cause, "") << "that is not all of it";
+    }
+  }
+}
+
+TEST(Fused, ARowOfAttentionThatIsHiddenIsNotZero) {
+  AttentionForm form;
+  form.mask = {16, 1};
+  form.hidden = -1e9f;
+  const auto graph = AttentionGraph(form);
+  const std::map<std::string, Tensor> inputs = AttentionInputs(*graph, form);
+  Stored subject{inputs};
+  const auto network = CreateNetwork(graph, "NAIVE").value();
+  for (const auto& [name, value] : inputs) ASSERT_TRUE(network->SetInput(name, value).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  Tensor& y = subject.blobs["y"] = network->GetOutput("y").value();
+  const auto judged = [&] { return CheckSubjectBlobs(*graph, subject, inputs, {}).value().layers.back(); };
+  EXPECT_EQ(judged().verdict, Verdict::kAligned) << judged().reason;
+  const Tensor mask = MaskOf(form.mask, form.hidden, false);
+  for (int64_t row = 0; row < 32; ++row) {
+    if (mask.data<float>()[row % 16] < 0) std::fill_n(y.data<float>() + row * 8, 8, 0.0f);
+  }
+  ExpectNamed(judged(),
+              "computed with weights of 0 where the mask hides every key of a row; the graph says weights that add up "
+              "to 1");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "check/cause/explainers.h"
+#include "reference/core/variants.h"
 
 namespace plumb {
 namespace {
@@ -25,6 +26,25 @@ ReferenceOp ExactProduct() {
     return GetReferenceOp(OpKind::kMul).run(args);
   };
   return op;
+}
+
+// A Round, Floor ... that is exactly what another rule of rounding makes of its own input: of ties, which a larger
+// group could be uncertain about, the step's own input leaves no doubt.
+bool RoundsByAnotherRule(const StepRecord& record) {
+  if (record.group.members.size() != 1 || record.inputs.size() != 1 || record.device.size() != 1) return false;
+  const OpKind kind = record.group.first().kind;
+  const bool rounds = kind == OpKind::kPlumbRound || kind == OpKind::kFloor || kind == OpKind::kCeil;
+  const Tensor &x = record.inputs[0], &y = record.device[0];
+  if (!rounds || x.dtype() != DType::kF64 || y.dtype() != DType::kF32 || x.NumElements() != y.NumElements())
+    return false;
+  for (const FunctionVariant& rule : FunctionVariants()) {
+    int64_t i = 0;
+    while (rule.family == std::string("round") && i < x.NumElements() &&
+           rule.y(x.data<double>()[i]) == static_cast<double>(y.data<float>()[i]))
+      ++i;
+    if (i > 0 && i == x.NumElements()) return true;
+  }
+  return false;
 }
 
 std::string ListNames(const LayerGroup& group) {
@@ -92,6 +112,7 @@ class FusedTrial {
 std::optional<Answer> ExplainAsFused(const Question& q) {
   if (!q.scene.earlier || !RulesOf(*q.scene.model).tells_functions()) return std::nullopt;
   if (!IsFloat(q.record.device[0].dtype())) return std::nullopt;  // integers are not rounded
+  if (RoundsByAnotherRule(q.record)) return std::nullopt;
   for (const LayerGroup& group : q.fused.Around(q.record.group)) {
     auto inputs = InputsOf(q.scene, group);
     Answer answer;

@@ -408,3 +408,4 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
 }
 
 }  // namespace plumb
+  ProposeForMasks(context, &proposals);

@@ -34,6 +34,8 @@ void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
 // Those of layers that choose (known_ways_choice.cc), of recurrent layers (known_ways_recurrent.cc).
 void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
 void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
+// Those of a Softmax whose rows a mask hides (known_ways_mask.cc).
+void ProposeForMasks(const ProposalContext& context, Proposals* proposals);
 // Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).
 void ProposeForNarrow(const ProposalContext& context, Proposals* proposals);
 // Those of layers that only move elements, and of what products read (known_ways_order.cc); of rotary embeddings that

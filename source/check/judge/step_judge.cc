@@ -7,6 +7,7 @@
 
 #include "check/judge/judge.h"
 #include "check/judge/metrics.h"
+#include "check/judge/softmax_rows.h"
 #include "check/judge/stored_output.h"
 #include "check/subject/weight_formats.h"
 #include "reference/sum/products.h"
@@ -24,7 +25,6 @@ bool RoundsOnce(const LayerGroup& group) {
                        [](const Layer* l) { return l->kind == OpKind::kPlumbQuantizeLinear; }) == 1;
 }
 
-// What follows from an infinity is unknown: no bound.
 // Of one variable, element by element.
 bool IsFunctionOfOne(const LayerGroup& group) {
   if (group.members.size() != 1 || group.inputs.size() != 1) return false;
@@ -37,6 +37,7 @@ bool IsFunctionOfOne(const LayerGroup& group) {
   }
 }
 
+// What follows from an infinity is unknown: no bound.
 void LeaveOutInfinities(ReplayResult* replay) {
   for (size_t o = 0; o < replay->tau.size(); ++o) {
     const Tensor& values = replay->values[o];
@@ -148,6 +149,12 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
        as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), IsFunctionOfOne(record.group)},
       &output);
   stored.AddTo(&output);
+  const bool floats = port.stored != DType::kI8;  // a uniform weight may be below half a step of its grid
+  const int64_t lost = floats ? CountLostRows(record.group, record.group.outputs[i], device, reference) : 0;
+  if (lost > 0) {
+    output.verdict = Verdict::kWrong;
+    output.reason = fmt::format("{} rows are 0 everywhere, the reference's weights add up to 1 in each", lost);
+  }
   const Tensor* own = own_->Find(output.blob);
   if (own != nullptr) {
     const Differences differences = CompareThree(device, replay.values[i], *own);
