@@ -12,6 +12,7 @@
 #include "check/subject/subject_steps.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
+#include "op/convolution.h"
 #include "op/quantize_linear.h"
 #include "op/reduce.h"
 #include "plumb/check.h"
@@ -117,6 +118,41 @@ TEST(SubjectBlobs, StorageIsJudgedAsDeclared) {
   options.check.arithmetic = SubjectArithmetic::kBf16;
   EXPECT_EQ(CheckSubjectBlobs(graph, HalfFork(), {}, options).value().verdict, Verdict::kWrong)
       << "ReLU copies f16 bits that are no bf16";
+}
+
+// Convolution with a bias (4 channels of 3), then a Sigmoid; of x so much is not 0.
+RunReport OnZeros(int64_t live_channels) {
+  Layer conv = MakeLayer(OpKind::kConvolution, "conv", {"x"}, {"c"});
+  auto param = std::make_shared<ConvolutionParam>();
+  param->in_channels_per_group = 3, param->out_channels = 4, param->kernel_h = param->kernel_w = 1, param->bias = true;
+  conv.param = param;
+  Tensor &weight = conv.resources["weight"] = Tensor::Create(DType::kF32, {4, 3, 1, 1}).value(),
+         &bias = conv.resources["bias"] = Tensor::Create(DType::kF32, {4}).value();
+  for (int i = 0; i < 12; ++i) weight.data<float>()[i] = static_cast<float>(i % 5) - 2;
+  for (int i = 0; i < 4; ++i) bias.data<float>()[i] = static_cast<float>(i) - 1;
+  const Graph graph = Numbered({conv, MakeLayer(OpKind::kSigmoid, "sigmoid", {"c"}, {"y"})}, {1, 3, 4, 4}, {"y"});
+  Tensor x = Tensor::Zeros(DType::kF32, {1, 3, 4, 4}).value(), c = Tensor::Zeros(DType::kF32, {1, 4, 4, 4}).value();
+  for (int64_t i = 0; i < live_channels * 16; ++i) x.data<float>()[i] = static_cast<float>(i % 7) - 3;
+  Tensor y = c.Clone().value();
+  for (int64_t i = 0; i < 64; ++i) {
+    float& sum = c.data<float>()[i] = bias.data<float>()[i / 16];
+    for (int64_t k = 0; k < 3; ++k) sum += weight.data<float>()[i / 16 * 3 + k] * x.data<float>()[k * 16 + i % 16];
+    y.data<float>()[i] = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(sum))));
+  }
+  return CheckSubjectBlobs(graph, Stored({{"x", x}, {"c", c}, {"y", y}}), {}, {}).value();
+}
+
+TEST(SubjectBlobs, WeightsThatReadZerosAreNotTested) {
+  const RunReport none = OnZeros(0);
+  EXPECT_EQ(none.layers[0].verdict, Verdict::kNotTested);
+  EXPECT_EQ(none.layers[0].reason, "weights of 'conv' were not exercised: its input is 0 everywhere");
+  EXPECT_EQ(none.layers[1].verdict, Verdict::kAligned);
+  EXPECT_EQ(none.coverage.steps, 1);
+  const RunReport some = OnZeros(2);
+  EXPECT_EQ(some.layers[0].verdict, Verdict::kAligned);
+  EXPECT_NE(some.layers[0].reason.find("1 of 3 input channels of 'conv' are 0 everywhere"), std::string::npos)
+      << some.layers[0].reason;
+  EXPECT_EQ(OnZeros(3).layers[0].reason, "");
 }
 
 // Where tanh is 1 a kernel that is 6e-7 off there is so everywhere: one error, half of what a tanh may have.

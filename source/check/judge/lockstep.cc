@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "check/judge/exercised.h"
 #include "check/judge/inspect.h"
 #include "check/judge/judge.h"
 #include "check/judge/stored_half.h"
@@ -139,6 +140,7 @@ Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
   }
   PLUMB_RETURN_IF_ERROR(judge_->Judge(own, record));
   if (record->report.verdict == Verdict::kAligned) PLUMB_RETURN_IF_ERROR(NoteRelative(*record));
+  NoteNotExercised(record);
   if (!record->changed.empty()) {
     record->report.verdict = Verdict::kWrong;
     record->report.reason = fmt::format(
