@@ -59,7 +59,8 @@ Result<LayerReport> JudgeAlternative(const Alternative& a, const Question& q, co
   return tried;
 }
 
-// Those of `found` that explain the step.
+}  // namespace
+
 std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Question& q, const ReplayedStep& step) {
   constexpr int kMaxCauses = 3;
   int causes = 0;
@@ -87,8 +88,6 @@ std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Q
   if (answer.text.empty()) return std::nullopt;
   return answer;
 }
-
-}  // namespace
 
 std::optional<Answer> ExplainAsOverflow(const Question& q) { return CauseOf(DescribeOverflow(StepOf(q))); }
 

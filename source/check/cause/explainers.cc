@@ -56,6 +56,7 @@ const std::vector<Explainer>& AllExplainers() {
       {"overflow", Says::kCause, ExplainAsOverflow},
       {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of integers
       {"alternative", Says::kCause, ExplainAsAlternative},
+      {"other weights", Says::kCause, ExplainAsOtherWeights},
       {"block of weights", Says::kCause, ExplainAsBlock},
       {"copied parts", Says::kCause, ExplainAsCopied},
       {"accumulator", Says::kCause, ExplainAsAccumulator},

@@ -97,9 +97,14 @@ std::optional<Answer> ExplainAsBlock(const Question& question);
 std::optional<Answer> ExplainAsCopied(const Question& question);
 // explain_saturated.cc: 8-bit products that were added in 16 bits.
 std::optional<Answer> ExplainAsSaturated(const Question& question);
+// explain_weights.cc: a product has the weights of another layer.
+std::optional<Answer> ExplainAsOtherWeights(const Question& question);
 // explain_divisor.cc: a reciprocal or root of 11 to 14 bits.
 std::optional<Answer> ExplainAsShortDivisor(const Question& question);
 // explain_otherwise.cc: another computation than the graph's, of the step (computed_otherwise.h) or of a larger group.
+// Those of `found` that explain the step; nothing where none does.
+std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Question& question,
+                                  const ReplayedStep& step);
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);
 // Products in fewer bits (Proposal::narrow), alone or with something else.

@@ -44,6 +44,20 @@ void FirstSlope(const ProposalContext& c, Proposals* proposals) {
   proposals->push_back({"with the first slope for every channel", "one for each", std::move(layer)});
 }
 
+// A PReLU whose slopes are one channel off.
+void ShiftedSlopes(const ProposalContext& c, Proposals* proposals) {
+  const Tensor* slope = c.layer.Resource("slope");
+  if (slope == nullptr || slope->NumElements() < 2 || slope->dtype() != DType::kF32) return;
+  const int64_t count = slope->NumElements();
+  for (const auto& [words, by] : {std::make_pair("before", int64_t{-1}), std::make_pair("behind", int64_t{1})}) {
+    auto other = ElementsFrom(*slope, slope->shape(), [&, by = by](int64_t i) { return (i + by + count) % count; });
+    if (!other.ok()) return;
+    Layer layer = c.layer;
+    layer.resources["slope"] = std::move(other).value();
+    proposals->push_back({fmt::format("with the slope of the channel {}", words), "its own", std::move(layer)});
+  }
+}
+
 // A PReLU of one slope, which LeakyRelu becomes on import; 0 is ReLU.
 void SharedSlope(const ProposalContext& c, Proposals* proposals) {
   const Tensor* slope = c.layer.Resource("slope");
@@ -356,6 +370,7 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kLeakyRelu, Slope},
     {OpKind::kPReLU, SharedSlope},
     {OpKind::kPReLU, FirstSlope},
+    {OpKind::kPReLU, ShiftedSlopes},
     {OpKind::kElu, EluAlpha},
     {OpKind::kElu, OtherKind<OpKind::kReLU>},
     {OpKind::kSelu, OtherKind<OpKind::kReLU>},
@@ -395,9 +410,12 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   for (const ProposalRow& row : kProposalRows) {
     if (row.kind == context.layer.kind) row.propose(context, &proposals);
   }
+  ProposeForMasks(context, &proposals);
   ProposeForNorms(context, &proposals);
+  ProposeForStatistics(context, &proposals);
   ProposeForProducts(context, &proposals);
   ProposeForNarrow(context, &proposals);
+  ProposeForTimes(context, &proposals);
   ProposeForMoved(context, &proposals);
   ProposeForChoices(context, &proposals);
   ProposeForRecurrent(context, &proposals);
@@ -408,4 +426,3 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
 }
 
 }  // namespace plumb
-  ProposeForMasks(context, &proposals);

@@ -163,6 +163,8 @@ void OtherBatchStatistics(const ProposalContext& c, Proposals* proposals) {
   } others[] = {
       {"without gamma", [](BatchStatistics* s) { s->gamma = 1; }},
       {"without beta", [](BatchStatistics* s) { s->beta = 0; }},
+      {"with mean and variance exchanged", [](BatchStatistics* s) { std::swap(s->mean, s->variance); }},
+      {"with gamma and beta exchanged", [](BatchStatistics* s) { std::swap(s->gamma, s->beta); }},
       {"without the mean", [](BatchStatistics* s) { s->mean = 0; }},
       {"with the root of the variance in its place", [](BatchStatistics* s) { s->variance = std::sqrt(s->variance); }},
       {"with the square of the variance in its place", [](BatchStatistics* s) { s->variance *= s->variance; }},

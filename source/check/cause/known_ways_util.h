@@ -34,6 +34,10 @@ void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
 // Those of layers that choose (known_ways_choice.cc), of recurrent layers (known_ways_recurrent.cc).
 void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
 void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
+// Those of normalisations by the statistics of other elements (known_ways_statistics.cc).
+void ProposeForStatistics(const ProposalContext& context, Proposals* proposals);
+// Those of sums whose terms count another number of times (known_ways_times.cc).
+void ProposeForTimes(const ProposalContext& context, Proposals* proposals);
 // Those of a Softmax whose rows a mask hides (known_ways_mask.cc).
 void ProposeForMasks(const ProposalContext& context, Proposals* proposals);
 // Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).

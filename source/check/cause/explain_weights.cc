@@ -1,0 +1,79 @@
+// The cause "weights of another layer": a product of the step that has the weights, or weights and bias, of a layer of
+// its kind and shape, as a table of weights that is off by one hands them out.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/cause/explainers.h"
+#include "check/subject/int8.h"
+
+namespace plumb {
+namespace {
+
+constexpr size_t kMostOthers = 12;
+
+// Layers whose weights the product could have, the nearest first.
+std::vector<const Layer*> LayersLike(const Graph& graph, const Layer& product) {
+  std::vector<const Layer*> like;
+  const Tensor* own = product.Resource("weight");
+  for (const Layer& layer : graph.layers) {
+    const Tensor* weight = layer.Resource("weight");
+    if (own == nullptr || weight == nullptr || layer.kind != product.kind || layer.name == product.name) continue;
+    if (weight->shape() == own->shape() && weight->dtype() == own->dtype()) like.push_back(&layer);
+  }
+  std::stable_sort(like.begin(), like.end(), [&](const Layer* a, const Layer* b) {
+    return std::abs(a->index - product.index) < std::abs(b->index - product.index);
+  });
+  like.resize(std::min(like.size(), kMostOthers));
+  return like;
+}
+
+double DistanceTo(const std::vector<Tensor>& device, const std::vector<Tensor>& values) {
+  double squares = 0;
+  for (size_t o = 0; o < device.size(); ++o) {
+    for (int64_t i = 0; i < device[o].NumElements(); ++i)
+      squares += std::pow(device[o].ValueAt(i) - values[o].ValueAt(i), 2);
+  }
+  return squares;
+}
+
+// Member m with those resources of another layer.
+Alternative WithThoseOf(const LayerGroup& group, size_t m, const Layer& other, bool with_bias) {
+  Alternative a;
+  a.computed = fmt::format("with the {} of '{}'", with_bias ? "weights and bias" : "weights", other.name);
+  a.says = "its own";
+  a.family = "weights";
+  a.group = group;
+  auto layer = std::make_shared<Layer>(*group.members[m]);
+  layer->resources["weight"] = *other.Resource("weight");
+  if (with_bias) layer->resources["bias"] = *other.Resource("bias");
+  a.group.members[m] = layer.get();
+  a.layers = {std::move(layer)};
+  return a;
+}
+
+}  // namespace
+
+std::optional<Answer> ExplainAsOtherWeights(const Question& q) {
+  constexpr double kMuchCloser = 0.25;  // of the squares
+  const ReplayedStep step = StepOf(q);
+  const double own = DistanceTo(step.device, step.replay.values);
+  std::vector<Alternative> found;
+  for (size_t m = 0; m < step.group.members.size(); ++m) {
+    if (!IsProduct(*step.group.members[m])) continue;
+    for (const Layer* other : LayersLike(*q.scene.graph, *step.group.members[m])) {
+      const Tensor *bias = step.group.members[m]->Resource("bias"), *others = other->Resource("bias");
+      const bool biased = bias != nullptr && others != nullptr && bias->shape() == others->shape();
+      for (const bool with_bias : {true, false}) {
+        if (with_bias && !biased) continue;
+        Alternative a = WithThoseOf(step.group, m, *other, with_bias);
+        const auto values = ReplayValues(a.group, step.inputs, step.blobs);
+        if (values.ok() && DistanceTo(step.device, values->values) < kMuchCloser * own) found.push_back(std::move(a));
+      }
+    }
+  }
+  return CausesAmong(found, q, step);
+}
+
+}  // namespace plumb
