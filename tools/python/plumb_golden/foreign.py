@@ -97,7 +97,11 @@ def read_file(path, specs):
 def read_folder(path):
     manifest = path / "manifest.json"
     if manifest.exists():
-        return read_dump(path, json.loads(manifest.read_text(encoding="utf-8")))
+        try:
+            return read_dump(path, json.loads(manifest.read_text(encoding="utf-8")))
+        except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+            raise UsageError(f"'{manifest}' is no manifest of a dump, or its files are not as it says: "
+                             f"{type(error).__name__}: {error}") from error
     if is_cut_off(path):
         raise UsageError(f"the dump in '{path}' was cut off: '{manifest.name}.part' is there, which its writer takes "
                          f"away at the end; make the dump again")

@@ -119,6 +119,14 @@ class ForeignTest(InFolder):
         with self.assertRaises(UsageError):
             read_tensors(self.path / "object.npy")
 
+    def test_a_manifest_that_is_none_is_said(self):
+        entry = {"file": "a.npy", "blob": "a", "shape": [1], "dtype": "f32", "direction": "out", "constant": False}
+        for text in ("{", "[]", "[" * 100000, json.dumps({"files": [{**entry, "file": "a\0.npy"}]}),
+                     json.dumps({"files": [{**entry, "file": 3}]})):
+            (self.path / "manifest.json").write_text(text)
+            with self.assertRaisesRegex(UsageError, "is no manifest of a dump, or its files|cannot be read"):
+                read_tensors(self.path)
+
     def test_errors_have_exit_code_2(self):
         self.assertEqual(main(["onnx", str(self.path / "missing.onnx"), "-o", str(self.path / "d")]), 2)
 
