@@ -61,6 +61,8 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"PLUMB_VULKAN_SHAPES", "cpu or gpu", "VULKAN's kernel shapes (by adapter type)"},
       {"PLUMB_VULKAN_WINOGRAD", "off, 2 or 4", "VULKAN's 3x3 convolutions (where Winograd pays)"},
       {"PLUMB_VULKAN_VALIDATION", kSwitch, "run VULKAN under the Khronos validation layer"},
+      {"PLUMB_MAX_NODES", "a number",
+       "how many nodes and steps functions, Loops and Scans of an ONNX model may make (200000)"},
       {"PLUMB_PYTHON", "a program",
        "the Python that runs ONNX Runtime for goldens and alignments (that of build/venv or of the wheel's "
        "environment, else python3)"},

@@ -22,14 +22,16 @@ bool ReadsIndices(OpKind kind) {
   return kinds.count(kind) > 0;
 }
 
-// Whether it can be computed while the model loads; otherwise it stays a layer, and its work counts when it runs.
-bool IsQuick(const Layer& layer, const std::vector<const Tensor*>& values, const std::vector<BlobInfo>& outputs) {
-  constexpr double kMaxFoldedFlops = 1e10;
+// What it takes to compute it while the model loads, in operations.
+double FoldingWork(const Layer& layer, const std::vector<const Tensor*>& values, const std::vector<BlobInfo>& outputs) {
+  constexpr double kPerElement = 16;  // of NAIVE, whatever it computes
+  double work = 0;
+  for (const BlobInfo& output : outputs) work += kPerElement * static_cast<double>(output.shape.NumElements());
   const OpDef& op = GetOp(layer.kind);
-  if (op.flops == nullptr) return true;
+  if (op.flops == nullptr) return work;
   std::vector<BlobInfo> inputs;
   for (const Tensor* value : values) inputs.push_back({value->dtype(), value->shape(), *value});
-  return op.flops(layer, inputs, outputs) <= kMaxFoldedFlops;
+  return work + op.flops(layer, inputs, outputs);
 }
 
 }  // namespace
@@ -112,7 +114,14 @@ Result<bool> Builder::Fold(const PendingLayer& pending, std::vector<BlobInfo>* o
   }
   size_t bytes = 0;
   for (const BlobInfo& out : *outputs) bytes += Bytes(out);
-  if (bytes > kMaxFoldedBytes || !IsQuick(pending.layer, values, *outputs)) return false;
+  if (bytes > kMaxFoldedBytes) return false;
+  // What takes too long stays a layer, and its work counts when it runs.
+  const double work = FoldingWork(pending.layer, values, *outputs);
+  if (budget_->folding + work > budget_->max_folding) {
+    ended_folding_ = true;
+    return false;
+  }
+  budget_->folding += work;
   for (const BlobInfo& out : *outputs) PLUMB_RETURN_IF_ERROR(Reserve(out.dtype, out.shape));
   std::vector<Tensor> results(outputs->size());
   std::vector<Tensor*> pointers;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "format/onnx/budget.h"
 #include "format/onnx/ir.h"
 #include "op/core/op.h"
 #include "plumb/model.h"
@@ -45,8 +46,8 @@ std::string DependsOn(const std::vector<std::string>& inputs);
 
 class Builder {
  public:
-  Builder(Evaluator evaluator, uint64_t max_bytes, ImportRecord* record)
-      : evaluator_(std::move(evaluator)), max_bytes_(max_bytes), record_(record) {}
+  Builder(Evaluator evaluator, uint64_t max_bytes, ImportBudget* budget, ImportRecord* record)
+      : evaluator_(std::move(evaluator)), max_bytes_(max_bytes), budget_(budget), record_(record) {}
 
   // The layers of one node lie between two marks.
   void BeginNode(const std::string& node_name) { node_name_ = node_name; }
@@ -54,6 +55,8 @@ class Builder {
   size_t NumLayers() const { return layers_.size(); }
   const std::string& TypeAt(size_t layer) const { return layers_[layer].layer.type; }
   const std::string& NodeAt(size_t layer) const { return layers_[layer].layer.nodes[0]; }
+  // Whether layers were left that could have been folded, because folding took too long.
+  bool ended_folding() const { return ended_folding_; }
   // Whether the layer fails when it runs on indices that do not fit, and they are not known now.
   bool MayFail(size_t layer) const;
 
@@ -118,7 +121,9 @@ class Builder {
 
   Evaluator evaluator_;
   uint64_t max_bytes_;
+  ImportBudget* budget_;
   ImportRecord* record_;
+  bool ended_folding_ = false;
   uint64_t reserved_ = 0;
   std::string node_name_;
   std::deque<Blob> blobs_;  // references stay valid while layers are added

@@ -13,16 +13,19 @@
 namespace plumb::onnx {
 namespace {
 
-constexpr int64_t kMaxSteps = 100000;
-constexpr int kControlMaxDepth = 32;
+constexpr int kControlMaxDepth = 64;
+
+Status CheckDepth(const Scope& scope) {
+  if (scope.depth <= kControlMaxDepth) return Status::Ok();
+  return Status::NotSupported(
+      fmt::format("graphs and functions lie more than {} deep in each other", kControlMaxDepth));
+}
 
 }  // namespace
 
 const FunctionIr* Importer::FindFunction(const NodeIr& node) const {
-  for (const FunctionIr& function : model_.functions) {
-    if (function.name == node.op_type && function.domain == node.domain) return &function;
-  }
-  return nullptr;
+  const auto found = functions_.find({node.domain, node.op_type});
+  return found == functions_.end() ? nullptr : found->second;
 }
 
 Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::vector<Value>& inputs,
@@ -33,7 +36,7 @@ Result<std::vector<Value>> Importer::RunGraph(const GraphIr& graph, const std::v
   scope.opsets = outer.opsets;
   scope.function_attributes = outer.function_attributes;
   scope.depth = outer.depth + 1;
-  if (scope.depth > kControlMaxDepth) return Status::NotSupported("graphs lie more than 32 deep in each other");
+  PLUMB_RETURN_IF_ERROR(CheckDepth(scope));
   if (graph.inputs.size() != inputs.size()) {
     return Status::CorruptModel(
         fmt::format("graph '{}' takes {} inputs, found {}", graph.name, graph.inputs.size(), inputs.size()));
@@ -113,7 +116,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
   if (graph.outputs.size() < carried + 1)
     return Status::CorruptModel(Frame(node, *scope) + ": the body has too few outputs");
   const auto run = [&]() -> Status {
-    int64_t trips = kMaxSteps + 1;
+    int64_t trips = INT64_MAX;
     int64_t go_on = 1;
     if (inputs[0].present()) {
       PLUMB_ASSIGN_OR_RETURN(trips, KnownInt(inputs[0], "the trip count"));
@@ -124,7 +127,7 @@ Status Importer::RunLoop(const NodeIr& node, Scope* scope) {
     std::vector<Value> state(inputs.begin() + 2, inputs.end());
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - 1 - carried);
     for (int64_t step = 0; step < trips && go_on != 0; ++step) {
-      if (step >= kMaxSteps) return Status::NotSupported(fmt::format("it runs more than {} steps", kMaxSteps));
+      PLUMB_RETURN_IF_ERROR(Count(node, *scope));
       const std::string name = fmt::format("{}/{}", NodeName(node, *scope), step);
       PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
@@ -196,11 +199,11 @@ Status Importer::RunScan(const NodeIr& node, Scope* scope) {
       if (steps >= 0 && shape[axis] != steps) return Status::CorruptModel("scanned inputs have different lengths");
       steps = shape[axis];
     }
-    if (steps > kMaxSteps) return Status::NotSupported(fmt::format("it runs more than {} steps", kMaxSteps));
     std::vector<std::vector<Value>> stacked(graph.outputs.size() - carried);
     for (size_t i = 0; i < stacked.size(); ++i) (void)at("scan_output_axes", i);
     PLUMB_RETURN_IF_ERROR(attributes.CheckAttributes());
     for (int64_t step = 0; step < steps; ++step) {
+      PLUMB_RETURN_IF_ERROR(Count(node, *scope));
       const std::string name = fmt::format("{}/{}", NodeName(node, *scope), step);
       PLUMB_RETURN_IF_ERROR(builder_.CheckCount());
       builder_.BeginNode(name);
@@ -256,12 +259,14 @@ Status Importer::RunFunction(const NodeIr& node, const FunctionIr& function, Sco
   inside.opsets = function.opsets.empty() ? &model_.opsets : &function.opsets;
   inside.function_attributes = &attributes;
   inside.depth = scope->depth + 1;
+  PLUMB_RETURN_IF_ERROR(CheckDepth(inside).AddContext(Frame(node, *scope)));
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     inside.values[function.inputs[i]] = i < inputs.size() ? inputs[i] : Value();
   }
   calls_.push_back(key);
   const Status status = RunNodes(function.nodes, &inside);
   calls_.pop_back();
+  if (status.code() == StatusCode::kNotSupported) return status;  // a budget, which names its node itself
   PLUMB_RETURN_IF_ERROR(status.AddContext(Frame(node, *scope)));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;

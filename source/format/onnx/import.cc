@@ -41,6 +41,7 @@ ImportResult Importer::Run() {
   const auto run = [&]() -> Status {
     PLUMB_RETURN_IF_ERROR(CheckOpset(model_.opsets, "the model"));
     for (const FunctionIr& function : model_.functions) {
+      functions_.emplace(std::make_pair(function.domain, function.name), &function);
       PLUMB_RETURN_IF_ERROR(CheckOpset(function.opsets, fmt::format("function '{}'", function.name)));
     }
     PLUMB_RETURN_IF_ERROR(AddInputs(&top));
@@ -62,6 +63,9 @@ ImportResult Importer::Run() {
   if (!result.status.ok()) {
     result.status = result.status.AddContext(fmt::format("model '{}'", model_.source));
     return result;
+  }
+  if (builder_.ended_folding()) {
+    notes_.emplace_back("some constants are computed when it runs: computing them on import takes too long");
   }
   result.graph = builder_.Finish();
   result.graph.source = model_.source;
@@ -125,12 +129,23 @@ Status Importer::AddOutputs(const Scope& top) {
   return Status::Ok();
 }
 
-ImportResult ImportModel(const ModelIr& model, const LoadOptions& options) { return Importer(model, options).Run(); }
+ImportResult ImportModel(const ModelIr& model, const LoadOptions& options) {
+  Result<ImportBudget> budget = ImportBudget::Of(model);
+  if (budget.ok()) return ImportModel(model, options, &*budget);
+  ImportResult failed;
+  failed.status = budget.status();
+  return failed;
+}
+
+ImportResult ImportModel(const ModelIr& model, const LoadOptions& options, ImportBudget* budget) {
+  return Importer(model, options, budget).Run();
+}
 
 namespace {
 
 // One blob of the sizes that are tried: a network that needs more there is no example to give.
 constexpr uint64_t kMaxTrialBytes = uint64_t{1} << 30;
+constexpr int kTrialsBudget = 4;  // what all attempts together may take, as a multiple of one import
 
 LoadOptions At(const LoadOptions& options, const InputShapeMap& shapes, const InputValues& values) {
   LoadOptions at = options;
@@ -159,10 +174,13 @@ Status CheckRuns(const Graph& graph) {
 }
 
 Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const std::vector<DeclaredInput>& inputs) {
+  PLUMB_ASSIGN_OR_RETURN(ImportBudget budget, ImportBudget::Of(model));  // of all attempts together
+  budget.max_nodes *= kTrialsBudget;
+  budget.max_folding *= kTrialsBudget;
   const auto attempt = [&](const InputShapeMap& shapes, const InputValues& values) -> ShapeTrial {
     LoadOptions at = At(options, shapes, values);
     at.max_bytes = std::min(at.max_bytes, kMaxTrialBytes);
-    const ImportResult tried = ImportModel(model, at);
+    const ImportResult tried = ImportModel(model, at, &budget);
     return {tried.status.ok() ? CheckRuns(tried.graph) : tried.status, tried.needed};
   };
   const FoundShapes found = FindShapes(inputs, attempt);

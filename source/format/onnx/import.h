@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "format/onnx/budget.h"
 #include "format/onnx/ir.h"
 #include "format/open_dims.h"
 #include "plumb/model.h"
@@ -21,6 +22,8 @@ struct ImportResult {
 
 // Uses options.input_shapes, input_values and evaluator. All nodes that cannot be expressed are named in one Status.
 ImportResult ImportModel(const ModelIr& model, const LoadOptions& options);
+// The same within what is left of a budget that several imports of a model share.
+ImportResult ImportModel(const ModelIr& model, const LoadOptions& options, ImportBudget* budget);
 
 // ParseModel and ImportModel of a file, with what options.open_dims says of open inputs.
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options);

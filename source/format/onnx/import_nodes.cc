@@ -10,8 +10,6 @@
 namespace plumb::onnx {
 namespace {
 
-constexpr int kMaxNodes = 2000000;
-
 void AddCaptured(const GraphIr& graph, std::set<std::string>* names);
 
 // What the graphs inside a node read from around them (more than that: inner names are not told apart).
@@ -148,9 +146,25 @@ void Importer::Fail(const NodeIr& node, const Scope& scope, const Status& status
 }
 
 Status Importer::RunNodes(const std::vector<NodeIr>& nodes, Scope* scope) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<const NodeIr*> order, Sorted(nodes, *scope));
-  for (const NodeIr* node : order) PLUMB_RETURN_IF_ERROR(RunNode(*node, scope));
+  auto known = orders_.find(&nodes);  // a body's order is the same in every step
+  if (known == orders_.end()) {
+    PLUMB_ASSIGN_OR_RETURN(std::vector<const NodeIr*> order, Sorted(nodes, *scope));
+    known = orders_.emplace(&nodes, std::move(order)).first;
+  }
+  for (const NodeIr* node : known->second) PLUMB_RETURN_IF_ERROR(RunNode(*node, scope));
   return Status::Ok();
+}
+
+Status Importer::Count(const NodeIr& node, const Scope& scope) {
+  constexpr size_t kOneMore = 1024;  // bytes of names that take as much as a node
+  size_t names = scope.prefix.size() + node.name.size();
+  for (const std::string& output : node.outputs) names += output.size();
+  budget_->nodes += 1 + static_cast<int64_t>(names / kOneMore);
+  if (!budget_->SpentNodes()) return Status::Ok();
+  return Status::NotSupported(fmt::format(
+      "functions, Loops and Scans make more than {} nodes and steps of the model, and {} would be the next; "
+      "PLUMB_MAX_NODES=N raises that",
+      budget_->max_nodes, Frame(node, scope)));
 }
 
 Result<bool> Importer::TakeInputs(const NodeIr& node, const Scope& scope, std::vector<Value>* inputs) const {
@@ -178,8 +192,8 @@ Status Importer::RunNode(const NodeIr& original, Scope* scope) {
     PLUMB_ASSIGN_OR_RETURN(copy, WithFunctionAttributes(original, *scope->function_attributes));
     node = &copy;
   }
-  if (++nodes_ > kMaxNodes)
-    return Status::NotSupported(fmt::format("inlining and unrolling make more than {} nodes", kMaxNodes));
+  ++nodes_;
+  PLUMB_RETURN_IF_ERROR(Count(*node, *scope));
   if (const FunctionIr* function = FindFunction(*node)) return RunFunction(*node, *function, scope);
   if (node->domain.empty()) {
     if (node->op_type == "If") return RunIf(*node, scope);

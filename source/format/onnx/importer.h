@@ -44,10 +44,12 @@ const MapperRow* NearestMapper(const std::string& op_type);
 
 class Importer {
  public:
-  Importer(const ModelIr& model, const LoadOptions& options)
+  Importer(const ModelIr& model, const LoadOptions& options, ImportBudget* budget)
       : model_(model),
         options_(options),
-        builder_(options.evaluator, options.max_bytes == 0 ? MemoryBudget() : options.max_bytes, options.record) {}
+        budget_(budget),
+        builder_(options.evaluator, options.max_bytes == 0 ? MemoryBudget() : options.max_bytes, budget,
+                 options.record) {}
 
   ImportResult Run();
 
@@ -66,6 +68,8 @@ class Importer {
 
   // Failures of single nodes are collected (Fail); a Status is what makes going on pointless.
   Status RunNodes(const std::vector<NodeIr>& nodes, Scope* scope);
+  // Of a node, or of a step of one: NotSupported beyond the budget.
+  Status Count(const NodeIr& node, const Scope& scope);
   Status RunNode(const NodeIr& node, Scope* scope);
   Status RunMapped(const NodeIr& node, const std::vector<Value>& inputs, Scope* scope);
   // Fills inputs; false when one of them failed earlier.
@@ -95,6 +99,7 @@ class Importer {
 
   const ModelIr& model_;
   const LoadOptions& options_;
+  ImportBudget* budget_;
   Builder builder_;
   std::vector<std::string> errors_;
   StatusCode worst_ = StatusCode::kNotSupported;
@@ -103,6 +108,8 @@ class Importer {
   std::vector<DeclaredInput> open_;
   std::vector<std::string> notes_;
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
+  std::map<std::pair<std::string, std::string>, const FunctionIr*> functions_;  // by domain and name
+  std::map<const void*, std::vector<const NodeIr*>> orders_;                    // Sorted, of each list of nodes
   int folded_ = 0, decomposed_ = 0, nodes_ = 0;
   std::map<std::string, int> changes_;  // "decomposed: Conv -> PadV2 + Convolution" and how often
 };
