@@ -301,14 +301,15 @@ class GgmlReader {
       PLUMB_ASSIGN_OR_RETURN(std::string input, InputFor(node, slot, made));
       inputs.push_back(std::move(input));
     }
-    if (type == "MUL_MAT") PLUMB_RETURN_IF_ERROR(AddLeast(&inputs));
+    const size_t operands = type == "MUL_MAT" ? 2 : type == "MUL_MAT_ID" ? 3 : 0;
+    if (operands > 0 && inputs.size() == operands) PLUMB_RETURN_IF_ERROR(AddLeast(&inputs));
     made->push_back(NodeOf(node, type, std::move(inputs)));
     return Status::Ok();
   }
 
-  // A product's third input: the least values of its weights' blocks, where the type has them.
+  // A product's last input: the least values of its weights' blocks, where the type has them.
   Status AddLeast(std::vector<std::string>* inputs) {
-    const auto weights = inputs->size() == 2 ? by_name_.find(inputs->front()) : by_name_.end();
+    const auto weights = by_name_.find(inputs->front());
     if (weights == by_name_.end()) return Status::Ok();
     const GgmlNode& node = nodes_[weights->second];
     if (!HasGgmlLeast(node.type)) return Status::Ok();

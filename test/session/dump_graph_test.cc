@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <array>
 
-#include "base/file.h"
 #include "base/half.h"
-#include "plumb/session.h"
-#include "session/session_test_util.h"
+#include "session/ggml_dump.h"
 
 namespace plumb {
 namespace {
 
 // x [1,32] times rows of Q8_0 is h [1,2], a = ReLU(h) is copied into the cache's last two values of four, of which v
 // reads the last three.
-class GraphOfDump : public ScratchFolder {
+class GraphOfDump : public GgmlDump {
  protected:
   GraphOfDump() {
     for (int i = 0; i < 32; ++i) x_[static_cast<size_t>(i)] = static_cast<float>(i == 5 ? 127 : 3 * i - 40);
@@ -30,26 +28,6 @@ class GraphOfDump : public ScratchFolder {
     v_ = {2, a_[0], a_[1]};
   }
 
-  static std::string List(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "\"" : ", \"") + word + "\"";
-    return "[" + text + "]";
-  }
-  struct Entry {
-    std::string blob, op, type, ne, nb, shape;
-    std::vector<std::string> inputs;
-    std::string view_of = {}, offset = "0", direction = "out";
-  };
-  void Add(const Entry& e, const std::string& bytes, const std::string& dtype = "f32") {
-    ASSERT_TRUE(WriteFile(folder_ + "/" + e.blob + ".raw", bytes).ok());
-    files_ += (files_.empty() ? "" : ",\n") + std::string(R"({"file": ")") + e.blob + R"(.raw", "blob": ")" + e.blob +
-              R"(", "layer": ")" + e.blob + R"(", "direction": ")" + e.direction + R"(", "type": ")" + e.op +
-              R"(", "shape": )" + e.shape + R"(, "dtype": ")" + dtype + R"(", "constant": )" +
-              (dtype == "u8" ? "true" : "false") + R"(, "layer_inputs": )" + List(e.inputs) + R"(, "attributes": )" +
-              List({"type", e.type, "ne", e.ne, "nb", e.nb, "op_params", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "view_of",
-                    e.view_of, "view_offset", e.offset, "buffer", "CPU"}) +
-              "}";
-  }
   template <size_t n>
   static std::string Bytes(const std::array<float, n>& values) {
     return {reinterpret_cast<const char*>(values.data()), sizeof(values)};
@@ -64,22 +42,7 @@ class GraphOfDump : public ScratchFolder {
     Add({"cache", "NONE", "f32", "4 1 1 1", "4 16 16 16", "[4]", {}, "", "0", "in"}, Bytes(cache));
     Add({"c", "CPY", "f32", "2 1 1 1", "4 8 8 8", "[2]", {"a", "place"}, "cache", "8"}, Bytes(a_));
     Add({"v", "VIEW", "f32", "3 1 1 1", "4 12 12 12", "[3]", {"cache"}, "cache", "4"}, Bytes(v_));
-    std::string text = "{\"files\": [" + files_ + "], \"device\": \"ggml\"}";
-    for (size_t at = text.find(from); !from.empty() && at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-    ASSERT_TRUE(WriteFile(folder_ + "/manifest.json", text).ok());
-  }
-  Result<RunReport> Judge() const {
-    SessionOptions options;
-    options.subject.path = folder_;
-    PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open("", options));
-    return session->JudgeSubject();
-  }
-  std::string Guilty() const {
-    const auto report = Judge();
-    EXPECT_TRUE(report.ok()) << report.status().message();
-    if (!report.ok() || report->first_wrong < 0) return "";
-    return report->layers[static_cast<size_t>(report->first_wrong)].step.name;
+    WriteManifest(from, to);
   }
   std::string Refused() const {
     const auto report = Judge();
@@ -87,7 +50,7 @@ class GraphOfDump : public ScratchFolder {
     return report.status().message();
   }
 
-  std::string files_, blocks_, op_ = "RELU";
+  std::string blocks_, op_ = "RELU";
   std::array<float, 32> x_ = {};
   std::array<float, 2> h_ = {}, a_ = {};
   std::array<float, 3> v_ = {};

@@ -1,7 +1,8 @@
 /* Small networks on ggml's CPU backend, watched by examples/hooks/ggml_hook.h, for ggml_graph_test.py.
  * ggml_networks NETWORK WEIGHT_TYPE FAULT: values are drawn from a fixed seed; FAULT "none", or where a kernel goes
  * wrong. NETWORK: mlp, llama, rows (SET_ROWS writes the cache), flash32 and flash16 (flash attention, cache of that
- * width), tiles (the same of 70 queries), parts (of one query and 601 keys, shared by threads), others. */
+ * width), tiles (the same of 70 queries), parts (of one query and 601 keys, shared by threads), experts (a mixture of
+ * them), few (the same of one token), others. */
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "ggml_hook.h"
 
@@ -99,6 +100,34 @@ static T Llama(int flash, int set_rows, enum ggml_type cache_type, struct ggml_c
   return Named(ggml_mul_mat(ctx, Weight("head", kWidth, 50), Named(ggml_norm(ctx, x, 1e-5f), "last")), "logits");
 }
 
+/* Two of six experts serve each token, their sums weighed as the router says. */
+static T Experts(void) {
+  enum { kExperts = 6, kUsed = 2, kHidden = 256 };
+  T x = Input(GGML_TYPE_F32, "x", kWidth, tokens);
+  T router = Named(ggml_mul_mat(ctx, Leaf(GGML_TYPE_F32, "w_router", kWidth, kExperts, 1), x), "router");
+  T shares = Named(ggml_soft_max(ctx, router), "shares");
+  T chosen = Named(ggml_argsort_top_k(ctx, shares, kUsed), "chosen");
+  T weights = Named(ggml_get_rows(ctx, ggml_reshape_3d(ctx, shares, 1, kExperts, tokens), chosen), "scores");
+  weights = ggml_reshape_2d(ctx, weights, kUsed, tokens);
+  weights = Named(ggml_div(ctx, weights, Named(ggml_sum_rows(ctx, weights), "of_all")), "normal");
+  T rows = ggml_reshape_3d(ctx, x, kWidth, 1, tokens);
+  T up = Named(ggml_mul_mat_id(ctx, Leaf(weight_type, "w_up", kWidth, kHidden, kExperts), rows, chosen), "up");
+  up = Named(ggml_add_id(ctx, up, Leaf(GGML_TYPE_F32, "b_up", kHidden, kExperts, 1), chosen), "up_biased");
+  T gate = Named(ggml_mul_mat_id(ctx, Leaf(weight_type, "w_gate", kWidth, kHidden, kExperts), rows, chosen), "gate");
+  T hidden = Named(ggml_swiglu_oai(ctx, gate, up, 1.702f, 3), "hidden");
+  T down = Named(ggml_mul_mat_id(ctx, Leaf(weight_type, "w_down", kHidden, kWidth, kExperts), hidden, chosen), "down");
+  T all = Named(ggml_mul(ctx, down, ggml_reshape_3d(ctx, weights, 1, kUsed, tokens)), "weighed");
+  T sum = ggml_view_2d(ctx, all, kWidth, tokens, all->nb[2], 0);
+  for (size_t i = 1; i < kUsed; ++i) {
+    sum = ggml_add(ctx, sum, ggml_view_2d(ctx, all, kWidth, tokens, all->nb[2], i * all->nb[1]));
+  }
+  T best = Named(ggml_get_rows(ctx, sum, Named(ggml_top_k(ctx, Named(ggml_cont(ctx, ggml_transpose(ctx,
+                 Named(ggml_sum_rows(ctx, sum), "sizes"))), "sizes_t"), tokens > 4 ? 4 : 1), "top")), "best");
+  return Named(ggml_mul_mat(ctx, Weight("head", kWidth, 50), best), "logits");
+}
+
+#include "ggml_operators.h"
+
 /* What the networks above have not. */
 static T Others(void) {
   T x = Input(GGML_TYPE_F32, "x", kWidth, tokens);
@@ -108,7 +137,8 @@ static T Others(void) {
   y = Named(ggml_sub(ctx, y, Named(ggml_sqr(ctx, Named(ggml_gelu_quick(ctx, x), "quick")), "square")), "less");
   y = Named(ggml_soft_max(ctx, Named(ggml_diag_mask_inf(ctx, y, 3), "masked")), "softmax");
   y = Named(ggml_l2_norm(ctx, y, 1e-6f), "l2");
-  y = Named(ggml_mul(ctx, y, Named(ggml_step(ctx, x), "step")), "chosen"); /* STEP is not in Plumb's table */
+  y = Named(ggml_mul(ctx, y, Named(ggml_step(ctx, x), "step")), "chosen");
+  y = Named(ggml_roll(ctx, y, 1, 0, 0, 0), "rolled"); /* ROLL is not in Plumb's table */
   return Named(ggml_mul_mat(ctx, Weight("w", kWidth, 30), y), "product");
 }
 
@@ -165,6 +195,23 @@ static void Spoil(T tensor) {
     }
   }
   if (tensor->op == GGML_OP_FLASH_ATTN_EXT && strcmp(fault, "stale") != 0) SpoilAttention(tensor);
+  if (strcmp(fault, "gain") == 0 && strcmp(tensor->name, "down") == 0) { /* as of a scale that is read twice */
+    for (int64_t i = 0; i < ggml_nelements(tensor); ++i) values[i] *= 1.01f;
+  }
+  if (strcmp(fault, "places") == 0 && strcmp(tensor->name, "scores") == 0) { /* the first token's for all */
+    for (int64_t i = tensor->ne[1]; i < ggml_nelements(tensor); ++i) values[i] = values[i % tensor->ne[1]];
+  }
+  if (strcmp(fault, "order") == 0 && tensor->op == GGML_OP_ARGSORT) { /* the second best comes first */
+    int32_t* places = (int32_t*)tensor->data;
+    const int32_t first = places[0];
+    places[0] = places[1], places[1] = first;
+  }
+  if (strcmp(fault, "top") == 0 && strcmp(tensor->name, "top") == 0) { /* the one that comes last of all */
+    const float* sizes = (const float*)tensor->src[0]->data;
+    for (int32_t i = 0; i < tokens; ++i) {
+      if (sizes[i] < sizes[((int32_t*)tensor->data)[0]]) ((int32_t*)tensor->data)[0] = i;
+    }
+  }
   if (strcmp(fault, "stale") == 0 && strcmp(tensor->name, "keys") == 0) { /* the cache's last row is the old one */
     memset((char*)tensor->data + (past + tokens - 1) * tensor->nb[1], 0, tensor->nb[1]);
   }
@@ -195,7 +242,8 @@ static void Fill(T tensor) {
   }
   if (tensor->type == GGML_TYPE_I32) {
     for (int32_t i = 0; i < count; ++i) {
-      ((int32_t*)tensor->data)[i] = strcmp(tensor->name, "pos") == 0 ? past + i : (i * 7) % 50;
+      const int32_t few = strcmp(tensor->name, "slot_of") == 0 ? 5 : strcmp(tensor->name, "row_of") == 0 ? 4 : 50;
+      ((int32_t*)tensor->data)[i] = strcmp(tensor->name, "pos") == 0 ? past + i : (i * 7 + 3) % few;
     }
   } else if (tensor->type == GGML_TYPE_I64) {
     for (int64_t i = 0; i < count; ++i) ((int64_t*)tensor->data)[i] = past + i;
@@ -216,14 +264,19 @@ int main(int argc, char** argv) {
     const char* name = ggml_type_name((enum ggml_type)type);
     if (name != NULL && strcmp(name, argv[2]) == 0) weight_type = (enum ggml_type)type;
   }
-  const struct ggml_init_params params = {ggml_tensor_overhead() * 256 + ggml_graph_overhead(), NULL, true};
+  const struct ggml_init_params params = {ggml_tensor_overhead() * 512 + ggml_graph_overhead(), NULL, true};
   ctx = ggml_init(params);
   struct ggml_cgraph* graph = ggml_new_graph(ctx);
   if (strcmp(network, "tiles") == 0) tokens = 70;
   if (strcmp(network, "parts") == 0) tokens = 1, past = 600;
+  if (strcmp(network, "few") == 0) tokens = 1;
   T out = strcmp(network, "mlp") == 0      ? Mlp()
           : strcmp(network, "llama") == 0  ? Llama(0, 0, GGML_TYPE_F16, graph)
           : strcmp(network, "rows") == 0   ? Llama(0, 1, GGML_TYPE_F16, graph)
+          : strcmp(network, "experts") == 0 || strcmp(network, "few") == 0 ? Experts()
+          : strcmp(network, "images") == 0   ? Images()
+          : strcmp(network, "states") == 0   ? States()
+          : strcmp(network, "elements") == 0 ? Elements()
           : strcmp(network, "others") == 0 ? Others()
                                            : Llama(1, 1, network[5] == '3' ? GGML_TYPE_F32 : GGML_TYPE_F16, graph);
   ggml_build_forward_expand(graph, out);

@@ -1,4 +1,4 @@
-// Element by element: what of ggml is one operator of Plumb.
+// Element by element.
 #include "format/onnx/map/ggml_steps.h"
 #include "op/activation.h"
 
@@ -20,12 +20,27 @@ Status GgmlOfTwo(NodeContext& c, OpKind kind) {
   return SetGgml(c, y);
 }
 
+// min(max((x + 3) / 6, 0), 1)
+Result<Value> GgmlHardGate(NodeContext& c, const Value& x) {
+  PLUMB_ASSIGN_OR_RETURN(const Value moved, c.Binary(OpKind::kAdd, x, c.ConstFloat(3)));
+  PLUMB_ASSIGN_OR_RETURN(const Value part, c.Binary(OpKind::kDiv, moved, c.ConstFloat(6)));
+  auto param = std::make_shared<ClipParam>();
+  param->max = 1;
+  return c.Emit(OpKind::kClip, param, {part});
+}
+
+Result<Value> GgmlIsPositive(NodeContext& c, const Value& x) {
+  return c.Emit(OpKind::kGreater, nullptr, {x, c.ConstFloat(0)});
+}
+
 }  // namespace
 
 Status MapGgmlADD(NodeContext& c) { return GgmlOfTwo(c, OpKind::kAdd); }
 Status MapGgmlSUB(NodeContext& c) { return GgmlOfTwo(c, OpKind::kSub); }
 Status MapGgmlMUL(NodeContext& c) { return GgmlOfTwo(c, OpKind::kMul); }
 Status MapGgmlDIV(NodeContext& c) { return GgmlOfTwo(c, OpKind::kDiv); }
+
+Status MapGgmlADD1(NodeContext& c) { return GgmlOfTwo(c, OpKind::kAdd); }
 
 // scale x + bias
 Status MapGgmlSCALE(NodeContext& c) {
@@ -58,7 +73,82 @@ Status MapGgmlEXP(NodeContext& c) { return GgmlElementwise(c, OpKind::kExp); }
 Status MapGgmlTANH(NodeContext& c) { return GgmlElementwise(c, OpKind::kTanh); }
 Status MapGgmlRELU(NodeContext& c) { return GgmlElementwise(c, OpKind::kReLU); }
 Status MapGgmlSIGMOID(NodeContext& c) { return GgmlElementwise(c, OpKind::kSigmoid); }
-Status MapGgmlSOFTPLUS(NodeContext& c) { return GgmlElementwise(c, OpKind::kSoftplus); }
+
+Status MapGgmlSOFTPLUS(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value y, GgmlSoftplus(c, c.In(0)));
+  return SetGgml(c, y);
+}
+
+Status MapGgmlSGN(NodeContext& c) { return GgmlElementwise(c, OpKind::kSign); }
+Status MapGgmlFLOOR(NodeContext& c) { return GgmlElementwise(c, OpKind::kFloor); }
+Status MapGgmlCEIL(NodeContext& c) { return GgmlElementwise(c, OpKind::kCeil); }
+Status MapGgmlELU(NodeContext& c) { return GgmlElementwise(c, OpKind::kElu); }
+
+Status MapGgmlLEAKY_RELU(NodeContext& c) {
+  auto param = std::make_shared<LeakyReluParam>();
+  param->slope = GgmlFloat(c, 0);
+  return GgmlElementwise(c, OpKind::kLeakyRelu, param);
+}
+
+Status MapGgmlSTEP(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value positive, GgmlIsPositive(c, c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Select(positive, c.ConstFloat(1), c.ConstFloat(0)));
+  return SetGgml(c, y);
+}
+
+Status MapGgmlTRUNC(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value positive, GgmlIsPositive(c, c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value below, c.Emit(OpKind::kFloor, nullptr, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value above, c.Emit(OpKind::kCeil, nullptr, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Select(positive, below, above));
+  return SetGgml(c, y);
+}
+
+// A half goes away from zero: floor(|x| + 0.5) with x's sign.
+Status MapGgmlROUND(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value size, c.Emit(OpKind::kAbs, nullptr, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kAdd, size, c.ConstFloat(0.5f)));
+  PLUMB_ASSIGN_OR_RETURN(const Value whole, c.Emit(OpKind::kFloor, nullptr, {more}));
+  PLUMB_ASSIGN_OR_RETURN(const Value sign, c.Emit(OpKind::kSign, nullptr, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, whole, sign));
+  return SetGgml(c, y);
+}
+
+Status MapGgmlHARDSIGMOID(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value y, GgmlHardGate(c, c.In(0)));
+  return SetGgml(c, y);
+}
+
+Status MapGgmlHARDSWISH(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value gate, GgmlHardGate(c, c.In(0)));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, c.In(0), gate));
+  return SetGgml(c, y);
+}
+
+// ggml subtracts 1 from the rounded power, so small x lose what expm1 keeps.
+Status MapGgmlEXPM1(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value power, c.Emit(OpKind::kExp, nullptr, {c.In(0)}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kSub, power, c.ConstFloat(1)));
+  return SetGgml(c, y);
+}
+
+// beta x + p x^2 where x > 0, else beta x + n (expm1(min(x, eps)) - x); op_params hold n, p, beta, eps behind the kind.
+Status MapGgmlXIELU(NodeContext& c) {
+  const Value n = c.ConstFloat(GgmlFloat(c, 1)), p = c.ConstFloat(GgmlFloat(c, 2));
+  const Value beta = c.ConstFloat(GgmlFloat(c, 3)), eps = c.ConstFloat(GgmlFloat(c, 4));
+  const Value& x = c.In(0);
+  PLUMB_ASSIGN_OR_RETURN(const Value line, c.Binary(OpKind::kMul, x, beta));
+  PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kMul, x, p));
+  PLUMB_ASSIGN_OR_RETURN(const Value square, c.Binary(OpKind::kMul, scaled, x));
+  PLUMB_ASSIGN_OR_RETURN(const Value least, c.Binary(OpKind::kMinimum, x, eps));
+  PLUMB_ASSIGN_OR_RETURN(const Value power, c.Emit(OpKind::kElu, nullptr, {least}));  // expm1 below 0
+  PLUMB_ASSIGN_OR_RETURN(const Value less, c.Binary(OpKind::kSub, power, x));
+  PLUMB_ASSIGN_OR_RETURN(const Value curve, c.Binary(OpKind::kMul, less, n));
+  PLUMB_ASSIGN_OR_RETURN(const Value positive, GgmlIsPositive(c, x));
+  PLUMB_ASSIGN_OR_RETURN(const Value part, c.Select(positive, square, curve));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kAdd, part, line));
+  return SetGgml(c, y);
+}
 
 // NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "format/onnx/map/ggml_steps.h"
+#include "op/activation.h"
 
 namespace plumb::onnx {
 // NOLINTBEGIN(readability-identifier-naming): the rows of ggml_list.def bear ggml's names
@@ -62,23 +63,44 @@ Status GgmlAlone(NodeContext& c, GgmlGate gate) {
 }
 
 // The gate's argument and what it is multiplied with: two tensors, or the halves of each row.
-Status GgmlWithHalf(NodeContext& c, GgmlGate gate) {
-  PLUMB_ASSIGN_OR_RETURN(Value x, FourDims(c, c.In(0)));
-  Value other;
+struct GgmlHalves {
+  Value x, other;
+};
+
+Result<GgmlHalves> TakeHalves(NodeContext& c) {
+  GgmlHalves halves;
+  PLUMB_ASSIGN_OR_RETURN(halves.x, FourDims(c, c.In(0)));
   if (c.Has(1)) {
-    PLUMB_ASSIGN_OR_RETURN(other, FourDims(c, c.In(1)));
-  } else {
-    const int64_t row = c.ShapeOf(x)[3], half = row / 2;
-    if (row % 2 != 0) return Status::CorruptModel(fmt::format("rows of {} values have no halves", row));
-    const bool swapped = GgmlInt(c, 1) != 0;
-    PLUMB_ASSIGN_OR_RETURN(const Value first, c.Cut(x, 3, 0, half));
-    PLUMB_ASSIGN_OR_RETURN(const Value second, c.Cut(x, 3, half, row));
-    x = swapped ? second : first;
-    other = swapped ? first : second;
+    PLUMB_ASSIGN_OR_RETURN(halves.other, FourDims(c, c.In(1)));
+    return halves;
   }
-  PLUMB_ASSIGN_OR_RETURN(const Value gated, GgmlGated(c, gate, x));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, gated, other));
+  const int64_t row = c.ShapeOf(halves.x)[3], half = row / 2;
+  if (row % 2 != 0) return Status::CorruptModel(fmt::format("rows of {} values have no halves", row));
+  const bool swapped = GgmlInt(c, 1) != 0;
+  PLUMB_ASSIGN_OR_RETURN(const Value first, c.Cut(halves.x, 3, 0, half));
+  PLUMB_ASSIGN_OR_RETURN(const Value second, c.Cut(halves.x, 3, half, row));
+  halves.x = swapped ? second : first;
+  halves.other = swapped ? first : second;
+  return halves;
+}
+
+Status GgmlWithHalf(NodeContext& c, GgmlGate gate) {
+  PLUMB_ASSIGN_OR_RETURN(const GgmlHalves halves, TakeHalves(c));
+  PLUMB_ASSIGN_OR_RETURN(const Value gated, GgmlGated(c, gate, halves.x));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, gated, halves.other));
   return SetGgml(c, y);
+}
+
+// The argument at most the limit, the other half within it: op_params' fourth number.
+Result<GgmlHalves> TakeLimitedHalves(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(GgmlHalves halves, TakeHalves(c));
+  const float limit = GgmlFloat(c, 3);
+  PLUMB_ASSIGN_OR_RETURN(halves.x, c.Binary(OpKind::kMinimum, halves.x, c.ConstFloat(limit)));
+  auto clip = std::make_shared<ClipParam>();
+  clip->min = -limit;
+  clip->max = limit;
+  PLUMB_ASSIGN_OR_RETURN(halves.other, c.Emit(OpKind::kClip, clip, {halves.other}));
+  return halves;
 }
 
 }  // namespace
@@ -92,6 +114,24 @@ Status MapGgmlSWIGLU(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kSilu); 
 Status MapGgmlGEGLU(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGelu); }
 Status MapGgmlGEGLU_ERF(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGeluErf); }
 Status MapGgmlGEGLU_QUICK(NodeContext& c) { return GgmlWithHalf(c, GgmlGate::kGeluQuick); }
+
+Status MapGgmlSWIGLU_CLAMP(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const GgmlHalves halves, TakeLimitedHalves(c));
+  PLUMB_ASSIGN_OR_RETURN(const Value gated, GgmlGated(c, GgmlGate::kSilu, halves.x));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, gated, halves.other));
+  return SetGgml(c, y);
+}
+
+// x sigmoid(alpha x) (other + 1)
+Status MapGgmlSWIGLU_OAI(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const GgmlHalves halves, TakeLimitedHalves(c));
+  PLUMB_ASSIGN_OR_RETURN(const Value scaled, c.Binary(OpKind::kMul, halves.x, c.ConstFloat(GgmlFloat(c, 2))));
+  PLUMB_ASSIGN_OR_RETURN(const Value gate, c.Emit(OpKind::kSigmoid, nullptr, {scaled}));
+  PLUMB_ASSIGN_OR_RETURN(const Value gated, c.Binary(OpKind::kMul, halves.x, gate));
+  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kAdd, halves.other, c.ConstFloat(1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Binary(OpKind::kMul, gated, more));
+  return SetGgml(c, y);
+}
 
 // NOLINTEND(readability-identifier-naming)
 }  // namespace plumb::onnx

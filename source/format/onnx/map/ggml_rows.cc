@@ -1,8 +1,12 @@
-// What works along rows: norms, sums, softmax, rows of a table.
+// What works along rows: norms, sums, softmax, rows of tables.
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "format/onnx/map/ggml_steps.h"
 #include "format/onnx/map/norm_steps.h"
+#include "op/cum_sum.h"
+#include "op/gather.h"
 #include "op/norm.h"
 #include "op/reduce.h"
 
@@ -74,13 +78,41 @@ Status MapGgmlDIAG_MASK_INF(NodeContext& c) {
   return SetGgml(c, y);
 }
 
+Status MapGgmlCUMSUM(NodeContext& c) {
+  auto param = std::make_shared<CumSumParam>();
+  param->axis = -1;
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kPlumbCumSum, param, {c.In(0)}));
+  return SetGgml(c, y);
+}
+
+// Of all values; ggml sums them row by row.
+Status MapGgmlSUM(NodeContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const Value row, c.Reshape(c.In(0), {1, 1, 1, c.ShapeOf(0).NumElements()}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, GgmlReducedRows(c, OpKind::kReduceSum, row));
+  return SetGgml(c, y);
+}
+
+// Rows of each table [rows, n] of [a, b, rows, n] at the places [a, b, m].
 Status MapGgmlGET_ROWS(NodeContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const Value table, FourDims(c, c.In(0)));
-  const Shape shape = c.ShapeOf(table);
-  if (shape[0] != 1 || shape[1] != 1) return Status::NotSupported("rows of several tables are not known");
-  PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(table, {shape[2], shape[3]}));
-  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Through(MapGather, {rows, c.In(1)}));
-  PLUMB_ASSIGN_OR_RETURN(const Value four, FourDims(c, y));
+  PLUMB_ASSIGN_OR_RETURN(const Value places, FourDims(c, c.In(1)));
+  const Shape shape = c.ShapeOf(table), of_places = c.ShapeOf(places);
+  const int64_t tables = shape[0] * shape[1];
+  if (tables == 1) {
+    PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(table, {shape[2], shape[3]}));
+    PLUMB_ASSIGN_OR_RETURN(const Value y, c.Through(MapGather, {rows, c.In(1)}));
+    PLUMB_ASSIGN_OR_RETURN(const Value four, FourDims(c, y));
+    return SetGgml(c, four);
+  }
+  if (of_places[0] != 1 || of_places[1] != shape[0] || of_places[2] != shape[1]) {
+    return Status::CorruptModel(fmt::format("places {} in tables {}", of_places.ToString(), shape.ToString()));
+  }
+  auto param = std::make_shared<GatherNDParam>();
+  param->batch_dims = 1;
+  PLUMB_ASSIGN_OR_RETURN(const Value rows, c.Reshape(table, {tables, shape[2], shape[3]}));
+  PLUMB_ASSIGN_OR_RETURN(const Value at, c.Reshape(places, {tables, of_places[3], 1}));
+  PLUMB_ASSIGN_OR_RETURN(const Value y, c.Emit(OpKind::kGatherND, param, {rows, at}));
+  PLUMB_ASSIGN_OR_RETURN(const Value four, c.Reshape(y, {shape[0], shape[1], of_places[3], shape[3]}));
   return SetGgml(c, four);
 }
 

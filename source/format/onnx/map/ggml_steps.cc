@@ -156,6 +156,15 @@ Status SetGgml(NodeContext& c, const Value& y) {
   return Status::Ok();
 }
 
+Result<Value> GgmlSoftplus(NodeContext& c, const Value& x) {
+  constexpr float kLinear = 20;
+  PLUMB_ASSIGN_OR_RETURN(const Value power, c.Emit(OpKind::kExp, nullptr, {x}));
+  PLUMB_ASSIGN_OR_RETURN(const Value more, c.Binary(OpKind::kAdd, power, c.ConstFloat(1)));
+  PLUMB_ASSIGN_OR_RETURN(const Value curve, c.Emit(OpKind::kLog, nullptr, {more}));
+  PLUMB_ASSIGN_OR_RETURN(const Value large, c.Emit(OpKind::kGreater, nullptr, {x, c.ConstFloat(kLinear)}));
+  return c.Select(large, x, curve);
+}
+
 Result<Value> MaskedSoftmax(NodeContext& c, const Value& scaled, const Value& mask, float max_bias) {
   if (!mask.present()) return SoftmaxOfRows(c, scaled);
   const std::vector<int64_t> dims = c.ShapeOf(scaled).dims();

@@ -34,6 +34,9 @@ Result<Value> AsOperandFor(NodeContext& c, const Value& x, const std::string& ty
 // The node's output: in the shape and of the type that the manifest says.
 Status SetGgml(NodeContext& c, const Value& y);
 
+// log(1 + exp(x)), x from 20 on, as ggml computes it: small values lose what a softplus of one rounding keeps.
+Result<Value> GgmlSoftplus(NodeContext& c, const Value& x);
+
 // softmax(x * scale + slope(head) * mask) along the last dim. Values have four dims; `mask` may be absent.
 Result<Value> MaskedSoftmax(NodeContext& c, const Value& scaled, const Value& mask, float max_bias);
 
