@@ -71,6 +71,10 @@ struct OutputReport {
   double channel_excess = 0;  // the largest R of one channel with at least 64 values
   double slope = 0;           // b of the slope test; 0 where it does not apply
   double slope_z = 0;
+  // Of what is stored in 16 bits or on a grid, in units of the storage: by how much the values lie on one side of what
+  // rounding to nearest gives, on average, and how sure that is; negative: towards zero, or down.
+  double bias = 0, bias_z = 0;
+  std::string one_sided;      // how they were rounded to one side: "stored by truncation: ..."; "": they were not
   double smallest_fault = 0;  // the smallest relative gain error that this check could have seen
   int level = 0;              // of the bound that was needed
   DiffMetrics introduced;     // device - replay

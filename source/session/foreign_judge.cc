@@ -46,7 +46,16 @@ Result<Judged> JudgeAs(SubjectArithmetic arithmetic, std::string how, const Grap
 // Wrong rather than grey, grey rather than aligned.
 int Badness(const RunReport& run) { return 2 * run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
 
-int CountBeyond(const RunReport& run) { return run.Count(Verdict::kWrong) + run.Count(Verdict::kGrey); }
+// What is stored to one side is so in every arithmetic, and a wider bound would only hide it: it says nothing.
+bool IsBeyond(const LayerReport& layer) {
+  const OutputReport* worst = layer.Worst();
+  return (layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey) &&
+         (worst == nullptr || worst->one_sided.empty());
+}
+
+int CountBeyond(const RunReport& run) {
+  return static_cast<int>(std::count_if(run.layers.begin(), run.layers.end(), IsBeyond));
+}
 
 // With weights as most quantisers round them; where layers are beyond that, with what a few of them say, then with
 // weights that nobody knows. Causes are sought of what holds at the end.
@@ -91,8 +100,6 @@ double SumOfExcess(const RunReport& run) {
   }
   return sum;
 }
-
-bool IsBeyond(const LayerReport& layer) { return layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey; }
 
 // Whether a layer of the same type as the one beyond is right to the last bit of 16, and reads what a layer made: it
 // read the rounded values, so the one beyond differs from its like.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "check/cause/accumulator.h"
 #include "check/cause/signature.h"
 #include "check/subject/arithmetic.h"
 
@@ -121,6 +122,20 @@ void Name(const Answer& answer, StepRecord* record) {
 }
 
 }  // namespace
+
+bool Explainers::Accuse(StepRecord* record) const {
+  constexpr double kMayDrift = 0.5;  // R of sums that cut in 8 parts: 0.85 to 0.94; healthy ones stay below 0.4
+  LayerReport& report = record->report;
+  const bool judged = report.outputs.size() == 1 && record->changed.empty() && !record->replay.tau.empty();
+  if (!judged || record->info.outputs[0].stored != DType::kF32 || scene_->model->blobs != DType::kF32) return false;
+  if (!(report.outputs[0].rms_excess > kMayDrift) || !std::isfinite(report.outputs[0].rms_excess)) return false;
+  const std::string cause = NameCuttingF32(StepOf(Ask(*record)));
+  if (cause.empty()) return false;
+  report.verdict = report.outputs[0].verdict = Verdict::kWrong;
+  report.outputs[0].one_sided = cause;
+  Name(Answer(cause), record);
+  return true;
+}
 
 void Explainers::Explain(StepRecord* record) {
   const bool asked = record->report.cause.empty() && NameCause(record);

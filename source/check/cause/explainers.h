@@ -61,6 +61,8 @@ class Explainers {
   // All of them outlive it.
   Explainers(const Scene* scene, const StepJudge* judge, const WrittenBlobs* written);
 
+  // Wrong within its bound: sums of f32 that drift because each addition is cut off. Whether it is.
+  bool Accuse(StepRecord* record) const;
   void Excuse(StepRecord* record);
   // Cause and hints, also in the reasons.
   void Explain(StepRecord* record);

@@ -7,6 +7,7 @@
 #include "check/judge/exercised.h"
 #include "check/judge/inspect.h"
 #include "check/judge/judge.h"
+#include "check/judge/one_sided.h"
 #include "check/judge/stored_half.h"
 #include "check/report/coverage.h"
 
@@ -112,9 +113,10 @@ Status Lockstep::After(const LayerEvent& event) {
     report.verdict = Verdict::kNotTested;
     report.reason = status.message();
   }
-  explainers_.Excuse(record.get());
+  const bool accused = options_.causes && explainers_.Accuse(record.get());
+  if (!accused) explainers_.Excuse(record.get());
   Status handed_over;
-  if (!products_.PutOff(*record, *judge_, report_.layers.size())) {
+  if (accused || !products_.PutOff(*record, *judge_, report_.layers.size())) {
     if (options_.causes) explainers_.Explain(record.get());
     narrow_.Note(*record, report_.layers.size());
     handed_over = HandOverWrong(*record);
@@ -278,6 +280,7 @@ Result<RunReport> Lockstep::Finish() {
   PLUMB_RETURN_IF_ERROR(SettleNarrow());
   relative_.Apply(&report_);
   explainers_.AddNotes(&report_);
+  NoteOneSided(&report_);
   report_.peak_reference_bytes = own_.peak_bytes();
   for (LayerReport& layer : report_.layers) {
     for (OutputReport& output : layer.outputs) output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);

@@ -81,6 +81,7 @@ Status StepJudge::Judge(const OwnInputs& own, StepRecord* record) const {
     if (tried.verdict > Verdict::kNotTested && !last) continue;
     report->verdict = tried.verdict;
     report->reason = tried.reason;
+    report->cause = tried.cause;
     report->outputs = std::move(tried.outputs);
     record->replay = std::move(replay);
     break;
@@ -148,6 +149,7 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
       {device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
        as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), IsFunctionOfOne(record.group)},
       &output);
+  stored.JudgeSides(record, *scene_->blobs, replay, i, &output);
   stored.AddTo(&output);
   const bool floats = port.stored != DType::kI8;  // a uniform weight may be below half a step of its grid
   const int64_t lost = floats ? CountLostRows(record.group, record.group.outputs[i], device, reference) : 0;
@@ -173,6 +175,7 @@ Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& rep
   report->outputs.clear();
   report->verdict = Verdict::kAligned;
   report->reason.clear();
+  report->cause.clear();
   bool tested = false;
   for (size_t i = 0; i < record.device.size(); ++i) {
     PLUMB_ASSIGN_OR_RETURN(OutputReport output,
@@ -184,6 +187,7 @@ Status StepJudge::JudgeOutputs(const StepRecord& record, const ReplayResult& rep
   if (worst == nullptr) return Status::Ok();
   report->verdict = tested && worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
   report->reason = worst->reason;
+  report->cause = worst->one_sided;
   return Status::Ok();
 }
 

@@ -50,6 +50,8 @@ Json ToJson(const OutputReport& o, bool with_golden) {
   json["R_channel"] = JsonNumber(o.channel_excess);
   json["slope"] = JsonNumber(o.slope);
   json["slope_z"] = JsonNumber(o.slope_z);
+  json["bias"] = JsonNumber(o.bias);
+  json["bias_z"] = JsonNumber(o.bias_z);
   json["smallest_fault"] = JsonNumber(o.smallest_fault);
   json["bound_level"] = o.level;
   json["introduced"] = ToJson(o.introduced, o.shape);

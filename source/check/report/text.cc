@@ -131,10 +131,13 @@ std::string Details(const OutputReport& o, const ReportStyle& style) {
   std::snprintf(text, sizeof(text),
                 "E %.3g  R %.3g  R of a channel %.3g  smallest visible fault %.2g (relative)  bound level %d", o.excess,
                 o.rms_excess, o.channel_excess, o.smallest_fault, o.level);
+  const std::string sides =
+      o.bias == 0 && o.bias_z == 0 ? "" : fmt::format("bias {:+.3f} units of the storage, z {:.1f}", o.bias, o.bias_z);
   return Indented(
              fmt::format("blob '{}' {} {} {}", Printable(o.blob), DTypeName(o.dtype), o.shape.ToString(), o.layout), 7,
              style) +
-         Indented(text, 7, style) + DiffLine("introduced", o.introduced, o.shape, style) +
+         Indented(text, 7, style) + (sides.empty() ? "" : Indented(sides, 7, style)) +
+         DiffLine("introduced", o.introduced, o.shape, style) +
          (o.inherited.count > 0 ? DiffLine("inherited", o.inherited, o.shape, style) : "");
 }
 

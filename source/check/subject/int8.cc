@@ -202,6 +202,8 @@ Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau)
   PLUMB_ASSIGN_OR_RETURN(*reference, reference->Clone());
   PLUMB_ASSIGN_OR_RETURN(*tau, tau->Clone());
   result.step = GuessedStep(grid, *reference);
+  result.low = grid.low;
+  result.high = grid.high;
   result.few = grid.few;
   const float* x = device.data<float>();
   double *y = reference->data<double>(), *bound = tau->data<double>();

@@ -56,8 +56,9 @@ Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vect
 // What the grid of an output means for its verdict.
 struct OnGrid {
   double step = 0;
-  bool few = false;      // Grid::few
-  double saturated = 0;  // share of the values whose reference lies more than a step beyond the grid's end
+  double low = 0, high = 0;  // its ends
+  bool few = false;          // Grid::few
+  double saturated = 0;      // share of the values whose reference lies more than a step beyond the grid's end
   double ends = 0;  // share of two values: a range was chosen by the largest and the smallest, which lie at its ends
   double span = 0;  // steps of a grid too short for int8's at whose ends values saturate; else 0
   // Says in the reason what is weakly tested; many saturated values, and some of a short grid, are grey.

@@ -26,6 +26,7 @@ std::string Describe(const Int8Weights& weights) {
 // Weights have no part in values that saturate, nor in steps without a bound.
 bool IsBeyond(const LayerReport& layer) {
   const OutputReport* worst = layer.Worst();
+  if (worst != nullptr && !worst->one_sided.empty()) return false;  // whatever the weights
   return layer.verdict == Verdict::kWrong || (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
 }
 
