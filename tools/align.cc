@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "common/model_options.h"
+#include "common/print.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 
@@ -29,20 +30,19 @@ std::string Text(const AlignedLayer& layer) {
                                    layer.type, layer.kernel, nodes, layer.tensor.name, Text(layer.tensor)));
 }
 
-void Print(const AlignedDevice& device, bool all) {
+void PrintDevice(const AlignedDevice& device, bool all) {
   for (const AlignedTensor& output : device.outputs) {
-    std::printf("align   %-6s output '%s' %s: %s\n", device.device.c_str(), Printable(output.name).c_str(),
-                output.shape.ToString().c_str(), Text(output).c_str());
+    Print("align   {:<6} output '{}' {}: {}\n", device.device, Printable(output.name), output.shape.ToString(),
+          Text(output));
   }
   for (const AlignedLayer& layer : device.layers) {
-    if (all) std::printf("  %s %s\n", layer.tensor.equal ? "equal  " : "DIFFERS", Text(layer).c_str());
+    if (all) Print("  {} {}\n", layer.tensor.equal ? "equal  " : "DIFFERS", Text(layer));
   }
   if (device.layers.empty() && device.unpaired == 0) return;
-  std::printf("  layer by layer: %zu tensors compared, %d have no tensor of their name in ONNX Runtime\n",
-              device.layers.size(), device.unpaired);
+  Print("  layer by layer: {} tensors compared, {} have no tensor of their name in ONNX Runtime\n",
+        device.layers.size(), device.unpaired);
   if (device.first_different < 0) return;
-  std::printf("  the first operator that differs: %s\n",
-              Text(device.layers[static_cast<size_t>(device.first_different)]).c_str());
+  Print("  the first operator that differs: {}\n", Text(device.layers[static_cast<size_t>(device.first_different)]));
 }
 
 }  // namespace
@@ -87,16 +87,15 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
     PLUMB_ASSIGN_OR_RETURN(const InputOptions input, o.input.Read(seed + static_cast<uint64_t>(k)));
     PLUMB_ASSIGN_OR_RETURN(const NetworkInputs inputs, PrepareInputs(input, *graph));
     PLUMB_ASSIGN_OR_RETURN(const AlignReport report, Align(original, graph, devices, inputs.values, options, golden));
-    for (const std::string& line : inputs.lines) std::printf("align   input %s\n", PrintableLine(line).c_str());
-    for (const std::string& line : constants.Lines()) std::printf("align   input %s\n", PrintableLine(line).c_str());
+    for (const std::string& line : inputs.lines) Print("align   input {}\n", PrintableLine(line));
+    for (const std::string& line : constants.Lines()) Print("align   input {}\n", PrintableLine(line));
     if (k == 0)
-      std::printf("align   original: %s; tolerance %g of a tensor's largest value\n", report.original.c_str(),
-                  o.tolerance);
-    for (const AlignedDevice& device : report.devices) Print(device, options.every_layer);
+      Print("align   original: {}; tolerance {:g} of a tensor's largest value\n", report.original, o.tolerance);
+    for (const AlignedDevice& device : report.devices) PrintDevice(device, options.every_layer);
     equal = equal && report.equal;
   }
-  std::printf("%s: %s in ONNX Runtime and %s with its tnnmodel on %s\n", equal ? "proved equal" : "NOT equal",
-              original.c_str(), proto.c_str(), path.c_str());
+  Print("{}: {} in ONNX Runtime and {} with its tnnmodel on {}\n", equal ? "proved equal" : "NOT equal", original,
+        proto, path);
   return equal ? kExitOk : kExitMisaligned;
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "common/cli.h"
 #include "common/option_words.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/diff.h"
 
@@ -138,9 +138,7 @@ int Main(int argc, char** argv) {
   const auto report = Diff(options);
   if (!report.ok()) return Fail(report.status());
   const DiffStyle style = {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())};
-  const std::string text =
-      options.output.quiet ? FormatDiffSummary(*report) : InOptionWords(FormatDiffText(*report, style));
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(options.output.quiet ? FormatDiffSummary(*report) : InOptionWords(FormatDiffText(*report, style)));
   Status status;
   if (!options.json.empty()) status = WriteOutput(options.json, FormatDiffJson(*report));
   if (status.ok() && !options.csv.empty()) status = WriteOutput(options.csv, FormatDiffCsv(*report));

@@ -1,10 +1,10 @@
 // device_info: the devices of this machine, what is missing, and how to get it.
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "common/model_options.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "plumb/plumb.h"
 #include "plumb/runtime.h"
 
@@ -46,8 +46,7 @@ int Main(int argc, char** argv) {
     devices = std::move(parsed).value();
   }
   if (!quiet)
-    std::printf("Plumb %s on %d CPUs, ISA %s (the CPU has %s)\n", Version(), runtime.num_cpus, runtime.isa.c_str(),
-                runtime.cpu_isa.c_str());
+    Print("Plumb {} on {} CPUs, ISA {} (the CPU has {})\n", Version(), runtime.num_cpus, runtime.isa, runtime.cpu_isa);
   nlohmann::ordered_json json{{"format", "plumb-device-info"},
                               {"version", 1},
                               {"plumb", Version()},
@@ -58,10 +57,10 @@ int Main(int argc, char** argv) {
   for (const DeviceInfo& info : ListDevices()) {
     if (!devices.empty() && std::find(devices.begin(), devices.end(), info.name) == devices.end()) continue;
     const std::string precisions = info.present ? Precisions(info) : "";
-    std::printf("%-7s %-8s %s\n", info.name.c_str(), info.present ? "present" : "absent", info.description.c_str());
-    if (info.present && !quiet) std::printf("%-16s precision %s\n", "", precisions.c_str());
+    Print("{:<7} {:<8} {}\n", info.name, info.present ? "present" : "absent", info.description);
+    if (info.present && !quiet) Print("{:<16} precision {}\n", "", precisions);
     for (size_t i = 0; i < info.adapters.size() && !quiet; ++i) {
-      std::printf("%-16s --device-index %zu: %s\n", "", i, info.adapters[i].c_str());
+      Print("{:<16} --device-index {}: {}\n", "", i, info.adapters[i]);
     }
     json["devices"].push_back({{"name", info.name},
                                {"present", info.present},

@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "align.h"
 #include "common/cli.h"
 #include "common/model_options.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
@@ -94,28 +94,26 @@ void ReportWhatWasRead(const Graph& graph) {
   const auto count = [](size_t number, const char* what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
-  std::printf("read %s: %s, %s, %s\n", graph.source.c_str(), count(graph.layers.size(), "layer").c_str(),
-              count(graph.inputs.size(), "input").c_str(), count(graph.outputs.size(), "output").c_str());
+  Print("read {}: {}, {}, {}\n", graph.source, count(graph.layers.size(), "layer"), count(graph.inputs.size(), "input"),
+        count(graph.outputs.size(), "output"));
   if (graph.weights_generated) {
-    std::printf("weights: generated (%s, seed %llu), %.1f MB\n", WeightGeneratorVersion(),
-                static_cast<unsigned long long>(graph.weight_seed), static_cast<double>(bytes) / 1e6);
+    Print("weights: generated ({}, seed {}), {:.1f} MB\n", WeightGeneratorVersion(), graph.weight_seed,
+          static_cast<double>(bytes) / 1e6);
   } else {
-    std::printf("weights: %s, %.1f MB\n", graph.weights_source.empty() ? "none needed" : graph.weights_source.c_str(),
-                static_cast<double>(bytes) / 1e6);
+    Print("weights: {}, {:.1f} MB\n", graph.weights_source.empty() ? "none needed" : graph.weights_source,
+          static_cast<double>(bytes) / 1e6);
   }
   for (const std::string& note : graph.notes)
-    std::printf("%s%s\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", PrintableLine(note).c_str());
+    Print("{}{}\n", note.rfind("warning ", 0) == 0 ? "" : "note: ", PrintableLine(note));
   constexpr size_t kShown = 20;
   const std::vector<std::string> hazards = WeightHazards(graph);
-  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i)
-    std::printf("warning %s\n", PrintableLine(hazards[i]).c_str());
-  if (hazards.size() > kShown) std::printf("and %zu more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
+  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) Print("warning {}\n", PrintableLine(hazards[i]));
+  if (hazards.size() > kShown) Print("and {} more such tensors (doc/alignment.md)\n", hazards.size() - kShown);
 }
 
 void Report(const Graph& graph, const Options& options) {
   if (!options.quiet) ReportWhatWasRead(graph);
-  std::printf("wrote %s.tnnproto (v2) and %s.tnnmodel (%s)\n", options.prefix.c_str(), options.prefix.c_str(),
-              options.format.c_str());
+  Print("wrote {}.tnnproto (v2) and {}.tnnmodel ({})\n", options.prefix, options.prefix, options.format);
 }
 
 std::string ToJson(const Graph& graph, const Options& options, const std::string& align) {

@@ -7,6 +7,7 @@
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
@@ -161,8 +162,7 @@ void PrintTable(const Info& info, bool full) {
                {DevicesOf(row, info)}},
               below);
   }
-  const std::string text = table.Format(width);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(table.Format(width));
 }
 
 void PrintTotal(const Info& info) {
@@ -174,12 +174,12 @@ void PrintTotal(const Info& info) {
     outputs += row.output_bytes;
   }
   if (info.open) {
-    std::printf("total  %zu layers  weights %.2f MB; give the open shapes (--shape) for the cost\n", info.rows.size(),
-                static_cast<double>(weights) / 1e6);
+    Print("total  {} layers  weights {:.2f} MB; give the open shapes (--shape) for the cost\n", info.rows.size(),
+          static_cast<double>(weights) / 1e6);
     return;
   }
-  std::printf("total  %zu layers  %.3f GFLOP (a multiply-add is 2)  weights %.2f MB  outputs of all layers %.2f MB\n",
-              info.rows.size(), flops / 1e9, static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
+  Print("total  {} layers  {:.3f} GFLOP (a multiply-add is 2)  weights {:.2f} MB  outputs of all layers {:.2f} MB\n",
+        info.rows.size(), flops / 1e9, static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
 }
 
 std::string ToJson(const Info& info) {
@@ -217,18 +217,17 @@ std::string ToJson(const Info& info) {
 }
 
 void PrintHead(const ModelOptions& options, const Info& info) {
-  std::printf("model   %s, weights %s\n", info.graph->source.c_str(), options.DescribeWeights(*info.graph).c_str());
+  Print("model   {}, weights {}\n", info.graph->source, options.DescribeWeights(*info.graph));
   for (const GraphInput& input : info.graph->inputs) {
     const auto declared = info.declared.find(input.name);
     const std::string open = declared == info.declared.end() ? "" : declared->second + ", here ";
-    std::printf("input   %s %s %s%s\n", Printable(input.name).c_str(), DTypeName(input.dtype), open.c_str(),
-                input.shape.ToString().c_str());
+    Print("input   {} {} {}{}\n", Printable(input.name), DTypeName(input.dtype), open, input.shape.ToString());
   }
-  for (const std::string& line : options.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
+  for (const std::string& line : options.constants.Lines()) Print("input   {}\n", PrintableLine(line));
   std::string devices;
   for (const std::string& device : info.devices) devices += (devices.empty() ? "" : ", ") + device;
-  if (!devices.empty()) std::printf("devices %s\n", devices.c_str());
-  for (const std::string& output : info.graph->outputs) std::printf("output  %s\n", Printable(output).c_str());
+  if (!devices.empty()) Print("devices {}\n", devices);
+  for (const std::string& output : info.graph->outputs) Print("output  {}\n", Printable(output));
 }
 
 int Main(int argc, char** argv) {

@@ -17,6 +17,7 @@
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/file.h"
 #include "plumb/plumb.h"
@@ -159,24 +160,24 @@ class Profiler : public Observer {
   void Print(bool refusals) {
     const double total = Total();
     size_t refused = 0;
-    std::printf("index  %-44s %-24s %9s %7s %8s %7s  kernel\n", "layer", "type", "median ms", "share", "GFLOP/s",
-                "GB/s");
+    plumb::Print("index  {:<44} {:<24} {:>9} {:>7} {:>8} {:>7}  kernel\n", "layer", "type", "median ms", "share",
+                 "GFLOP/s", "GB/s");
     for (auto& [index, row] : rows_) {
       const double median = Median(&row.second);
       const auto [operations, bytes] = CountsOf(*row.first);
-      std::printf("%05d  %-44s %-24s %9.4f %6.1f%% %8.1f %7.1f  %s %s\n", index, Printable(row.first->name).c_str(),
-                  Printable(TypesOf(*row.first)).c_str(), median, 100 * median / total, operations / median / 1e6,
-                  bytes / median / 1e6, row.first->kernel.c_str(), row.first->detail.c_str());
+      plumb::Print("{:05}  {:<44} {:<24} {:9.4f} {:6.1f}% {:8.1f} {:7.1f}  {} {}\n", index, Printable(row.first->name),
+                   Printable(TypesOf(*row.first)), median, 100 * median / total, operations / median / 1e6,
+                   bytes / median / 1e6, row.first->kernel, row.first->detail);
       refused += row.first->refusals.size();
       for (size_t i = 0; i < row.first->refusals.size() && refusals; ++i)
-        std::printf("       refused by %s\n", PrintableLine(row.first->refusals[i]).c_str());
+        plumb::Print("       refused by {}\n", PrintableLine(row.first->refusals[i]));
     }
-    std::printf(
-        "sum of medians %.3f ms; GFLOP/s of the operators as they are defined; GB/s of weights, inputs and\n"
+    plumb::Print(
+        "sum of medians {:.3f} ms; GFLOP/s of the operators as they are defined; GB/s of weights, inputs and\n"
         "outputs, each once\n",
         total);
     if (refused > 0 && !refusals)
-      std::printf("-v adds the kernels that were asked before these, and why each refused\n");
+      plumb::Print("-v adds the kernels that were asked before these, and why each refused\n");
   }
 
   nlohmann::ordered_json Json() {
@@ -323,9 +324,8 @@ void PrintTimes(const std::string& label, const Times& times) {
     padded.resize(std::max<size_t>(8, padded.size()), ' ');
     return padded;
   };
-  std::printf("%-45s time cost: min = %s ms  |  max = %s ms  |  avg = %s ms  |  median = %s ms  |  p90 = %s ms\n",
-              label.c_str(), number(times.min).c_str(), number(times.max).c_str(), number(times.average).c_str(),
-              number(times.median).c_str(), number(times.p90).c_str());
+  Print("{:<45} time cost: min = {} ms  |  max = {} ms  |  avg = {} ms  |  median = {} ms  |  p90 = {} ms\n", label,
+        number(times.min), number(times.max), number(times.average), number(times.median), number(times.p90));
 }
 
 // In bytes.
@@ -346,9 +346,9 @@ int64_t PeakBytes() {
 
 void PrintMemory(const Memory& memory) {
   const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  std::printf("memory  the model's weights %.1f MB, blobs %.2f MB", megabytes(memory.weights), megabytes(memory.blobs));
-  if (memory.peak > 0) std::printf("; the process at most %.1f MB", megabytes(memory.peak));
-  std::printf("\n");
+  Print("memory  the model's weights {:.1f} MB, blobs {:.2f} MB", megabytes(memory.weights), megabytes(memory.blobs));
+  if (memory.peak > 0) Print("; the process at most {:.1f} MB", megabytes(memory.peak));
+  Print("\n");
 }
 
 std::string ToJson(const Options& o, const Network& network, const NetworkInputs& inputs,
@@ -380,14 +380,12 @@ std::string ToJson(const Options& o, const Network& network, const NetworkInputs
 }
 
 void PrintHead(const Options& o, const Network& network, const NetworkInputs& inputs, double prepared) {
-  std::printf("model   %s, weights %s\n", network.graph().source.c_str(),
-              o.model.DescribeWeights(network.graph()).c_str());
-  for (const std::string& line : inputs.lines) std::printf("input   %s\n", PrintableLine(line).c_str());
-  for (const std::string& line : o.model.constants.Lines()) std::printf("input   %s\n", PrintableLine(line).c_str());
-  std::printf("device  %s: %s, ISA %s, %d threads; prepared in %.1f ms, blobs take %.2f MB (%.2f MB without reuse)\n",
-              o.device.c_str(), network.device_description().c_str(), GetRuntime().isa.c_str(),
-              GetRuntime().num_threads, prepared, static_cast<double>(network.arena_bytes()) / 1e6,
-              static_cast<double>(network.unplanned_bytes()) / 1e6);
+  Print("model   {}, weights {}\n", network.graph().source, o.model.DescribeWeights(network.graph()));
+  for (const std::string& line : inputs.lines) Print("input   {}\n", PrintableLine(line));
+  for (const std::string& line : o.model.constants.Lines()) Print("input   {}\n", PrintableLine(line));
+  Print("device  {}: {}, ISA {}, {} threads; prepared in {:.1f} ms, blobs take {:.2f} MB ({:.2f} MB without reuse)\n",
+        o.device, network.device_description(), GetRuntime().isa, GetRuntime().num_threads, prepared,
+        static_cast<double>(network.arena_bytes()) / 1e6, static_cast<double>(network.unplanned_bytes()) / 1e6);
 }
 
 Status Execute(const Options& o, const NetworkOptions& options) {
@@ -437,10 +435,10 @@ Status Execute(const Options& o, const NetworkOptions& options) {
   if (o.profile) profiler.Print(o.print.verbose);
   memory.blobs = static_cast<int64_t>(network->arena_bytes()), memory.peak = PeakBytes();
   if (!o.print.quiet) PrintMemory(memory);
-  std::printf("%s", dump_log.Lines().c_str());
+  PrintText(dump_log.Lines());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
   if (network->graph().weights_generated)
-    std::printf("with generated weights: the outputs are not those of the trained network\n");
+    Print("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty()
              ? Status::Ok()
              : WriteOutput(o.json, ToJson(o, *network, inputs, times, memory, o.profile ? &profiler : nullptr));

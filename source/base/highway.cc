@@ -3,11 +3,13 @@
 // while it is loaded, some milliseconds of every start.
 #include "base/cpu.h"
 #include "hwy/targets.h"
+#include "plumb/terminal.h"
 
 #if HWY_ARCH_X86
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace hwy {
 namespace {
@@ -32,12 +34,12 @@ int64_t SupportedTargets() {
 
 // Where one of Highway's own assertions fails (builds with sanitizers).
 HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
-  std::fprintf(stderr, "%s:%d: ", file, line);
+  char text[500];
   va_list arguments;
   va_start(arguments, format);
-  std::vfprintf(stderr, format, arguments);
+  std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  std::fputc('\n', stderr);
+  plumb::WriteTerminal(plumb::Terminal::kError, file + (":" + std::to_string(line)) + ": " + text + "\n");
   std::abort();
 }
 

@@ -1,13 +1,11 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "plumb/printing.h"
+#include "plumb/terminal.h"
 
 namespace plumb {
 namespace {
@@ -24,17 +22,6 @@ std::optional<LogLevel> AskedLevel() {
   return std::nullopt;
 }
 
-// Not in spdlog's registry: a program that uses spdlog itself keeps its own loggers and settings.
-spdlog::logger& Logger() {
-  static spdlog::logger* logger = [] {
-    auto* made = new spdlog::logger("plumb", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_pattern("%v");
-    made->set_level(spdlog::level::trace);  // Logs decides
-    return made;
-  }();
-  return *logger;
-}
-
 }  // namespace
 
 bool Logs(LogLevel level) {
@@ -47,7 +34,7 @@ void Log(LogLevel level, const std::string& text) {
   const char* label = level == LogLevel::kDebug  ? "plumb debug: "
                       : level == LogLevel::kWarn ? "plumb warning: "
                                                  : "plumb: ";
-  Logger().log(spdlog::level::info, "{}{}", label, PrintableLine(text));
+  WriteTerminal(Terminal::kError, label + PrintableLine(text) + "\n");
 }
 
 Status CheckLogEnvironment() {

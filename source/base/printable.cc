@@ -3,6 +3,8 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+
+#include "base/character.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -39,30 +41,31 @@ bool MustEscape(uint32_t code) {
          code == 0xFEFF || in(0xFFF9, 0xFFFB) || in(0xE0000, 0xE0FFF);      // byte order mark, annotations, tags
 }
 
-// The character as it is shown; `*text` moves on.
-std::string Take(std::string_view text, size_t* at) {
-  const Character c = Decode(text, *at);
-  const std::string raw(text.substr(*at, c.bytes));
-  *at += c.bytes;
-  if (c.valid && !MustEscape(c.code)) return raw;
-  char escaped[16];
-  std::snprintf(escaped, sizeof(escaped), c.valid && c.code >= 0x80 ? "\\u{%X}" : "\\x%02X",
-                static_cast<unsigned>(c.code));
-  return escaped;
-}
-
 bool OpensQuote(std::string_view text, size_t at) {
   return text[at] == '\'' && (at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0);
 }
 
 }  // namespace
 
+size_t AddShown(std::string_view text, size_t at, std::string* shown) {
+  const Character c = Decode(text, at);
+  if (c.valid && !MustEscape(c.code)) {
+    *shown += text.substr(at, c.bytes);
+    return at + c.bytes;
+  }
+  char escaped[16];
+  std::snprintf(escaped, sizeof(escaped), c.valid && c.code >= 0x80 ? "\\u{%X}" : "\\x%02X",
+                static_cast<unsigned>(c.code));
+  *shown += escaped;
+  return at + c.bytes;
+}
+
 std::string Printable(std::string_view text) {
   std::string shown;
   size_t characters = 0;
   for (size_t at = 0; at < text.size(); ++characters) {
     if (characters == kMaxShownCharacters) return shown + "...";
-    shown += Take(text, &at);
+    at = AddShown(text, at, &shown);
   }
   return shown;
 }
@@ -72,7 +75,7 @@ std::string PrintableLine(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = OpensQuote(text, at) ? text.find('\'', at + 1) : std::string_view::npos;
     if (end == std::string_view::npos) {
-      shown += Take(text, &at);
+      at = AddShown(text, at, &shown);
     } else {
       shown += fmt::format("'{}'", Printable(text.substr(at + 1, end - at - 1)));
       at = end + 1;

@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <cstdlib>
+
+#include "plumb/printing.h"
+#include "plumb/terminal.h"
 
 namespace plumb {
 
@@ -24,7 +26,8 @@ const char* StatusCodeName(StatusCode code) {
 }
 
 void DieWithoutValue(const Status& status) {
-  std::fprintf(stderr, "plumb: Result accessed without a value: %s\n", status.message().c_str());
+  const std::string why = PrintableMessage(status.message());
+  WriteTerminal(Terminal::kError, fmt::format("plumb: Result accessed without a value: {}\n", why));
   std::abort();
 }
 

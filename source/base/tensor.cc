@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "base/half.h"
 #include "base/memory_budget.h"
 #include "base/threads.h"
+#include "plumb/terminal.h"
 
 namespace plumb {
 namespace {
@@ -130,8 +130,10 @@ Tensor Tensor::View(DType dtype, Shape shape, void* data, std::shared_ptr<void> 
 }
 
 void Tensor::DieOfElement(size_t size, bool is_float) const {
-  std::fprintf(stderr, "plumb: Tensor::data<T>() with %s type T of %zu bytes on a tensor of %s %s; ask dtype() first\n",
-               is_float ? "a floating point" : "an integer", size, DTypeName(dtype_), shape_.ToString().c_str());
+  WriteTerminal(Terminal::kError,
+                fmt::format("plumb: Tensor::data<T>() with {} type T of {} bytes on a tensor of {} {}; "
+                            "ask dtype() first\n",
+                            is_float ? "a floating point" : "an integer", size, DTypeName(dtype_), shape_.ToString()));
   std::abort();
 }
 

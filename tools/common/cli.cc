@@ -18,6 +18,7 @@
 
 #include "common/guard.h"
 #include "common/option_words.h"
+#include "common/print.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -138,8 +139,8 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv) {
 
 int Fail(const Status& status) {
   const bool internal = status.code() == StatusCode::kInternal || status.code() == StatusCode::kDeviceError;
-  std::fprintf(stderr, "error: %s%s\n", internal ? (std::string(StatusCodeName(status.code())) + ": ").c_str() : "",
-               PrintableMessage(InOptionWords(status.message())).c_str());
+  PrintErrorText(fmt::format("error: {}{}\n", internal ? std::string(StatusCodeName(status.code())) + ": " : "",
+                             PrintableMessage(InOptionWords(status.message()))));
   return ExitCodeOf(status);
 }
 
@@ -156,7 +157,7 @@ Progress::Progress(std::string what, int64_t total, bool quiet)
 Progress::~Progress() { Clear(); }
 
 void Progress::Clear() {
-  if (shown_) std::fprintf(stderr, "\r\033[K");
+  if (shown_) DrawTerminalLine("");
   shown_ = false;
 }
 
@@ -167,8 +168,7 @@ void Progress::Step(int64_t done, const std::string& detail) {
   const int filled = total_ > 0 ? static_cast<int>(kWidth * done / total_) : 0;
   const std::string bar =
       std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kWidth - filled), '.');
-  std::fprintf(stderr, "\r\033[K%s [%s] %lld/%lld %s", what_.c_str(), bar.c_str(), static_cast<long long>(done),
-               static_cast<long long>(total_), Printable(detail).c_str());
+  DrawTerminalLine(fmt::format("{} [{}] {}/{} {}", what_, bar, done, total_, Printable(detail)));
 }
 
 }  // namespace plumb

@@ -9,6 +9,7 @@
 
 #include "common/cli.h"
 #include "common/command_line_impl.h"
+#include "common/print.h"
 #include "plumb/environment.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
@@ -158,12 +159,9 @@ void CommandLine::NotWith(const std::string& name, const std::vector<std::string
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
   impl_->program = argc > 0 ? argv[0] : impl_->name;
   Status status = impl_->Read(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
-  if (Given("--help")) {
-    std::fputs(impl_->Help().c_str(), stdout);
-    return kExitOk;
-  }
+  if (Given("--help")) return PrintText(impl_->Help()) ? kExitOk : kExitFailure;
   if (status.ok() && Given("--version")) {
-    std::printf("%s %s\n", impl_->name.c_str(), Version());
+    Print("{} {}\n", impl_->name, Version());
     return kExitOk;
   }
   if (status.ok()) status = impl_->Store();

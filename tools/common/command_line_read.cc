@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "common/command_line_impl.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -25,8 +25,7 @@ bool IsOption(const std::string& text) {
 
 // Every call of the tool shows it.
 [[noreturn]] void OurMistake(const std::string& tool, std::string_view option) {
-  std::fprintf(stderr, "%s: option %s has no row in vocabulary.cc, or is declared never or twice\n", tool.c_str(),
-               std::string(option).c_str());
+  PrintError("{}: option {} has no row in vocabulary.cc, or is declared never or twice\n", tool, option);
   std::abort();
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 
 #include "common/cli.h"
+#include "plumb/terminal.h"
 
 namespace plumb {
 
@@ -25,14 +25,13 @@ void ShowCompiling() {
   SetCompileListener([start = Clock::now(), done = 0](const Compiling& event) mutable {
     if (event.done) {
       ++done;
-      std::fputs("\r\033[K", stderr);
+      DrawTerminalLine("");
       return;
     }
     if (done == 0) start = Clock::now();
     const char* home = std::getenv("HOME");
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    std::fprintf(stderr, "\r\033[K%s", CompilingLine(event, done, seconds, home == nullptr ? "" : home).c_str());
-    std::fflush(stderr);
+    DrawTerminalLine(CompilingLine(event, done, seconds, home == nullptr ? "" : home));
   });
 }
 

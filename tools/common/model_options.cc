@@ -7,6 +7,7 @@
 
 #include "common/compile_progress.h"
 #include "common/option_words.h"
+#include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
@@ -54,8 +55,7 @@ bool HasAdapters(const std::string& device) { return device == "OPENCL" || devic
 // Once in a process: model_check may load a model twice.
 void Say(const std::string& what, const std::string& text) {
   static std::set<std::string> said;
-  if (said.insert(text).second)
-    std::fprintf(stderr, "%s: %s\n", what.c_str(), PrintableMessage(InOptionWords(text)).c_str());
+  if (said.insert(text).second) PrintErrorText(what + ": " + PrintableMessage(InOptionWords(text)) + "\n");
 }
 
 // These notes are said without -v: they change what everything that follows is about.
@@ -228,8 +228,8 @@ Status CheckDeviceIndex(const RunOptions& run, const std::vector<std::string>& d
 
 void NotePrecision(const NetworkOptions& asked, const Network& network) {
   if (network.options().precision == asked.precision) return;
-  std::fprintf(stderr, "note: %s does not have the precision asked for and runs %s\n", network.device_name().c_str(),
-               network.options().precision == Precision::kHigh ? "HIGH (f32)" : "NORMAL (f16 storage)");
+  PrintError("note: {} does not have the precision asked for and runs {}\n", network.device_name(),
+             network.options().precision == Precision::kHigh ? "HIGH (f32)" : "NORMAL (f16 storage)");
 }
 
 int FailOnDevice(const Status& status) {

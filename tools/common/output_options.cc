@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 #include "common/option_words.h"
+#include "common/print.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -48,7 +48,7 @@ int OutputWidth() {
 
 void PrintNotes(const OutputOptions& output, const std::vector<std::string>& notes) {
   if (!output.verbose) return;
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", PrintableLine(InOptionWords(note)).c_str());
+  for (const std::string& note : notes) PrintError("note: {}\n", PrintableLine(InOptionWords(note)));
 }
 
 }  // namespace plumb

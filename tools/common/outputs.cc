@@ -2,20 +2,17 @@
 
 #include <fmt/core.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 
 #include "plumb/file.h"
+#include "plumb/terminal.h"
 
 namespace plumb {
 namespace {
-
-int standard_output = STDOUT_FILENO;
 
 // The operating system's text for what just failed.
 std::string ErrorText() { return std::generic_category().message(errno); }
@@ -70,25 +67,8 @@ Status CheckOutputFolder(const std::string& option, const std::string& path) {
   return Status::InvalidArgument(fmt::format("{}: {}", wrong, ErrorText()));
 }
 
-void ReserveStandardOutput() {
-  if (standard_output != STDOUT_FILENO) return;
-  std::fflush(stdout);
-  const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (kept < 0) return;
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  standard_output = kept;
-}
-
 Status WriteOutput(const std::string& path, std::string_view bytes) {
-  if (path != "-") return WriteFile(path, bytes);
-  std::fflush(stdout);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(standard_output, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Status::IoError("standard output: " + ErrorText());
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return Status::Ok();
+  return path == "-" ? WriteData(bytes) : WriteFile(path, bytes);
 }
 
 }  // namespace plumb

@@ -15,10 +15,7 @@ Status CheckOutputFile(const std::string& option, const std::string& path);
 // The same for a folder that is made when it is missing.
 Status CheckOutputFolder(const std::string& option, const std::string& path);
 
-// Standard output is for what goes to "-" alone from now on; everything else that is printed there goes to standard
-// error.
-void ReserveStandardOutput();
-// WriteFile; "-" is standard output, whether reserved or not.
+// WriteFile; "-" is standard output (WriteData of plumb/terminal.h), whether reserved or not.
 Status WriteOutput(const std::string& path, std::string_view bytes);
 
 }  // namespace plumb

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "common/outputs.h"
+#include "common/print.h"
 #include "plumb/file.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
@@ -53,9 +54,9 @@ Result<bool> CompareOne(const ComparisonRule& rule, const std::string& label, co
   if (!compared.ok()) return compared.status().AddContext(label);
   const ComparisonResult& result = *compared;
   const DiffMetrics& m = result.metrics;
-  std::printf("%s  max abs %.3e at %s  max rel %.3e  cosine %.9f  SNR %.1f dB  %s%s\n", PrintableLine(label).c_str(),
-              m.max_abs, m.worst < 0 ? "-" : Coordinates(m.worst, device.shape()).c_str(), m.max_rel, m.cosine,
-              m.snr_db, result.pass ? "aligned" : "wrong: ", PrintableLine(result.reason).c_str());
+  Print("{}  max abs {:.3e} at {}  max rel {:.3e}  cosine {:.9f}  SNR {:.1f} dB  {}{}\n", PrintableLine(label),
+        m.max_abs, m.worst < 0 ? "-" : Coordinates(m.worst, device.shape()), m.max_rel, m.cosine, m.snr_db,
+        result.pass ? "aligned" : "wrong: ", PrintableLine(result.reason));
   return result.pass;
 }
 
@@ -81,7 +82,7 @@ class FileObserver : public Observer {
     const std::string label = fmt::format("layer {} '{}' blob '{}'", port.layer_index, port.layer_name, port.blob);
     if (!file.ok()) {
       ++missing;
-      std::printf("%s  not tested: %s\n", PrintableLine(label).c_str(), PrintableLine(file.status().message()).c_str());
+      Print("{}  not tested: {}\n", PrintableLine(label), PrintableLine(file.status().message()));
       return Status::Ok();
     }
     PLUMB_ASSIGN_OR_RETURN(const Tensor own, event.Output(i));
@@ -228,9 +229,8 @@ Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_
   FileObserver observer(options, rule);
   network->AddObserver(&observer);
   PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), inputs.values).status());
-  std::printf("NAIVE against %s*.txt, rule %s: %d blobs compared, %d wrong, %d without a file (not tested)\n",
-              options.layer_files.c_str(), rule.Describe().c_str(), observer.compared, observer.wrong,
-              observer.missing);
+  Print("NAIVE against {}*.txt, rule {}: {} blobs compared, {} wrong, {} without a file (not tested)\n",
+        options.layer_files, rule.Describe(), observer.compared, observer.wrong, observer.missing);
   if (observer.wrong > 0) return Verdict::kWrong;
   return observer.compared == 0 ? Verdict::kNotTested : Verdict::kAligned;
 }

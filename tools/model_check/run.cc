@@ -2,10 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-
 #include "common/option_words.h"
 #include "common/outputs.h"
+#include "common/print.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 
@@ -232,10 +231,7 @@ int Run::Finish() {
   return conclusion.exit_code;
 }
 
-void Run::Say(const std::string& text) const {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
+void Run::Say(const std::string& text) const { PrintText(text); }
 
 void Run::Print(const RunReport& run) const {
   const OutputOptions& output = options_.output;
@@ -268,7 +264,7 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
 Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {
   const std::string what = fmt::format("{} outputs against {}", device,
                                        options_.files.reference.empty() ? "NAIVE" : options_.files.reference);
-  std::printf("%s, rule %s\n", what.c_str(), rule_.Describe().c_str());
+  plumb::Print("{}, rule {}\n", what, rule_.Describe());
   PLUMB_ASSIGN_OR_RETURN(const bool pass, CompareOutputs(rule_, outputs, reference, options_.files.double_batch));
   result_.comparisons.push_back({what, pass ? Verdict::kAligned : Verdict::kWrong});
   return Status::Ok();
