@@ -28,6 +28,9 @@ namespace plumb {
 struct RemoteOptions {
   std::string ssh_config;  // of OpenSsh, in place of ~/.ssh/config
   double timeout = 0;      // seconds that one command or file may take; 0: any
+  // Of adb and ssh: when nothing has come from there for so many seconds, a second call asks whether anybody answers.
+  // One that gets no answer in as many ends the command. 0: never.
+  double silence = 30;
   // Called ten times a second while the other side works, with the seconds so far; false gives up.
   std::function<bool(double seconds)> wait;
 };

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "base/file.h"
 
@@ -19,12 +21,36 @@ extern char** environ;
 namespace plumb {
 namespace {
 
-constexpr size_t kMostKept = size_t{64} << 20;
+constexpr size_t kHalfKept = size_t{32} << 20;
 constexpr int kTickMilliseconds = 100;
+
+// The first and the last of what a program writes, however much it is.
+class Kept {
+ public:
+  void Add(const char* text, size_t size) {
+    total_ += size;
+    const size_t first = std::min(size, kHalfKept - head_.size());
+    head_.append(text, first);
+    tail_.append(text + first, size - first);
+    if (tail_.size() > 2 * kHalfKept) tail_.erase(0, tail_.size() - kHalfKept);
+  }
+  size_t total() const { return total_; }
+  std::string Take() {
+    if (tail_.size() > kHalfKept) tail_.erase(0, tail_.size() - kHalfKept);
+    const size_t missing = total_ - head_.size() - tail_.size();
+    if (missing > 0) head_ += fmt::format("\nplumb: {} bytes of output are left out here\n", missing);
+    return std::move(head_) + tail_;
+  }
+
+ private:
+  std::string head_, tail_;
+  size_t total_ = 0;
+};
 
 // A pipe that the program writes into and we read.
 struct Pipe {
   int ends[2] = {-1, -1};
+  Kept kept;
 
   Pipe() = default;
   Pipe(const Pipe&) = delete;
@@ -39,14 +65,14 @@ struct Pipe {
     ends[end] = -1;
   }
   // All that is there; closes the pipe at its end.
-  void Read(std::string* text) {
+  void Read() {
     char buffer[65536];
     while (ends[0] >= 0) {
       const ssize_t count = ::read(ends[0], buffer, sizeof(buffer));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) return Close(0);
-      if (text->size() < kMostKept) text->append(buffer, static_cast<size_t>(count));
+      kept.Add(buffer, static_cast<size_t>(count));
     }
   }
 };
@@ -79,18 +105,22 @@ double ProcessSeconds() {
 // Reads until the program has ended. Another one that it left behind may hold the pipes open for longer.
 int ReadUntilEnd(pid_t child, const ProcessOptions& options, Pipe* out, Pipe* err, ProcessResult* result) {
   const double start = ProcessSeconds();
+  double last = start;
   for (;;) {
     pollfd ends[2] = {{out->ends[0], POLLIN, 0}, {err->ends[0], POLLIN, 0}};
     if (out->ends[0] >= 0 || err->ends[0] >= 0) ::poll(ends, 2, kTickMilliseconds);
     int status = 0;
     const bool silent = out->ends[0] < 0 && err->ends[0] < 0;
     const pid_t ended = ::waitpid(child, &status, silent && !options.wait ? 0 : WNOHANG);
-    out->Read(&result->out);
-    err->Read(&result->err);
+    const size_t before = out->kept.total() + err->kept.total();
+    out->Read();
+    err->Read();
+    if (out->kept.total() + err->kept.total() > before) last = ProcessSeconds();
     if (ended == child) return status;
     if (ended < 0 && errno != EINTR) return 0;
     if (silent) ::poll(nullptr, 0, 10);
-    if (options.wait && !result->given_up && !options.wait(ProcessSeconds() - start)) {
+    const double now = ProcessSeconds();
+    if (options.wait && !result->given_up && !options.wait(now - start, now - last)) {
       result->given_up = true;
       ::kill(child, SIGKILL);
     }
@@ -115,6 +145,8 @@ ProcessResult RunProcess(const std::vector<std::string>& arguments, const Proces
     return result;
   }
   const int status = ReadUntilEnd(child, options, &out, &err, &result);
+  result.out = out.kept.Take();
+  result.err = err.kept.Take();
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;

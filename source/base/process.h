@@ -15,8 +15,9 @@ struct ProcessOptions {
   std::string input_file;   // its stdin; empty: nothing to read
   std::string output_file;  // its stdout, made anew; empty: ProcessResult::out
   bool merge = false;       // its stderr goes where stdout goes
-  // Asked ten times a second, with the seconds so far: false ends the program (SIGKILL).
-  std::function<bool(double seconds)> wait;
+  // Asked ten times a second, with the seconds so far and those since it last wrote something: false ends the program
+  // (SIGKILL).
+  std::function<bool(double seconds, double silent)> wait;
 };
 
 struct ProcessResult {
@@ -24,7 +25,8 @@ struct ProcessResult {
   int signal = 0;         // that ended it
   bool given_up = false;  // ProcessOptions::wait said so
   std::string error;      // why it was not started: "adb: No such file or directory"; empty: it was
-  std::string out, err;   // what it wrote, 64 MiB of each at most
+  // What it wrote. Of more than 64 MiB the first and the last half, with a sentence between them.
+  std::string out, err;
 };
 
 // arguments[0] is the program, looked up in PATH.

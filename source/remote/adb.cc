@@ -12,14 +12,14 @@ namespace {
 class AdbMachine : public RemoteMachine {
  public:
   AdbMachine(const std::string& serial, const RemoteOptions& options)
-      : name_("adb " + serial), serial_(serial), options_(options) {}
+      : name_("adb " + serial), serial_(serial), client_(options, {"adb", "-s", serial, "shell", ":"}) {}
 
   const std::string& name() const override { return name_; }
   // The one place where a phone lets the user of adb run programs.
   std::string DefaultFolder() const override { return "/data/local/tmp/plumb"; }
 
   Result<RemoteResult> Run(const std::vector<std::string>& arguments) override {
-    return EndedCommand(name_, Adb({"shell", CommandLineForShell(arguments)}), options_);
+    return client_.EndedCommand(name_, Adb({"shell", client_.CommandLine(arguments)}));
   }
   Status Push(const std::string& local, const std::string& remote) override {
     return Ended("pushing", local, Adb({"push", local, remote}));
@@ -36,14 +36,14 @@ class AdbMachine : public RemoteMachine {
  private:
   ProcessResult Adb(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"adb", "-s", serial_});
-    return RunClient(arguments, options_);
+    return client_.Run(arguments);
   }
-  Status Ended(const char* doing, const std::string& path, const ProcessResult& process) {
-    return EndedTransfer(fmt::format("{}: {} '{}'", name_, doing, path), process, options_);
+  Status Ended(const char* doing, const std::string& path, const ProcessResult& process) const {
+    return client_.EndedTransfer(fmt::format("{}: {} '{}'", name_, doing, path), process);
   }
 
   std::string name_, serial_;
-  RemoteOptions options_;
+  Client client_;
 };
 
 }  // namespace

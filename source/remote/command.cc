@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <system_error>
+#include <utility>
 
 namespace plumb {
 namespace {
 
-constexpr const char* kExitMark = "plumb-exit:";
+constexpr double kSecondsOfTheSilent = 3;
 
 // What the other side and its client said, with what may help behind it.
 std::string Said(const std::string& text) {
@@ -21,8 +23,16 @@ std::string Said(const std::string& text) {
   if (has("Host key verification failed")) help = "; log in once by hand, to look at its key and accept it";
   if (has("' not found")) help = "; `adb devices` lists those that are there";
   if (has("unauthorized")) help = "; unlock the device and allow USB debugging";
+  if (has("device offline")) help = "; plug it in again, or `adb disconnect` and `adb connect` it (doc/on_device.md)";
+  if (has("no permissions")) help = "; this user may not open its USB port: udev rules (doc/on_device.md)";
   if (has("Permission denied (")) help = "; ssh needs a key that asks for nothing (ssh-copy-id, ssh-agent)";
   return (said.empty() ? "it said nothing" : "its last lines: " + said) + help;
+}
+
+// " (the client ended with exit code 255)": another thing than what a program there ended with.
+std::string EndOf(const ProcessResult& client) {
+  if (client.signal != 0) return fmt::format(" (the client was ended by signal {})", client.signal);
+  return fmt::format(" (the client ended with exit code {})", client.exit_code);
 }
 
 Status NotStarted(const std::string& what, const ProcessResult& process) {
@@ -30,11 +40,6 @@ Status NotStarted(const std::string& what, const ProcessResult& process) {
       fmt::format("{}: cannot start the program here: {}; install it (Debian: apt-get install "
                   "adb openssh-client)",
                   what, process.error));
-}
-
-Status GivenUp(const std::string& what, const RemoteOptions& options) {
-  const std::string limit = options.timeout > 0 ? fmt::format(" after {} s, as the limit says", options.timeout) : "";
-  return Status::DeviceError(fmt::format("{}: given up{}", what, limit));
 }
 
 }  // namespace
@@ -61,24 +66,34 @@ std::string LastLines(const std::string& text, size_t lines) {
   return last;
 }
 
-std::string CommandLineForShell(const std::vector<std::string>& arguments) {
-  std::string line;
-  for (const std::string& argument : arguments) line += QuotedForShell(argument) + " ";
-  return fmt::format("{}; printf '\\n{}%d\\n' \"$?\"", line, kExitMark);
+Client::Client(const RemoteOptions& options, std::vector<std::string> probe)
+    : options_(options), probe_(std::move(probe)) {
+  std::random_device random;
+  mark_ = fmt::format("plumb-exit-{:08x}{:08x}:", random(), random());
 }
 
-Result<RemoteResult> EndedCommand(const std::string& what, const ProcessResult& process, const RemoteOptions& options) {
+std::string Client::CommandLine(const std::vector<std::string>& arguments) const {
+  std::string line;
+  for (const std::string& argument : arguments) line += QuotedForShell(argument) + " ";
+  return fmt::format("{}; printf '\\n{}%d\\n' \"$?\"", line, mark_);
+}
+
+Status Client::GivenUp(const std::string& what) const {
+  return Status::DeviceError(fmt::format("{}: given up{}", what, why_));
+}
+
+Result<RemoteResult> Client::EndedCommand(const std::string& what, const ProcessResult& process) const {
   if (!process.error.empty()) return NotStarted(what, process);
-  if (process.given_up) return GivenUp(what, options);
+  if (process.given_up) return GivenUp(what);
   RemoteResult result;
   result.out = process.out;
   result.err = process.err;
-  const size_t mark = result.out.rfind(kExitMark);
+  const size_t mark = result.out.rfind(mark_);
   if (mark == std::string::npos) {
-    return Status::DeviceError(
-        fmt::format("{}: the connection failed or broke off; {}", what, Said(process.out + "\n" + process.err)));
+    return Status::DeviceError(fmt::format("{}: the connection failed or broke off{}; {}", what, EndOf(process),
+                                           Said(process.out + "\n" + process.err)));
   }
-  result.exit_code = std::atoi(result.out.c_str() + mark + std::string(kExitMark).size());
+  result.exit_code = std::atoi(result.out.c_str() + mark + mark_.size());
   result.out.resize(mark);
   while (!result.out.empty() && (result.out.back() == '\r' || result.out.back() == '\n')) {
     const bool newline = result.out.back() == '\n';
@@ -88,19 +103,47 @@ Result<RemoteResult> EndedCommand(const std::string& what, const ProcessResult& 
   return result;
 }
 
-Status EndedTransfer(const std::string& what, const ProcessResult& process, const RemoteOptions& options) {
+Status Client::EndedTransfer(const std::string& what, const ProcessResult& process) const {
   if (!process.error.empty()) return NotStarted(what, process);
-  if (process.given_up) return GivenUp(what, options);
+  if (process.given_up) return GivenUp(what);
   if (process.exit_code == 0) return Status::Ok();
   return Status::DeviceError(fmt::format("{} failed; {}", what, Said(process.out + "\n" + process.err)));
 }
 
-ProcessResult RunClient(const std::vector<std::string>& arguments, const RemoteOptions& options,
-                        ProcessOptions process) {
-  process.wait = [&options](double seconds) {
-    return (options.timeout <= 0 || seconds < options.timeout) && (!options.wait || options.wait(seconds));
-  };
+ProcessResult Client::Run(const std::vector<std::string>& arguments, ProcessOptions process) {
+  why_.clear();
+  asked_ = 0;
+  process.wait = [this](double seconds, double silent) { return GoesOn(seconds, silent); };
   return RunProcess(arguments, process);
+}
+
+bool Client::GoesOn(double seconds, double silent) {
+  if (options_.wait && !options_.wait(seconds)) return false;
+  if (options_.timeout > 0 && seconds >= options_.timeout) {
+    why_ = fmt::format(" after {} s, as the limit says", options_.timeout);
+    return false;
+  }
+  const double limit = options_.silence;
+  const bool asks = limit > 0 && !probe_.empty();
+  if (is_silent_ && seconds >= kSecondsOfTheSilent) return false;
+  if (!asks || is_silent_ || std::min(silent, seconds - asked_) < limit) return true;
+  asked_ = seconds + limit;  // at the latest
+  if (Answers()) return true;
+  if (options_.wait && !options_.wait(seconds)) return false;  // it was interrupted
+  is_silent_ = true;
+  why_ = fmt::format(
+      ": nothing came from there for {} s, and a second call got no answer in {} s; look whether it is "
+      "on, awake and reachable (adb: `adb kill-server`), or give it longer with --silence",
+      limit, limit);
+  return false;
+}
+
+bool Client::Answers() {
+  ProcessOptions process;
+  process.wait = [this](double seconds, double) {
+    return seconds < options_.silence && (!options_.wait || options_.wait(asked_ - options_.silence + seconds));
+  };
+  return !RunProcess(probe_, process).given_up;
 }
 
 Status MakeLocalFolder(const std::string& path) {

@@ -19,6 +19,7 @@ class SshMachine : public RemoteMachine {
       : name_("ssh " + host), host_(host), options_(options) {
     auto folder = WorkFolder::Make("plumb-ssh", "/tmp");  // short: a socket's path has at most 108 bytes
     if (folder.ok()) sockets_ = std::move(*folder);
+    client_ = Client(options_, Arguments({}, ":"));
   }
   ~SshMachine() override {
     if (sockets_.path().empty()) return;
@@ -26,7 +27,7 @@ class SshMachine : public RemoteMachine {
     few.timeout = 5;
     few.wait = {};
     std::error_code error;
-    if (!fs::is_empty(sockets_.path(), error)) (void)RunClient(Arguments({"-O", "exit"}, ""), few);
+    if (!fs::is_empty(sockets_.path(), error)) (void)Client(few).Run(Arguments({"-O", "exit"}, ""));
   }
 
   const std::string& name() const override { return name_; }
@@ -49,8 +50,9 @@ class SshMachine : public RemoteMachine {
     std::error_code error;
     Status status = PullInto({"tar", "-cf", "-", "-C", remote, "."}, remote, archive);
     if (status.ok()) {  // GNU tar takes no file that would lie outside of the folder
-      const ProcessResult unpacked = RunClient({"tar", "-xof", archive, "-C", local}, options_);
-      status = EndedTransfer(fmt::format("{}: unpacking '{}'", name_, archive), unpacked, options_);
+      Client here(options_);
+      const ProcessResult unpacked = here.Run({"tar", "-xof", archive, "-C", local});
+      status = here.EndedTransfer(fmt::format("{}: unpacking '{}'", name_, archive), unpacked);
     }
     fs::remove(archive, error);
     return status;
@@ -76,7 +78,7 @@ class SshMachine : public RemoteMachine {
     return all;
   }
   Result<RemoteResult> RunWith(const std::vector<std::string>& arguments, const ProcessOptions& process) {
-    return EndedCommand(name_, RunClient(Arguments({}, CommandLineForShell(arguments)), options_, process), options_);
+    return client_.EndedCommand(name_, client_.Run(Arguments({}, client_.CommandLine(arguments)), process));
   }
   // What comes out of a command is the file: no line with an exit code stands behind it, ssh's own must do.
   Status PullInto(const std::vector<std::string>& arguments, const std::string& remote, const std::string& local) {
@@ -84,19 +86,20 @@ class SshMachine : public RemoteMachine {
     for (const std::string& argument : arguments) line += QuotedForShell(argument) + " ";
     ProcessOptions process;
     process.output_file = local;
-    const ProcessResult ended = RunClient(Arguments({}, line), options_, process);
-    return EndedTransfer(fmt::format("{}: pulling '{}'", name_, remote), ended, options_);
+    const ProcessResult ended = client_.Run(Arguments({}, line), process);
+    return client_.EndedTransfer(fmt::format("{}: pulling '{}'", name_, remote), ended);
   }
   Status Copied(const char* doing, const std::string& path, int exit_code, const std::string& said) {
     ProcessResult process;
     process.exit_code = exit_code;
     process.err = said;
-    return EndedTransfer(fmt::format("{}: {} '{}'", name_, doing, path), process, options_);
+    return client_.EndedTransfer(fmt::format("{}: {} '{}'", name_, doing, path), process);
   }
 
   std::string name_, host_;
   WorkFolder sockets_;
   RemoteOptions options_;
+  Client client_{options_};
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 class ThisMachine : public RemoteMachine {
  public:
-  explicit ThisMachine(const RemoteOptions& options) : options_(options) {}
+  explicit ThisMachine(const RemoteOptions& options) : client_(options) {}
 
   const std::string& name() const override { return name_; }
   std::string DefaultFolder() const override {
@@ -24,26 +24,25 @@ class ThisMachine : public RemoteMachine {
     return std::string(home == nullptr ? "/tmp" : home) + "/.cache/plumb-device";
   }
   Result<RemoteResult> Run(const std::vector<std::string>& arguments) override {
-    const ProcessResult process = RunClient({"sh", "-c", CommandLineForShell(arguments)}, options_);
-    return EndedCommand(name_, process, options_);
+    return client_.EndedCommand(name_, client_.Run({"sh", "-c", client_.CommandLine(arguments)}));
   }
   Status Push(const std::string& local, const std::string& remote) override { return Copy(local, remote); }
   Status Pull(const std::string& remote, const std::string& local) override { return Copy(remote, local); }
   Status PullFolder(const std::string& remote, const std::string& local) override {
     PLUMB_RETURN_IF_ERROR(MakeLocalFolder(local));
-    return Copy(remote, local);
+    return Copy(remote, local, fs::copy_options::copy_symlinks);  // they are not followed, as over the other ways
   }
 
  private:
-  static Status Copy(const std::string& from, const std::string& to) {
+  static Status Copy(const std::string& from, const std::string& to, fs::copy_options links = {}) {
     std::error_code error;
-    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+    fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing | links, error);
     if (!error) return Status::Ok();
     return Status::IoError(fmt::format("cannot copy '{}' to '{}': {}", from, to, error.message()));
   }
 
   std::string name_ = "this machine";
-  RemoteOptions options_;
+  Client client_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -44,6 +45,29 @@ TEST(Process, LongOutputArrivesWhole) {
   EXPECT_EQ(RunProcess({"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"}).out, std::string(300000, 'x'));
 }
 
+TEST(Process, OfVeryLongOutputTheBeginningAndTheEndArrive) {
+  const ProcessResult run = RunProcess({"sh", "-c", "echo begin; head -c 70000000 /dev/zero; echo; echo end"});
+  EXPECT_EQ(run.out.substr(0, 6), "begin\n");
+  EXPECT_EQ(run.out.substr(run.out.size() - 5), "\nend\n");
+  constexpr size_t kMost = size_t{64} << 20, kAll = 6 + 70000000 + 5;
+  const std::string said = "\nplumb: " + std::to_string(kAll - kMost) + " bytes of output are left out here\n";
+  EXPECT_EQ(run.out.size(), kMost + said.size());
+  EXPECT_NE(run.out.find(said), std::string::npos);
+}
+
+TEST(Process, SilenceIsCountedFromTheLastWord) {
+  ProcessOptions options;
+  double longest = 0;
+  options.wait = [&](double seconds, double silent) {
+    longest = std::max(longest, silent);
+    return seconds < 60;
+  };
+  const ProcessResult run = RunProcess({"sh", "-c", "for i in 1 2 3 4 5 6; do echo said; sleep 0.5; done"}, options);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_GT(longest, 0.3);
+  EXPECT_LT(longest, 2.9);  // they are three seconds together
+}
+
 TEST(Process, FilesAreReadAndWritten) {
   const std::string folder = testing::TempDir() + "process_test";
   std::filesystem::create_directories(folder);
@@ -60,7 +84,7 @@ TEST(Process, FilesAreReadAndWritten) {
 
 TEST(Process, TheCallerMayGiveUp) {
   ProcessOptions options;
-  options.wait = [](double seconds) { return seconds < 0.2; };
+  options.wait = [](double seconds, double) { return seconds < 0.2; };
   const ProcessResult run = RunProcess({"sleep", "60"}, options);
   EXPECT_TRUE(run.given_up);
   EXPECT_EQ(run.signal, SIGKILL);
@@ -69,7 +93,7 @@ TEST(Process, TheCallerMayGiveUp) {
 // ssh's master connection and adb's server outlive the command that started them.
 TEST(Process, OneThatItLeavesBehindIsNotWaitedFor) {
   ProcessOptions options;
-  options.wait = [](double seconds) { return seconds < 20; };
+  options.wait = [](double seconds, double) { return seconds < 20; };
   const ProcessResult run = RunProcess({"sh", "-c", "sleep 30 & echo $!; exit 3"}, options);
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_FALSE(run.given_up);

@@ -8,6 +8,7 @@ are fields that a test sets:
     space       bytes that fit; more is "No space left on device"
     cut_bytes   the cable is pulled when this many bytes of files have arrived
     cut_command the cable is pulled when a command that contains this text has begun to write
+    frozen      it answers nothing more
 """
 
 import os
@@ -115,6 +116,8 @@ class Connection:
         self.client.close()
 
     def handle(self, command, first, second, data):
+        if self.daemon.frozen:
+            return
         if command == CNXN:
             features = "" if self.daemon.legacy else ";features=shell_v2,cmd"
             name = "device::ro.product.name=plumb;ro.product.model=plumb;ro.product.device=plumb"
@@ -268,6 +271,7 @@ class AdbDaemon:
 
     def heal(self):
         self.legacy, self.space, self.cut_bytes, self.cut_command = False, None, None, None
+        self.frozen = False
         self.arrived = 0
 
     def accept(self):

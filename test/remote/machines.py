@@ -141,10 +141,11 @@ class Phone:
 
 
 class Proxy:
-    """Between ssh and its server, to pull the cable: after `cut` bytes to the server, when that is a number."""
+    """Between ssh and its server, to pull the cable: after `cut` bytes to the server, when that is a number. While it
+    is `frozen` nothing comes through, and nobody is told."""
 
     def __init__(self, port):
-        self.target, self.cut, self.passed = port, None, 0
+        self.target, self.cut, self.passed, self.frozen = port, None, 0, False
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -169,6 +170,8 @@ class Proxy:
     def forward(self, source, sink, counts):
         try:
             while data := source.recv(65536):
+                while self.frozen:
+                    time.sleep(0.05)
                 self.passed += len(data) if counts else 0
                 if self.cut is not None and self.passed > self.cut:
                     break

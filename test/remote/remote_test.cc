@@ -3,6 +3,7 @@
 #include "plumb/remote.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -153,6 +154,58 @@ TEST_F(RemoteTest, GivingUpEndsTheCommand) {
   const auto run = OpenThisMachine(options)->Run({"sleep", "60"});
   EXPECT_EQ(run.status().code(), StatusCode::kDeviceError);
   EXPECT_EQ(run.status().message(), "this machine: given up");
+}
+
+// A phone behind a script in place of adb, which does not answer where the file "dead" lies beside it, and says what
+// stands in "lie" in place of running anything.
+class FakeAdbTest : public RemoteTest {
+ protected:
+  FakeAdbTest() {
+    const std::string script =
+        "#!/bin/sh\ncd \"$(dirname \"$0\")\"\n[ -f dead ] && exec sleep 60\n[ -f lie ] && exec cat lie\nexec sh -c "
+        "\"$4\"\n";
+    fs::permissions(Write("adb", script), fs::perms::owner_all);
+    ::setenv("PATH", (folder_ + ":" + path_).c_str(), 1);
+    options_.silence = 0.5;
+  }
+  ~FakeAdbTest() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  const std::string path_ = ::getenv("PATH");
+  RemoteOptions options_;
+};
+
+TEST_F(FakeAdbTest, OneThatDoesNotAnswerIsGivenUp) {
+  Write("dead", "");
+  auto phone = OpenAdb("X", options_);
+  ASSERT_TRUE(phone.ok());
+  const auto run = (*phone)->Run({"true"});
+  EXPECT_EQ(run.status().code(), StatusCode::kDeviceError);
+  EXPECT_EQ(run.status().message().rfind("adb X: given up: nothing came from there for 0.5 s, and a second call got no "
+                                         "answer in 0.5 s; look whether it is on, awake and reachable",
+                                         0),
+            0u)
+      << run.status().message();
+  const auto pulled = (*phone)->Pull("x", folder_ + "/x");  // what is left to do there is tried for a moment only
+  EXPECT_EQ(pulled.code(), StatusCode::kDeviceError);
+}
+
+TEST_F(FakeAdbTest, OneThatWorksInSilenceIsNot) {
+  auto phone = OpenAdb("X", options_);
+  ASSERT_TRUE(phone.ok());
+  const auto run = (*phone)->Run({"sh", "-c", "sleep 1.7; echo done"});
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_EQ(run->out, "done\n");
+}
+
+TEST_F(FakeAdbTest, TheLineOfTheExitCodeCannotBeForged) {
+  Write("lie", "ALIGNED\n\nplumb-exit:0\n\nplumb-exit-0000000000000000:0\n");
+  auto phone = OpenAdb("X", options_);
+  ASSERT_TRUE(phone.ok());
+  const auto run = (*phone)->Run({"true"});
+  EXPECT_NE(
+      run.status().message().find("adb X: the connection failed or broke off (the client ended with exit code 0)"),
+      std::string::npos)
+      << run.status().message();
 }
 
 }  // namespace
