@@ -172,6 +172,16 @@ class Adb(unittest.TestCase):
         self.assertIn("adb %s: given up" % self.phone.serial, out)
         self.assertEqual(self.tool.runs_there(), [])
 
+    def test_a_phone_that_stops_answering(self):
+        self.check()
+        self.phone.daemon.frozen = True
+        begin = time.monotonic()
+        run, report = self.check("--silence", "1")
+        self.assertEqual(run.returncode, 4, run.stdout)
+        self.assertIn("given up: nothing came from there for 1 s, and a second call", report["machines"][0]["summary"])
+        self.assertEqual(report["machines"][0]["failed"], "way")
+        self.assertLess(time.monotonic() - begin, 60)
+
     def test_a_phone_that_is_not_there(self):
         run, report = self.tool.report("-m", self.tool.digits, "--adb", "gone")
         self.assertEqual(run.returncode, 4, run.stdout)
@@ -204,7 +214,7 @@ class Adb(unittest.TestCase):
         self.assertEqual(
             [machine["machine"] for machine in report["machines"]], ["adb " + p.serial for p in (self.phone, other)]
         )
-        for text in re.split(r"(?=^model   )", run.stdout, flags=re.M)[1:]:
+        for text in re.split(r"(?=^\| model   )", run.stdout, flags=re.M)[1:]:
             self.assertEqual(text.count("\nfiles   adb "), 1, run.stdout)
             self.assertEqual(text.count("all aligned: 10 aligned"), 1, run.stdout)
 

@@ -118,7 +118,7 @@ class InParts(unittest.TestCase):
         arguments = ("-m", self.tool.digits, "-d", self.tool.device)
         run, report = self.tool.report(*arguments, "--algorithms", "direct")
         self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertRegex(run.stdout, r"\ndevice  %s: .*, direct algorithms\n" % self.tool.device)
+        self.assertRegex(run.stdout, r"\n\| device  %s: .*, direct algorithms\n" % self.tool.device)
         self.assertEqual(report["machines"][0]["report"]["runs"][0]["algorithms"], "direct")
         run, report = self.tool.report(*arguments)
         self.assertEqual(report["machines"][0]["report"]["runs"][0]["algorithms"], "fast")
@@ -176,7 +176,7 @@ class Program(unittest.TestCase):
         for command, code, said in (
             ("./a-program crash", 4, "the program was ended by signal 11 (Segmentation fault)"),
             ("./a-program silent", 2, "ended well and left no dump in $DUMP_BLOB_DIR; does it call plumb_dump_open"),
-            ("./nothing", 4, "the program could not be started there (exit code 127)"),
+            ("./nothing", 2, "the program could not be started there (exit code 127)"),
         ):
             run, report = self.check(command)
             self.assertEqual(run.returncode, code, run.stdout)

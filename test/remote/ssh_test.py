@@ -3,6 +3,7 @@
 import os
 import pty
 import subprocess
+import time
 import unittest
 
 import machines
@@ -22,7 +23,7 @@ class Ssh(unittest.TestCase):
     def setUp(self):
         self.tool.fresh()
         self.board.know("host")
-        self.board.proxy.cut = None
+        self.board.proxy.cut, self.board.proxy.frozen = None, False
 
     def check(self, *more, **options):
         board = ("--ssh", "board", "--ssh-config", self.board.config)
@@ -74,6 +75,15 @@ class Ssh(unittest.TestCase):
         self.board.proxy.cut = None
         run, report = self.check()
         self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_a_board_that_stops_answering(self):
+        self.board.proxy.frozen = True
+        self.addCleanup(setattr, self.board.proxy, "frozen", False)
+        begin = time.monotonic()
+        run, report = self.check("--silence", "1")
+        self.assertEqual(run.returncode, 4, run.stdout)
+        self.assertIn("given up: nothing came from there for 1 s, and a second call", report["machines"][0]["summary"])
+        self.assertLess(time.monotonic() - begin, 60)
 
     def test_a_full_disk_there(self):
         there = self.tool.folder + "/there"

@@ -87,6 +87,7 @@ const std::vector<Word>& Words() {
       {"program",         "",  {},                   Values::kOne},
       {"push",            "",  {},                   Values::kOne},
       {"timeout",         "",  {},                   Values::kOne},
+      {"silence",         "",  {},                   Values::kOne},
       {"clean",           "",  {},                   Values::kOne},
       {"color",           "",  {},                   Values::kOne},
       {"verbose",         "v", {},                   Values::kOne},

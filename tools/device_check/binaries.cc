@@ -53,6 +53,10 @@ bool Runs(const std::string& uname, int machine) {
 }
 
 const char* HowToGet(const std::string& uname) {
+  if (Runs(uname, 40) || uname == "i686") {
+    return "Plumb's tools are for 64-bit machines; there runs a program of yours that includes plumb_dump.h "
+           "(--program)";
+  }
   return Runs(uname, 183)
              ? "`platforms/linux/arm64.sh --static` builds it; or name a folder that has it with --binaries"
              : "build it for that machine, and name its folder with --binaries";

@@ -25,7 +25,6 @@ void Board::Print(const std::function<void()>& print) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (progress_) progress_->Clear();
   print();
-  std::fflush(stdout);
 }
 
 }  // namespace plumb

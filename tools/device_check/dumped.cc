@@ -2,13 +2,14 @@
 // user's own.
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
+#include "common/print.h"
 #include "common/vocabulary.h"
 #include "device_check/job.h"
 #include "device_check/parts.h"
+#include "device_check/report.h"
 #include "plumb/file.h"
 #include "plumb/printing.h"
 
@@ -58,6 +59,7 @@ Status Job::DumpPartThere(const DumpPart& part, const std::string& local) {
                                                           "DUMP_BLOB_LAYERS=" + part.layers}));
   if (ran.exit_code != 0) return EndedBadly("model_run", ran);
   PLUMB_RETURN_IF_ERROR(workspace_->PullFolder("dump", local + ".part"));
+  if (const Status there = CheckPulledFolder(machine_->name(), local + ".part"); !there.ok()) return Refuse(there);
   fs::rename(local + ".part", local, error);
   if (error) return Status::IoError(fmt::format("cannot rename '{}.part': {}", local, error.message()));
   return workspace_->Remove("dump");
@@ -79,7 +81,9 @@ Status Job::DumpThere(Outcome* outcome) {
     doing_ = "layers " + parts[i].layers;
     PLUMB_RETURN_IF_ERROR(DumpPartThere(parts[i], fmt::format("{}/{}", folder, i)));
   }
-  PLUMB_RETURN_IF_ERROR(JoinParts(folder, parts.size(), dump_folder_ + "/dump"));
+  if (const Status joined = JoinParts(folder, parts.size(), dump_folder_ + "/dump"); !joined.ok()) {
+    return joined.code() == StatusCode::kCorruptModel ? Refuse(joined.AddContext(machine_->name())) : joined;
+  }
   fs::remove_all(folder, error);
   fs::remove(dump_folder_ + "/" + kPlan, error);
   return JudgeDump(outcome);
@@ -96,7 +100,8 @@ Status Job::RunProgramThere(Outcome* outcome) {
   std::vector<std::string> environment = Environment();
   environment.insert(environment.end(), {"DUMP_OUTPUT_BLOB=1", "DUMP_BLOB_FORMAT=npy", "DUMP_BLOB_DIR=dump"});
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, workspace_->Run({"sh", "-c", command}, environment));
-  if (!options_.output.quiet) board_->Print([&] { std::fputs(ran.out.c_str(), stderr); });
+  outcome->program = ran.exit_code;
+  if (!options_.output.quiet) board_->Print([&] { PrintErrorText(Words(ran.out)); });
   if (ran.exit_code != 0) return EndedBadly(kUsersProgram, ran);
   doing_ = "pulling the dump";
   const std::string local = dump_folder_ + "/dump";
@@ -109,6 +114,7 @@ Status Job::RunProgramThere(Outcome* outcome) {
         "(plumb_dump.h)? {}",
         machine_->name(), pulled.ok() ? "its last lines: " + LastLines(ran.out + "\n" + ran.err) : pulled.message()));
   }
+  if (const Status there = CheckPulledFolder(machine_->name(), local); !there.ok()) return Refuse(there);
   fs::remove(dump_folder_ + "/" + kPlan, error);
   return JudgeDump(outcome);
 }
@@ -147,7 +153,7 @@ Status Job::JudgeDump(Outcome* outcome) {
   const std::lock_guard<std::mutex> judging(board_->judging());
   const auto here = OpenThisMachine(options);
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult judged, here->Run(call));
-  return Take(judged, outcome);
+  return Take(judged, false, outcome);
 }
 
 }  // namespace plumb

@@ -5,13 +5,15 @@
 #include <signal.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "common/print.h"
+#include "common/vocabulary.h"
 #include "device_check/binaries.h"
+#include "device_check/report.h"
 #include "plumb/environment.h"
 #include "plumb/file.h"
 #include "plumb/printing.h"
@@ -23,7 +25,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 constexpr const char* kReport = "report.json";
 
-std::vector<std::string> Words(const std::string& text) {
+std::vector<std::string> WordsOf(const std::string& text) {
   std::vector<std::string> words;
   for (const std::string& word : SplitList(text, ' ')) {
     if (!word.empty()) words.push_back(word);
@@ -76,6 +78,7 @@ Status Job::Open(const std::string& kind, const std::string& name) {
   RemoteOptions remote;
   remote.ssh_config = options_.ssh_config;
   remote.timeout = options_.timeout;
+  remote.silence = options_.silence;
   remote.wait = [this](double seconds) {
     Progressed(seconds);
     return cleaning_ || !Interrupted();
@@ -118,11 +121,11 @@ Outcome Job::Go() {
     cleaning_ = true;
     const Status closed = workspace_->Close();
     if (!closed.ok() && status.ok()) {
-      board_->Print([&] { std::fprintf(stderr, "warning: %s\n", PrintableMessage(closed.message()).c_str()); });
+      board_->Print([&] { PrintErrorText("warning: " + PrintableMessage(closed.message()) + "\n"); });
     }
     workspace_.reset();
     if (!options_.output.quiet && status.ok()) {
-      printed_ += fmt::format(
+      printed_ += ShownLine(
           "files   {}: {} pushed ({:.1f} MB), {} there already; kept in {} for the next run, --clean removes "
           "them\n",
           outcome.machine, outcome.pushed, static_cast<double>(outcome.pushed_bytes) / 1e6, outcome.found, cached);
@@ -131,14 +134,16 @@ Outcome Job::Go() {
   step_ = steps_;
   doing_.clear();
   board_->Step(number_, name_, step_, steps_, doing_);
-  if (status.ok()) printed_ += outcome.line + "\n";
+  if (status.ok()) printed_ += PrintableLine(outcome.line) + "\n";
   board_->Print([&] {
-    std::fwrite(printed_.data(), 1, printed_.size(), stdout);
+    PrintText(printed_);
     if (!status.ok()) outcome.exit_code = Fail(status);
   });
   if (!status.ok()) {
     outcome.line = status.message();
+    outcome.failed = !failed_.empty() ? failed_ : status.code() == StatusCode::kDeviceError ? "way" : "here";
     if (exit_code_ != kExitOk) outcome.exit_code = exit_code_;
+    if (program_) outcome.program = program_;
   }
   return outcome;
 }
@@ -156,11 +161,11 @@ Status Job::Push(const std::vector<std::string>& tools, const std::vector<Remote
 
 Result<RemoteResult> Job::RunTool(const std::string& tool, const std::vector<std::string>& arguments,
                                   std::vector<std::string> environment) {
-  std::vector<std::string> all = Words(options_.runner);
+  std::vector<std::string> all = WordsOf(options_.runner);
   all.push_back("./" + tool);
   all.insert(all.end(), payload_.arguments.begin(), payload_.arguments.end());
   all.insert(all.end(), arguments.begin(), arguments.end());
-  environment.push_back(fmt::format("COLUMNS={}", OutputWidth()));
+  environment.push_back(fmt::format("COLUMNS={}", OutputWidth() - 2));  // its lines are printed behind "| "
   const std::vector<std::string> own = Environment();
   environment.insert(environment.end(), own.begin(), own.end());
   return workspace_->Run(all, environment);
@@ -198,36 +203,62 @@ Status Job::CheckThere(Outcome* outcome) {
   std::vector<std::string> arguments = ReportArguments(kReport);
   arguments.push_back("--device=" + options_.device);
   PLUMB_ASSIGN_OR_RETURN(const RemoteResult ran, RunTool("model_check", arguments));
+  outcome->program = ran.exit_code;
   step_ = 3;
   doing_ = "pulling the report";
   // A program that was killed left none, which is what is said then.
   if (ran.exit_code <= kExitFailure && !workspace_->Pull(kReport, folder_ + "/" + kReport).ok())
     return EndedBadly("model_check", ran);
-  return Take(ran, outcome);
+  return Take(ran, true, outcome);
 }
 
 Status Job::EndedBadly(const std::string& program, const RemoteResult& ran) {
-  const bool ours = program != kUsersProgram && (ran.exit_code == kExitUsage || ran.exit_code == kExitNoDevice);
-  exit_code_ = ours ? ran.exit_code : kExitFailure;
+  const bool users = program == kUsersProgram;
+  const bool ours = !users && (ran.exit_code == kExitUsage || ran.exit_code == kExitNoDevice);
+  exit_code_ = ours ? ran.exit_code : users && ran.exit_code <= 128 ? kExitUsage : kExitFailure;
+  failed_ = "program";
+  program_ = ran.exit_code;
   const std::string said = LastLines(ran.out + "\n" + ran.err);
   const std::string lines = said.empty() ? "it said nothing" : "its last lines: " + said;
   const std::string sentence = fmt::format("{}: {} {}; {}", machine_->name(), program, WhyEnded(ran.exit_code), lines);
   return exit_code_ == kExitUsage ? Status::InvalidArgument(sentence) : Status::DeviceError(sentence);
 }
 
+Status Job::Refuse(const Status& status) {
+  failed_ = "report";
+  return status;
+}
+
+std::string Job::Words(const std::string& text) const {
+  const std::string words =
+      MachineWords(text, StdoutIsTerminal() || StderrIsTerminal() ? static_cast<size_t>(OutputWidth()) : 0);
+  return words.empty() ? "" : ShownLine("{} says:\n", name_) + words;
+}
+
 // The report says how the check ended; a program that left none did not get so far.
-Status Job::Take(const RemoteResult& ran, Outcome* outcome) {
-  const auto text = ReadWholeFile(folder_ + "/" + kReport);
+Status Job::Take(const RemoteResult& ran, bool there, Outcome* outcome) {
   outcome->report = nlohmann::ordered_json(nullptr);
-  if (text.ok()) outcome->report = nlohmann::ordered_json::parse(*text, nullptr, false);
-  if (!outcome->report.is_object()) return EndedBadly("model_check", ran);
+  if (!PathExists(folder_ + "/" + kReport)) {
+    const Status ended = EndedBadly("model_check", ran);
+    if (!there) failed_ = "here", program_.reset();
+    return ended;
+  }
+  auto report = ReadMachineJson(machine_->name() + ": its report", folder_ + "/" + kReport);
+  if (!report.ok()) return Refuse(report.status());
+  const auto conclusion = ConcludeReport(machine_->name(), *report);
+  if (!conclusion.ok()) return Refuse(conclusion.status());
+  if (conclusion->exit_code != ran.exit_code) {
+    return Refuse(Status::CorruptModel(fmt::format("{}: model_check {}, and its report holds exit code {}",
+                                                   machine_->name(), WhyEnded(ran.exit_code), conclusion->exit_code)));
+  }
+  outcome->report = std::move(*report);
   outcome->report["model"] = payload_.structure;
   outcome->report["reproduce"] = options_.again;
-  outcome->verdict = outcome->report.value("verdict", "error");
-  outcome->line = fmt::format("{}: {}", name_, outcome->report.value("summary", ""));
-  outcome->exit_code = ran.exit_code;
-  board_->Print([&] { std::fputs(ran.err.c_str(), stderr); });
-  printed_ += InOurWords(ran.out);
+  outcome->verdict = conclusion->verdict;
+  outcome->line = fmt::format("{}: {}", name_, conclusion->line);
+  outcome->exit_code = conclusion->exit_code;
+  board_->Print([&] { PrintErrorText(there ? Words(ran.err) : ran.err); });
+  printed_ += there ? Words(InOurWords(ran.out)) : InOurWords(ran.out);
   return Status::Ok();
 }
 

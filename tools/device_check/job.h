@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,11 @@ struct Outcome {
   std::string device;             // where each of several is judged by itself
   std::string verdict = "error";  // Conclusion::verdict
   std::string line;               // the last line of the report, or what went wrong
-  int exit_code = 4;
+  int exit_code = 4;              // ours
+  // What failed, where the exit code is none of a check: "way" (adb, ssh), "program" (that ran there), "report" (that
+  // it wrote), "here" (on this machine); "" otherwise.
+  std::string failed;
+  std::optional<int> program;     // what the program there ended with, as its shell says it
   nlohmann::ordered_json report;  // model_check's; null without
   int pushed = 0, found = 0;
   uint64_t pushed_bytes = 0;
@@ -73,10 +78,14 @@ class Job {
   // "NAME=value" of this environment's variables that mean something there.
   std::vector<std::string> Environment() const;
   std::vector<std::string> ReportArguments(const std::string& json) const;
-  // A program there failed: its exit code, where it is one of ours, is this machine's, too.
+  // What the machine said, as it is printed; "" of nothing.
+  std::string Words(const std::string& text) const;
+  // A program there failed: which exit code is ours then is said in doc/on_device.md.
   Status EndedBadly(const std::string& program, const RemoteResult& ran);
-  // The report is in `folder_`.
-  Status Take(const RemoteResult& ran, Outcome* outcome);
+  // What came back is not what it should be.
+  Status Refuse(const Status& status);
+  // The report is in `folder_`, written there or by our own model_check.
+  Status Take(const RemoteResult& ran, bool there, Outcome* outcome);
   std::string InOurWords(const std::string& text) const;
   void Progressed(double seconds);
 
@@ -90,7 +99,9 @@ class Job {
   std::unique_ptr<RemoteWorkspace> workspace_;
   std::string doing_, printed_;
   int64_t step_ = 0, steps_ = 4;
-  int exit_code_ = 0;  // of a tool that failed there
+  int exit_code_ = 0;   // ours, where a program failed there
+  std::string failed_;  // Outcome::failed, where it is known
+  std::optional<int> program_;
   bool cleaning_ = false;
 };
 

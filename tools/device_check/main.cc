@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <future>
 #include <set>
 
 #include "common/outputs.h"
+#include "common/print.h"
 #include "device_check/job.h"
 #include "device_check/payload.h"
 #include "plumb/file.h"
@@ -46,6 +46,7 @@ Machines AskedMachines(const DeviceCheckOptions& options) {
 }
 
 std::string ToJson(const std::vector<Outcome>& outcomes, int exit_code) {
+  using Json = nlohmann::ordered_json;
   nlohmann::ordered_json json{{"format", "plumb-device-check"}, {"version", 1}, {"plumb", Version()}};
   json["exit_code"] = exit_code;
   json["machines"] = nlohmann::ordered_json::array();
@@ -54,6 +55,8 @@ std::string ToJson(const std::vector<Outcome>& outcomes, int exit_code) {
     if (!outcome.device.empty()) machine["device"] = outcome.device;
     machine.update({{"verdict", outcome.verdict},
                     {"exit_code", outcome.exit_code},
+                    {"failed", outcome.failed.empty() ? Json(nullptr) : Json(outcome.failed)},
+                    {"program_exit_code", outcome.program ? Json(*outcome.program) : Json(nullptr)},
                     {"summary", outcome.line},
                     {"pushed", outcome.pushed},
                     {"pushed_bytes", outcome.pushed_bytes},
@@ -74,7 +77,7 @@ void PrintTable(const std::vector<Outcome>& outcomes) {
     }
     table.Add({{name}, {outcome.verdict}, {std::to_string(outcome.exit_code)}, {line}});
   }
-  std::printf("\n%s", table.Format(static_cast<size_t>(OutputWidth())).c_str());
+  PrintText("\n" + table.Format(static_cast<size_t>(OutputWidth())));
 }
 
 Result<int> CleanAll(const DeviceCheckOptions& options) {
@@ -85,7 +88,7 @@ Result<int> CleanAll(const DeviceCheckOptions& options) {
     Job job(options, nothing, work.path(), "", &board, 0);
     PLUMB_RETURN_IF_ERROR(job.Open(machine.first, machine.second));
     PLUMB_RETURN_IF_ERROR(job.Clean());
-    std::printf("%s: cleaned\n", job.name().c_str());
+    Print("{}: cleaned\n", job.name());
   }
   return static_cast<int>(kExitOk);
 }

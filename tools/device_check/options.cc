@@ -23,6 +23,9 @@ void DeviceCheckOptions::AddMachines(CommandLine* c) {
          "(platforms/linux/arm64.sh --static makes it), or this build's own");
   c->Add("--runner", &runner, "put in front of them there: 'qemu-aarch64 -cpu cortex-a53'");
   c->Add("--timeout", &timeout, "seconds that one command there may take; 0: any");
+  c->Add("--silence", &silence,
+         "seconds without a word from there, after which it is asked whether it still answers; if not within as many, "
+         "it is given up; 0: never");
   c->Flag("--clean", &clean, "remove all that device_check left there, and do nothing else");
 }
 

@@ -17,7 +17,7 @@ struct DeviceCheckOptions {
   // Machines; none: this one.
   std::vector<std::string> adb, ssh;
   std::string ssh_config, device_folder;
-  double timeout = 0;
+  double timeout = 0, silence = 30;
   bool clean = false;
   // What runs there.
   std::string binaries, runner;

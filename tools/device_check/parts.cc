@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "device_check/report.h"
 #include "plumb/file.h"
 
 namespace plumb {
@@ -14,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kLists[] = {"files", "absent", "errors"};  // of a manifest
 
 uint64_t BytesOf(const Layer& layer, const BlobTable& blobs) {
   uint64_t bytes = 0;
@@ -26,10 +29,17 @@ uint64_t BytesOf(const Layer& layer, const BlobTable& blobs) {
 }
 
 Result<Json> ReadManifest(const std::string& folder) {
-  PLUMB_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(folder + "/manifest.json"));
-  Json manifest = Json::parse(text, nullptr, false);
-  if (manifest.is_object() && manifest.contains("files") && manifest["files"].is_array()) return manifest;
-  return Status::CorruptModel(fmt::format("'{}/manifest.json': expected the manifest of a dump", folder));
+  const std::string what = fmt::format("'{}/manifest.json'", folder);
+  PLUMB_ASSIGN_OR_RETURN(Json manifest, ReadMachineJson(what, folder + "/manifest.json"));
+  for (const char* list : kLists) {
+    const Json& found = manifest.emplace(list, Json::array()).first.value();
+    if (!found.is_array())
+      return Status::CorruptModel(fmt::format("{}: {}: expected a list, found a {}", what, list, found.type_name()));
+  }
+  const Json& complete = manifest.emplace("complete", true).first.value();
+  if (complete.is_boolean()) return manifest;
+  return Status::CorruptModel(
+      fmt::format("{}: complete: expected true or false, found a {}", what, complete.type_name()));
 }
 
 Status MoveFiles(const std::string& from, const std::string& to) {
@@ -85,10 +95,10 @@ Status JoinParts(const std::string& from, size_t parts, const std::string& to) {
       joined = part;
       continue;
     }
-    for (const char* list : {"files", "absent", "errors"}) {
-      for (const Json& entry : part.value(list, Json::array())) joined[list].push_back(entry);
+    for (const char* list : kLists) {
+      for (const Json& entry : part[list]) joined[list].push_back(entry);
     }
-    joined["complete"] = joined.value("complete", true) && part.value("complete", true);
+    joined["complete"] = joined["complete"].get<bool>() && part["complete"].get<bool>();
   }
   const std::string text = joined.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   return WriteFile(to + "/manifest.json", text);
