@@ -1,8 +1,8 @@
-# What a page or a list names exists: every `path` of README.md and doc/*.md that begins with a folder of this
-# repository. What stands below "## Where to look" is of other projects.
+# What a page or a list names exists: every `path` of README.md, SECURITY.md and doc/*.md that begins with a folder of
+# this repository. What stands below "## Where to look" is of other projects.
 # cmake -DROOT=<repository> -P doc_paths.cmake
 cmake_minimum_required(VERSION 3.20)
-file(GLOB pages RELATIVE ${ROOT} ${ROOT}/README.md ${ROOT}/doc/*.md ${ROOT}/third_party/*.md)
+file(GLOB pages RELATIVE ${ROOT} ${ROOT}/README.md ${ROOT}/SECURITY.md ${ROOT}/doc/*.md ${ROOT}/third_party/*.md)
 set(missing "")
 set(count 0)
 foreach(page IN LISTS pages)
