@@ -88,6 +88,13 @@ class GoldenTest(unittest.TestCase):
         self.assertEqual(report.verdicts["NAIVE"], "aligned")
         self.assertIn("golden", report.verdicts)
 
+    def test_a_golden_that_was_cut_off_is_refused(self):
+        golden = Folder(self.folder / "golden", framework="by hand")
+        golden.add("prob", plumbnn.run(DIGITS, seed=1)["prob"])  # and no finish()
+        for option in ("golden", "subject"):
+            with self.assertRaisesRegex(plumbnn.Error, "was cut off"):
+                plumbnn.check(DIGITS, ["NAIVE"], **{option: self.folder / "golden"})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -75,8 +75,9 @@ class LimitTest(unittest.TestCase):
         return codes
 
     def test_memory(self):
-        codes = self.sweep("AS", [0, 1 << 18, 1 << 19, 1 << 20, 1 << 22, 1 << 29], ["NAIVE"])
-        self.assertEqual((codes[0], codes[-1]), (5, 0))
+        for devices in (["NAIVE"], ["NAIVE", CPU]):
+            codes = self.sweep("AS", [0, 1 << 19, 1 << 21, 1 << 24, 1 << 25, 1 << 29], devices)
+            self.assertEqual((codes[0], codes[-1]), (5, 0))
 
     def test_processes(self):
         self.assertEqual(self.sweep("NPROC", [0, 1, 2, 100000])[-1], 0)
