@@ -1,18 +1,13 @@
 # PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone
-# (platforms/linux/arm64.sh --static). The libraries are the archives (.a) of those that other builds load; spdlog and
-# fmt, which Debian has no archives of, are compiled in. Without ONNX, whose messages Debian has as a shared library
+# (platforms/linux/arm64.sh --static). The libraries are the archives (.a) of those that other builds load; fmt,
+# which Debian has no archive of, is compiled in. Without ONNX, whose messages Debian has as a shared library
 # only: such a program reads tnnproto.
 set(plumb_fmt fmt::fmt)
-set(plumb_spdlog spdlog::spdlog)
 set(plumb_zstd zstd::libzstd_shared)
 if(PLUMB_STATIC)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
   set(plumb_fmt fmt::fmt-header-only)
-  set(plumb_spdlog spdlog::spdlog_header_only)
   set(plumb_zstd zstd::libzstd_static)
-  find_package(spdlog REQUIRED)  # its target without a library asks for fmt's library
-  set_target_properties(spdlog::spdlog_header_only PROPERTIES INTERFACE_LINK_LIBRARIES
-    "Threads::Threads;fmt::fmt-header-only")
   add_link_options(-static -s)
 endif()
 if(ANDROID)  # vcpkg's libraries are archives; drivers are opened at run time, so programs are not static

@@ -96,7 +96,7 @@ check_static() {
 
 install_missing g++ cmake ninja-build ccache nlohmann-json3-dev g++-aarch64-linux-gnu qemu-user
 arm64_sysroot build/arm64-sysroot libstdc++-12-dev libprotobuf-dev libonnx-dev libzstd-dev zlib1g-dev \
-  libspdlog-dev libfmt-dev libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
+  libfmt-dev libhwy-dev libpng-dev libturbojpeg0-dev nlohmann-json3-dev libxxhash-dev libgtest-dev
 if [ -n "$static" ]; then
   build arm64-static
   for tool in blob_diff device_info model_check model_convert model_info model_run; do

@@ -5,7 +5,7 @@
 build_packages=(
   g++ cmake ninja-build ccache
   opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd # device OPENCL; PoCL runs it without a GPU
-  libhwy-dev libzstd-dev zlib1g-dev libspdlog-dev libfmt-dev
+  libhwy-dev libzstd-dev zlib1g-dev libfmt-dev
   libprotobuf-dev libonnx-dev
   nlohmann-json3-dev libpng-dev libturbojpeg0-dev libxxhash-dev
   libgtest-dev
