@@ -131,6 +131,14 @@ class ThisMachine(unittest.TestCase):
         run = self.tool.run("-m", self.tool.digits, "--binaries", empty, binaries=False)
         self.assertIn("is no program for Linux (ELF)", run.stdout)
 
+    def test_a_32_bit_machine_is_told_what_runs_there(self):
+        self.tool.script("uname", "echo armv7l\n")
+        path = {"PATH": self.tool.folder + ":" + os.environ["PATH"]}
+        run = self.tool.run("-m", self.tool.digits, binaries=False, environment=path)
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("no model_check for this machine, which is armv7l: Plumb's tools are for 64-bit", run.stdout)
+        self.assertIn("a program of yours that includes plumb_dump.h (--program)", run.stdout)
+
     def test_a_program_that_ends_without_a_report(self):
         for script, said in (
             ("echo illegal instruction >&2; kill -4 $$\n", "was ended by signal 4 (Illegal instruction)"),
