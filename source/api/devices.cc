@@ -3,11 +3,15 @@
 
 #include <unistd.h>
 
+#include <exception>
 #include <map>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "base/memory_budget.h"
+#include "base/threads.h"
 #include "device/device.h"
 #include "device/naive/naive_device.h"
 #include "plumb/dump.h"
@@ -73,6 +77,32 @@ const Row kRows[] = {
 #endif
 };
 
+// Threads that the system grants at once, at most `count`.
+int StartableThreads(int count) {
+  std::mutex hold;
+  std::vector<std::thread> threads;
+  std::unique_lock<std::mutex> lock(hold);
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back([&hold] { const std::lock_guard<std::mutex> wait(hold); });
+  } catch (const std::exception&) {  // std::system_error, std::bad_alloc
+  }
+  lock.unlock();
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
+}
+
+// A driver that finds no thread or no memory to compile in ends the process (PoCL: SIGABRT, lavapipe's LLVM: SIGSEGV):
+// asked before its first call.
+Status CheckRoomForDriver(const std::string& name) {
+  constexpr uint64_t kRoom = uint64_t{1} << 30;
+  static const bool has_room = HasAddressSpace(kRoom) && StartableThreads(2 * NumCpus() + 2) == 2 * NumCpus() + 2;
+  if (has_room) return Status::Ok();
+  return Status::NotFound(
+      fmt::format("device {} is not opened: its driver takes threads and {} MiB of address space, which the limits of "
+                  "this process refuse (ulimit -v, ulimit -u, a container's)",
+                  name, kRoom >> 20));
+}
+
 // Opens the row's device. What a driver began before a fork does not work in the child, where its threads are missing:
 // said, instead of hanging there.
 Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
@@ -88,6 +118,7 @@ Result<std::unique_ptr<Device>> Create(const Row& row, int index) {
                       row.name));
     }
   }
+  if (row.adapters != nullptr) PLUMB_RETURN_IF_ERROR(CheckRoomForDriver(row.name));
   auto device = row.create(index);
   if (Logs(LogLevel::kDebug)) {
     Log(LogLevel::kDebug,
@@ -110,7 +141,7 @@ std::vector<DeviceInfo> ListDevices() {
     DeviceInfo info;
     info.name = row.name;
     info.description = row.absent;
-    if (row.adapters != nullptr) {
+    if (row.adapters != nullptr && CheckRoomForDriver(row.name).ok()) {
       auto adapters = row.adapters();
       if (adapters.ok()) info.adapters = std::move(adapters).value();
     }
