@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "dump/manifest.h"
 
 namespace plumb {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = FileJson;
 
 constexpr uint64_t kMaxManifestBytes = uint64_t{1} << 30;
 constexpr size_t kMaxProblems = 5;    // that are told
@@ -440,6 +440,7 @@ Result<Manifest> ReadManifest(const std::string& path) {
 }
 
 Result<Manifest> ParseManifest(std::string_view text, const std::string& path) {
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path).AddContext("the manifest"));
   Manifest manifest;
   try {
     const Json json = Json::parse(text);

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "interop/foreign_formats.h"
 
@@ -18,7 +18,7 @@ namespace plumb {
 namespace {
 
 namespace fs = std::filesystem;
-using CoreAiJson = nlohmann::ordered_json;
+using CoreAiJson = FileJson;
 
 constexpr const char* kCoreAiFolder = ".aimodelintermediates";
 constexpr const char* kCoreAiFile = "metadata.json";
@@ -61,6 +61,7 @@ ForeignRead ReadCoreAi(const ForeignPlace& place) {
   const bool surely = EndsWith(folder, kCoreAiFolder);
   const auto bytes = ReadFile(metadata, uint64_t{1} << 30);
   if (!bytes.ok()) return surely ? ForeignRead(bytes.status()) : ForeignRead(std::nullopt);
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(bytes->text(), metadata));
   const CoreAiJson json = CoreAiJson::parse(bytes->text(), nullptr, /*allow_exceptions=*/false);
   const char* kinds[] = {"inputs", "outputs", "intermediates"};
   for (const char* kind : kinds) {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "plumb/tensor_file.h"
 
@@ -83,7 +83,7 @@ Result<std::string> PathInside(const std::string& folder, const std::string& nam
       fmt::format("{}: expected the name of a file in the folder '{}', found '{}'", where, folder, name));
 }
 
-Result<std::vector<int64_t>> NumbersOfJson(const nlohmann::ordered_json& json, const std::string& where) {
+Result<std::vector<int64_t>> NumbersOfJson(const FileJson& json, const std::string& where) {
   std::vector<int64_t> numbers;
   bool fits = json.is_array();
   for (size_t i = 0; fits && i < json.size(); ++i) {
@@ -94,7 +94,7 @@ Result<std::vector<int64_t>> NumbersOfJson(const nlohmann::ordered_json& json, c
   return Status::CorruptModel(where + ": expected a list of whole numbers");
 }
 
-Result<Shape> ShapeOfJson(const nlohmann::ordered_json& json, const std::string& where) {
+Result<Shape> ShapeOfJson(const FileJson& json, const std::string& where) {
   PLUMB_ASSIGN_OR_RETURN(std::vector<int64_t> dims, NumbersOfJson(json, where));
   Shape shape(std::move(dims));
   PLUMB_RETURN_IF_ERROR(shape.Validate().AddContext(where));

@@ -7,12 +7,12 @@
 #ifndef PLUMB_INTEROP_FOREIGN_FORMATS_H_
 #define PLUMB_INTEROP_FOREIGN_FORMATS_H_
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "interop/tensor_set.h"
 
 namespace plumb {
@@ -48,8 +48,8 @@ ForeignRead RefuseConverted(const ForeignPlace& place);
 Result<std::string> PathInside(const std::string& folder, const std::string& name, const std::string& where);
 
 // A list in a JSON text: [1, 3, 224, 224]. CorruptModel for anything else.
-Result<std::vector<int64_t>> NumbersOfJson(const nlohmann::ordered_json& json, const std::string& where);
-Result<Shape> ShapeOfJson(const nlohmann::ordered_json& json, const std::string& where);
+Result<std::vector<int64_t>> NumbersOfJson(const FileJson& json, const std::string& where);
+Result<Shape> ShapeOfJson(const FileJson& json, const std::string& where);
 
 // The one tensor of an .npy file whose shape a description says, too: Mismatch where they differ.
 Result<Tensor> ReadDescribed(const std::string& path, const Shape& shape, const std::string& description);

@@ -10,11 +10,12 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "interop/foreign_bytes.h"
 #include "interop/foreign_formats.h"
 #include "plumb/tensor_file.h"
 #include "tensor/unpacked_limit.h"
@@ -24,7 +25,7 @@ namespace plumb {
 namespace {
 
 namespace fs = std::filesystem;
-using MsprobeJson = nlohmann::ordered_json;
+using MsprobeJson = FileJson;
 
 constexpr const char* kMsprobeFile = "dump.json";
 constexpr const char* kMsprobeData = "dump_tensor_data";
@@ -42,26 +43,18 @@ struct MsprobeTensor {
   Shape shape;
 };
 
-Result<Tensor> LoadMsprobeBytes(std::string_view values, const MsprobeTensor& tensor) {
-  TensorHints hints;
-  hints.dtype = tensor.dtype;
-  hints.shape = tensor.shape;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ParseTensors(values, tensor.path + ".raw", hints));
-  return read.front().tensor;
-}
+}  // namespace
 
-// torch.save's archive of one tensor.
-Result<Tensor> LoadTorchArchive(const MsprobeTensor& tensor) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(tensor.path));
+Result<Tensor> ParseTorchArchive(std::string_view bytes, const std::string& path, DType dtype, const Shape& shape) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
-                         ListZip(file.text(), tensor.path, UnpackedLimit(file.size(), kMaxTorchFile)));
+                         ListZip(bytes, path, UnpackedLimit(bytes.size(), kMaxTorchFile)));
   const ZipMember* storage = nullptr;
   size_t storages = 0;
   for (const ZipMember& member : members) {
     std::string buffer;
     if (EndsWith(member.name, "/byteorder")) {
-      PLUMB_ASSIGN_OR_RETURN(const std::string_view order, UnpackZipMember(member, tensor.path, &buffer));
-      if (order != "little") return Status::NotSupported(fmt::format("'{}' is big-endian", tensor.path));
+      PLUMB_ASSIGN_OR_RETURN(const std::string_view order, UnpackZipMember(member, path, &buffer));
+      if (order != "little") return Status::NotSupported(fmt::format("'{}' is big-endian", path));
     }
     if (member.name.find("/data/") == std::string::npos) continue;
     ++storages;
@@ -71,22 +64,28 @@ Result<Tensor> LoadTorchArchive(const MsprobeTensor& tensor) {
     return Status::CorruptModel(
         fmt::format("'{}': expected what torch.save writes of one tensor, with one data/0, "
                     "found {} storages",
-                    tensor.path, storages));
+                    path, storages));
   }
-  const uint64_t expected = static_cast<uint64_t>(tensor.shape.NumElements()) * DTypeSize(tensor.dtype);
+  const uint64_t expected = static_cast<uint64_t>(shape.NumElements()) * DTypeSize(dtype);
   if (storage->size != expected) {
-    return Status::Mismatch(fmt::format("'{}' holds {} bytes of values, {} says {} {}, which takes {}", tensor.path,
-                                        storage->size, kMsprobeFile, DTypeName(tensor.dtype), tensor.shape.ToString(),
-                                        expected));
+    return Status::Mismatch(fmt::format("'{}' holds {} bytes of values, {} says {} {}, which takes {}", path,
+                                        storage->size, kMsprobeFile, DTypeName(dtype), shape.ToString(), expected));
   }
   std::string buffer;
-  PLUMB_ASSIGN_OR_RETURN(const std::string_view values, UnpackZipMember(*storage, tensor.path, &buffer));
-  return LoadMsprobeBytes(values, tensor);
+  PLUMB_ASSIGN_OR_RETURN(const std::string_view values, UnpackZipMember(*storage, path, &buffer));
+  TensorHints hints;
+  hints.dtype = dtype;
+  hints.shape = shape;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ParseTensors(values, path + ".raw", hints));
+  return read.front().tensor;
 }
 
+namespace {
+
 Result<Tensor> LoadMsprobe(const MsprobeTensor& tensor) {
-  return EndsWith(tensor.path, ".npy") ? ReadDescribed(tensor.path, tensor.shape, kMsprobeFile)
-                                       : LoadTorchArchive(tensor);
+  if (EndsWith(tensor.path, ".npy")) return ReadDescribed(tensor.path, tensor.shape, kMsprobeFile);
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(tensor.path));
+  return ParseTorchArchive(file.text(), tensor.path, tensor.dtype, tensor.shape);
 }
 
 class MsprobeReader {
@@ -190,6 +189,7 @@ ForeignRead ReadMsprobe(const ForeignPlace& place) {
   const bool surely = fs::is_directory(folder + "/" + kMsprobeData, error);
   const auto bytes = ReadFile(path, uint64_t{1} << 32);
   if (!bytes.ok()) return surely ? ForeignRead(bytes.status()) : ForeignRead(std::nullopt);
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(bytes->text(), path));
   const MsprobeJson json = MsprobeJson::parse(bytes->text(), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("data") || !json["data"].is_object()) {
     if (!surely) return ForeignRead(std::nullopt);

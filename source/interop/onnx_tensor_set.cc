@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "interop/foreign_bytes.h"
 #include "interop/foreign_formats.h"
 #include "plumb/tensor_file.h"
 
@@ -166,9 +167,10 @@ Result<ProtoTensor> ParseTensorProto(std::string_view bytes, const std::string& 
   return Status::CorruptModel(fmt::format("'{}' is no TensorProto of ONNX: it has no data_type", path));
 }
 
-Result<Tensor> LoadTensorProto(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path, /*values=*/true));
+}  // namespace
+
+Result<NamedTensor> ParseTensorProtoFile(std::string_view bytes, const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes, path, /*values=*/true));
   const auto type = kProtoTypes.find(proto.type);
   if (type == kProtoTypes.end() || proto.external) {
     return Status::NotSupported(
@@ -181,10 +183,8 @@ Result<Tensor> LoadTensorProto(const std::string& path) {
   hints.shape = Shape(proto.dims);
   const std::string_view values = proto.has_raw ? proto.raw : std::string_view(proto.typed);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ParseTensors(values, path + ".raw", hints));
-  return read.front().tensor;
+  return NamedTensor{proto.name, read.front().tensor};
 }
-
-}  // namespace
 
 ForeignRead ReadTensorProtos(const ForeignPlace& place) {
   std::vector<std::string> paths;
@@ -201,7 +201,11 @@ ForeignRead ReadTensorProtos(const ForeignPlace& place) {
     StoredTensor stored;
     stored.name = proto.name.empty() ? std::filesystem::path(path).stem().string() : proto.name;
     stored.origin = path;
-    stored.load = [path] { return LoadTensorProto(path); };
+    stored.load = [path]() -> Result<Tensor> {
+      PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadFile(path));
+      PLUMB_ASSIGN_OR_RETURN(const NamedTensor read, ParseTensorProtoFile(file.text(), path));
+      return read.tensor;
+    };
     found.tensors.push_back(std::move(stored));
   }
   return ForeignRead(std::move(found));

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "interop/foreign_bytes.h"
 #include "interop/foreign_formats.h"
 #include "plumb/tensor_file.h"
 
@@ -136,15 +137,26 @@ const IebTypes* FindIebTypes(const std::vector<IebHeader>& headers) {
   return best;
 }
 
-Result<Tensor> LoadIeb(const std::string& path, DType dtype) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes.text(), path));
+Result<Tensor> IebValues(std::string_view bytes, const std::string& path, const IebHeader& header, DType dtype) {
   TensorHints hints;
   hints.dtype = dtype;
   hints.shape = header.shape;
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read,
-                         ParseTensors(bytes.text().substr(header.offset, header.size), path + ".raw", hints));
+                         ParseTensors(bytes.substr(header.offset, header.size), path + ".raw", hints));
   return read.front().tensor;
+}
+
+Result<Tensor> LoadIeb(const std::string& path, DType dtype) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes.text(), path));
+  return IebValues(bytes.text(), path, header, dtype);
+}
+
+Status UnknownPrecision(const std::string& place, const std::string& first, const IebHeader& header) {
+  return Status::CorruptModel(fmt::format(
+      "OpenVINO's blob files in '{}': no version of OpenVINO has the precisions of their headers in the sizes that "
+      "their values have (the first, '{}': precision {}, {} bytes per value)",
+      place, first, header.precision, header.element));
 }
 
 struct IebName {
@@ -181,6 +193,13 @@ void NameBiasedNodes(std::vector<StoredTensor>* tensors) {
 
 }  // namespace
 
+Result<Tensor> ParseIebFile(std::string_view bytes, const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes, path));
+  const IebTypes* types = FindIebTypes({header});
+  if (types == nullptr) return UnknownPrecision(path, path, header);
+  return IebValues(bytes, path, header, types->at(header.precision));
+}
+
 ForeignRead ReadOpenVino(const ForeignPlace& place) {
   std::vector<std::string> files = place.Ending(".ieb");
   if (!place.is_folder && EndsWith(place.path, ".ieb")) files = {place.path};
@@ -208,12 +227,7 @@ ForeignRead ReadOpenVino(const ForeignPlace& place) {
     found.tensors.push_back(std::move(stored));
   }
   const IebTypes* types = FindIebTypes(headers);
-  if (types == nullptr) {
-    return Status::CorruptModel(fmt::format(
-        "OpenVINO's blob files in '{}': no version of OpenVINO has the precisions of their headers in the sizes that "
-        "their values have (the first, '{}': precision {}, {} bytes per value)",
-        place.path, found.tensors[0].origin, headers[0].precision, headers[0].element));
-  }
+  if (types == nullptr) return UnknownPrecision(place.path, found.tensors[0].origin, headers[0]);
   for (size_t i = 0; i < headers.size(); ++i) {
     const std::string path = found.tensors[i].origin;
     const DType dtype = types->at(headers[i].precision);

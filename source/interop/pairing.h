@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct NamePairing : Pairing {
 // digits as '_'. Only when one on each side has it. InvalidArgument for a name of --names that is on neither side.
 Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vector<std::string>& b,
                               const NameOptions& options);
+
+// What ReadNames (plumb/tensor_file.h) reads; `path` stands in errors.
+Result<std::map<std::string, std::string>> ParseNames(std::string_view text, const std::string& path);
 
 // All else as '_', none in front: as other tools' converters and file names have a name.
 std::string LettersAndDigits(const std::string& name);

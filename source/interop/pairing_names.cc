@@ -132,8 +132,11 @@ Result<NamePairing> PairNames(const std::vector<std::string>& a, const std::vect
 
 Result<std::map<std::string, std::string>> ReadNames(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path, uint64_t{64} << 20));
+  return ParseNames(bytes.text(), path);
+}
+
+Result<std::map<std::string, std::string>> ParseNames(std::string_view text, const std::string& path) {
   std::map<std::string, std::string> names;
-  const std::string_view text = bytes.text();
   int number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());

@@ -16,12 +16,13 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "dump/file_name.h"
+#include "interop/foreign_bytes.h"
 #include "interop/foreign_formats.h"
 #include "interop/pairing.h"
 #include "plumb/tensor_file.h"
@@ -30,7 +31,7 @@ namespace plumb {
 namespace {
 
 namespace fs = std::filesystem;
-using QnnJson = nlohmann::ordered_json;
+using QnnJson = FileJson;
 
 constexpr int kQnnFolders = 16;  // below Result_0: SNPE makes folders of the '/' in names
 constexpr size_t kQnnMaxRank = 8;
@@ -69,10 +70,10 @@ class QnnDescriptions {
   QnnInfos infos;
 
   // Nothing where the JSON is of something else.
-  Status Read(const std::string& path) {
+  Status Parse(std::string_view text, const std::string& path) {
     path_ = path;
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path, uint64_t{1} << 32));
-    const QnnJson json = QnnJson::parse(bytes.text(), nullptr, /*allow_exceptions=*/false);
+    PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
+    const QnnJson json = QnnJson::parse(text, nullptr, /*allow_exceptions=*/false);
     if (json.is_discarded()) return Status::CorruptModel(fmt::format("'{}', beside QNN's raw files, is no JSON", path));
     if (!json.is_object()) return Status::Ok();
     if (json.contains("graph") && json["graph"].is_object() && json["graph"].contains("tensors")) {
@@ -190,8 +191,8 @@ Result<Tensor> QnnTransposed(const Tensor& tensor, const std::vector<int>& order
   return result;
 }
 
-Result<Tensor> LoadQnn(const std::string& path, const QnnInfo& info, DType dtype, bool dequantise) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+Result<Tensor> QnnValues(std::string_view bytes, const std::string& path, const QnnInfo& info, DType dtype,
+                         bool dequantise) {
   const size_t size = DTypeSize(dtype);
   if (bytes.size() % size != 0) {
     return Status::CorruptModel(fmt::format("QNN's raw file '{}' has {} bytes, which are no whole {} values", path,
@@ -200,7 +201,7 @@ Result<Tensor> LoadQnn(const std::string& path, const QnnInfo& info, DType dtype
   TensorHints hints;
   hints.dtype = dtype;
   hints.shape = info.shape ? *info.shape : Shape{static_cast<int64_t>(bytes.size() / size)};
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ParseTensors(bytes.text(), path, hints));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ParseTensors(bytes, path, hints));
   Tensor tensor = read.front().tensor;
   if (dequantise) {
     PLUMB_ASSIGN_OR_RETURN(Tensor values, Tensor::Create(DType::kF32, tensor.shape()));
@@ -250,17 +251,25 @@ std::vector<std::string> QnnJsonFiles(const ForeignPlace& place) {
   return paths;
 }
 
+// Whether a file's bytes can be told, and as what.
+Status CheckQnnNative(const std::string& path, const std::string& name, bool native, const QnnInfo& info) {
+  if (!native || info.dtype) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("'{}' holds values as the device has them, and nothing says what they are: put the converter's "
+                  "MODEL_net.json, or encodings that name '{}', beside it",
+                  path, name));
+}
+
+DType QnnStoredDType(bool native, const QnnInfo& info) {
+  const bool whole = info.dtype && !IsFloat(*info.dtype) && info.scale == 0;  // integers stay what they are
+  return native || whole ? *info.dtype : DType::kF32;
+}
+
 // One tensor of a file; nullptr in `info`: nothing describes it.
 Result<StoredTensor> QnnTensor(const std::string& path, const std::string& name, bool native, const QnnInfo* found) {
   const QnnInfo info = found == nullptr ? QnnInfo() : *found;
-  if (native && !info.dtype) {
-    return Status::InvalidArgument(
-        fmt::format("'{}' holds values as the device has them, and nothing says what they are: put the converter's "
-                    "MODEL_net.json, or encodings that name '{}', beside it",
-                    path, name));
-  }
-  const bool whole = info.dtype && !IsFloat(*info.dtype) && info.scale == 0;  // integers stay what they are
-  const DType dtype = native || whole ? *info.dtype : DType::kF32;
+  PLUMB_RETURN_IF_ERROR(CheckQnnNative(path, name, native, info));
+  const DType dtype = QnnStoredDType(native, info);
   StoredTensor stored;
   stored.name = name;
   stored.origin = path;
@@ -268,7 +277,10 @@ Result<StoredTensor> QnnTensor(const std::string& path, const std::string& name,
   stored.has_dtype = info.dtype.has_value();
   stored.has_bits = !info.dtype;
   const bool dequantise = native && info.scale != 0;
-  stored.load = [path, info, dtype, dequantise] { return LoadQnn(path, info, dtype, dequantise); };
+  stored.load = [path, info, dtype, dequantise]() -> Result<Tensor> {
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
+    return QnnValues(bytes.text(), path, info, dtype, dequantise);
+  };
   return stored;
 }
 
@@ -303,6 +315,15 @@ Result<ForeignTensors> QnnTensors(const std::string& folder, const std::vector<s
 
 }  // namespace
 
+Result<Tensor> ParseQnnFile(std::string_view bytes, const std::string& path, std::string_view description,
+                            const std::string& name, bool native) {
+  QnnDescriptions descriptions;
+  PLUMB_RETURN_IF_ERROR(descriptions.Parse(description, path));
+  const QnnInfo info = descriptions.infos[LettersAndDigits(name)];
+  PLUMB_RETURN_IF_ERROR(CheckQnnNative(path, name, native, info));
+  return QnnValues(bytes, path, info, QnnStoredDType(native, info), native && info.scale != 0);
+}
+
 ForeignRead ReadQnn(const ForeignPlace& place) {
   if (!place.is_folder) return ForeignRead(std::nullopt);
   PLUMB_ASSIGN_OR_RETURN(const std::string folder, QnnFolder(place));
@@ -319,7 +340,10 @@ ForeignRead ReadQnn(const ForeignPlace& place) {
                                    [](const std::string& file) { return ParseNamedShape(file).has_value(); });
   if (files.empty() || by_hand) return ForeignRead(std::nullopt);
   QnnDescriptions descriptions;
-  for (const std::string& path : described) PLUMB_RETURN_IF_ERROR(descriptions.Read(path));
+  for (const std::string& path : described) {
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path, uint64_t{1} << 32));
+    PLUMB_RETURN_IF_ERROR(descriptions.Parse(bytes.text(), path));
+  }
   PLUMB_ASSIGN_OR_RETURN(ForeignTensors found, QnnTensors(folder, files, descriptions.infos));
   return ForeignRead(std::move(found));
 }

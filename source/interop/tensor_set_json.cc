@@ -4,16 +4,16 @@
 // of these is the tensor's name. Runs, iterations and other fields around are walked through.
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "interop/tensor_set.h"
 #include "tensor/npy.h"
 
 namespace plumb {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = FileJson;
 
 constexpr int kMaxDepth = 64;
 
@@ -80,6 +80,7 @@ class Walker {
 }  // namespace
 
 Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const std::string& path) {
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return Status::CorruptModel(fmt::format("file '{}' is no JSON", path));
   Walker walker(path);
@@ -90,6 +91,7 @@ Result<std::vector<NamedTensor>> ParsePolygraphy(std::string_view text, const st
 }
 
 Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const std::string& path) {
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
   std::vector<TensorSpec> specs;
   try {
     const Json json = Json::parse(text);

@@ -2,6 +2,8 @@
 // name, names as files can hold them. What is missing is said at once.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "base/file.h"
 #include "dump/dump_test_util.h"
 #include "dump/file_name.h"
@@ -98,6 +100,34 @@ TEST_F(HandDump, SaysWhatIsOfTheWrongKind) {
     const std::string message = Refused();
     EXPECT_NE(message.find(c[2]), std::string::npos) << c[2] << " in " << message;
   }
+}
+
+// Copying or printing it took the stack.
+TEST_F(HandDump, NestedJsonIsRefused) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  const std::pair<const char*, std::string> files[] = {
+      {"manifest.json", "{\"tool\": " + deep + ", \"files\": []}"},
+      {"saved.json", "{\"x\": " + deep + "}"},
+      {"dump.json", "{\"data\": {\"op\": {\"output\": " + deep + "}}}"},
+      {"x_net.json",
+       "{\"graph\": {\"tensors\": {\"c\": {\"quant_params\": {\"scale_offset\": {\"scale\": " + deep + "}}}}}}"}};
+  WriteRaw<float>("c.raw", {1});
+  for (const auto& [name, text] : files) {
+    Write(name, text);
+    EXPECT_NE(Refused().find("is JSON that nests more than 100 deep"), std::string::npos) << name << ": " << Refused();
+    std::filesystem::remove(Path(name));
+  }
+}
+
+// Each key was looked up among all before it.
+TEST_F(HandDump, ManyKeysTakeNoLongerEach) {
+  std::string text = R"({"files": [{"file": "c.raw", "blob": "c", "shape": [1], "dtype": "f32"}])";
+  for (int i = 0; i < 100000; ++i) text += ", \"a" + std::to_string(i) + "\": 0";
+  WriteRaw<float>("c.raw", {1});
+  Write("manifest.json", text + "}");
+  const std::clock_t begin = std::clock();
+  EXPECT_TRUE(TensorSet::Open(Path("")).ok());
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 5) << "it took 14 s";
 }
 
 TEST_F(HandDump, RawFilesSayTheirShapeInTheirName) {

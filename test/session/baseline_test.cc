@@ -82,7 +82,8 @@ TEST_F(BaselineTest, AFileIsReadBackAndABrokenOneNamed) {
   for (const std::string& text :
        {std::string("{"), std::string("[]"), head + "2, \"checks\": {}}", head + "1, \"checks\": {\"k\": 3}}",
         head + R"(1, "checks": {"k": {"X86": {"l": {"verdict": "fine", "E": 1, "R": 1}}}}})",
-        head + R"(1, "checks": {"k": {"X86": {"l": {"verdict": "grey", "E": 1}}}}})"}) {
+        head + R"(1, "checks": {"k": {"X86": {"l": {"verdict": "grey", "E": 1}}}}})",
+        head + "1, \"checks\": " + std::string(200000, '[') + std::string(200000, ']') + "}"}) {
     const auto broken = Baseline::Read(WriteText("broken.json", text));
     EXPECT_EQ(broken.status().code(), StatusCode::kCorruptModel) << text;
     EXPECT_TRUE(Has(broken.status().message(), "broken.json")) << broken.status().message();

@@ -4,19 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "device_check/report.h"
 #include "plumb/file.h"
 
 namespace plumb {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kLists[] = {"files", "absent", "errors"};  // of a manifest
 
 uint64_t BytesOf(const Layer& layer, const BlobTable& blobs) {
   uint64_t bytes = 0;
@@ -26,20 +21,6 @@ uint64_t BytesOf(const Layer& layer, const BlobTable& blobs) {
     bytes += static_cast<uint64_t>(found->second.shape.NumElements()) * DTypeSize(found->second.dtype);
   }
   return bytes;
-}
-
-Result<Json> ReadManifest(const std::string& folder) {
-  const std::string what = fmt::format("'{}/manifest.json'", folder);
-  PLUMB_ASSIGN_OR_RETURN(Json manifest, ReadMachineJson(what, folder + "/manifest.json"));
-  for (const char* list : kLists) {
-    const Json& found = manifest.emplace(list, Json::array()).first.value();
-    if (!found.is_array())
-      return Status::CorruptModel(fmt::format("{}: {}: expected a list, found a {}", what, list, found.type_name()));
-  }
-  const Json& complete = manifest.emplace("complete", true).first.value();
-  if (complete.is_boolean()) return manifest;
-  return Status::CorruptModel(
-      fmt::format("{}: complete: expected true or false, found a {}", what, complete.type_name()));
 }
 
 Status MoveFiles(const std::string& from, const std::string& to) {
@@ -86,22 +67,15 @@ Result<std::vector<DumpPart>> PlanParts(const Graph& graph, uint64_t bytes) {
 Status JoinParts(const std::string& from, size_t parts, const std::string& to) {
   std::error_code error;
   fs::create_directories(to, error);
-  Json joined;
+  std::vector<std::pair<std::string, std::string>> manifests;
   for (size_t i = 0; i < parts; ++i) {
-    const std::string folder = fmt::format("{}/{}", from, i);
-    PLUMB_ASSIGN_OR_RETURN(const Json part, ReadManifest(folder));
-    PLUMB_RETURN_IF_ERROR(MoveFiles(folder, to));
-    if (joined.is_null()) {
-      joined = part;
-      continue;
-    }
-    for (const char* list : kLists) {
-      for (const Json& entry : part[list]) joined[list].push_back(entry);
-    }
-    joined["complete"] = joined["complete"].get<bool>() && part["complete"].get<bool>();
+    const std::string path = fmt::format("{}/{}/manifest.json", from, i);
+    PLUMB_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(path));
+    manifests.emplace_back(path, std::move(text));
   }
-  const std::string text = joined.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  return WriteFile(to + "/manifest.json", text);
+  PLUMB_ASSIGN_OR_RETURN(const std::string joined, JoinManifests(manifests));
+  for (size_t i = 0; i < parts; ++i) PLUMB_RETURN_IF_ERROR(MoveFiles(fmt::format("{}/{}", from, i), to));
+  return WriteFile(to + "/manifest.json", joined);
 }
 
 }  // namespace plumb

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plumb/graph.h"
@@ -19,6 +20,9 @@ struct DumpPart {
 // First what the layers read that read the network's inputs, then all outputs in index ranges of at most `bytes` each
 // (a layer that has more is a part of its own).
 Result<std::vector<DumpPart>> PlanParts(const Graph& graph, uint64_t bytes);
+
+// The manifest of all, of each part's path and text. CorruptModel: one is no manifest.
+Result<std::string> JoinManifests(const std::vector<std::pair<std::string, std::string>>& parts);
 
 // Moves the files of `from`/0, `from`/1 ... into the folder `to`, whose manifest is that of all. CorruptModel or
 // IoError for a part that cannot be read.

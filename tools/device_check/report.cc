@@ -243,6 +243,10 @@ Result<Json> ReadMachineJson(const std::string& what, const std::string& path) {
     return Status::CorruptModel(fmt::format("{}: expected at most {} bytes, found {}", what, kMostBytes, bytes));
   }
   PLUMB_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  return ParseMachineJson(what, text);
+}
+
+Result<Json> ParseMachineJson(const std::string& what, const std::string& text) {
   if (const int depth = NestingOf(text); depth > kMostNested) {
     return Status::CorruptModel(
         fmt::format("{}: expected JSON nested {} deep at most, found {}", what, kMostNested, depth));

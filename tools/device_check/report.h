@@ -12,6 +12,7 @@ namespace plumb {
 
 // A JSON object that a machine wrote. CorruptModel: it is none, or is nested or as large as none of ours is. `what`:
 // "adb X: its report".
+Result<nlohmann::ordered_json> ParseMachineJson(const std::string& what, const std::string& text);
 Result<nlohmann::ordered_json> ReadMachineJson(const std::string& what, const std::string& path);
 
 // CorruptModel, with the field, what was expected and what was found: a field is missing or of another type, or two

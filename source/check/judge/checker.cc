@@ -3,16 +3,6 @@
 
 namespace plumb {
 
-const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAligned: return "aligned";
-    case Verdict::kNotTested: return "not tested";
-    case Verdict::kGrey: return "grey";
-    case Verdict::kWrong: return "wrong";
-  }
-  return "wrong";
-}
-
 const OutputReport* LayerReport::Worst() const {
   const OutputReport* worst = nullptr;
   for (const OutputReport& output : outputs) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace plumb {
@@ -163,6 +164,7 @@ Result<Baseline> Baseline::Read(const std::string& path) {
 }
 
 Result<Baseline> Baseline::Parse(std::string_view text, const std::string& path) {
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
   const BaselineJson json = BaselineJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.value("format", BaselineJson()) != "plumb-baseline") {
     return Broken(path, "it is no JSON with \"format\": \"plumb-baseline\"");

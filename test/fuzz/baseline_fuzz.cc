@@ -1,0 +1,11 @@
+// Any bytes as the file of --baseline.
+#include <cstdlib>
+
+#include "plumb/baseline.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto baseline = plumb::Baseline::Parse({reinterpret_cast<const char*>(data), size}, "x.json");
+  if (!baseline.ok() && baseline.status().message().empty()) std::abort();
+  if (baseline.ok()) (void)baseline->Compare("net", {});
+  return 0;
+}
