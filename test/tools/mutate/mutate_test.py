@@ -29,7 +29,7 @@ BUDGET = 512 << 20       # --max-memory
 OUTSIDE = 300 << 20      # code, libraries, bookkeeping
 ADDRESS_SPACE = 6 << 30  # ulimit -v: the last resort if a check is missing
 WAITING = 5              # the wall's time limit in units of the CPU's: a machine that others use, too
-WEIGHTS = {"onnx": 6, "tnnproto": 2, "tnnmodel": 1, "tensor": 2, "manifest": 2, "foreign": 2}
+WEIGHTS = {"onnx": 6, "tnnproto": 2, "tnnmodel": 1, "tensor": 3, "manifest": 2, "foreign": 2, "option": 1, "graph": 1}
 
 
 def special_files(folder):
@@ -63,6 +63,14 @@ def commands(rng, kind, path, folder):
         return [rng.choice([["model_run", "-m", digits / "digits.tnnproto", "-i", path],
                             ["blob_diff", path, folder / "original" / path.name],
                             ["blob_diff", folder / "original" / path.name, path]])]
+    if kind == "option":
+        check = ["model_check", "-m", digits / "digits.tnnproto"]
+        return [{"baseline.json": [*check, "-d", "NAIVE", "--baseline", path],
+                 "outputs.json": [*check, "--subject", path],
+                 "names.csv": [*check, "--subject", folder / "original", "--names", path],
+                 "plain.txt": ["model_run", "-m", digits / "digits.tnnproto", "-ip", path]}[path.name]]
+    if kind == "graph":
+        return [rng.choice([["model_check", "--subject", path.parent], ["model_info", "-m", path.parent]])]
     if kind == "foreign":
         return [["model_check", "-m", digits / "digits.tnnproto", "--subject", path]]
     whole = folder / "original"
@@ -133,6 +141,11 @@ def run_case(options, found, index):
         shutil.copytree(source.parent, folder / "original")
         shutil.copytree(source.parent, folder / "dump")
         target = folder / "dump" / source.name
+    elif kind == "graph":
+        shutil.copytree(source.parent, folder / "dump")
+        target = folder / "dump" / "manifest.json"
+    elif kind == "option":
+        shutil.copytree(found["manifest"][0].parent, folder / "original")
     elif kind == "foreign":
         target = folder / whole.name / name
     elif kind == "tensor":

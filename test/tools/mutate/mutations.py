@@ -15,6 +15,7 @@ NAMES = ["", "\x1b[2J\x1b[32mall aligned", "a\rX86: all aligned", "line\nX86: al
          "\u202egnp.exe",
          "x" * 300, "x" * 70000, "\x00", "../../etc/passwd", "/dev/zero", "/proc/self/mem", "%s%n",
          "y" * 4000 + "\x1b]0;t\x07"]
+DEEP = "a list in a list in a list ..."
 SPECIAL_FILES = ["/dev/zero", "/dev/null", "/dev/urandom", "/proc/self/mem", "/", "fifo", "socket", "loop", "n" * 300,
                  "../x",
                  "/proc/kmsg", "gone"]
@@ -134,8 +135,9 @@ def of_json(rng, data, file_names):
             choices = [rng.choice(NAMES), rng.choice(file_names), rng.choice(file_names), rng.choice(choices)]
         elif isinstance(old, int):
             choices = [rng.choice(NUMBERS), rng.choice(NUMBERS), rng.choice(choices)]
-        holder[key] = rng.choice(choices)
-    return json.dumps(root).encode("utf-8", "surrogatepass")
+        holder[key] = rng.choice(choices) if rng.random() > 0.02 else DEEP
+    deep = "[" * 100000 + "]" * 100000  # which json.dumps cannot write
+    return json.dumps(root).replace(json.dumps(DEEP), deep).encode("utf-8", "surrogatepass")
 
 
 def of_npy(rng, data):
@@ -175,7 +177,7 @@ def mutate(rng, kind, name, data, file_names):
         return of_onnx(rng, data)
     if kind == "tnnproto":
         return of_tnnproto(rng, data)
-    if kind == "manifest" or name.endswith((".json", ".encodings")):
+    if kind in ("manifest", "graph") or name.endswith((".json", ".encodings")):
         return of_json(rng, data, file_names)
     if name.endswith(".npy"):
         return of_npy(rng, data)

@@ -158,8 +158,31 @@ def foreign(work):
     return found
 
 
+# --- what options name, and a dump that carries its own graph
+def option_files():
+    entry = {"verdict": "aligned", "E": 0.5, "R": "nan"}
+    layers = {f"{i:05d} {name}": entry for i, name in enumerate(("conv1", "bn1"))}
+    baseline = {"format": "plumb-baseline", "version": 1, "checks": {"digits.tnnproto": {"NAIVE": layers}}}
+    return {"baseline.json": json.dumps(baseline).encode(),
+            "names.csv": b'conv1,conv1\n"relu1","relu1"\r\n# no\nprob,prob\n',
+            "plain.txt": b" ".join(b"%d.5" % i for i in range(64))}
+
+
+def graphs(corpus, work):
+    """Manifests as ggml_hook.h writes them, each beside the files of every size that they name."""
+    found = []
+    for path in sorted(corpus.glob("*.json")):
+        folder = work / "graphs" / path.stem
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "manifest.json").write_bytes(path.read_bytes())
+        for size in (4, 8, 16, 18, 20, 32, 34, 48, 64, 68, 96, 128, 144, 192, 256, 512):
+            (folder / f"b{size}.raw").write_bytes(bytes(i // 8 if i % 8 == 0 else 0 for i in range(size)))
+        found.append(folder / "manifest.json")
+    return found
+
+
 def collect(repository, binaries, work, full):
-    """{kind: [files]}: kind is onnx, tnnproto, tnnmodel, tensor, manifest or foreign (there: (folder, file))."""
+    """{kind: [files]}; of foreign (folder, file)."""
     work.mkdir(parents=True, exist_ok=True)
     found = {"onnx": [], "tnnproto": [], "tnnmodel": [], "tensor": [], "manifest": [], "foreign": foreign(work)}
     for name, data in onnx_models().items():
@@ -176,6 +199,16 @@ def collect(repository, binaries, work, full):
     for name, data in tensors().items():
         (work / name).write_bytes(data)
         found["tensor"].append(work / name)
+    corpus = repository / "test/fuzz/corpus"
+    for path in (corpus / "image/rgb.png", corpus / "image/rgb.jpg", corpus / "image/rgb.bmp", corpus / "zstd/npy.zst"):
+        (work / path.name.replace("npy.zst", "packed.npy.zst")).write_bytes(path.read_bytes())
+        found["tensor"].append(work / path.name.replace("npy.zst", "packed.npy.zst"))
+    found["option"] = []
+    outputs = (corpus / "polygraphy/outputs.json").read_bytes()
+    for name, data in {**option_files(), "outputs.json": outputs}.items():
+        (work / name).write_bytes(data)
+        found["option"].append(work / name)
+    found["graph"] = graphs(corpus / "dump_graph", work)
     dump = work / "dump"
     if not (dump / "manifest.json").exists():
         subprocess.run([binaries / "model_run", "-m", digits / "digits.tnnproto", "-d", "NAIVE"], check=True,
