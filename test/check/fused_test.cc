@@ -300,6 +300,22 @@ TEST(Fused, AnotherRoundingRuleIsNotExcusedByWhatComesBefore) {
               "computed as rounding half away from zero; the graph says rounding half to even");
 }
 
+// Whole numbers lie on a grid of int8 by themselves: what rounds to it is the operator, and exactly so.
+TEST(Fused, ARoundInAnInt8SubjectIsExact) {
+  Graph graph =
+      GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "c"}, {"m"}), MakeLayer(OpKind::kPlumbRound, "round", {"m"}, {"y"}),
+               MakeLayer(OpKind::kMul, "back", {"y", "c"}, {"z"})},
+              {1, 8, 64});
+  graph.constants["c"] = Constant(0.5f);
+  Stored subject = LayerByLayer(graph, Mapped(Gauss({1, 8, 64}, 9), [](double v) { return std::nearbyint(v); }));
+  SubjectOptions options;
+  options.check.arithmetic = SubjectArithmetic::kInt8;
+  const auto judged = [&] { return CheckSubjectBlobs(graph, subject, {}, options).value().layers[1]; };
+  EXPECT_EQ(judged().verdict, Verdict::kAligned) << judged().reason;
+  subject.blobs["y"] = Mapped(subject.blobs["m"], [](double v) { return std::floor(v + 0.5); });
+  ExpectNamed(judged(), "computed as rounding half up; the graph says rounding half to even");
+}
+
 // Scores of 4 rows of 8 keys, of which a mask hides all of the second row and two of the last.
 Graph Masked(float hidden) {
   Layer softmax = MakeLayer(OpKind::kSoftmax, "softmax", {"m"}, {"y"});

@@ -60,7 +60,8 @@ void ScaledTerms(const ProposalContext& c, Proposals* proposals) {
   const auto sum_at = [&](int64_t i) { return y.data<double>()[i] - BiasAt(bias, i); };
   const auto bias_at = [&](int64_t i) { return BiasAt(bias, i); };
   const auto propose = [&](const char* what, double factor, bool of_sum) {
-    if (!std::isfinite(factor) || factor == 1) return;
+    const bool told = !of_sum && (factor == 0 || factor == 2 || factor == -1);  // by known_ways_product.cc
+    if (!std::isfinite(factor) || factor == 1 || told) return;
     Proposal proposal{fmt::format("with {} times {}", what, Number(factor, 6)), "once", c.layer, {}, "factor"};
     const Tensor known = bias == nullptr ? Tensor() : *bias;
     proposal.writes = [=](Tensor* values, Tensor* tau) {

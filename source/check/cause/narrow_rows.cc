@@ -14,9 +14,10 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kRows = 24, kElements = 1 << 15;    // of the sample
-constexpr size_t kFewest = 4, kMany = 8;              // rows: a lone one is explained by chance
-constexpr double kCollapsed = 0.25, kOfFew = 0.0625;  // of the difference: what another order leaves is about all of it
+constexpr int64_t kRows = 24, kElements = 1 << 15;  // of the sample
+constexpr size_t kFewestNarrow = 4, kMany = 8;      // rows: a lone one is explained by chance
+constexpr double kCollapsedRow = 0.25,
+                 kOfFew = 0.0625;  // of the difference: what another order leaves is about all of it
 
 struct Row {
   std::vector<float> x, gamma, beta;  // of every element; a softmax has neither of the last two
@@ -169,7 +170,7 @@ std::string NameNarrowRows(const ReplayedStep& step) {
   if (!norm && layer.kind != OpKind::kSoftmax) return "";
   const Tensor &device = step.device[0], &says = step.replay.values[0];
   const std::vector<Row> rows = norm ? NormRows(step, layer, step.inputs[0]) : SoftmaxRows(layer, step.inputs[0]);
-  if (rows.size() < kFewest) return "";
+  if (rows.size() < kFewestNarrow) return "";
   double own = 0;
   bool half = true, brain = true;
   for (const Row& row : rows) {
@@ -181,7 +182,7 @@ std::string NameNarrowRows(const ReplayedStep& step) {
       brain = brain && BFloat16ToFloat(FloatToBFloat16(value)) == value;
     }
   }
-  const double collapsed = rows.size() >= kMany ? kCollapsed : kOfFew;
+  const double collapsed = rows.size() >= kMany ? kCollapsedRow : kOfFew;
   double least = collapsed * collapsed * own;
   std::string best;
   for (const RowWay& way : RowWays(rows[0])) {
