@@ -1,6 +1,6 @@
 /* plumb_dump.h: any runtime dumps what its layers computed, for model_check --subject (Plumb).
  * SPDX-License-Identifier: MIT-0. This one file may be copied into any project, which is why it is long. C99 and later,
- * C++11 and later; no dependencies but the C library and POSIX (mkdir, threads).
+ * C++11 and later; no dependencies but the C library and POSIX (mkdir, mutexes): nothing to link, no -lm.
  *
  *   #define PLUMB_DUMP_IMPLEMENTATION   // in one source file, before the include; the others only include it
  *   #include "plumb_dump.h"
@@ -17,8 +17,9 @@
  *
  * Off (dumper NULL) every call is one load and one branch. On, a tensor is written in its logical order in pieces of
  * 256 KiB, whatever its strides; files are complete or not there; the manifest comes last, so a run that was killed
- * leaves no dump. All functions may be called from several threads. The first error is said once on standard error and
- * in the manifest ("complete": false); the program goes on.
+ * leaves no dump. All functions may be called from several threads; a forked child writes nothing into its parent's
+ * dump, which is said (plumb_dump_open in the child: a dump of its own). The first error is said once on standard error
+ * and in the manifest ("complete": false); the program goes on.
  *
  * The environment (as of Plumb's own dumps, doc/dump.md): DUMP_OUTPUT_BLOB, DUMP_INPUT_BLOB (1 or 0), DUMP_BLOB_DIR
  * (plumb_dump), DUMP_BLOB_FORMAT (npy or raw), DUMP_BLOB_LAYERS (globs and index ranges, by commas), DUMP_BLOB_TYPES,
@@ -36,20 +37,12 @@ extern "C" {
 
 #define PLUMB_DUMP_MAX_RANK 16
 
+/* clang-format off */
 typedef enum plumb_dtype {
-  PLUMB_F32,
-  PLUMB_F16,
-  PLUMB_BF16,
-  PLUMB_F64,
-  PLUMB_I8,
-  PLUMB_U8,
-  PLUMB_I16,
-  PLUMB_U16,
-  PLUMB_I32,
-  PLUMB_U32,
-  PLUMB_I64,
-  PLUMB_BOOL
+  PLUMB_F32, PLUMB_F16, PLUMB_BF16, PLUMB_F64, PLUMB_I8, PLUMB_U8, PLUMB_I16, PLUMB_U16, PLUMB_I32, PLUMB_U32,
+  PLUMB_I64, PLUMB_BOOL
 } plumb_dtype;
+/* clang-format on */
 
 typedef struct plumb_dumper plumb_dumper;
 
@@ -127,21 +120,18 @@ static const struct {
 } plumb__dtypes[] = {{"f32", "<f4", 4}, {"f16", "<f2", 2}, {"bf16", "<u2", 2}, {"f64", "<f8", 8},
                      {"i8", "|i1", 1},  {"u8", "|u1", 1},  {"i16", "<i2", 2},  {"u16", "<u2", 2},
                      {"i32", "<i4", 4}, {"u32", "<u4", 4}, {"i64", "<i8", 8},  {"bool", "|b1", 1}};
-
 /* XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
 #define PLUMB__P1 0x9E3779B185EBCA87ull
 #define PLUMB__P2 0xC2B2AE3D27D4EB4Full
 #define PLUMB__P3 0x165667B19E3779F9ull
 #define PLUMB__P4 0x85EBCA77C2B2AE63ull
 #define PLUMB__P5 0x27D4EB2F165667C5ull
-
 typedef struct plumb__xxh {
   uint64_t lanes[4], total;
   unsigned char rest[32]; /* behind the last whole stripe of 32 bytes */
 } plumb__xxh;
 
 static const plumb__xxh plumb__xxh_begin = {{PLUMB__P1 + PLUMB__P2, PLUMB__P2, 0, 0u - PLUMB__P1}, 0, {0}};
-
 static inline uint64_t plumb__rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
 static inline uint64_t plumb__u32(const unsigned char* b) {
   return b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24;
@@ -150,7 +140,6 @@ static inline uint64_t plumb__u64(const unsigned char* b) { return plumb__u32(b)
 static inline uint64_t plumb__round(uint64_t lane, uint64_t word) {
   return plumb__rotate(lane + word * PLUMB__P2, 31) * PLUMB__P1;
 }
-
 /* Whole stripes in every call but the last. */
 static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
   const unsigned char *bytes = (const unsigned char*)data, *end = bytes + size / 32 * 32;
@@ -166,7 +155,6 @@ static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
   x->total += size;
   memcpy(x->rest, end, size % 32);
 }
-
 static uint64_t plumb__xxh_end(const plumb__xxh* x) {
   static const int turns[] = {1, 7, 12, 18};
   const unsigned char *rest = x->rest, *end = rest + x->total % 32;
@@ -185,7 +173,6 @@ static uint64_t plumb__xxh_end(const plumb__xxh* x) {
   hash = (hash ^ (hash >> 29)) * PLUMB__P3;
   return hash ^ (hash >> 32);
 }
-
 /* The statistics of doc/dump_format.md, with DUMP_BLOB_STATS=1. */
 typedef struct plumb__statistics {
   int64_t count, finite, zeros, subnormals, nans, infinities, least, most; /* the last two: of integers */
@@ -194,6 +181,7 @@ typedef struct plumb__statistics {
 
 struct plumb_dumper {
   pthread_mutex_t mutex;
+  long process;                                /* that opened it */
   char root[PLUMB__TEXT], folder[PLUMB__TEXT]; /* of this network, of this Forward */
   char runtime[PLUMB__TEXT], model[PLUMB__TEXT];
   char layers[PLUMB__TEXT], types[PLUMB__TEXT], forwards[PLUMB__TEXT]; /* the environment may change under us */
@@ -210,17 +198,15 @@ struct plumb_dumper {
   size_t filled;
   unsigned char piece[PLUMB__PIECE];
 };
-
 static pthread_mutex_t plumb__open_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char plumb__run_root[PLUMB__TEXT]; /* that this process claimed */
 static int plumb__networks;
-
+static long plumb__process; /* whose they are */
 #if defined(__GNUC__)
 #define PLUMB__PRINTF __attribute__((format(printf, 2, 3))) /* the second argument, of what follows it */
 #else
 #define PLUMB__PRINTF
 #endif
-
 /* The first error is said. */
 PLUMB__PRINTF static int plumb__fail(plumb_dumper* d, const char* format, ...) {
   va_list list;
@@ -228,10 +214,12 @@ PLUMB__PRINTF static int plumb__fail(plumb_dumper* d, const char* format, ...) {
   va_start(list, format);
   (void)vsnprintf(d->error, sizeof(d->error), format, list);
   va_end(list);
+  for (char* p = d->error; *p != 0; ++p) { /* a name steers no terminal and forges no line */
+    if ((unsigned char)*p < 0x20 || *p == 0x7F) *p = '?';
+  }
   fprintf(stderr, "plumb_dump: %s; the dump is not complete, the program goes on\n", d->error);
   return -1;
 }
-
 /* A text of PLUMB__TEXT bytes. -1 and ENAMETOOLONG when it is longer. */
 PLUMB__PRINTF static int plumb__text(char* to, const char* format, ...) {
   va_list list;
@@ -248,7 +236,6 @@ static const char* plumb__variable(const char* name, const char* otherwise) {
   const char* value = getenv(name);
   return value != NULL && value[0] != 0 ? value : otherwise;
 }
-
 /* "7", "5-9", "20-": 1 when the number is in it, 0 when not, -1 when the item is no range. */
 static int plumb__in_range(const char* item, int64_t number) {
   if (!isdigit((unsigned char)item[0])) return -1;
@@ -257,7 +244,6 @@ static int plumb__in_range(const char* item, int64_t number) {
   if (*end == '-') last = *++end == 0 ? INT64_MAX : strtoll(end, &end, 10);
   return *end != 0 || last < first ? -1 : number >= first && number <= last;
 }
-
 /* Whether an item of the list by commas is the text (a glob of it, or whatever its case) or a range with the number. */
 static int plumb__listed(const char* list, int64_t number, const char* text, int is_glob) {
   char item[1024];
@@ -273,7 +259,6 @@ static int plumb__listed(const char* list, int64_t number, const char* text, int
   }
   return 0;
 }
-
 /* 1 or 0; -1 when the value is neither. */
 static int plumb__flag(const char* name) {
   const char* value = plumb__variable(name, "0");
@@ -282,7 +267,6 @@ static int plumb__flag(const char* name) {
   fprintf(stderr, "plumb_dump: %s: expected 1 or 0, found '%s'; nothing is dumped\n", name, value);
   return -1;
 }
-
 static int plumb__wants(const plumb_dumper* d, const plumb_dump_place* place, int index, const char* name) {
   const char* layer = place->layer != NULL ? place->layer : name;
   return d->writes_forward && !d->failed && (place->is_input ? d->inputs : d->outputs) &&
@@ -304,7 +288,6 @@ static int plumb__is_utf8(const char* text) {
   }
   return 1;
 }
-
 /* A JSON string; {"hex": "..."} for bytes that are no UTF-8; null for NULL. */
 static void plumb__name(FILE* file, const char* text) {
   int plain = text == NULL || plumb__is_utf8(text);
@@ -319,7 +302,6 @@ static void plumb__name(FILE* file, const char* text) {
   }
   fputs(text == NULL ? "" : plain ? "\"" : "\"}", file);
 }
-
 /* A JSON number whatever the program's locale says about decimal points; null for what is none. */
 static void plumb__number(FILE* file, double value) {
   char text[40] = "null";
@@ -330,7 +312,6 @@ static void plumb__number(FILE* file, double value) {
   }
   fputs(text, file);
 }
-
 /* What printf lacks: %s text as it is, %n a name, %w words (none where they are no UTF-8), %a a list of names, %b true
  * or false, %d an int64_t, %x a checksum, %f a double. */
 static void plumb__print(FILE* file, const char* format, ...) {
@@ -363,7 +344,6 @@ static void plumb__print(FILE* file, const char* format, ...) {
   }
   va_end(list);
 }
-
 /* The dims with a separator between them; 22 bytes per dim are enough. */
 static char* plumb__dims(char* to, const char* separator, int rank, const int64_t* dims) {
   *to = 0;
@@ -383,13 +363,20 @@ static FILE* plumb__claim(const char* folder) {
     if (mkdir(path, 0777) != 0 && errno != EEXIST) return NULL;
     path[i] = '/';
   }
+  char part[PLUMB__TEXT];
+  if (plumb__text(part, "%s.part", path) != 0) return NULL;
+  if (access(path, F_OK) != 0) {
+    FILE* manifest = fopen(part, "wbxe");
+    if (manifest == NULL || access(path, F_OK) != 0) return manifest;
+    if (fclose(manifest) == 0) (void)unlink(part); /* another run has finished in between */
+  }
   errno = EEXIST;
-  if (access(path, F_OK) == 0 || plumb__text(path, "%s/manifest.json.part", folder) != 0) return NULL;
-  return fopen(path, "wxb");
+  return NULL;
 }
-
 /* The first of <folder>, <folder>-2 ... that holds no dump; <folder>/network-2 ... for the process's other networks. */
 static int plumb__claim_root(plumb_dumper* d) {
+  if (plumb__process != d->process) plumb__networks = 0; /* of the parent */
+  plumb__process = d->process;
   const char* wanted = plumb__networks > 0 ? plumb__run_root : plumb__variable("DUMP_BLOB_DIR", "plumb_dump");
   char ending[24] = "";
   int length, i;
@@ -408,7 +395,6 @@ static int plumb__claim_root(plumb_dumper* d) {
   if (d->network == 1) memcpy(plumb__run_root, d->root, sizeof(d->root));
   return 0;
 }
-
 /* A layer's or blob's name as a part of a file name (doc/dump_format.md, "File names"); returns its end. */
 static char* plumb__part(char* to, const char* name, size_t max_size) {
   size_t length = strlen(name), i;
@@ -428,7 +414,6 @@ static char* plumb__part(char* to, const char* name, size_t max_size) {
   to[length] = 0;
   return to + length;
 }
-
 static void plumb__file_name(char* to, const plumb_dump_place* place, int index, const char* name, int rank,
                              const int64_t* dims, const char* ending) {
   char text[PLUMB_DUMP_MAX_RANK * 22 + 2] = "-";
@@ -440,7 +425,6 @@ static void plumb__file_name(char* to, const plumb_dump_place* place, int index,
   to = plumb__part(to + sprintf(to, "-dims"), rank > 0 ? text : "", 48);
   (void)strcpy(to, ending);
 }
-
 /* One element as double and, for integers, as int64. */
 static double plumb__value(const unsigned char* at, plumb_dtype dtype, int64_t* integer) {
   int bits = 8 * plumb__dtypes[dtype].size, exponent;
@@ -493,6 +477,12 @@ static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, s
   }
 }
 
+static double plumb__sqrt(double x) { /* Newton's steps from above: sqrt would need -lm */
+  double root = x > 1 ? x : 1, before = root + 1;
+  for (; x > 0 && root < before; root = (root + x / root) / 2) before = root;
+  return x > 0 ? before : x;
+}
+
 static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int is_float) {
   double none = s->finite > 0 ? 0 : (double)NAN;
   plumb__print(file, ",\"statistics\":{\"count\":%d", s->count);
@@ -502,7 +492,7 @@ static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int 
     plumb__print(file, ",\"min\":%d,\"max\":%d", s->least, s->most);
   }
   plumb__print(file, ",\"mean\":%f,\"std\":%f,\"sum\":%f,\"zeros\":%d,\"subnormals\":%d,\"nan\":%d,\"inf\":%d}",
-               s->mean + none, sqrt(s->squares / (double)(s->finite + (s->finite == 0))) + none, s->sum + none,
+               s->mean + none, plumb__sqrt(s->squares / (double)(s->finite + (s->finite == 0))) + none, s->sum + none,
                s->zeros, s->subnormals, s->nans, s->infinities);
 }
 
@@ -514,7 +504,6 @@ static void plumb__write_bytes(plumb_dumper* d, const void* data, size_t size) {
   if (d->statistics_only) plumb__add_piece(&d->statistics, (const unsigned char*)data, size, d->dtype);
   if (d->file != NULL && fwrite(data, 1, size, d->file) != size) d->failed = 1;
 }
-
 /* `count` values that lie `stride` bytes apart, by way of pieces; a whole piece of dense ones needs no copy. */
 static void plumb__write_row(plumb_dumper* d, const unsigned char* from, int64_t count, int64_t stride) {
   const uint16_t one = 1;
@@ -542,7 +531,6 @@ static void plumb__write_row(plumb_dumper* d, const unsigned char* from, int64_t
     count -= (int64_t)take;
   }
 }
-
 /* All values in logical order: an odometer over the outer dims. Inner ones that lie one behind the other are one row; a
  * dim whose channels are packed is not. */
 static void plumb__write_values(plumb_dumper* d, const void* data, int rank, const int64_t* dims,
@@ -583,7 +571,6 @@ static void plumb__npy_header(plumb_dumper* d, int rank, const int64_t* dims) {
   header[9] = (char)((total - 10) >> 8);
   plumb__write_bytes(d, header, (size_t)total);
 }
-
 static int plumb__begin_manifest(plumb_dumper* d) {
   if (d->written_forwards++ == 0) { /* whose folder plumb_dump_open has claimed */
     memcpy(d->folder, d->root, sizeof(d->folder));
@@ -601,7 +588,6 @@ static int plumb__begin_manifest(plumb_dumper* d) {
                d->raw ? "raw" : "npy", d->statistics_only);
   return 0;
 }
-
 /* complete and errors are known now; then the manifest gets its name. */
 static void plumb__end_manifest(plumb_dumper* d) {
   char part[PLUMB__TEXT], path[PLUMB__TEXT];
@@ -637,7 +623,6 @@ static void plumb__entry(plumb_dumper* d, const plumb_dump_place* place, int ind
   if (d->statistics_only) plumb__write_statistics(file, &d->statistics, d->dtype <= PLUMB_F64);
   fputc('}', file);
 }
-
 static int plumb__read_environment(plumb_dumper* d) {
   const char* format = plumb__variable("DUMP_BLOB_FORMAT", "npy");
   if (plumb__text(d->layers, "%s", plumb__variable("DUMP_BLOB_LAYERS", "")) != 0 ||
@@ -672,6 +657,7 @@ plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   plumb_dumper* d = (plumb_dumper*)calloc(1, sizeof(*d));
   if (d == NULL) return NULL;
   d->forward = -1;
+  d->process = (long)getpid();
   (void)plumb__text(d->runtime, "%s", runtime != NULL ? runtime : "");
   (void)plumb__text(d->model, "%s", model != NULL ? model : "");
   (void)pthread_mutex_lock(&plumb__open_mutex);
@@ -681,7 +667,18 @@ plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   free(d);
   return NULL;
 }
-
+/* 0 with the lock; -1 in a process that was forked since. */
+static int plumb__lock(plumb_dumper* d) {
+  if (d->process == (long)getpid()) return pthread_mutex_lock(&d->mutex);
+  if (!d->failed) fprintf(stderr, "plumb_dump: a forked process writes nothing into its parent's dump\n");
+  d->failed = 1;
+  return -1;
+}
+/* Nothing stays in a buffer that a forked child would write once more when it exits. */
+static void plumb__unlock(plumb_dumper* d) {
+  if (d->manifest != NULL) (void)fflush(d->manifest);
+  (void)pthread_mutex_unlock(&d->mutex);
+}
 /* Under the lock. A Forward that is not written opens nothing. */
 static void plumb__next_forward(plumb_dumper* d) {
   if (d->forward >= 0 && d->writes_forward) plumb__end_manifest(d);
@@ -692,12 +689,10 @@ static void plumb__next_forward(plumb_dumper* d) {
 }
 
 void plumb_dump_forward(plumb_dumper* d) {
-  if (d == NULL) return;
-  (void)pthread_mutex_lock(&d->mutex);
+  if (d == NULL || plumb__lock(d) != 0) return;
   plumb__next_forward(d);
-  (void)pthread_mutex_unlock(&d->mutex);
+  plumb__unlock(d);
 }
-
 /* The checks of a call. Returns the number of elements, -1 after an error. */
 static int64_t plumb__check(plumb_dumper* d, const plumb_dump_place* place, const char* name, const void* data,
                             plumb_dtype dtype, int rank, const int64_t* dims) {
@@ -732,7 +727,8 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
   plumb__file_name(file_name, place, index, name, rank, dims, d->raw ? ".raw" : ".npy");
   if (!d->statistics_only) {
     if (plumb__text(path, "%s/%s", d->folder, file_name) == 0 && plumb__text(part, "%s.part", path) == 0) {
-      d->file = fopen(part, "wb");
+      (void)unlink(part);
+      d->file = fopen(part, "wbxe"); /* never what a link leads to */
     }
     if (d->file == NULL) return plumb__fail(d, "cannot write '%.400s': %s", file_name, strerror(errno));
     if (!d->raw) plumb__npy_header(d, rank, dims);
@@ -751,20 +747,19 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
 static const plumb_dump_place plumb__unknown = PLUMB_DUMP_PLACE_INIT;
 
 int plumb_dump_wants(plumb_dumper* d, const plumb_dump_place* place, const char* name) {
-  if (d == NULL || name == NULL) return 0;
+  if (d == NULL || name == NULL || plumb__lock(d) != 0) return 0;
   if (place == NULL) place = &plumb__unknown;
-  (void)pthread_mutex_lock(&d->mutex);
   if (d->forward < 0) plumb__next_forward(d);
   int wants = plumb__wants(d, place, place->index >= 0 ? place->index : d->next_index, name);
-  (void)pthread_mutex_unlock(&d->mutex);
+  plumb__unlock(d);
   return wants;
 }
 
 int plumb_dump_write(plumb_dumper* d, const plumb_dump_place* place, const char* name, const void* data,
                      plumb_dtype dtype, int rank, const int64_t* dims, const int64_t* strides) {
   if (d == NULL) return 0;
+  if (plumb__lock(d) != 0) return -1;
   if (place == NULL) place = &plumb__unknown;
-  (void)pthread_mutex_lock(&d->mutex);
   if (d->forward < 0) plumb__next_forward(d);
   int index = place->index >= 0 ? place->index : d->next_index;
   if (place->index >= 0 || !place->is_input) d->next_index = index + 1;
@@ -773,13 +768,18 @@ int plumb_dump_write(plumb_dumper* d, const plumb_dump_place* place, const char*
   if (count >= 0 && plumb__wants(d, place, index, name)) {
     result = plumb__write_tensor(d, place, index, name, data, dtype, rank, dims, strides, count);
   }
-  (void)pthread_mutex_unlock(&d->mutex);
+  plumb__unlock(d);
   return result;
 }
 
 int plumb_dump_close(plumb_dumper* d) {
   char part[PLUMB__TEXT];
   if (d == NULL) return 0;
+  if (d->process != (long)getpid()) {
+    if (d->manifest != NULL) (void)fclose(d->manifest);
+    free(d);
+    return -1;
+  }
   if (d->forward < 0) plumb__next_forward(d);
   if (d->written_forwards == 0 && d->error[0] == 0) { /* the folder's mark goes, so that the next run may have it */
     (void)fclose(d->manifest);

@@ -32,7 +32,7 @@ def library():
     with tempfile.TemporaryDirectory() as work:
         path = pathlib.Path(work) / "plumb_dump.so"
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-x", "c", "-DPLUMB_DUMP_IMPLEMENTATION",
-                        str(HEADER), "-o", str(path), "-lm", "-lpthread"], check=True)
+                        str(HEADER), "-o", str(path)], check=True)
         return ctypes.CDLL(str(path))
 
 

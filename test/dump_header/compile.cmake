@@ -1,4 +1,5 @@
-# plumb_dump.h compiles without a warning as C99 and C++11 (without exceptions), in every compiler that is here, and
+# plumb_dump.h compiles without a warning as C99 and C++11 (without exceptions), in every compiler that is here, links
+# without -lm, and
 # what it writes is the same; and it has at most 800 lines, each hook of examples/hooks 60.
 # cmake -DROOT=<repository> -DWORK=<scratch folder> -P compile.cmake
 cmake_minimum_required(VERSION 3.20)
@@ -34,7 +35,7 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc aarch64-linux-gnu-g
   endif()
   execute_process(COMMAND ${found_${compiler}} ${language} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1
     -I${ROOT}/include
-    ${ROOT}/test/dump_header/program.c -o ${WORK}/${compiler} -lm -lpthread RESULT_VARIABLE result ERROR_VARIABLE said)
+    ${ROOT}/test/dump_header/program.c -o ${WORK}/${compiler} RESULT_VARIABLE result ERROR_VARIABLE said)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${compiler} ${language}:\n${said}")
   endif()
@@ -53,7 +54,7 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc aarch64-linux-gnu-g
 endforeach()
 if(found_gcc)
   execute_process(COMMAND ${found_gcc} -std=c99 -O1 -Wall -Wextra -Werror -Wno-unused-result -I${ROOT}/include
-    ${ROOT}/tools/bench/dump_header.c -o ${WORK}/bench -lm -lpthread RESULT_VARIABLE result ERROR_VARIABLE said)
+    ${ROOT}/tools/bench/dump_header.c -o ${WORK}/bench RESULT_VARIABLE result ERROR_VARIABLE said)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "tools/bench/dump_header.c:\n${said}")
   endif()

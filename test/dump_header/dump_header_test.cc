@@ -3,6 +3,7 @@
 #include "plumb_dump.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <numeric>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "dump/file_name.h"
 #include "dump/manifest.h"
 #include "interop/tensor_set.h"
+#include "plumb/file.h"
 #include "plumb/session.h"
 #include "session/session_test_util.h"
 
@@ -280,6 +282,50 @@ TEST_F(DumpHeader, VariablesThatItCannotFollowAreErrors) {
     unsetenv(name.c_str());
   }
   EXPECT_FALSE(fs::exists(Dump()));
+}
+
+// A child that goes on, one that only exits, and one that begins a dump of its own: the parent's manifest is its own.
+TEST_F(DumpHeader, AForkedChildWritesNothingIntoItsParentsDump) {
+  const std::vector<float> values = Numbers(kCount);
+  plumb_dumper* dump = plumb_dump_open("test", nullptr);
+  ASSERT_EQ(plumb_dump(dump, "before", values.data(), PLUMB_F32, 4, kDims, nullptr), 0);
+  for (int child = 0; child < 3; ++child) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      bool ok = child == 1 || plumb_dump(dump, "child", values.data(), PLUMB_F32, 4, kDims, nullptr) == -1;
+      if (child == 2) dump = plumb_dump_open("child", nullptr);
+      if (child == 2) ok = ok && plumb_dump(dump, "own", values.data(), PLUMB_F32, 4, kDims, nullptr) == 0;
+      ok = (child == 1 || (plumb_dump_close(dump) == 0) == (child == 2)) && ok;
+      (void)fflush(nullptr);  // as exit does
+      _exit(ok ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0) << child;
+  }
+  ASSERT_EQ(plumb_dump(dump, "after", values.data(), PLUMB_F32, 4, kDims, nullptr), 0);
+  ASSERT_EQ(plumb_dump_close(dump), 0);
+  const auto read = ReadDump(Dump()), own = ReadDump(Dump() + "-2");
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->files.size(), 2u);
+  ASSERT_TRUE(own.ok()) << own.status().ToString();
+  EXPECT_EQ(own->files.size(), 1u);
+}
+
+TEST_F(DumpHeader, NoLinkIsFollowedAndNoNameSteersTheTerminal) {
+  const std::vector<float> values = Numbers(kCount);
+  fs::create_directories(Dump());
+  ASSERT_TRUE(WriteFile(At("victim"), "untouched").ok());
+  fs::create_symlink(At("victim"), Dump() + "/00000-x-out-0-x-dims-2-6-5-7.npy.part");
+  plumb_dumper* dump = plumb_dump_open("test", nullptr);
+  ASSERT_EQ(plumb_dump(dump, "x", values.data(), PLUMB_F32, 4, kDims, nullptr), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(plumb_dump(dump, "y\n\x1b[2J", values.data(), PLUMB_F32, 17, kDims, nullptr), -1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("plumb_dump: tensor 'y??[2J': expected 0 to 16 dims"), 0u);
+  EXPECT_EQ(plumb_dump_close(dump), -1);
+  EXPECT_EQ(Read("x").NumElements(), kCount);
+  EXPECT_EQ(ReadFile(At("victim"))->text(), "untouched");
 }
 
 TEST_F(DumpHeader, ThreadsShareADumper) {

@@ -153,8 +153,7 @@ class Bench:
         """plumb_dump.h: what its calls cost when it is off, then its throughput. The program is compiled here."""
         with tempfile.TemporaryDirectory() as folder:
             program, count = pathlib.Path(folder) / "bench_dump_header", {}
-            run(["cc", "-std=c99", "-O2", "-I", ROOT / "include", ROOT / "tools/bench/dump_header.c", "-o", program,
-                 "-lm", "-lpthread"])
+            run(["cc", "-std=c99", "-O2", "-I", ROOT / "include", ROOT / "tools/bench/dump_header.c", "-o", program])
             for how in ("without", "with"):
                 done = run(["valgrind", "--tool=callgrind", f"--toggle-collect=Forward{how.capitalize()}",
                             "--callgrind-out-file=/dev/null", program, "forward", how])
