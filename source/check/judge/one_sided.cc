@@ -21,10 +21,11 @@ constexpr double kTieOnGrid = 1e-4;  // a grid's step is fitted to its values
 constexpr double kCertainTie = 0.01;
 constexpr double kFarOffGrid = 0x1p31;  // units; floats are below 2^24, values on a grid below 256
 constexpr double kWrongZ = 6;
-constexpr double kWrongBias = 0.02;    // units of the storage, on average
-constexpr double kPure = 0.01;         // of the values may lie on the other side of a cut
-constexpr int64_t kMinSlips = 36;      // fewer have no z of 6
-constexpr size_t kMaxSlips = 1 << 16;  // looked at one by one
+constexpr double kWrongBias = 0.02;                           // units of the storage, on average
+constexpr double kPure = 0.01;                                // of the values may lie on the other side of a cut
+constexpr int64_t kMinSlips = 36;                             // fewer have no z of 6
+constexpr int64_t kEnough = 1 << 16, kEnoughOfChannel = 256;  // values: of larger blobs evenly spread ones
+constexpr size_t kMaxSlips = 1 << 16;                         // looked at one by one
 constexpr int64_t kGrainOfSides = 1 << 14;
 
 double PowerOfTwoBelow(double size) {
@@ -158,6 +159,8 @@ class Sides {
     channels_ = shape.rank() >= 2 ? shape[1] : 1;
     plane_ = shape.rank() >= 2 ? shape.CountFrom(2) : shape.NumElements();
     batch_ = shape.rank() >= 2 ? shape[0] : 1;
+    const int64_t enough = std::max(kEnoughOfChannel, kEnough / std::max<int64_t>(1, channels_));
+    apart_ = std::max<int64_t>(1, batch_ * plane_ / enough) | 1;  // odd: rows and columns alike
   }
 
   void Judge(OutputReport* report) const {
@@ -190,7 +193,7 @@ class Sides {
     const double *y = input_.reference.data<double>(), *tau = input_.tau.data<double>();
     for (int64_t n = 0; n < batch_; ++n) {
       const int64_t first = (n * channels_ + channel) * plane_;
-      for (int64_t i = first; i < first + plane_; ++i) {
+      for (int64_t i = first; i < first + plane_; i += apart_) {
         if (!take(Place(input_.lattice, static_cast<double>(x[i]), y[i], tau[i]))) return;
       }
     }
@@ -239,7 +242,7 @@ class Sides {
   }
 
   const OneSidedInput& input_;
-  int64_t channels_, plane_, batch_;
+  int64_t channels_, plane_, batch_, apart_;
 };
 
 }  // namespace
