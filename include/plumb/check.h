@@ -90,6 +90,8 @@ struct LayerReport {
   std::string cause;  // of a wrong or grey layer what explains it: "computed as tanh-GELU; the graph says erf-GELU"
   std::vector<OutputReport> outputs;
   double device_seconds = 0;
+  int64_t values = 0;        // that the step writes
+  double multiply_adds = 0;  // that it takes: CountOperations / 2
 
   // The output that decided: the worst verdict, then the largest excess. Null for a layer without outputs.
   const OutputReport* Worst() const;
@@ -106,9 +108,10 @@ struct OutputSummary {
 // How much of a run was compared.
 struct Coverage {
   int steps = 0, all_steps = 0;
-  int64_t values = 0;
-  int outputs = 0, all_outputs = 0;  // network outputs that a step computes
-  std::string first_missing_output;  // of those that were not compared
+  int64_t values = 0, all_values = 0;
+  double multiply_adds = 0, all_multiply_adds = 0;  // of the steps that were tested, and of all
+  int outputs = 0, all_outputs = 0;                 // network outputs that a step computes
+  std::string first_missing_output;                 // of those that were not compared
 };
 
 // How a foreign runtime computed, as a whole (doc/check.md).
@@ -189,8 +192,8 @@ struct CheckOptions {
   bool find_products = false;
   // Of these, products of 16 bits need no others like them: the subject says that it ran with less than HIGH precision.
   bool may_be_half = false;
-  // The share of steps that must be compared for a verdict other than "not tested" (or "wrong"); every network output
-  // must be compared, too, unless it is 0.
+  // The share of steps, of values and of multiply-adds that must each be compared for a verdict other than "not tested"
+  // (or "wrong"); every network output must be compared, too, unless it is 0.
   double min_tested = 0.5;
   // Names or indexes of layers: only the steps that hold one of them are judged, on their own device inputs; nothing is
   // inherited then. InvalidArgument for one that no step holds. Empty: every step.

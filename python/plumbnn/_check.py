@@ -58,7 +58,7 @@ def check(
         layout: "NCHW" or "NHWC" of subject and golden; arithmetic: "fp32", "fp16", ... Found,
             where not given.
         layers: judge only the steps that hold one of these layers (names or indexes).
-        min_tested: the share of steps that must be compared.
+        min_tested: the share of steps, of values and of multiply-adds that must be compared.
         expect: in what subject and golden must be computed: "fp32", "tf32", "fp16", "bf16",
             "int8", "int4", "model" (what its dtypes and the dump say) or "any".
         device_options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).

@@ -269,13 +269,27 @@ class GgmlReader {
       computed_.insert(node.name);
       ++layers_;
     } else if (status.code() == StatusCode::kNotSupported) {
-      left_out_.push_back({node.blob->place.layer_index, node.name, node.blob->place.type, Reason(status)});
+      left_out_.push_back({node.blob->place.layer_index, node.name, node.blob->place.type, Reason(status), false,
+                           node.NumElements(), EstimateOf(node)});
     } else {
       return Status(status.code(), Reason(status));
     }
     if (!node.IsPlain()) return Status::Ok();
     const Status wrote = AddWrite(node);
     return wrote.code() == StatusCode::kNotSupported ? Status::Ok() : wrote;
+  }
+
+  // The multiply-adds of a layer whose rule nobody knows: each value a product of as many terms as its first input's
+  // rows have, where it reads two tensors of numbers or more; what reads one, or is told places, multiplies nothing.
+  double EstimateOf(const GgmlNode& node) const {
+    int numbers = 0;
+    int64_t terms = 0;
+    for (const std::string& input : node.blob->layer_inputs) {
+      const auto found = by_name_.find(input);
+      if (found == by_name_.end() || nodes_[found->second].IsInteger()) continue;
+      if (numbers++ == 0) terms = nodes_[found->second].dims[0];
+    }
+    return numbers < 2 || node.IsLook() ? 0 : static_cast<double>(node.NumElements()) * static_cast<double>(terms);
   }
 
   Status MakeLayer(const GgmlNode& node, std::vector<onnx::NodeIr>* made) {

@@ -21,6 +21,8 @@ struct LayerLeftOut {
   int index = 0;
   std::string name, type, reason;
   bool is_output = false;  // no other layer reads it
+  int64_t values = 0;
+  double multiply_adds = 0;  // an estimate: of one that reads two tensors or more, a product of rows
 };
 
 struct DumpGraph {

@@ -41,6 +41,8 @@ void AddLeftOut(const std::vector<LayerLeftOut>& left_out, std::vector<std::stri
     untested.step.outputs.emplace_back();
     untested.step.outputs.back().blob = layer.name;
     untested.reason = layer.reason;
+    untested.values = layer.values;
+    untested.multiply_adds = layer.multiply_adds;
     if (layer.is_output) network_outputs.push_back(layer.name);
     report->layers.push_back(std::move(untested));
   }

@@ -71,6 +71,34 @@ TEST(Coverage, AConstantOutputWasCompared) {
   EXPECT_EQ(CoverageText(run.coverage), "2 of 3 steps, 30 values, 1 of 1 outputs");
 }
 
+// A step that takes nine tenths of the work, or writes them, is no tenth of the run.
+TEST(Coverage, AsksForTheShareOfValuesAndOfMultiplyAddsToo) {
+  RunReport run = Judged("X86", {A, A, N, A});
+  for (LayerReport& layer : run.layers) {
+    layer.values = 10;
+    layer.multiply_adds = 100;
+  }
+  run.layers[2].multiply_adds = 700;
+  const auto conclude = [&run](double share) {
+    run.verdict = A;
+    ApplyCoverage({"s3"}, share, &run);
+    return run.verdict;
+  };
+  EXPECT_EQ(conclude(0.5), N);
+  EXPECT_EQ(run.why_not_tested, "30.0 % of the multiply-adds were compared, fewer than 50 %");
+  EXPECT_EQ(CoverageText(run.coverage), "3 of 4 steps, 30 of 40 values, 30.0 % of the multiply-adds, 1 of 1 outputs");
+  EXPECT_EQ(conclude(0.3), A);
+  run.layers[2].multiply_adds = 100;
+  run.layers[2].values = 90;
+  EXPECT_EQ(conclude(0.5), N);
+  EXPECT_EQ(run.why_not_tested, "30 of 120 values were compared, fewer than 50 %");
+  EXPECT_EQ(conclude(0.25), A);
+  EXPECT_EQ(conclude(0), A) << "0 asks for nothing";
+  run.verdict = W;
+  ApplyCoverage({"s3"}, 0.5, &run);
+  EXPECT_EQ(run.verdict, W) << "what is wrong stays wrong";
+}
+
 TEST(Coverage, OutputsThatNoStepComputesDoNotCount) {
   RunReport run = Judged("X86", {A, A});
   ApplyCoverage({"s1", "an input handed through"}, 0.5, &run);

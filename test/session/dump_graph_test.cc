@@ -90,6 +90,17 @@ TEST_F(GraphOfDump, AnUnknownOperatorIsNotTested) {
       << report->layers.back().reason;
 }
 
+// Four of five operators, but not the one product.
+TEST_F(GraphOfDump, AnUnknownProductMakesTheRunNotTested) {
+  Write("\"MUL_MAT\"", "\"MUL_FLIP\"");
+  const auto report = Judge();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->verdict, Verdict::kNotTested);
+  EXPECT_EQ(report->coverage.all_multiply_adds - report->coverage.multiply_adds, 2 * 32);
+  EXPECT_NE(report->why_not_tested.find("of the multiply-adds were compared, fewer than 50 %"), std::string::npos)
+      << report->why_not_tested;
+}
+
 TEST_F(GraphOfDump, AnUnknownOutputMakesTheRunNotTested) {
   Write("\"VIEW\"", "\"FLIP\"");
   const auto report = Judge();

@@ -92,7 +92,8 @@ void DeviceCheckOptions::AddTo(CommandLine* c) {
   input.AddTo(c);
   c->Group("Check");
   c->Add("--layers", &layers, "judge only the step that holds this layer (a name or an index); may repeat");
-  c->Add("--min-tested", &min_tested, "share of steps that must be compared, or the run is \"not tested\"");
+  c->Add("--min-tested", &min_tested,
+         "share of steps, values and multiply-adds that must be compared, or the run is \"not tested\"");
   AddDumps(c);
   output.AddTo(c, "one line per device and the last line", "");
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");

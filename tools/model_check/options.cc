@@ -31,9 +31,10 @@ void Options::AddTo(CommandLine* c) {
   c->Group("Check");
   c->Add("--layers", &layers,
          "judge only the step that holds this layer (a name or an index), on its own inputs; may repeat");
-  c->Add("--min-tested", &min_tested,
-         "share of steps (50% or 0.5) that must be compared, and every output with them, or the run is \"not tested\"; "
-         "0: any");
+  c->Add(
+      "--min-tested", &min_tested,
+      "share (50% or 0.5) of steps, of values and of multiply-adds that must be compared, and every output with them, "
+      "or the run is \"not tested\"; 0: any");
   output.AddTo(c, "one line per device and the last line", "also the notes of loading, on stderr");
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
   c->Flag("--full", &full, "every step with every number");

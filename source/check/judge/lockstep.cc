@@ -10,6 +10,7 @@
 #include "check/judge/one_sided.h"
 #include "check/judge/stored_half.h"
 #include "check/report/coverage.h"
+#include "plumb/support.h"
 
 namespace plumb {
 namespace {
@@ -263,6 +264,19 @@ Status Lockstep::HandOverWrong(const StepRecord& record) const {
   return Status::Ok();
 }
 
+// What each step writes and takes, compared or not.
+void Lockstep::AddCosts() {
+  std::map<int, const Layer*> layers;
+  for (const Layer& layer : scene_.graph->layers) layers[layer.index] = &layer;
+  for (LayerReport& report : report_.layers) {
+    for (const PortInfo& port : report.step.outputs) report.values += port.shape.NumElements();
+    for (const MemberInfo& member : report.step.members) {
+      const auto found = layers.find(member.index);
+      if (found != layers.end()) report.multiply_adds += CountOperations(*found->second, *scene_.blobs) / 2;
+    }
+  }
+}
+
 Result<RunReport> Lockstep::Finish() {
   for (const std::string& name : scene_.graph->outputs) {
     OutputSummary summary;
@@ -285,6 +299,7 @@ Result<RunReport> Lockstep::Finish() {
   for (LayerReport& layer : report_.layers) {
     for (OutputReport& output : layer.outputs) output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
   }
+  AddCosts();
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
   return std::move(report_);
 }

@@ -53,6 +53,7 @@ class Lockstep : public Observer {
   Result<StepRecord> Reopen(size_t position);
   Status SettleProducts();
   Status SettleNarrow();
+  void AddCosts();
   void NameLoneWinograd(StepRecord* record) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);

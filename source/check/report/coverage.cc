@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -14,6 +15,24 @@ bool WasCompared(const OutputReport& output) {
   return output.introduced.count > 0 || (output.verdict != Verdict::kNotTested) || output.shape.NumElements() == 0;
 }
 
+// "41.2 %", never more than it is.
+std::string Percent(double part, double whole) { return fmt::format("{:.1f} %", std::floor(1000 * part / whole) / 10); }
+
+// Which shares are below what is asked for.
+std::string TooLittle(const Coverage& c, double min_tested) {
+  std::string why;
+  const auto add = [&](const std::string& text) { why += (why.empty() ? "" : ", ") + text; };
+  if (c.steps < min_tested * c.all_steps) add(fmt::format("{} of {} steps", c.steps, c.all_steps));
+  if (static_cast<double>(c.values) < min_tested * static_cast<double>(c.all_values))
+    add(fmt::format("{} of {} values", c.values, c.all_values));
+  if (c.multiply_adds < min_tested * c.all_multiply_adds)
+    add(Percent(c.multiply_adds, c.all_multiply_adds) + " of the multiply-adds");
+  if (why.empty()) return "";
+  char share[32];
+  std::snprintf(share, sizeof(share), "%.6g %%", 100 * min_tested);
+  return fmt::format("{} were compared, fewer than {}", why, share);
+}
+
 }  // namespace
 
 void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_tested, RunReport* report) {
@@ -23,11 +42,16 @@ void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_t
   for (const LayerReport& layer : report->layers) {
     ++c.all_steps;
     c.steps += layer.verdict != Verdict::kNotTested;
+    c.all_multiply_adds += layer.multiply_adds;
+    if (layer.verdict != Verdict::kNotTested) c.multiply_adds += layer.multiply_adds;
+    int64_t compared = 0;
     for (const PortInfo& port : layer.step.outputs) computed.emplace(port.blob, false);
     for (const OutputReport& output : layer.outputs) {
-      c.values += output.introduced.count;
+      compared += output.introduced.count;
       computed[output.blob] = WasCompared(output);
     }
+    c.values += compared;
+    c.all_values += std::max(compared, layer.values);
   }
   for (const std::string& name : network_outputs) {
     const auto it = computed.find(name);
@@ -41,10 +65,8 @@ void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_t
   if (report->verdict == Verdict::kWrong) return;
   if (c.steps == 0) {
     why = "nothing could be compared";
-  } else if (c.steps < min_tested * c.all_steps) {
-    char share[32];
-    std::snprintf(share, sizeof(share), "%.6g %%", 100 * min_tested);
-    why = fmt::format("{} of {} steps were compared, fewer than {}", c.steps, c.all_steps, share);
+  } else {
+    why = TooLittle(c, min_tested);
   }
   if (min_tested > 0 && c.outputs < c.all_outputs && c.steps > 0) {
     const int more = c.all_outputs - c.outputs - 1;
@@ -104,8 +126,12 @@ Status KeepNamedLayers(const std::vector<std::string>& names, const std::vector<
 }
 
 std::string CoverageText(const Coverage& c) {
-  return fmt::format("{} of {} steps, {} values, {} of {} outputs", c.steps, c.all_steps, c.values, c.outputs,
-                     c.all_outputs);
+  std::string values = std::to_string(c.values);
+  if (c.values < c.all_values) values += fmt::format(" of {}", c.all_values);
+  std::string text = fmt::format("{} of {} steps, {} values", c.steps, c.all_steps, values);
+  if (c.multiply_adds < c.all_multiply_adds)
+    text += fmt::format(", {} of the multiply-adds", Percent(c.multiply_adds, c.all_multiply_adds));
+  return text + fmt::format(", {} of {} outputs", c.outputs, c.all_outputs);
 }
 
 }  // namespace plumb

@@ -215,6 +215,9 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["coverage"] = {{"steps", run.coverage.steps},
                       {"all_steps", run.coverage.all_steps},
                       {"values", run.coverage.values},
+                      {"all_values", run.coverage.all_values},
+                      {"multiply_adds", run.coverage.multiply_adds},
+                      {"all_multiply_adds", run.coverage.all_multiply_adds},
                       {"outputs", run.coverage.outputs},
                       {"all_outputs", run.coverage.all_outputs}};
   json["only_named_layers"] = run.only_named_layers;
