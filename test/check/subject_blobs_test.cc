@@ -174,6 +174,58 @@ TEST(SubjectBlobs, AnErrorThatASaturatedFunctionRepeatsCountsOnce) {
   EXPECT_NEAR(layer.outputs[0].excess, 0.5, 0.1);
 }
 
+// Tensors as they come from files: each load is a copy of its own, and how many of these are alive is counted.
+class CountedLoads : public BlobSource {
+ public:
+  explicit CountedLoads(const Stored& stored) : stored_(stored) {}
+  bool Has(const std::string& blob) const override { return stored_.Has(blob); }
+  Result<Tensor> Load(const std::string& blob) const override {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor stored, stored_.Load(blob));
+    PLUMB_ASSIGN_OR_RETURN(Tensor copy, stored.Clone());
+    ++loads_;
+    most_ = std::max(most_, ++*alive_);
+    const std::shared_ptr<void> owner(copy.raw(), [copy, alive = alive_](void*) { --*alive; });
+    return Tensor::View(copy.dtype(), copy.shape(), copy.raw(), owner);
+  }
+  int loads() const { return loads_; }
+  int most() const { return most_; }
+
+ private:
+  const Stored& stored_;
+  mutable int loads_ = 0, most_ = 0;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+// A chain of any length is judged with as few tensors in memory as a short one.
+TEST(SubjectBlobs, HoldsNoMoreTensorsThanAStepReadsAndWrites) {
+  int most[2] = {};
+  for (const int length : {6, 60}) {
+    std::vector<Layer> layers;
+    Stored subject;
+    Tensor value = Tensor::Create(DType::kF32, {1, 8}).value();
+    for (int i = 0; i < 8; ++i) value.data<float>()[i] = 0.3f * static_cast<float>(i) - 1;
+    subject.blobs["x"] = value;
+    std::string blob = "x";
+    for (int i = 0; i < length; ++i) {
+      const std::string next = "y" + std::to_string(i);
+      layers.push_back(MakeLayer(OpKind::kNeg, next, {blob}, {next}));
+      value = value.Clone().value();
+      for (int k = 0; k < 8; ++k) value.data<float>()[k] *= -1;
+      subject.blobs[next] = value;
+      blob = next;
+    }
+    const CountedLoads counted(subject);
+    const auto report = CheckSubjectBlobs(Numbered(std::move(layers), {1, 8}, {blob}), counted, {}, {});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->verdict, Verdict::kAligned);
+    EXPECT_GE(counted.loads(), length + 1);
+    EXPECT_LE(counted.loads(), 3 * (length + 1)) << "each as input, as output and once more";
+    most[length > 6] = counted.most();
+  }
+  EXPECT_EQ(most[1], most[0]);
+  EXPECT_LE(most[1], 8);
+}
+
 // Four Sigmoids whose inputs are all near -9: 12 u is a thousandth of their outputs, and 0.1 % more of one is below
 // that.
 TEST(SubjectBlobs, ASubjectThatIsRightRelativelyIsHeldToIt) {
