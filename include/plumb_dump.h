@@ -107,6 +107,7 @@ static inline int plumb_dump(plumb_dumper* dumper, const char* name, const void*
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -453,7 +454,6 @@ static double plumb__value(const unsigned char* at, plumb_dtype dtype, int64_t* 
   }
   return value;
 }
-
 static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, size_t size, plumb_dtype dtype) {
   static const double least_normal[] = {FLT_MIN, 6.103515625e-5, FLT_MIN, DBL_MIN};
   const unsigned char* end = piece + size;
@@ -482,7 +482,6 @@ static double plumb__sqrt(double x) { /* Newton's steps from above: sqrt would n
   for (; x > 0 && root < before; root = (root + x / root) / 2) before = root;
   return x > 0 ? before : x;
 }
-
 static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int is_float) {
   double none = s->finite > 0 ? 0 : (double)NAN;
   plumb__print(file, ",\"statistics\":{\"count\":%d", s->count);
@@ -500,9 +499,13 @@ static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int 
 
 /* The header, or dense little-endian values: the caller's, or the piece. */
 static void plumb__write_bytes(plumb_dumper* d, const void* data, size_t size) {
+  struct rlimit most;
   plumb__xxh_add(&d->hash, data, size);
   if (d->statistics_only) plumb__add_piece(&d->statistics, (const unsigned char*)data, size, d->dtype);
-  if (d->file != NULL && fwrite(data, 1, size, d->file) != size) d->failed = 1;
+  if (d->file == NULL || d->failed) return;
+  errno = EFBIG; /* of `ulimit -f`, beyond which SIGXFSZ would end the program */
+  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) most.rlim_cur = (rlim_t)d->hash.total;
+  d->failed = (uint64_t)most.rlim_cur < d->hash.total || fwrite(data, 1, size, d->file) != size;
 }
 /* `count` values that lie `stride` bytes apart, by way of pieces; a whole piece of dense ones needs no copy. */
 static void plumb__write_row(plumb_dumper* d, const unsigned char* from, int64_t count, int64_t stride) {
@@ -558,7 +561,6 @@ static void plumb__write_values(plumb_dumper* d, const void* data, int rank, con
   } while (i >= 0 && !d->failed);
   plumb__write_bytes(d, d->piece, d->filled);
 }
-
 static void plumb__npy_header(plumb_dumper* d, int rank, const int64_t* dims) {
   char header[128 + PLUMB_DUMP_MAX_RANK * 24] = "\x93NUMPY\1", shape[PLUMB_DUMP_MAX_RANK * 22 + 1];
   plumb__dims(shape, ", ", rank, dims);
@@ -602,7 +604,6 @@ static void plumb__end_manifest(plumb_dumper* d) {
     (void)plumb__fail(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
   }
 }
-
 static void plumb__entry(plumb_dumper* d, const plumb_dump_place* place, int index, const char* name,
                          const char* file_name, int rank, const int64_t* dims) {
   char shape[PLUMB_DUMP_MAX_RANK * 22 + 1];
@@ -714,7 +715,6 @@ static int64_t plumb__check(plumb_dumper* d, const plumb_dump_place* place, cons
   if (count > 0 && data == NULL) return plumb__fail(d, "tensor '%.200s' has no data", name);
   return count;
 }
-
 static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, int index, const char* name,
                                const void* data, plumb_dtype dtype, int rank, const int64_t* dims,
                                const int64_t* strides, int64_t count) {

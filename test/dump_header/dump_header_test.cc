@@ -3,6 +3,7 @@
 #include "plumb_dump.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <numeric>
@@ -326,6 +327,29 @@ TEST_F(DumpHeader, NoLinkIsFollowedAndNoNameSteersTheTerminal) {
   EXPECT_EQ(plumb_dump_close(dump), -1);
   EXPECT_EQ(Read("x").NumElements(), kCount);
   EXPECT_EQ(ReadFile(At("victim"))->text(), "untouched");
+}
+
+TEST_F(DumpHeader, ATensorBeyondTheLimitOfFilesEndsNoProgram) {
+  const std::vector<float> values = Numbers(1 << 20);
+  const int64_t dims[] = {1 << 20};
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    const rlimit limit = {1 << 20, 1 << 20};
+    plumb_dumper* dump = plumb_dump_open("test", nullptr);
+    bool ok = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    ok = plumb_dump(dump, "small", values.data(), PLUMB_F32, 4, kDims, nullptr) == 0 && ok;
+    ok = plumb_dump(dump, "large", values.data(), PLUMB_F32, 1, dims, nullptr) == -1 && ok;
+    _exit(plumb_dump_close(dump) == -1 && ok ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  const auto read = ReadDump(Dump());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_FALSE(read->complete);
+  EXPECT_EQ(read->files.size(), 1u);
 }
 
 TEST_F(DumpHeader, ThreadsShareADumper) {
