@@ -64,6 +64,10 @@ class Fields {
     Wrong(path + key, expected, field);
     return 0;
   }
+  double Number(const Json& at, const std::string& path, const char* key) {
+    const Json& field = Field(at, path, key, "a number", &Json::is_number);
+    return field.is_number() ? field.get<double>() : 0;
+  }
   int Count(const Json& at, const std::string& path, const char* key) {
     return static_cast<int>(Whole(at, path, key, std::numeric_limits<int>::max()));
   }
@@ -155,6 +159,9 @@ RunReport ReadRun(const Json& json, const std::string& path, Fields* fields) {
   run.coverage.steps = fields->Count(coverage, in, "steps");
   run.coverage.all_steps = fields->Count(coverage, in, "all_steps");
   run.coverage.values = fields->Whole(coverage, in, "values", std::numeric_limits<int64_t>::max());
+  run.coverage.all_values = fields->Whole(coverage, in, "all_values", std::numeric_limits<int64_t>::max());
+  run.coverage.multiply_adds = fields->Number(coverage, in, "multiply_adds");
+  run.coverage.all_multiply_adds = fields->Number(coverage, in, "all_multiply_adds");
   run.coverage.outputs = fields->Count(coverage, in, "outputs");
   run.coverage.all_outputs = fields->Count(coverage, in, "all_outputs");
   fields->Each(json, path, "layers", [&](const Json& layer, const std::string& at) {
