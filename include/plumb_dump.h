@@ -131,7 +131,6 @@ typedef struct plumb__xxh {
   uint64_t lanes[4], total;
   unsigned char rest[32]; /* behind the last whole stripe of 32 bytes */
 } plumb__xxh;
-
 static const plumb__xxh plumb__xxh_begin = {{PLUMB__P1 + PLUMB__P2, PLUMB__P2, 0, 0u - PLUMB__P1}, 0, {0}};
 static inline uint64_t plumb__rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
 static inline uint64_t plumb__u32(const unsigned char* b) {
@@ -179,7 +178,6 @@ typedef struct plumb__statistics {
   int64_t count, finite, zeros, subnormals, nans, infinities, least, most; /* the last two: of integers */
   double min, max, sum, mean, squares;
 } plumb__statistics;
-
 struct plumb_dumper {
   pthread_mutex_t mutex;
   long process;                                /* that opened it */
@@ -215,9 +213,7 @@ PLUMB__PRINTF static int plumb__fail(plumb_dumper* d, const char* format, ...) {
   va_start(list, format);
   (void)vsnprintf(d->error, sizeof(d->error), format, list);
   va_end(list);
-  for (char* p = d->error; *p != 0; ++p) { /* a name steers no terminal and forges no line */
-    if ((unsigned char)*p < 0x20 || *p == 0x7F) *p = '?';
-  }
+  for (char* p = d->error; *p != 0; ++p) *p = (unsigned char)*p < 0x20 || *p == 0x7F ? '?' : *p; /* no escapes */
   fprintf(stderr, "plumb_dump: %s; the dump is not complete, the program goes on\n", d->error);
   return -1;
 }
@@ -229,6 +225,12 @@ PLUMB__PRINTF static int plumb__text(char* to, const char* format, ...) {
   va_end(list);
   errno = ENAMETOOLONG;
   return length >= 0 && length < PLUMB__TEXT ? 0 : -1;
+}
+/* Whether a file may have so many bytes: beyond `ulimit -f` SIGXFSZ would end the program. */
+static int plumb__may_grow(uint64_t size) {
+  struct rlimit most;
+  errno = EFBIG;
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || size <= (uint64_t)most.rlim_cur;
 }
 
 /* --- words of the environment */
@@ -476,7 +478,6 @@ static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, s
     s->sum += value;
   }
 }
-
 static double plumb__sqrt(double x) { /* Newton's steps from above: sqrt would need -lm */
   double root = x > 1 ? x : 1, before = root + 1;
   for (; x > 0 && root < before; root = (root + x / root) / 2) before = root;
@@ -499,13 +500,10 @@ static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int 
 
 /* The header, or dense little-endian values: the caller's, or the piece. */
 static void plumb__write_bytes(plumb_dumper* d, const void* data, size_t size) {
-  struct rlimit most;
   plumb__xxh_add(&d->hash, data, size);
   if (d->statistics_only) plumb__add_piece(&d->statistics, (const unsigned char*)data, size, d->dtype);
   if (d->file == NULL || d->failed) return;
-  errno = EFBIG; /* of `ulimit -f`, beyond which SIGXFSZ would end the program */
-  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) most.rlim_cur = (rlim_t)d->hash.total;
-  d->failed = (uint64_t)most.rlim_cur < d->hash.total || fwrite(data, 1, size, d->file) != size;
+  d->failed = !plumb__may_grow(d->hash.total) || fwrite(data, 1, size, d->file) != size;
 }
 /* `count` values that lie `stride` bytes apart, by way of pieces; a whole piece of dense ones needs no copy. */
 static void plumb__write_row(plumb_dumper* d, const unsigned char* from, int64_t count, int64_t stride) {
@@ -631,6 +629,7 @@ static int plumb__read_environment(plumb_dumper* d) {
       plumb__text(d->forwards, "%s", plumb__variable("DUMP_BLOB_FORWARDS", "0")) != 0) {
     return plumb__fail(d, "DUMP_BLOB_LAYERS, _TYPES, _FORWARDS: this program takes %d bytes", PLUMB__TEXT - 1);
   }
+  if (!plumb__may_grow(65536)) return plumb__fail(d, "a manifest needs 64 KiB, `ulimit -f` allows less");
   d->inputs = plumb__flag("DUMP_INPUT_BLOB");
   d->outputs = plumb__flag("DUMP_OUTPUT_BLOB");
   d->statistics_only = plumb__flag("DUMP_BLOB_STATS");
@@ -688,7 +687,6 @@ static void plumb__next_forward(plumb_dumper* d) {
   d->writes_forward = plumb__listed(d->forwards, d->forward, "all", 0);
   if (d->writes_forward) d->writes_forward = plumb__begin_manifest(d) == 0;
 }
-
 void plumb_dump_forward(plumb_dumper* d) {
   if (d == NULL || plumb__lock(d) != 0) return;
   plumb__next_forward(d);
@@ -724,6 +722,9 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
   d->dtype = dtype;
   d->filled = 0;
   d->file = NULL;
+  if (!plumb__may_grow((uint64_t)ftell(d->manifest) + 65536)) { /* room for an entry and the end */
+    return plumb__fail(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
+  }
   plumb__file_name(file_name, place, index, name, rank, dims, d->raw ? ".raw" : ".npy");
   if (!d->statistics_only) {
     if (plumb__text(path, "%s/%s", d->folder, file_name) == 0 && plumb__text(part, "%s.part", path) == 0) {
@@ -743,7 +744,6 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
   plumb__entry(d, place, index, name, file_name, rank, dims);
   return 0;
 }
-
 static const plumb_dump_place plumb__unknown = PLUMB_DUMP_PLACE_INIT;
 
 int plumb_dump_wants(plumb_dumper* d, const plumb_dump_place* place, const char* name) {

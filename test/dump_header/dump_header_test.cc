@@ -329,6 +329,27 @@ TEST_F(DumpHeader, NoLinkIsFollowedAndNoNameSteersTheTerminal) {
   EXPECT_EQ(ReadFile(At("victim"))->text(), "untouched");
 }
 
+TEST_F(DumpHeader, NoLimitOfFilesEndsAProgram) {
+  const std::vector<float> values = Numbers(kCount);
+  for (const rlim_t most : {0, 700, 5000, 65535, 65536, 67000, 80000}) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      const rlimit limit = {most, most};
+      if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+      plumb_dumper* dump = plumb_dump_open("test", nullptr);
+      for (int i = 0; i < 90; ++i) plumb_dump(dump, "x", values.data(), PLUMB_F32, 4, kDims, nullptr);
+      const int result = plumb_dump_close(dump);
+      _exit((dump == nullptr) == (most < 65536) && (dump == nullptr || result == (most < 80000 ? -1 : result)) ? 7 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << " at " << most;
+    EXPECT_EQ(WEXITSTATUS(status), 7) << most;
+  }
+  EXPECT_TRUE(ReadDump(Dump()).ok());
+}
+
 TEST_F(DumpHeader, ATensorBeyondTheLimitOfFilesEndsNoProgram) {
   const std::vector<float> values = Numbers(1 << 20);
   const int64_t dims[] = {1 << 20};
