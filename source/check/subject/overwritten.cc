@@ -40,8 +40,9 @@ std::vector<Suspect> SuspectsOf(const Graph& graph, const RunReport& report) {
     bool none_agrees = true;
     for (const LayerReport& reader : report.layers) {
       if (!Reads(reader, output.blob)) continue;
-      // Grey: it was computed from what the writer read.
-      none_agrees = none_agrees && (reader.verdict == Verdict::kWrong || reader.verdict == Verdict::kGrey);
+      // Grey, or explained by a larger group: it was computed from what the writer read.
+      const bool off = reader.verdict == Verdict::kWrong || reader.verdict == Verdict::kGrey;
+      none_agrees = none_agrees && (off || !reader.cause.empty());
       const bool in_place =
           reader.step.outputs.size() == 1 && reader.step.outputs[0].shape.NumElements() == output.shape.NumElements();
       if (in_place) suspect.reader = reader.step.name;
