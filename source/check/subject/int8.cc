@@ -73,7 +73,7 @@ Result<Tensor> Moved(const Tensor& weight, uint64_t* state) {
   return moved;
 }
 
-// What an exact operator gives on the grid that it is stored on needs no rounding: one step off is wrong.
+// Of a step: what an exact operator gives on the grid that it is stored on.
 constexpr double kExactBound = 0.2;
 bool StandsOnGrid(double value, double step) {
   constexpr double kNear = 1e-3;
@@ -194,7 +194,7 @@ Result<std::vector<Tensor>> WeightNoise(const LayerGroup& group, const std::vect
   return sigma;
 }
 
-Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau) {
+Result<OnGrid> JudgeOnGrid(const Tensor& device, bool exact, Tensor* reference, Tensor* tau) {
   OnGrid result;
   if (device.NumElements() == 0) return result;
   const Grid grid = FindGrid(device);
@@ -220,7 +220,7 @@ Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau)
   if (!grid.spans() && share > (grid.few ? kManySaturated : 0)) result.span = (grid.high - grid.low) / grid.step;
   for (int64_t i = 0; i < device.NumElements(); ++i) {
     if (excused && beyond(i, 0)) y[i] = static_cast<double>(x[i]);
-    const bool stays = bound[i] == 0 && !grid.few && StandsOnGrid(y[i], result.step);
+    const bool stays = exact && bound[i] == 0 && !grid.few && StandsOnGrid(y[i], result.step);
     bound[i] = stays ? kExactBound * result.step : std::sqrt(bound[i] * bound[i] + 16 * result.step * result.step);
   }
   if (!excused) result.saturated = result.span = 0;

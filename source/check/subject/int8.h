@@ -65,8 +65,9 @@ struct OnGrid {
   void AddTo(OutputReport* output) const;
 };
 
-// Replaces reference and tau (f64) by what a device that stores int8 is judged with.
-Result<OnGrid> JudgeOnGrid(const Tensor& device, Tensor* reference, Tensor* tau);
+// Replaces reference and tau (f64) by what a device that stores int8 is judged with. `exact`: where tau is 0 a value
+// that stands on the grid needs no rounding, and one step off is wrong.
+Result<OnGrid> JudgeOnGrid(const Tensor& device, bool exact, Tensor* reference, Tensor* tau);
 
 }  // namespace plumb
 

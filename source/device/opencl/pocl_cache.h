@@ -8,8 +8,8 @@
 namespace plumb::opencl {
 
 // To be called before a driver is asked for anything: where PoCL's folder cannot be written, or others can have written
-// into it (PoCL runs what lies there), sets POCL_CACHE_DIR to one of our own. Returns "" when there is a folder, else the
-// sentence that says why PoCL will have no device and what to do.
+// into it (PoCL runs what lies there), sets POCL_CACHE_DIR to one of our own. Returns "" when there is a folder, else
+// the sentence that says why PoCL will have no device and what to do.
 std::string PreparePoclCache();
 
 }  // namespace plumb::opencl

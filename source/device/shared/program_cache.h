@@ -2,11 +2,11 @@
 // else, where none of these can be used, in a folder of this user in the temporary one. `kind` keeps the devices apart:
 // "opencl", "vulkan".
 //
-// A driver runs what it is given, so folder and file must be this user's own and nobody else may write to them: a folder
-// where that is not so is not used, which is said once. A file holds its whole key and XXH3's 128 bits of key and
-// program: whatever is damaged, cut off or of another program is a miss. No hash could tell a file that somebody made on
-// purpose, who could read its key here as well; that is what the owner is for. A folder that cannot be written is no
-// error.
+// A driver runs what it is given, so folder and file must be this user's own and nobody else may write to them: a
+// folder where that is not so is not used, which is said once. A file holds its whole key and XXH3's 128 bits of key
+// and program: whatever is damaged, cut off or of another program is a miss. No hash could tell a file that somebody
+// made on purpose, who could read its key here as well; that is what the owner is for. A folder that cannot be written
+// is no error.
 #ifndef PLUMB_DEVICE_SHARED_PROGRAM_CACHE_H_
 #define PLUMB_DEVICE_SHARED_PROGRAM_CACHE_H_
 

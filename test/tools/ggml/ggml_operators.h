@@ -19,7 +19,8 @@ static T Images(void) {
   T columns = Named(ggml_im2col(ctx, filter, x, 1, 2, 1, 0, 2, 1, true, GGML_TYPE_F32), "columns");
   total = Total(total, columns);
   total = Total(total, Named(ggml_im2col(ctx, Leaf(GGML_TYPE_F32, "w_row", 4, 27, 3), rows, 2, 0, 3, 0, 1, 0, false,
-                                         GGML_TYPE_F16), "row_columns"));
+                                         GGML_TYPE_F16),
+                             "row_columns"));
   total = Total(total, Named(ggml_pool_2d(ctx, x, GGML_OP_POOL_MAX, 3, 2, 2, 1, 1, 0), "largest"));
   total = Total(total, Named(ggml_pool_2d(ctx, x, GGML_OP_POOL_AVG, 3, 2, 1, 2, 1, 1), "average"));
   total = Total(total, Named(ggml_pool_1d(ctx, x, GGML_OP_POOL_AVG, 2, 2, 0), "row_average"));
@@ -29,8 +30,9 @@ static T Images(void) {
   total = Total(total, Named(ggml_upscale(ctx, x, 2, GGML_SCALE_MODE_NEAREST), "nearest"));
   total = Total(total, Named(ggml_interpolate(ctx, x, 17, 5, 6, 2, GGML_SCALE_MODE_NEAREST), "uneven"));
   total = Total(total, Named(ggml_interpolate(ctx, x, 17, 5, 6, 2, GGML_SCALE_MODE_BILINEAR), "bilinear"));
-  total = Total(total, Named(ggml_interpolate(ctx, x, 17, 5, 6, 2, GGML_SCALE_MODE_BILINEAR |
-                                              GGML_SCALE_FLAG_ALIGN_CORNERS), "corners"));
+  total = Total(total,
+                Named(ggml_interpolate(ctx, x, 17, 5, 6, 2, GGML_SCALE_MODE_BILINEAR | GGML_SCALE_FLAG_ALIGN_CORNERS),
+                      "corners"));
   total = Total(total, Named(ggml_interpolate(ctx, x, 17, 14, 6, 2, GGML_SCALE_MODE_BICUBIC), "bicubic"));
   T times = Named(ggml_scale(ctx, Input(GGML_TYPE_F32, "t", 5, 1), 300), "times");
   return Total(total, Named(ggml_timestep_embedding(ctx, times, 33, 10000), "embedded"));
@@ -74,10 +76,10 @@ static T States(void) {
 
 static T Elements(void) {
   T x = Named(ggml_scale(ctx, Input(GGML_TYPE_F32, "x", kWidth, tokens), 4), "x4"), total = NULL;
-  T (*const unary[])(struct ggml_context*, T) = {
-      ggml_sgn,   ggml_step,  ggml_elu, ggml_hardswish, ggml_hardsigmoid, ggml_expm1,
-      ggml_floor, ggml_ceil,  ggml_abs, ggml_round,     ggml_softplus,    ggml_trunc,
-      ggml_neg,   ggml_relu,  ggml_exp, ggml_tanh,      ggml_gelu_erf,    ggml_sigmoid};
+  T (*const unary[])
+  (struct ggml_context*, T) = {ggml_sgn,   ggml_step, ggml_elu, ggml_hardswish, ggml_hardsigmoid, ggml_expm1,
+                               ggml_floor, ggml_ceil, ggml_abs, ggml_round,     ggml_softplus,    ggml_trunc,
+                               ggml_neg,   ggml_relu, ggml_exp, ggml_tanh,      ggml_gelu_erf,    ggml_sigmoid};
   for (size_t i = 0; i < sizeof(unary) / sizeof(unary[0]); ++i) {
     total = Total(total, ggml_scale(ctx, unary[i](ctx, x), 0.01f));
   }
