@@ -133,7 +133,7 @@ bool Client::GoesOn(double seconds, double silent) {
   is_silent_ = true;
   why_ = fmt::format(
       ": nothing came from there for {} s, and a second call got no answer in {} s; look whether it is "
-      "on, awake and reachable (adb: `adb kill-server`), or give it longer with --silence",
+      "on, awake and reachable (adb: `adb kill-server`), or give it longer with RemoteOptions::silence",
       limit, limit);
   return false;
 }

@@ -25,7 +25,7 @@ owner() { set -- $(ls -ldn "$1/."); echo "$3"; }
 open() { set -- $(ls -ldn "$1/."); case "$1" in ?????w* | ????????w*) : ;; *) false ;; esac; }
 mkdir -p "$1" && cd "$1" || exit 1
 if [ "$(owner .)" != "$(id -u)" ]; then
-  echo "it belongs to user $(owner .), not to user $(id -u): remove it, or name another with --device-folder" >&2; exit 1
+  echo "it belongs to user $(owner .), not to user $(id -u): remove it, or name another folder" >&2; exit 1
 fi
 if [ -L cache ] || open . || { [ -d cache ] && { open cache || [ "$(owner cache)" != "$(id -u)" ]; }; }; then
   chmod go-w . && rm -rf cache || exit 1

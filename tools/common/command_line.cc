@@ -159,7 +159,10 @@ void CommandLine::NotWith(const std::string& name, const std::vector<std::string
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
   impl_->program = argc > 0 ? argv[0] : impl_->name;
   Status status = impl_->Read(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
-  if (Given("--help")) return PrintText(impl_->Help()) ? kExitOk : kExitFailure;
+  if (Given("--help")) {
+    PrintText(impl_->Help());  // FinishOutput says where it was not written
+    return kExitOk;
+  }
   if (status.ok() && Given("--version")) {
     Print("{} {}\n", impl_->name, Version());
     return kExitOk;

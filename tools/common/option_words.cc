@@ -27,6 +27,7 @@ constexpr FieldWord kFieldWords[] = {
     {"PairingOptions::names", "--names"},
     {"PairingOptions::tensors", "--tensors"},
     {"ReportStyle::all", "--all"},
+    {"RemoteOptions::silence", "--silence"},
     {"RuntimeOptions::max_isa", "--max-isa"},
     {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},

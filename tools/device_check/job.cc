@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/option_words.h"
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "device_check/binaries.h"
@@ -140,7 +141,7 @@ Outcome Job::Go() {
     if (!status.ok()) outcome.exit_code = Fail(status);
   });
   if (!status.ok()) {
-    outcome.line = status.message();
+    outcome.line = InOptionWords(status.message());
     outcome.failed = !failed_.empty() ? failed_ : status.code() == StatusCode::kDeviceError ? "way" : "here";
     if (exit_code_ != kExitOk) outcome.exit_code = exit_code_;
     if (program_) outcome.program = program_;

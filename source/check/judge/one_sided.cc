@@ -227,8 +227,9 @@ class Sides {
   bool Stands(const Tally& tally, double z) const {
     if (std::fabs(z) <= kWrongZ || std::fabs(tally.bias()) <= kWrongBias) return false;
     if (static_cast<double>(tally.far) > kPure * static_cast<double>(tally.all())) return false;
+    // What is no way of storing is another sum (of other weights, say), which may lean to one side in a channel.
     const std::string way = WayOf(tally);
-    return input_.lattice.rounds_once == 0 || !(way.empty() || IsTies(way));
+    return !way.empty() && (input_.lattice.rounds_once == 0 || !IsTies(way));
   }
 
   void Say(const std::string& where, const Tally& tally, double z, OutputReport* report) const {
