@@ -76,7 +76,7 @@ static T States(void) {
 
 static T Elements(void) {
   T x = Named(ggml_scale(ctx, Input(GGML_TYPE_F32, "x", kWidth, tokens), 4), "x4"), total = NULL;
-  T (*const unary[])
+  T(*const unary[])
   (struct ggml_context*, T) = {ggml_sgn,   ggml_step, ggml_elu, ggml_hardswish, ggml_hardsigmoid, ggml_expm1,
                                ggml_floor, ggml_ceil, ggml_abs, ggml_round,     ggml_softplus,    ggml_trunc,
                                ggml_neg,   ggml_relu, ggml_exp, ggml_tanh,      ggml_gelu_erf,    ggml_sigmoid};
