@@ -34,7 +34,8 @@ struct OneSidedInput {
   Lattice lattice;
 };
 
-// Fills bias, bias_z and one_sided. Where the latter stands, the verdict is wrong, and the reason says why.
+// Fills bias, bias_z and one_sided. Where the latter stands, the verdict is wrong (grey for half away from
+// zero), and the reason says why.
 void JudgeSides(const OneSidedInput& input, OutputReport* report);
 
 // Of a run whose outputs are known: how many layers round to one side, and what its outputs lose by it.
