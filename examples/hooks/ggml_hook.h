@@ -5,20 +5,11 @@
 #include <ggml-backend.h>
 #include <stdlib.h>
 #include <string.h>
+#include "names.h"
 #include "plumb_dump.h"
 
 /* What ggml_set_name said; the second tensor of that name is x@2. */
-static const char* plumb_ggml_name(const struct ggml_tensor* t) {
-  static const struct ggml_tensor* tensors[65536];
-  static char names[65536][GGML_MAX_NAME + 12];
-  for (int same = 1, i = 0;; ++same, i = 0) {
-    char name[GGML_MAX_NAME + 12];
-    snprintf(name, sizeof(name), same > 1 ? "%s@%d" : "%s", t->name, same);
-    while (i < 65535 && tensors[i] != NULL && strcmp(names[i], name) != 0) ++i;
-    if (tensors[i] == NULL) memcpy(names[i], name, sizeof(name)), tensors[i] = t;
-    if (tensors[i] == t || i == 65535) return names[i];
-  }
-}
+static const char* plumb_ggml_name(const struct ggml_tensor* t) { return plumb_hook_name(t, t->name); }
 
 /* `by`: the operator that reads it in that slot; NULL: it was just computed. ggml says the innermost dim first. */
 static void plumb_ggml_write(plumb_dumper* dump, const struct ggml_tensor* t, const struct ggml_tensor* by, int slot) {
