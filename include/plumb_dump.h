@@ -18,8 +18,8 @@
  * Off (dumper NULL) every call is one load and one branch. On, a tensor is written in its logical order in pieces of
  * 256 KiB, whatever its strides; files are complete or not there; the manifest comes last, so a run that was killed
  * leaves no dump. All functions may be called from several threads; a forked child writes nothing into its parent's
- * dump, which is said (plumb_dump_open in the child: a dump of its own). The first error is said once on standard error
- * and in the manifest ("complete": false); the program goes on.
+ * dump (plumb_dump_open in the child: one of its own). The first error is said once on standard error and in the
+ * manifest ("complete": false); the program goes on.
  *
  * The environment (as of Plumb's own dumps, doc/dump.md): DUMP_OUTPUT_BLOB, DUMP_INPUT_BLOB (1 or 0), DUMP_BLOB_DIR
  * (plumb_dump), DUMP_BLOB_FORMAT (npy or raw), DUMP_BLOB_LAYERS (globs and index ranges, by commas), DUMP_BLOB_TYPES,
@@ -146,10 +146,7 @@ static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
   uint64_t lanes[4]; /* in registers */
   memcpy(lanes, x->lanes, sizeof(lanes));
   for (; bytes < end; bytes += 32) {
-    lanes[0] = plumb__round(lanes[0], plumb__u64(bytes));
-    lanes[1] = plumb__round(lanes[1], plumb__u64(bytes + 8));
-    lanes[2] = plumb__round(lanes[2], plumb__u64(bytes + 16));
-    lanes[3] = plumb__round(lanes[3], plumb__u64(bytes + 24));
+    for (int i = 0; i < 4; ++i) lanes[i] = plumb__round(lanes[i], plumb__u64(bytes + 8 * i));
   }
   memcpy(x->lanes, lanes, sizeof(lanes));
   x->total += size;
@@ -188,7 +185,7 @@ struct plumb_dumper {
   int writes_forward, raw, inputs, outputs, statistics_only, failed;
   FILE* manifest;  /* under construction, while a Forward is written */
   int64_t entries; /* in it */
-  char error[512];
+  char error[4096];
   /* The tensor that is being written. */
   FILE* file; /* NULL: statistics only */
   plumb_dtype dtype;
@@ -206,15 +203,42 @@ static long plumb__process; /* whose they are */
 #else
 #define PLUMB__PRINTF
 #endif
-/* The first error is said. */
-PLUMB__PRINTF static int plumb__fail(plumb_dumper* d, const char* format, ...) {
+/* `shown`: on a terminal, which obeys C1 controls and marks of direction. */
+static int plumb__is_utf8(const char* text, int shown) {
+  static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+  const unsigned char* p = (const unsigned char*)text;
+  while (*p != 0) {
+    int more = *p < 0x80 ? 0 : *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3, i;
+    uint32_t code = more == 0 ? *p : *p & (0x3Fu >> more);
+    if (*p >= 0xF8 || (*p >= 0x80 && *p < 0xC0)) return 0;
+    for (i = 0, ++p; i < more && (*p & 0xC0) == 0x80; ++i, ++p) code = code << 6 | (*p & 0x3Fu);
+    if (i < more || code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+    if (shown && more > 0 && (code < 0xA0 || code == 0x61C || (code >= 0x200B && code < 0x2070))) return 0;
+  }
+  return 1;
+}
+/* Whether a file may have so many bytes: beyond `ulimit -f` SIGXFSZ would end the program. */
+static int plumb__may_grow(uint64_t size) {
+  struct rlimit most;
+  errno = EFBIG;
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || size <= (uint64_t)most.rlim_cur;
+}
+/* The one way to the terminal: bytes that it would obey are \xNN. With a dumper it is an error; the first is said. */
+PLUMB__PRINTF static int plumb__say(plumb_dumper* d, const char* format, ...) {
+  char text[1024], shown[4 * sizeof(text)] = "", *to = shown;
+  struct stat about;
   va_list list;
-  if (d->error[0] != 0) return -1;
+  if (d != NULL && d->error[0] != 0) return -1;
   va_start(list, format);
-  (void)vsnprintf(d->error, sizeof(d->error), format, list);
+  (void)vsnprintf(text, sizeof(text), format, list);
   va_end(list);
-  for (char* p = d->error; *p != 0; ++p) *p = (unsigned char)*p < 0x20 || *p == 0x7F ? '?' : *p; /* no escapes */
-  fprintf(stderr, "plumb_dump: %s; the dump is not complete, the program goes on\n", d->error);
+  int utf8 = plumb__is_utf8(text, 1);
+  for (const unsigned char* p = (const unsigned char*)text; *p != 0; ++p) {
+    to += sprintf(to, *p >= 0x20 && *p != 0x7F && (*p < 0x80 || utf8) ? "%c" : "\\x%02x", *p);
+  }
+  if (d != NULL) memcpy(d->error, shown, sizeof(shown));
+  if (fstat(2, &about) == 0 && S_ISREG(about.st_mode) && !plumb__may_grow((uint64_t)about.st_size + 8192)) return -1;
+  fprintf(stderr, "plumb_dump: %s%s\n", shown, d != NULL ? "; the dump is not complete, the program goes on" : "");
   return -1;
 }
 /* A text of PLUMB__TEXT bytes. -1 and ENAMETOOLONG when it is longer. */
@@ -225,12 +249,6 @@ PLUMB__PRINTF static int plumb__text(char* to, const char* format, ...) {
   va_end(list);
   errno = ENAMETOOLONG;
   return length >= 0 && length < PLUMB__TEXT ? 0 : -1;
-}
-/* Whether a file may have so many bytes: beyond `ulimit -f` SIGXFSZ would end the program. */
-static int plumb__may_grow(uint64_t size) {
-  struct rlimit most;
-  errno = EFBIG;
-  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || size <= (uint64_t)most.rlim_cur;
 }
 
 /* --- words of the environment */
@@ -267,8 +285,7 @@ static int plumb__flag(const char* name) {
   const char* value = plumb__variable(name, "0");
   if (strcmp(value, "1") == 0 || plumb__listed("on,true,yes", -1, value, 0)) return 1;
   if (strcmp(value, "0") == 0 || plumb__listed("off,false,no", -1, value, 0)) return 0;
-  fprintf(stderr, "plumb_dump: %s: expected 1 or 0, found '%s'; nothing is dumped\n", name, value);
-  return -1;
+  return plumb__say(NULL, "%s: expected 1 or 0, found '%.64s'; nothing is dumped", name, value);
 }
 static int plumb__wants(const plumb_dumper* d, const plumb_dump_place* place, int index, const char* name) {
   const char* layer = place->layer != NULL ? place->layer : name;
@@ -279,41 +296,24 @@ static int plumb__wants(const plumb_dumper* d, const plumb_dump_place* place, in
 
 /* --- text of the manifest */
 
-static int plumb__is_utf8(const char* text) {
-  static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-  const unsigned char* p = (const unsigned char*)text;
-  while (*p != 0) {
-    int more = *p < 0x80 ? 0 : *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3, i;
-    uint32_t code = more == 0 ? *p : *p & (0x3Fu >> more);
-    if (*p >= 0xF8 || (*p >= 0x80 && *p < 0xC0)) return 0;
-    for (i = 0, ++p; i < more && (*p & 0xC0) == 0x80; ++i, ++p) code = code << 6 | (*p & 0x3Fu);
-    if (i < more || code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
-  }
-  return 1;
-}
 /* A JSON string; {"hex": "..."} for bytes that are no UTF-8; null for NULL. */
 static void plumb__name(FILE* file, const char* text) {
-  int plain = text == NULL || plumb__is_utf8(text);
+  int plain = text == NULL || plumb__is_utf8(text, 0);
   const unsigned char* p = (const unsigned char*)text;
   fputs(text == NULL ? "null" : plain ? "\"" : "{\"hex\":\"", file);
   for (; p != NULL && *p != 0; ++p) {
-    if (!plain || *p < 0x20 || *p == '"' || *p == '\\') {
-      fprintf(file, plain ? "\\u%04x" : "%02x", *p);
-    } else {
-      fputc(*p, file);
-    }
+    int coded = !plain || *p < 0x20 || *p == '"' || *p == '\\';
+    fprintf(file, !coded ? "%c" : plain ? "\\u%04x" : "%02x", *p);
   }
   fputs(text == NULL ? "" : plain ? "\"" : "\"}", file);
 }
 /* A JSON number whatever the program's locale says about decimal points; null for what is none. */
 static void plumb__number(FILE* file, double value) {
-  char text[40] = "null";
-  if (fabs(value) <= DBL_MAX) {
-    (void)snprintf(text, sizeof(text), "%.17g", value);
-    char* point = text + strspn(text, "-0123456789");
-    if (*point != 0 && *point != 'e') *point = '.';
-  }
-  fputs(text, file);
+  char text[40];
+  (void)sprintf(text, "%.17g", value);
+  char* point = text + strspn(text, "-0123456789");
+  if (*point != 0 && *point != 'e') *point = '.';
+  fputs(fabs(value) <= DBL_MAX ? text : "null", file);
 }
 /* What printf lacks: %s text as it is, %n a name, %w words (none where they are no UTF-8), %a a list of names, %b true
  * or false, %d an int64_t, %x a checksum, %f a double. */
@@ -328,10 +328,10 @@ static void plumb__print(FILE* file, const char* format, ...) {
     }
     switch (*++format) {
       case 's': fputs(va_arg(list, const char*), file); break;
-      case 'n': plumb__name(file, va_arg(list, const char*)); break;
+      case 'n':
       case 'w':
         text = va_arg(list, const char*);
-        plumb__name(file, text != NULL && plumb__is_utf8(text) ? text : "");
+        plumb__name(file, *format == 'w' && (text == NULL || !plumb__is_utf8(text, 0)) ? "" : text);
         break;
       case 'a':
         for (names = va_arg(list, const char* const*); *names != NULL; ++names, separator = ",") {
@@ -358,16 +358,14 @@ static char* plumb__dims(char* to, const char* separator, int rank, const int64_
 
 /* Makes the folder and takes it: its manifest under construction. NULL and EEXIST where there is one already. */
 static FILE* plumb__claim(const char* folder) {
-  char path[PLUMB__TEXT];
-  if (plumb__text(path, "%s/manifest.json", folder) != 0) return NULL;
+  char path[PLUMB__TEXT], part[PLUMB__TEXT];
+  if (plumb__text(path, "%s/manifest.json", folder) != 0 || plumb__text(part, "%s.part", path) != 0) return NULL;
   for (size_t i = 1; path[i] != 0; ++i) {
     if (path[i] != '/') continue;
     path[i] = 0;
     if (mkdir(path, 0777) != 0 && errno != EEXIST) return NULL;
     path[i] = '/';
   }
-  char part[PLUMB__TEXT];
-  if (plumb__text(part, "%s.part", path) != 0) return NULL;
   if (access(path, F_OK) != 0) {
     FILE* manifest = fopen(part, "wbxe");
     if (manifest == NULL || access(path, F_OK) != 0) return manifest;
@@ -390,10 +388,9 @@ static int plumb__claim_root(plumb_dumper* d) {
     if (d->manifest != NULL || errno != EEXIST || plumb__networks > 0) break;
     (void)sprintf(ending, "-%d", i);
   }
-  if (d->manifest == NULL) return plumb__fail(d, "cannot write into '%.400s': %s", d->root, strerror(errno));
-  if (i > 2) {
-    fprintf(stderr, "plumb_dump: '%.*s' holds a dump already, so this one goes to '%s'\n", length, wanted, d->root);
-  }
+  if (d->manifest == NULL) return plumb__say(d, "cannot write into '%.400s': %s", d->root, strerror(errno));
+  if (length > 400) length = 400;
+  if (i > 2) plumb__say(NULL, "'%.*s' holds a dump already, so this one goes to '%.400s'", length, wanted, d->root);
   d->network = ++plumb__networks;
   if (d->network == 1) memcpy(plumb__run_root, d->root, sizeof(d->root));
   return 0;
@@ -577,7 +574,7 @@ static int plumb__begin_manifest(plumb_dumper* d) {
   } else if (plumb__text(d->folder, "%s/forward-%05d", d->root, d->forward) == 0) {
     d->manifest = plumb__claim(d->folder);
   }
-  if (d->manifest == NULL) return plumb__fail(d, "cannot write into '%.400s': %s", d->folder, strerror(errno));
+  if (d->manifest == NULL) return plumb__say(d, "cannot write into '%.400s': %s", d->folder, strerror(errno));
   d->entries = 0;
   plumb__print(d->manifest,
                "{\n \"format\": \"plumb-dump\",\n \"version\": 1,\n \"tool\": \"plumb_dump.h 1\",\n"
@@ -599,7 +596,7 @@ static void plumb__end_manifest(plumb_dumper* d) {
   d->manifest = NULL;
   if (plumb__text(path, "%s/manifest.json", d->folder) != 0 || plumb__text(part, "%s.part", path) != 0 || bad ||
       rename(part, path) != 0) {
-    (void)plumb__fail(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
+    (void)plumb__say(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
   }
 }
 static void plumb__entry(plumb_dumper* d, const plumb_dump_place* place, int index, const char* name,
@@ -627,27 +624,27 @@ static int plumb__read_environment(plumb_dumper* d) {
   if (plumb__text(d->layers, "%s", plumb__variable("DUMP_BLOB_LAYERS", "")) != 0 ||
       plumb__text(d->types, "%s", plumb__variable("DUMP_BLOB_TYPES", "")) != 0 ||
       plumb__text(d->forwards, "%s", plumb__variable("DUMP_BLOB_FORWARDS", "0")) != 0) {
-    return plumb__fail(d, "DUMP_BLOB_LAYERS, _TYPES, _FORWARDS: this program takes %d bytes", PLUMB__TEXT - 1);
+    return plumb__say(d, "DUMP_BLOB_LAYERS, _TYPES, _FORWARDS: this program takes %d bytes", PLUMB__TEXT - 1);
   }
-  if (!plumb__may_grow(65536)) return plumb__fail(d, "a manifest needs 64 KiB, `ulimit -f` allows less");
+  if (!plumb__may_grow(65536)) return plumb__say(d, "a manifest needs 64 KiB, `ulimit -f` allows less");
   d->inputs = plumb__flag("DUMP_INPUT_BLOB");
   d->outputs = plumb__flag("DUMP_OUTPUT_BLOB");
   d->statistics_only = plumb__flag("DUMP_BLOB_STATS");
   if (d->inputs < 0 || d->outputs < 0 || d->statistics_only < 0 || d->inputs + d->outputs == 0) return -1;
   d->raw = strcmp(format, "raw") == 0;
   if (!d->raw && strcmp(format, "npy") != 0) {
-    return plumb__fail(d, "DUMP_BLOB_FORMAT: this program writes npy or raw, found '%.64s'", format);
+    return plumb__say(d, "DUMP_BLOB_FORMAT: this program writes npy or raw, found '%.64s'", format);
   }
   if (strcasecmp(d->forwards, "all") != 0 && d->forwards[strspn(d->forwards, "0123456789-, \t")] != 0) {
-    return plumb__fail(d, "DUMP_BLOB_FORWARDS: expected numbers and ranges such as 0,5-9,20- or all, found '%.64s'",
-                       d->forwards);
+    return plumb__say(d, "DUMP_BLOB_FORWARDS: expected numbers and ranges such as 0,5-9,20- or all, found '%.64s'",
+                      d->forwards);
   }
   if (d->layers[0] == '/' || strstr(d->layers, ",/") != NULL) {
-    return plumb__fail(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
+    return plumb__say(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
   }
   if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("SAVE_IO_TENSORS") != 0 ||
       strcmp(plumb__variable("DUMP_BLOB_COMPRESS", "none"), "none") != 0) {
-    return plumb__fail(d, "DUMP_BLOB_UNFUSE, SAVE_IO_TENSORS, DUMP_BLOB_COMPRESS: this program does none of them");
+    return plumb__say(d, "DUMP_BLOB_UNFUSE, SAVE_IO_TENSORS, DUMP_BLOB_COMPRESS: this program does none of them");
   }
   return 0;
 }
@@ -655,7 +652,10 @@ static int plumb__read_environment(plumb_dumper* d) {
 plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
   if (plumb__variable("DUMP_OUTPUT_BLOB", plumb__variable("DUMP_INPUT_BLOB", NULL)) == NULL) return NULL;
   plumb_dumper* d = (plumb_dumper*)calloc(1, sizeof(*d));
-  if (d == NULL) return NULL;
+  if (d == NULL) {
+    plumb__say(NULL, "no memory for a dump (%d bytes); nothing is dumped", (int)sizeof(*d));
+    return NULL;
+  }
   d->forward = -1;
   d->process = (long)getpid();
   (void)plumb__text(d->runtime, "%s", runtime != NULL ? runtime : "");
@@ -670,7 +670,7 @@ plumb_dumper* plumb_dump_open(const char* runtime, const char* model) {
 /* 0 with the lock; -1 in a process that was forked since. */
 static int plumb__lock(plumb_dumper* d) {
   if (d->process == (long)getpid()) return pthread_mutex_lock(&d->mutex);
-  if (!d->failed) fprintf(stderr, "plumb_dump: a forked process writes nothing into its parent's dump\n");
+  if (!d->failed) plumb__say(NULL, "a forked process writes nothing into its parent's dump");
   d->failed = 1;
   return -1;
 }
@@ -696,21 +696,21 @@ void plumb_dump_forward(plumb_dumper* d) {
 static int64_t plumb__check(plumb_dumper* d, const plumb_dump_place* place, const char* name, const void* data,
                             plumb_dtype dtype, int rank, const int64_t* dims) {
   int64_t count = 1;
-  if (name == NULL || name[0] == 0) return plumb__fail(d, "a tensor has no name");
-  if ((int)dtype < 0 || dtype > PLUMB_BOOL) return plumb__fail(d, "tensor '%.200s': %d is no dtype", name, (int)dtype);
+  if (name == NULL || name[0] == 0) return plumb__say(d, "a tensor has no name");
+  if ((int)dtype < 0 || dtype > PLUMB_BOOL) return plumb__say(d, "tensor '%.200s': %d is no dtype", name, (int)dtype);
   if (rank < 0 || rank > PLUMB_DUMP_MAX_RANK || (rank > 0 && dims == NULL)) {
-    return plumb__fail(d, "tensor '%.200s': expected 0 to %d dims, found %d", name, PLUMB_DUMP_MAX_RANK, rank);
+    return plumb__say(d, "tensor '%.200s': expected 0 to %d dims, found %d", name, PLUMB_DUMP_MAX_RANK, rank);
   }
   if (place->slot < 0 || place->pack < 0 || (place->pack > 1 && rank < 2)) {
-    return plumb__fail(d, "tensor '%.200s': slot %d, pack %d (needs two dims)", name, place->slot, place->pack);
+    return plumb__say(d, "tensor '%.200s': slot %d, pack %d (needs two dims)", name, place->slot, place->pack);
   }
   for (int i = 0; i < rank; ++i) {
     if (dims[i] < 0 || (dims[i] > 0 && count > INT64_MAX / 64 / dims[i])) {
-      return plumb__fail(d, "tensor '%.200s': dim %d is %lld", name, i, (long long)dims[i]);
+      return plumb__say(d, "tensor '%.200s': dim %d is %lld", name, i, (long long)dims[i]);
     }
     count *= dims[i];
   }
-  if (count > 0 && data == NULL) return plumb__fail(d, "tensor '%.200s' has no data", name);
+  if (count > 0 && data == NULL) return plumb__say(d, "tensor '%.200s' has no data", name);
   return count;
 }
 static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, int index, const char* name,
@@ -723,7 +723,7 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
   d->filled = 0;
   d->file = NULL;
   if (!plumb__may_grow((uint64_t)ftell(d->manifest) + 65536)) { /* room for an entry and the end */
-    return plumb__fail(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
+    return plumb__say(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
   }
   plumb__file_name(file_name, place, index, name, rank, dims, d->raw ? ".raw" : ".npy");
   if (!d->statistics_only) {
@@ -731,13 +731,13 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
       (void)unlink(part);
       d->file = fopen(part, "wbxe"); /* never what a link leads to */
     }
-    if (d->file == NULL) return plumb__fail(d, "cannot write '%.400s': %s", file_name, strerror(errno));
+    if (d->file == NULL) return plumb__say(d, "cannot write '%.400s': %s", file_name, strerror(errno));
     if (!d->raw) plumb__npy_header(d, rank, dims);
   }
   if (count > 0) plumb__write_values(d, data, rank, dims, strides, place->pack);
   if (d->file != NULL && (fclose(d->file) != 0 || d->failed || rename(part, path) != 0)) {
     d->failed = 1; /* the disk is full or gone: no further try */
-    (void)plumb__fail(d, "cannot write '%.400s': %s", path, strerror(errno));
+    (void)plumb__say(d, "cannot write '%.400s': %s", path, strerror(errno));
     (void)remove(part);
     return -1;
   }
@@ -784,12 +784,11 @@ int plumb_dump_close(plumb_dumper* d) {
   if (d->written_forwards == 0 && d->error[0] == 0) { /* the folder's mark goes, so that the next run may have it */
     (void)fclose(d->manifest);
     if (plumb__text(part, "%s/manifest.json.part", d->root) == 0) (void)remove(part);
-    fprintf(stderr, "plumb_dump: nothing is dumped: of %d Forwards none is in DUMP_BLOB_FORWARDS=%s\n", d->forward + 1,
-            d->forwards);
+    plumb__say(NULL, "nothing is dumped: of %d Forwards none is in DUMP_BLOB_FORWARDS=%.400s", d->forward + 1,
+               d->forwards);
   } else {
     plumb__end_manifest(d);
-    fprintf(stderr, "plumb_dump: %s in '%s'\n",
-            d->error[0] == 0 ? "the dump is complete" : "a dump that is not complete", d->root);
+    plumb__say(NULL, "%s in '%.900s'", d->error[0] == 0 ? "the dump is complete" : "an incomplete dump", d->root);
   }
   int result = d->error[0] == 0 ? 0 : -1;
   (void)pthread_mutex_destroy(&d->mutex);
