@@ -1,7 +1,11 @@
 // Was it computed in what was expected? An accidentally quantised network is aligned as what it is, and still a fault.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 
+#include "check/report/util.h"
 #include "plumb/report.h"
 
 namespace plumb {
@@ -27,7 +31,10 @@ const std::vector<std::string>& Expectations() {
 std::vector<ComputedAs> Unexpected(const std::string& expect, const RunReport& run) {
   std::vector<ComputedAs> unexpected;
   if (expect == "any") return unexpected;
-  const std::vector<std::string>& allowed = expect == "model" ? run.own_precisions : Allowed().at(expect);
+  const auto known = Allowed().find(expect);
+  const std::vector<std::string> allowed = expect == "model"          ? run.own_precisions
+                                           : known == Allowed().end() ? std::vector<std::string>()
+                                                                      : known->second;
   std::copy_if(run.computed_as.begin(), run.computed_as.end(), std::back_inserter(unexpected),
                [&](const ComputedAs& as) {
                  return std::any_of(as.precisions.begin(), as.precisions.end(), [&](const std::string& precision) {
@@ -35,6 +42,19 @@ std::vector<ComputedAs> Unexpected(const std::string& expect, const RunReport& r
                  });
                });
   return unexpected;
+}
+
+std::string ComputedAs::Describe() const {
+  return fmt::format("{} in {} of {} {} ({})", what, steps, of, type.empty() ? "results" : type,
+                     declared ? "declared" : "found");
+}
+
+std::string AsText(const std::vector<ComputedAs>& computed) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, computed.size()); ++i)
+    text += (i == 0 ? " as " : ", ") + computed[i].Describe();
+  return text + (computed.size() > kShown ? fmt::format(" and {} more", computed.size() - kShown) : "");
 }
 
 }  // namespace plumb

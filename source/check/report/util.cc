@@ -69,12 +69,4 @@ Range RangeOf(const Tensor& tensor) {
   return range;
 }
 
-std::string AsText(const std::vector<ComputedAs>& computed) {
-  constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(kShown, computed.size()); ++i)
-    text += (i == 0 ? " as " : ", ") + computed[i].Describe();
-  return text + (computed.size() > kShown ? fmt::format(" and {} more", computed.size() - kShown) : "");
-}
-
 }  // namespace plumb

@@ -61,11 +61,6 @@ bool MayBeWinograd(const Layer& layer) {
 
 }  // namespace
 
-std::string ComputedAs::Describe() const {
-  return fmt::format("{} in {} of {} {} ({})", what, steps, of, type.empty() ? "results" : type,
-                     declared ? "declared" : "found");
-}
-
 const NumericModel& ModelOf(SubjectArithmetic arithmetic) {
   for (const NumericModel& model : Models()) {
     if (model.arithmetic == arithmetic) return model;
