@@ -1,8 +1,8 @@
 # plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library (shared with sanitizers)
 # plumb_<name>, alias plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is
 # also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake). plumb_tool(name SOURCES ...
-# [DEPENDS ...]): one installed command line tool. plumb_settings(target): warnings as errors, the sanitizers and fmt,
-# which writes our sentences, per target and never globally.
+# [DEPENDS ...]): one installed command line tool. plumb_settings(target): warnings (errors with PLUMB_WERROR), the
+# sanitizers and fmt, which writes our sentences, per target and never globally.
 find_package(fmt REQUIRED)
 set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES fmt)
 function(plumb_settings target)
@@ -10,8 +10,9 @@ function(plumb_settings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -fno-math-errno -ffp-contract=off)
   if(PLUMB_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-  else()
-    target_compile_options(${target} PRIVATE -Werror)  # g++'s warnings; clang, which the fuzz build needs, has others
+  endif()
+  if(PLUMB_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(PLUMB_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PLUMB_SANITIZE} -fno-sanitize-recover=all

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -102,13 +103,13 @@ class ThreadPool {
     inside_loop = true;
     const bool may_rest = n <= NumCpus();  // more threads than CPUs put each other aside
     if (may_rest && contention_.rests(start)) {
-      body_ = &body;
+      body_ = body;
       for (int i = 0; i < n; ++i) Call(i, n);
       inside_loop = false;
       Rethrow();
       return true;
     }
-    body_ = &body;
+    body_ = body;
     ready_ = start;
     interrupted_.store(false, std::memory_order_relaxed);
     pending_.store(n - 1, std::memory_order_relaxed);
@@ -204,7 +205,7 @@ class ThreadPool {
   std::atomic<uint64_t> state_{0};  // loop number << kCountBits | threads of that loop: read as one
   std::atomic<int> pending_{0};
   std::atomic<int> sleepers_{0};
-  FunctionRef<void(int, int)>* body_ = nullptr;
+  std::optional<FunctionRef<void(int, int)>> body_;
   std::exception_ptr failure_;
   Clock::time_point ready_;  // when this loop began
   std::atomic<bool> interrupted_{false};

@@ -72,7 +72,7 @@ void* ThreadScratch(size_t bytes) {
 }
 
 std::string ErrorText(const char* what, const dnnl::error& e) {
-  return fmt::format("oneDNN cannot make a {}: {} (dnnl_status {})", what, e.what(), e.status);
+  return fmt::format("oneDNN cannot make a {}: {} (dnnl_status {})", what, e.what(), static_cast<int>(e.status));
 }
 
 // oneDNN writes generated code into memory that it was not given (2.6.3 under `ulimit -v`: SIGSEGV). A primitive with
