@@ -1,4 +1,5 @@
-# The Debian packages that Plumb needs, in one list, and the function that installs the missing ones. Sourced, not run.
+# The Debian packages that Plumb needs, in one list, and the functions that name this system and install what is missing.
+# Sourced, not run.
 # Why each library is taken, and its licence: third_party/README.md.
 
 # To build and use Plumb.
@@ -18,15 +19,38 @@ case "$(uname -m)" in
 esac
 # To build the Python package (pip install .).
 python_packages=(python3-dev)
-# To run every test: clang brings libFuzzer, clang-format-14 and clang-tidy-14 check the sources, valgrind counts the
-# hooks' instructions, adb and openssh-server are both ends of device_check, qemu-user runs its programs for ARM, numpy
-# reads our .npy files, libonnx-testdata has the ONNX backend tests, oclgrind watches the
-# OPENCL kernels' memory accesses, the validation layers what device VULKAN asks of its driver; the slow tests install
-# other runtimes into a virtual environment.
+# To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, adb and openssh-server are both
+# ends of device_check, qemu-user runs its programs for ARM, numpy reads our .npy files, libonnx-testdata has the ONNX
+# backend tests, the validation layers watch what device VULKAN asks of its driver; the slow tests install other runtimes
+# into a virtual environment.
 test_packages=(
-  "${python_packages[@]}" clang libclang-rt-14-dev clang-format-14 clang-tidy-14 valgrind python3-numpy libonnx-testdata
-  oclgrind vulkan-validationlayers adb openssh-client openssh-server qemu-user
+  "${python_packages[@]}" clang libclang-rt-dev valgrind python3-numpy libonnx-testdata
+  vulkan-validationlayers adb openssh-client openssh-server qemu-user
 )
+# What Debian 12 alone has: these two check the form of the sources (other versions format and find otherwise), and
+# oclgrind watches the OPENCL kernels' memory accesses. Elsewhere those checks are left out, which test.sh says.
+debian_12_packages=(clang-format-14 clang-tidy-14 oclgrind)
+
+# distribution [FILE]: "debian 12" of an os-release file (os-release(5)), "unknown" where it says nothing.
+distribution() {
+  local file=${1:-/etc/os-release}
+  [ -r "$file" ] || file=/dev/null
+  (
+    ID='' VERSION_ID=''
+    source "$file"
+    echo "${ID:-unknown}${VERSION_ID:+ $VERSION_ID}"
+  )
+}
+
+# say_distribution [FILE]: a sentence on stderr where Plumb has not been tried; nothing where it has.
+say_distribution() {
+  local found
+  found=$(distribution "$@")
+  case "$found" in
+    "debian 12" | "debian 13") ;;
+    *) echo "Plumb is tried on Debian 12 and 13; this is $found, whose packages may have other names or versions." >&2 ;;
+  esac
+}
 
 # install_missing PACKAGE...: installs those that are not there. Touches neither network nor disk when none is missing.
 install_missing() {

@@ -5,7 +5,7 @@
 #   platforms/linux/run.sh --build-only  prepare and build, check nothing
 #   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    in a build that dumps every layer's outputs (also DUMP_INPUT_BLOB)
 #
-# Needs a Debian 12 and root or sudo, nothing else. A second run installs and builds nothing. Exit code: model_check's
+# Needs a Debian 12 or 13 and root or sudo, nothing else. A second run installs and builds nothing. Exit code: model_check's
 # (0 aligned, 1 misaligned, 2 bad usage, 3 no device, 4 failure); 2 and 4 also for the preparation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -18,6 +18,7 @@ case "${1:-}" in
 esac
 source platforms/linux/build.sh
 
+say_distribution
 install_missing "${build_packages[@]}"
 build release tools
 golden_environment

@@ -20,6 +20,12 @@ esac
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
 source platforms/linux/build.sh
 
+say_distribution
+if [ "$(distribution)" = "debian 12" ]; then
+  test_packages+=("${debian_12_packages[@]}")
+else
+  echo "Skipping what needs ${debian_12_packages[*]}: Debian 12 has them." >&2
+fi
 install_missing "${build_packages[@]}" "${test_packages[@]}"
 if ! command -v clang++ >/dev/null; then  # no Debian, where nothing is installed by this script
   echo "Skipping the fuzz targets: they need clang++ with libFuzzer." >&2
@@ -31,7 +37,9 @@ for preset in "${presets[@]}"; do
   build "$preset"
   echo "Built build/$preset ($SECONDS s since the start)."
 done
-if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+if ! command -v clang-tidy-14 >/dev/null; then
+  echo "Skipping clang-tidy over what changed: there is no clang-tidy-14." >&2
+elif git rev-parse -q --verify HEAD >/dev/null 2>&1; then
   if [ ${#select[@]} -gt 0 ]; then platforms/linux/tidy.sh; else platforms/linux/tidy.sh --all; fi
 else
   echo "Skipping clang-tidy over what changed: this is no git repository." >&2
