@@ -136,7 +136,7 @@ std::string ToJson(const Graph& graph, const Options& options, const std::string
 }
 
 Result<int> Convert(const Options& options) {
-  PLUMB_ASSIGN_OR_RETURN(const auto graph, options.model.Load());
+  PLUMB_ASSIGN_OR_RETURN(const auto graph, options.model.Load({}, OpenDims::kRefuse));
   SaveOptions save;
   save.tnnmodel_version = options.format == "v1" ? 1 : 2;
   PLUMB_RETURN_IF_ERROR(SaveModel(*graph, options.prefix, save));

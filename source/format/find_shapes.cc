@@ -71,7 +71,57 @@ struct Variable {
   Kind kind;
   bool state;  // of an input that begins with a fixed dim, [2,?,128]: more likely a batch than a length
   std::vector<std::pair<size_t, size_t>> places;
+  std::string name;
+  std::vector<size_t> sum_of;  // variables; empty: none, a size of its own
+  int64_t more = 0;            // beside them
 };
+
+std::string Trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+// torch names a cache's length "past_sequence_length + sequence_length", and adds numbers.
+bool FindTerms(const std::vector<Variable>& all, Variable* sum) {
+  std::string rest = sum->name;
+  std::vector<size_t> terms;
+  int64_t more = 0;
+  for (size_t plus = 0; plus != std::string::npos;) {
+    plus = rest.find('+');
+    const std::string term = Trimmed(rest.substr(0, plus));
+    rest = plus == std::string::npos ? "" : rest.substr(plus + 1);
+    const auto it = std::find_if(all.begin(), all.end(), [&](const Variable& v) { return v.name == term; });
+    if (it != all.end()) {
+      terms.push_back(static_cast<size_t>(it - all.begin()));
+    } else if (!term.empty() && term.size() < 7 && term.find_first_not_of("0123456789") == std::string::npos) {
+      more += std::stoll(term);
+    } else {
+      return false;
+    }
+  }
+  sum->sum_of = terms;
+  sum->more = more;
+  return !terms.empty();
+}
+
+// A decoder's "total_sequence_length" counts what its cache holds and what is new.
+void FindSums(std::vector<Variable>* all) {
+  const auto has = [&](size_t i, const char* word) { return ContainsOneOf(Lower((*all)[i].name), {word}); };
+  size_t past = all->size(), fresh = all->size();
+  for (size_t i = 0; i < all->size(); ++i) {
+    if ((*all)[i].kind != kLength || (*all)[i].name.find('+') != std::string::npos || has(i, "total")) continue;
+    size_t& slot = has(i, "past") ? past : fresh;
+    if (slot == all->size()) slot = i;
+  }
+  for (size_t i = 0; i < all->size(); ++i) {
+    Variable& v = (*all)[i];
+    if (v.name.find('+') != std::string::npos) {
+      FindTerms(*all, &v);
+    } else if (has(i, "total") && v.kind == kLength && past < all->size() && fresh < all->size()) {
+      v.sum_of = {past, fresh};
+    }
+  }
+}
 
 std::vector<Variable> VariablesOf(const std::vector<DeclaredInput>& inputs) {
   std::vector<Variable> variables;
@@ -88,9 +138,10 @@ std::vector<Variable> VariablesOf(const std::vector<DeclaredInput>& inputs) {
       if (!name.empty()) named[name] = variables.size();
       const Kind kind = KindOf(inputs[n], i);
       const bool state = name.empty() && kind == kLength && i > 0 && inputs[n].dims.size() > 2 && inputs[n].dims[0] > 1;
-      variables.push_back({kind, state, {{n, i}}});
+      variables.push_back({kind, state, {{n, i}}, name, {}});
     }
   }
+  FindSums(&variables);
   return variables;
 }
 
@@ -159,11 +210,14 @@ class Search {
   static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables, size_t step,
                                 bool usual, bool states_are_one) {
     std::set<size_t> open;
-    for (const Variable& v : variables) {
+    const auto own = [&](const Variable& v) {
       const std::vector<int64_t>& row = Row(v.kind, usual);
-      const int64_t size = v.state && states_are_one ? 1
-                           : v.kind == kChannels     ? row[0]
-                                                     : row[std::min(step, row.size() - 1)];
+      if (v.state && states_are_one) return int64_t{1};
+      return v.kind == kChannels ? row[0] : row[std::min(step, row.size() - 1)];
+    };
+    for (const Variable& v : variables) {
+      int64_t size = v.sum_of.empty() ? own(v) : v.more;
+      for (const size_t term : v.sum_of) size += own(variables[term]);
       for (const auto& [n, i] : v.places) {
         inputs[n].dims[i] = size;
         open.insert(n);

@@ -93,7 +93,7 @@ std::vector<DeclaredInput> DeclaredInputs(const Graph& graph) {
 // The graph's inputs with what FillOpenDims makes of open dims.
 std::vector<DeclaredInput> FillInputs(const LoadOptions& options, Graph* graph) {
   std::vector<DeclaredInput> inputs = DeclaredInputs(*graph);
-  const InputShapeMap given = GivenShapes(inputs, options.input_shapes, options.open_shapes);
+  const InputShapeMap given = GivenShapes(inputs, options);
   std::string note;
   inputs = FillOpenDims(std::move(inputs), given, &note);
   if (!note.empty()) graph->notes.push_back(note);
@@ -105,6 +105,8 @@ std::vector<DeclaredInput> FillInputs(const LoadOptions& options, Graph* graph) 
 Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options, Graph* graph) {
   if (std::none_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); }))
     return Status::Ok();
+  PLUMB_RETURN_IF_ERROR(
+      CheckGivenShapes(inputs, options.input_shapes).AddContext(fmt::format("model '{}'", graph->source)));
   const FoundShapes found = FindShapes(inputs, [&](const InputShapeMap& shapes, const InputValues&) {
     return ShapeTrial{InferShapes(*graph, shapes).status(), {}};
   });
@@ -112,7 +114,7 @@ Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOpti
     return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", graph->source));
   }
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
-  graph->notes.push_back("open dims: chosen by trying, " + found.Options(shapes));
+  graph->notes.push_back(kChosenShapesNote + found.Options(shapes));
   return SetInputShapes(shapes, graph);
 }
 

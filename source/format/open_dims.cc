@@ -28,6 +28,16 @@ bool IsBatch(const DeclaredInput& input, size_t i) {
   return NamedBatch(name) || (i == 0 && input.dims.size() > 1 && !NamedOtherwise(name));
 }
 
+// Of the declared rank, and `strictly` with its fixed dims.
+bool Fits(const DeclaredInput& input, const Shape& shape, bool strictly) {
+  if (!input.has_shape) return true;
+  if (shape.rank() != static_cast<int>(input.dims.size())) return false;
+  for (size_t i = 0; strictly && i < input.dims.size(); ++i) {
+    if (input.dims[i] >= 0 && input.dims[i] != shape[static_cast<int>(i)]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool DeclaredInput::open() const {
@@ -45,15 +55,36 @@ std::string DeclaredInput::DimsText() const {
   return text + "]";
 }
 
-InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes,
-                          const InputShapeMap& open_shapes) {
-  InputShapeMap given = shapes;
+Status CheckGivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes) {
+  std::string known;
+  std::vector<std::string> names;
+  for (const DeclaredInput& input : inputs) {
+    known += fmt::format("{}'{}' {}", known.empty() ? "" : ", ", input.name, input.DimsText());
+    names.push_back(input.name);
+  }
+  for (const auto& [name, shape] : shapes) {
+    const auto it = std::find(names.begin(), names.end(), name);
+    if (it == names.end()) {
+      return Status::InvalidArgument(fmt::format("a shape is given for '{}', but the network inputs are {}{}", name,
+                                                 known, DidYouMean(name, names)));
+    }
+    const DeclaredInput& input = inputs[static_cast<size_t>(it - names.begin())];
+    if (!input.has_shape || shape.rank() == static_cast<int>(input.dims.size())) continue;
+    return Status::InvalidArgument(fmt::format("network input '{}' has {} dims, {}; the shape that is given has {}: {}",
+                                               name, input.dims.size(), input.DimsText(), shape.rank(),
+                                               shape.ToString()));
+  }
+  return Status::Ok();
+}
+
+InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options) {
+  InputShapeMap given = options.input_shapes;
+  const InputShapeMap& open_shapes = options.open_shapes;
   for (const DeclaredInput& input : inputs) {
     auto known = open_shapes.find(input.name);
     if (known == open_shapes.end() && inputs.size() == 1) known = open_shapes.find("");
     if (!input.open() || known == open_shapes.end()) continue;
-    if (!input.has_shape || known->second.rank() == static_cast<int>(input.dims.size()))
-      given.emplace(input.name, known->second);
+    if (Fits(input, known->second, options.open_dims != OpenDims::kRefuse)) given.emplace(input.name, known->second);
   }
   return given;
 }

@@ -11,10 +11,14 @@
 #include <vector>
 
 #include "plumb/dtype.h"
+#include "plumb/model.h"
 #include "plumb/shape.h"
 #include "plumb/status.h"
 
 namespace plumb {
+
+// How the note begins that names shapes which nobody gave; the options that give them follow.
+inline constexpr const char kChosenShapesNote[] = "open dims: chosen by trying, ";
 
 using InputShapeMap = std::map<std::string, Shape>;
 
@@ -29,10 +33,13 @@ struct DeclaredInput {
   std::string DimsText() const;  // "[N,3,?,?]"
 };
 
-// `shapes` (LoadOptions::input_shapes), and of `open_shapes` those that fit inputs that are open; the name "" there
-// stands for the only input.
-InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes,
-                          const InputShapeMap& open_shapes);
+// LoadOptions::input_shapes, and of open_shapes those that fit inputs that are open; the name "" there stands for the
+// only input. Where shapes may be chosen, one that contradicts a fixed dim is left out: who reads that tensor refuses
+// it.
+InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options);
+
+// InvalidArgument for the shape of what is no input, or of another rank than is declared.
+Status CheckGivenShapes(const std::vector<DeclaredInput>& inputs, const InputShapeMap& shapes);
 
 // Fills open dims: an input that `given` names takes that shape; a dim of the same name elsewhere takes the same value;
 // a batch (named so, or the first of several dims that no other meaning is named for) is that of the given inputs,

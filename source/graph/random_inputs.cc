@@ -51,7 +51,9 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
     case DType::kU8: FillRandomInputs<uint8_t>(stream, &tensor, integer); break;
     case DType::kI32: FillRandomInputs<int32_t>(stream, &tensor, integer); break;
     case DType::kI64: FillRandomInputs<int64_t>(stream, &tensor, integer); break;
-    case DType::kBool: FillRandomInputs<bool>(stream, &tensor, [](uint32_t bits) { return bits >> 31; }); break;
+    case DType::kBool:
+      FillRandomInputs<bool>(stream, &tensor, [&](uint32_t bits) { return range.lo > 0 || bits >> 31 != 0; });
+      break;
     default:
       return Status::NotSupported(
           fmt::format("network input '{}' is {}, which is not generated: give it with InputOptions::files", name,
@@ -65,7 +67,7 @@ std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<
   const InputRange range = RangeOf(dtype, wanted);
   char text[96];
   if (dtype == DType::kBool) {
-    std::snprintf(text, sizeof(text), "0 or 1");
+    std::snprintf(text, sizeof(text), range.lo > 0 ? "1" : "0 or 1");
   } else {
     std::snprintf(text, sizeof(text), IsFloat(dtype) && !range.whole ? "[%g,%g)" : "%.17g..%.17g", range.lo, range.hi);
   }

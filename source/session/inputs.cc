@@ -20,6 +20,20 @@ bool PathExists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
+// What an array of another shape needs, in NumPy's words, where that is plain; its own shape otherwise.
+std::string ShapeAdvice(const std::string& name, const Shape& wanted, const Shape& found) {
+  const int rank = found.rank();
+  const bool picture = wanted.rank() == 4 && wanted[1] <= 4 && wanted[1] != wanted[3];
+  if (picture && rank == 3 && found[2] == wanted[1] && found[0] != wanted[1])
+    return "this is HWC: give array.transpose(2, 0, 1)[None]";
+  if (picture && rank == 4 && found[3] == wanted[1] && found[1] != wanted[1])
+    return "this is NHWC: give array.transpose(0, 3, 1, 2)";
+  if (rank + 1 == wanted.rank() && wanted[0] == 1 && (rank == 0 || found[0] == wanted[1]))
+    return "the batch is missing: give array[None]";
+  if (rank != wanted.rank()) return fmt::format("the model's has {} dims, this one {}", wanted.rank(), rank);
+  return fmt::format("LoadOptions::input_shapes {}=... prepares the network for another one", name);
+}
+
 // What is given, file by file and value by value.
 class Collector {
  public:
@@ -108,9 +122,9 @@ class Collector {
       PLUMB_ASSIGN_OR_RETURN(tensor, tensor.ConvertedTo(info.dtype));
     }
     if (tensor.shape() != info.shape) {
-      return Status::InvalidArgument(
-          fmt::format("{}shape {}, found {}; LoadOptions::input_shapes {}=... prepares the network for another one",
-                      wrong, info.shape.ToString(), tensor.shape().ToString(), name));
+      return Status::InvalidArgument(fmt::format("{}shape {}, found {}; {}", wrong, info.shape.ToString(),
+                                                 tensor.shape().ToString(),
+                                                 ShapeAdvice(name, info.shape, tensor.shape())));
     }
     if (!result.values.emplace(name, tensor).second) {
       return Status::InvalidArgument(fmt::format("network input '{}' is given twice", name));

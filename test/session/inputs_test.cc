@@ -82,8 +82,8 @@ TEST_F(InputsTest, ARefusalNamesBothSides) {
             "InputOptions::values: there is no network input 'xx', the network inputs are 'x', 'z'");
   options.values = {{"x", Values({1, 2})}, {"z", six_}};
   EXPECT_EQ(Refused(options, graph),
-            "given: network input 'x' expects shape [1,1,2,3], found [2]; LoadOptions::input_shapes "
-            "x=... prepares the network for another one");
+            "given: network input 'x' expects shape [1,1,2,3], found [2]; the model's has 4 dims, "
+            "this one 1");
   options.values = {{"x", six_.ConvertedTo(DType::kI32).value()}, {"z", six_}};
   EXPECT_EQ(Refused(options, graph), "given: network input 'x' expects f32, found i32");
   options.values.clear();

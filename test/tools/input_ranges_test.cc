@@ -43,6 +43,21 @@ TEST(InputRangesTest, AnEmbeddingSeesAllItsRows) {
   ExpectRange(m, 0, 256, true, "rows of 'embed' (Gather)");
 }
 
+TEST(InputRangesTest, AMaskOfAttentionClosesNothing) {
+  OnnxModel m;
+  m.Input("ids", {1, 4}, kInt64).Input("model_attention_mask", {1, 4}, kInt64).Output("y");
+  m.Node("Mul", {"ids", "model_attention_mask"}, {"y"}, "masked");
+  const FoundRange found = RangeOf(m, "model_attention_mask");
+  EXPECT_EQ(found.range.lo, 1);
+  EXPECT_EQ(found.range.hi, 1);
+  EXPECT_FALSE(found.needed);
+  for (const DType dtype : {DType::kI64, DType::kBool}) {
+    const auto drawn = RandomInput("m", dtype, Shape{64}, 1, found.range);
+    ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
+    for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(drawn->ValueAt(i), 1) << i;
+  }
+}
+
 TEST(InputRangesTest, SeveralReadersGetWhatAllTake) {
   OnnxModel m;
   m.Input("ids", {1, 8}, kInt64).Output("y");

@@ -83,7 +83,7 @@ TEST(OpenShapesTest, AnOpenBatchIsOneWithANote) {
 
 TEST(OpenShapesTest, WhatIsSuggestedRunsAndIsNoPixel) {
   const std::string folder = TestFolder("open_picture"), model = Write(Picture(), folder);
-  const auto refused = RunTool("model_check", "-d NAIVE -m " + model);
+  const auto refused = RunTool("model_check", "-d NAIVE --shape ask -m " + model);
   EXPECT_EQ(refused.exit_code, 2) << refused.out;
   EXPECT_TRUE(Has(refused.out, "'x' is f32 [1,3,height,width]")) << refused.out;
   const std::vector<std::string> suggested = Suggestions(refused.out);
@@ -109,7 +109,7 @@ TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
   OnnxModel::SetInt(&m.Node("Concat", {"count", "minus"}, {"dims"}), "axis", 0);
   m.Node("Reshape", {"in put", "dims"}, {"y"}, "shaped");
   const std::string model = Write(m, folder);
-  const auto refused = RunTool("model_run", "-d NAIVE -m " + model);
+  const auto refused = RunTool("model_run", "-d NAIVE --shape ask -m " + model);
   EXPECT_EQ(refused.exit_code, 2) << refused.out;
   const std::vector<std::string> suggested = Suggestions(refused.out);
   ASSERT_EQ(suggested, (std::vector<std::string>{"--shape 'in put=1,4' --constant sr=16000",
@@ -118,6 +118,44 @@ TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
   for (const std::string& options : suggested) {
     const auto run = RunTool("model_run", "-d NAIVE -m " + model + " " + options);
     EXPECT_EQ(run.exit_code, 0) << run.out;
+  }
+}
+
+TEST(OpenShapesTest, UsualShapesAreTakenAndSaid) {
+  const std::string folder = TestFolder("open_usual"), model = Write(Picture(), folder);
+  const auto check = RunTool("model_check", "-d NAIVE -m " + model + " --json " + folder + "/r.json");
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_TRUE(Has(check.out, "input   shapes chosen, for the model leaves them open: x=1,3,224,224")) << check.out;
+  const size_t last = check.out.rfind("ALIGNED: ");
+  ASSERT_NE(last, std::string::npos) << check.out;
+  EXPECT_TRUE(Has(check.out.substr(last), "; shapes chosen: x=1,3,224,224")) << check.out;
+  EXPECT_TRUE(Has(ReadText(folder + "/r.json"), "open dims: chosen by trying, --shape x=1,3,224,224"));
+  const auto run = RunTool("model_run", "-d NAIVE -m " + model);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "note: open dims: chosen by trying, --shape x=1,3,224,224")) << run.out;
+  EXPECT_TRUE(Has(run.out, "x f32 [1,3,224,224]")) << run.out;
+  // What is written stays: a model is converted at the shapes that somebody gave.
+  EXPECT_EQ(RunTool("model_convert", model + " -o " + folder + "/c").exit_code, 2);
+  const auto given = RunTool("model_check", "-d NAIVE -m " + model + " --shape x=1,3,128,128");
+  EXPECT_FALSE(Has(given.out, "shapes chosen")) << given.out;
+}
+
+// As torch (a sum in the name) and ONNX Runtime GenAI (total_sequence_length) declare a decoder with a cache.
+TEST(OpenShapesTest, ACacheAndWhatIsNewMakeTheTotal) {
+  const std::string folder = TestFolder("open_cache");
+  for (const std::string total : {"past_sequence_length + sequence_length", "total_sequence_length"}) {
+    OnnxModel m;
+    AddInput(&m, "new", {"batch_size", "sequence_length"});
+    AddInput(&m, "past", {"batch_size", "past_sequence_length"});
+    AddInput(&m, "attention_mask", {"batch_size", total}, 7);
+    m.Output("y");
+    OnnxModel::SetInt(&m.Node("Concat", {"past", "new"}, {"all"}, "cache"), "axis", 1);
+    OnnxModel::SetInt(&m.Node("Cast", {"attention_mask"}, {"mask"}, "cast"), "to", 1);
+    m.Node("Mul", {"all", "mask"}, {"y"}, "masked");
+    const auto check = RunTool("model_check", "-d NAIVE -m " + Write(m, folder));
+    EXPECT_EQ(check.exit_code, 0) << check.out;
+    EXPECT_TRUE(Has(check.out, "shapes chosen: attention_mask=1,256 new=1,128 past=1,128")) << check.out;
+    EXPECT_TRUE(Has(check.out, "(a mask that closes nothing)")) << check.out;
   }
 }
 
@@ -147,6 +185,37 @@ TEST(OpenShapesTest, FilesGiveTheShape) {
   }
 }
 
+// A file that does not fit is answered for itself, not with the model's open dims.
+TEST(OpenShapesTest, AFileThatDoesNotFitIsNamed) {
+  const std::string folder = TestFolder("open_misfit"), model = Write(Picture(), folder);
+  const struct {
+    Shape shape;
+    const char* advice;
+  } cases[] = {{Shape{3, 128, 160}, "the batch is missing: give array[None]"},
+               {Shape{128, 160, 3}, "this is HWC: give array.transpose(2, 0, 1)[None]"},
+               {Shape{1, 128, 160, 3}, "this is NHWC: give array.transpose(0, 3, 1, 2)"},
+               {Shape{160}, "the model's has 4 dims, this one 1"}};
+  for (const auto& c : cases) {
+    ASSERT_TRUE(WriteTensors(folder + "/x.npy", {{"", Tensor::Create(DType::kF32, c.shape).value()}}).ok());
+    for (const std::string tool : {"model_check", "model_run"}) {
+      const auto run = RunTool(tool, "-d NAIVE -m " + model + " -i " + folder + "/x.npy");
+      EXPECT_EQ(run.exit_code, 2) << run.out;
+      EXPECT_TRUE(Has(run.out, "x.npy': network input 'x' expects shape [")) << run.out;
+      EXPECT_TRUE(Has(run.out, c.advice)) << run.out;
+      EXPECT_FALSE(Has(run.out, "have open dims")) << run.out;
+    }
+  }
+  const auto missing = RunTool("model_check", "-d NAIVE -m " + model + " -i " + folder + "/none.npy");
+  EXPECT_EQ(missing.exit_code, 2) << missing.out;
+  EXPECT_TRUE(Has(missing.out, "none.npy") && !Has(missing.out, "have open dims")) << missing.out;
+  const auto rank = RunTool("model_check", "-d NAIVE -m " + model + " --shape x=3,128,160");
+  EXPECT_EQ(rank.exit_code, 2) << rank.out;
+  EXPECT_FALSE(Has(rank.out, "have open dims")) << rank.out;
+  const auto name = RunTool("model_check", "-d NAIVE -m " + model + " --shape picture=1,3,128,160");
+  EXPECT_EQ(name.exit_code, 2) << name.out;
+  EXPECT_TRUE(Has(name.out, "'picture'") && !Has(name.out, "have open dims")) << name.out;
+}
+
 TEST(OpenShapesTest, InfoNeedsNoShapes) {
   const std::string folder = TestFolder("open_info"), model = Write(Picture(), folder);
   const auto open = RunTool("model_info", "-m " + model + " --json " + folder + "/i.json");
@@ -165,7 +234,7 @@ TEST(OpenShapesTest, ATnnprotoWithAnOpenBatchRuns) {
   const std::string folder = TestFolder("open_tnn");
   WriteText(folder + "/m.tnnproto",
             "\"1 2 1 4206624772 ,\"\n\"x 4 -1 3 -1 8 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU relu 1 1 x y ,\"\n");
-  const auto refused = RunTool("model_run", "-d NAIVE -m " + folder + "/m.tnnproto");
+  const auto refused = RunTool("model_run", "-d NAIVE --shape ask -m " + folder + "/m.tnnproto");
   EXPECT_EQ(refused.exit_code, 2) << refused.out;
   const std::vector<std::string> suggested = Suggestions(refused.out);
   ASSERT_EQ(suggested, (std::vector<std::string>{"--shape x=1,3,32,8", "--shape x=1,3,224,8"})) << refused.out;

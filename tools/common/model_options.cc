@@ -75,7 +75,9 @@ void ModelOptions::AddTo(CommandLine* c) {
          "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
   c->Add("--proto", &proto, "x.tnnproto; -m then names the tnnmodel");
   c->Add("--model-type", &type, "TNN or ONNX: what the model's suffix says anyway");
-  c->Add("--shape", &shapes, "NAME=1,3,224,224: prepare the network for this input shape");
+  c->Add("--shape", &shapes,
+         "NAME=1,3,224,224: prepare the network for this input shape; ask: refuse a model whose file leaves "
+         "dims open, for which usual ones that run are taken otherwise");
   constants.AddTo(c);
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
@@ -114,13 +116,17 @@ Result<LoadOptions> ModelOptions::Read() const {
   load.keep_half = keep_half;
   load.skip_weights = skip_weights;
   load.evaluator = ReferenceEvaluator();
-  PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(shapes));
+  std::vector<std::string> given = shapes;
+  const auto ask = std::remove(given.begin(), given.end(), "ask");
+  load.open_dims = ask == given.end() ? OpenDims::kUsual : OpenDims::kRefuse;
+  given.erase(ask, given.end());
+  PLUMB_ASSIGN_OR_RETURN(load.input_shapes, ParseShapes(given));
   PLUMB_ASSIGN_OR_RETURN(load.input_values, constants.Read());
   return load;
 }
 
-void ModelOptions::SayWhatWasLoaded(const Graph& graph, OpenDims open_dims) const {
-  if (open_dims != OpenDims::kSmallest) SayChosenShapes(graph);  // else the second of two loads
+void ModelOptions::SayWhatWasLoaded(const Graph& graph) const {
+  SayChosenShapes(graph);
   if (!graph.weights_generated) return;
   const std::string files =
       random_weights ? "--random-weights" : fmt::format("there is no tnnmodel beside '{}'", graph.source);
@@ -129,13 +135,13 @@ void ModelOptions::SayWhatWasLoaded(const Graph& graph, OpenDims open_dims) cons
 }
 
 Result<std::shared_ptr<const Graph>> ModelOptions::Load(const std::map<std::string, Shape>& open_shapes,
-                                                        OpenDims open_dims) const {
+                                                        std::optional<OpenDims> open_dims) const {
   PLUMB_ASSIGN_OR_RETURN(LoadOptions load, Read());
   load.open_shapes = open_shapes;
-  load.open_dims = open_dims;
+  if (open_dims) load.open_dims = *open_dims;
   PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(Files(), load));
   for (std::string& note : graph.notes) note = InOptionWords(std::move(note));
-  SayWhatWasLoaded(graph, open_dims);
+  if (open_dims != OpenDims::kSmallest) SayWhatWasLoaded(graph);  // that is the second of two loads
   return std::make_shared<const Graph>(std::move(graph));
 }
 

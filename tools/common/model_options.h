@@ -3,6 +3,7 @@
 #define PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,12 @@ struct ModelOptions {
   ModelFiles Files() const;
   Status Resolve();
   Result<LoadOptions> Read() const;
-  // Says on stderr, once, what nobody asked for: generated weights, an open batch that was taken as 1.
-  void SayWhatWasLoaded(const Graph& graph, OpenDims open_dims = OpenDims::kRefuse) const;
-  // Read, LoadModel and SayWhatWasLoaded. `open_shapes`: of inputs with open dims that --shape does not name.
+  // Says on stderr, once, what nobody asked for: generated weights, an open batch that was taken as 1, chosen shapes.
+  void SayWhatWasLoaded(const Graph& graph) const;
+  // Read, LoadModel and SayWhatWasLoaded. `open_shapes`: of inputs with open dims that --shape does not name;
+  // `open_dims`: what becomes of the others, where it is not what --shape says.
   Result<std::shared_ptr<const Graph>> Load(const std::map<std::string, Shape>& open_shapes = {},
-                                            OpenDims open_dims = OpenDims::kRefuse) const;
+                                            std::optional<OpenDims> open_dims = std::nullopt) const;
   // "generated: philox4x32-10 v1, seed 1" or "from x.tnnmodel".
   std::string DescribeWeights(const Graph& graph) const;
 };

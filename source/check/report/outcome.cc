@@ -172,6 +172,8 @@ Conclusion Conclude(const CheckResult& result) {
   const auto partial = [](const RunReport& run) { return run.only_named_layers; };
   if (std::any_of(result.runs.begin(), result.runs.end(), partial))
     parts.emplace_back("only the layers named were judged");
+  const std::string shapes = ChosenShapes(result.checked);
+  if (!shapes.empty()) parts.push_back("shapes chosen: " + shapes);
   if (result.checked.weights_generated) parts.emplace_back("weights generated");
   conclusion.line = WordOf(conclusion.verdict) + ": ";
   for (size_t i = 0; i < parts.size(); ++i) conclusion.line += (i == 0 ? "" : "; ") + parts[i];

@@ -277,6 +277,8 @@ std::string Head(const CheckedModel& checked, const RunReport& run, const Report
   std::string text = HeadLine(
       "model", fmt::format("{}, {} layers, weights {}", checked.model, checked.num_layers, checked.weights), style);
   for (const std::string& input : checked.inputs) text += HeadLine("input", input, style);
+  const std::string shapes = ChosenShapes(checked);
+  if (!shapes.empty()) text += HeadLine("input", "shapes chosen, for the model leaves them open: " + shapes, style);
   for (const InputMatch& match : checked.input_matches) text += HeadLine("input", MatchLine(match), style);
   if (!checked.notes.empty())
     text += HeadLine("notes", std::to_string(checked.notes.size()) + " of loading (-v shows them)", style);

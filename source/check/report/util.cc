@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "check/judge/metrics.h"
+#include "format/open_dims.h"
 
 namespace plumb {
 
@@ -67,6 +68,19 @@ Range RangeOf(const Tensor& tensor) {
   }
   range.mean /= static_cast<double>(count);
   return range;
+}
+
+std::string ChosenShapes(const CheckedModel& checked) {
+  const std::string begin = kChosenShapesNote;
+  for (const std::string& note : checked.notes) {
+    if (note.rfind(begin, 0) != 0) continue;
+    std::string text = note.substr(begin.size());
+    for (const std::string option : {"LoadOptions::input_shapes ", "--shape "}) {  // the second in a tool's words
+      for (size_t at = 0; (at = text.find(option)) != std::string::npos;) text.erase(at, option.size());
+    }
+    return text;
+  }
+  return "";
 }
 
 }  // namespace plumb

@@ -32,6 +32,9 @@ std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);
 // Of a run that is wrong: the command that shows it again; "" otherwise.
 std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run);
 
+// "x=1,3,48,320": shapes of inputs that the model leaves open, which nobody gave; "" where none was chosen.
+std::string ChosenShapes(const CheckedModel& checked);
+
 struct Range {
   double min = 0, max = 0, mean = 0;
 };

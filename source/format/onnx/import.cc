@@ -174,6 +174,8 @@ Status CheckRuns(const Graph& graph) {
 }
 
 Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const std::vector<DeclaredInput>& inputs) {
+  PLUMB_RETURN_IF_ERROR(
+      CheckGivenShapes(inputs, options.input_shapes).AddContext(fmt::format("model '{}'", model.source)));
   PLUMB_ASSIGN_OR_RETURN(ImportBudget budget, ImportBudget::Of(model));  // of all attempts together
   budget.max_nodes *= kTrialsBudget;
   budget.max_folding *= kTrialsBudget;
@@ -190,7 +192,7 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
   ImportResult result = ImportModel(model, At(options, shapes, found.values));
   if (!result.status.ok()) return result.status;
-  result.graph.notes.push_back("open dims: chosen by trying, " + found.Options(shapes));
+  result.graph.notes.push_back(kChosenShapesNote + found.Options(shapes));
   return std::move(result.graph);
 }
 

@@ -69,7 +69,7 @@ Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {
 
 std::vector<DeclaredInput> Importer::FilledInputs() {
   std::vector<DeclaredInput> inputs = Declared(model_.graph, options_.input_values);
-  const InputShapeMap given = GivenShapes(inputs, options_.input_shapes, options_.open_shapes);
+  const InputShapeMap given = GivenShapes(inputs, options_);
   std::string note;
   inputs = FillOpenDims(std::move(inputs), given, &note);
   if (!note.empty()) notes_.push_back(note);
