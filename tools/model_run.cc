@@ -17,6 +17,7 @@
 #include "common/model_options.h"
 #include "common/output_options.h"
 #include "common/outputs.h"
+#include "common/plain_values.h"
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/file.h"
@@ -240,19 +241,9 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
   NetworkInputs inputs;
   for (const GraphInput& input : graph.inputs) {
     const BlobInfo& info = blobs.at(input.name);
-    PLUMB_ASSIGN_OR_RETURN(Tensor values, Tensor::Create(DType::kF64, info.shape));
-    const char* at = text.c_str();
-    for (int64_t i = 0; i < values.NumElements(); ++i) {
-      char* end = nullptr;
-      values.data<double>()[i] = std::strtod(at, &end);
-      if (end == at) {
-        return Status::InvalidArgument(
-            fmt::format("file '{}': network input '{}' needs {} numbers, number {} is missing", path, input.name,
-                        values.NumElements(), i + 1));
-      }
-      at = end;
-    }
-    PLUMB_ASSIGN_OR_RETURN(inputs.values[input.name], values.ConvertedTo(info.dtype));
+    Result<Tensor> values = ParsePlainValues(text, info.dtype, info.shape);
+    if (!values.ok()) return values.status().AddContext(fmt::format("file '{}': network input '{}'", path, input.name));
+    inputs.values[input.name] = std::move(*values);
     inputs.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(info.dtype), info.shape.ToString(), path));
   }
   return inputs;

@@ -317,6 +317,18 @@ TEST(ModelRun, TnnTestsOptionsAreHonouredOrRefused) {
   }
 }
 
+TEST(ModelRun, PlainInputsNeedTheirNumbers) {
+  const std::string path = TestFolder("plain") + "/v.txt", common = "-mp " + kFaults + " -dt NAIVE -ip " + path;
+  std::ofstream(path) << "1 2 three";
+  const auto few = RunTool("model_run", common);
+  EXPECT_EQ(few.exit_code, 2) << few.out;
+  EXPECT_TRUE(Has(few.out, "numbers, 9 bytes hold 5 at most")) << few.out;
+  std::ofstream(path) << "three" << std::string(1 << 20, ' ');
+  const auto none = RunTool("model_run", common);
+  EXPECT_EQ(none.exit_code, 2) << none.out;
+  EXPECT_TRUE(Has(none.out, "numbers, number 1 is missing")) << none.out;
+}
+
 // Weights are held once, and Winograd's algorithm adds little to those of few layers: 140.9 MB with AVX2, programs and
 // libraries included, which is 1.24 times the weights beside the rest (1.57 where large layers kept all factors). The
 // pages of libraries vary by some hundred KB.

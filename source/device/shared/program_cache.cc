@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #define XXH_INLINE_ALL  // header only: nothing to link
 #include <xxhash.h>
@@ -102,11 +103,9 @@ std::string ReadCached(const std::string& path, const std::string& kind, const s
   const auto file = ReadFile(path, kMaxFile);
   if (!file.ok()) return *why_not = file.status().message(), "";
   if (!IsOwnFile(path)) return *why_not = "other users may have written it", "";
-  const std::string text(file->text());
-  const size_t header = Header(kind, key, "").size();  // the checksum's length is always the same
-  std::string bytes = text.size() <= header ? "" : text.substr(header);
-  if (!bytes.empty() && text.compare(0, header, Header(kind, key, bytes)) == 0) return bytes;
-  return *why_not = "it is of another program or damaged", "";
+  std::string bytes = ProgramOf(file->text(), kind, key);
+  if (bytes.empty()) *why_not = "it is of another program or damaged";
+  return bytes;
 }
 
 }  // namespace
@@ -145,6 +144,17 @@ std::string CachePath(const std::string& kind, const std::string& key) {
   return folder.empty() ? "" : fmt::format("{}/{}-{}.bin", folder, kind, Hex(HashText(key)));
 }
 
+std::string CacheFile(const std::string& kind, const std::string& key, const std::string& bytes) {
+  return Header(kind, key, bytes) + bytes;
+}
+
+std::string ProgramOf(std::string_view file, const std::string& kind, const std::string& key) {
+  const size_t header = Header(kind, key, "").size();  // the checksum's length is always the same
+  if (file.size() <= header) return "";
+  std::string bytes(file.substr(header));
+  return file.substr(0, header) == Header(kind, key, bytes) ? bytes : "";
+}
+
 std::string LoadCached(const std::string& kind, const std::string& key) {
   const std::string path = CachePath(kind, key);
   std::string why_not;
@@ -165,7 +175,7 @@ void StoreCached(const std::string& kind, const std::string& key, const std::str
   if (path.empty() || bytes.empty()) return;
   std::error_code error;
   const std::string own = fmt::format("{}.{}", path, getpid());  // several processes may store the same program
-  const Status written = WriteFile(own, Header(kind, key, bytes) + bytes);
+  const Status written = WriteFile(own, CacheFile(kind, key, bytes));
   if (written.ok()) fs::permissions(own, fs::perms::owner_read | fs::perms::owner_write, error);
   if (written.ok() && !error) fs::rename(own, path, error);
   Log(LogLevel::kDebug,

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace plumb {
 
@@ -23,6 +24,9 @@ std::string LoadCached(const std::string& kind, const std::string& key);
 void StoreCached(const std::string& kind, const std::string& key, const std::string& bytes);
 // Where LoadCached looks; empty: no cache.
 std::string CachePath(const std::string& kind, const std::string& key);
+// A program's file, and the program in such a file: empty where it is another kind's or key's, or damaged.
+std::string CacheFile(const std::string& kind, const std::string& key, const std::string& bytes);
+std::string ProgramOf(std::string_view file, const std::string& kind, const std::string& key);
 
 // Makes the folder, for this user alone, where it is not there. Whether programs can be kept in it: it can be written,
 // and nobody else can have put any there. Where somebody can, a warning says so and what mends it, once per folder.
