@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -22,7 +22,7 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kLarge = size_t{1} << 20;  // below this a read() is cheaper than page faults
+constexpr size_t kLarge = size_t{1} << 20;  // below this a file is read at once
 constexpr int kPipeSilence = 10000;         // milliseconds without a byte, then nobody writes to it any more
 
 class Descriptor {
@@ -84,7 +84,7 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
       continue;
     }
     if (got < 0) return ReadFailed(path, errno);
-    if (got == 0) return FileBytes(std::shared_ptr<void>(memory.release(), std::free), size, false);
+    if (got == 0) return FileBytes(std::shared_ptr<void>(memory.release(), std::free), size);
     size += static_cast<size_t>(got);
     if (size > max_bytes) return TooLarge(path, max_bytes);
     if (size < capacity) continue;
@@ -99,18 +99,22 @@ Result<FileBytes> ReadToEnd(int fd, const std::string& path, size_t expected, ui
 }
 
 // `size` bytes from `begin` on. IoError: the file has them no more.
-Result<FileBytes> ReadPart(int fd, const std::string& path, uint64_t begin, size_t size) {
-  const std::shared_ptr<void> memory = AllocateBlock(size);
-  if (memory == nullptr) return NoMemory(size, fmt::format("the bytes of '{}'", path));
+Status ReadPart(int fd, const std::string& path, uint64_t begin, size_t size, void* to) {
   for (size_t done = 0; done < size;) {
-    const ssize_t got = ::pread(fd, static_cast<char*>(memory.get()) + done, std::min(size - done, kMaxPerCall),
+    const ssize_t got = ::pread(fd, static_cast<char*>(to) + done, std::min(size - done, kMaxPerCall),
                                 static_cast<off_t>(begin + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ReadFailed(path, errno);
     if (got == 0) return Changed(path);
     done += static_cast<size_t>(got);
   }
-  return FileBytes(memory, size, false);
+  return Status::Ok();
+}
+
+Result<FileBytes> Block(const std::string& path, size_t size) {
+  std::shared_ptr<void> memory = AllocateBlock(size);
+  if (memory == nullptr) return NoMemory(size, fmt::format("the bytes of '{}'", path));
+  return FileBytes(std::move(memory), size);
 }
 
 struct OpenedFile {
@@ -147,45 +151,53 @@ int OpenRetrying(const std::string& path, int flags, unsigned mode) {
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 
-void FileBytes::Drop(size_t begin, size_t end) const {
-  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t from = begin / page * page;
-  const size_t to = std::min(end, size_) / page * page;
-  if (mapped_ && from < to) ::madvise(static_cast<char*>(owner_.get()) + from, to - from, MADV_DONTNEED);
-}
-
-struct FileBytes::Origin {
+struct FileSource::Origin {
   std::string path;
   struct stat info;
 };
 
-Result<FileBytes> FileBytes::Piece(size_t begin, size_t size) const {
+Status FileSource::Read(size_t begin, size_t size, void* to) const {
   if (origin_ == nullptr) {
-    return FileBytes(std::shared_ptr<void>(owner_, static_cast<char*>(owner_.get()) + begin), size, false);
+    if (size > 0) std::memcpy(to, bytes_.data() + begin, size);
+    return Status::Ok();
   }
   PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(origin_->path, UINT64_MAX));
   const struct stat &was = origin_->info, &is = file.info;
   const bool same = was.st_dev == is.st_dev && was.st_ino == is.st_ino && was.st_size == is.st_size &&
                     was.st_mtim.tv_sec == is.st_mtim.tv_sec && was.st_mtim.tv_nsec == is.st_mtim.tv_nsec;
-  return same ? ReadPart(file.descriptor->get(), origin_->path, begin, size) : Changed(origin_->path);
+  return same ? ReadPart(file.descriptor->get(), origin_->path, begin, size, to) : Changed(origin_->path);
+}
+
+Result<FileBytes> FileSource::Piece(size_t begin, size_t size) const {
+  if (origin_ == nullptr) {
+    const std::shared_ptr<void>& owner = bytes_.owner();
+    return FileBytes(std::shared_ptr<void>(owner, static_cast<char*>(owner.get()) + begin), size);
+  }
+  PLUMB_ASSIGN_OR_RETURN(FileBytes piece, Block(origin_->path, size));
+  PLUMB_RETURN_IF_ERROR(Read(begin, size, piece.owner().get()));
+  return piece;
 }
 
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes) {
   PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(path, max_bytes));
-  if (file.size >= kLarge) return ReadPart(file.descriptor->get(), path, 0, file.size);
+  if (file.size >= kLarge) {
+    PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, Block(path, file.size));
+    PLUMB_RETURN_IF_ERROR(ReadPart(file.descriptor->get(), path, 0, file.size, bytes.owner().get()));
+    return bytes;
+  }
   return ReadToEnd(file.descriptor->get(), path, file.size, max_bytes);
 }
 
-Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes) {
+Result<FileSource> OpenSource(const std::string& path, uint64_t max_bytes) {
   PLUMB_ASSIGN_OR_RETURN(const OpenedFile file, OpenToRead(path, max_bytes));
-  if (file.size < kLarge) return ReadToEnd(file.descriptor->get(), path, file.size, max_bytes);
-  const size_t size = file.size;
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor->get(), 0);
-  if (memory == MAP_FAILED) return Status::IoError(fmt::format("cannot map '{}': {}", path, ErrnoText(errno)));
-  ::madvise(memory, size, MADV_SEQUENTIAL);
-  FileBytes bytes(std::shared_ptr<void>(memory, [size](void* address) { ::munmap(address, size); }), size, true);
-  bytes.origin_ = std::make_shared<FileBytes::Origin>(FileBytes::Origin{path, file.info});
-  return bytes;
+  if (file.size < kLarge) {
+    PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, ReadToEnd(file.descriptor->get(), path, file.size, max_bytes));
+    return FileSource(std::move(bytes));
+  }
+  FileSource source{FileBytes()};
+  source.size_ = file.size;
+  source.origin_ = std::make_shared<FileSource::Origin>(FileSource::Origin{path, file.info});
+  return source;
 }
 
 Result<WorkFolder> WorkFolder::Make(const std::string& name, const std::string& parent) {

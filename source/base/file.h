@@ -1,5 +1,6 @@
-// Whole files in and out, beyond plumb/file.h: ReadFile reads, MapFile maps a file, AtomicFile writes one that is
-// either complete or not there.
+// Files in and out, beyond plumb/file.h: ReadFile reads one whole, OpenSource in parts, AtomicFile writes one that is
+// either complete or not there. Nothing is mapped: of a mapped file that somebody else cuts short, looking at the bytes
+// that are gone ends the program (SIGBUS), which may be anybody's who links the library.
 //
 // Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB
 // per call and may write less; both are handled here, so that nobody else loops over write(). Threading: values; one
@@ -18,42 +19,51 @@
 
 namespace plumb {
 
-// The bytes of a file, read only; copies share them. Of a mapped file that somebody else truncates meanwhile, looking
-// at the bytes that are gone ends the process (SIGBUS), like any mapping.
+// The bytes of a file, read only; copies share them.
 class FileBytes {
  public:
   FileBytes() = default;
-  FileBytes(std::shared_ptr<void> owner, size_t size, bool mapped)
-      : owner_(std::move(owner)), size_(size), mapped_(mapped) {}
+  FileBytes(std::shared_ptr<void> owner, size_t size) : owner_(std::move(owner)), size_(size) {}
 
   const uint8_t* data() const { return static_cast<const uint8_t*>(owner_.get()); }
   size_t size() const { return size_; }
   std::string_view text() const { return {static_cast<const char*>(owner_.get()), size_}; }
   // Keeps data() alive, e.g. for Tensor::View over it.
   const std::shared_ptr<void>& owner() const { return owner_; }
-  // Gives the pages from that of `begin` to the one in front of `end`'s back to the operating system when the file is
-  // mapped, so that a reader that goes through a large file once does not count it in the process's memory. The bytes
-  // stay readable (from the file again).
-  void Drop(size_t begin, size_t end) const;
-  // `size` bytes from `begin` on, which lie within: of a mapped file read once more from the file, so that one that was
-  // cut, replaced or written meanwhile is an IoError; else a view.
+
+ private:
+  std::shared_ptr<void> owner_;
+  size_t size_ = 0;
+};
+
+// Bytes that are read from their file when they are needed, which is opened for that each time: one that was cut,
+// replaced or written since the first time is an IoError. Or bytes in memory. Copies share. Threads may read at once.
+class FileSource {
+ public:
+  FileSource(FileBytes bytes)
+      : bytes_(std::move(bytes)), size_(bytes_.size()) {}  // NOLINT(google-explicit-constructor)
+
+  size_t size() const { return size_; }
+  // Null where they are in a file.
+  const uint8_t* memory() const { return origin_ == nullptr ? bytes_.data() : nullptr; }
+  // `size` bytes from `begin` on, which lie within: copied to `to`; or by themselves (a view of those in memory).
+  Status Read(size_t begin, size_t size, void* to) const;
   Result<FileBytes> Piece(size_t begin, size_t size) const;
 
  private:
-  friend Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes);
+  friend Result<FileSource> OpenSource(const std::string& path, uint64_t max_bytes);
   struct Origin;
 
-  std::shared_ptr<void> owner_;
+  FileBytes bytes_;
   size_t size_ = 0;
-  bool mapped_ = false;
-  std::shared_ptr<const Origin> origin_;  // of a mapped file
+  std::shared_ptr<const Origin> origin_;  // of what is in a file
 };
 
 // The file's bytes, in memory that counts. NotFound, InvalidArgument (it cannot be opened, is a folder or device, or
 // more than max_bytes) or IoError. A pipe is read as long as something comes out of it.
 Result<FileBytes> ReadFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
-// The same, but files of 1 MiB and more are mapped: for models, and for files of which only parts are needed.
-Result<FileBytes> MapFile(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
+// The same, but files of 1 MiB and more stay where they are: for models, and for files of which parts are needed.
+Result<FileSource> OpenSource(const std::string& path, uint64_t max_bytes = uint64_t{1} << 40);
 
 // A file under construction: `<path>.<six random characters>.part`, made anew whatever lies there, until Commit renames
 // it to `path`; removed when it is never committed. Of several writers of one path each has its own, and the last one

@@ -73,10 +73,10 @@ Status SetInputShapes(const std::map<std::string, Shape>& shapes, Graph* graph) 
   return Status::Ok();
 }
 
-Result<FileBytes> ReadWeights(const std::string& path) {
-  Result<FileBytes> bytes = MapFile(path);
-  if (bytes.ok() || bytes.status().code() != StatusCode::kNotFound) return bytes;
-  return Status::NotFound(bytes.status().message() +
+Result<FileSource> OpenWeights(const std::string& path) {
+  Result<FileSource> source = OpenSource(path);
+  if (source.ok() || source.status().code() != StatusCode::kNotFound) return source;
+  return Status::NotFound(source.status().message() +
                           "; a tnnmodel that is named must exist: correct the name, or name the "
                           "tnnproto alone to run with generated weights");
 }
@@ -156,8 +156,8 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(SetInputShapes(options.input_shapes, &graph));
   const std::string weights = WeightsOf(files, options);
   if (!weights.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadWeights(weights));
-    PLUMB_RETURN_IF_ERROR(tnn::ReadModel(bytes, weights, proto.escaped, &graph, options.skip_weights));
+    PLUMB_ASSIGN_OR_RETURN(const FileSource source, OpenWeights(weights));
+    PLUMB_RETURN_IF_ERROR(tnn::ReadModel(source, weights, proto.escaped, &graph, options.skip_weights));
     graph.weights_source = weights;
     if (!options.keep_half) PLUMB_RETURN_IF_ERROR(ExpandHalf(&graph, options.skip_weights));
   }

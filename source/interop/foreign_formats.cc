@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 constexpr std::string_view kEtDumpMagic = "ED00";
 
-Status RefuseBytes(const std::string& path, std::string_view bytes) {
+Status RefuseFile(const std::string& path, const FileSource& file) {
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes head, file.Piece(0, std::min<size_t>(file.size(), 64)));
+  const std::string_view bytes = head.text();
   std::string what;
   if (bytes.substr(0, kSqliteMagic.size()) == kSqliteMagic)
     what = "an SQLite database (ONNX Runtime's debug node dump)";
@@ -63,13 +65,13 @@ Result<ForeignPlace> ListForeignPlace(const std::string& path) {
 ForeignRead RefuseConverted(const ForeignPlace& place) {
   std::error_code error;
   if (fs::is_regular_file(place.path, error)) {  // a pipe is read once, by whoever takes it
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(place.path));
-    PLUMB_RETURN_IF_ERROR(RefuseBytes(place.path, bytes.text()));
+    PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(place.path));
+    PLUMB_RETURN_IF_ERROR(RefuseFile(place.path, file));
   }
   for (const char* ending : {".db", ".etdp", ".etdump"}) {
     for (const std::string& name : place.Ending(ending)) {
-      const auto bytes = MapFile(place.In(name));
-      if (bytes.ok()) PLUMB_RETURN_IF_ERROR(RefuseBytes(place.In(name), bytes->text()));
+      const auto file = OpenSource(place.In(name));
+      if (file.ok()) PLUMB_RETURN_IF_ERROR(RefuseFile(place.In(name), *file));
     }
   }
   return ForeignRead(std::nullopt);

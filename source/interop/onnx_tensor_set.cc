@@ -196,7 +196,7 @@ ForeignRead ReadTensorProtos(const ForeignPlace& place) {
   ForeignTensors found;
   found.description = "TensorProto files (ONNX Runtime's debug node dump)";
   for (const std::string& path : paths) {
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(path));
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
     PLUMB_ASSIGN_OR_RETURN(const ProtoTensor proto, ParseTensorProto(bytes.text(), path, /*values=*/false));
     StoredTensor stored;
     stored.name = proto.name.empty() ? std::filesystem::path(path).stem().string() : proto.name;

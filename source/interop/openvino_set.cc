@@ -78,7 +78,8 @@ T IebNumber(std::string_view bytes, size_t at) {
   return value;
 }
 
-Result<IebHeader> ParseIeb(std::string_view bytes, const std::string& path) {
+// `bytes`: the file's first ones, at least the header where it has one.
+Result<IebHeader> ParseIeb(std::string_view bytes, size_t file_size, const std::string& path) {
   const auto corrupt = [&](const std::string& what) {
     return Result<IebHeader>(Status::CorruptModel(fmt::format("OpenVINO's blob file '{}': {}", path, what)));
   };
@@ -96,9 +97,9 @@ Result<IebHeader> ParseIeb(std::string_view bytes, const std::string& path) {
   if (static_cast<uint8_t>(bytes[36]) != 0xFF) return corrupt("it has scales, which no version of OpenVINO writes");
   header.offset = IebNumber<uint64_t>(bytes, 40);
   header.size = IebNumber<uint64_t>(bytes, 48);
-  if (header.offset > bytes.size() || header.size > bytes.size() - header.offset) {
+  if (header.offset > file_size || header.size > file_size - header.offset) {
     return corrupt(fmt::format("its header says {} bytes of values from byte {} on, the file has {}", header.size,
-                               header.offset, bytes.size()));
+                               header.offset, file_size));
   }
   const auto count = static_cast<uint64_t>(header.shape.NumElements());
   if (count == 0 ? header.size != 0 : header.size % count != 0) {
@@ -109,8 +110,9 @@ Result<IebHeader> ParseIeb(std::string_view bytes, const std::string& path) {
 }
 
 Result<IebHeader> ReadIeb(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(path));
-  return ParseIeb(bytes.text(), path);
+  PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes head, file.Piece(0, std::min(file.size(), kIebHeader)));
+  return ParseIeb(head.text(), file.size(), path);
 }
 
 bool IebFits(const IebTypes& types, const IebHeader& header) {
@@ -148,7 +150,7 @@ Result<Tensor> IebValues(std::string_view bytes, const std::string& path, const 
 
 Result<Tensor> LoadIeb(const std::string& path, DType dtype) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes.text(), path));
+  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes.text(), bytes.size(), path));
   return IebValues(bytes.text(), path, header, dtype);
 }
 
@@ -194,7 +196,7 @@ void NameBiasedNodes(std::vector<StoredTensor>* tensors) {
 }  // namespace
 
 Result<Tensor> ParseIebFile(std::string_view bytes, const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes, path));
+  PLUMB_ASSIGN_OR_RETURN(const IebHeader header, ParseIeb(bytes, bytes.size(), path));
   const IebTypes* types = FindIebTypes({header});
   if (types == nullptr) return UnknownPrecision(path, path, header);
   return IebValues(bytes, path, header, types->at(header.precision));

@@ -234,7 +234,7 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
                     "(NAME=i32:1,10 for another dtype than f32), in the file's order",
                     path));
   }
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(path));
   uint64_t offset = 0;
   for (const TensorSpec& spec : specs) {
     PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("raw file '{}', tensor '{}'", path, spec.name)));
@@ -256,14 +256,13 @@ Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& optio
 }
 
 Status TensorSet::OpenNpz(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path));
+  PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
-                         ListZip(file.text(), path, UnpackedLimit(file.size(), kMaxUnpacked)));
+                         ListZip(file, path, UnpackedLimit(file.size(), kMaxUnpacked)));
   for (const ZipMember& member : members) {
     tensors_.push_back({WithoutEnding(member.name), path, true, true, false, [file, path, member]() -> Result<Tensor> {
                           ZipMember copy = member;
-                          const size_t begin = static_cast<size_t>(member.stored.data() - file.text().data());
-                          PLUMB_ASSIGN_OR_RETURN(const FileBytes stored, file.Piece(begin, member.stored.size()));
+                          PLUMB_ASSIGN_OR_RETURN(const FileBytes stored, file.Piece(member.begin, member.stored_size));
                           copy.stored = stored.text();
                           std::string buffer;
                           PLUMB_ASSIGN_OR_RETURN(const std::string_view npy, UnpackZipMember(copy, path, &buffer));

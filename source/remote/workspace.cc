@@ -106,7 +106,7 @@ struct Known {
 Result<Known> Look(const RemoteFile& file) {
   if (!IsSafeName(file.name))
     return Status::InvalidArgument(fmt::format("'{}': a name there holds letters, digits and . _ - only", file.name));
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(file.local));
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(file.local));
   Known known;
   known.bytes = bytes.size();
   known.cached = ChecksumOf(bytes.data(), bytes.size()) + "-" + file.name;

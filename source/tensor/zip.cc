@@ -39,9 +39,37 @@ void Append(std::string* out, uint64_t value, size_t count) {
   for (size_t i = 0; i < count; ++i) *out += static_cast<char>(value >> (8 * i));
 }
 
-bool Fits(std::string_view bytes, uint64_t offset, uint64_t count) {
-  return offset <= bytes.size() && count <= bytes.size() - offset;
-}
+// An archive as its bytes are asked for: some more each time, where it is a file.
+class Archive {
+ public:
+  Archive(const FileSource& source, size_t at_once) : source_(source), at_once_(at_once) {}
+
+  uint64_t size() const { return source_.size(); }
+  // Why bytes could not be read; from then on they are zeros.
+  const Status& status() const { return status_; }
+  // REQUIRES: the bytes are there. Until the next call.
+  std::string_view Text(uint64_t offset, uint64_t count) {
+    const auto begin = static_cast<size_t>(offset), size = static_cast<size_t>(count);
+    if (source_.memory() != nullptr) return {reinterpret_cast<const char*>(source_.memory()) + begin, size};
+    if (begin < begin_ || begin - begin_ > window_.size() || size > window_.size() - (begin - begin_)) {
+      begin_ = begin;
+      window_.assign(std::min(source_.size() - begin, std::max(size, at_once_)), '\0');
+      if (status_.ok()) status_ = source_.Read(begin, window_.size(), window_.data());
+    }
+    return std::string_view(window_).substr(begin - begin_, size);
+  }
+
+ private:
+  const FileSource& source_;
+  const size_t at_once_;
+  size_t begin_ = 0;
+  std::string window_;
+  Status status_;
+};
+
+uint64_t Read(Archive* archive, uint64_t offset, size_t count) { return Read(archive->Text(offset, count), 0, count); }
+
+bool Fits(uint64_t size, uint64_t offset, uint64_t count) { return offset <= size && count <= size - offset; }
 
 Status Corrupt(const std::string& path, uint64_t offset, const std::string& what) {
   return Status::CorruptModel(fmt::format("zip archive '{}', byte {}: {}", path, offset, what));
@@ -53,22 +81,24 @@ struct Directory {
   uint64_t members = 0;
 };
 
-Result<Directory> ReadEnd64(std::string_view bytes, const std::string& path, uint64_t end) {
+Result<Directory> ReadEnd64(Archive* bytes, const std::string& path, uint64_t end) {
   const uint64_t locator = end - std::min<uint64_t>(end, kLocator64Size);
   if (end < kLocator64Size || Read(bytes, locator, 4) != kLocator64Magic) {
     return Corrupt(path, end, "the zip64 locator in front of the directory's end is missing");
   }
   const uint64_t record = Read(bytes, locator + 8, 8);
-  if (!Fits(bytes, record, kEnd64Size) || Read(bytes, record, 4) != kEnd64Magic) {
+  if (!Fits(bytes->size(), record, kEnd64Size) || Read(bytes, record, 4) != kEnd64Magic) {
     return Corrupt(path, locator, fmt::format("the zip64 end record is not where its locator says (byte {})", record));
   }
   return Directory{Read(bytes, record + 48, 8), Read(bytes, record + 40, 8), Read(bytes, record + 32, 8)};
 }
 
-Result<Directory> FindDirectory(std::string_view bytes, const std::string& path) {
-  const uint64_t longest = kEndSize + 0xFFFF;  // the archive's comment may follow
-  for (uint64_t back = kEndSize; back <= std::min<uint64_t>(bytes.size(), longest); ++back) {
-    const uint64_t end = bytes.size() - back;
+Result<Directory> FindDirectory(Archive* bytes, const std::string& path) {
+  // The archive's comment may follow, of that length at most.
+  const uint64_t longest = std::min<uint64_t>(bytes->size(), kEndSize + 0xFFFF);
+  (void)bytes->Text(bytes->size() - longest, longest);
+  for (uint64_t back = kEndSize; back <= longest; ++back) {
+    const uint64_t end = bytes->size() - back;
     if (Read(bytes, end, 4) != kEndMagic || Read(bytes, end + 20, 2) != back - kEndSize) continue;
     if (Read(bytes, end + 4, 2) != Read(bytes, end + 6, 2)) {
       return Status::NotSupported(fmt::format("zip archive '{}' is split over several files", path));
@@ -77,12 +107,12 @@ Result<Directory> FindDirectory(std::string_view bytes, const std::string& path)
     if (directory.offset == kSeeZip64 || directory.size == kSeeZip64 || directory.members == 0xFFFF) {
       PLUMB_ASSIGN_OR_RETURN(directory, ReadEnd64(bytes, path, end));
     }
-    if (!Fits(bytes.substr(0, end), directory.offset, directory.size)) {
+    if (!Fits(end, directory.offset, directory.size)) {
       return Corrupt(path, end, "the directory reaches past the end of the archive");
     }
     return directory;
   }
-  return Corrupt(path, bytes.size(), "no end of a zip directory; the file is truncated or no zip archive");
+  return Corrupt(path, bytes->size(), "no end of a zip directory; the file is truncated or no zip archive");
 }
 
 // Replaces the sizes and the offset that are kSeeZip64 with those of the extra field 1, in the order of the
@@ -110,11 +140,25 @@ Status ReadZip64Extra(std::string_view extra, const std::string& path, uint64_t 
              : Status::Ok();
 }
 
+// Where the member's bytes begin and how many there are; `local`: where its own header is.
+Status FindStored(Archive* locals, const std::string& path, uint64_t at, uint64_t local, uint64_t stored_size,
+                  ZipMember* member) {
+  if (!Fits(locals->size(), local, kLocalSize) || Read(locals, local, 4) != kLocalMagic) {
+    return Corrupt(path, at, fmt::format("member '{}' is not where the directory says (byte {})", member->name, local));
+  }
+  const uint64_t data = local + kLocalSize + Read(locals, local + 26, 2) + Read(locals, local + 28, 2);
+  if (!Fits(locals->size(), data, stored_size) || (!member->deflated && stored_size != member->size)) {
+    return Corrupt(path, at, fmt::format("the sizes of member '{}' do not fit the archive", member->name));
+  }
+  member->begin = static_cast<size_t>(data);
+  member->stored_size = static_cast<size_t>(stored_size);
+  return Status::Ok();
+}
+
 // The directory's entry at `at`; *next becomes the place of the one after it.
-Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uint64_t at, uint64_t end,
+Result<ZipMember> ReadEntry(Archive* bytes, Archive* locals, const std::string& path, uint64_t at, uint64_t end,
                             uint64_t* next) {
-  const std::string_view inside = bytes.substr(0, static_cast<size_t>(end));
-  if (!Fits(inside, at, kDirectorySize) || Read(bytes, at, 4) != kDirectoryMagic) {
+  if (!Fits(end, at, kDirectorySize) || Read(bytes, at, 4) != kDirectoryMagic) {
     return Corrupt(path, at, "expected an entry of the directory");
   }
   const uint64_t name_size = Read(bytes, at + 28, 2);
@@ -122,7 +166,7 @@ Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uin
   *next = at + kDirectorySize + name_size + extra_size + Read(bytes, at + 32, 2);
   if (*next > end) return Corrupt(path, at, "an entry of the directory is cut off");
   ZipMember member;
-  member.name = std::string(bytes.substr(static_cast<size_t>(at + kDirectorySize), static_cast<size_t>(name_size)));
+  member.name = std::string(bytes->Text(at + kDirectorySize, name_size));
   const uint64_t flags = Read(bytes, at + 8, 2);
   const uint64_t method = Read(bytes, at + 10, 2);
   if ((flags & 1) != 0)
@@ -137,50 +181,35 @@ Result<ZipMember> ReadEntry(std::string_view bytes, const std::string& path, uin
   member.size = Read(bytes, at + 24, 4);
   uint64_t stored_size = Read(bytes, at + 20, 4);
   uint64_t local = Read(bytes, at + 42, 4);
-  const auto extra =
-      bytes.substr(static_cast<size_t>(at + kDirectorySize + name_size), static_cast<size_t>(extra_size));
+  const std::string_view extra = bytes->Text(at + kDirectorySize + name_size, extra_size);
   PLUMB_RETURN_IF_ERROR(ReadZip64Extra(extra, path, at, &member.size, &stored_size, &local));
-  if (!Fits(bytes, local, kLocalSize) || Read(bytes, local, 4) != kLocalMagic) {
-    return Corrupt(path, at, fmt::format("member '{}' is not where the directory says (byte {})", member.name, local));
-  }
-  const uint64_t data = local + kLocalSize + Read(bytes, local + 26, 2) + Read(bytes, local + 28, 2);
-  if (!Fits(bytes, data, stored_size) || (!member.deflated && stored_size != member.size)) {
-    return Corrupt(path, at, fmt::format("the sizes of member '{}' do not fit the archive", member.name));
-  }
-  member.stored = bytes.substr(static_cast<size_t>(data), static_cast<size_t>(stored_size));
+  PLUMB_RETURN_IF_ERROR(FindStored(locals, path, at, local, stored_size, &member));
   return member;
 }
-
-}  // namespace
-
-namespace {
 
 // Members that share bytes would let a small archive unpack to any size: no writer makes such ones.
 Status CheckApart(const std::vector<ZipMember>& members, const std::string& path) {
   std::vector<const ZipMember*> order;
   for (const ZipMember& member : members) {
-    if (!member.stored.empty()) order.push_back(&member);
+    if (member.stored_size > 0) order.push_back(&member);
   }
-  std::sort(order.begin(), order.end(),
-            [](const ZipMember* a, const ZipMember* b) { return a->stored.data() < b->stored.data(); });
+  std::sort(order.begin(), order.end(), [](const ZipMember* a, const ZipMember* b) { return a->begin < b->begin; });
   for (size_t i = 1; i < order.size(); ++i) {
-    if (order[i - 1]->stored.data() + order[i - 1]->stored.size() <= order[i]->stored.data()) continue;
+    if (order[i - 1]->begin + order[i - 1]->stored_size <= order[i]->begin) continue;
     return Status::CorruptModel(fmt::format("zip archive '{}': members '{}' and '{}' lie in each other", path,
                                             order[i - 1]->name, order[i]->name));
   }
   return Status::Ok();
 }
 
-}  // namespace
-
-Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes) {
+Result<std::vector<ZipMember>> List(Archive* bytes, Archive* locals, const std::string& path, uint64_t max_bytes) {
   PLUMB_ASSIGN_OR_RETURN(const Directory directory, FindDirectory(bytes, path));
   std::vector<ZipMember> members;
   uint64_t at = directory.offset;
   const uint64_t end = directory.offset + directory.size;
   uint64_t total = 0;
   while (at < end) {
-    PLUMB_ASSIGN_OR_RETURN(ZipMember member, ReadEntry(bytes, path, at, end, &at));
+    PLUMB_ASSIGN_OR_RETURN(ZipMember member, ReadEntry(bytes, locals, path, at, end, &at));
     if (member.size > max_bytes - total) {
       return Status::InvalidArgument(
           fmt::format("zip archive '{}' would unpack to more than the limit of {} bytes with member '{}' {}", path,
@@ -194,6 +223,23 @@ Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string
                    fmt::format("the directory has {} entries, its end says {}", members.size(), directory.members));
   }
   PLUMB_RETURN_IF_ERROR(CheckApart(members, path));
+  return members;
+}
+
+}  // namespace
+
+Result<std::vector<ZipMember>> ListZip(const FileSource& source, const std::string& path, uint64_t max_bytes) {
+  Archive directory(source, size_t{64} << 10), locals(source, kLocalSize);
+  auto members = List(&directory, &locals, path, max_bytes);
+  PLUMB_RETURN_IF_ERROR(directory.status());
+  PLUMB_RETURN_IF_ERROR(locals.status());
+  return members;
+}
+
+Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes) {
+  const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size());
+  PLUMB_ASSIGN_OR_RETURN(std::vector<ZipMember> members, ListZip(FileSource(file), path, max_bytes));
+  for (ZipMember& member : members) member.stored = bytes.substr(member.begin, member.stored_size);
   return members;
 }
 

@@ -17,13 +17,15 @@ struct ZipMember {
   std::string name;
   bool deflated = false;
   uint32_t crc = 0;
-  uint64_t size = 0;        // when unpacked
-  std::string_view stored;  // the bytes in the archive
+  uint64_t size = 0;                  // when unpacked
+  size_t begin = 0, stored_size = 0;  // in the archive
+  std::string_view stored;            // its bytes there, of an archive in memory
 };
 
 // The members in the order of the archive's directory, no byte in two of them. Together they unpack to at most
 // max_bytes.
 Result<std::vector<ZipMember>> ListZip(std::string_view bytes, const std::string& path, uint64_t max_bytes);
+Result<std::vector<ZipMember>> ListZip(const FileSource& source, const std::string& path, uint64_t max_bytes);
 // The member's bytes: a view of the archive when it is stored, else unpacked into *buffer.
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer);
 

@@ -44,18 +44,20 @@ class File : public testing::Test {
 };
 
 TEST_F(File, ReadsBackWhatWasWritten) {
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{5000}, size_t{3} << 20}) {  // MapFile maps the last one
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{5000}, size_t{3} << 20}) {  // OpenSource leaves the last one
     std::string bytes(size, '\0');
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
     ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
     const Result<FileBytes> read = ReadFile(Path("x"));
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     EXPECT_EQ(read->text(), bytes);
-    const Result<FileBytes> mapped = MapFile(Path("x"));
-    ASSERT_TRUE(mapped.ok()) << mapped.status().ToString();
-    mapped->Drop(0, size);
-    EXPECT_EQ(mapped->text(), bytes);
-    EXPECT_EQ(mapped->Piece(size / 3, size / 2)->text(), bytes.substr(size / 3, size / 2));
+    const Result<FileSource> source = OpenSource(Path("x"));
+    ASSERT_TRUE(source.ok()) << source.status().ToString();
+    EXPECT_EQ(source->size(), size);
+    std::string copied(size, '\0');
+    ASSERT_TRUE(source->Read(0, size, copied.data()).ok());
+    EXPECT_EQ(copied, bytes);
+    EXPECT_EQ(source->Piece(size / 3, size / 2)->text(), bytes.substr(size / 3, size / 2));
   }
 }
 
@@ -64,14 +66,14 @@ TEST_F(File, AFileThatIsCutWhileItIsRead) {
   const std::string bytes(size_t{3} << 20, 'x');
   ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
   const FileBytes read = std::move(ReadFile(Path("x"))).value();
-  const FileBytes mapped = std::move(MapFile(Path("x"))).value();
+  const FileSource source = std::move(OpenSource(Path("x"))).value();
   ASSERT_EQ(::truncate(Path("x").c_str(), 10), 0);
   EXPECT_EQ(read.text(), bytes);
-  const Status cut = mapped.Piece(size_t{2} << 20, 100).status();
+  const Status cut = source.Piece(size_t{2} << 20, 100).status();
   EXPECT_EQ(cut.code(), StatusCode::kIoError);
   EXPECT_NE(cut.message().find("was changed by another program"), std::string::npos) << cut.message();
   ASSERT_TRUE(WriteFile(Path("x"), bytes).ok());
-  EXPECT_FALSE(mapped.Piece(0, 100).ok()) << "another file under the same name";
+  EXPECT_FALSE(source.Piece(0, 100).ok()) << "another file under the same name";
 }
 
 TEST_F(File, ReadsFilesWithoutASize) {

@@ -6,7 +6,7 @@
 #include "format/onnx/parse.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const plumb::FileBytes bytes(std::shared_ptr<void>(const_cast<uint8_t*>(data), [](void*) {}), size, false);
+  const plumb::FileBytes bytes(std::shared_ptr<void>(const_cast<uint8_t*>(data), [](void*) {}), size);
   const auto model = plumb::onnx::ParseModel(bytes, "/nowhere/x.onnx");
   if (!model.ok()) return 0;
   plumb::LoadOptions options;

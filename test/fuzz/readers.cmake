@@ -2,7 +2,7 @@
 # seeds and its line in CMakeLists.txt. cmake -DROOT=<repository> -P readers.cmake
 cmake_minimum_required(VERSION 3.20)
 set(here ${ROOT}/test/fuzz)
-set(reads "(ReadFile|ReadWholeFile|ReadTensors|fopen|ParseFromArray)\\(|ifstream|[a-z]::parse\\(")
+set(reads "(ReadFile|OpenSource|ReadWholeFile|ReadTensors|fopen|ParseFromArray)\\(|ifstream|[a-z]::parse\\(")
 string(APPEND reads "|(Parse|Decode|Decompress|List)[A-Za-z]*\\(std::string_view (bytes|text|name)[^)]*\\) {")
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/source/*.cc ${ROOT}/source/*.h ${ROOT}/tools/*.cc)
 set(found "")

@@ -21,7 +21,7 @@ constexpr char kDescription[] =
     "Add k 2 1 g const y,";
 
 plumb::FileBytes BytesOf(const void* data, size_t size) {
-  return plumb::FileBytes(std::shared_ptr<void>(const_cast<void*>(data), [](void*) {}), size, false);
+  return plumb::FileBytes(std::shared_ptr<void>(const_cast<void*>(data), [](void*) {}), size);
 }
 
 std::string Written(const plumb::Graph& graph) {

@@ -5,9 +5,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "tensor/test_tensors.h"
+#include "tensor/zip.h"
 #include "tensor/zstd.h"
 
 namespace plumb {
@@ -20,6 +22,28 @@ TensorHints Raw(DType dtype, Shape shape) {
   hints.dtype = dtype;
   hints.shape = std::move(shape);
   return hints;
+}
+
+TEST(TensorFile, AnArchiveIsListedFromItsFile) {
+  const TempFolder folder;
+  const Tensor large = AwkwardTensor(DType::kF32, {600000}), small = AwkwardTensor(DType::kF32, {7});
+  ASSERT_TRUE(WriteTensors(folder / "x.npz", {{"a", small}, {"b", large}, {"c", small}}).ok());
+  const auto source = OpenSource(folder / "x.npz");
+  ASSERT_TRUE(source.ok());
+  ASSERT_EQ(source->memory(), nullptr);
+  const std::string bytes = Slurp(folder / "x.npz");
+  const auto in_file = ListZip(*source, "x.npz", 1 << 30), in_memory = ListZip(bytes, "x.npz", 1 << 30);
+  ASSERT_TRUE(in_file.ok() && in_memory.ok()) << in_file.status().ToString();
+  ASSERT_EQ(in_file->size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const ZipMember &one = (*in_file)[i], &other = (*in_memory)[i];
+    EXPECT_EQ(one.name, other.name);
+    EXPECT_EQ(one.crc, other.crc);
+    EXPECT_EQ(source->Piece(one.begin, one.stored_size)->text(), other.stored);
+  }
+  std::filesystem::resize_file(folder / "x.npz", 5000);  // mapped, the end of the archive was SIGBUS then
+  const Status cut = ListZip(*source, "x.npz", 1 << 30).status();
+  EXPECT_EQ(cut.code(), StatusCode::kIoError) << cut.ToString();
 }
 
 TEST(TensorFile, EveryFormatAndDTypeReadsBack) {

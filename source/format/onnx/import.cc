@@ -199,9 +199,8 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
 }  // namespace
 
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, MapFile(path));
-  PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(bytes, path, options.skip_weights));
-  bytes = FileBytes();
+  PLUMB_ASSIGN_OR_RETURN(const FileSource source, OpenSource(path));
+  PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(source, path, options.skip_weights));
   ImportResult result = ImportModel(model, options);
   if (!result.open.empty()) return ImportOpen(model, options, result.open);
   if (!result.status.ok()) return result.status;

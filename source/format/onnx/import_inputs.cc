@@ -62,8 +62,8 @@ std::vector<DeclaredInput> Declared(const GraphIr& graph, const std::map<std::st
 }  // namespace
 
 Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, MapFile(path));
-  PLUMB_ASSIGN_OR_RETURN(const ModelIr model, ParseModel(bytes, path, /*skip_weights=*/true));
+  PLUMB_ASSIGN_OR_RETURN(const FileSource source, OpenSource(path));
+  PLUMB_ASSIGN_OR_RETURN(const ModelIr model, ParseModel(source, path, /*skip_weights=*/true));
   return Declared(model.graph, {});
 }
 

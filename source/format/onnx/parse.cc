@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <vector>
 
 #include "format/onnx/proto_tensor.h"
 
@@ -14,34 +15,36 @@ namespace {
 
 constexpr int kParseMaxDepth = 64;  // of graphs inside graphs
 
-// Hands the bytes over in pieces and gives the pages behind them back, so that a mapped file is not in memory beside
-// the message that is made of it.
-class DroppingStream : public google::protobuf::io::ZeroCopyInputStream {
+// Hands the bytes over in pieces, so that a file is not in memory beside the message that is made of it.
+class SourceStream : public google::protobuf::io::ZeroCopyInputStream {
  public:
-  explicit DroppingStream(const FileBytes& bytes) : bytes_(bytes) {}
+  explicit SourceStream(const FileSource& source) : source_(source) {}
 
+  // What ended it before the source's end.
+  const Status& status() const { return status_; }
   bool Next(const void** data, int* size) override {
-    if (at_ > kPiece) bytes_.Drop(dropped_, at_ - kPiece);
-    dropped_ = at_ > kPiece ? at_ - kPiece : 0;
-    const size_t left = std::min(kPiece, bytes_.size() - at_);
-    *data = bytes_.data() + at_;
-    *size = static_cast<int>(left);
-    at_ += left;
-    return left > 0;
+    piece_.resize(std::min(kPiece, source_.size() - at_));
+    *data = piece_.data();
+    *size = static_cast<int>(piece_.size());
+    if (piece_.empty()) return false;
+    status_ = source_.Read(at_, piece_.size(), piece_.data());
+    at_ += piece_.size();
+    return status_.ok();
   }
   void BackUp(int count) override { at_ -= static_cast<size_t>(count); }
   bool Skip(int count) override {
-    const size_t left = std::min(static_cast<size_t>(std::max(count, 0)), bytes_.size() - at_);
+    const size_t left = std::min(static_cast<size_t>(std::max(count, 0)), source_.size() - at_);
     at_ += left;
     return left == static_cast<size_t>(count);
   }
   int64_t ByteCount() const override { return static_cast<int64_t>(at_); }
 
  private:
-  static constexpr size_t kPiece = size_t{4} << 20;
-  const FileBytes& bytes_;
+  static constexpr size_t kPiece = size_t{256} << 10;
+  const FileSource& source_;
+  std::vector<uint8_t> piece_;
   size_t at_ = 0;
-  size_t dropped_ = 0;
+  Status status_;
 };
 
 class Reader {
@@ -215,20 +218,21 @@ class Reader {
 
 }  // namespace
 
-Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path, bool skip_weights) {
+Result<ModelIr> ParseModel(const FileSource& source, const std::string& path, bool skip_weights) {
   const std::string frame = fmt::format("model '{}'", path);
-  if (bytes.size() > INT_MAX) {
+  if (source.size() > INT_MAX) {
     return Status::NotSupported(
         fmt::format("{}: protobuf reads files of up to 2 GiB, found {} bytes; store the weights as external data",
-                    frame, bytes.size()));
+                    frame, source.size()));
   }
   ::onnx::ModelProto proto;
-  DroppingStream stream(bytes);
-  if (!proto.ParseFromZeroCopyStream(&stream)) {
+  SourceStream stream(source);
+  const bool parsed = proto.ParseFromZeroCopyStream(&stream);
+  PLUMB_RETURN_IF_ERROR(Status(stream.status()).AddContext(frame));
+  if (!parsed) {
     return Status::CorruptModel(frame +
                                 ": it is no ONNX model, or it is cut short or damaged (protobuf cannot read it)");
   }
-  bytes.Drop(0, bytes.size());
   Result<ModelIr> model = Reader(path, skip_weights).Read(&proto);
   if (!model.ok()) return model.status().AddContext(frame);
   return model;

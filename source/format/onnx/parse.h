@@ -11,7 +11,7 @@
 namespace plumb::onnx {
 
 // `path` names the file in messages; external data is looked for in its folder and nowhere else.
-Result<ModelIr> ParseModel(const FileBytes& bytes, const std::string& path, bool skip_weights = false);
+Result<ModelIr> ParseModel(const FileSource& source, const std::string& path, bool skip_weights = false);
 
 // A serialised TensorProto (the backend tests' data files).
 Result<ConstantIr> ParseTensor(const FileBytes& bytes, const std::string& path);

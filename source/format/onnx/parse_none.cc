@@ -14,7 +14,7 @@ Status Missing(const std::string& path) {
 
 }  // namespace
 
-Result<ModelIr> ParseModel(const FileBytes&, const std::string& path, bool) { return Missing(path); }
+Result<ModelIr> ParseModel(const FileSource&, const std::string& path, bool) { return Missing(path); }
 Result<ConstantIr> ParseTensor(const FileBytes&, const std::string& path) { return Missing(path); }
 
 }  // namespace plumb::onnx

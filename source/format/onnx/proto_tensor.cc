@@ -39,9 +39,9 @@ Result<int64_t> ParseNumber(const std::string& key, const std::string& text) {
   return static_cast<int64_t>(value);
 }
 
-// The bytes of external data; only files in the model's folder or below.
-Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& model_path, int64_t* offset,
-                               int64_t* length) {
+// The file of external data; only files in the model's folder or below.
+Result<FileSource> OpenExternal(const TensorProto& proto, const std::string& model_path, int64_t* offset,
+                                int64_t* length) {
   std::string location;
   *offset = 0;
   *length = -1;
@@ -69,7 +69,7 @@ Result<FileBytes> ReadExternal(const TensorProto& proto, const std::string& mode
     return Status::CorruptModel(
         fmt::format("external data '{}' lies outside the model's folder; it is not read", location));
   }
-  return MapFile(path);
+  return OpenSource(path);
 }
 
 template <class T, class Field>
@@ -109,16 +109,11 @@ Status FromTypedFields(const TensorProto& proto, Tensor* tensor) {
   }
 }
 
-Status FromBytes(const void* data, int64_t size, Tensor* tensor) {
-  if (size != static_cast<int64_t>(tensor->bytes())) {
-    return Status::CorruptModel(fmt::format("expects {} bytes, found {}", tensor->bytes(), size));
-  }
-  if (tensor->dtype() == DType::kBool) {  // any byte but 0 is true; a bool must hold nothing else
-    for (int64_t i = 0; i < size; ++i) tensor->data<bool>()[i] = static_cast<const uint8_t*>(data)[i] != 0;
-  } else if (size > 0) {
-    std::memcpy(tensor->raw(), data, static_cast<size_t>(size));
-  }
-  return Status::Ok();
+// Any byte but 0 is true; a bool must hold nothing else.
+void SettleBools(Tensor* tensor) {
+  if (tensor->dtype() != DType::kBool) return;
+  auto* bytes = static_cast<uint8_t*>(tensor->raw());
+  for (int64_t i = 0; i < tensor->NumElements(); ++i) bytes[i] = bytes[i] != 0;
 }
 
 // How many bytes of values the message itself holds; a declared shape must not ask for memory beyond it.
@@ -139,7 +134,7 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
   const auto bytes = shape.NumElements() * static_cast<int64_t>(DTypeSize(stored));
   if (proto->data_location() == TensorProto::EXTERNAL) {
     int64_t offset, length;
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes file, ReadExternal(*proto, model_path, &offset, &length));
+    PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenExternal(*proto, model_path, &offset, &length));
     const auto size = static_cast<int64_t>(file.size());
     if (length < 0) length = size - offset;
     if (offset > size || length > size - offset || length != bytes) {
@@ -147,7 +142,9 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
           "expects {} bytes of external data, found {} at offset {} of a file of {}", bytes, length, offset, size));
     }
     PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
-    return FromBytes(file.data() + offset, length, tensor);
+    PLUMB_RETURN_IF_ERROR(file.Read(static_cast<size_t>(offset), static_cast<size_t>(length), tensor->raw()));
+    SettleBools(tensor);
+    return Status::Ok();
   }
   if (proto->has_raw_data()) {
     const auto size = static_cast<int64_t>(proto->raw_data().size());
@@ -155,7 +152,8 @@ Status Fill(TensorProto* proto, const std::string& model_path, DType stored, con
       return Status::CorruptModel(fmt::format("expects {} bytes, found {}", bytes, size));
     }
     PLUMB_ASSIGN_OR_RETURN(*tensor, Tensor::Create(stored, shape));
-    PLUMB_RETURN_IF_ERROR(FromBytes(proto->raw_data().data(), size, tensor));
+    if (size > 0) std::memcpy(tensor->raw(), proto->raw_data().data(), static_cast<size_t>(size));
+    SettleBools(tensor);
     std::string().swap(*proto->mutable_raw_data());
     return Status::Ok();
   }

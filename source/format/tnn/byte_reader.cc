@@ -14,8 +14,9 @@ namespace plumb::tnn {
 namespace {
 
 constexpr int32_t kByteReaderMaxRank = 16;
-constexpr size_t kCopyAtOnce = size_t{16} << 20;  // bytes that are put off before all threads copy them
-constexpr size_t kCopyPiece = size_t{1} << 20;    // that a thread copies at a time: first touches take unequal times
+constexpr size_t kCopyAtOnce = size_t{16} << 20;  // bytes that are put off before all threads read them
+constexpr size_t kCopyPiece = size_t{1} << 20;    // that a thread reads at a time: first touches take unequal times
+constexpr size_t kWindow = size_t{32} << 10;      // read at once where fields and small weights are
 
 bool IsNoBool(uint8_t byte) { return byte > 1; }
 
@@ -34,9 +35,21 @@ Status ByteReader::Need(size_t size, const char* field) const {
                                       Field(field), size, left()));
 }
 
+Result<const uint8_t*> ByteReader::Look(size_t size, const char* field) {
+  PLUMB_RETURN_IF_ERROR(Need(size, field));
+  if (source_.memory() != nullptr) return source_.memory() + offset_;
+  const size_t into = offset_ - window_begin_;
+  if (offset_ < window_begin_ || into > window_.size() || size > window_.size() - into) {
+    window_.resize(std::min(left(), std::max(size, kWindow)));
+    window_begin_ = offset_;
+    PLUMB_RETURN_IF_ERROR(source_.Read(offset_, window_.size(), window_.data()));
+    return window_.data();
+  }
+  return window_.data() + into;
+}
+
 Result<uint32_t> ByteReader::U32(const char* field) {
-  PLUMB_RETURN_IF_ERROR(Need(4, field));
-  const uint8_t* at = bytes_.data() + offset_;
+  PLUMB_ASSIGN_OR_RETURN(const uint8_t* at, Look(4, field));
   offset_ += 4;
   return static_cast<uint32_t>(at[0]) | static_cast<uint32_t>(at[1]) << 8 | static_cast<uint32_t>(at[2]) << 16 |
          static_cast<uint32_t>(at[3]) << 24;
@@ -51,15 +64,15 @@ Result<std::string> ByteReader::String(const char* field) {
   const size_t start = offset_;
   PLUMB_ASSIGN_OR_RETURN(const int32_t length, I32(field));
   if (length < 0) return Corrupt(start, fmt::format("{} has the length {}", Field(field), length));
-  PLUMB_RETURN_IF_ERROR(Need(static_cast<size_t>(length), field));
-  std::string text(bytes_.text().substr(offset_, static_cast<size_t>(length)));
+  PLUMB_ASSIGN_OR_RETURN(const uint8_t* at, Look(static_cast<size_t>(length), field));
+  std::string text(reinterpret_cast<const char*>(at), static_cast<size_t>(length));
   offset_ += static_cast<size_t>(length);
   return text;
 }
 
 Result<bool> ByteReader::Bool8(const char* field) {
-  PLUMB_RETURN_IF_ERROR(Need(1, field));
-  const uint8_t value = bytes_.data()[offset_];
+  PLUMB_ASSIGN_OR_RETURN(const uint8_t* at, Look(1, field));
+  const uint8_t value = *at;
   if (value > 1) return Corrupt(offset_, fmt::format("{} expects 0 or 1, found {}", Field(field), value));
   ++offset_;
   return value != 0;
@@ -122,38 +135,43 @@ Result<Tensor> ByteReader::Raw(const char* field) {
     return UntouchedZeros(*dtype, shape);
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, std::move(shape)));
-  const uint8_t* from = bytes_.data() + offset_;
-  offset_ += size;
-  if (*dtype == DType::kBool && std::any_of(from, from + size, IsNoBool)) {
-    return Corrupt(offset_ - size, Field(field) + " expects bytes 0 or 1");
+  if (size <= kWindow || *dtype == DType::kBool) {
+    PLUMB_ASSIGN_OR_RETURN(const uint8_t* from, Look(size, field));
+    if (*dtype == DType::kBool && std::any_of(from, from + size, IsNoBool))
+      return Corrupt(offset_, Field(field) + " expects bytes 0 or 1");
+    if (size > 0) std::memcpy(tensor.raw(), from, size);
+    offset_ += size;
+    return tensor;
   }
-  copies_.push_back({tensor, from, size});
+  copies_.push_back({tensor, offset_, size});
+  offset_ += size;
   put_off_ += size;
-  if (put_off_ >= kCopyAtOnce) Settle();
+  if (put_off_ >= kCopyAtOnce) PLUMB_RETURN_IF_ERROR(Settle());
   return tensor;
 }
 
-void ByteReader::Settle() {
+Status ByteReader::Settle() {
   struct Piece {
     uint8_t* to;
-    const uint8_t* from;
-    size_t size;
+    size_t from, size;
+    Status status;
   };
   std::vector<Piece> pieces;
   for (Copy& copy : copies_) {
     auto* to = static_cast<uint8_t*>(copy.to.raw());
     for (size_t at = 0; at < copy.size; at += kCopyPiece)
-      pieces.push_back({to + at, copy.from + at, std::min(kCopyPiece, copy.size - at)});
+      pieces.push_back({to + at, copy.from + at, std::min(kCopyPiece, copy.size - at), Status::Ok()});
   }
   std::atomic<size_t> next{0};
   const int tasks = static_cast<int>(std::max<size_t>(1, put_off_ / kCopyPiece));
   ParallelRegion(tasks, [&](int, int) {
-    for (size_t i = next++; i < pieces.size(); i = next++) std::memcpy(pieces[i].to, pieces[i].from, pieces[i].size);
+    for (size_t i = next++; i < pieces.size(); i = next++)
+      pieces[i].status = source_.Read(pieces[i].from, pieces[i].size, pieces[i].to);
   });
   copies_.clear();
   put_off_ = 0;
-  bytes_.Drop(dropped_, offset_);  // the pages of a large file are handed back once copied
-  dropped_ = offset_;
+  for (const Piece& piece : pieces) PLUMB_RETURN_IF_ERROR(piece.status);
+  return Status::Ok();
 }
 
 }  // namespace plumb::tnn

@@ -17,7 +17,7 @@ namespace plumb::tnn {
 
 // Fills the graph's layers, blob scales and constants from the bytes. `escaped`: names are written %XX
 // (Proto::escaped). `source` is the file's name for messages. On an error the graph is partly filled.
-Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph,
+Status ReadModel(const FileSource& bytes, const std::string& source, bool escaped, Graph* graph,
                  bool skip_weights = false);
 
 // Takes the file piece by piece.

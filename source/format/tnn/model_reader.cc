@@ -77,8 +77,8 @@ class BodyReader : public ResourceVisitor {
 
 class ModelReader {
  public:
-  ModelReader(const FileBytes& bytes, bool escaped, Graph* graph, bool skip_weights)
-      : reader_(bytes, skip_weights), escaped_(escaped), graph_(*graph) {
+  ModelReader(const FileSource& source, bool escaped, Graph* graph, bool skip_weights)
+      : reader_(source, skip_weights), escaped_(escaped), graph_(*graph) {
     for (Layer& layer : graph_.layers) layers_[layer.name].push_back(&layer);
   }
 
@@ -93,7 +93,7 @@ class ModelReader {
                                                    " bytes follow the end of the model: the file "
                                                    "is damaged, or is no tnnmodel");
     }
-    reader_.Settle();
+    PLUMB_RETURN_IF_ERROR(reader_.Settle());
     if (!unused_.empty()) {
       graph_.notes.push_back(
           fmt::format("{} records of the tnnmodel belong to no layer and are ignored: {}", num_unused_, unused_));
@@ -202,7 +202,7 @@ class ModelReader {
   Status CheckRepeated(size_t start, const Layer& layer, const std::map<std::string, Tensor>& slots) {
     const auto [earlier, is_new] = records_.emplace(std::make_pair(layer.name, layer.kind), start);
     if (is_new) return Status::Ok();
-    reader_.Settle();
+    PLUMB_RETURN_IF_ERROR(reader_.Settle());
     if (SameResources(layer.resources, slots)) return Status::Ok();
     return reader_.Corrupt(start,
                            "the layer has another record with other values at byte " + std::to_string(earlier->second));
@@ -238,7 +238,7 @@ class ModelReader {
     }
     const auto [it, is_new] = graph_.blob_scales.emplace(blob, scale);
     if (is_new) return Status::Ok();
-    reader_.Settle();
+    PLUMB_RETURN_IF_ERROR(reader_.Settle());
     if (SameTensor(it->second.scale, scale.scale) && SameTensor(it->second.zero_point, scale.zero_point)) {
       return Status::Ok();
     }
@@ -271,7 +271,7 @@ class ModelReader {
     PLUMB_RETURN_IF_ERROR(value.status().AddContext(fmt::format("'{}'", name)));
     const auto [it, is_new] = graph_.constants.emplace(name, *value);
     if (is_new) return Status::Ok();
-    reader_.Settle();
+    PLUMB_RETURN_IF_ERROR(reader_.Settle());
     if (!SameTensor(it->second, *value)) {
       return reader_.Corrupt(start, fmt::format("'{}': another constant of that name has other values", name));
     }
@@ -289,7 +289,7 @@ class ModelReader {
 
 }  // namespace
 
-Status ReadModel(const FileBytes& bytes, const std::string& source, bool escaped, Graph* graph, bool skip_weights) {
+Status ReadModel(const FileSource& bytes, const std::string& source, bool escaped, Graph* graph, bool skip_weights) {
   const std::string frame = fmt::format("model '{}'", source);
   if (bytes.size() == 0) {
     return Status::CorruptModel(frame +

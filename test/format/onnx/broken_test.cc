@@ -29,6 +29,26 @@ void ExpectRefused(const OnnxModel& model, StatusCode code, const std::string& w
   EXPECT_NE(graph.status().message().find("test.onnx"), std::string::npos) << graph.status().ToString();
 }
 
+TEST(OnnxBrokenTest, AFileThatIsCutWhileItIsRead) {
+  OnnxModel m;
+  m.Input("x", {1, 1000}).Output("y");
+  m.Floats("w", {1000, 500}, std::vector<float>(500000, 0.5f));
+  m.Node("MatMul", {"x", "w"}, {"y"}, "product");
+  const fs::path path = fs::temp_directory_path() / ("plumb_broken_test." + std::to_string(::getpid()) + ".onnx");
+  ASSERT_TRUE(WriteFile(path, m.Bytes()).ok());
+  const auto source = OpenSource(path);
+  ASSERT_TRUE(source.ok());
+  ASSERT_EQ(source->memory(), nullptr);
+  const auto whole = onnx::ParseModel(*source, path);
+  ASSERT_TRUE(whole.ok()) << whole.status().ToString();
+  EXPECT_EQ(whole->graph.constants.at("w").value.NumElements(), 500000);
+  fs::resize_file(path, 5000);
+  const Status cut = onnx::ParseModel(*source, path).status();
+  fs::remove(path);
+  EXPECT_EQ(cut.code(), StatusCode::kIoError) << cut.ToString();
+  EXPECT_NE(cut.message().find("was changed by another program"), std::string::npos) << cut.ToString();
+}
+
 TEST(OnnxBrokenTest, EveryTruncationIsRefusedOrImported) {
   const std::string bytes = SmallConv().Bytes();
   ASSERT_TRUE(OnnxModel::ImportBytes(bytes).ok());

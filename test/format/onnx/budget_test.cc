@@ -127,7 +127,7 @@ TEST_F(OnnxBudgetTest, FoldingThatTakesLongIsLeft) {
 TEST(OnnxBudget, IsWhatTheFileHasAndTheUsual) {
   const OnnxModel m = Loops(100, "Relu", 2);
   const std::string bytes = m.Bytes();
-  const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size(), false);
+  const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size());
   EXPECT_EQ(onnx::ImportBudget::Of(onnx::ParseModel(file, "x").value())->max_nodes, 200003);
 }
 

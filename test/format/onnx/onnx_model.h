@@ -108,7 +108,7 @@ class OnnxModel {
   }
   static Result<Graph> ImportBytes(const std::string& bytes, const LoadOptions& given = {},
                                    const std::string& path = "test.onnx") {
-    const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size(), false);
+    const FileBytes file(std::shared_ptr<void>(const_cast<char*>(bytes.data()), [](void*) {}), bytes.size());
     PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, onnx::ParseModel(file, path));
     LoadOptions options = given;
     options.evaluator = ReferenceEvaluator();

@@ -55,6 +55,27 @@ TEST_F(LoadModelTest, ANamedTnnmodelMustExistAndBeWhole) {
   EXPECT_NE(empty.message().find("cut short"), std::string::npos) << empty.ToString();
 }
 
+// Weights of some MiB are read when they are needed. Mapped, this ended the program: SIGBUS.
+TEST_F(LoadModelTest, ATnnmodelThatIsCutWhileItIsRead) {
+  const std::string text = tnn::ProtoText("InnerProduct i 1 1 x m 100000 1 0 1\nInnerProduct j 1 1 m y 10 1 0 1");
+  ASSERT_TRUE(WriteFile(Path("large.tnnproto"), text).ok());
+  const auto graph = LoadModel(Path("large.tnnproto"));
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  ASSERT_TRUE(SaveModel(*graph, Path("large")).ok());
+  const auto proto = tnn::ParseProto(text, "large.tnnproto");
+  const auto source = OpenSource(Path("large.tnnmodel"));
+  ASSERT_TRUE(proto.ok() && source.ok());
+  ASSERT_GT(source->size(), size_t{4} << 20);
+  ASSERT_EQ(source->memory(), nullptr);
+  Graph whole = proto->graph, cut = proto->graph;
+  ASSERT_TRUE(tnn::ReadModel(*source, "large", false, &whole).ok());
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(SameResources(whole.layers[i].resources, graph->layers[i].resources)) << i;
+  ASSERT_EQ(::truncate(Path("large.tnnmodel").c_str(), 5000), 0);
+  const Status status = tnn::ReadModel(*source, "large", false, &cut);
+  EXPECT_EQ(status.code(), StatusCode::kIoError) << status.ToString();
+  EXPECT_NE(status.message().find("was changed by another program"), std::string::npos) << status.ToString();
+}
+
 TEST_F(LoadModelTest, ChoosesTheFormatBySuffix) {
   EXPECT_EQ(LoadModel(Path("gone.onnx")).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(LoadModel(Path("net.tflite")).status().code(), StatusCode::kNotSupported);

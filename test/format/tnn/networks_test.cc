@@ -88,7 +88,7 @@ TEST_P(NetworkTest, ModelBytesSurviveReadWriteRead) {
     const auto sink = append(&written);
     ASSERT_TRUE(tnn::WriteModel(*graph, version, sink).ok());
     Graph read = proto->graph;
-    const FileBytes file(std::shared_ptr<void>(written.data(), [](void*) {}), written.size(), false);
+    const FileBytes file(std::shared_ptr<void>(written.data(), [](void*) {}), written.size());
     const Status status = tnn::ReadModel(file, "written", false, &read);
     ASSERT_TRUE(status.ok()) << status.ToString();
     const auto blobs = InferShapes(read);

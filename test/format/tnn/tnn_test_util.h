@@ -19,7 +19,7 @@ namespace plumb::tnn {
 inline FileBytes BytesOf(const std::string& text) {
   void* memory = std::malloc(text.empty() ? 1 : text.size());
   std::memcpy(memory, text.data(), text.size());
-  return FileBytes(std::shared_ptr<void>(memory, std::free), text.size(), false);
+  return FileBytes(std::shared_ptr<void>(memory, std::free), text.size());
 }
 
 inline Graph ParseOrDie(const std::string& text) {
