@@ -33,7 +33,7 @@ def write_model(path):
 
 def write_subjects(work, names):
     count = DIMS[1] * DIMS[2] * DIMS[3]
-    values = array.array("f", ((i * 7919 % 2003 - 1001) / 64 for i in range(count)))
+    values = array.array("f", ((i // 16 * 7919 % 100003 - 50001) / 64 for i in range(count)))
     both = [npy(values), npy(array.array("f", (-value for value in values)))]
     (work / "folder").mkdir()
     subjects = [work / "folder", work / "stored.npz", work / "deflated.npz"]
