@@ -23,8 +23,8 @@
  *
  * The environment (as of Plumb's own dumps, doc/dump.md): DUMP_OUTPUT_BLOB, DUMP_INPUT_BLOB (1 or 0), DUMP_BLOB_DIR
  * (plumb_dump), DUMP_BLOB_FORMAT (npy or raw), DUMP_BLOB_LAYERS (globs and index ranges, by commas), DUMP_BLOB_TYPES,
- * DUMP_BLOB_FORWARDS (0; "0,5-9,20-" or "all"), DUMP_BLOB_STATS=1 (statistics only); what it cannot follow is said, and
- * nothing is dumped. What the folder holds: doc/dump_format.md. */
+ * DUMP_BLOB_FORWARDS (0; "0,5-9,20-" or "all"); what it cannot follow is said, and nothing is dumped. What the folder
+ * holds: doc/dump_format.md. */
 #ifndef PLUMB_DUMP_C_H_
 #define PLUMB_DUMP_C_H_
 
@@ -98,9 +98,7 @@ static inline int plumb_dump(plumb_dumper* dumper, const char* name, const void*
 
 #include <ctype.h>
 #include <errno.h>
-#include <float.h>
 #include <fnmatch.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,8 +109,11 @@ static inline int plumb_dump(plumb_dumper* dumper, const char* name, const void*
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PLUMB__TEXT 4096    /* bytes of a path or of a variable */
-#define PLUMB__PIECE 262144 /* bytes; a multiple of every element's size and of a checksum's stripe */
+#define PLUMB__TEXT 4096     /* bytes of a path or of a variable */
+#define PLUMB__PIECE 262144  /* bytes; a multiple of every element's size */
+#define PLUMB__MOST 16777216 /* bytes; the largest block of a tensor by strides */
+#define PLUMB__LINE 64       /* bytes that a cache fetches at once */
+#define PLUMB__RUN 256       /* bytes that are stored one after the other */
 
 static const struct {
   const char* name;
@@ -140,17 +141,19 @@ static inline uint64_t plumb__u64(const unsigned char* b) { return plumb__u32(b)
 static inline uint64_t plumb__round(uint64_t lane, uint64_t word) {
   return plumb__rotate(lane + word * PLUMB__P2, 31) * PLUMB__P1;
 }
-/* Whole stripes in every call but the last. */
 static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
-  const unsigned char *bytes = (const unsigned char*)data, *end = bytes + size / 32 * 32;
+  const unsigned char *bytes = (const unsigned char*)data, *stripe;
+  size_t filled = x->total % 32, some;
   uint64_t lanes[4]; /* in registers */
   memcpy(lanes, x->lanes, sizeof(lanes));
-  for (; bytes < end; bytes += 32) {
-    for (int i = 0; i < 4; ++i) lanes[i] = plumb__round(lanes[i], plumb__u64(bytes + 8 * i));
+  x->total += size;
+  for (; size > 0; bytes += some, size -= some, filled = (filled + some) % 32) {
+    some = size < 32 - filled ? size : 32 - filled;
+    stripe = some == 32 ? bytes : x->rest;
+    if (some < 32) memcpy(x->rest + filled, bytes, some);
+    for (int i = 0; i < 4 && filled + some == 32; ++i) lanes[i] = plumb__round(lanes[i], plumb__u64(stripe + 8 * i));
   }
   memcpy(x->lanes, lanes, sizeof(lanes));
-  x->total += size;
-  memcpy(x->rest, end, size % 32);
 }
 static uint64_t plumb__xxh_end(const plumb__xxh* x) {
   static const int turns[] = {1, 7, 12, 18};
@@ -170,11 +173,6 @@ static uint64_t plumb__xxh_end(const plumb__xxh* x) {
   hash = (hash ^ (hash >> 29)) * PLUMB__P3;
   return hash ^ (hash >> 32);
 }
-/* The statistics of doc/dump_format.md, with DUMP_BLOB_STATS=1. */
-typedef struct plumb__statistics {
-  int64_t count, finite, zeros, subnormals, nans, infinities, least, most; /* the last two: of integers */
-  double min, max, sum, mean, squares;
-} plumb__statistics;
 struct plumb_dumper {
   pthread_mutex_t mutex;
   long process;                                /* that opened it */
@@ -182,16 +180,14 @@ struct plumb_dumper {
   char runtime[PLUMB__TEXT], model[PLUMB__TEXT];
   char layers[PLUMB__TEXT], types[PLUMB__TEXT], forwards[PLUMB__TEXT]; /* the environment may change under us */
   int network, forward, written_forwards, next_index;
-  int writes_forward, raw, inputs, outputs, statistics_only, failed;
+  int writes_forward, raw, inputs, outputs, failed;
   FILE* manifest;  /* under construction, while a Forward is written */
   int64_t entries; /* in it */
   char error[4096];
   /* The tensor that is being written. */
-  FILE* file; /* NULL: statistics only */
+  FILE* file;
   plumb_dtype dtype;
   plumb__xxh hash;
-  plumb__statistics statistics;
-  size_t filled;
   unsigned char piece[PLUMB__PIECE];
 };
 static pthread_mutex_t plumb__open_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -307,16 +303,8 @@ static void plumb__name(FILE* file, const char* text) {
   }
   fputs(text == NULL ? "" : plain ? "\"" : "\"}", file);
 }
-/* A JSON number whatever the program's locale says about decimal points; null for what is none. */
-static void plumb__number(FILE* file, double value) {
-  char text[40];
-  (void)sprintf(text, "%.17g", value);
-  char* point = text + strspn(text, "-0123456789");
-  if (*point != 0 && *point != 'e') *point = '.';
-  fputs(fabs(value) <= DBL_MAX ? text : "null", file);
-}
 /* What printf lacks: %s text as it is, %n a name, %w words (none where they are no UTF-8), %a a list of names, %b true
- * or false, %d an int64_t, %x a checksum, %f a double. */
+ * or false, %d an int64_t, %x a checksum. */
 static void plumb__print(FILE* file, const char* format, ...) {
   va_list list;
   va_start(list, format);
@@ -341,8 +329,7 @@ static void plumb__print(FILE* file, const char* format, ...) {
         break;
       case 'b': fputs(va_arg(list, int) ? "true" : "false", file); break;
       case 'd': fprintf(file, "%lld", (long long)va_arg(list, int64_t)); break;
-      case 'x': fprintf(file, "%016llx", (unsigned long long)va_arg(list, uint64_t)); break;
-      default: plumb__number(file, va_arg(list, double)); break;
+      default: fprintf(file, "%016llx", (unsigned long long)va_arg(list, uint64_t)); break;
     }
   }
   va_end(list);
@@ -425,136 +412,153 @@ static void plumb__file_name(char* to, const plumb_dump_place* place, int index,
   to = plumb__part(to + sprintf(to, "-dims"), rank > 0 ? text : "", 48);
   (void)strcpy(to, ending);
 }
-/* One element as double and, for integers, as int64. */
-static double plumb__value(const unsigned char* at, plumb_dtype dtype, int64_t* integer) {
-  int bits = 8 * plumb__dtypes[dtype].size, exponent;
-  uint64_t word = 0;
-  uint32_t single;
-  double value;
-  float narrow;
-  memcpy(&word, at, (size_t)bits / 8); /* of a piece: little-endian */
-  word = plumb__u64((const unsigned char*)&word);
-  *integer = 0;
-  if (dtype == PLUMB_F64) {
-    memcpy(&value, &word, sizeof(value));
-  } else if (dtype == PLUMB_F16) {
-    exponent = (int)(word >> 10) & 31;
-    value = ldexp((double)((word & 0x3FF) | (exponent > 0 ? 0x400u : 0u)), exponent > 0 ? exponent - 25 : -24);
-    if (exponent == 31) value = (word & 0x3FF) == 0 ? HUGE_VAL : (double)NAN;
-    if (word & 0x8000) value = -value;
-  } else if (dtype == PLUMB_F32 || dtype == PLUMB_BF16) {
-    single = (uint32_t)(dtype == PLUMB_BF16 ? word << 16 : word);
-    memcpy(&narrow, &single, sizeof(narrow));
-    value = (double)narrow;
-  } else {
-    if (plumb__dtypes[dtype].descr[1] == 'i' && bits < 64 && word >> (bits - 1)) word |= ~(uint64_t)0 << bits;
-    memcpy(integer, &word, sizeof(word));
-    value = (double)*integer;
-  }
-  return value;
-}
-static void plumb__add_piece(plumb__statistics* s, const unsigned char* piece, size_t size, plumb_dtype dtype) {
-  static const double least_normal[] = {FLT_MIN, 6.103515625e-5, FLT_MIN, DBL_MIN};
-  const unsigned char* end = piece + size;
-  for (; piece < end; piece += plumb__dtypes[dtype].size) {
-    int64_t integer;
-    double value = plumb__value(piece, dtype, &integer), before;
-    ++s->count;
-    s->zeros += value == 0;
-    s->nans += value != value;
-    s->infinities += fabs(value) > DBL_MAX;
-    if (!(fabs(value) <= DBL_MAX)) continue;
-    s->subnormals += dtype <= PLUMB_F64 && value != 0 && fabs(value) < least_normal[dtype];
-    if (s->finite == 0 || value < s->min) s->min = value;
-    if (s->finite == 0 || value > s->max) s->max = value;
-    if (s->finite == 0 || integer < s->least) s->least = integer;
-    if (s->finite == 0 || integer > s->most) s->most = integer;
-    before = value - s->mean; /* Welford */
-    s->mean += before / (double)++s->finite;
-    s->squares += before * (value - s->mean);
-    s->sum += value;
-  }
-}
-static double plumb__sqrt(double x) { /* Newton's steps from above: sqrt would need -lm */
-  double root = x > 1 ? x : 1, before = root + 1;
-  for (; x > 0 && root < before; root = (root + x / root) / 2) before = root;
-  return x > 0 ? before : x;
-}
-static void plumb__write_statistics(FILE* file, const plumb__statistics* s, int is_float) {
-  double none = s->finite > 0 ? 0 : (double)NAN;
-  plumb__print(file, ",\"statistics\":{\"count\":%d", s->count);
-  if (is_float || s->finite == 0) {
-    plumb__print(file, ",\"min\":%f,\"max\":%f", s->min + none, s->max + none);
-  } else {
-    plumb__print(file, ",\"min\":%d,\"max\":%d", s->least, s->most);
-  }
-  plumb__print(file, ",\"mean\":%f,\"std\":%f,\"sum\":%f,\"zeros\":%d,\"subnormals\":%d,\"nan\":%d,\"inf\":%d}",
-               s->mean + none, plumb__sqrt(s->squares / (double)(s->finite + (s->finite == 0))) + none, s->sum + none,
-               s->zeros, s->subnormals, s->nans, s->infinities);
-}
 
 /* --- values */
 
-/* The header, or dense little-endian values: the caller's, or the piece. */
+/* The header, or dense little-endian values, by pieces that stay in the cache. */
 static void plumb__write_bytes(plumb_dumper* d, const void* data, size_t size) {
-  plumb__xxh_add(&d->hash, data, size);
-  if (d->statistics_only) plumb__add_piece(&d->statistics, (const unsigned char*)data, size, d->dtype);
-  if (d->file == NULL || d->failed) return;
-  d->failed = !plumb__may_grow(d->hash.total) || fwrite(data, 1, size, d->file) != size;
-}
-/* `count` values that lie `stride` bytes apart, by way of pieces; a whole piece of dense ones needs no copy. */
-static void plumb__write_row(plumb_dumper* d, const unsigned char* from, int64_t count, int64_t stride) {
-  const uint16_t one = 1;
-  size_t size = (size_t)plumb__dtypes[d->dtype].size, i, b;
-  int little = *(const unsigned char*)&one, straight = little && stride == (int64_t)size;
-  while (count > 0 && !d->failed) {
-    size_t room = (PLUMB__PIECE - d->filled) / size, take = (uint64_t)count < room ? (size_t)count : room;
-    unsigned char* to = d->piece + d->filled;
-    int whole = straight && take * size == PLUMB__PIECE;
-    if (straight && !whole) memcpy(to, from, take * size);
-    for (i = 0; i < take && !straight; ++i, to += size) {
-      const unsigned char* at = from + (int64_t)i * stride;
-      if (little && size == 4) {
-        memcpy(to, at, 4); /* one instruction */
-      } else {
-        for (b = 0; b < size; ++b) to[b] = at[little ? b : size - 1 - b];
-      }
-    }
-    d->filled += take * size;
-    if (d->filled == PLUMB__PIECE) {
-      plumb__write_bytes(d, whole ? from : d->piece, PLUMB__PIECE);
-      d->filled = 0;
-    }
-    from += (int64_t)take * stride;
-    count -= (int64_t)take;
+  const unsigned char* bytes = (const unsigned char*)data;
+  for (size_t some; size > 0 && !d->failed; bytes += some, size -= some) {
+    some = size < PLUMB__PIECE ? size : PLUMB__PIECE;
+    plumb__xxh_add(&d->hash, bytes, some);
+    d->failed = !plumb__may_grow(d->hash.total) || fwrite(bytes, 1, some, d->file) != some;
   }
 }
-/* All values in logical order: an odometer over the outer dims. Inner ones that lie one behind the other are one row; a
- * dim whose channels are packed is not. */
+/* A tensor as it lies, the innermost dim first: none of one value, and those that lie one behind the other are one. It
+ * is gathered by blocks of logical order; `near` is the dim whose values share lines of the cache, 0 where none do. */
+typedef struct plumb__view {
+  int near;
+  int64_t size, capacity; /* bytes of a value, of a block */
+  int64_t dims[PLUMB_DUMP_MAX_RANK], strides[PLUMB_DUMP_MAX_RANK];
+  int64_t inner[PLUMB_DUMP_MAX_RANK]; /* the strides in a block */
+  unsigned char* block;
+} plumb__view;
+/* `count` values of so many bytes, a constant: each memcpy is one instruction. */
+#define PLUMB__COPY(bytes)                                              \
+  for (; count >= 4; count -= 4, to += 4 * bytes, from += 4 * stride) { \
+    memcpy(to, from, bytes);                                            \
+    memcpy(to + bytes, from + stride, bytes);                           \
+    memcpy(to + 2 * bytes, from + 2 * stride, bytes);                   \
+    memcpy(to + 3 * bytes, from + 3 * stride, bytes);                   \
+  }                                                                     \
+  for (; count > 0; --count, to += bytes, from += stride) memcpy(to, from, bytes)
+static void plumb__copy(unsigned char* to, const unsigned char* from, int64_t stride, int64_t size, int64_t count) {
+  switch (stride == size ? 0 : size) {
+    case 0: memcpy(to, from, (size_t)(count * size)); break;
+    case 1: PLUMB__COPY(1); break;
+    case 2: PLUMB__COPY(2); break;
+    case 4: PLUMB__COPY(4); break;
+    default: PLUMB__COPY(8); break;
+  }
+}
+/* `rows` of `near` by `count` of the last dim. Whole lines go into a small square first: in the tensor those that lie a
+ * power of two apart drive each other out of the cache. */
+static void plumb__turn(const plumb__view* v, unsigned char* to, const unsigned char* from, int64_t rows,
+                        int64_t count) {
+  unsigned char square[PLUMB__RUN * PLUMB__LINE];
+  int64_t side = PLUMB__LINE / v->size, run = PLUMB__RUN / v->size, shift = v->strides[v->near], wide, i, k;
+  for (i = 0; i < count; i += wide) {
+    int64_t stride = v->strides[0];
+    const unsigned char* at = from + i * stride;
+    wide = rows == 1 || count - i < run ? count - i : run;
+    if (rows == side && shift == v->size) {
+      for (k = 0; k < wide; ++k) memcpy(square + k * PLUMB__LINE, at + k * stride, PLUMB__LINE);
+      at = square;
+      stride = PLUMB__LINE;
+    }
+    for (k = 0; k < rows; ++k) {
+      plumb__copy(to + k * v->inner[v->near] + i * v->size, at + k * shift, stride, v->size, wide);
+    }
+  }
+}
+/* `count` indices of dim k, everything of the dims inside; of `near` the values of a line at once, which are `rows` for
+ * the dims inside it. */
+static void plumb__gather(const plumb__view* v, unsigned char* to, const unsigned char* from, int k, int64_t count,
+                          int64_t rows) {
+  int64_t line = k > 0 && k == v->near ? PLUMB__LINE / v->size : 1;
+  for (int64_t i = 0; i < count && k > 0; i += line) {
+    plumb__gather(v, to + i * v->inner[k], from + i * v->strides[k], k - 1, v->dims[k - 1],
+                  line == 1          ? rows
+                  : count - i < line ? count - i
+                                     : line);
+  }
+  if (k == 0) plumb__turn(v, to, from, rows, count);
+}
+/* Dim k and those inside, block by block; dense values need none. */
+static void plumb__write_blocks(plumb_dumper* d, const plumb__view* v, const unsigned char* from, int k) {
+  const uint16_t one = 1;
+  int little = *(const unsigned char*)&one, dense = little && k == 0 && v->strides[0] == v->size;
+  int64_t step = v->capacity / v->inner[k], i, b;
+  for (i = 0; i < v->dims[k] && !d->failed; i += step > 0 ? step : 1) {
+    const unsigned char* at = from + i * v->strides[k];
+    int64_t count = v->dims[k] - i < step ? v->dims[k] - i : step, bytes = count * v->inner[k];
+    if (step == 0) plumb__write_blocks(d, v, at, k - 1);
+    if (step > 0 && !dense) plumb__gather(v, v->block, at, k, count, 1);
+    for (b = 0; b < bytes && !little; ++b) { /* each byte of a value's first half changes places */
+      unsigned char *low = v->block + b, *high = low + v->size - 1 - 2 * (b % v->size), byte = *low;
+      if (high > low) *low = *high;
+      if (high > low) *high = byte;
+    }
+    if (step > 0) plumb__write_bytes(d, dense ? at : v->block, (size_t)bytes);
+  }
+}
+static void plumb__write_view(plumb_dumper* d, const unsigned char* from, int rank, const int64_t* dims,
+                              const int64_t* strides) {
+  plumb__view v;
+  int64_t least = PLUMB__LINE, wanted; /* values that are farther apart share no line */
+  int top = 0;
+  v.near = 0;
+  v.dims[0] = 1;
+  v.size = v.inner[0] = v.strides[0] = plumb__dtypes[d->dtype].size;
+  for (int i = rank - 1; i >= 0; --i) {
+    int64_t behind = v.dims[top] * v.strides[top], apart = strides[i] < 0 ? -strides[i] : strides[i];
+    if (dims[i] == 0) return;
+    if (dims[i] == 1) continue;
+    if (strides[i] == behind) {
+      v.dims[top] *= dims[i];
+      continue;
+    }
+    if (v.dims[top] > 1) ++top;
+    if (top > 0) v.inner[top] = v.inner[top - 1] * v.dims[top - 1];
+    v.dims[top] = dims[i];
+    v.strides[top] = strides[i];
+    if (apart > 0 && apart < least) v.near = top;
+    if (apart > 0 && apart < least) least = apart;
+  }
+  if (v.strides[0] == v.size) v.near = 0;
+  wanted = v.near > 0 ? PLUMB__LINE / v.size * v.inner[v.near] : 0;
+  if (wanted > PLUMB__MOST) wanted = PLUMB__MOST;
+  unsigned char* more = wanted > PLUMB__PIECE ? (unsigned char*)malloc((size_t)wanted) : NULL;
+  v.block = more != NULL ? more : d->piece;
+  v.capacity = more != NULL ? wanted : PLUMB__PIECE;
+  plumb__write_blocks(d, &v, from, top);
+  free(more);
+}
+/* All values in logical order. Blocks of channels: image by image, the last block (with fewer of them) by itself. */
 static void plumb__write_values(plumb_dumper* d, const void* data, int rank, const int64_t* dims,
                                 const int64_t* strides, int pack) {
-  int64_t at[PLUMB_DUMP_MAX_RANK] = {0}, dense[PLUMB_DUMP_MAX_RANK];
-  int64_t size = plumb__dtypes[d->dtype].size, count = 1, stride = size, step = pack > 1 ? size * pack : size;
-  int outer = rank, i;
-  for (i = rank - 1; i >= 0 && strides == NULL; --i) {
-    dense[i] = step;
+  const unsigned char* from = (const unsigned char*)data;
+  int64_t part[PLUMB_DUMP_MAX_RANK], lie[PLUMB_DUMP_MAX_RANK];
+  int64_t size = plumb__dtypes[d->dtype].size, step = pack > 1 ? size * pack : size, i;
+  for (i = rank - 1; i >= 0; --i) {
+    part[i] = dims[i];
+    lie[i] = strides != NULL ? strides[i] : step;
     step *= pack > 1 && i == 1 ? (dims[i] + pack - 1) / pack : dims[i];
   }
-  if (strides == NULL) strides = dense;
-  while (outer > 0 && !(pack > 1 && outer == 2) &&
-         (outer == rank || dims[outer - 1] == 1 || strides[outer - 1] == count * stride)) {
-    if (outer == rank) stride = strides[outer - 1];
-    count *= dims[--outer];
+  if (pack <= 1) {
+    plumb__write_view(d, from, rank, part, lie);
+    return;
   }
-  do {
-    const unsigned char* from = (const unsigned char*)data;
-    for (i = 0; i < outer; ++i) {
-      from += pack > 1 && i == 1 ? at[i] / pack * strides[i] + at[i] % pack * size : at[i] * strides[i];
-    }
-    plumb__write_row(d, from, count, stride);
-    for (i = outer - 1; i >= 0 && ++at[i] == dims[i]; --i) at[i] = 0;
-  } while (i >= 0 && !d->failed);
-  plumb__write_bytes(d, d->piece, d->filled);
+  step = lie[0]; /* of an image */
+  lie[0] = lie[1];
+  lie[1] = size;
+  for (i = 0; i < dims[0]; ++i, from += step) {
+    part[0] = dims[1] / pack;
+    part[1] = pack;
+    plumb__write_view(d, from, rank, part, lie);
+    part[1] = dims[1] % pack;
+    plumb__write_view(d, from + part[0] * lie[0], rank - 1, part + 1, lie + 1);
+  }
 }
 static void plumb__npy_header(plumb_dumper* d, int rank, const int64_t* dims) {
   char header[128 + PLUMB_DUMP_MAX_RANK * 24] = "\x93NUMPY\1", shape[PLUMB_DUMP_MAX_RANK * 22 + 1];
@@ -579,10 +583,10 @@ static int plumb__begin_manifest(plumb_dumper* d) {
   plumb__print(d->manifest,
                "{\n \"format\": \"plumb-dump\",\n \"version\": 1,\n \"tool\": \"plumb_dump.h 1\",\n"
                " \"model\": {\"source\":%n},\n \"device\": {\"name\":%w},\n \"network\": %d,\n \"forward\": %d,\n"
-               " \"options\": {\"inputs\":%b,\"outputs\":%b,\"format\":\"%s\",\"statistics_only\":%b,"
+               " \"options\": {\"inputs\":%b,\"outputs\":%b,\"format\":\"%s\",\"statistics_only\":false,"
                "\"unfuse\":false},\n \"files\": [",
                d->model, d->runtime, (int64_t)d->network, (int64_t)d->forward, d->inputs, d->outputs,
-               d->raw ? "raw" : "npy", d->statistics_only);
+               d->raw ? "raw" : "npy");
   return 0;
 }
 /* complete and errors are known now; then the manifest gets its name. */
@@ -608,15 +612,13 @@ static void plumb__entry(plumb_dumper* d, const plumb_dump_place* place, int ind
   plumb__print(file,
                "%s\n  {\"file\":%n,\"layer_index\":%d,\"layer\":%n,\"type\":%w,\"direction\":\"%s\",\"slot\":%d,"
                "\"blob\":%n,\"shape\":[%s],\"dtype\":\"%s\",\"constant\":%b,\"layout\":%w,\"kernel\":%w",
-               d->entries++ > 0 ? "," : "", d->statistics_only ? NULL : file_name, (int64_t)index,
-               place->layer != NULL ? place->layer : name, place->type, place->is_input ? "in" : "out",
-               (int64_t)place->slot, name, shape, plumb__dtypes[d->dtype].name, place->constant, place->layout,
-               place->kernel);
+               d->entries++ > 0 ? "," : "", file_name, (int64_t)index, place->layer != NULL ? place->layer : name,
+               place->type, place->is_input ? "in" : "out", (int64_t)place->slot, name, shape,
+               plumb__dtypes[d->dtype].name, place->constant, place->layout, place->kernel);
   if (place->inputs != NULL) plumb__print(file, ",\"layer_inputs\":[%a]", place->inputs);
   if (place->attributes != NULL) plumb__print(file, ",\"attributes\":[%a]", place->attributes);
-  if (!d->statistics_only) plumb__print(file, ",\"bytes\":%d,\"xxh64\":\"%x\"", (int64_t)d->hash.total, sum);
-  if (d->statistics_only || d->raw) plumb__print(file, ",\"values_xxh64\":\"%x\"", sum);
-  if (d->statistics_only) plumb__write_statistics(file, &d->statistics, d->dtype <= PLUMB_F64);
+  plumb__print(file, ",\"bytes\":%d,\"xxh64\":\"%x\"", (int64_t)d->hash.total, sum);
+  if (d->raw) plumb__print(file, ",\"values_xxh64\":\"%x\"", sum);
   fputc('}', file);
 }
 static int plumb__read_environment(plumb_dumper* d) {
@@ -629,8 +631,7 @@ static int plumb__read_environment(plumb_dumper* d) {
   if (!plumb__may_grow(65536)) return plumb__say(d, "a manifest needs 64 KiB, `ulimit -f` allows less");
   d->inputs = plumb__flag("DUMP_INPUT_BLOB");
   d->outputs = plumb__flag("DUMP_OUTPUT_BLOB");
-  d->statistics_only = plumb__flag("DUMP_BLOB_STATS");
-  if (d->inputs < 0 || d->outputs < 0 || d->statistics_only < 0 || d->inputs + d->outputs == 0) return -1;
+  if (d->inputs < 0 || d->outputs < 0 || d->inputs + d->outputs == 0) return -1;
   d->raw = strcmp(format, "raw") == 0;
   if (!d->raw && strcmp(format, "npy") != 0) {
     return plumb__say(d, "DUMP_BLOB_FORMAT: this program writes npy or raw, found '%.64s'", format);
@@ -642,9 +643,9 @@ static int plumb__read_environment(plumb_dumper* d) {
   if (d->layers[0] == '/' || strstr(d->layers, ",/") != NULL) {
     return plumb__say(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
   }
-  if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("SAVE_IO_TENSORS") != 0 ||
-      strcmp(plumb__variable("DUMP_BLOB_COMPRESS", "none"), "none") != 0) {
-    return plumb__say(d, "DUMP_BLOB_UNFUSE, SAVE_IO_TENSORS, DUMP_BLOB_COMPRESS: this program does none of them");
+  if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("DUMP_BLOB_STATS") != 0 ||
+      plumb__flag("SAVE_IO_TENSORS") != 0 || strcmp(plumb__variable("DUMP_BLOB_COMPRESS", "none"), "none") != 0) {
+    return plumb__say(d, "DUMP_BLOB_UNFUSE, DUMP_BLOB_STATS, DUMP_BLOB_COMPRESS, SAVE_IO_TENSORS: none is done here");
   }
   return 0;
 }
@@ -717,25 +718,21 @@ static int plumb__write_tensor(plumb_dumper* d, const plumb_dump_place* place, i
                                const void* data, plumb_dtype dtype, int rank, const int64_t* dims,
                                const int64_t* strides, int64_t count) {
   char file_name[512], path[PLUMB__TEXT], part[PLUMB__TEXT];
-  memset(&d->statistics, 0, sizeof(d->statistics));
   d->hash = plumb__xxh_begin;
   d->dtype = dtype;
-  d->filled = 0;
   d->file = NULL;
   if (!plumb__may_grow((uint64_t)ftell(d->manifest) + 65536)) { /* room for an entry and the end */
     return plumb__say(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
   }
   plumb__file_name(file_name, place, index, name, rank, dims, d->raw ? ".raw" : ".npy");
-  if (!d->statistics_only) {
-    if (plumb__text(path, "%s/%s", d->folder, file_name) == 0 && plumb__text(part, "%s.part", path) == 0) {
-      (void)unlink(part);
-      d->file = fopen(part, "wbxe"); /* never what a link leads to */
-    }
-    if (d->file == NULL) return plumb__say(d, "cannot write '%.400s': %s", file_name, strerror(errno));
-    if (!d->raw) plumb__npy_header(d, rank, dims);
+  if (plumb__text(path, "%s/%s", d->folder, file_name) == 0 && plumb__text(part, "%s.part", path) == 0) {
+    (void)unlink(part);
+    d->file = fopen(part, "wbxe"); /* never what a link leads to */
   }
+  if (d->file == NULL) return plumb__say(d, "cannot write '%.400s': %s", file_name, strerror(errno));
+  if (!d->raw) plumb__npy_header(d, rank, dims);
   if (count > 0) plumb__write_values(d, data, rank, dims, strides, place->pack);
-  if (d->file != NULL && (fclose(d->file) != 0 || d->failed || rename(part, path) != 0)) {
+  if (fclose(d->file) != 0 || d->failed || rename(part, path) != 0) {
     d->failed = 1; /* the disk is full or gone: no further try */
     (void)plumb__say(d, "cannot write '%.400s': %s", path, strerror(errno));
     (void)remove(part);

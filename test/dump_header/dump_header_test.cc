@@ -212,33 +212,6 @@ TEST_F(DumpHeader, WantsIsWhatWriteDoes) {
   EXPECT_EQ(plumb_dump_close(dump), 0);
 }
 
-TEST_F(DumpHeader, StatisticsOnly) {
-  setenv("DUMP_BLOB_STATS", "1", 1);
-  const float values[] = {1, -2, 0, INFINITY, NAN, 4, 1e-40f, 0};
-  const int64_t dims[] = {8};
-  const int64_t large[] = {INT64_MAX, -5, 7, 0};
-  const int64_t four[] = {4};
-  plumb_dumper* dump = plumb_dump_open("test", nullptr);
-  ASSERT_EQ(plumb_dump(dump, "x", values, PLUMB_F32, 1, dims, nullptr), 0);
-  ASSERT_EQ(plumb_dump(dump, "i", large, PLUMB_I64, 1, four, nullptr), 0);
-  ASSERT_EQ(plumb_dump_close(dump), 0);
-  const auto read = ReadDump(Dump());
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  const Statistics& s = read->files[0].statistics;
-  EXPECT_EQ(s.count, 8);
-  EXPECT_EQ(s.min, -2);
-  EXPECT_EQ(s.max, 4);
-  EXPECT_EQ(s.zeros, 2);
-  EXPECT_EQ(s.nans, 1);
-  EXPECT_EQ(s.infinities, 1);
-  EXPECT_EQ(s.subnormals, 1);
-  EXPECT_NEAR(s.mean, 0.5, 1e-12);
-  EXPECT_EQ(read->files[0].values_checksum, ChecksumOf(values, sizeof(values)));
-  EXPECT_EQ(read->files[1].statistics.max_integer, INT64_MAX);
-  EXPECT_EQ(read->files[1].statistics.min_integer, -5);
-  EXPECT_EQ(std::distance(fs::directory_iterator(Dump()), fs::directory_iterator()), 1);
-}
-
 TEST_F(DumpHeader, WrongCallsAndFullDisksAreSaidAndTheProgramGoesOn) {
   const std::vector<float> values = Numbers(kCount);
   const int64_t negative[] = {2, -1};
@@ -275,7 +248,7 @@ TEST_F(DumpHeader, VariablesThatItCannotFollowAreErrors) {
                                                                       {"DUMP_BLOB_FORWARDS", "first"},
                                                                       {"DUMP_BLOB_UNFUSE", "1"},
                                                                       {"SAVE_IO_TENSORS", "1"},
-                                                                      {"DUMP_BLOB_STATS", "maybe"}}) {
+                                                                      {"DUMP_BLOB_STATS", "1"}}) {
     setenv(name.c_str(), value.c_str(), 1);
     testing::internal::CaptureStderr();
     EXPECT_EQ(plumb_dump_open("test", nullptr), nullptr) << name;

@@ -77,7 +77,15 @@ TEST_F(DumpHeaderRandom, BytesNamesAndChecksumsAreTheLibrarys) {
     const DType dtype = kDTypes[s.dtype];
     s.size = static_cast<int64_t>(DTypeSize(dtype));
     const int rank = static_cast<int>(Draw(0, 6));
-    for (int i = 0; i < rank; ++i) s.dims.push_back(Chance(3) ? 0 : Chance(20) ? 1 : Draw(2, rank < 3 ? 300 : 7));
+    const bool tiles = Chance(40);  // sizes around a line of the cache, of each dtype
+    for (int64_t i = 0, room = 60000; i < rank; room /= std::max<int64_t>(s.dims[size_t(i++)], 1)) {
+      constexpr int64_t kSides[] = {1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 129, 257};
+      const int64_t side = kSides[Draw(0, 13)];
+      if (tiles)
+        s.dims.push_back(side <= room ? side : 1);
+      else
+        s.dims.push_back(Chance(3) ? 0 : Chance(20) ? 1 : Draw(2, rank < 3 ? 300 : 7));
+    }
     if (rank >= 2 && Chance(30)) s.pack = static_cast<int>(Chance(50) ? 4 : Draw(2, 9));
     std::vector<size_t> order(static_cast<size_t>(rank));
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -131,6 +139,46 @@ TEST_F(DumpHeaderRandom, BytesNamesAndChecksumsAreTheLibrarys) {
     EXPECT_EQ(blob.values_checksum, "");  // a second checksum would make the dump slower than 0.8 of a plain write
   }
   for (const char* variable : {"DUMP_OUTPUT_BLOB", "DUMP_INPUT_BLOB", "DUMP_BLOB_DIR"}) unsetenv(variable);
+}
+
+// `channels` that lie closest, of pixels in logical order last: as NHWC and as a transposed matrix. Raw values.
+template <typename Value>
+void ExpectTurned(plumb_dumper* dump, const std::string& folder, plumb_dtype dtype, int64_t channels, int64_t pixels) {
+  plumb_dump_place place = PLUMB_DUMP_PLACE_INIT;
+  place.index = 0;  // the file's name, whatever the type
+  std::vector<Value> values(static_cast<size_t>(channels * pixels)), turned(values.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<Value>(i * 2654435761u >> 7);
+  for (int64_t c = 0, i = 0; c < channels; ++c) {
+    for (int64_t pixel = 0; pixel < pixels; ++pixel) turned[size_t(i++)] = values[size_t(pixel * channels + c)];
+  }
+  const int64_t dims[] = {channels, pixels}, strides[] = {sizeof(Value), channels * int64_t(sizeof(Value))};
+  ASSERT_EQ(plumb_dump_write(dump, &place, "x", values.data(), dtype, 2, dims, strides), 0);
+  const auto file = ReadFile(folder + "/" + BlobFileName(0, "x", true, 0, "x", Shape({channels, pixels})) + ".raw");
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const std::string_view bytes(reinterpret_cast<const char*>(turned.data()), turned.size() * sizeof(Value));
+  EXPECT_TRUE(file->text() == bytes) << channels << " x " << pixels << " of " << sizeof(Value) << " bytes";
+}
+
+// Blocks of one piece, of more, and of the most there are; planes that are larger than that; the rests of tiles.
+TEST_F(DumpHeaderRandom, BlocksOfEverySizeAreTurned) {
+  setenv("DUMP_OUTPUT_BLOB", "1", 1);
+  setenv("DUMP_BLOB_DIR", At("turned").c_str(), 1);
+  setenv("DUMP_BLOB_FORMAT", "raw", 1);
+  plumb__networks = 0;
+  plumb_dumper* dump = plumb_dump_open("turned", nullptr);
+  ASSERT_NE(dump, nullptr);
+  for (const int64_t channels : {2, 3, 15, 16, 17, 63, 64, 65, 130}) {
+    for (const int64_t pixels : {1, 15, 63, 64, 65, 256, 257, 4096, 10007}) {
+      ExpectTurned<uint8_t>(dump, At("turned"), PLUMB_I8, channels, pixels);
+      ExpectTurned<uint16_t>(dump, At("turned"), channels % 2 == 0 ? PLUMB_F16 : PLUMB_BF16, channels, pixels);
+      ExpectTurned<uint32_t>(dump, At("turned"), PLUMB_F32, channels, pixels);
+      ExpectTurned<uint64_t>(dump, At("turned"), PLUMB_F64, channels, pixels);
+    }
+  }
+  ExpectTurned<uint8_t>(dump, At("turned"), PLUMB_U8, 3, 6 * PLUMB__MOST / 16);       // two of three planes in a block
+  ExpectTurned<uint16_t>(dump, At("turned"), PLUMB_F16, 2, PLUMB__MOST / 2 + 12345);  // a plane is more than a block
+  EXPECT_EQ(plumb_dump_close(dump), 0);
+  for (const char* variable : {"DUMP_OUTPUT_BLOB", "DUMP_BLOB_DIR", "DUMP_BLOB_FORMAT"}) unsetenv(variable);
 }
 
 TEST_F(DumpHeaderRandom, GlobsAreTheLibrarys) {

@@ -77,18 +77,27 @@ static double Plain(const char* folder, const float* values, size_t size) {
   return Seconds() - start;
 }
 
+/* One way to dump a tensor; `strides` count values here. */
+typedef struct Layout {
+  const char* name;
+  int tensors;
+  int64_t dims[4], strides[4];
+} Layout;
+
 /* The header's own work, the manifest included. */
-static double Dumped(const char* folder, const float* values, const int64_t* dims, const int64_t* strides) {
+static double Dumped(const char* folder, const void* values, plumb_dtype dtype, const Layout* layout, int is_dense) {
   char name[16];
+  int64_t strides[4];
+  for (int i = 0; i < 4; ++i) strides[i] = layout->strides[i] * plumb__dtypes[dtype].size;
   setenv("DUMP_BLOB_DIR", folder, 1);
   setenv("DUMP_OUTPUT_BLOB", "1", 1);
   plumb__networks = 0; /* a folder of its own */
   const double start = Seconds();
   plumb_dumper* dumper = plumb_dump_open("bench", NULL);
   plumb_dump_forward(dumper);
-  for (int i = 0; i < kTensors; ++i) {
+  for (int i = 0; i < layout->tensors; ++i) {
     (void)snprintf(name, sizeof(name), "t%d", i);
-    if (plumb_dump(dumper, name, values, PLUMB_F32, 4, dims, strides) != 0) exit(2);
+    if (plumb_dump(dumper, name, values, dtype, 4, layout->dims, is_dense ? NULL : strides) != 0) exit(2);
   }
   if (plumb_dump_close(dumper) != 0) exit(2);
   return Seconds() - start;
@@ -100,16 +109,43 @@ static void Remove(const char* folder) {
   if (system(command) != 0) exit(2);
 }
 
+/* The same values dense and by strides, in turns; best of the rounds. */
+static void Strided(const char* folder, const char* inside, const void* values) {
+  static const Layout layouts[] = {{"NHWC, 64 x 112 x 112", 20, {1, 64, 112, 112}, {802816, 1, 7168, 64}},
+                                   {"NHWC, 3 x 512 x 512", 20, {1, 3, 512, 512}, {786432, 1, 1536, 3}},
+                                   {"NHWC, 64 x 512 x 512", 1, {1, 64, 512, 512}, {16777216, 1, 32768, 64}},
+                                   {"HWCN, 8 x 64 x 112 x 56", 5, {8, 64, 112, 56}, {1, 8, 28672, 512}},
+                                   {"transposed, 4096 x 4096", 1, {1, 1, 4096, 4096}, {1, 1, 1, 4096}},
+                                   {"transposed, 1000 x 1001", 10, {1, 1, 1000, 1001}, {1, 1, 1, 1000}},
+                                   {"rows of 70 in 77", 20, {1, 64, 160, 70}, {1, 12320, 77, 1}}};
+  static const plumb_dtype dtypes[] = {PLUMB_F32, PLUMB_F16, PLUMB_I8, PLUMB_F64};
+  printf("times dense, by strides      f32   f16   i8    f64\n");
+  for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); ++i) {
+    printf("%-27s", layouts[i].name);
+    for (int type = 0; type < 4; ++type) {
+      double best[2] = {1e9, 1e9};
+      for (int round = 0; round < 2 * kRounds; ++round) {
+        if (mkdir(folder, 0777) != 0) exit(2);
+        const double took = Dumped(inside, values, dtypes[type], &layouts[i], round % 2);
+        if (took < best[round % 2]) best[round % 2] = took;
+        Remove(folder);
+      }
+      printf("  %-4.2f", best[0] / best[1]);
+      fflush(stdout);
+    }
+    printf("\n");
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "forward") == 0) return Forwards(argv[2]);
-  const int64_t dims[] = {1, kWide, kSide, kSide},
-                nhwc[] = {4 * kWide * kSide * kSide, 4, 4 * kWide * kSide, 4 * kWide};
-  const size_t count = (size_t)kWide * kSide * kSide, size = count * sizeof(float);
-  float* values = malloc(size);
+  const Layout layout = {"", kTensors, {1, kWide, kSide, kSide}, {kWide * kSide * kSide, 1, kWide * kSide, kWide}};
+  const size_t count = (size_t)kWide * kSide * kSide, size = count * sizeof(float), all = (size_t)1 << 27;
+  float* values = malloc(all);
   char folder[2048], inside[2100];
   double best[3] = {1e9, 1e9, 1e9};
   if (values == NULL) return 2;
-  for (size_t i = 0; i < count; ++i) values[i] = (float)(i % 1009) * 0.37f;
+  for (size_t i = 0; i < all / sizeof(float); ++i) values[i] = (float)(i % 1009) * 0.37f;
   (void)snprintf(folder, sizeof(folder), "%s/bench_dump_header.%d", argc > 1 ? argv[1] : "/dev/shm", (int)getpid());
   (void)snprintf(inside, sizeof(inside), "%s/dump", folder);
   freopen("/dev/null", "w", stderr); /* "the dump is complete" */
@@ -117,7 +153,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < kRounds; ++round) {
     for (int way = 0; way < 3; ++way) {
       if (mkdir(folder, 0777) != 0) return 2;
-      const double took = way == 0 ? Plain(folder, values, size) : Dumped(inside, values, dims, way == 2 ? nhwc : NULL);
+      const double took = way == 0 ? Plain(folder, values, size) : Dumped(inside, values, PLUMB_F32, &layout, way == 1);
       if (took < best[way]) best[way] = took;
       Remove(folder);
     }
@@ -130,6 +166,7 @@ int main(int argc, char** argv) {
   }
   printf("memory: a dumper has %zu bytes; the process grew by %ld KiB while it wrote\n", sizeof(struct plumb_dumper),
          PeakKiB() - before);
+  Strided(folder, inside, values);
   free(values);
   return 0;
 }
