@@ -148,10 +148,12 @@ static void plumb__xxh_add(plumb__xxh* x, const void* data, size_t size) {
   memcpy(lanes, x->lanes, sizeof(lanes));
   x->total += size;
   for (; size > 0; bytes += some, size -= some, filled = (filled + some) % 32) {
-    some = size < 32 - filled ? size : 32 - filled;
-    stripe = some == 32 ? bytes : x->rest;
+    some = filled == 0 && size >= 32 ? size / 32 * 32 : size < 32 - filled ? size : 32 - filled;
+    stripe = some < 32 ? x->rest : bytes;
     if (some < 32) memcpy(x->rest + filled, bytes, some);
-    for (int i = 0; i < 4 && filled + some == 32; ++i) lanes[i] = plumb__round(lanes[i], plumb__u64(stripe + 8 * i));
+    for (size_t left = (filled + some) / 32; left > 0; --left, stripe += 32) {
+      for (int i = 0; i < 4; ++i) lanes[i] = plumb__round(lanes[i], plumb__u64(stripe + 8 * i));
+    }
   }
   memcpy(x->lanes, lanes, sizeof(lanes));
 }
