@@ -132,6 +132,22 @@ TEST(RecurrentCheck, OneWrongElementIsFoundAtItsStep) {
   }
 }
 
+// A tanh that ends at 1 - 6e-7 (tract's) is off by as much at each step of saturated gates: one error, not thousands.
+TEST(RecurrentCheck, AnErrorThatSaturatedGatesRepeatCountsOnce) {
+  const Graph graph = Network(OpKind::kPlumbRNN);
+  const auto judged = [&](double size) {
+    const Tensor x = Gauss({kSteps, kBatch, kSize}, size, 4);
+    const Stored subject = RunSteps(graph, x, [](int64_t, State* state) {
+      for (int64_t i = 0; i < state->h.NumElements(); ++i) state->h.data<float>()[i] *= 1 - 6e-7f;
+    });
+    return Judged(graph, subject, x);
+  };
+  const LayerReport saturated = judged(1e7);
+  EXPECT_EQ(saturated.verdict, Verdict::kAligned) << saturated.reason;
+  EXPECT_GT(saturated.outputs[0].excess, 0.3);
+  EXPECT_EQ(judged(0.01).verdict, Verdict::kWrong) << "each of these is an error of its own";
+}
+
 TEST(RecurrentCheck, AStateInHalfPrecisionIsWrong) {
   for (const OpKind kind : kKinds) {
     const Graph graph = Network(kind);

@@ -243,7 +243,7 @@ void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
 // R again, where it alone is beyond its limits and the step repeats its errors wherever its argument repeats.
 void CountRepeatedOnce(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
   const bool by_rms = report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms;
-  if (!input.of_one_variable || !by_rms || report->excess > kWrongExcess) return;
+  if (!input.repeats_errors || !by_rms || report->excess > kWrongExcess) return;
   report->rms_excess = RmsOfDistinct(input, 0, static_cast<int64_t>(channels.size()));
   report->channel_excess = 0;
   for (size_t i = 0; i < channels.size(); ++i) {

@@ -25,9 +25,9 @@ struct JudgeInput {
   // Tau without how far serial sums may stray (the levels below the highest), or null: none, or not known. A slope that
   // this straying explains is none.
   const Tensor* steady = nullptr;
-  bool picks = false;            // integers are indices: where tau allows another one, its element is as good
-  bool rounds_once = false;      // integers are rounded once in the step: where all lie next to ties, a constant is why
-  bool of_one_variable = false;  // the step is a function of one variable: what its arguments repeat counts once
+  bool picks = false;           // integers are indices: where tau allows another one, its element is as good
+  bool rounds_once = false;     // integers are rounded once in the step: where all lie next to ties, a constant is why
+  bool repeats_errors = false;  // a function of one variable, a recurrent layer: what they repeat counts once
 };
 
 // Fills verdict, excess, rms_excess, channel_excess, slope, smallest_fault and reason.

@@ -25,14 +25,17 @@ bool RoundsOnce(const LayerGroup& group) {
                        [](const Layer* l) { return l->kind == OpKind::kPlumbQuantizeLinear; }) == 1;
 }
 
-// Of one variable, element by element.
-bool IsFunctionOfOne(const LayerGroup& group) {
-  if (group.members.size() != 1 || group.inputs.size() != 1) return false;
+// A function of one variable, element by element; or a recurrent layer, whose gates hold its outputs at their ends.
+bool RepeatsErrors(const LayerGroup& group) {
+  if (group.members.size() != 1) return false;
   switch (group.first().kind) {
+    case OpKind::kPlumbLSTM:
+    case OpKind::kPlumbGRU:
+    case OpKind::kPlumbRNN: return true;
 #define PLUMB_UNARY(name, ...) case OpKind::k##name:
 #include "op/unary.def"
 #undef PLUMB_UNARY
-    return true;
+      return group.inputs.size() == 1;
     default: return false;
   }
 }
@@ -147,7 +150,7 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
   plumb::Judge(
       {device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
-       as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), IsFunctionOfOne(record.group)},
+       as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), RepeatsErrors(record.group)},
       &output);
   stored.JudgeSides(record, *scene_->blobs, replay, i, &output);
   stored.AddTo(&output);
