@@ -76,15 +76,24 @@ LayerReport JudgeLast(const Graph& graph, const Stored& subject) {
   return CheckSubjectBlobs(graph, subject, {}, {}).value().layers.back();
 }
 
-// Integers times integers of 8 bits, with a DequantizeLinear in front and maybe a QuantizeLinear behind.
-class SaturatingProduct : public testing::TestWithParam<bool> {
+// Integers times integers of 8 bits, with a DequantizeLinear in front and maybe a QuantizeLinear behind. With few_ one
+// sum alone saturates, that of row 3 and column 7.
+class SaturatingProduct : public testing::Test {
  protected:
   static constexpr int64_t kRows = 6, kTerms = 34, kColumns = 20;
   static constexpr Scale kX = {0.02f, 131}, kY = {3.5f, 120};
 
   static double WeightStep(int64_t column) { return 0.001 * static_cast<double>(column + 3); }
-  static int64_t Weight(int64_t k, int64_t column) { return (k * 89 + column * 53 + k * column * 7) % 255 - 127; }
-  static int64_t X(int64_t i) { return i * 151 % 256; }
+  static int64_t Weight(int64_t k, int64_t column) {
+    if (few_ && column == 7) return (k % 8 < 6 ? 1 : -1) * (127 - k * 7 % 64);
+    const int64_t most = few_ ? 63 : 127;
+    return (k * 89 + column * 53 + k * column * 7) % (2 * most + 1) - most;
+  }
+  static int64_t X(int64_t i) {
+    if (few_ && i / kTerms == 3) return 200 + i * 7 % 56;
+    return i * 151 % (few_ ? 128 : 256);
+  }
+  void TearDown() override { few_ = false; }
 
   static double Sum(int64_t row, int64_t column, bool saturates) {
     int64_t sum = 0;
@@ -99,8 +108,8 @@ class SaturatingProduct : public testing::TestWithParam<bool> {
     return static_cast<double>(sum) * static_cast<double>(kX.step) * WeightStep(column);
   }
 
-  // The whole behind it in one step with `quantizes`.
-  static LayerReport Judged(bool quantizes, bool saturates) {
+  // The whole behind it in one step with `quantizes`. `spoil`: what else the device does.
+  static LayerReport Judged(bool quantizes, bool saturates, const std::function<void(Stored*)>& spoil = {}) {
     Graph graph;
     graph.layers.push_back(Dequantize("q", "x", kX, &graph));
     Layer product = MakeLayer(OpKind::kMatMul, "product", {"x"}, {"y"});
@@ -125,17 +134,35 @@ class SaturatingProduct : public testing::TestWithParam<bool> {
       subject.blobs["x"] = Real({kRows, kTerms}, [](int64_t i) { return static_cast<double>(kX.Of(X(i))); });
       subject.blobs["y"] = Real({kRows, kColumns}, sum);
     }
+    if (spoil) spoil(&subject);
     return JudgeLast(graph, subject);
   }
+
+  static inline bool few_ = false;
 };
 
-TEST_P(SaturatingProduct, IsNamed) {
+class SaturatingProducts : public SaturatingProduct, public testing::WithParamInterface<bool> {};
+
+TEST_P(SaturatingProducts, AreNamed) {
   const LayerReport exact = Judged(GetParam(), false);
   EXPECT_EQ(exact.verdict, Verdict::kAligned) << exact.reason;
   ExpectNamed(Judged(GetParam(), true), kSaturated);
 }
 
-INSTANTIATE_TEST_SUITE_P(EightBits, SaturatingProduct, testing::Bool());
+TEST_F(SaturatingProduct, OneSumThatSaturatesIsNamedAndOneThatDoesNotIsNot) {
+  few_ = true;
+  const LayerReport exact = Judged(true, false);
+  EXPECT_EQ(exact.verdict, Verdict::kAligned) << exact.reason;
+  const LayerReport one = Judged(true, true);
+  EXPECT_NE(one.reason.find("1 integers differ"), std::string::npos) << one.reason;
+  ExpectNamed(one, kSaturated);
+  const LayerReport other =
+      Judged(true, false, [](Stored* s) { s->blobs["z"].data<int64_t>()[5 * kColumns + 7] -= 5; });
+  EXPECT_EQ(other.verdict, Verdict::kWrong);
+  EXPECT_EQ(other.reason.find("saturate"), std::string::npos) << other.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(EightBits, SaturatingProducts, testing::Bool());
 
 // ONNX Runtime rounds the float bias of a quantised product to steps of the input's scale times the weights'.
 TEST(EightBits, ABiasInStepsOfItsProductIsNamed) {

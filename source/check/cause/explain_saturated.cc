@@ -97,10 +97,11 @@ std::vector<double> WeightSteps(const Question& q, const Layer& layer, const std
 }
 
 // Whether saturation makes of the replayed outputs the device's. `change`: what it adds to each sum. An integer behind
-// QuantizeLinear may be moved by a small change, and is by less than one more than by this.
+// QuantizeLinear may be moved by a small change, and is by less than one more than by this. Where fewer than three
+// differ, those that do not tell, too: they may not saturate by a step.
 bool Explains(const ReplayedStep& step, const std::vector<SampleSum>& sums, const std::vector<double>& change) {
   const bool rounds = step.group.members.back()->kind == OpKind::kPlumbQuantizeLinear;
-  double all = 0, left = 0;
+  double all = 0, left = 0, unmoved = 0;
   for (size_t i = 0; i < sums.size(); ++i) {
     const double off = step.device[0].ValueAt(sums[i].output) - step.replay.values[0].ValueAt(sums[i].output);
     const double rest = off - change[i] * sums[i].gain;
@@ -108,9 +109,11 @@ bool Explains(const ReplayedStep& step, const std::vector<SampleSum>& sums, cons
       all += std::pow(off / sums[i].gain, 2), left += std::pow(rest / sums[i].gain, 2);
     } else if (off != 0) {
       all += 1, left += off * change[i] * sums[i].gain > 0 && std::fabs(rest) < 1 ? 0 : 1;
+    } else if (std::fabs(rest) > 1) {
+      ++unmoved;
     }
   }
-  if (rounds) return all >= kFewestSaturated && left < kUnlikeLeft * all;
+  if (rounds) return all > 0 && left < kUnlikeLeft * all && (all >= kFewestSaturated || unmoved == 0);
   return left < kSaturatedLeft * all;
 }
 
