@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,12 @@ LACKS = {
 }
 LACKS["mnn_w8"] = LACKS["mnn_w4"] = LACKS["mnn"]
 LACKS["ncnn_f16"] = LACKS["ncnn_bf16"] = LACKS["ncnn"]
+LACKS["tract_f16"] = {"fpn", "gru"}  # its Resize and GRU take f32 alone
+LACKS["onnx_reference"] = {"detection"}  # its GatherElements chooses among 64 arrays at most
+LACKS["opencv"] = {"rnn", "deeplab"}  # no RNN; its Resize of one pixel reads beyond it
+LACKS["jax"] = {  # operators that jaxonnxruntime 0.3.0 lacks, or calls as JAX had them
+    "mobilenet_v2", "mobilenet_v3", "squeezenet", "unet", "fpn", "deeplab", "style", "super_resolution", "selu", "gpt",
+    "vit", "swin", "mixer", "lstm", "gru", "rnn", "crnn", "detection", "face", "group_norm"}
 # Real deviations that the report calls wrong without naming them: (run, node).
 KNOWN = {
     ("ncnn_bf16 alexnet", "conv_9"), ("ncnn_bf16 alexnet", "lrn_11"),  # two groups in bf16: 1e14 to 1e32, by chance
@@ -46,9 +53,21 @@ KNOWN = {
     ("mnn_w8 spectrogram", "conv_8"), ("mnn_w4 spectrogram", "conv_8"),  # weights of 1e-14 become 0
     ("mnn_w8 style", "convtranspose_32"), ("mnn_w4 style", "convtranspose_32"),  # the only one, scales of MNN's own
     ("torch_bf16 norms", "/4/InstanceNormalization"),  # GroupNorm's statistics summed in bf16
+    ("tract selu", "selu_5"),  # alpha 1.67326 and gamma 1.0507, of five digits
+    ("tract gru", "gru_5"),  # gates that end 7e-7 from 0 and 1, each step adds it
+    # Tanh is NaN from x = 44.4 on: exp(2 x) overflows.
+    ("opencv wavenet", "tanh_39"), ("opencv wavenet", "tanh_56"),
+    ("opencv mobilenet_v3", "mul_43"),  # handed out with the shape of the gate that it reads
+    ("onnx_reference spectrogram", "conv_6"),  # terms of one size and two signs, in lanes: E 3.9 where they cancel
+    ("tract_f16 crnn", "lstm_21"), ("tract_f16 swin", "layernormalization_87"),  # sums and states in f16
+    ("tract_f16 squeezenet", "conv_12"), ("tract_f16 resnet", "batchnormalization_74"),  # beyond f16's range
     ("openvino_int8 mixer", "reducemean_49"),  # OpenVINO 2026.4.1: means of other numbers, from the second image on
 }
 FEWEST_RUNS, MOST_GREY = 120, 0.005
+
+
+# What a recipe says where the CPU has no such arithmetic: the row is not run, and says so.
+NO_ARITHMETIC = re.compile(r"OpenVINO computes in \w+ on this CPU when it is asked for (\w+)")
 
 
 def half(model):
@@ -74,6 +93,14 @@ def int8(model, path, dynamic, arrays):
     return onnx.load(made)
 
 
+# Those that zoo_runtimes.py runs: packages of PyPI beyond PACKAGES, modules.
+OWN = {
+    "tract": (["tract"], ["tract"]),
+    "tract_f16": (["tract"], ["tract"]),
+    "opencv": (["opencv-python-headless"], ["cv2"]),
+    "jax": (["jax", "jaxonnxruntime", "absl-py"], ["jaxonnxruntime.backend"]),
+    "onnx_reference": ([], ["onnx.reference"]),
+}
 # runtime: (plumb-golden's command, its options, how the model is changed)
 RUNTIMES = {
     "ort": ("onnx", [], None),
@@ -93,6 +120,9 @@ RUNTIMES = {
     "mnn_w4": ("mnn", ["--weight-bits", "4"], None),
     "openvino_int8": ("openvino", [], "static"),
     "openvino_dynamic": ("openvino", [], "dynamic"),
+    "openvino_f16": ("openvino", ["--precision", "f16"], None),
+    "openvino_bf16": ("openvino", ["--precision", "bf16"], None),
+    **{name: ("zoo_runtimes", [], None) for name in OWN},
 }
 
 
@@ -149,12 +179,14 @@ def with_torch(path, environment):
 
 def one(o, name, runtime, turn):
     """A run: its network, what came of it, and the counts of the verdicts."""
-    index = networks_of(runtime).index(name) + 3 * list(RUNTIMES).index(runtime) + turn
+    import zoo
+    known = list(zoo.NETWORKS) if runtime in OWN else networks_of(runtime)
+    index = known.index(name) + 3 * list(RUNTIMES).index(runtime) + turn
     weights, kind, batch = WEIGHTS[index % 4], INPUTS[index // 2 % 5], (1, 4)[index // 3 % 2]
     change = RUNTIMES[runtime][2]
     if runtime.startswith("ncnn"):
         batch = 1
-    if (change == "half" or runtime == "ncnn_f16") and kind in ("huge", "tiny"):
+    if (change == "half" or runtime.endswith("_f16")) and kind in ("huge", "tiny"):
         kind = "normal"  # beyond f16's range
     what = f"{runtime} {name} (weights {weights}, input {kind}, batch {batch})"
     folder = o.work / f"{runtime}_{name}_{turn}"
@@ -167,16 +199,27 @@ def one(o, name, runtime, turn):
                    f"{os.environ['PATH']}", "PLUMB_ZOO": f"{name} {change} {weights} {kind} {batch} {1 + turn}"}
     words = (with_torch(path, environment) if is_torch else with_litert(name, drawn, path) if runtime == "litert"
              else with_onnx(name, runtime, drawn, path))
-    made = subprocess.run([python, "-m", "plumb_golden", *words, "-o", str(folder / "dump"), "-q"],
-                          capture_output=True, text=True, env=environment, timeout=1200)
+    dump = folder / "dump"
+    if words[0] == "zoo_runtimes":
+        dump = folder / "dump.npz"
+        line = [str(HERE / "zoo_runtimes.py"), runtime, *words[1:4:2], str(dump)]
+    else:
+        line = ["-m", "plumb_golden", *words, "-o", str(dump), "-q"]
+    made = subprocess.run([python, *line], capture_output=True, text=True, env=environment, timeout=1200)
     if made.returncode != 0:
+        lacking = NO_ARITHMETIC.search(made.stderr)
+        if lacking:
+            return what, f"not run: the CPU has no {lacking[1]}", {}
         return what, "no dump: " + (made.stderr.strip().splitlines() or ["?"])[-1], None
-    done = subprocess.run([f"{o.bin}/model_check", "-m", str(path), "--subject", str(folder / "dump"), "--json",
+    done = subprocess.run([f"{o.bin}/model_check", "-m", str(path), "--subject", str(dump), "--json",
                            str(folder / "report.json"), "--quiet"],
                           capture_output=True, text=True, timeout=1200)
     if not (folder / "report.json").exists():
         return what, f"exit {done.returncode}: {done.stderr.strip()}", None
-    run = json.loads((folder / "report.json").read_text())["runs"][0]
+    report = json.loads((folder / "report.json").read_text())
+    if not report["runs"]:
+        return what, f"exit {done.returncode}: {report['summary']}", None
+    run = report["runs"][0]
     # A real deviation of the runtime is wrong by a cause that the report names.
     for layer in run["layers"]:
         known = any((f"{runtime} {name}", node) in KNOWN for node in layer["nodes"])
@@ -190,6 +233,20 @@ def one(o, name, runtime, turn):
     return what, "\n".join([done.stdout.strip(), *said[:4]]), counts
 
 
+def rows(o):
+    """The rows that can run here; the others are said with the reason."""
+    made = []
+    for runtime in o.runtime.split(","):
+        why = packages.more(o.work / "campaign_packages", *OWN[runtime]) if runtime in OWN else ""
+        if runtime in ("torch", "torch_bf16") and not networks_of(runtime):
+            why = f"{TORCH_PYTHON} has no torch and onnx (Debian's python3-torch and python3-onnx)"
+        if why:
+            print(f"{runtime}: not run: {why}", flush=True)
+        else:
+            made.append(runtime)
+    return made
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -200,14 +257,17 @@ def main():
     parser.add_argument("--keep", action="store_true", help="keep the folders of healthy runs")
     o = parser.parse_args()
     packages.ensure(o.work / "campaign_packages", PACKAGES, MODULES)
+    there = rows(o)
     o.work = o.work / "healthy"
-    jobs = [(name, runtime, turn) for turn in range(o.rounds) for runtime in o.runtime.split(",")
+    jobs = [(name, runtime, turn) for turn in range(o.rounds) for runtime in there
             for name in networks_of(runtime) if o.only in name]
-    table, failed, runs, none = collections.defaultdict(collections.Counter), [], 0, 0
+    table, failed, left_out, runs = collections.defaultdict(collections.Counter), [], set(), 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for (name, runtime, turn), (what, text, counts) in zip(jobs, pool.map(lambda job: one(o, *job), jobs)):
+            if counts == {}:  # said once per row
+                left_out |= {f"{runtime}: {text}"}
+                continue
             if counts is None:
-                none += 1
                 failed.append(what)
                 print(f"{what}: {text}", flush=True)
                 continue
@@ -220,6 +280,7 @@ def main():
                 print(f"{what}: {text}", flush=True)
     words = ["runs", "aligned", "grey", "named", "wrong", "not tested"]
     print(f"{'':14}" + "".join(f"{word:>12}" for word in words))
+    print("\n".join(sorted(left_out)))
     for runtime, counts in table.items():
         print(f"{runtime:14}" + "".join(f"{counts[word]:12}" for word in words))
     judged = sum(c["aligned"] + c["grey"] + c["named"] + c["wrong"] for c in table.values())

@@ -40,6 +40,19 @@ def ensure(folder, packages, modules):
     os.execv(str(other), [str(other), *sys.argv])
 
 
+def more(folder, wanted, modules):
+    """Why a part of a test whose packages ensure() does not ask for cannot run in this very Python, or "". Installs
+    into `folder` where this Python is the one in it."""
+    if has(sys.executable, modules):
+        return ""
+    if pathlib.Path(sys.executable).parent != pathlib.Path(folder).absolute() / "bin":
+        return f"{sys.executable} has no {' and '.join(modules)}"
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"pip cannot install {' '.join(wanted)} here: {done.stderr.strip().splitlines()[-1:]}"
+    return "" if has(sys.executable, modules) else f"{' and '.join(modules)} cannot be imported"
+
+
 def begin(test, runtimes):
     """The command line of a test that runs once per runtime: --bin FOLDER --work FOLDER RUNTIME. `runtimes` maps each
     to a tuple that begins with its packages of PyPI (none: they are Debian's) and its modules. Returns the options when
