@@ -44,6 +44,16 @@ uint64_t SaturatingSum(const int64_t* a, const int64_t* b, int64_t b_step, int64
   return sum - bits(zb) * of_a - bits(za) * of_b + bits(count) * bits(za) * bits(zb);
 }
 
+// Added term by term in 16 bits, which saturate.
+uint64_t ShortSum(const int64_t* a, const int64_t* b, int64_t b_step, int64_t count, int64_t za, int64_t zb) {
+  int64_t sum = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    const auto term = static_cast<int64_t>(ProductSum(a + k, b + k * b_step, b_step, 1, za, zb));
+    sum = std::clamp<int64_t>(sum + std::clamp<int64_t>(term, INT16_MIN, INT16_MAX), INT16_MIN, INT16_MAX);
+  }
+  return static_cast<uint64_t>(sum);
+}
+
 using SumFunction = uint64_t (*)(const int64_t*, const int64_t*, int64_t, int64_t, int64_t, int64_t);
 
 // Operands as i64, and which zero point belongs to which row or column.
@@ -144,5 +154,6 @@ ReferenceOp IntegerProduct() {
 
 ReferenceOp ReferencePlumbMatMulInteger() { return IntegerProduct<ProductSum>(); }
 ReferenceOp SaturatingMatMulInteger() { return IntegerProduct<SaturatingSum>(); }
+ReferenceOp SaturatingSumsMatMulInteger() { return IntegerProduct<ShortSum>(); }
 
 }  // namespace plumb

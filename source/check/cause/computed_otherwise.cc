@@ -135,13 +135,14 @@ class AlternativeFinder {
   double Multiplications() const {
     double sum = 0;
     for (const Layer* member : step_.group.members) {
-      if (!IsProduct(*member)) continue;
+      const bool matrices = member->kind == OpKind::kMatMul || member->kind == OpKind::kPlumbMatMulInteger;
+      if (!matrices && !IsProduct(*member)) continue;
       const Tensor* weight = member->Resource("weight");
       const Shape& out = step_.blobs.at(member->outputs[0]).shape;
       const Shape& in = step_.blobs.at(member->inputs[0]).shape;
-      const int64_t channels = std::max<int64_t>(1, member->kind == OpKind::kMatMul ? 1 : out.DimOrOne(1));
-      const int64_t terms = weight != nullptr && member->kind != OpKind::kMatMul ? weight->NumElements() / channels
-                                                                                 : in.DimOrOne(in.rank() - 1);
+      const int64_t channels = std::max<int64_t>(1, matrices ? 1 : out.DimOrOne(1));
+      const int64_t terms =
+          weight != nullptr && !matrices ? weight->NumElements() / channels : in.DimOrOne(in.rank() - 1);
       sum += static_cast<double>(out.NumElements()) * static_cast<double>(terms);
     }
     return sum;

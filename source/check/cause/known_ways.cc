@@ -414,6 +414,7 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForNorms(context, &proposals);
   ProposeForStatistics(context, &proposals);
   ProposeForProducts(context, &proposals);
+  ProposeForIntegers(context, &proposals);
   ProposeForNarrow(context, &proposals);
   ProposeForTimes(context, &proposals);
   ProposeForMoved(context, &proposals);

@@ -88,6 +88,20 @@ class RecurrentProposals {
     });
   }
 
+  // Every sequence as long as the longest may be.
+  void WholeLengths() {
+    if (shape_.lengths < 0) return;
+    Propose("without sequence_lens",
+            [slot = shape_.lengths, time = shape_.time](size_t at, const Tensor& input) -> Result<Tensor> {
+              if (static_cast<int>(at) != slot) return input;
+              PLUMB_ASSIGN_OR_RETURN(Tensor whole, input.Clone());
+              if (whole.dtype() == DType::kI32)
+                std::fill_n(whole.data<int32_t>(), whole.NumElements(), static_cast<int32_t>(time));
+              if (whole.dtype() == DType::kI64) std::fill_n(whole.data<int64_t>(), whole.NumElements(), time);
+              return whole;
+            });
+  }
+
   // z turned round: sigmoid(-x) = 1 - sigmoid(x).
   void ExchangedUpdate() {
     const int64_t hidden = shape_.hidden, count = shape_.gates;
@@ -140,6 +154,10 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
   propose.Zeros(shape->bias, "without the bias");
   propose.Zeros(shape->initial_h, "with an initial h of 0");
   propose.Zeros(shape->initial_c, "with an initial c of 0");
+  propose.Zeros(shape->peepholes, "without the peepholes");
+  propose.WholeLengths();
+  if (ParamOf<RecurrentParam>(c.layer).clip > 0)
+    propose.Param("without the clip", [](RecurrentParam* p) { p->clip = 0; });
   propose.TransposedState();
   if (ParamOf<RecurrentParam>(c.layer).direction != "bidirectional") {
     const bool forward = ParamOf<RecurrentParam>(c.layer).direction == "forward";

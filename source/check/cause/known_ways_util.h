@@ -38,6 +38,8 @@ void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
 void ProposeForStatistics(const ProposalContext& context, Proposals* proposals);
 // Those of sums whose terms count another number of times (known_ways_times.cc).
 void ProposeForTimes(const ProposalContext& context, Proposals* proposals);
+// Those of convolutions and products of integers (known_ways_integer.cc).
+void ProposeForIntegers(const ProposalContext& context, Proposals* proposals);
 // Those of a Softmax whose rows a mask hides (known_ways_mask.cc).
 void ProposeForMasks(const ProposalContext& context, Proposals* proposals);
 // Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).

@@ -53,6 +53,7 @@ ReferenceOp QuantizeDown();
 ReferenceOp QuantizeTowardsZero();
 // matmul_integer.cc: u8 times i8 in pairs that saturate at 16 bits (vpmaddubsw, x86 without VNNI).
 ReferenceOp SaturatingMatMulInteger();
+ReferenceOp SaturatingSumsMatMulInteger();  // every addition
 // dynamic_quantize_lstm.cc: the same of its products; x and h as they are.
 ReferenceOp SaturatingDynamicQuantizeLstm();
 ReferenceOp UnroundedDynamicQuantizeLstm();

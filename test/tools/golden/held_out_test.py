@@ -1,0 +1,67 @@
+"""Faults that the list of causes does not make (held_out_faults.py), as subjects: how many causes are right, how many
+faults have none, how many a wrong one. Every fault must be wrong, half of the causes right and none a wrong one.
+
+    held_out_test.py --bin build/release/bin --work build/release/held_out_test [--only WORDS]
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import packages  # noqa: E402
+
+SHARE = 0.5
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    return parser.parse_args()
+
+
+def first_wrong(o, model, tensors):
+    """(cause, reason) of the first wrong layer, or None."""
+    import numpy as np
+    import onnx
+    onnx.save(model, o.work / "model.onnx")
+    np.savez(o.work / "subject.npz", **tensors)
+    report = o.work / "report.json"
+    report.unlink(missing_ok=True)
+    done = subprocess.run([f"{o.bin}/model_check", "-m", o.work / "model.onnx", "--subject", o.work / "subject.npz",
+                           "--json", report], capture_output=True, text=True)
+    layers = json.loads(report.read_text())["runs"][0]["layers"] if report.exists() else []
+    wrong = [layer for layer in layers if layer["verdict"] == "wrong"]
+    if not wrong:
+        print(done.stdout[-1500:] + done.stderr[-500:])
+        return None
+    return wrong[0].get("cause", ""), wrong[0]["reason"]
+
+
+def main():
+    o = options()
+    o.work.mkdir(parents=True, exist_ok=True)
+    packages.ensure(o.work / "venv", ["numpy", "onnx"], ["numpy", "onnx"])
+    from held_out_faults import all_faults
+    count = {"right": 0, "none": 0, "WRONG": 0, "MISSED": 0}
+    for name, model, tensors, words in all_faults():
+        if o.only not in name:
+            continue
+        found = first_wrong(o, model, tensors)
+        cause, reason = found or ("", "")
+        kind = ("MISSED" if found is None else "none" if not cause else
+                "right" if all(re.search(words, part) for part in cause.split("; or ")) else "WRONG")
+        count[kind] += 1
+        print(f"{kind:6} {name}: {cause or 'hint: ' + reason}", flush=True)
+    total = sum(count.values())
+    print(f"{total} faults: {count['right']} right causes, {count['none']} without, {count['WRONG']} wrong, "
+          f"{count['MISSED']} not found")
+    sys.exit(0 if total and count["right"] >= SHARE * total and not count["WRONG"] and not count["MISSED"] else 1)
+
+
+if __name__ == "__main__":
+    main()
