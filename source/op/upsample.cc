@@ -60,8 +60,8 @@ Status InferUpsample(ShapeContext& context) {
   PLUMB_ASSIGN_OR_RETURN(const UpsampleShape s, ResolveUpsample(context.layer, context.inputs));
   const DType dtype = context.inputs[0].dtype;
   if (s.mode != kUpsampleNearest && !IsFloat(dtype)) {
-    return Status::NotSupported(fmt::format("only nearest resizes {} blobs, mode is {}", DTypeName(dtype),
-                                            static_cast<int>(s.mode)));
+    return Status::NotSupported(
+        fmt::format("only nearest resizes {} blobs, mode is {}", DTypeName(dtype), static_cast<int>(s.mode)));
   }
   context.SetAll(dtype, s.out);
   return Status::Ok();

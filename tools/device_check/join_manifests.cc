@@ -17,11 +17,13 @@ Result<Json> ParsePart(const std::string& path, const std::string& text) {
   const std::string what = fmt::format("'{}'", path);
   PLUMB_ASSIGN_OR_RETURN(Json manifest, ParseMachineJson(what, text));
   for (const char* list : kJoined) {
-    const Json& found = manifest.emplace(list, Json::array()).first.value();
+    manifest.emplace(list, Json::array());  // where it is not there
+    const Json& found = manifest[list];
     if (!found.is_array())
       return Status::CorruptModel(fmt::format("{}: {}: expected a list, found a {}", what, list, found.type_name()));
   }
-  const Json& complete = manifest.emplace("complete", true).first.value();
+  manifest.emplace("complete", true);
+  const Json& complete = manifest["complete"];
   if (complete.is_boolean()) return manifest;
   return Status::CorruptModel(
       fmt::format("{}: complete: expected true or false, found a {}", what, complete.type_name()));
