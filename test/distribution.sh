@@ -21,10 +21,10 @@ expect() {
 
 expect 'ID=debian\nVERSION_ID="12"\n' 'debian 12' ''
 expect 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nVERSION_ID="13"\nID=debian\n' 'debian 13' ''
-expect 'ID=debian\nVERSION_ID="11"\n' 'debian 11' 'Plumb is tried on Debian 12 and 13; this is debian 11, *'
-expect 'ID=ubuntu\nVERSION_ID="24.04"\n' 'ubuntu 24.04' '*; this is ubuntu 24.04, whose packages *'
-expect 'ID=arch\n' 'arch' '*; this is arch, *'
-expect '' 'unknown' '*; this is unknown, *'
+expect 'ID=debian\nVERSION_ID="11"\n' 'debian 11' 'Plumb is tried on Debian 12 and 13; this is debian 11: *'
+expect 'ID=ubuntu\nVERSION_ID="24.04"\n' 'ubuntu 24.04' '*; this is ubuntu 24.04: packages *'
+expect 'ID=arch\n' 'arch' '*; this is arch: *'
+expect '' 'unknown' '*; this is unknown: *'
 rm "$work/os-release"
 [ "$(distribution "$work/os-release")" = unknown ] || { echo "A system without the file is not unknown."; failed=1; }
 exit "$failed"

@@ -1,5 +1,5 @@
-# The Debian packages that Plumb needs, in one list, and the functions that name this system and install what is missing.
-# Sourced, not run.
+# The Debian packages that Plumb needs, in one list, and the functions that name this system and install what is
+# missing. Sourced, not run.
 # Why each library is taken, and its licence: third_party/README.md.
 
 # To build and use Plumb.
@@ -21,8 +21,8 @@ esac
 python_packages=(python3-dev)
 # To run every test: clang brings libFuzzer, valgrind counts the hooks' instructions, adb and openssh-server are both
 # ends of device_check, qemu-user runs its programs for ARM, numpy reads our .npy files, libonnx-testdata has the ONNX
-# backend tests, the validation layers watch what device VULKAN asks of its driver; the slow tests install other runtimes
-# into a virtual environment.
+# backend tests, the validation layers watch what device VULKAN asks of its driver; the slow tests install other
+# runtimes into a virtual environment.
 test_packages=(
   "${python_packages[@]}" clang libclang-rt-dev valgrind python3-numpy libonnx-testdata
   vulkan-validationlayers adb openssh-client openssh-server qemu-user
@@ -48,7 +48,7 @@ say_distribution() {
   found=$(distribution "$@")
   case "$found" in
     "debian 12" | "debian 13") ;;
-    *) echo "Plumb is tried on Debian 12 and 13; this is $found, whose packages may have other names or versions." >&2 ;;
+    *) echo "Plumb is tried on Debian 12 and 13; this is $found: packages may have other names or versions." >&2 ;;
   esac
 }
 

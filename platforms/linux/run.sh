@@ -5,8 +5,8 @@
 #   platforms/linux/run.sh --build-only  prepare and build, check nothing
 #   DUMP_OUTPUT_BLOB=1 platforms/linux/run.sh    in a build that dumps every layer's outputs (also DUMP_INPUT_BLOB)
 #
-# Needs a Debian 12 or 13 and root or sudo, nothing else. A second run installs and builds nothing. Exit code: model_check's
-# (0 aligned, 1 misaligned, 2 bad usage, 3 no device, 4 failure); 2 and 4 also for the preparation.
+# Needs a Debian 12 or 13 and root or sudo, nothing else. A second run installs and builds nothing. Exit code:
+# model_check's (0 aligned, 1 misaligned, 2 bad usage, 3 no device, 4 failure); 2 and 4 also for the preparation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build_only=0

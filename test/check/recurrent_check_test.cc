@@ -132,6 +132,18 @@ TEST(RecurrentCheck, OneWrongElementIsFoundAtItsStep) {
   }
 }
 
+TEST(RecurrentCheck, TheFirstAxisIsCalledTime) {
+  const Graph graph = Network(OpKind::kPlumbGRU);
+  const Stored subject = RunSteps(graph, Input(), [](int64_t step, State* state) {
+    for (int64_t i = 0; step == 150 && i < kBatch * kHidden; ++i) state->h.data<float>()[i] += 0.1f;
+  });
+  const LayerReport layer = Judged(graph, subject, Input());
+  EXPECT_EQ(layer.verdict, Verdict::kWrong);
+  const std::string said = layer.outputs[0].reason + layer.reason + layer.cause;
+  EXPECT_NE(said.find("only time step 150"), std::string::npos) << said;
+  EXPECT_EQ(said.find("batch element"), std::string::npos) << said;
+}
+
 // A tanh that ends at 1 - 6e-7 (tract's) is off by as much at each step of saturated gates: one error, not thousands.
 TEST(RecurrentCheck, AnErrorThatSaturatedGatesRepeatCountsOnce) {
   const Graph graph = Network(OpKind::kPlumbRNN);

@@ -61,6 +61,9 @@ TEST(Signature, KnownFaultsAreNamed) {
             "only values whose number is 2 modulo 4 differ");
   EXPECT_EQ(Looks([](const double* y, int64_t i) { return HalfToFloat(FloatToHalf(static_cast<float>(y[i]))); }),
             "every value is an f16");
+  EXPECT_EQ(
+      Looks([](const double* y, int64_t i) { return BFloat16ToFloat(FloatToBFloat16(static_cast<float>(y[i]))); }),
+      "every value is a bf16");
 }
 
 // Of another shape than the rest: x = f(y, i).

@@ -119,6 +119,8 @@ TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
     const auto run = RunTool("model_run", "-d NAIVE -m " + model + " " + options);
     EXPECT_EQ(run.exit_code, 0) << run.out;
   }
+  const auto chosen = RunTool("model_check", "-d NAIVE -m " + model);
+  EXPECT_TRUE(Has(chosen.out, "; shapes chosen: 'in put=1,128' sr=16000")) << chosen.out;
 }
 
 TEST(OpenShapesTest, UsualShapesAreTakenAndSaid) {

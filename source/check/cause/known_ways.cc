@@ -416,6 +416,7 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForProducts(context, &proposals);
   ProposeForIntegers(context, &proposals);
   ProposeForNarrow(context, &proposals);
+  ProposeForHeads(context, &proposals);
   ProposeForTimes(context, &proposals);
   ProposeForMoved(context, &proposals);
   ProposeForChoices(context, &proposals);

@@ -84,7 +84,7 @@ void PaddedByInteger(const ProposalContext& c, Proposals* proposals) {
   for (const Layer* shift : c.group.members) {
     if (shift->kind != OpKind::kSub || shift->outputs[0] != c.layer.inputs[0] || shift->inputs.size() != 2) continue;
     const Tensor& zero = c.blobs.at(shift->inputs[1]).value;
-    if (zero.NumElements() != 1 || zero.ValueAt(0) == 0) continue;
+    if (zero.empty() || zero.NumElements() != 1 || zero.ValueAt(0) == 0) continue;
     const auto value = static_cast<float>(-zero.ValueAt(0));
     proposals->push_back({"with padding by the integer 0", "by the zero point",
                           With<PadV2Param>(c.layer, [value](PadV2Param* p) { p->value = value; })});

@@ -219,7 +219,6 @@ class NarrowProposals {
     const auto weight = [&](const char* words) {
       return &*std::find_if(weights.begin(), weights.end(), [&](const WeightFormat& f) { return f.words == words; });
     };
-    const auto& operands = OperandFormats();  // f16, bf16 first
     for (size_t i = 0; i < 2; ++i) {
       usual.push_back({&weights[i]});
       if (norm_ != nullptr) usual.push_back({&weights[i], nullptr, nullptr, nullptr, true});
@@ -227,8 +226,7 @@ class NarrowProposals {
       usual.push_back({nullptr, nullptr, &kHalfTypes[i]});
       usual.push_back({&weights[i], nullptr, &kHalfTypes[i]});
     }
-    usual.push_back({&weights[0], &operands[0]});
-    usual.push_back({&weights[1], &operands[1]});
+    for (size_t i = 0; i < 2; ++i) usual.push_back({&weights[i], &OperandFormatOf(weights[i].words)});  // f16, bf16
     for (const char* words :
          {"int8 per output channel", "int8 per tensor", "int4 per output channel", "int4 per tensor"})
       usual.push_back({weight(words)});

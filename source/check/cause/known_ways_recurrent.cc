@@ -102,6 +102,22 @@ class RecurrentProposals {
             });
   }
 
+  // 1 added to the bias of an LSTM's f, as old frameworks have it.
+  void ForgetBias() {
+    if (shape_.bias < 0) return;
+    Propose("with 1 added to the forget gate's bias",
+            [slot = shape_.bias, hidden = shape_.hidden](size_t at, const Tensor& input) -> Result<Tensor> {
+              if (static_cast<int>(at) != slot) return input;
+              PLUMB_ASSIGN_OR_RETURN(Tensor more, input.Clone());
+              for (int64_t i = 0; i < more.NumElements(); ++i) {
+                if (i % (8 * hidden) / hidden != 2) continue;  // i o f c, of W; then of R
+                if (more.dtype() == DType::kF64) more.data<double>()[i] += 1;
+                if (more.dtype() == DType::kF32) more.data<float>()[i] += 1;
+              }
+              return more;
+            });
+  }
+
   // z turned round: sigmoid(-x) = 1 - sigmoid(x).
   void ExchangedUpdate() {
     const int64_t hidden = shape_.hidden, count = shape_.gates;
@@ -165,6 +181,7 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
                   [forward](RecurrentParam* p) { p->direction = forward ? "reverse" : "forward"; });
   }
   if (kind == OpKind::kPlumbLSTM) propose.Gates("iofc");
+  if (kind == OpKind::kPlumbLSTM) propose.ForgetBias();
   if (kind != OpKind::kPlumbGRU) return;
   propose.Gates("zrh");
   propose.ExchangedUpdate();

@@ -40,6 +40,9 @@ void ProposeForStatistics(const ProposalContext& context, Proposals* proposals);
 void ProposeForTimes(const ProposalContext& context, Proposals* proposals);
 // Those of convolutions and products of integers (known_ways_integer.cc).
 void ProposeForIntegers(const ProposalContext& context, Proposals* proposals);
+// Those of operands whose heads, or masks whose batch elements, are the first one's; of one operand that is rounded
+// alone (known_ways_heads.cc).
+void ProposeForHeads(const ProposalContext& context, Proposals* proposals);
 // Those of a Softmax whose rows a mask hides (known_ways_mask.cc).
 void ProposeForMasks(const ProposalContext& context, Proposals* proposals);
 // Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).

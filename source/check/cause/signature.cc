@@ -229,8 +229,8 @@ std::string Narrow(const WrongOutput& p) {
   };
   const auto half = [](float v) { return HalfToFloat(FloatToHalf(v)); };
   const auto brain = [](float v) { return BFloat16ToFloat(FloatToBFloat16(v)); };
-  if (all(p.x, half) && !all(p.y, half)) return "every value is an f16";
-  return all(p.x, brain) && !all(p.y, brain) ? "every value is a bf16" : "";
+  if (all(p.x, brain) && !all(p.y, brain)) return "every value is a bf16";  // most of these are f16, too
+  return all(p.x, half) && !all(p.y, half) ? "every value is an f16" : "";
 }
 
 // Values beyond f16's range are its largest value or infinite, and all others are right to an f16's precision.

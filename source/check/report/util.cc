@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 #include "check/judge/metrics.h"
 #include "format/open_dims.h"
@@ -74,9 +75,14 @@ std::string ChosenShapes(const CheckedModel& checked) {
   const std::string begin = kChosenShapesNote;
   for (const std::string& note : checked.notes) {
     if (note.rfind(begin, 0) != 0) continue;
-    std::string text = note.substr(begin.size());
-    for (const std::string option : {"LoadOptions::input_shapes ", "--shape "}) {  // the second in a tool's words
-      for (size_t at = 0; (at = text.find(option)) != std::string::npos;) text.erase(at, option.size());
+    std::istringstream words(note.substr(begin.size()));
+    std::string text;
+    bool quoted = false;
+    for (std::string word; std::getline(words, word, ' ');) {
+      const auto quotes = std::count(word.begin(), word.end(), '\'');
+      // A word without both names the field or option that takes the next.
+      if (quoted || quotes > 0 || word.find('=') != std::string::npos) text += (text.empty() ? "" : " ") + word;
+      quoted = quoted != (quotes % 2 == 1);
     }
     return text;
   }

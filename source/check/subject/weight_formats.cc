@@ -374,6 +374,11 @@ const std::vector<OperandFormat>& OperandFormats() {
   return *formats;
 }
 
+const OperandFormat& OperandFormatOf(const std::string& words) {
+  const auto& all = OperandFormats();
+  return *std::find_if(all.begin(), all.end(), [&](const OperandFormat& format) { return format.words == words; });
+}
+
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values) {
   if (format.round != nullptr) {
     for (double& v : *values) v = format.round(v);

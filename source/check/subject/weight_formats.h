@@ -71,6 +71,8 @@ struct OperandFormat {
   bool zero_point = false, by_row = false;
 };
 const std::vector<OperandFormat>& OperandFormats();
+// The one that is called so. REQUIRES: it is among OperandFormats().
+const OperandFormat& OperandFormatOf(const std::string& words);
 
 // Values that share a scale.
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values);
