@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "check/report/coverage.h"
 #include "check/report/util.h"
+#include "format/open_dims.h"
 #include "plumb/exit_code.h"
 #include "plumb/printing.h"
 
@@ -142,6 +144,24 @@ std::string WordOf(const std::string& verdict) {
 }
 
 }  // namespace
+
+std::string ChosenShapes(const CheckedModel& checked) {
+  const std::string begin = kChosenShapesNote;
+  for (const std::string& note : checked.notes) {
+    if (note.rfind(begin, 0) != 0) continue;
+    std::istringstream words(note.substr(begin.size()));
+    std::string text;
+    bool quoted = false;
+    for (std::string word; std::getline(words, word, ' ');) {
+      const auto quotes = std::count(word.begin(), word.end(), '\'');
+      // A word without both names the field or option that takes the next.
+      if (quoted || quotes > 0 || word.find('=') != std::string::npos) text += (text.empty() ? "" : " ") + word;
+      quoted = quoted != (quotes % 2 == 1);
+    }
+    return text;
+  }
+  return "";
+}
 
 Conclusion Conclude(const CheckResult& result) {
   const Found found = Collect(result);

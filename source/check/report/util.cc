@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "check/judge/metrics.h"
-#include "format/open_dims.h"
 
 namespace plumb {
 
@@ -69,24 +67,6 @@ Range RangeOf(const Tensor& tensor) {
   }
   range.mean /= static_cast<double>(count);
   return range;
-}
-
-std::string ChosenShapes(const CheckedModel& checked) {
-  const std::string begin = kChosenShapesNote;
-  for (const std::string& note : checked.notes) {
-    if (note.rfind(begin, 0) != 0) continue;
-    std::istringstream words(note.substr(begin.size()));
-    std::string text;
-    bool quoted = false;
-    for (std::string word; std::getline(words, word, ' ');) {
-      const auto quotes = std::count(word.begin(), word.end(), '\'');
-      // A word without both names the field or option that takes the next.
-      if (quoted || quotes > 0 || word.find('=') != std::string::npos) text += (text.empty() ? "" : " ") + word;
-      quoted = quoted != (quotes % 2 == 1);
-    }
-    return text;
-  }
-  return "";
 }
 
 }  // namespace plumb
