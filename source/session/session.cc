@@ -138,7 +138,8 @@ Status Session::Impl::LoadGraph() {
   for (const auto& [name, value] : options.inputs.values) load.open_shapes.emplace(name, value.shape());
   PLUMB_ASSIGN_OR_RETURN(const auto tensor_shapes, foreign.TensorShapes());
   load.open_shapes.insert(tensor_shapes.begin(), tensor_shapes.end());
-  if (!tensor_shapes.empty()) load.open_dims = OpenDims::kRefuse;  // the tensors are of one size, which none may guess
+  // Other tensors are of one size, which none may guess.
+  if (options.subject.given() || options.golden.given()) load.open_dims = OpenDims::kRefuse;
   PLUMB_RETURN_IF_ERROR(foreign.CheckConstants(load.input_values));
   const Status loaded = Load(load);
   if (!loaded.ok() && !tensor_shapes.empty()) {  // at shapes of another model it may not even load

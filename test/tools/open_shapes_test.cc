@@ -2,6 +2,7 @@
 // pasted.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "format/onnx/onnx_model.h"
@@ -185,6 +186,17 @@ TEST(OpenShapesTest, FilesGiveTheShape) {
     EXPECT_EQ(RunTool("model_check", "-d NAIVE -m " + model + " -i " + file).exit_code,
               1);  // all zeros: nothing to compare
   }
+}
+
+// A subject ran at one size: without its input nobody knows which.
+TEST(OpenShapesTest, NoSizeIsChosenForASubject) {
+  const std::string folder = TestFolder("open_subject"), model = Write(Picture(), folder);
+  std::filesystem::create_directory(folder + "/subject");
+  const Tensor y = Tensor::Create(DType::kF32, Shape{1, 3, 1, 1}).value();
+  ASSERT_TRUE(WriteTensors(folder + "/subject/y.npy", {{"", y}}).ok());
+  const auto run = RunTool("model_check", "-m " + model + " --subject " + folder + "/subject");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "network inputs have open dims")) << run.out;
 }
 
 // A file that does not fit is answered for itself, not with the model's open dims.
