@@ -129,7 +129,7 @@ std::optional<Answer> ExplainAsCopied(const Question& q) {
         text = fmt::format("{} have the values of {}", PlaceWords(axis, rank, copied[0].first, copied.back().first),
                            PlaceWord(axis, rank, copied[0].second));
       }
-      return Answer(text);
+      return Answer(InOwnAxes(q.record, o, std::move(text)));
     }
   }
   return std::nullopt;

@@ -22,24 +22,13 @@ std::optional<Answer> HintEarlierTensor(const Question& q) {
   return TextOf(q.written.EarlierTensor(q.record.info.outputs[q.output].blob, q.record.device[q.output]));
 }
 
-// The first axis of what a recurrent layer writes: Y has the time there, its states have the directions.
-std::string InOwnAxes(const Question& q, std::string text) {
-  const auto& members = q.record.group.members;
-  const auto* p = members.size() == 1 ? dynamic_cast<const RecurrentParam*>(members[0]->param.get()) : nullptr;
-  if (p == nullptr || p->layout != 0) return text;
-  const std::string usual = AxisWord(0, 4), own = q.output == 0 ? "time step" : "direction";
-  for (size_t at = 0; (at = text.find(usual, at)) != std::string::npos; at += own.size())
-    text.replace(at, usual.size(), own);
-  return text;
-}
-
 std::optional<Answer> HintDifference(const Question& q) {
   const ReplayResult& replay = q.record.replay;
   const bool wide = q.record.info.outputs[q.output].stored == DType::kF32;
   std::string text = DescribeDifference(q.record.device[q.output], replay.values[q.output],
                                         !replay.tau.empty() && wide ? &replay.tau[q.output] : nullptr);
   if (!wide && text.rfind("every value is a", 0) == 0) return std::nullopt;  // as all of the subject's are
-  return TextOf(InOwnAxes(q, std::move(text)));
+  return TextOf(InOwnAxes(q.record, q.output, std::move(text)));
 }
 
 // A QuantizeLinear whose integers all lie on one side of a tie or the other.
@@ -60,6 +49,16 @@ bool OnlyFlips(const StepRecord& record) {
 void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
 
 }  // namespace
+
+std::string InOwnAxes(const StepRecord& record, size_t output, std::string text) {
+  const auto& members = record.group.members;
+  const auto* p = members.size() == 1 ? dynamic_cast<const RecurrentParam*>(members[0]->param.get()) : nullptr;
+  if (p == nullptr || p->layout != 0) return text;
+  const std::string usual = AxisWord(0, 4), own = output == 0 ? "time step" : "direction";
+  for (size_t at = 0; (at = text.find(usual, at)) != std::string::npos; at += own.size())
+    text.replace(at, usual.size(), own);
+  return text;
+}
 
 const std::vector<Explainer>& AllExplainers() {
   // A row a line.

@@ -95,6 +95,9 @@ std::optional<Answer> ExplainAsFused(const Question& question);
 std::optional<Answer> ExplainAsZeroScale(const Question& question);
 // explain_block.cc: one block of weights has another scale.
 std::optional<Answer> ExplainAsBlock(const Question& question);
+// The words of signature.h and explain_copied.cc, where a step's first axis is another one: a recurrent layer's Y has
+// the time there, its states have the directions.
+std::string InOwnAxes(const StepRecord& record, size_t output, std::string text);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
 // explain_saturated.cc: 8-bit products that were added in 16 bits.
