@@ -16,6 +16,20 @@
 namespace plumb {
 namespace {
 
+// Those that are given; of what the file leaves open also those that were chosen here: there may be less time to try.
+Status AddShapes(const DeviceCheckOptions& o, Payload* payload) {
+  for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
+  if (payload->graph == nullptr) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(const auto given, o.model.Read());
+  PLUMB_ASSIGN_OR_RETURN(const auto open, OpenInputs(o.model.Files()));
+  for (const GraphInput& input : payload->graph->inputs) {
+    if (open.count(input.name) == 0 || given.input_shapes.count(input.name) != 0) continue;
+    const std::string dims = input.shape.ToString();
+    payload->arguments.push_back(fmt::format("--shape={}={}", input.name, dims.substr(1, dims.size() - 2)));
+  }
+  return Status::Ok();
+}
+
 // x.tnnproto and its weights as they are; anything else is converted, with its shapes and constants fixed.
 Status AddModel(const DeviceCheckOptions& o, const std::string& folder, Payload* payload) {
   ModelFiles files = o.model.Files();
@@ -38,7 +52,7 @@ Status AddModel(const DeviceCheckOptions& o, const std::string& folder, Payload*
       PLUMB_ASSIGN_OR_RETURN(payload->graph, o.model.Load(ShapesOfFiles(o.input.files)));
     }
     payload->weights = files.weights;
-    for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
+    PLUMB_RETURN_IF_ERROR(AddShapes(o, payload));
     if (o.model.random_weights) payload->arguments.emplace_back("--random-weights");
   }
   payload->files.push_back({files.structure, "model.tnnproto"});
