@@ -112,7 +112,7 @@ static inline int plumb_dump(plumb_dumper* dumper, const char* name, const void*
 #define PLUMB__TEXT 4096     /* bytes of a path or of a variable */
 #define PLUMB__PIECE 262144  /* bytes; a multiple of every element's size */
 #define PLUMB__MOST 16777216 /* bytes; the largest block of a tensor by strides */
-#define PLUMB__LINE 64       /* bytes that a cache fetches at once */
+#define PLUMB__LINE 128      /* bytes that a cache fetches at once: a line and its neighbour */
 #define PLUMB__RUN 256       /* bytes that are stored one after the other */
 
 static const struct {
@@ -122,6 +122,8 @@ static const struct {
 } plumb__dtypes[] = {{"f32", "<f4", 4}, {"f16", "<f2", 2}, {"bf16", "<u2", 2}, {"f64", "<f8", 8},
                      {"i8", "|i1", 1},  {"u8", "|u1", 1},  {"i16", "<i2", 2},  {"u16", "<u2", 2},
                      {"i32", "<i4", 4}, {"u32", "<u4", 4}, {"i64", "<i8", 8},  {"bool", "|b1", 1}};
+static const uint16_t plumb__one = 1;
+#define PLUMB__LITTLE (*(const unsigned char*)&plumb__one) /* 1 on a little-endian CPU */
 /* XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
 #define PLUMB__P1 0x9E3779B185EBCA87ull
 #define PLUMB__P2 0xC2B2AE3D27D4EB4Full
@@ -444,7 +446,14 @@ typedef struct plumb__view {
     memcpy(to + 3 * bytes, from + 3 * stride, bytes);                   \
   }                                                                     \
   for (; count > 0; --count, to += bytes, from += stride) memcpy(to, from, bytes)
+/* Single bytes are gathered in a register: a CPU stores no more than a word or two at a time, whatever their size. */
+#define PLUMB__AT(i) ((uint64_t)from[(i)*stride] << (PLUMB__LITTLE ? 8 * (i) : 56 - 8 * (i)))
 static void plumb__copy(unsigned char* to, const unsigned char* from, int64_t stride, int64_t size, int64_t count) {
+  for (; size == 1 && stride != 1 && count >= 8; count -= 8, to += 8, from += 8 * stride) {
+    uint64_t word = PLUMB__AT(0) | PLUMB__AT(1) | PLUMB__AT(2) | PLUMB__AT(3) |  //
+                    PLUMB__AT(4) | PLUMB__AT(5) | PLUMB__AT(6) | PLUMB__AT(7);
+    memcpy(to, &word, 8);
+  }
   switch (stride == size ? 0 : size) {
     case 0: memcpy(to, from, (size_t)(count * size)); break;
     case 1: PLUMB__COPY(1); break;
@@ -479,24 +488,21 @@ static void plumb__gather(const plumb__view* v, unsigned char* to, const unsigne
                           int64_t rows) {
   int64_t line = k > 0 && k == v->near ? PLUMB__LINE / v->size : 1;
   for (int64_t i = 0; i < count && k > 0; i += line) {
-    plumb__gather(v, to + i * v->inner[k], from + i * v->strides[k], k - 1, v->dims[k - 1],
-                  line == 1          ? rows
-                  : count - i < line ? count - i
-                                     : line);
+    int64_t some = line == 1 ? rows : count - i < line ? count - i : line;
+    plumb__gather(v, to + i * v->inner[k], from + i * v->strides[k], k - 1, v->dims[k - 1], some);
   }
   if (k == 0) plumb__turn(v, to, from, rows, count);
 }
 /* Dim k and those inside, block by block; dense values need none. */
 static void plumb__write_blocks(plumb_dumper* d, const plumb__view* v, const unsigned char* from, int k) {
-  const uint16_t one = 1;
-  int little = *(const unsigned char*)&one, dense = little && k == 0 && v->strides[0] == v->size;
+  int dense = PLUMB__LITTLE && k == 0 && v->strides[0] == v->size;
   int64_t step = v->capacity / v->inner[k], i, b;
   for (i = 0; i < v->dims[k] && !d->failed; i += step > 0 ? step : 1) {
     const unsigned char* at = from + i * v->strides[k];
     int64_t count = v->dims[k] - i < step ? v->dims[k] - i : step, bytes = count * v->inner[k];
     if (step == 0) plumb__write_blocks(d, v, at, k - 1);
     if (step > 0 && !dense) plumb__gather(v, v->block, at, k, count, 1);
-    for (b = 0; b < bytes && !little; ++b) { /* each byte of a value's first half changes places */
+    for (b = 0; b < bytes && !PLUMB__LITTLE; ++b) { /* each byte of a value's first half changes places */
       unsigned char *low = v->block + b, *high = low + v->size - 1 - 2 * (b % v->size), byte = *low;
       if (high > low) *low = *high;
       if (high > low) *high = byte;
@@ -597,11 +603,10 @@ static void plumb__end_manifest(plumb_dumper* d) {
   if (d->manifest == NULL) return;
   plumb__print(d->manifest, "\n ],\n \"absent\": [],\n \"complete\": %b,\n \"errors\": [", d->error[0] == 0);
   plumb__print(d->manifest, d->error[0] == 0 ? "]\n}\n" : "%n]\n}\n", d->error);
-  int bad = ferror(d->manifest);
-  bad = fclose(d->manifest) != 0 || bad;
+  int bad = ferror(d->manifest), closed = fclose(d->manifest);
   d->manifest = NULL;
   if (plumb__text(path, "%s/manifest.json", d->folder) != 0 || plumb__text(part, "%s.part", path) != 0 || bad ||
-      rename(part, path) != 0) {
+      closed != 0 || rename(part, path) != 0) {
     (void)plumb__say(d, "cannot write the manifest in '%.400s': %s", d->folder, strerror(errno));
   }
 }
@@ -687,8 +692,7 @@ static void plumb__next_forward(plumb_dumper* d) {
   if (d->forward >= 0 && d->writes_forward) plumb__end_manifest(d);
   ++d->forward;
   d->next_index = 0;
-  d->writes_forward = plumb__listed(d->forwards, d->forward, "all", 0);
-  if (d->writes_forward) d->writes_forward = plumb__begin_manifest(d) == 0;
+  d->writes_forward = plumb__listed(d->forwards, d->forward, "all", 0) && plumb__begin_manifest(d) == 0;
 }
 void plumb_dump_forward(plumb_dumper* d) {
   if (d == NULL || plumb__lock(d) != 0) return;
@@ -763,10 +767,8 @@ int plumb_dump_write(plumb_dumper* d, const plumb_dump_place* place, const char*
   int index = place->index >= 0 ? place->index : d->next_index;
   if (place->index >= 0 || !place->is_input) d->next_index = index + 1;
   int64_t count = plumb__check(d, place, name, data, dtype, rank, dims);
-  int result = count < 0 ? -1 : 0;
-  if (count >= 0 && plumb__wants(d, place, index, name)) {
-    result = plumb__write_tensor(d, place, index, name, data, dtype, rank, dims, strides, count);
-  }
+  int writes = count >= 0 && plumb__wants(d, place, index, name), result = count < 0 ? -1 : 0;
+  if (writes) result = plumb__write_tensor(d, place, index, name, data, dtype, rank, dims, strides, count);
   plumb__unlock(d);
   return result;
 }
