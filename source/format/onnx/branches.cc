@@ -17,11 +17,12 @@ const GraphIr* BranchOf(const NodeIr& node, const char* name) {
   return it == node.attributes.end() ? nullptr : it->second.graph.get();
 }
 
-// Why one output of two branches cannot be one blob; "" when it can.
+// Why one output of two branches cannot be one blob; "" when it can: a single value is one of any rank.
 std::string Difference(const Builder& builder, const Value& yes, const Value& no) {
   if (yes.blob < 0 || no.blob < 0) return "is no tensor in both";
   const BlobInfo &a = builder.Info(yes), &b = builder.Info(no);
-  if (a.dtype == b.dtype && a.shape == b.shape) return "";
+  const bool single = a.shape.NumElements() == 1 && b.shape.NumElements() == 1;
+  if (a.dtype == b.dtype && (a.shape == b.shape || single)) return "";
   const auto text = [](const BlobInfo& info) {
     return fmt::format("{} {}", DTypeName(info.dtype), info.shape.ToString());
   };
@@ -89,8 +90,12 @@ Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scop
     if (yes[i].failed() || no[i].failed()) continue;  // said already
     const std::string problem = Difference(builder_, yes[i], no[i]);
     if (!problem.empty()) return refuse(fmt::format("output '{}' {}", node.outputs[i], problem));
+    Value other = no[i];
+    if (builder_.Info(other).shape != builder_.Info(yes[i]).shape) {
+      PLUMB_ASSIGN_OR_RETURN(other, steps.Reshape(other, builder_.Info(yes[i]).shape.dims()));
+    }
     PLUMB_ASSIGN_OR_RETURN(const Value taken,
-                           yes[i].blob == no[i].blob ? Result<Value>(yes[i]) : steps.Select(scalar, yes[i], no[i]));
+                           yes[i].blob == other.blob ? Result<Value>(yes[i]) : steps.Select(scalar, yes[i], other));
     SetOutput(node, i, taken, scope);
   }
   notes_.push_back(

@@ -116,6 +116,14 @@ TEST(OnnxIfTest, AnUnknownConditionComputesBothAndTakesOne) {
   ExpectValues(m, {{"x", Floats({1, 1}, {2})}, {"c", Truth(true)}}, {0, 0});
 }
 
+TEST(OnnxIfTest, ASingleValueMayHaveAnotherRankInEachBranch) {
+  OnnxModel m;
+  m.Input("x", {1}).Input("c", {}, kBool).Output("y");
+  AddIf(&m, "c", "Relu", "Squeeze");
+  ExpectValues(m, {{"x", Floats({-3}, {1})}, {"c", Truth(false)}}, {3});
+  ExpectValues(m, {{"x", Floats({-3}, {1})}, {"c", Truth(true)}}, {0});
+}
+
 TEST(OnnxIfTest, BranchesOfDifferentShapesAreRefused) {
   OnnxModel m;
   m.Input("x", {2, 1}).Input("c", {}, kBool).Output("y");
