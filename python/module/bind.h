@@ -42,6 +42,7 @@ void BindModel(nb::module_& module);
 void BindNetwork(nb::module_& module);
 void BindCheck(nb::module_& module);
 void BindCompare(nb::module_& module);
+void BindJudge(nb::module_& module);
 
 }  // namespace plumb::python
 

@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   BindNetwork(m);
   BindCheck(m);
   BindCompare(m);
+  BindJudge(m);
 }
 
 #undef PyInit__core

@@ -17,6 +17,7 @@ from ._check import assert_aligned, check
 from ._compare import AlignedDevice, Alignment, DiffReport, align, diff
 from ._device import DeviceReport, MachineReport, device_check
 from ._errors import Error, MisalignedError
+from ._judge import Judged, Judgement, Tolerance, assert_close, judge, tolerance
 from ._model import Conversion, Model, convert, devices, load
 from ._network import Network, dump, run
 from ._report import LayerReport, Report, Run
@@ -32,6 +33,8 @@ __all__ = [
     "DeviceReport",
     "DiffReport",
     "Error",
+    "Judged",
+    "Judgement",
     "Layer",
     "LayerReport",
     "MachineReport",
@@ -44,14 +47,18 @@ __all__ = [
     "Run",
     "Step",
     "TensorInfo",
+    "Tolerance",
     "align",
     "assert_aligned",
+    "assert_close",
     "check",
     "convert",
     "device_check",
     "devices",
     "diff",
     "dump",
+    "judge",
     "load",
     "run",
+    "tolerance",
 ]

@@ -87,6 +87,8 @@ struct AttributeIr {
   std::vector<std::string> strings;
   ConstantIr tensor;
   std::shared_ptr<const GraphIr> graph;
+  bool may_be_float =
+      false;  // of whole numbers that no file typed: they stand for floats, too, and `f`, `floats` hold them
   std::string reference;  // in a function: the name of the function's attribute that stands here
 };
 

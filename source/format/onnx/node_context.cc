@@ -62,6 +62,9 @@ const AttributeIr* NodeContext::OfKind(const char* name, AttributeIr::Kind kind,
   const AttributeIr* attribute = Attribute(name);
   if (attribute == nullptr || attribute->kind == AttributeIr::kNone) return nullptr;
   if (attribute->kind == kind) return attribute;
+  const bool floats = (attribute->kind == AttributeIr::kInt && kind == AttributeIr::kFloat) ||
+                      (attribute->kind == AttributeIr::kInts && kind == AttributeIr::kFloats);
+  if (attribute->may_be_float && floats) return attribute;
   if (attribute_status_.ok()) {
     attribute_status_ =
         Status::CorruptModel(fmt::format("attribute '{}' must be {}, found another type", name, expected));
