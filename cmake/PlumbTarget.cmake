@@ -1,8 +1,9 @@
-# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one static library (shared with sanitizers)
-# plumb_<name>, alias plumb::<name>; its kind is `library` or one of PlumbPrecompile.cmake. A library under source/ is
-# also installed, exported and linked into the umbrella plumb::plumb (PlumbPackage.cmake). plumb_tool(name SOURCES ...
-# [DEPENDS ...]): one installed command line tool. plumb_settings(target): warnings (errors with PLUMB_WERROR), the
-# sanitizers and fmt, which writes our sentences, per target and never globally.
+# plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one library plumb_<name>; its kind is
+# `library` or one of PlumbPrecompile.cmake. It is a part of libplumb.so, and plumb::<name> another word for that
+# (PLUMB_SHARED); else a static library (shared with sanitizers), installed, exported and linked into the umbrella
+# plumb::plumb (PlumbPackage.cmake).
+# plumb_tool(name SOURCES ... [DEPENDS ...]): one installed command line tool. plumb_settings(target): warnings (errors
+# with PLUMB_WERROR), the sanitizers and fmt, which writes our sentences, per target and never globally.
 find_package(fmt REQUIRED)
 set_property(GLOBAL APPEND PROPERTY PLUMB_PACKAGES fmt)
 function(plumb_settings target)
@@ -23,14 +24,21 @@ endfunction()
 
 function(plumb_library name)
   cmake_parse_arguments(ARG "" "KIND" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  list(TRANSFORM ARG_DEPENDS REPLACE "^plumb::" plumb_)  # the part, not the whole
+  list(TRANSFORM ARG_PRIVATE REPLACE "^plumb::" plumb_)
   # Sanitized code is ten times as large: 60 programs with a copy of it each would take 6 GB.
-  if(PLUMB_SANITIZE AND NOT PLUMB_FUZZ)
-    set(linkage SHARED)
+  if(PLUMB_SHARED)
+    set(linkage OBJECT)
+    add_library(plumb::${name} ALIAS plumb)
   else()
-    set(linkage STATIC)
+    if(PLUMB_SANITIZE AND NOT PLUMB_FUZZ)
+      set(linkage SHARED)
+    else()
+      set(linkage STATIC)
+    endif()
+    add_library(plumb::${name} ALIAS plumb_${name})
   endif()
   add_library(plumb_${name} ${linkage} ${ARG_SOURCES})
-  add_library(plumb::${name} ALIAS plumb_${name})
   set_target_properties(plumb_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(plumb_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -42,10 +50,7 @@ function(plumb_library name)
   endif()
   plumb_of_kind(plumb_${name} ${ARG_KIND})
   plumb_settings(plumb_${name})
-  string(FIND ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/source in_source)
-  if(in_source EQUAL 0)
-    plumb_export(plumb_${name} ${ARG_DEPENDS} ${ARG_PRIVATE})
-  endif()
+  plumb_export(plumb_${name} ${ARG_DEPENDS} ${ARG_PRIVATE})
 endfunction()
 
 function(plumb_tool name)
@@ -56,5 +61,7 @@ function(plumb_tool name)
   plumb_of_kind(${name} tool)
   plumb_settings(${name})
   add_dependencies(tools ${name})
+  file(RELATIVE_PATH library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH $ORIGIN/${library})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

@@ -45,7 +45,7 @@ programs() {
   for program in "$@"; do
     [ -x "$program" ] || { echo "avx512.sh: there is no $program; build it (platforms/linux/test.sh)." >&2; exit 2; }
     install -s "$program" "$image/plumb/"
-    ldd "$program" | grep -oE '/lib[^ ]+' | while read -r library; do
+    ldd "$program" | grep -oE '(^|[[:space:]])/[^ ]+' | while read -r library; do
       mkdir -p "$image/$(dirname "$library")"
       cp -L "$library" "$image/$library"
     done

@@ -19,6 +19,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ("test_plumbnn.py", "test_golden.py", "test_doc.py", "test_pytest.py")
 TOOLS = ("model_check", "model_convert", "model_info", "model_run", "blob_diff", "device_check", "device_info")
+MAX_BYTES = 25_000_000
 MODEL = ROOT / "examples/digits/digits.tnnproto"
 # What manylinux takes from the machine.
 SYSTEM = r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libz)\.so.*"
@@ -95,12 +96,13 @@ def check_whole(bin_folder):
     # Not from here: the build's own package may lie beside it.
     package = pathlib.Path(output(bin_folder / "python", "-c", where, cwd=bin_folder).strip()).resolve()
     libraries = package.parent / "plumbnn.libs"
-    files = [*package.glob("_core*.so"), *(package / "bin").iterdir(), *libraries.glob("*.so*")]
-    if len(files) < 1 + len(TOOLS) + 1:
+    files = [*package.glob("_core*.so"), *(package / "bin").iterdir(), *package.glob("lib/libplumb.so.*")]
+    if len(files) != 1 + len(TOOLS) + 1 or not (foreign := list(libraries.glob("*.so*"))):
         sys.exit(f"the module, the tools and their libraries are not there: {files}")
-    for file in files:
+    for file in files + foreign:
         for name, path in re.findall(r"(\S+) => (not found|/\S+)", output("/usr/bin/ldd", file)):
-            if not os.path.realpath(path).startswith(str(libraries)) and not re.fullmatch(SYSTEM, name):
+            inside = os.path.realpath(path).startswith((str(libraries), str(package)))
+            if not inside and not re.fullmatch(SYSTEM, name):
                 sys.exit(f"{file} needs {name}, which is not in the wheel ({path})")
     must(bin_folder / "python", "-c", PROBE, MODEL, cwd=bin_folder)
 
@@ -131,8 +133,12 @@ def build(python):
     """The wheel that platforms/linux/wheel.sh makes with this Python."""
     lines = output(ROOT / "platforms/linux/wheel.sh", python)
     wheel = ROOT / lines.splitlines()[-1]
-    print(wheel.name, wheel.stat().st_size, "bytes")
-    names = zipfile.ZipFile(wheel).namelist()
+    files = zipfile.ZipFile(wheel).infolist()
+    unpacked = sum(file.file_size for file in files)
+    print(wheel.name, wheel.stat().st_size, "bytes, unpacked", unpacked)
+    if wheel.stat().st_size > MAX_BYTES:
+        sys.exit(f"the wheel has more than {MAX_BYTES} bytes: is the library in it more than once?")
+    names = [file.filename for file in files]
     if any("libOpenCL" in name or "libvulkan" in name for name in names):
         sys.exit("a driver's loader is in the wheel")
     if "manylinux" not in wheel.name:

@@ -1,6 +1,8 @@
 // What Highway's headers ask of its library on x86, where a call chooses among several instruction sets: answered by
 // base/cpu.h, which knows the CPU and the cap. The library itself (libhwy) is not linked: it measures the CPU's timer
 // while it is loaded, some milliseconds of every start.
+#include "base/highway.h"
+
 #include "base/cpu.h"
 #include "hwy/targets.h"
 #include "plumb/terminal.h"
@@ -44,4 +46,8 @@ HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
 }
 
 }  // namespace hwy
+
+void plumb::ChooseHighwayTargetAgain() { hwy::chosen_target.DeInit(); }
+#else
+void plumb::ChooseHighwayTargetAgain() {}
 #endif

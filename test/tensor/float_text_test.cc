@@ -1,9 +1,6 @@
 #include "tensor/float_text.h"
 
 #include <gtest/gtest.h>
-#if defined(__x86_64__)
-#include <hwy/targets.h>
-#endif
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "base/half.h"
+#include "base/highway.h"
 
 namespace plumb {
 namespace {
@@ -62,7 +60,7 @@ TEST(FloatText, ShortestIsWhatToCharsWrites) {
   for (const char* cap : {"GENERIC", "SSE41", "AVX2", "AVX512", "ALL"}) {  // the last takes the cap away
     SCOPED_TRACE(cap);
     ASSERT_TRUE(SetMaxIsa(cap).ok());
-    hwy::GetChosenTarget().DeInit();  // the next call asks base/highway.cc again
+    ChooseHighwayTargetAgain();
     CheckShortest();
   }
 #else
