@@ -57,4 +57,17 @@ function(plumb_package)
     DESTINATION ${folder})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/include/plumb_dump.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  if(PLUMB_SHARED)  # for users of other build systems
+    file(RELATIVE_PATH prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/plumb.pc.in ${PROJECT_BINARY_DIR}/plumb.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/plumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/doc/check.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/plumb)
+  if(PLUMB_BUILD_TOOLS AND NOT CMAKE_CROSSCOMPILING AND NOT PLUMB_SANITIZE)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/share/bash-completion ${PROJECT_BINARY_DIR}/share/fish
+      ${PROJECT_BINARY_DIR}/share/zsh DESTINATION ${CMAKE_INSTALL_DATADIR})
+  endif()
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -P
+    ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake)
 endfunction()

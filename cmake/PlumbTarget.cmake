@@ -63,5 +63,8 @@ function(plumb_tool name)
   add_dependencies(tools ${name})
   file(RELATIVE_PATH library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(${name} PROPERTIES INSTALL_RPATH $ORIGIN/${library})
+  if(NOT CMAKE_CROSSCOMPILING AND NOT PLUMB_SANITIZE)  # manual page, completions: common/command_line_generate.cc
+    add_custom_command(TARGET ${name} POST_BUILD COMMAND ${name} --generate ${PROJECT_BINARY_DIR}/share VERBATIM)
+  endif()
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

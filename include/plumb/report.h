@@ -1,5 +1,5 @@
 // Reports of a check: a table for people, JSON and CSV for machines. They hold the same numbers.
-// The JSON is described in doc/check.md and test/data/check.schema.json.
+// The JSON is described in doc/check.md and doc/check.schema.json.
 #ifndef PLUMB_REPORT_H_
 #define PLUMB_REPORT_H_
 

@@ -191,7 +191,7 @@ class Report:
         return self._saved.write()
 
     def to_json(self) -> str:
-        """What `model_check --json` writes for the same run (test/data/check.schema.json)."""
+        """What `model_check --json` writes for the same run (doc/check.schema.json)."""
         return self._text
 
     def to_csv(self) -> str:

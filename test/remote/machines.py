@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import glob
 import json
 import os
 import shutil
@@ -57,6 +58,9 @@ class Tool:
         self.there = ["--device-folder", self.folder + "/there"]
         emulated = ["--runner", "qemu-aarch64 -cpu cortex-a53", "--binaries", given.arm]
         self.binaries = emulated if self.arm else ["--binaries", given.bin]
+        # The tool, the model's two files, and the library where the tool has it beside it.
+        library = glob.glob(os.path.join(self.binaries[-1], "../lib/libplumb.so.*"))
+        self.pushed = 3 + len(library)
         self.digits = given.root + "/examples/digits/digits.tnnproto"
 
     def command(self, *arguments, binaries=True):

@@ -34,11 +34,12 @@ class Ssh(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         machine = report["machines"][0]
         self.assertEqual((machine["machine"], machine["verdict"]), ("ssh board", "aligned"))
-        self.assertEqual((machine["pushed"], machine["found"]), (3, 0))
+        self.assertEqual((machine["pushed"], machine["found"]), (self.tool.pushed, 0))
         self.assertIn("all aligned: 6 aligned", run.stdout)
         self.assertEqual(self.tool.runs_there(), [])
         run, report = self.check()
-        self.assertEqual((report["machines"][0]["pushed"], report["machines"][0]["found"]), (0, 3), run.stdout)
+        machine = report["machines"][0]
+        self.assertEqual((machine["pushed"], machine["found"]), (0, self.tool.pushed), run.stdout)
         run = self.tool.run("--ssh", "board", "--ssh-config", self.board.config, "--clean")
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertFalse(os.path.exists(self.tool.folder + "/there"))

@@ -65,8 +65,9 @@ TEST(ModelCheck, AlignedNetworkExitsZeroAndSaysSo) {
   EXPECT_TRUE(Has(run.out, "weights generated")) << run.out;
   EXPECT_TRUE(Has(run.out, "top-1 is the same")) << run.out;
   const Json report = Json::parse(ReadText(folder + "/r.json"));
-  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/check.schema.json"));
+  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/../../doc/check.schema.json"));
   Validate(schema, report, schema, "");
+  EXPECT_EQ(report["$schema"], schema["$id"]);
   EXPECT_EQ(report["runs"][0]["layers"].size(), 23u);
   EXPECT_EQ(report["runs"][0]["first_wrong"], nullptr);
   const std::string csv = ReadText(folder + "/r.csv");
@@ -122,7 +123,7 @@ TEST(ModelCheck, NothingComparedIsNotAligned) {
 // The JSON says what the last line says, also where nothing could be checked.
 TEST(ModelCheck, LastLineExitCodeAndJsonAgree) {
   const std::string folder = TestFolder("agree");
-  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/check.schema.json"));
+  const Json schema = Json::parse(ReadText(PLUMB_TEST_DATA "/../../doc/check.schema.json"));
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"-m " + kFaults + " -d NAIVE", "aligned"},
       {"-m " + kFaults + " -d NAIVE -e", "aligned"},

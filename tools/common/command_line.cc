@@ -119,6 +119,7 @@ void CommandLine::Flag(const std::string& name, bool* value, const std::string& 
 void CommandLine::OneOf(const std::string& name, std::string* value, const std::vector<std::string>& words,
                         const std::string& help) {
   Impl::Option* option = impl_->Declare(name, help);
+  option->words = words;
   option->set = [=](const std::vector<std::string>& values) {
     *value = values.back();
     if (std::find(words.begin(), words.end(), *value) != words.end()) return Status::Ok();
@@ -157,6 +158,7 @@ void CommandLine::NotWith(const std::string& name, const std::vector<std::string
 }
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--generate") return impl_->Generate(argv[2]);
   impl_->program = argc > 0 ? argv[0] : impl_->name;
   Status status = impl_->Read(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   if (Given("--help")) {

@@ -16,6 +16,8 @@ namespace plumb {
 
 class CommandLine {
  public:
+  struct Impl;  // command_line_impl.h
+
   // `examples` is shown at the end of --help; --version and --help are added.
   CommandLine(const std::string& name, const std::string& description, const std::string& examples);
   ~CommandLine();
@@ -56,7 +58,6 @@ class CommandLine {
   std::string Again(const std::vector<std::string>& without) const;
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,5 +1,5 @@
-// What CommandLine is made of, for its three files: command_line.cc (declaring), command_line_read.cc,
-// command_line_help.cc.
+// What CommandLine is made of, for its four files: command_line.cc (declaring), command_line_read.cc,
+// command_line_help.cc, command_line_generate.cc.
 #ifndef PLUMB_TOOLS_COMMON_COMMAND_LINE_IMPL_H_
 #define PLUMB_TOOLS_COMMON_COMMAND_LINE_IMPL_H_
 
@@ -24,6 +24,7 @@ struct CommandLine::Impl {
     std::function<Status(const std::vector<std::string>&)> set;
     std::vector<std::string> values;
     bool given = false;
+    std::vector<std::string> words;  // all that it may be, where that is a list
 
     std::string Name() const { return "--" + word->name; }
     // As short as it can be typed.
@@ -64,6 +65,11 @@ struct CommandLine::Impl {
   Status CheckOutputs() const;
   std::string Help() const;
   std::string HelpOf(const Option& option) const;
+  std::string ManPage() const;
+  std::string BashCompletion() const;
+  std::string ZshCompletion() const;
+  std::string FishCompletion() const;
+  int Generate(const std::string& folder) const;
 };
 
 }  // namespace plumb

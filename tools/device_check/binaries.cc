@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -91,6 +92,21 @@ Result<std::string> FindBinary(const BinaryQuestion& q) {
   }
   return Status::InvalidArgument(fmt::format("there is no {} for {}, which is {}: {}", q.tool, q.machine,
                                              q.architecture, HowToGet(q.architecture)));
+}
+
+std::string LibraryOf(const std::string& program) {
+  std::ifstream file(program, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t at = bytes.find("libplumb.so.");  // the soname, among the strings of the dynamic section
+  if (at == std::string::npos) return "";
+  const std::string name = bytes.c_str() + at;
+  const fs::path folder = fs::path(program).parent_path();
+  std::error_code error;
+  for (const char* there : {"../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
+    const std::string path = (folder / there / name).lexically_normal().string();
+    if (fs::exists(path, error)) return path;
+  }
+  return "";
 }
 
 }  // namespace plumb

@@ -20,6 +20,10 @@ struct BinaryQuestion {
 // said.
 Result<std::string> FindBinary(const BinaryQuestion& question);
 
+// The libplumb.so that a program of FindBinary is linked with, beside it or where an installation has it; empty for a
+// static program, and where it is found nowhere: then the machine may have it.
+std::string LibraryOf(const std::string& program);
+
 }  // namespace plumb
 
 #endif  // PLUMB_TOOLS_DEVICE_CHECK_BINARIES_H_

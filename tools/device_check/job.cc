@@ -155,6 +155,10 @@ Status Job::Push(const std::vector<std::string>& tools, const std::vector<Remote
     PLUMB_ASSIGN_OR_RETURN(const std::string path, FindBinary({tool, options_.binaries, workspace_->architecture(),
                                                                machine_->name(), !options_.runner.empty()}));
     files.push_back({path, tool});
+    const std::string library = LibraryOf(path);
+    if (library.empty()) continue;
+    files.push_back({library, library.substr(library.rfind('/') + 1)});
+    has_library_ = true;
   }
   files.insert(files.end(), more.begin(), more.end());
   return workspace_->Put(files, [this](const RemoteFile& file) { doing_ = "pushing " + file.local; });
@@ -167,6 +171,7 @@ Result<RemoteResult> Job::RunTool(const std::string& tool, const std::vector<std
   all.insert(all.end(), payload_.arguments.begin(), payload_.arguments.end());
   all.insert(all.end(), arguments.begin(), arguments.end());
   environment.push_back(fmt::format("COLUMNS={}", OutputWidth() - 2));  // its lines are printed behind "| "
+  if (has_library_) environment.emplace_back("LD_LIBRARY_PATH=.");
   const std::vector<std::string> own = Environment();
   environment.insert(environment.end(), own.begin(), own.end());
   return workspace_->Run(all, environment);

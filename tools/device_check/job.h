@@ -99,8 +99,9 @@ class Job {
   std::unique_ptr<RemoteWorkspace> workspace_;
   std::string doing_, printed_;
   int64_t step_ = 0, steps_ = 4;
-  int exit_code_ = 0;   // ours, where a program failed there
-  std::string failed_;  // Outcome::failed, where it is known
+  bool has_library_ = false;  // libplumb.so went there with the tool
+  int exit_code_ = 0;         // ours, where a program failed there
+  std::string failed_;        // Outcome::failed, where it is known
   std::optional<int> program_;
   bool cleaning_ = false;
 };

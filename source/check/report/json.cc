@@ -1,4 +1,4 @@
-// The report that a machine reads (schema: doc/check.md, test/data/check.schema.json). NaN and infinities, which JSON
+// The report that a machine reads (schema: doc/check.md, doc/check.schema.json). NaN and infinities, which JSON
 // has not, are the strings "nan", "inf", "-inf".
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -239,6 +239,7 @@ std::string FormatJson(const CheckResult& result) {
   const CheckedModel& checked = result.checked;
   const Conclusion conclusion = Conclude(result);
   Json json;
+  json["$schema"] = "urn:plumb:check:1";  // the schema's $id
   json["format"] = "plumb-check";
   json["version"] = 1;
   json["tool"] = checked.tool_version;
