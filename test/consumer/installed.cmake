@@ -65,6 +65,21 @@ if(library AND PKG_CONFIG)
     [ $(LD_LIBRARY_PATH='${lib}' '${WORK}/pc') = $('${PKG_CONFIG}' --modversion plumb) ]")
 endif()
 
+if(library)
+  get_filename_component(lib ${library} DIRECTORY)
+  foreach(program ${root}/examples/c/check.c ${CMAKE_CURRENT_LIST_DIR}/c_api.c)
+    get_filename_component(name ${program} NAME_WE)
+    run(cc -std=c99 -Wall -Wextra -pedantic -Werror -I${prefix}/include ${program} -L${lib} -lplumb -Wl,-rpath,${lib}
+      -o ${WORK}/${name})
+  endforeach()
+  run(${WORK}/c_api ${digits}.tnnproto ${WORK}/c_dump)
+  run(${WORK}/check ${digits}.tnnproto NAIVE ${WORK}/c_example_dump)
+  if(NOT out MATCHES "ALIGNED: NAIVE aligned.*ALIGNED: subject aligned" OR
+      NOT EXISTS ${WORK}/c_example_dump/manifest.json)
+    message(FATAL_ERROR "examples/c/check.c prints, or dumps, something else:\n${out}")
+  endif()
+endif()
+
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/second)
 file(WRITE ${WORK}/second/bin/of_others "")
 run(${CMAKE_COMMAND} -DBUILD=${BUILD} -P ${root}/cmake/uninstall.cmake)
