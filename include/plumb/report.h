@@ -59,6 +59,7 @@ struct AskedDevice {
 struct FileComparison {
   std::string what;  // "X86 outputs against ref.npy"
   Verdict verdict = Verdict::kNotTested;
+  std::vector<std::string> worse = {};  // of a baseline: a sentence per layer (Baseline::Compare)
 };
 
 // What was in the way: loading failed, a report could not be written.
@@ -90,6 +91,9 @@ struct Conclusion {
   std::string line;  // "FAILED: conversion wrong at 'Relu_20'; X86 aligned (exit 1)"
 };
 Conclusion Conclude(const CheckResult& result);
+// "LoadOptions::input_shapes x=1,3,48,320 LoadOptions::input_values sr=16000": what was chosen for inputs that the model
+// leaves open, which nobody gave; quoted for a shell. "": nothing.
+std::string ChosenOptions(const CheckedModel& checked);
 // The line, with its first words coloured.
 std::string FormatLastLine(const Conclusion& conclusion, bool color);
 
@@ -98,6 +102,7 @@ struct ReportStyle {
   bool full = false;  // every number of every layer, not only of those that are not aligned; implies all
   bool all = false;  // every step: otherwise those that are not aligned, and the five that come nearest to their bounds
   size_t width = 100;  // columns give way and sentences are wrapped to keep it
+  bool legend = true;  // the rule and what the columns mean, which a report of several devices says once
 };
 
 // The whole report of one device: head, table, outputs, last sentence.
@@ -113,6 +118,8 @@ std::string FormatJson(const CheckResult& result);
 std::string FormatCsv(const std::vector<RunReport>& runs);
 // JUnit's XML, for continuous integration: a suite per device with a case per step, and one of the whole.
 std::string FormatJunit(const CheckResult& result);
+// A summary in Markdown, for the page of a pull request or a job: a row per run, the guilty layers, the command.
+std::string FormatMarkdown(const CheckResult& result);
 
 }  // namespace plumb
 

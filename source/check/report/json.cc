@@ -262,7 +262,7 @@ std::string FormatJson(const CheckResult& result) {
   for (const InputMatch& match : checked.input_matches) json["input_matches"].push_back(ToJson(match));
   json["notes"] = checked.notes;
   json["rule"] = checked.rule;
-  json["reproduce"] = checked.reproduce;
+  json["reproduce"] = WholeCommand(result);
   json["devices"] = Json::array();
   for (const AskedDevice& device : result.devices) json["devices"].push_back(ToJson(device));
   json["comparisons"] = Json::array();

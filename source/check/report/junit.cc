@@ -90,6 +90,8 @@ std::string FormatJunit(const CheckResult& result) {
     if (device.state == AskedDevice::State::kFailed) whole.Add(device.device, 0, "error", device.error);
   }
   for (const FileComparison& comparison : result.comparisons) {
+    for (const std::string& layer : comparison.worse)
+      whole.Add("baseline: " + layer.substr(0, layer.find(": ")), 0, "failure", layer);
     whole.Add(comparison.what, 0, comparison.verdict == Verdict::kAligned ? "" : "failure",
               VerdictName(comparison.verdict));
   }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "check/report/coverage.h"
@@ -58,6 +59,21 @@ void AddSkipped(const CheckResult& result, std::vector<std::string>* parts) {
   for (const auto& [reason, devices] : reasons) parts->push_back(fmt::format("{} skipped: {}", devices, reason));
 }
 
+// "X86 ran HIGH in place of LOW": a device that has not the precision asked for.
+void AddPrecisions(const CheckResult& result, std::vector<std::string>* parts) {
+  std::string asked = result.checked.precision;
+  std::transform(asked.begin(), asked.end(), asked.begin(), ::toupper);
+  if (asked == "AUTO") return;
+  std::map<std::string, std::string> by_precision;
+  for (const RunReport& run : result.runs) {
+    if (run.precision.empty() || run.precision == asked) continue;
+    std::string& names = by_precision[run.precision];
+    names += (names.empty() ? "" : ", ") + NameOf(run);
+  }
+  for (const auto& [ran, names] : by_precision)
+    parts->push_back(fmt::format("{} ran {} in place of {}", names, ran, asked));
+}
+
 // "X86, OPENCL aligned": runs that say the same are said once.
 void AddAligned(const CheckResult& result, std::vector<std::string>* parts) {
   std::string names;
@@ -74,7 +90,12 @@ void AddRuns(const CheckResult& result, Verdict verdict, std::vector<std::string
     if (run.verdict == verdict) parts->push_back(RunText(run));
   }
   for (const FileComparison& comparison : result.comparisons) {
-    if (comparison.verdict == verdict) parts->push_back(fmt::format("{} {}", comparison.what, VerdictName(verdict)));
+    if (comparison.verdict != verdict) continue;
+    const size_t worse = comparison.worse.size();
+    const std::string layers = worse == 0   ? ""
+                               : worse == 1 ? ": " + comparison.worse[0]
+                                            : fmt::format(": {} and {} more", comparison.worse[0], worse - 1);
+    parts->push_back(fmt::format("{} {}{}", comparison.what, VerdictName(verdict), layers));
   }
 }
 
@@ -145,22 +166,25 @@ std::string WordOf(const std::string& verdict) {
 
 }  // namespace
 
-std::string ChosenShapes(const CheckedModel& checked) {
+std::string ChosenOptions(const CheckedModel& checked) {
   const std::string begin = kChosenShapesNote;
   for (const std::string& note : checked.notes) {
-    if (note.rfind(begin, 0) != 0) continue;
-    std::istringstream words(note.substr(begin.size()));
-    std::string text;
-    bool quoted = false;
-    for (std::string word; std::getline(words, word, ' ');) {
-      const auto quotes = std::count(word.begin(), word.end(), '\'');
-      // A word without both names the field or option that takes the next.
-      if (quoted || quotes > 0 || word.find('=') != std::string::npos) text += (text.empty() ? "" : " ") + word;
-      quoted = quoted != (quotes % 2 == 1);
-    }
-    return text;
+    if (note.rfind(begin, 0) == 0) return note.substr(begin.size());
   }
   return "";
+}
+
+std::string ChosenShapes(const CheckedModel& checked) {
+  std::istringstream words(ChosenOptions(checked));
+  std::string text;
+  bool quoted = false;
+  for (std::string word; std::getline(words, word, ' ');) {
+    const auto quotes = std::count(word.begin(), word.end(), '\'');
+    // A word without both names the field or option that takes the next.
+    if (quoted || quotes > 0 || word.find('=') != std::string::npos) text += (text.empty() ? "" : " ") + word;
+    quoted = quoted != (quotes % 2 == 1);
+  }
+  return text;
 }
 
 Conclusion Conclude(const CheckResult& result) {
@@ -186,6 +210,7 @@ Conclusion Conclude(const CheckResult& result) {
   for (const FileComparison& comparison : result.comparisons) {
     if (comparison.verdict == Verdict::kAligned) parts.push_back(comparison.what + " aligned");
   }
+  AddPrecisions(result, &parts);
   AddSkipped(result, &parts);
   if (parts.empty()) parts.emplace_back("nothing was compared");
   AddCoverage(result, &parts);

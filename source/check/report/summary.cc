@@ -72,6 +72,16 @@ std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run) 
   return fmt::format("{} {}", checked.reproduce, run.reproduce.empty() ? "-d " + run.device : run.reproduce);
 }
 
+std::string WholeCommand(const CheckResult& result) {
+  if (result.checked.reproduce.empty()) return "";
+  std::string devices, subject;
+  for (const AskedDevice& asked : result.devices) devices += (devices.empty() ? " -d " : ",") + asked.device;
+  for (const RunReport& run : result.runs) {
+    if (!run.reproduce.empty() && !run.is_golden) subject = " " + run.reproduce;
+  }
+  return result.checked.reproduce + subject + devices;
+}
+
 std::string FormatInputs(const CheckedModel& checked) {
   for (const InputMatch& match : checked.input_matches) {
     if (match.equal) continue;

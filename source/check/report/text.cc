@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "check/report/shown.h"
 #include "check/report/util.h"
 #include "plumb/printing.h"
 
@@ -65,51 +66,6 @@ std::string HeadLine(const std::string& label, const std::string& text, const Re
   return fmt::format("{}{}\n", Pad(label, kIndent), Wrapped(PrintableLine(text), style.width, kIndent, kIndent));
 }
 
-// Which steps are shown.
-struct Shown {
-  std::vector<const LayerReport*> layers;
-  int aligned = 0, not_tested = 0;  // left out
-};
-
-Shown Choose(const RunReport& run, const ReportStyle& style) {
-  constexpr int kNotTested = 5;
-  constexpr size_t kWorst = 5;
-  std::vector<const LayerReport*> aligned;
-  for (const LayerReport& layer : run.layers) {
-    if (layer.verdict == Verdict::kAligned && layer.Worst() != nullptr) aligned.push_back(&layer);
-  }
-  const auto worse = [](const LayerReport* a, const LayerReport* b) {
-    const auto key = [](const OutputReport& o) {
-      return std::max(o.excess, o.rms_excess / 2);
-    };  // as near to being wrong
-    return key(*a->Worst()) > key(*b->Worst());
-  };
-  std::stable_sort(aligned.begin(), aligned.end(), worse);
-  if (aligned.size() > kWorst + 1)
-    aligned.resize(kWorst);  // a single one takes no more room than the line that counts it
-  Shown shown;
-  int not_tested = 0;
-  for (const LayerReport& layer : run.layers) {
-    const bool is_aligned = layer.verdict == Verdict::kAligned, untested = layer.verdict == Verdict::kNotTested;
-    bool show = style.all || style.full || !(is_aligned || untested);
-    if (is_aligned) show = show || std::find(aligned.begin(), aligned.end(), &layer) != aligned.end();
-    if (untested) show = show || ++not_tested <= kNotTested;
-    if (show) {
-      shown.layers.push_back(&layer);
-    } else {
-      ++(is_aligned ? shown.aligned : shown.not_tested);
-    }
-  }
-  return shown;
-}
-
-std::string LeftOut(const Shown& shown) {
-  std::string text;
-  if (shown.aligned > 0) text += std::to_string(shown.aligned) + " more aligned";
-  if (shown.not_tested > 0) text += fmt::format("{}{} more not tested", text.empty() ? "" : ", ", shown.not_tested);
-  return text.empty() ? "" : fmt::format("...    {} (ReportStyle::all shows every step)\n", text);
-}
-
 std::string DiffLine(const char* label, const DiffMetrics& m, const Shape& shape, const ReportStyle& style) {
   char text[256];
   std::snprintf(text, sizeof(text), "%-10s max abs %.3e  max rel %.3e  cosine %.9f  SNR %.1f dB  max ULP %.3g", label,
@@ -144,7 +100,8 @@ std::string Details(const OutputReport& o, const ReportStyle& style) {
 // The row of a step; its reason and, where they matter, its numbers stand below it.
 void AddRow(const LayerReport& layer, const ReportStyle& style, TextTable* table) {
   std::string below = layer.reason.empty() ? "" : Indented(PrintableLine(layer.reason), 7, style);
-  if (style.full || layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey) {
+  const bool known = layer.verdict == Verdict::kGrey && !layer.cause.empty();
+  if (style.full || (layer.verdict >= Verdict::kGrey && !known)) {
     for (const OutputReport& output : layer.outputs) below += Details(output, style);
   }
   const OutputReport* o = layer.Worst();
@@ -176,7 +133,7 @@ std::string StepTable(const RunReport& run, const Shown& shown, const ReportStyl
                    {"R"},
                    {"verdict"}});
   for (const LayerReport* layer : shown.layers) AddRow(*layer, style, &table);
-  return table.Format(style.width) + LeftOut(shown);
+  return table.Format(style.width) + FormatLeftOut(shown, style);
 }
 
 std::string TopLine(const char* label, const Tensor& tensor, const std::vector<int64_t>& top) {
@@ -294,6 +251,7 @@ std::string Head(const CheckedModel& checked, const RunReport& run, const Report
     text += HeadLine(run.device, run.device_description, style);
   }
   for (const std::string& note : run.notes) text += HeadLine("", note, style);
+  if (!style.legend) return text;
   text += HeadLine("rule", checked.rule + ": wrong when E > 4, R > 2 or R of a channel > 6; grey when E > 1", style);
   return text +
          HeadLine("legend",
@@ -306,7 +264,7 @@ std::string Head(const CheckedModel& checked, const RunReport& run, const Report
 
 std::string FormatText(const CheckedModel& checked, const RunReport& run, const ReportStyle& style) {
   const std::string inputs = FormatInputs(checked);
-  const Shown shown = Choose(run, style);
+  const Shown shown = ChooseShown(run, style);
   std::string text = inputs.empty() ? "" : Wrapped(PrintableLine(inputs), style.width, 4) + "\n";
   text += fmt::format("{}\n{}", Head(checked, run, style), StepTable(run, shown, style));
   if (run.has_golden) text += GoldenTable(shown, style);

@@ -32,7 +32,10 @@ std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);
 // Of a run that is wrong: the command that shows it again; "" otherwise.
 std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run);
 
-// "x=1,3,48,320": shapes of inputs that the model leaves open, which nobody gave; "" where none was chosen.
+// The call that makes all runs again; "" where CheckedModel::reproduce is.
+std::string WholeCommand(const CheckResult& result);
+
+// "x=1,3,48,320": ChosenOptions without the fields' names.
 std::string ChosenShapes(const CheckedModel& checked);
 
 struct Range {

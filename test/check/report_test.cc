@@ -1,0 +1,119 @@
+// What the reports show: greys of one cause on one line, the legend once, Markdown and JUnit for continuous
+// integration, the whole command.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "check/report/util.h"
+
+namespace plumb {
+namespace {
+
+bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+LayerReport StepOf(int index, Verdict verdict, double excess, const std::string& cause = "") {
+  LayerReport layer;
+  layer.step.index = index;
+  layer.step.name = "layer" + std::to_string(index);
+  layer.step.members.push_back({index, layer.step.name, "Mul", {}});
+  layer.verdict = verdict;
+  layer.cause = cause;
+  layer.reason = cause.empty() ? "" : cause + ", on whose own inputs it is within the bound";
+  OutputReport output;
+  output.blob = layer.step.name;
+  output.verdict = verdict;
+  output.excess = excess;
+  output.shape = Shape({10});
+  layer.outputs.push_back(output);
+  return layer;
+}
+
+// Sixteen greys of one cause, each with its own layers in brackets, one of another cause, one without.
+RunReport Greys() {
+  RunReport run;
+  run.device = "X86";
+  run.precision = "HIGH";
+  run.verdict = Verdict::kGrey;
+  for (int i = 0; i < 16; ++i) {
+    const std::string names = " ('add" + std::to_string(i) + "', 'clip')";
+    run.layers.push_back(StepOf(i, Verdict::kGrey, 0.01 * (i + 5), "computed as one fused HardSwish" + names));
+  }
+  run.layers.push_back(StepOf(16, Verdict::kGrey, 1.5, "half away from zero"));
+  run.layers.push_back(StepOf(17, Verdict::kGrey, 1.25));
+  return run;
+}
+
+TEST(ReportGreys, OfOneCauseAreOneLine) {
+  const RunReport run = Greys();
+  const std::string text = FormatText({}, run, {});
+  EXPECT_TRUE(Has(text, "16 steps grey: computed as one fused HardSwish, worst E 0.20 at 'layer15'")) << text;
+  EXPECT_FALSE(Has(text, "\n00003  ")) << text;
+  EXPECT_TRUE(Has(text, "\n00016  ")) << "alone with its cause\n" << text;
+  EXPECT_TRUE(Has(text, "\n00017  ")) << text;
+  EXPECT_FALSE(Has(text, "blob 'layer16'")) << "numbers of what is explained wait for --full\n" << text;
+  EXPECT_TRUE(Has(text, "blob 'layer17'")) << text;
+  ReportStyle full;
+  full.full = true;
+  const std::string every = FormatText({}, run, full);
+  EXPECT_TRUE(Has(every, "\n00003  ")) << every;
+  EXPECT_TRUE(Has(every, "blob 'layer3'")) << every;
+  EXPECT_FALSE(Has(every, "steps grey:")) << every;
+}
+
+TEST(ReportLegend, IsLeftOutWhereItWasSaid) {
+  ReportStyle style;
+  EXPECT_TRUE(Has(FormatText({}, Greys(), style), "legend  "));
+  style.legend = false;
+  const std::string text = FormatText({}, Greys(), style);
+  EXPECT_FALSE(Has(text, "legend  ") || Has(text, "rule    ")) << text;
+}
+
+CheckResult Wrong() {
+  CheckResult result;
+  result.checked.model = "net_a.onnx";
+  result.checked.reproduce = "model_check -m net_a.onnx";
+  RunReport run;
+  run.device = "X86";
+  run.verdict = Verdict::kWrong;
+  run.layers = {StepOf(0, Verdict::kAligned, 0.5), StepOf(1, Verdict::kWrong, 70)};
+  run.layers[1].reason = "alpha 0.1 in place of 0.01 | *sic*";
+  run.first_wrong = 1;
+  result.runs.push_back(run);
+  AskedDevice asked;
+  asked.device = "X86";
+  asked.state = AskedDevice::State::kRan;
+  result.devices = {asked};
+  result.comparisons.push_back(
+      {"baseline b.json", Verdict::kWrong, {"X86, layer 00001 layer1: E 0.1 -> 70, R 0 -> 3"}});
+  return result;
+}
+
+TEST(ReportForCi, MarkdownNamesTheLayerAndTheCommand) {
+  const std::string text = FormatMarkdown(Wrong());
+  EXPECT_TRUE(Has(text, "### model_check: net\\_a.onnx")) << text;
+  EXPECT_TRUE(Has(text, "| X86 | wrong |")) << text;
+  EXPECT_TRUE(Has(text, "| 1 layer1 | Mul | 70 |")) << text;
+  EXPECT_TRUE(Has(text, "in place of 0.01 \\| \\*sic\\*")) << "nobody's text is markup\n" << text;
+  EXPECT_TRUE(Has(text, "- worse than the baseline: X86, layer 00001 layer1: E 0.1 -")) << text;
+  EXPECT_TRUE(Has(text, "Reproduce: `model_check -m net_a.onnx -d X86`")) << text;
+}
+
+TEST(ReportForCi, JunitOfABaselineNamesLayerAndNumbers) {
+  const std::string text = FormatJunit(Wrong());
+  EXPECT_TRUE(Has(text, "name=\"baseline: X86, layer 00001 layer1\"")) << text;
+  EXPECT_TRUE(Has(text, "<failure message=\"X86, layer 00001 layer1: E 0.1 -&gt; 70, R 0 -&gt; 3\"/>")) << text;
+  EXPECT_TRUE(Has(Conclude(Wrong()).line, "baseline b.json wrong: X86, layer 00001 layer1: E 0.1 -> 70"));
+}
+
+TEST(ReportForCi, JsonHasTheWholeCommand) {
+  CheckResult result = Wrong();
+  EXPECT_EQ(nlohmann::json::parse(FormatJson(result))["reproduce"], "model_check -m net_a.onnx -d X86");
+  result.runs[0].reproduce = "--subject dump";
+  result.devices.clear();
+  EXPECT_EQ(nlohmann::json::parse(FormatJson(result))["reproduce"], "model_check -m net_a.onnx --subject dump");
+  result.checked.reproduce.clear();
+  EXPECT_EQ(nlohmann::json::parse(FormatJson(result))["reproduce"], "");
+}
+
+}  // namespace
+}  // namespace plumb
