@@ -12,6 +12,7 @@
 #include "dump/folder.h"
 #include "dump/reader.h"
 #include "interop/foreign_formats.h"
+#include "interop/safetensors.h"
 #include "tensor/npy.h"
 #include "tensor/unpacked_limit.h"
 #include "tensor/zip.h"
@@ -119,7 +120,8 @@ Status TensorSet::OpenFolder() {
   }
   if (left_out_.empty()) return Status::Ok();
   std::string text = fmt::format(
-      "{} raw files are left out, because nobody says their shape ({}{}): name them like conv1-dims-1-64-112-112.raw, "
+      "{} raw files are left out, because nobody says their shape and they are no values of four bytes ({}{}): name "
+      "them like conv1-dims-1-64-112-112.raw, "
       "or write a {} (doc/dump_format.md)",
       left_out_.size(), left_out_[0], left_out_.size() > 1 ? ", ..." : "", kManifestName);
   if (tensors_.empty()) return Status::InvalidArgument(fmt::format("'{}' holds no tensor; {}", path_, text));
@@ -191,8 +193,10 @@ Status TensorSet::OpenPlainFolder(bool beside_dump) {
       PLUMB_RETURN_IF_ERROR(OpenWhole(path, WithoutEnding(name)));
     } else if (IsRawName(name) && fs::exists(fs::path(path).replace_extension(".json"), error)) {
       PLUMB_RETURN_IF_ERROR(OpenRaw(path, {}));
+    } else if (EndsWith(name, ".safetensors")) {
+      PLUMB_RETURN_IF_ERROR(OpenSafetensors(path));
     } else if (IsRawName(name)) {
-      left_out_.push_back(name);
+      PLUMB_RETURN_IF_ERROR(OpenPlainRaw(path, name));
     }
   }
   if (!tensors_.empty() || !left_out_.empty()) return Status::Ok();
@@ -205,9 +209,35 @@ Status TensorSet::OpenPlainFolder(bool beside_dump) {
 Status TensorSet::OpenFile(const std::string& path, const TensorSetOptions& options) {
   PLUMB_RETURN_IF_ERROR(RefusePickle(path));
   if (EndsWith(path, ".npz")) return OpenNpz(path);
+  if (EndsWith(path, ".safetensors")) return OpenSafetensors(path);
   if (IsRawName(path)) return OpenRaw(path, options);
   if (!EndsWith(path, ".json")) return OpenWhole(path, "");
   return OpenPolygraphy(path);
+}
+
+Status TensorSet::OpenSafetensors(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(std::vector<StoredTensor> tensors, ListSafetensors(path));
+  for (StoredTensor& tensor : tensors) tensors_.push_back(std::move(tensor));
+  return Status::Ok();
+}
+
+// Nobody says the shape: values of four bytes, for the blob of the file's name where that has as many.
+Status TensorSet::OpenPlainRaw(const std::string& path, const std::string& name) {
+  constexpr uint64_t kBytes = 4;
+  PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(path));
+  if (file.size() == 0 || file.size() % kBytes != 0) return left_out_.push_back(name), Status::Ok();
+  std::string own = name;
+  for (const char* end : {".bmrt", ".raw", ".bin", ".dat"}) {
+    if (EndsWith(own, end)) own.resize(own.size() - std::string(end).size());
+  }
+  const auto count = static_cast<int64_t>(file.size() / kBytes);
+  tensors_.push_back({own, path, false, false, true, [path, count]() -> Result<Tensor> {
+                        TensorHints hints;
+                        hints.shape = Shape{count};
+                        PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read, ReadTensors(path, hints));
+                        return read.front().tensor;
+                      }});
+  return Status::Ok();
 }
 
 Status TensorSet::OpenPolygraphy(const std::string& path) {
@@ -222,8 +252,10 @@ Status TensorSet::OpenPolygraphy(const std::string& path) {
 
 Status TensorSet::OpenRaw(const std::string& path, const TensorSetOptions& options) {
   std::vector<TensorSpec> specs = options.specs;
-  const std::string beside = fs::path(path).replace_extension(".json").string();
+  std::string beside = fs::path(path).replace_extension(".json").string();
   std::error_code error;
+  if (EndsWith(path, ".dat.bmrt") && !fs::exists(beside, error))
+    beside = fs::path(path).replace_extension().replace_extension(".json").string();
   if (specs.empty() && fs::exists(beside, error)) {
     PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(beside));
     PLUMB_ASSIGN_OR_RETURN(specs, ParseIoDescription(bytes.text(), beside));

@@ -4,7 +4,9 @@
 //   folder with manifest.json       a dump of ours, of tools/python, or by hand (doc/dump_format.md)
 //   folder of TNN's file names      00001-conv-out-0-x-dims-1-3-224-224.txt, or .npy or .raw
 //   folder of .npy .txt .npz .json  a tensor's name is the file's without its ending
-//             .raw .bin .dat        named conv1-dims-1-64-112-112.raw, or described by <file>.json beside it
+//             .raw .bin .dat        named conv1-dims-1-64-112-112.raw, or described by <file>.json beside it, or of
+//                                   the size of the blob of their name
+//   .safetensors                    Hugging Face's
 //   .npz .npy .txt                  as include/plumb/tensor_file.h reads them
 //   .json                           Polygraphy's --save-outputs and --save-inputs (base64 .npy inside)
 //   .dat .bmrt .bin .raw            values only: shapes from <file>.json beside it (SAVE_IO_TENSORS) or from `specs`
@@ -73,6 +75,8 @@ class TensorSet {
   Status OpenPlainFolder(bool beside_dump);
   Status OpenFile(const std::string& path, const TensorSetOptions& options);
   Status OpenRaw(const std::string& path, const TensorSetOptions& options);
+  Status OpenPlainRaw(const std::string& path, const std::string& name);
+  Status OpenSafetensors(const std::string& path);
   Status OpenPolygraphy(const std::string& path);
   Status OpenNpz(const std::string& path);
   Status OpenWhole(const std::string& path, const std::string& name);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "graph/input_ranges.h"
+#include "interop/tensor_set.h"
 #include "plumb/printing.h"
 
 namespace plumb {
@@ -18,6 +19,28 @@ namespace {
 bool PathExists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
+}
+
+// A file of tensors, or what others keep inputs in: Polygraphy's JSON, safetensors, a folder (SAVE_IO_TENSORS, a dump),
+// of which only what no layer wrote is looked at.
+Result<std::vector<NamedTensor>> ReadInputFile(const std::string& path, const TensorHints& hints) {
+  std::error_code error;
+  const bool set = EndsWith(path, ".json") || EndsWith(path, ".safetensors") || EndsWith(path, ".dat.bmrt") ||
+                   std::filesystem::is_directory(path, error);
+  const bool described =
+      EndsWith(path, ".dat") && PathExists(std::filesystem::path(path).replace_extension(".json").string());
+  if (!set && !described) return ReadTensors(path, hints);
+  const auto opened = TensorSet::Open(path);
+  if (!opened.ok() && EndsWith(path, ".dat.bmrt"))
+    return ReadTensors(path, hints);  // of one input, whose shape is known
+  if (!opened.ok()) return opened.status();
+  std::vector<NamedTensor> tensors;
+  for (const StoredTensor& stored : opened->tensors()) {
+    if (!stored.is_input) continue;
+    PLUMB_ASSIGN_OR_RETURN(Tensor tensor, stored.load());
+    tensors.push_back({stored.name, std::move(tensor)});
+  }
+  return tensors;
 }
 
 // What an array of another shape needs, in NumPy's words, where that is plain; its own shape otherwise.
@@ -56,7 +79,7 @@ class Collector {
       hints.dtype = info.dtype;
       hints.shape = info.shape;
     }
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadTensors(path, hints));
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadInputFile(path, hints));
     std::string origin = path;
     if (IsImageFile(path)) {
       PLUMB_ASSIGN_OR_RETURN(const std::string used,
@@ -186,7 +209,7 @@ std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files
     const size_t equals = text.find('=');
     const bool whole = equals == std::string::npos || std::ifstream(text).good();
     const std::string name = whole ? "" : text.substr(0, equals);
-    const auto tensors = ReadTensors(whole ? text : text.substr(equals + 1));
+    const auto tensors = ReadInputFile(whole ? text : text.substr(equals + 1), {});
     if (!tensors.ok()) continue;
     for (const NamedTensor& named : *tensors) {
       if (!named.name.empty()) shapes.emplace(named.name, named.tensor.shape());

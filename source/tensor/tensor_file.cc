@@ -27,10 +27,10 @@ Format FormatOf(std::string_view path) {
     const char* suffix;
     Format format;
   };
-  constexpr Row kRows[] = {{".txt", Format::kText},  {".npy", Format::kNpy},   {".npz", Format::kNpz},
-                           {".bin", Format::kRaw},   {".dat", Format::kRaw},   {".raw", Format::kRaw},
-                           {".png", Format::kImage}, {".jpg", Format::kImage}, {".jpeg", Format::kImage},
-                           {".bmp", Format::kImage}};
+  constexpr Row kRows[] = {{".txt", Format::kText},   {".npy", Format::kNpy},   {".npz", Format::kNpz},
+                           {".bin", Format::kRaw},    {".dat", Format::kRaw},   {".raw", Format::kRaw},
+                           {".bmrt", Format::kRaw},   {".png", Format::kImage}, {".jpg", Format::kImage},
+                           {".jpeg", Format::kImage}, {".bmp", Format::kImage}};
   for (const Row& row : kRows) {
     if (EndsWith(path, row.suffix)) return row.format;
   }
@@ -46,10 +46,10 @@ Format FormatOfBytes(std::string_view bytes) {
 }
 
 Status UnknownFormat(const std::string& path) {
-  return Status::InvalidArgument(
-      fmt::format("'{}' is no tensor file that can be told by its name; expected .txt .npy .npz .bin .dat .raw .png "
-                  ".jpg .jpeg .bmp, or one of them followed by .zst",
-                  path));
+  return Status::InvalidArgument(fmt::format(
+      "'{}' is no tensor file that can be told by its name; expected .txt .npy .npz .bin .dat .bmrt .raw .png "
+      ".jpg .jpeg .bmp, or one of them followed by .zst",
+      path));
 }
 
 Result<Tensor> ParseRaw(std::string_view bytes, const std::string& path, const TensorHints& hints) {

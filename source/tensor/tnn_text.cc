@@ -43,6 +43,57 @@ Result<int64_t> ReadCount(TextScanner* scanner, const std::string& what, int64_t
   return *value;
 }
 
+// TNNTest's output file has all headers first: "prob mat_type: 32 dims: 4 1 10 1 1", 32 for f32 and 33 for i32.
+constexpr std::string_view kMatType = "mat_type:", kDims = "dims:";
+
+bool IsTnnTest(std::string_view text) {
+  const size_t first = text.find('\n'), second = std::min(text.find('\n', first + 1), text.size());
+  return first < second && text.substr(first, second - first).find(kMatType) != std::string_view::npos;
+}
+
+// Of one header, a tensor that holds no values yet.
+Result<NamedTensor> ReadTnnTestHeader(TextScanner* scanner) {
+  constexpr int64_t kFloatMat = 32, kIntMat = 33;
+  NamedTensor named;
+  std::string_view token = scanner->Next();
+  for (; !token.empty() && token != kMatType; token = scanner->Next())
+    named.name += (named.name.empty() ? "" : " ") + std::string(token);
+  const std::string of = " of tensor " + TextScanner::Quote(named.name);
+  PLUMB_ASSIGN_OR_RETURN(const int64_t type, ReadCount(scanner, "the mat_type" + of, 1000));
+  if (type != kFloatMat && type != kIntMat)
+    return scanner->Error(fmt::format("expected mat_type 32 (f32) or 33 (i32){}, found {}", of, type));
+  if (scanner->Next() != kDims) return scanner->Error(fmt::format("expected '{}'{}", kDims, of));
+  PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kTnnTextMaxRank));
+  Shape shape;
+  for (int64_t i = 0; i < rank; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, fmt::format("dim {}{}", i, of), INT32_MAX));
+    shape.dims().push_back(dim);
+  }
+  if (!shape.Validate().ok() || shape.NumElements() > static_cast<int64_t>(scanner->bytes_left() / 2))
+    return scanner->Error(fmt::format("tensor {} has the shape {}, but the rest of the file has no room for its values",
+                                      TextScanner::Quote(named.name), shape.ToString()));
+  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(type == kFloatMat ? DType::kF32 : DType::kI32, shape));
+  return named;
+}
+
+Result<std::vector<NamedTensor>> ParseTnnTest(TextScanner* scanner, int64_t count) {
+  std::vector<NamedTensor> tensors;
+  for (int64_t i = 0; i < count; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(NamedTensor named, ReadTnnTestHeader(scanner));
+    for (const NamedTensor& other : tensors) {
+      if (other.name == named.name) return scanner->Error("a second tensor " + TextScanner::Quote(named.name));
+    }
+    tensors.push_back(std::move(named));
+  }
+  for (NamedTensor& named : tensors) {
+    const Status read = scanner->ReadValues(named.tensor.dtype(), named.tensor.NumElements(), named.tensor.raw());
+    if (!read.ok())
+      return Status(read.code(), fmt::format("{}, in tensor {}", read.message(), TextScanner::Quote(named.name)));
+  }
+  PLUMB_RETURN_IF_ERROR(scanner->ExpectEnd());
+  return tensors;
+}
+
 Result<NamedTensor> ReadTensor(TextScanner* scanner) {
   NamedTensor named;
   named.name = std::string(scanner->Next());
@@ -120,6 +171,7 @@ Result<std::vector<NamedTensor>> ParseTnnText(std::string_view text, const std::
   // The shortest tensor, "a 0 0 1", takes eight bytes with its separator.
   PLUMB_ASSIGN_OR_RETURN(const int64_t count,
                          ReadCount(&scanner, "the number of tensors", static_cast<int64_t>(text.size() / 8 + 1)));
+  if (IsTnnTest(text)) return ParseTnnTest(&scanner, count);
   std::vector<NamedTensor> tensors;
   for (int64_t i = 0; i < count; ++i) {
     PLUMB_ASSIGN_OR_RETURN(NamedTensor named, ReadTensor(&scanner));

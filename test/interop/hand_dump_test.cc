@@ -135,13 +135,18 @@ TEST_F(HandDump, RawFilesSayTheirShapeInTheirName) {
   WriteRaw<uint16_t>("half-dims-3.bin", {0x3C00, 0x4000, 0xBC00});
   WriteRaw<double>("wide-dims-2-1.dat", {0.1, 0.2});
   WriteRaw<float>("00003-conv-out-0-x_0-dims-2.raw", {7, 8});
-  WriteRaw<float>("nameless.raw", {1});
+  WriteRaw<float>("nameless.raw", {1, 5});
+  WriteRaw<uint8_t>("bytes.raw", {1, 2, 3});
   const auto set = TensorSet::Open(Path(""));
   ASSERT_TRUE(set.ok()) << set.status().message();
-  EXPECT_EQ(set->tensors().size(), 4u);
-  EXPECT_NE(set->description().find("1 raw files are left out, because nobody says their shape (nameless.raw)"),
-            std::string::npos)
+  EXPECT_EQ(set->tensors().size(), 5u);
+  EXPECT_NE(
+      set->description().find(
+          "1 raw files are left out, because nobody says their shape and they are no values of four bytes (bytes.raw)"),
+      std::string::npos)
       << set->description();
+  EXPECT_FALSE(Find(*set, "nameless").has_shape) << "the blob of its name says it";
+  EXPECT_EQ(Find(*set, "nameless").load()->ValueAt(1), 5);
   EXPECT_EQ(Find(*set, "conv1").load()->shape(), Shape({1, 2, 1, 2}));
   EXPECT_EQ(Find(*set, "half").load()->dtype(), DType::kF16);
   EXPECT_EQ(Find(*set, "half").load()->ValueAt(2), -1);
@@ -166,7 +171,7 @@ TEST_F(HandDump, NotesBesideTnnsFilesAreNoTensors) {
 }
 
 TEST_F(HandDump, RawFilesWithoutAShapeAloneAreAnError) {
-  WriteRaw<float>("a.raw", {1});
+  WriteRaw<uint8_t>("a.raw", {1});
   EXPECT_NE(Refused().find("name them like conv1-dims-1-64-112-112.raw, or write a manifest.json"), std::string::npos);
 }
 
