@@ -99,6 +99,7 @@ const Variable kVariables[] = {
     {"DUMP_BLOB_STATS", SetFlag<&DumpOptions::statistics_only>},
     {"DUMP_BLOB_UNFUSE", SetFlag<&DumpOptions::unfuse>},
     {"SAVE_IO_TENSORS", SetFlag<&DumpOptions::save_io>},
+    {"BMRT_SAVE_IO_TENSORS", SetFlag<&DumpOptions::save_io>},
 };
 
 }  // namespace

@@ -109,6 +109,38 @@ std::vector<std::string> SplitFilters(std::string_view text) {
   return parts;
 }
 
+// ONNX's words for what TNN calls otherwise.
+constexpr std::pair<const char*, const char*> kOnnxTypes[] = {{"Gemm", "InnerProduct"},
+                                                              {"ConvTranspose", "Deconvolution"},
+                                                              {"MaxPool", "Pooling"},
+                                                              {"AveragePool", "Pooling"},
+                                                              {"GlobalAveragePool", "Pooling"},
+                                                              {"GlobalMaxPool", "Pooling"},
+                                                              {"Transpose", "Permute"},
+                                                              {"BatchNormalization", "BatchNormCxx"},
+                                                              {"InstanceNormalization", "InstBatchNormCxx"},
+                                                              {"LayerNormalization", "LayerNorm"},
+                                                              {"Resize", "Upsample"}};
+
+Status UnknownType(const std::string& part) {
+  std::string known, meant;
+  std::vector<std::string> names;
+  for (const OpDef& def : AllOps()) {
+    known += std::string(known.empty() ? "" : ", ") + def.name;
+    names.emplace_back(def.name);
+    const std::string name = def.name;  // the shortest that begins so
+    const bool begins = part.size() >= 3 && EditDistance(name.substr(0, part.size()), part) == 0;
+    if (begins && (meant.empty() || name.size() < meant.size())) meant = name;
+  }
+  for (const auto& [onnx, ours] : kOnnxTypes) {
+    if (EditDistance(part, onnx) == 0) meant = ours;
+  }
+  if (const std::string nearest = NearestWord(part, names); meant.empty()) meant = nearest;
+  return Status::InvalidArgument(meant.empty()
+                                     ? fmt::format("unknown operator type '{}'; the types are {}", part, known)
+                                     : fmt::format("unknown operator type '{}'; did you mean '{}'?", part, meant));
+}
+
 }  // namespace
 
 std::vector<std::string> SplitAtCommas(std::string_view text) {
@@ -218,14 +250,7 @@ Result<TypeFilter> TypeFilter::Parse(std::string_view text) {
     const auto type = tnn::FindLayerType(part);  // our names, and all that TNN's files use for them
     const OpDef* op = type ? type->op : nullptr;
     if (op == nullptr) {
-      std::string known;
-      std::vector<std::string> names;
-      for (const OpDef& def : AllOps()) {
-        known += std::string(known.empty() ? "" : ", ") + def.name;
-        names.emplace_back(def.name);
-      }
-      return Status::InvalidArgument(
-          fmt::format("unknown operator type '{}'{}; the types are {}", part, DidYouMean(part, names), known));
+      return UnknownType(part);
     }
     filter.types_.emplace_back(op->name);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
 #include "device/grouped_step.h"
@@ -33,12 +34,21 @@ class Selector {
     return layers_.Takes(index, name) && types_.Takes(type);
   }
 
+  bool TakesMember(const StepInfo& step) const {
+    return std::any_of(step.members.begin(), step.members.end(),
+                       [&](const MemberInfo& member) { return Takes(member.index, member.name, member.type); });
+  }
+
   void SelectPorts(const StepInfo& step) {
     StepSelection selection;
     auto select = [&](const std::vector<PortInfo>& ports, std::vector<size_t>* taken) {
       for (size_t i = 0; i < ports.size(); ++i) {
         const MemberInfo& member = MemberOf(step, ports[i]);
         if (Takes(member.index, member.name, member.type)) taken->push_back(i);
+      }
+      // A layer inside a fused group has no blob of its own there: the group's stand for it.
+      if (taken->empty() && TakesMember(step)) {
+        for (size_t i = 0; i < ports.size(); ++i) taken->push_back(i);
       }
     };
     if (options_.inputs) select(step.inputs, &selection.inputs);

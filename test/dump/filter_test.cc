@@ -57,7 +57,11 @@ TEST(Filter, Types) {
   EXPECT_TRUE(TypeFilter::Parse("QuantizedConvolution").value().Takes("Convolution"));  // TNN's alias
   const Status bad = TypeFilter::Parse("Relu7").status();
   EXPECT_EQ(bad.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(bad.message().find("Concat"), std::string::npos);
+  EXPECT_NE(bad.message().find("did you mean 'ReLU"), std::string::npos) << bad.message();
+  const Status onnx = TypeFilter::Parse("Conv,Relu").status();
+  EXPECT_NE(onnx.message().find("'Conv'; did you mean 'Convolution'?"), std::string::npos) << onnx.message();
+  const Status unknown = TypeFilter::Parse("QQQQQQQQ").status();
+  EXPECT_NE(unknown.message().find("the types are "), std::string::npos) << unknown.message();
 }
 
 }  // namespace

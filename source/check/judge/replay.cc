@@ -9,6 +9,7 @@
 #include "check/judge/folding.h"
 #include "check/judge/stored_half.h"
 #include "check/subject/int8.h"
+#include "plumb/interrupt.h"
 
 namespace plumb {
 namespace {
@@ -22,6 +23,7 @@ class Chain {
                            ReplayBeside* beside = nullptr) {
     beside_ = beside;
     for (int m = 0; m < static_cast<int>(group_.members.size()); ++m) {
+      PLUMB_RETURN_IF_ERROR(Interrupter::Check());
       PLUMB_RETURN_IF_ERROR(RunMember(m, inputs, arithmetic, level));
       Drop(m);
     }

@@ -28,6 +28,8 @@ class StepJudge {
                       const std::vector<Tensor>& steady = {}, DType stored_as = DType::kF32) const;
 
  private:
+  // Judge, however long it takes.
+  Status JudgeStep(const OwnInputs& own, StepRecord* record) const;
   Status JudgeBy(const StepRecord& record, const Way& way, const OwnInputs& own, LayerReport* report,
                  ReplayResult* replay) const;
   // The replay at the lowest level, and the own run: its result, made beside it, or by a run of its own.
