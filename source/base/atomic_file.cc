@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/leftovers.h"
 
 namespace plumb {
 namespace {
@@ -212,6 +213,7 @@ void RemoveUnfinishedFiles() {
   for (std::atomic<char*>& one : unfinished) {
     if (char* const path = one.exchange(nullptr)) ::unlink(path);
   }
+  EndLeftovers();
 }
 
 Status WriteFile(const std::string& path, std::string_view bytes) {

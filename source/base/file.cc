@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/block_pool.h"
+#include "base/leftovers.h"
 #include "base/memory_budget.h"
 
 namespace plumb {
@@ -209,12 +210,15 @@ Result<WorkFolder> WorkFolder::Make(const std::string& name, const std::string& 
     return Status::IoError(fmt::format("cannot make a folder '{}/{}-...': {}", where, name, ErrnoText(errno)));
   }
   folder.path_ = pattern;
+  KeepForRemoval(pattern);
   return folder;
 }
 
 WorkFolder::~WorkFolder() {
   std::error_code error;
-  if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  if (path_.empty()) return;
+  std::filesystem::remove_all(path_, error);
+  ForgetFolder(path_);
 }
 
 Result<std::string> ReadWholeFile(const std::string& path) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/leftovers.h"
 
 extern char** environ;
 
@@ -144,7 +145,9 @@ ProcessResult RunProcess(const std::vector<std::string>& arguments, const Proces
     result.error = fmt::format("{}: {}", arguments[0], ErrnoText(error));
     return result;
   }
+  KeepForEnding(child);
   const int status = ReadUntilEnd(child, options, &out, &err, &result);
+  ForgetChild(child);
   result.out = out.kept.Take();
   result.err = err.kept.Take();
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
