@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/memory_budget.h"
 #include "base/text.h"
+#include "format/next_step.h"
 #include "format/onnx/import.h"
 #include "format/open_dims.h"
 #include "format/tnn/model.h"
@@ -37,12 +38,8 @@ Status CheckFormat(const std::string& path) {
     return Status::InvalidArgument(fmt::format(
         "model '{}' holds weights only; name its tnnproto (which takes the tnnmodel beside it), or both", path));
   }
-  if (EndsWith(path, ".tflite")) {
-    return Status::NotSupported(
-        fmt::format("model '{}': this build has no reader for {} files yet; convert it to tnnproto and tnnmodel with "
-                    "TNN's converter and name the tnnproto",
-                    path, path.substr(path.rfind('.'))));
-  }
+  if (const std::string step = NextStepFor(path); !step.empty())
+    return Status::NotSupported(fmt::format("model '{}' is {}", path, step));
   return Status::InvalidArgument(
       fmt::format("model '{}' has no suffix that names a model format; expected .tnnproto or .onnx", path));
 }
