@@ -9,7 +9,9 @@ import importlib
 import json
 import os
 import pathlib
+import signal
 import sys
+import threading
 import traceback
 
 from . import inputs, printable, probe, repeats
@@ -293,12 +295,23 @@ def tell(options, folder):
              *map(repeats.sentence, folder.repeats)]
     for note in [] if options.quiet else notes:
         say(f"note: {note}", sys.stderr)
-    say(folder.summary(), sys.stderr if options.json == "-" else sys.stdout)
+    shapes = " ".join(f"{name}={','.join(map(str, dims))}" for name, dims in inputs.chosen.items())
+    last = folder.summary() + (f"; shapes chosen: {shapes}" if shapes else "")
+    say(last, sys.stderr if options.json == "-" else sys.stdout)
     write_json(options, 0, folder)
 
 
+def end_by_signals():
+    """SIGTERM and SIGHUP unwind the stack, so that folders of temporary files go."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def main(arguments=None):
+    end_by_signals()
     options = make_parser().parse_args(arguments)
+    inputs.chosen.clear()
     try:
         tell(options, run(options))
         return 0

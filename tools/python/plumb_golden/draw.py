@@ -69,30 +69,36 @@ def plumb_tool(name):
     return shutil.which(name)
 
 
-def ranges(model, shapes):
-    """{input: (low, high, whole, needed)} of what the graph allows, as Plumb finds it; empty where that is not
-    known."""
+def told(model, shapes, constants=()):
+    """{input: what model_info says of it}: its shape, which is a usual one where the file leaves it open, and the range
+    of what the graph allows; empty where that is not known. constants: texts of --constant."""
     tool = plumb_tool("model_info")
     if tool is None or pathlib.Path(model).suffix != ".onnx":
         return {}
     words_of = [tool, "-m", str(model), "--json", "-"]
     for name, dims in shapes.items():
         words_of += ["--shape", f"{name}={','.join(map(str, dims))}"]
+    for text in constants:
+        words_of += ["--constant", text]
     done = subprocess.run(words_of, capture_output=True, text=True)
     try:
         found = json.loads(done.stdout)["inputs"]
     except (ValueError, KeyError, TypeError):
         return {}
-    return {i["name"]: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")),
-                        bool(i["range"].get("needed")))
-            for i in found if isinstance(i.get("range"), dict)}
+    return {i["name"]: i for i in found}
+
+
+def ranges(found):
+    """{input: (low, high, whole, needed)} of what `told` found."""
+    return {name: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")), bool(i["range"].get("needed")))
+            for name, i in found.items() if isinstance(i.get("range"), dict)}
 
 
 class Drawn:
     """Draws the inputs of one model. given: --input-range, or None; it stays within what indices allow."""
 
-    def __init__(self, model, seed, given=None):
-        self.model, self.seed, self.given = model, seed, given
+    def __init__(self, model, seed, given=None, constants=()):
+        self.model, self.seed, self.given, self.constants = model, seed, given, constants
         self._ranges = None
 
     def values(self, name, dtype, shape, all_shapes):
@@ -100,7 +106,7 @@ class Drawn:
             raise UsageError(f"input '{name}' has the shape [{', '.join(map(str, shape))}]; give it with --shape "
                              f"{name}=1,3,224,224")
         if self._ranges is None:
-            self._ranges = ranges(self.model, all_shapes)
+            self._ranges = ranges(told(self.model, all_shapes, self.constants))
         usual = (-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)
         low, high, whole, needed = self._ranges.get(name, (*usual, False, False))
         if self.given is not None:

@@ -136,6 +136,10 @@ def read_dump(path, manifest):
                 tensors[name] = np.array(file.read_text().split(), dtype=np.float64).astype(dtype).reshape(shape)
             else:
                 raise UsageError(f"'{file}' ({entry['dtype']}) is not read here; dump with DUMP_BLOB_FORMAT=npy")
+    for name in manifest.get("io_files", []):  # of SAVE_IO_TENSORS
+        if pathlib.Path(name).suffix == ".dat":
+            for blob, array in read_raw(path / pathlib.Path(name).name, ()).items():
+                tensors.setdefault(blob, array)
     return tensors
 
 
@@ -144,6 +148,8 @@ def read_tnn_text(path):
     head = lines[1].split() if len(lines) > 1 else []
     if len(lines[0].split()) != 1 or len(head) < 3:  # a dumped blob: plain values
         return {"": np.array(" ".join(lines).split(), dtype=np.float32)}
+    if "mat_type:" in head:
+        return read_tnn_test(lines)
     tensors, at = {}, 1
     for _ in range(int(lines[0])):
         name, rank, *rest = lines[at].split()
@@ -155,8 +161,24 @@ def read_tnn_text(path):
     return tensors
 
 
+def read_tnn_test(lines):
+    """TNNTest's output file: all heads, "prob mat_type: 32 dims: 4 1 10 1 1", then all values."""
+    tensors, at = {}, 1 + int(lines[0])
+    for head in lines[1:at]:
+        name, _, rest = head.partition(" mat_type: ")
+        kind, _, dims = rest.partition(" dims: ")
+        shape = [int(d) for d in dims.split()[1:]]
+        count = int(np.prod(shape))
+        dtype = {"32": "float32", "33": "int32"}[kind]
+        tensors[name] = np.array(lines[at:at + count], dtype=np.float64).astype(dtype).reshape(shape)
+        at += count
+    return tensors
+
+
 def read_raw(path, specs):
     beside = path.with_suffix(".json")
+    if path.name.endswith(".dat.bmrt") and not beside.exists():
+        beside = path.with_suffix("").with_suffix(".json")
     if not specs and beside.exists():
         tensors = json.loads(beside.read_text(encoding="utf-8"))["tensors"]
         specs = [(t["name"], NUMPY[t["dtype"]], t["shape"]) for t in tensors]

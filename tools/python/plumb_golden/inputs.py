@@ -3,14 +3,21 @@ import pathlib
 
 import numpy as np
 
-from .draw import Drawn
+from .draw import Drawn, told
 from .folder import UsageError
 from .foreign import NUMPY, read_tensors
+
+
+ASK = ""  # in place of an input's name: no shape is chosen (--shape ask)
+chosen = {}  # shapes that were chosen in this run, for the last line
 
 
 def parse_shapes(texts):
     shapes = {}
     for text in texts:
+        if text == "ask":
+            shapes[ASK] = []
+            continue
         name, _, dims = text.rpartition("=")
         try:
             shapes[name] = [int(d) for d in dims.split(",")]
@@ -100,11 +107,27 @@ def shaped(name, array, shape):
     raise UsageError(f"--constant: input '{name}' has the shape {list(shape)}, the constant {list(array.shape)}")
 
 
-def feeds(model, wanted, files, shapes, specs, seed, value_range):
+def is_open(shape):
+    return any(not isinstance(d, int) or d < 0 for d in shape)
+
+
+def usual_shapes(model, dims, given, constants):
+    """Open ones become the usual ones that Plumb's tools choose for this model, so that both run at one size."""
+    known = {name: shape for name, shape in dims.items() if name in given}
+    found = told(model, known, constants) if any(map(is_open, dims.values())) else {}
+    for name, shape in dims.items():
+        if is_open(shape) and name in found and len(shape) in (0, len(found[name]["shape"])):
+            dims[name] = chosen[name] = found[name]["shape"]
+    return dims
+
+
+def feeds(model, wanted, files, shapes, specs, seed, value_range, constants=()):
     """{input: array} for wanted: {input: (dtype, declared shape)}: from files, else drawn as Plumb's tools draw it.
 
-    A first dim that the model leaves open is a batch of 1.
+    A first dim that the model leaves open is a batch of 1, others are usual sizes. constants: texts of --constant.
     """
+    shapes = dict(shapes)
+    ask = shapes.pop(ASK, None) is not None
     found = from_files(files, list(wanted), specs)
     unknown = sorted(set(shapes) - set(wanted))
     if unknown:
@@ -112,7 +135,9 @@ def feeds(model, wanted, files, shapes, specs, seed, value_range):
                          f"{', '.join(map(repr, wanted))}")
     dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name,
             (_, shape) in wanted.items()}
-    drawn = Drawn(model, seed, value_range)
+    if not ask:
+        dims = usual_shapes(model, dims, {**shapes, **found}, constants)
+    drawn = Drawn(model, seed, value_range, constants)
     for name, (dtype, _) in wanted.items():
         values = found[name] if name in found else drawn.values(name, dtype, dims[name], dims)
         found[name] = values.astype(dtype, copy=False)
@@ -122,5 +147,5 @@ def feeds(model, wanted, files, shapes, specs, seed, value_range):
 def batch_of_one(shape):
     shape = list(shape)
     rest_is_known = all(isinstance(d, int) and d > 0 for d in shape[1:])
-    is_open = bool(shape) and not (isinstance(shape[0], int) and shape[0] >= 0)
-    return [1, *shape[1:]] if is_open and rest_is_known else shape
+    is_batch = bool(shape) and not (isinstance(shape[0], int) and shape[0] >= 0)
+    return [1, *shape[1:]] if is_batch and rest_is_known else shape

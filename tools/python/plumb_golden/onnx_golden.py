@@ -163,7 +163,7 @@ def make_inputs(ort, model, files, shapes, specs, seed, value_range, constants, 
     bound = network_inputs.constants(constants, infos, shapes)
     free = {name: info for name, info in infos.items() if name not in bound}
     drawn = network_inputs.feeds(model, free, files, {n: s for n, s in shapes.items() if n not in bound}, specs, seed,
-                                 value_range)
+                                 value_range, constants)
     return {**how.batched(drawn), **bound}
 
 

@@ -113,6 +113,41 @@ class DrawTest(InFolder):
         ours = inputs.feeds(model, {"ids": ("int64", [1, 50])}, [], {}, (), 5, None)["ids"]
         np.testing.assert_array_equal(ours, theirs)
 
+    @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
+    def test_open_dims_take_the_shapes_that_the_tools_choose(self):
+        model = self.path / "open.onnx"
+        value = onnx.helper.make_tensor_value_info
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "net",
+                                       [value("x", onnx.TensorProto.FLOAT, ["N", 3, "H", "W"])],
+                                       [value("y", onnx.TensorProto.FLOAT, ["N", 3, "H", "W"])])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7),
+                  str(model))
+        done = subprocess.run([f"{BIN}/model_info", "-m", model, "--json", "-"], capture_output=True, text=True)
+        if "reads no ONNX files" in done.stderr:
+            self.skipTest(done.stderr)
+        theirs = json.loads(done.stdout)["inputs"][0]["shape"]
+        wanted = {"x": ("float32", ["N", 3, "H", "W"])}
+        inputs.chosen.clear()
+        self.assertEqual(list(inputs.feeds(model, wanted, [], {}, (), 1, None)["x"].shape), theirs)
+        self.assertEqual(inputs.chosen, {"x": theirs})
+        given = inputs.parse_shapes(["x=2,3,5,7"])
+        self.assertEqual(inputs.feeds(model, wanted, [], given, (), 1, None)["x"].shape, (2, 3, 5, 7))
+        with self.assertRaisesRegex(UsageError, "give it with --shape x="):
+            inputs.feeds(model, wanted, [], inputs.parse_shapes(["ask"]), (), 1, None)
+
+    @NEEDS_TOOLS
+    def test_a_folder_of_save_io_tensors_is_an_input(self):
+        folder = self.path / "io"
+        digits = pathlib.Path(os.environ["PLUMB_TEST_DATA"]).parent.parent / "examples/digits/digits.tnnproto"
+        done = subprocess.run([f"{BIN}/model_run", "-m", digits, "-d", "NAIVE", "-o", self.path / "out.txt"],
+                              env={**os.environ, "BMRT_SAVE_IO_TENSORS": "1", "DUMP_BLOB_DIR": str(folder)},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = inputs.from_files([str(folder)], ["input"])
+        self.assertEqual(found["input"].shape, (1, 1, 8, 8))
+        written = read_tensors(self.path / "out.txt")["prob"]  # TNNTest's form, six decimals
+        np.testing.assert_allclose(written, read_tensors(folder)["prob"], atol=1e-6)
+
     def test_an_open_batch_is_one_and_other_dims_are_asked_for(self):
         self.assertEqual(inputs.batch_of_one(["N", 3, 8]), [1, 3, 8])
         with self.assertRaisesRegex(UsageError, "give it with --shape x="):
@@ -126,6 +161,20 @@ class CommandLineTest(InFolder):
         super().setUp()
         self.model = self.path / "model.onnx"
         self.model.write_bytes(b"\x08\x07no model at all\xff\xff")
+
+    def test_a_terminated_run_leaves_no_folder(self):
+        program = ("import sys, tempfile, time\nfrom plumb_golden import cli\ncli.end_by_signals()\n"
+                   "with tempfile.TemporaryDirectory(dir=sys.argv[1]):\n    print('ready', flush=True)\n"
+                   "    time.sleep(60)\n")
+        package = pathlib.Path(inputs.__file__).parent.parent
+        with subprocess.Popen([sys.executable, "-c", program, self.path], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "PYTHONPATH": str(package)}) as running:
+            self.assertEqual(running.stdout.readline(), "ready\n")
+            before = set(self.path.iterdir())
+            running.terminate()
+            self.assertEqual(running.wait(30), 128 + 15)
+        left = set(self.path.iterdir())
+        self.assertEqual(len(before - left), 1, "the folder of temporary files was there, and is gone")
 
     def test_unknown_words_get_the_nearest(self):
         for words, said in ((["onnx", "m", "--shpae", "x=1"], "did you mean '--shape'?"),
