@@ -202,6 +202,11 @@ class Walk {
       const Tensor* other = layer.inputs.size() == 2 ? &Info(layer.inputs[1 - i]).value : layer.Resource("element");
       if (other == nullptr || other->empty()) continue;
       const auto [least, most] = Limits(*other);
+      // A setting, such as a sampling rate: one of the values that the model knows, so that a branch of it runs.
+      if (layer.kind == OpKind::kEqual && Info(layer.inputs[i]).shape.NumElements() == 1 && least == most) {
+        Add(layer.inputs[i], {least, least, false, fmt::format("what {} compares it with", Of(layer)), true});
+        continue;
+      }
       const bool row = other->NumElements() > 1 && least >= 0, is_class = row && layer.kind == OpKind::kEqual;
       const double lo = is_class     ? least
                         : row        ? std::max(1.0, least)
@@ -328,14 +333,51 @@ class Walk {
   std::set<std::string> in_full_;
 };
 
+// What a decoder's inputs say of its cache: how many positions it holds, and how many are new.
+struct CachedPositions {
+  int64_t past = -1, fresh = -1;
+  bool known() const { return past >= 0 && fresh > 0; }
+};
+
+CachedPositions FindCachedPositions(const Graph& graph) {
+  CachedPositions found;
+  for (const GraphInput& input : graph.inputs) {
+    const std::string name = Lower(input.name);
+    if (ContainsOneOf(name, {"past"}) && input.shape.rank() == 4) found.past = input.shape[2];
+    if (ContainsOneOf(name, {"input_ids", "inputs_embeds"}) && input.shape.rank() >= 2) found.fresh = input.shape[1];
+  }
+  return found;
+}
+
+// Positions go on where the cache ends, and lengths count both; within what indices allow.
+void FitToCache(const CachedPositions& cache, const GraphInput& input, std::map<std::string, FoundRange>* ranges) {
+  const std::string name = Lower(input.name);
+  double lo = 0, hi = -1;
+  if (ContainsOneOf(name, {"position_ids"})) {
+    lo = static_cast<double>(cache.past), hi = static_cast<double>(cache.past + cache.fresh - 1);
+  } else if (ContainsOneOf(name, {"seqlens_k"})) {
+    lo = hi = static_cast<double>(cache.past + cache.fresh - 1);  // ONNX Runtime counts one less
+  } else if (ContainsOneOf(name, {"total_sequence_length"})) {
+    lo = hi = static_cast<double>(cache.past + cache.fresh);
+  }
+  const auto it = ranges->find(input.name);
+  const bool needed = it != ranges->end() && it->second.needed;
+  if (needed) lo = std::max(lo, it->second.range.lo), hi = std::min(hi, it->second.range.hi);
+  if (lo > hi || !IsWhole(input.dtype)) return;
+  const std::string why = fmt::format("behind the {} positions of the cache", cache.past);
+  (*ranges)[input.name] = {{lo, hi, true}, needed, why};
+}
+
 }  // namespace
 
 std::map<std::string, FoundRange> FindInputRanges(const Graph& graph, const BlobTable& blobs) {
   const Walk walk(graph, blobs);
+  const CachedPositions cache = FindCachedPositions(graph);
   std::map<std::string, FoundRange> ranges;
   for (const GraphInput& input : graph.inputs) {
     FoundRange found;
     if (walk.Find(input, &found)) ranges[input.name] = found;
+    if (cache.known()) FitToCache(cache, input, &ranges);
     // A mask of chance would close whole rows, which runtimes compute each in its own way.
     if (IsWhole(input.dtype) && !found.needed && ContainsOneOf(Lower(input.name), {"attention_mask"}))
       ranges[input.name] = {{1, 1, true}, false, "a mask that closes nothing"};

@@ -190,6 +190,39 @@ TEST(InputRangesTest, ToolsDrawFromItAndSayIt) {
   EXPECT_TRUE(Has(ReadText(folder + "/i.json"), "\"hi\": 256.0")) << ReadText(folder + "/i.json");
 }
 
+// As silero's sampling rate: one branch of the model runs, not what neither was made for.
+TEST(InputRangesTest, AScalarSettingIsOneThatTheModelKnows) {
+  OnnxModel m;
+  m.Input("x", {1, 4}).Input("ids", {}, kInt64).Output("y");
+  m.Ints("rate", {}, {16000});
+  m.Floats("two", {}, {2});
+  m.Node("Equal", {"ids", "rate"}, {"is"}, "known");
+  m.Node("Mul", {"x", "two"}, {"twice"}, "twice");
+  m.Node("Where", {"is", "twice", "x"}, {"y"}, "choice");
+  ExpectRange(m, 16000, 16000, true, "what 'known' (Equal) compares it with");
+}
+
+TEST(InputRangesTest, PositionsAndLengthsFitTheCache) {
+  OnnxModel m;
+  m.Input("past_key_values.0.key", {1, 2, 7, 4})
+      .Input("input_ids", {1, 3}, kInt64)
+      .Input("position_ids", {1, 3}, kInt64);
+  m.Input("seqlens_k", {1}, kInt64).Output("y").Output("p").Output("s");
+  AddTable(&m, "words", 50);
+  AddTable(&m, "angles", 9);
+  m.Node("Gather", {"words", "input_ids"}, {"a"}, "embed");
+  m.Node("Gather", {"angles", "position_ids"}, {"b"}, "rotary");
+  m.Node("Add", {"a", "b"}, {"y"}, "sum");
+  m.Node("Relu", {"past_key_values.0.key"}, {"p"}, "cache");
+  OnnxModel::SetInt(&m.Node("Cast", {"seqlens_k"}, {"s"}, "cast"), "to", 1);
+  const FoundRange positions = RangeOf(m, "position_ids"), lengths = RangeOf(m, "seqlens_k");
+  EXPECT_EQ(positions.range.lo, 7) << positions.why;
+  EXPECT_EQ(positions.range.hi, 8) << "there are nine angles: " << positions.why;
+  EXPECT_TRUE(Has(positions.why, "behind the 7 positions of the cache")) << positions.why;
+  EXPECT_EQ(lengths.range.lo, 9) << lengths.why;
+  EXPECT_EQ(lengths.range.hi, 9) << lengths.why;
+}
+
 TEST(InputRangesTest, DrawnNumbersAreWrittenDown) {
   // doc/formats.md says how they are drawn; other programs do it after that text. These are such a program's.
   const Tensor floats = RandomInput("data", DType::kF32, Shape{5}, 1, {}).value();
