@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "common/model_options.h"
@@ -45,6 +46,37 @@ void PrintDevice(const AlignedDevice& device, bool all) {
   Print("  the first operator that differs: {}\n", Text(device.layers[static_cast<size_t>(device.first_different)]));
 }
 
+// What the last line rests on.
+struct Proved {
+  int generated = 0, given = 0;  // inputs
+  size_t outputs = 0, layers = 0;
+  int64_t values = 0;  // of the outputs, per input and device
+  double worst = 0;    // the largest difference of an output, as a part of its largest value
+
+  void Add(const AlignReport& report, bool is_generated) {
+    ++(is_generated ? generated : given);
+    const AlignedDevice& first = report.devices.front();
+    outputs = first.outputs.size();
+    layers = std::max(layers, first.layers.size());
+    values = 0;
+    for (const AlignedTensor& output : first.outputs) values += output.shape.NumElements();
+    for (const AlignedDevice& device : report.devices) {
+      for (const AlignedTensor& output : device.outputs) worst = std::max(worst, output.relative);
+    }
+  }
+
+  std::string Text(uint64_t seed) const {
+    std::string on = given > 0        ? "the input given"
+                     : generated == 1 ? fmt::format("1 generated input (seed {})", seed)
+                                      : fmt::format("{} generated inputs (seeds {} to {})", generated, seed,
+                                                    seed + static_cast<uint64_t>(generated) - 1);
+    const std::string tensors = layers == 0 ? "" : fmt::format(" and {} tensors of layers", layers);
+    return fmt::format(
+        "{} output{} ({} values){} on {}, the largest difference of an output {:.1e} of its largest value", outputs,
+        outputs == 1 ? "" : "s", values, tensors, on, worst);
+  }
+};
+
 }  // namespace
 
 void AlignArguments::AddTo(CommandLine* c) {
@@ -81,6 +113,7 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
   PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(proto));
   const auto graph = std::make_shared<const Graph>(std::move(loaded));
   bool equal = true;
+  Proved proved;
   std::string path;
   for (const std::string& device : devices) path += (path.empty() ? "" : ", ") + device;
   for (int k = 0; k < (o.input.files.empty() ? o.num_inputs : 1); ++k) {
@@ -93,9 +126,10 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
       Print("align   original: {}; tolerance {:g} of a tensor's largest value\n", report.original, o.tolerance);
     for (const AlignedDevice& device : report.devices) PrintDevice(device, options.every_layer);
     equal = equal && report.equal;
+    proved.Add(report, inputs.generated);
   }
-  Print("{}: {} in ONNX Runtime and {} with its tnnmodel on {}\n", equal ? "proved equal" : "NOT equal", original,
-        proto, path);
+  Print("{}: {} in ONNX Runtime and {} with its tnnmodel on {}: {}\n", equal ? "proved equal" : "NOT equal", original,
+        proto, path, proved.Text(seed));
   return equal ? kExitOk : kExitMisaligned;
 }
 

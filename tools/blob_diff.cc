@@ -69,7 +69,8 @@ Result<std::optional<double>> Tolerance(const std::string& option, const std::st
 bool IsPlain(const std::string& path) {
   std::string name = path;
   if (EndsWith(name, ".zst")) name.resize(name.size() - 4);
-  return EndsWith(name, ".raw") || EndsWith(name, ".bin") || EndsWith(name, ".dat") || EndsWith(name, ".txt");
+  return EndsWith(name, ".raw") || EndsWith(name, ".bin") || EndsWith(name, ".dat") || EndsWith(name, ".bmrt") ||
+         EndsWith(name, ".txt");
 }
 
 // What the two sides do not need would do nothing.
@@ -134,6 +135,14 @@ int Main(int argc, char** argv) {
   Options options;
   CommandLine command("blob_diff", "Compares two dump folders or two tensor files, blob by blob.", kExamples);
   Declare(&options, &command);
+  command.Brief({{"--rule", "default, allclose, tnn or cosine"},
+                 {"--atol", "absolute tolerance; --rtol: relative"},
+                 {"--names", "CSV of two columns: name in A, name in B"},
+                 {"--shape", "of files of values only: 1,3,224,224"},
+                 {"--strict", "blobs without a pair are a difference"},
+                 {"--all", "every pair, and every blob without one"},
+                 {"--quiet", "only the last sentence"},
+                 {"--json", "write the report as JSON; --csv: as CSV"}});
   if (const auto code = command.Parse(argc, argv)) return *code;
   const auto report = Diff(options);
   if (!report.ok()) return Fail(report.status());

@@ -159,6 +159,14 @@ int Main(int argc, char** argv) {
   CommandLine line("model_convert", "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
                    kExamples);
   Declare(&line, &options);
+  line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+              {"--output", "PREFIX or a folder: where the two files go"},
+              {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
+              {"--constant", "NAME=16000: make this network input a constant"},
+              {"--align", "prove the files equal to the original"},
+              {"--device", "on these devices, too"},
+              {"--random-weights", "generate weights"},
+              {"--quiet", "only the last line"}});
   if (const std::optional<int> done = line.Parse(argc, argv)) return *done;
   const Result<int> code = Convert(options);
   return code.ok() ? *code : Fail(code.status());

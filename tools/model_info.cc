@@ -1,6 +1,7 @@
 // model_info: a model as a table: layers, shapes, parameters, FLOPs, bytes, and which devices have a kernel for each.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -165,6 +166,64 @@ void PrintTable(const Info& info, bool full) {
   PrintText(table.Format(width));
 }
 
+// The layers of one type.
+struct TypeSum {
+  std::string type;
+  int layers = 0;
+  double flops = 0;
+  int64_t weight_bytes = 0;
+  bool open = false;
+  std::map<std::string, int> without;  // device -> layers that it has no kernel for
+};
+
+// The most expensive type first, then the most frequent.
+std::vector<TypeSum> SumByType(const Info& info) {
+  std::map<std::string, TypeSum> by_type;
+  for (const Row& row : info.rows) {
+    TypeSum& sum = by_type[TypeOf(*row.layer)];
+    sum.type = TypeOf(*row.layer);
+    ++sum.layers;
+    sum.flops += row.flops;
+    sum.weight_bytes += row.weight_bytes;
+    sum.open = sum.open || row.open;
+    for (size_t d = 0; d < info.devices.size(); ++d) {
+      if (row.kernels[d].empty()) ++sum.without[info.devices[d]];
+    }
+  }
+  std::vector<TypeSum> sums;
+  for (auto& [type, sum] : by_type) sums.push_back(std::move(sum));
+  std::stable_sort(sums.begin(), sums.end(), [](const TypeSum& a, const TypeSum& b) {
+    return a.flops != b.flops ? a.flops > b.flops : a.layers > b.layers;
+  });
+  return sums;
+}
+
+void PrintTypes(const Info& info) {
+  TextTable table(
+      {{"type", 0, false, true}, {"layers"}, {"MFLOP", 0, true}, {"weights KB", 1, true}, {"no kernel on"}});
+  for (const TypeSum& sum : SumByType(info)) {
+    std::string without;
+    for (const auto& [device, layers] : sum.without) {
+      without += (without.empty() ? "" : ", ") + device;
+      if (layers < sum.layers) without += fmt::format(" ({} of them)", layers);
+    }
+    table.Add({{sum.type},
+               {std::to_string(sum.layers)},
+               {sum.open ? "?" : Number("%.2f", sum.flops / 1e6)},
+               {Number("%.1f", static_cast<double>(sum.weight_bytes) / 1e3)},
+               {without.empty() ? "-" : without}});
+  }
+  PrintText("\n" + table.Format(static_cast<size_t>(OutputWidth())));
+}
+
+void PrintLayers(const Info& info, bool all, bool full) {
+  constexpr size_t kFewLayers = 50;
+  if (!all && !full && info.rows.size() > kFewLayers)
+    return (void)Print("\n{} layers (--all shows each)\n", info.rows.size());
+  Print("\n");
+  PrintTable(info, full);
+}
+
 void PrintTotal(const Info& info) {
   double flops = 0;
   int64_t weights = 0, outputs = 0;
@@ -234,7 +293,7 @@ int Main(int argc, char** argv) {
   ModelOptions options;
   options.skip_weights = true;
   std::string json, wanted;
-  bool full = false;
+  bool full = false, all = false;
   CommandLine command_line(
       "model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
   options.AddTo(&command_line);
@@ -242,7 +301,14 @@ int Main(int argc, char** argv) {
   output.AddTo(&command_line, "only the last line", "also the notes of loading, on stderr");
   command_line.Add("--device", &wanted, "show what these can run; default: every device present");
   command_line.Flag("--full", &full, "each layer's parameters below it");
+  command_line.Flag("--all", &all, "every layer, also of a model of more than 50");
   command_line.Add("--json", &json, "write the same as JSON");
+  command_line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+                      {"--device", "what these can run; default: every device present"},
+                      {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
+                      {"--all", "every layer, also of a model of more than 50"},
+                      {"--full", "each layer's parameters below it"},
+                      {"--json", "write the same as JSON"}});
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   const auto devices = DevicesToShow(wanted);
   if (!devices.ok()) return FailOnDevice(devices.status());
@@ -250,7 +316,8 @@ int Main(int argc, char** argv) {
   if (!info.ok()) return Fail(info.status());
   PrintNotes(output, info->graph->notes);
   if (!output.quiet) PrintHead(options, *info);
-  if (!output.quiet) PrintTable(*info, full);
+  if (!output.quiet) PrintTypes(*info);
+  if (!output.quiet) PrintLayers(*info, all, full);
   PrintTotal(*info);
   if (json.empty()) return kExitOk;
   const Status written = WriteOutput(json, ToJson(*info));

@@ -49,8 +49,7 @@ struct Options {
   int warmup = 0;
   bool profile = false;
   // TNNTest's options that choose among TNN's runtimes.
-  std::string network_type = "NAIVE", cpu_list;
-  int input_type = -1;
+  std::string network_type = "NAIVE", cpu_list, input_type;
   std::string json;
   OutputOptions print;
 };
@@ -114,19 +113,36 @@ Status BindToCpus(const std::string& list) {
   return Status::InvalidArgument(fmt::format("-dl: cannot run on CPUs {}: {}", list, std::strerror(errno)));
 }
 
-// TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
-Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
-  if (o.network_type != "NAIVE")
-    return Status::NotSupported(fmt::format("-nt {}: Plumb has the default network only", o.network_type));
-  if (o.input_type < 0) return Status::Ok();
-  for (const GraphInput& input : graph.inputs) {
-    const int own = input.dtype == DType::kI32 ? 3 : input.dtype == DType::kI8 ? 4 : 0;
-    if (o.input_type != own) {
-      return Status::InvalidArgument(
-          fmt::format("-it {}: network input '{}' is {}{}", o.input_type, input.name, DTypeName(input.dtype),
-                      o.input_type == 1 || o.input_type == 2 ? "; give the image with -i" : ""));
+// -it: one number for all inputs, or since TNN 0.3 "in_0:0;in_2:3;", which counts TNN's data types.
+Status CheckInputType(const std::string& text, const GraphInput& input) {
+  const std::map<std::string, DType> types = {{"0", DType::kF32}, {"1", DType::kF16},  {"2", DType::kI8},
+                                              {"3", DType::kI32}, {"4", DType::kBF16}, {"5", DType::kI64},
+                                              {"6", DType::kU32}, {"8", DType::kU8}};
+  const std::string own_mat = input.dtype == DType::kI32 ? "3" : input.dtype == DType::kI8 ? "4" : "0";
+  bool agrees = true;
+  for (const std::string& part : SplitList(text, ';')) {
+    const size_t colon = part.rfind(':');
+    if (part.empty() || (colon != std::string::npos && part.substr(0, colon) != input.name)) continue;
+    if (colon == std::string::npos) {
+      agrees = agrees && part == own_mat;
+    } else {
+      const auto type = types.find(part.substr(colon + 1));
+      agrees = agrees && type != types.end() && type->second == input.dtype;
     }
   }
+  if (agrees) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("-it {}: network input '{}' is {}{}", text, input.name,
+                                             DTypeName(input.dtype),
+                                             text == "1" || text == "2" ? "; give the image with -i" : ""));
+}
+
+// TNNTest's options that ask for something that Plumb has not, or that only repeat what the model says.
+Status CheckTnnTestOptions(const Options& o, const Graph& graph) {
+  const bool is_default = o.network_type == "NAIVE" || o.network_type == "Default" || o.network_type == "default";
+  if (!is_default)
+    return Status::NotSupported(fmt::format("-nt {}: Plumb has the default network only", o.network_type));
+  if (o.input_type.empty()) return Status::Ok();
+  for (const GraphInput& input : graph.inputs) PLUMB_RETURN_IF_ERROR(CheckInputType(o.input_type, input));
   return Status::Ok();
 }
 
@@ -439,6 +455,16 @@ int Main(int argc, char** argv) {
   Options options;
   CommandLine command_line("model_run", "Runs a network on one device, writes its outputs and times it.", kExamples);
   Declare(&options, &command_line);
+  command_line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+                      {"--device", "X86, which is the default, NAIVE, ARM, OPENCL or VULKAN"},
+                      {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
+                      {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
+                      {"--output", "out.npz, out.npy or out.txt: write the outputs"},
+                      {"--iterations", "timed runs; --warmup: before them"},
+                      {"--profile", "time every layer"},
+                      {"--threads", "0, which is the default: all CPUs"},
+                      {"--quiet", "only the line of times"},
+                      {"--json", "write times, inputs and outputs as JSON"}});
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   const auto devices = ParseDevices(options.device);
   if (!devices.ok()) return Fail(devices.status());

@@ -35,7 +35,7 @@ TEST(ConstantTest, EveryToolNeedsItAndTakesIt) {
     const auto taken = RunTool(name, arguments + " --constant dims=2,3" + (name == "model_convert" ? "" : " -v"));
     EXPECT_EQ(taken.exit_code, 0) << taken.out;
     EXPECT_TRUE(Has(taken.out, "network input 'dims' is a constant, i64 [2]: 2, 3")) << taken.out;
-    EXPECT_TRUE(Has(RunTool(name, "--help").out, "--constant"));
+    EXPECT_TRUE(Has(RunTool(name, "--help all").out, "--constant"));
   }
 }
 

@@ -122,6 +122,9 @@ TEST(OpenShapesTest, SequencesAndConstantsAreSuggestedTogether) {
   }
   const auto chosen = RunTool("model_check", "-d NAIVE -m " + model);
   EXPECT_TRUE(Has(chosen.out, "; shapes chosen: 'in put=1,128' sr=16000")) << chosen.out;
+  const std::string json = folder + "/chosen.json";
+  RunTool("model_check", "-d NAIVE -m " + model + " --json " + json);
+  EXPECT_TRUE(Has(ReadText(json), " --shape 'in put=1,128' --constant sr=16000 -d NAIVE\"")) << ReadText(json);
 }
 
 TEST(OpenShapesTest, UsualShapesAreTakenAndSaid) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +67,13 @@ Result<std::vector<double>> ParseNumbers(const std::string& option, const std::s
 
 Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>& texts) {
   std::map<std::string, Shape> shapes;
+  std::vector<std::string> each;  // TNNTest separates by semicolons
   for (const std::string& text : texts) {
+    for (const std::string& part : SplitList(text, ';')) {
+      if (!part.empty()) each.push_back(part);
+    }
+  }
+  for (const std::string& text : each) {
     std::string name, dims;
     const size_t bracket = text.rfind('[');
     const size_t equals = text.rfind('='), colon = text.rfind(':');
@@ -144,6 +151,14 @@ int Fail(const Status& status) {
   return ExitCodeOf(status);
 }
 
+int FailBeforeLastLine(const Status& status) {
+  struct stat output, error;
+  const bool one_place = ::fstat(STDOUT_FILENO, &output) == 0 && ::fstat(STDERR_FILENO, &error) == 0 &&
+                         output.st_dev == error.st_dev && output.st_ino == error.st_ino;
+  const bool one_line = status.message().find('\n') == std::string::npos;  // the last line has the first of several
+  return one_place && one_line ? ExitCodeOf(status) : Fail(status);
+}
+
 bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
@@ -152,7 +167,12 @@ double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 }  // namespace
 
 Progress::Progress(std::string what, int64_t total, bool quiet)
-    : what_(std::move(what)), total_(total), enabled_(!quiet && StderrIsTerminal()), start_(Now()) {}
+    : what_(std::move(what)),
+      total_(total),
+      enabled_(!quiet),
+      terminal_(StderrIsTerminal()),
+      start_(Now()),
+      said_(start_) {}
 
 Progress::~Progress() { Clear(); }
 
@@ -162,7 +182,13 @@ void Progress::Clear() {
 }
 
 void Progress::Step(int64_t done, const std::string& detail) {
+  constexpr double kSeconds = 10;
   if (!enabled_ || Now() - start_ < 2) return;
+  if (!terminal_) {
+    if (Now() - said_ < kSeconds) return;
+    said_ = Now();
+    return (void)PrintError("{}: {} of {} {}\n", what_, done, total_, detail);
+  }
   shown_ = true;
   constexpr int kWidth = 30;
   const int filled = total_ > 0 ? static_cast<int>(kWidth * done / total_) : 0;

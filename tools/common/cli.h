@@ -14,7 +14,8 @@
 
 namespace plumb {
 
-// "name=1,3,224,224" split at the last '='; TNN's "name[1,3,224,224]" and "name:1,3,224,224" are taken too.
+// "name=1,3,224,224" split at the last '='; TNN's "name[1,3,224,224]" and "name:1,3,224,224" are taken too, and
+// several with semicolons between them.
 Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>& texts);
 // "a,b,c" -> values; InvalidArgument names the option.
 Result<std::vector<double>> ParseNumbers(const std::string& option, const std::string& text);
@@ -30,11 +31,13 @@ int RunTool(int (*tool)(int argc, char** argv), int argc, char** argv);
 
 // "error: ..." on stderr (the code's name for internal failures); returns the exit code.
 int Fail(const Status& status);
+// Of a tool whose last line says the same: nothing where that goes to the same place, a terminal or a file.
+int FailBeforeLastLine(const Status& status);
 
 bool StdoutIsTerminal();
 bool StderrIsTerminal();
 
-// A one-line progress bar on stderr, shown only on a terminal and only after two seconds.
+// A one-line progress bar on stderr after two seconds; where that is no terminal, a line every ten seconds.
 class Progress {
  public:
   Progress(std::string what, int64_t total, bool quiet);
@@ -47,8 +50,9 @@ class Progress {
   std::string what_;
   int64_t total_;
   bool enabled_;
+  bool terminal_;
   bool shown_ = false;
-  double start_;
+  double start_, said_;
 };
 
 }  // namespace plumb

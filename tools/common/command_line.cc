@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +22,8 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
   impl_->name = name;
   impl_->description = description;
   impl_->examples = examples;
-  impl_->Declare("--help", "this text")->flag = true;
+  impl_->group = "Others";
+  Choice("--help", &impl_->help, {"short", "all"}, "what is used most; all: this text");
   impl_->Declare("--version", "of Plumb")->flag = true;
   Add("--max-memory", &impl_->max_memory,
       "refuse what would take more: bytes, or 500M, 8G; default 3/4 of the machine");
@@ -31,17 +33,34 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
     SetMaxMemory(bytes);
     return Status::Ok();
   });
+  impl_->group = "Options";
 }
 
 CommandLine::~CommandLine() = default;
+
+namespace {
+
+// A part of a list without the white space and the commas around it: "0.0," and " NAIVE" of "0.0, 0.0", "X86, NAIVE".
+std::string Tidy(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
+             text.end());
+  text.erase(0, std::min(text.find_first_not_of(','), text.size()));
+  while (!text.empty() && text.back() == ',') text.pop_back();
+  return text;
+}
+
+}  // namespace
 
 void CommandLine::Add(const std::string& name, std::string* value, const std::string& help) {
   Impl::Option* option = impl_->Declare(name, help);
   option->shown_default = *value;
   option->list = option->word->values == Values::kDevices || option->word->values == Values::kNumbers;
-  option->set = [value](const std::vector<std::string>& values) {
+  option->set = [value, option](const std::vector<std::string>& values) {
     value->clear();
-    for (const std::string& one : values) *value += (value->empty() ? "" : ",") + one;
+    for (const std::string& one : values) {
+      const std::string part = option->list ? Tidy(one) : one;
+      *value += (value->empty() || part.empty() ? "" : ",") + part;
+    }
     return Status::Ok();
   };
 }
@@ -105,6 +124,12 @@ void CommandLine::Add(const std::string& name, std::vector<std::string>* values,
   };
 }
 
+void CommandLine::AddOptional(const std::string& name, std::string* value, const std::string& alone,
+                              const std::string& help) {
+  Add(name, value, help);
+  impl_->Declared(name).alone = alone;
+}
+
 void CommandLine::Flag(const std::string& name, bool* value, const std::string& help) {
   Impl::Option* option = impl_->Declare(name, help);
   option->flag = true;
@@ -144,6 +169,9 @@ void CommandLine::Positional(const std::string& name, std::string* value, const 
 void CommandLine::Required(const std::string& name) { impl_->Declared(name).required = true; }
 void CommandLine::Group(const std::string& title) { impl_->group = title; }
 void CommandLine::Check(std::function<Status()> check) { impl_->checks.push_back(std::move(check)); }
+void CommandLine::Brief(const std::vector<std::pair<std::string, std::string>>& options) {
+  for (const auto& [name, help] : options) impl_->brief.emplace_back(&impl_->Declared(name), help);
+}
 bool CommandLine::Given(const std::string& name) const {
   const Impl::Option* option = impl_->Find(name);
   return option != nullptr && option->given;
@@ -162,7 +190,8 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   impl_->program = argc > 0 ? argv[0] : impl_->name;
   Status status = impl_->Read(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   if (Given("--help")) {
-    PrintText(impl_->Help());  // FinishOutput says where it was not written
+    const bool all = impl_->brief.empty() || impl_->Find("--help")->values.back() == "all";
+    PrintText(all ? impl_->Help() : impl_->ShortHelp());  // FinishOutput says where it was not written
     return kExitOk;
   }
   if (status.ok() && Given("--version")) {

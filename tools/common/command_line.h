@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plumb/status.h"
@@ -29,6 +30,8 @@ class CommandLine {
   void Add(const std::string& name, uint64_t* value, const std::string& help);
   void Add(const std::string& name, double* value, const std::string& help);
   void Add(const std::string& name, std::vector<std::string>* values, const std::string& help);
+  // One that may stand alone, which means `alone`; a model, an option or nothing behind it is none of its values.
+  void AddOptional(const std::string& name, std::string* value, const std::string& alone, const std::string& help);
   void Flag(const std::string& name, bool* value, const std::string& help);
   // An option whose value is one of `words`.
   void OneOf(const std::string& name, std::string* value, const std::vector<std::string>& words,
@@ -40,6 +43,9 @@ class CommandLine {
   void Positional(const std::string& name, std::string* value, const std::string& help, bool required);
   void Required(const std::string& name);  // of an option already added
   void Group(const std::string& title);    // of the options added from now on
+
+  // What --help shows, a line each; all the rest waits for `--help all`. Without it --help shows everything.
+  void Brief(const std::vector<std::pair<std::string, std::string>>& options);
 
   // An error when `name` is given and none of `others` is: it would do nothing.
   void OnlyWith(const std::string& name, const std::vector<std::string>& others);

@@ -56,17 +56,20 @@ std::string CommandLine::Impl::HelpOf(const Option& option) const {
   return Wrapped(fmt::format("{}{}{}  ", letter, option.Name(), value), help);
 }
 
+std::string CommandLine::Impl::Usage() const {
+  std::string usage = fmt::format("Usage: {} [OPTIONS]", name);
+  for (const Place& place : places) usage += place.required ? " " + place.name : fmt::format(" [{}]", place.name);
+  return usage + "\n";
+}
+
 std::string CommandLine::Impl::Help() const {
-  std::string usage = fmt::format("Usage: {} [OPTIONS]", name), text;
-  for (const Place& place : places) {
-    usage += place.required ? " " + place.name : fmt::format(" [{}]", place.name);
-    text += Wrapped("  " + place.name, place.help);
-  }
-  text = fmt::format("{}{}\n{}", Fitted(description), usage, text);
+  std::string text = Fitted(description) + Usage();
+  for (const Place& place : places) text += Wrapped("  " + place.name, place.help);
   std::vector<std::string> groups;
   for (const auto& option : options) {
     if (std::find(groups.begin(), groups.end(), option->group) == groups.end()) groups.push_back(option->group);
   }
+  std::rotate(groups.begin(), groups.begin() + 1, groups.end());  // what every tool has comes last
   for (const std::string& title : groups) {
     text += fmt::format("\n{}:\n", title);
     for (const auto& option : options) {
@@ -74,6 +77,29 @@ std::string CommandLine::Impl::Help() const {
     }
   }
   return fmt::format("{}\n{}", text, Fitted(examples));
+}
+
+// Fits a terminal of 25 lines: the options of Brief, the first examples, the exit codes.
+std::string CommandLine::Impl::ShortHelp() const {
+  constexpr size_t kShortColumn = 22;
+  constexpr int kExamples = 2;
+  std::string text = fmt::format("{}{}\n", Fitted(description), Usage());
+  for (const auto& [option, help] : brief) {
+    const std::string letter = option->word->letter.empty() ? "      " : fmt::format("  -{}, ", option->word->letter);
+    text += Wrapped(fmt::format("{}{}  ", letter, option->Name()), help, kShortColumn);
+  }
+  std::string shown, codes, line;
+  int count = 0;
+  for (std::istringstream lines(examples); std::getline(lines, line);) {
+    const bool indented = line.rfind("  ", 0) == 0;
+    if (indented && ++count > kExamples) continue;
+    if (!codes.empty() || line.rfind("Exit codes", 0) == 0) {
+      codes += line + "\n";
+    } else if (indented || line == "Examples:") {
+      shown += line + "\n";
+    }
+  }
+  return fmt::format("{}\n{}{}All options: {} --help all\n", text, Fitted(shown), Fitted(codes), name);
 }
 
 }  // namespace plumb

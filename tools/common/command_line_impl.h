@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/command_line.h"
@@ -15,12 +16,13 @@
 namespace plumb {
 
 struct CommandLine::Impl {
-  std::string max_memory;
+  std::string max_memory, help = "short";
   struct Option {
     const Word* word;
     std::string group, help, shown_default;
     bool flag = false, list = false, required = false;
     std::vector<std::string> choices;  // of one that may stand alone
+    std::string alone;                 // of one that takes any value, or none
     std::function<Status(const std::vector<std::string>&)> set;
     std::vector<std::string> values;
     bool given = false;
@@ -52,6 +54,7 @@ struct CommandLine::Impl {
   std::vector<std::string> positionals;
   std::vector<Rule> rules;
   std::vector<std::function<Status()>> checks;
+  std::vector<std::pair<const Option*, std::string>> brief;  // of --help
 
   Option* Find(std::string_view spelling) const;
   Option& Declared(std::string_view spelling) const;  // REQUIRES: the tool has it
@@ -64,6 +67,8 @@ struct CommandLine::Impl {
   Status CheckRules() const;
   Status CheckOutputs() const;
   std::string Help() const;
+  std::string ShortHelp() const;
+  std::string Usage() const;
   std::string HelpOf(const Option& option) const;
   std::string ManPage() const;
   std::string BashCompletion() const;

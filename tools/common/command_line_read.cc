@@ -23,6 +23,16 @@ bool IsOption(const std::string& text) {
   return !ContinuesList(Values::kNumbers, text);  // -1,2 is a value
 }
 
+// What may stand behind an option that is on or off.
+bool IsSwitch(const std::string& text) { return text == "0" || text == "1" || text == "true" || text == "false"; }
+
+// Of TNN's switches whose work is done anyway, or never.
+bool SaysNothingToDo(const std::string& spelling) {
+  const char* why = WhyNothingToDo(WithoutDashes(spelling));
+  if (why != nullptr) PrintError("note: {} does nothing: {}\n", spelling, why);
+  return why != nullptr;
+}
+
 // Every call of the tool shows it.
 [[noreturn]] void OurMistake(const std::string& tool, std::string_view option) {
   PrintError("{}: option {} has no row in vocabulary.cc, or is declared never or twice\n", tool, option);
@@ -85,6 +95,9 @@ size_t CommandLine::Impl::ReadOption(const std::vector<std::string>& arguments, 
   const std::string spelling = argument.substr(0, equals);
   Option* option = Find(spelling);
   size_t next = at + 1;
+  if (option == nullptr && SaysNothingToDo(spelling)) {
+    return equals == std::string::npos && next < arguments.size() && IsSwitch(arguments[next]) ? next + 1 : next;
+  }
   if (option == nullptr) return *status = Unknown(spelling), next;
   if (option->given && !option->list) {
     *status = Status::InvalidArgument(spelling + " is given twice");
@@ -100,6 +113,9 @@ size_t CommandLine::Impl::ReadOption(const std::vector<std::string>& arguments, 
     const bool chosen =
         behind && std::find(option->choices.begin(), option->choices.end(), arguments[next]) != option->choices.end();
     option->values.push_back(chosen ? arguments[next++] : option->choices[0]);
+  } else if (!option->alone.empty()) {
+    const bool value = behind && !IsOption(arguments[next]) && !IsModelFile(arguments[next]);
+    option->values.push_back(value ? arguments[next++] : option->alone);
   } else if (!behind || (IsOption(arguments[next]) && Find(arguments[next].substr(0, arguments[next].find('='))))) {
     *status = Status::InvalidArgument(spelling + " needs a value");
     return next;

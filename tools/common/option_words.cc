@@ -32,6 +32,7 @@ constexpr FieldWord kFieldWords[] = {
     {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},
     {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
+    {"SessionOptions::subject", "--subject"},
     {"SetMaxMemory", "--max-memory"},
 };
 

@@ -74,6 +74,7 @@ const std::vector<Word>& Words() {
       {"json",            "",  {},                   Values::kOutputFile},
       {"csv",             "",  {},                   Values::kOutputFile},
       {"junit",           "",  {},                   Values::kOutputFile},
+      {"markdown",        "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},
       {"update-baseline", "",  {},                   Values::kOne},
       {"adb",             "",  {},                   Values::kOne},
@@ -105,14 +106,18 @@ struct Refusal {
 constexpr Refusal kRefusals[] = {
     {"half", "weights are written as the model has them; --precision NORMAL runs in f16"},
     {"int8", "Plumb does not quantise models"},
-    {"optimize", "constants are always folded, and nothing else changes the layers"},
-    {"not-fold-const", "constants are always folded"},
     {"align-batch", "model_check -b doubles the batch"},
     {"debug", "what went wrong is always said"},
     {"tp", "TensorFlow's graphs are not read; export ONNX"},
-    {"et", "no device of Plumb tunes kernels; leave it out"},
     {"lp", "Plumb has no Metal device, whose library this names"},
-    {"ub", "TNNTest takes it and does nothing; leave it out"},
+};
+
+// Taken, with a note: what they ask for is so anyway.
+constexpr Refusal kNothingToDo[] = {
+    {"optimize", "constants are always folded, and nothing else changes the layers"},
+    {"not-fold-const", "constants are always folded"},
+    {"et", "no device of Plumb tunes kernels"},
+    {"ub", "TNNTest takes it and does nothing, too"},
 };
 // clang-format on
 
@@ -122,7 +127,9 @@ std::string WithDashes(std::string_view text) {
   return name;
 }
 
-bool AreNumbers(const std::string& text) {
+// "0.0," goes on behind a space, as in TNN's documentation: -n 0.0, 0.0, 0.0.
+bool AreNumbers(std::string text) {
+  if (text.size() > 1 && text.back() == ',') text.pop_back();
   for (const std::string& part : SplitList(text)) {
     char* end = nullptr;
     std::strtod(part.c_str(), &end);
@@ -164,13 +171,21 @@ std::vector<std::string> SplitValues(Values values, const std::string& text) {
   return split && !parts.empty() ? parts : std::vector<std::string>{text};
 }
 
-const char* WhyRefused(std::string_view spelling) {
+namespace {
+
+template <size_t kRows>
+const char* WhyOf(std::string_view spelling, const Refusal (&rows)[kRows]) {
   const std::string name = WithDashes(spelling);
-  for (const Refusal& refusal : kRefusals) {
-    if (name == refusal.spelling) return refusal.why;
+  for (const Refusal& row : rows) {
+    if (name == row.spelling) return row.why;
   }
   return nullptr;
 }
+
+}  // namespace
+
+const char* WhyRefused(std::string_view spelling) { return WhyOf(spelling, kRefusals); }
+const char* WhyNothingToDo(std::string_view spelling) { return WhyOf(spelling, kNothingToDo); }
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;

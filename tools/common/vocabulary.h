@@ -34,6 +34,9 @@ const Word* FindWord(std::string_view spelling);
 // For TNN's options that ask for what Plumb has not: why. nullptr for all others.
 const char* WhyRefused(std::string_view spelling);
 
+// For TNN's switches whose work is done anyway, or never: why. nullptr for all others.
+const char* WhyNothingToDo(std::string_view spelling);
+
 // Whether `text`, behind a value of this kind, is one more of its list.
 bool ContinuesList(Values values, const std::string& text);
 

@@ -99,6 +99,15 @@ void DeviceCheckOptions::AddTo(CommandLine* c) {
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
   c->Flag("--full", &full, "every step with every number");
   c->Add("--json", &json, "write what each machine reported as JSON");
+  c->Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+            {"--adb", "SERIAL: a phone, as `adb devices` lists it"},
+            {"--ssh", "USER@HOST: a board whose key is known"},
+            {"--device", "ARM, NAIVE, a list, or ALL, which is the default"},
+            {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
+            {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
+            {"--judge", "here: it runs there, and is judged here"},
+            {"--program", "a command line of yours in place of model_run"},
+            {"--quiet", "one line per device and the last line"}});
 }
 
 }  // namespace plumb

@@ -107,6 +107,7 @@ void FileOptions::AddTo(CommandLine* c) {
   c->Flag("--double-batch", &double_batch, "double dim 0 of all inputs and compare each batch item");
   c->Add("--layer-files", &layer_files, "compare every layer of NAIVE with <this><blob>.txt ('/' and ':' as '_')");
   c->Add("--output-folder", &output_folder, "write cpu_<output>.txt and device_<output>.txt there");
+  c->AddOptional("--output", &output_here, ".", "the same, here or in the folder named");
   c->Add("--failing-folder", &failing_folder, "write both sides of every blob that is wrong there");
   c->Add("--rule", &rule, "default, allclose, tnn or cosine");
   c->Add("--atol", &atol, "of --rule default (1e-5 of the largest value) or allclose (1e-8)");
@@ -114,14 +115,16 @@ void FileOptions::AddTo(CommandLine* c) {
   for (const char* rule_option : {"--rule", "--atol", "--rtol"}) {
     c->OnlyWith(rule_option, {"--outputs-only", "--reference", "--layer-files"});
   }
-  c->NotWith("--output-folder", {"--layer-files"}, "no device runs");
+  for (const char* folder : {"--output-folder", "--output"}) c->NotWith(folder, {"--layer-files"}, "no device runs");
+  c->NotWith("--output", {"--output-folder"}, "the folder is named twice");
   c->NotWith("--reference", {"--layer-files"}, "no device runs");
   c->NotWith("--outputs-only", {"--layer-files"}, "no device runs");
   c->NotWith("--failing-folder", {"--outputs-only"}, "layers are not judged; --do writes the outputs");
   c->Check([this] { return CheckFolders(); });
 }
 
-Status FileOptions::CheckFolders() const {
+Status FileOptions::CheckFolders() {
+  if (!output_here.empty()) output_folder = output_here;
   PLUMB_RETURN_IF_ERROR(Rule().status());
   if (!output_folder.empty()) PLUMB_RETURN_IF_ERROR(CheckOutputFolder("--do", output_folder));
   return failing_folder.empty() ? Status::Ok() : CheckOutputFolder("--du", failing_folder);
@@ -169,9 +172,23 @@ Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, cons
   return RunNetwork(network.get(), inputs.values);
 }
 
-Result<NamedValues> ReadReference(const std::string& path, const NamedValues& like) {
+namespace {
+
+// The outputs of one batch, for a network that ran on two of them (-b).
+Status RepeatFor(const Tensor& wanted, Tensor* reference) {
+  if (reference->NumElements() * 2 != wanted.NumElements()) return Status::Ok();
+  PLUMB_ASSIGN_OR_RETURN(Tensor twice, Tensor::Create(reference->dtype(), wanted.shape()));
+  for (size_t half = 0; half < 2; ++half)
+    std::memcpy(static_cast<char*>(twice.raw()) + half * reference->bytes(), reference->raw(), reference->bytes());
+  *reference = std::move(twice);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<NamedValues> ReadReference(const std::string& path, const NamedValues& like, bool doubled) {
   TensorHints hints;
-  if (like.size() == 1) {
+  if (like.size() == 1 && !doubled) {
     hints.dtype = like.begin()->second.dtype();
     hints.shape = like.begin()->second.shape();
   }
@@ -186,6 +203,7 @@ Result<NamedValues> ReadReference(const std::string& path, const NamedValues& li
     if (it == values.end())
       return Status::InvalidArgument(
           fmt::format("-f: file '{}' has no tensor for the network output '{}'", path, name));
+    if (doubled) PLUMB_RETURN_IF_ERROR(RepeatFor(value, &it->second));
     if (it->second.NumElements() != value.NumElements()) {
       return Status::InvalidArgument(fmt::format("-f: file '{}': network output '{}' is {}, found {}", path, name,
                                                  value.shape().ToString(), it->second.shape().ToString()));
@@ -221,8 +239,8 @@ Status WritePair(const std::string& folder, const std::string& name, const Tenso
   return WriteFile(fmt::format("{}/device_{}.txt", folder, FileName(name)), ValuesText(device));
 }
 
-Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,
-                                  const NetworkOptions& network_options, const NetworkInputs& inputs) {
+Result<FileComparison> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,
+                                         const NetworkOptions& network_options, const NetworkInputs& inputs) {
   PLUMB_ASSIGN_OR_RETURN(const ComparisonRule rule, options.Rule());
   PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice("NAIVE"));
   PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, device, network_options));
@@ -231,8 +249,14 @@ Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_
   PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), inputs.values).status());
   Print("NAIVE against {}*.txt, rule {}: {} blobs compared, {} wrong, {} without a file (not tested)\n",
         options.layer_files, rule.Describe(), observer.compared, observer.wrong, observer.missing);
-  if (observer.wrong > 0) return Verdict::kWrong;
-  return observer.compared == 0 ? Verdict::kNotTested : Verdict::kAligned;
+  const int all = observer.compared + observer.missing;
+  FileComparison comparison;
+  comparison.what =
+      fmt::format("layers against {}*, {} of {} blobs compared", options.layer_files, observer.compared, all);
+  comparison.verdict = observer.wrong > 0                        ? Verdict::kWrong
+                       : observer.compared * 2 < all || all == 0 ? Verdict::kNotTested
+                                                                 : Verdict::kAligned;
+  return comparison;
 }
 
 }  // namespace plumb

@@ -10,6 +10,7 @@
 #include "common/inputs.h"
 #include "plumb/diff.h"
 #include "plumb/network.h"
+#include "plumb/report.h"
 
 namespace plumb {
 
@@ -19,6 +20,7 @@ struct FileOptions {
   bool double_batch = false;   // -b
   std::string layer_files;     // -a: prefix of one TNN text file per blob
   std::string output_folder;   // -do
+  std::string output_here;     // -o, which may stand alone
   std::string failing_folder;  // -du
   std::string rule = "default";
   std::string atol, rtol;
@@ -27,7 +29,7 @@ struct FileOptions {
   Result<ComparisonRule> Rule() const;
 
  private:
-  Status CheckFolders() const;
+  Status CheckFolders();
 };
 
 // Repeats dim 0 of every input; all inputs must have the same dim 0, as TNN wants it.
@@ -39,7 +41,7 @@ using NamedValues = std::map<std::string, Tensor>;
 Result<NamedValues> RunReference(const std::shared_ptr<const Graph>& graph, const NetworkOptions& options,
                                  const NetworkInputs& inputs);
 // Every network output from a file (-f); InvalidArgument when one is missing or has another element count.
-Result<NamedValues> ReadReference(const std::string& path, const NamedValues& like);
+Result<NamedValues> ReadReference(const std::string& path, const NamedValues& like, bool doubled);
 
 // Prints one block per output (per batch item with `by_item`), returns whether all keep the rule.
 Result<bool> CompareOutputs(const ComparisonRule& rule, const NamedValues& device, const NamedValues& reference,
@@ -50,8 +52,8 @@ Status WritePair(const std::string& folder, const std::string& name, const Tenso
 
 // -a: runs NAIVE and compares every layer's outputs with <prefix><blob>.txt; prints each; missing files are "not
 // tested". Returns the exit code's meaning: wrong, or nothing compared, or aligned.
-Result<Verdict> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,
-                                  const NetworkOptions& network_options, const NetworkInputs& inputs);
+Result<FileComparison> CompareLayerFiles(const FileOptions& options, const std::shared_ptr<const Graph>& graph,
+                                         const NetworkOptions& network_options, const NetworkInputs& inputs);
 
 }  // namespace plumb
 

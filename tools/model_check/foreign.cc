@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/model_options.h"
+#include "common/vocabulary.h"
 #include "plumb/printing.h"
 #include "plumb/report.h"
 
@@ -31,6 +32,44 @@ Result<std::vector<TensorSpec>> ParseSpecs(const std::vector<std::string>& texts
     specs.push_back(std::move(spec));
   }
   return specs;
+}
+
+// What people call the runtimes that plumb-golden runs.
+struct RuntimeWord {
+  const char* word;
+  const char* recipe;
+};
+constexpr RuntimeWord kRuntimes[] = {{"openvino", "openvino"}, {"ov", "openvino"},     {"mnn", "mnn"},
+                                     {"ncnn", "ncnn"},         {"pytorch", "torch"},   {"torch", "torch"},
+                                     {"litert", "litert"},     {"tflite", "litert"},   {"tensorflow", "litert"},
+                                     {"coreai", "coreai"},     {"onnxruntime", "onnx"}};
+constexpr const char* kOnnxRuntime[] = {"ort", "onnx", "onnxrt", "onnx-runtime", "onnx_runtime", "onnxruntime"};
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), ::tolower);
+  return text;
+}
+
+// A runtime's name where a folder or file is expected.
+Status CheckWord(const std::string& option, const std::string& text) {
+  const std::string word = Lower(text);
+  if (text.empty() || PathExists(text) || (option == "--golden" && text == "onnxruntime")) return Status::Ok();
+  for (const char* name : kOnnxRuntime) {
+    if (option == "--golden" && word == name)
+      return Status::InvalidArgument(
+          fmt::format("--golden: there is no file or folder '{}'; did you mean 'onnxruntime'?", text));
+  }
+  for (const RuntimeWord& row : kRuntimes) {
+    if (word != row.word) continue;
+    return Status::InvalidArgument(fmt::format(
+        "{} {}: there is no file or folder of this name; plumb-golden {} MODEL -o dump writes what it computes, then "
+        "{} dump{}",
+        option, text, row.recipe, option, option == "--golden" ? " (onnxruntime alone is run here)" : ""));
+  }
+  const std::string meant = option == "--golden" ? DidYouMean(text, {"onnxruntime"}) : "";
+  return meant.empty()
+             ? Status::Ok()
+             : Status::InvalidArgument(fmt::format("--golden: there is no file or folder '{}'{}", text, meant));
 }
 
 }  // namespace
@@ -60,6 +99,8 @@ void ForeignArguments::AddTo(CommandLine* c) {
 }
 
 Status ForeignArguments::Read(SessionOptions* options) const {
+  PLUMB_RETURN_IF_ERROR(CheckWord("--subject", subject));
+  PLUMB_RETURN_IF_ERROR(CheckWord("--golden", golden));
   options->subject.path = subject;
   options->run_onnxruntime = golden == "onnxruntime";
   if (!options->run_onnxruntime) options->golden.path = golden;

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "common/print.h"
+
 namespace plumb {
 
 // What only devices read does nothing where none runs.
@@ -14,8 +16,9 @@ Status Options::CheckDeviceOptions(const CommandLine& c) const {
       return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
     }
   }
-  if (files.layer_files.empty() || device.empty() || device == "NAIVE" || device == "naive") return Status::Ok();
-  return Status::InvalidArgument(fmt::format("-d {} does nothing with -a, which compares NAIVE with files", device));
+  if (!files.layer_files.empty() && !device.empty() && device != "NAIVE" && device != "naive")
+    PrintError("note: -a compares NAIVE with the files, as TNN's does; -d {} is not run\n", device);
+  return Status::Ok();
 }
 
 void Options::AddTo(CommandLine* c) {
@@ -35,21 +38,37 @@ void Options::AddTo(CommandLine* c) {
       "--min-tested", &min_tested,
       "share (50% or 0.5) of steps, of values and of multiply-adds that must be compared, and every output with them, "
       "or the run is \"not tested\"; 0: any");
-  output.AddTo(c, "one line per device and the last line", "also the notes of loading, on stderr");
-  c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
-  c->Flag("--full", &full, "every step with every number");
-  c->Add("--json", &json, "write the report as JSON (doc/check.md has the schema)");
-  c->Add("--csv", &csv, "write one row per layer output as CSV");
-  c->Add("--junit", &junit, "write a test case per step and device as JUnit's XML");
-  c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
-  c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
-  c->OnlyWith("--update-baseline", {"--baseline"});
+  AddReports(c);
   for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   c->Check([=] { return CheckDeviceOptions(*c); });
+  c->Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+            {"--device", "X86, OPENCL, a list, or ALL, which is the default"},
+            {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
+            {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
+            {"--subject", "DIR or FILE: judge what another runtime dumped"},
+            {"--golden", "onnxruntime, or what the original framework dumped"},
+            {"--layers", "judge only the step that holds this layer"},
+            {"--all", "show every step; --full: with every number"},
+            {"--quiet", "one line per device and the last line"},
+            {"--json", "write the report as JSON; also --csv, --junit, --markdown"},
+            {"--baseline", "fail where a layer is worse than this file says"}});
+}
+
+void Options::AddReports(CommandLine* c) {
+  output.AddTo(c, "one line per device and the last line", "also the notes of loading, on stderr");
+  c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
+  c->Flag("--full", &full, "every step with every number");
+  c->Add("--json", &json, "write the report as JSON (doc/check.md has the schema)");
+  c->Add("--csv", &csv, "write one row per layer output as CSV");
+  c->Add("--junit", &junit, "write a test case per step and device as JUnit's XML");
+  c->Add("--markdown", &markdown, "write a summary in Markdown, for a pull request or $GITHUB_STEP_SUMMARY");
+  c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
+  c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
+  c->OnlyWith("--update-baseline", {"--baseline"});
 }
 
 Result<double> Options::MinTested() const {

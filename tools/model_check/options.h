@@ -25,7 +25,7 @@ struct Options {
   OutputOptions output;
   std::vector<std::string> layers;
   std::string min_tested = "50%";
-  std::string json, csv, junit;
+  std::string json, csv, junit, markdown;
   std::string baseline;
   bool update_baseline = false;
   std::string again;  // the call, to be typed again for one device: without -d and what only reports
@@ -35,6 +35,7 @@ struct Options {
   Result<double> MinTested() const;
 
  private:
+  void AddReports(CommandLine* command_line);
   Status CheckDeviceOptions(const CommandLine& command_line) const;
 };
 

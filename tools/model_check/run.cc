@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
+
 #include "common/option_words.h"
 #include "common/outputs.h"
 #include "common/print.h"
+#include "plumb/interrupt.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 
@@ -28,6 +31,26 @@ class ProgressObserver : public Observer {
  private:
   Progress progress_;
   int64_t begun_ = 0;
+};
+
+// While golden and subject are judged, which no observer watches: a line every ten seconds. A device's steps have a
+// progress of their own.
+class StillAtIt {
+ public:
+  explicit StillAtIt(bool quiet) : quiet_(quiet) {}
+  void Say(bool device_begun) {
+    constexpr double kSeconds = 10;
+    const std::chrono::duration<double> since = Clock::now() - begin_;
+    if (quiet_ || device_begun || since.count() < said_ + kSeconds) return;
+    said_ = since.count();
+    PrintError("check: the tensors given are being judged, {} s so far\n", static_cast<int>(said_));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool quiet_;
+  Clock::time_point begin_ = Clock::now();
+  double said_ = 0;
 };
 
 }  // namespace
@@ -85,6 +108,8 @@ void Run::Judge() {
   // With --quiet, which prints no report, this is where the headline is said.
   const std::string headline = FormatInputs(result_.checked);
   if (options_.output.quiet && !headline.empty()) Say(headline + "\n");
+  StillAtIt still(options_.output.quiet);
+  const Interrupter ask([&] { return still.Say(device_begun_), false; });
   auto found = CheckAll(session_.get(), Plan(), result_.devices);
   if (!found.ok()) return AddError(found.status());
   found->comparisons = std::move(result_.comparisons);
@@ -117,13 +142,14 @@ CheckHooks Run::Hooks() {
   };
   hooks.not_run = [this](AskedDevice* asked) { NotRun(asked); };
   hooks.failed = [](CheckError* error) {
-    Fail(Status(error->code, error->message));
+    FailBeforeLastLine(Status(error->code, error->message));
     error->message = InOptionWords(std::move(error->message));
   };
   return hooks;
 }
 
 Result<std::unique_ptr<Network>> Run::Prepare(std::shared_ptr<Device> device, const NetworkOptions& options) {
+  device_begun_ = true;
   PLUMB_ASSIGN_OR_RETURN(auto network,
                          dump_log_.CreateNetwork(graph_, std::move(device), options, result_.devices.size() > 1));
   NotePrecision(network_options_, *network);
@@ -143,14 +169,14 @@ Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs)
     if (!output.reference.empty()) reference[output.name] = output.reference;
   }
   if (!options_.files.reference.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs));
+    PLUMB_ASSIGN_OR_RETURN(reference, ReadReference(options_.files.reference, outputs, options_.files.double_batch));
     PLUMB_RETURN_IF_ERROR(CompareWith(run->device, outputs, reference));
   }
   return WriteOutputs(outputs, reference);
 }
 
 // Shortly, unless the conversion is wrong.
-void Run::PrintGolden(const RunReport& golden) const {
+void Run::PrintGolden(const RunReport& golden) {
   if (golden.verdict == Verdict::kWrong || options_.full) return Print(golden);
   const size_t width = static_cast<size_t>(OutputWidth());
   std::string text = fmt::format("golden  {}\n", options_.foreign.golden);
@@ -163,7 +189,11 @@ void Run::PrintGolden(const RunReport& golden) const {
 
 // One of ALL that lacks a kernel is left out; a device that was asked for by name fails.
 void Run::NotRun(AskedDevice* asked) {
-  if (asked->state == AskedDevice::State::kFailed) Fail(Status(asked->code, asked->error));
+  if (asked->state == AskedDevice::State::kFailed) {
+    const Status failed(asked->code, asked->error);
+    // The last line says that a device is not there, but not why.
+    asked->exit_code == kExitNoDevice ? Fail(failed) : FailBeforeLastLine(failed);
+  }
   asked->error = InOptionWords(std::move(asked->error));
   if (asked->state == AskedDevice::State::kSkipped) {
     Say(fmt::format("{}: skipped: {}\n{}", asked->device, asked->error, options_.output.quiet ? "" : "\n"));
@@ -172,21 +202,22 @@ void Run::NotRun(AskedDevice* asked) {
 
 Status Run::CheckOutputs(Network* network) {
   PLUMB_ASSIGN_OR_RETURN(const NamedValues outputs, RunNetwork(network, inputs_.values));
-  auto reference = options_.files.reference.empty() ? RunReference(graph_, network_options_, inputs_)
-                                                    : ReadReference(options_.files.reference, outputs);
+  auto reference = options_.files.reference.empty()
+                       ? RunReference(graph_, network_options_, inputs_)
+                       : ReadReference(options_.files.reference, outputs, options_.files.double_batch);
   if (!reference.ok()) return reference.status();
   PLUMB_RETURN_IF_ERROR(CompareWith(network->device_name(), outputs, *reference));
   return WriteOutputs(outputs, *reference);
 }
 
 Status Run::CheckLayerFiles() {
-  PLUMB_ASSIGN_OR_RETURN(const Verdict verdict, CompareLayerFiles(options_.files, graph_, network_options_, inputs_));
-  result_.comparisons.push_back({fmt::format("layers against {}*", options_.files.layer_files), verdict});
+  PLUMB_ASSIGN_OR_RETURN(FileComparison found, CompareLayerFiles(options_.files, graph_, network_options_, inputs_));
+  result_.comparisons.push_back(std::move(found));
   return Status::Ok();
 }
 
 void Run::AddError(const Status& status) {
-  Fail(status);
+  FailBeforeLastLine(status);
   result_.errors.push_back({InOptionWords(status.message()), ExitCodeOf(status)});
 }
 
@@ -210,7 +241,8 @@ Status Run::JudgeByBaseline() {
   }
   const std::vector<std::string> worse = baseline_.Compare(key, result_.runs);
   for (const std::string& line : worse) Say(PrintableLine("worse than before: " + line) + "\n");
-  result_.comparisons.push_back({"baseline " + options_.baseline, worse.empty() ? Verdict::kAligned : Verdict::kWrong});
+  result_.comparisons.push_back(
+      {"baseline " + options_.baseline, worse.empty() ? Verdict::kAligned : Verdict::kWrong, worse});
   return Status::Ok();
 }
 
@@ -224,6 +256,7 @@ int Run::Finish() {
   if (!kept.ok()) AddError(kept);
   if (!result_.runs.empty()) write(options_.csv, FormatCsv(result_.runs));
   write(options_.junit, FormatJunit(result_));
+  write(options_.markdown, FormatMarkdown(result_));
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());
@@ -233,10 +266,12 @@ int Run::Finish() {
 
 void Run::Say(const std::string& text) const { PrintText(text); }
 
-void Run::Print(const RunReport& run) const {
+void Run::Print(const RunReport& run) {
   const OutputOptions& output = options_.output;
   if (output.quiet) return Say(PrintableLine(FormatSummary(result_.checked, run)) + "\n");
-  const ReportStyle style = {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth())};
+  const ReportStyle style = {output.Colored(), options_.full, options_.all, static_cast<size_t>(OutputWidth()),
+                             !legend_said_};
+  legend_said_ = true;
   Say(InOptionWords(FormatText(result_.checked, run, style)) + "\n");
 }
 
@@ -284,7 +319,9 @@ void Run::Describe(CheckedModel* checked) const {
   described.precision = checked->precision;
   described.min_tested = checked->min_tested;
   described.expect = checked->expect;
-  described.reproduce = checked->reproduce;
+  // With the sizes that were chosen, so that another choice does not make it another run.
+  const std::string chosen = InOptionWords(ChosenOptions(described));
+  described.reproduce = checked->reproduce + (chosen.empty() ? "" : " " + chosen);
   PutInOptionWords(&described);
   *checked = std::move(described);
 }

@@ -32,7 +32,7 @@ class Run {
   Result<std::unique_ptr<Network>> Prepare(std::shared_ptr<Device> device, const NetworkOptions& options);
   // Prints a run; of a device compares the outputs with -f when it is given, and writes what -do asks for.
   Status Judged(RunReport* run, const std::map<std::string, Tensor>& outputs);
-  void PrintGolden(const RunReport& golden) const;
+  void PrintGolden(const RunReport& golden);
   // -e: network outputs only, against -f or NAIVE.
   Status CheckOutputs(Network* network);
   void NotRun(AskedDevice* asked);
@@ -49,7 +49,7 @@ class Run {
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
-  void Print(const RunReport& run) const;
+  void Print(const RunReport& run);
   void Say(const std::string& text) const;
 
   const Options& options_;
@@ -62,6 +62,7 @@ class Run {
   Baseline baseline_;
   double min_tested_ = 0.5;
   CheckResult result_;
+  bool legend_said_ = false, device_begun_ = false;
 };
 
 }  // namespace plumb
