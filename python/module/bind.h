@@ -18,6 +18,7 @@ namespace plumb::python {
 struct ModelArguments {
   std::string structure, weights;
   std::map<std::string, std::vector<int64_t>> shapes;
+  bool ask_shapes = false;  // refuse open dims; otherwise usual sizes are chosen, as the tools do
   Arrays constants;
   uint64_t seed = kDefaultSeed;
 };

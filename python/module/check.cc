@@ -68,6 +68,10 @@ CheckResult Check(const CheckArguments& a) {
   plan.check.layers = a.layers;
   plan.check.min_tested = a.min_tested;
   plan.reproduce = a.reproduce;
+  plan.hooks.described = [](CheckedModel* checked) {  // with the sizes that were chosen
+    const std::string chosen = InOptionWords(ChosenOptions(*checked));
+    if (!chosen.empty()) checked->reproduce += " " + chosen;
+  };
   plan.reproduce_golden = "--golden " + a.golden_name;
   plan.reproduce_subject = "--subject " + a.subject_name;
   return Compute([&]() -> Result<CheckResult> {

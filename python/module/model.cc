@@ -54,6 +54,7 @@ LoadOptions ToLoadOptions(const ModelArguments& arguments) {
   LoadOptions load;
   load.seed = arguments.seed;
   load.input_shapes = ToShapes(arguments.shapes);
+  load.open_dims = arguments.ask_shapes ? OpenDims::kRefuse : OpenDims::kUsual;
   load.input_values = ToTensors(arguments.constants);
   load.evaluator = ReferenceEvaluator();
   return load;
@@ -66,6 +67,7 @@ void BindModel(nb::module_& m) {
       .def_rw("structure", &ModelArguments::structure)
       .def_rw("weights", &ModelArguments::weights)
       .def_rw("shapes", &ModelArguments::shapes)
+      .def_rw("ask_shapes", &ModelArguments::ask_shapes)
       .def_rw("constants", &ModelArguments::constants)
       .def_rw("seed", &ModelArguments::seed);
   nb::class_<ModelHandle>(m, "Graph")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._errors import Error
+
+if TYPE_CHECKING:
+    from ._given import InMemory
 
 
 def ready(name: str, value: Any) -> tuple[Any, bool]:
@@ -70,6 +74,11 @@ class Saved:
 
     def __init__(self) -> None:
         self._files: dict[str, dict[str, np.ndarray]] = {}
+        self._models: dict[str, bytes] = {}
+
+    def add_model(self, model: InMemory) -> str:
+        self._models[model.saved_name] = model.onnx
+        return model.saved_name
 
     def add(self, arrays: Mapping[str, tuple[Any, bool]]) -> str:
         values = {name: to_numpy(*array) for name, array in arrays.items()}
@@ -88,16 +97,24 @@ class Saved:
                 _save(path, values)
             except OSError as error:
                 raise Error("IoError", f"cannot write '{path}': {error.strerror}") from error
-        return list(self._files)
+        for path, onnx in self._models.items():
+            with _in_place_of(path) as part, open(part, "wb") as file:
+                file.write(onnx)
+        return [*self._files, *self._models]
 
 
-def _save(path: str, values: Mapping[str, np.ndarray]) -> None:
+@contextlib.contextmanager
+def _in_place_of(path: str) -> Iterator[str]:
     """The temporary folder is everybody's: the file is a new one, and a link at its name is not followed."""
     with tempfile.TemporaryDirectory(prefix=".plumbnn-", dir=os.path.dirname(path)) as folder:
         part = os.path.join(folder, "part")
-        with zipfile.ZipFile(part, "w") as archive:  # np.savez has no room for a tensor 'file'
-            for name, value in values.items():
-                shown = name.encode("utf-8", "replace").decode()  # no UTF-8: no name for an archive
-                with archive.open(f"{shown}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, value, allow_pickle=False)
+        yield part
         os.replace(part, path)
+
+
+def _save(path: str, values: Mapping[str, np.ndarray]) -> None:
+    with _in_place_of(path) as part, zipfile.ZipFile(part, "w") as archive:
+        for name, value in values.items():  # np.savez has no room for a tensor 'file'
+            shown = name.encode("utf-8", "replace").decode()  # no UTF-8: no name for an archive
+            with archive.open(f"{shown}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, value, allow_pickle=False)

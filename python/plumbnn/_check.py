@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-from . import _core
+from . import _core, _given
 from ._arrays import Saved, all_ready
 from ._errors import Error, MisalignedError
-from ._model import Model, Path, Shapes, arguments_of
-from ._network import device_arguments
+from ._given import Path
+from ._model import Model, Shapes, Source, arguments_of
+from ._network import OPTIONS, device_arguments
 from ._report import Report
 
 # A dump folder or file (doc/subjects.md), or arrays by blob name, or what gives them one by one.
@@ -20,10 +21,11 @@ Tensors = Union[Path, Mapping[str, Any], Callable[[str], Any]]
 
 
 def check(
-    model: Path | Model,
+    model: Source | Model,
     devices: str | Sequence[str] | None = None,
-    inputs: Path | Mapping[str, Any] | None = None,
+    inputs: Any = None,
     *,
+    device: str | None = None,
     golden: Tensors | None = None,
     subject: Tensors | None = None,
     weights: Path | None = None,
@@ -43,11 +45,12 @@ def check(
     """Runs the model layer by layer beside the float64 reference and judges every layer.
 
     Args:
-        model: a path (.onnx, .tnnproto) or what `load` returned.
+        model: a path (.onnx, .tnnproto), an .onnx as bytes, what `load` returned, or a
+            torch.nn.Module, which is exported at the inputs.
         devices: "X86", a list, or "ALL" (those present but NAIVE), which is the default; with a
-            subject the default is none.
-        inputs: arrays or files by network input, or one file for all. None: the golden's, else
-            the subject's, else drawn by `seed` in `input_range`.
+            subject the default is none. device: the same.
+        inputs: arrays or files by network input, the array of the only one, or one file for all.
+            None: the golden's, else the subject's, else drawn by `seed` in `input_range`.
         golden: what the model's own framework computed, taken as right: a path, arrays by name,
             or "onnxruntime", which runs it now.
         subject: what another runtime computed, to be judged: a path, arrays by blob name, or a
@@ -70,6 +73,10 @@ def check(
         KeyboardInterrupt: Ctrl-C, between two layers.
     """
     arguments = _core.CheckArguments()
+    if device is not None and devices is not None:
+        raise Error("InvalidArgument", "device and devices are one argument; give one")
+    _given.known(device_options, OPTIONS)
+    memory = _memory_of(model, inputs)
     if isinstance(model, Model):
         if weights is not None or shapes or constants:
             raise Error(
@@ -78,11 +85,15 @@ def check(
             )
         arguments.model = model._arguments
     else:
-        arguments.model = arguments_of(model, weights, shapes, constants, seed)
+        path = _given.path_of(model) if memory is None else memory.path
+        arguments.model = arguments_of(path, weights, shapes, constants, seed)
     arguments.device = device_arguments(**device_options)
-    arguments.devices = _device_names(devices)
+    asked = devices if device is None else device
+    arguments.devices = [] if asked is None else _given.device_names(asked)
     saved = Saved()
     command = _command(arguments.model, device_options)
+    if memory is not None:
+        command[command.index(memory.path)] = saved.add_model(memory)
     command += _take_inputs(arguments, inputs, saved)
     if input_range is not None:
         arguments.set_range(*input_range)
@@ -111,7 +122,7 @@ def check(
     return report
 
 
-def assert_aligned(model: Path | Model, *args: Any, **options: Any) -> Report:
+def assert_aligned(model: Source | Model, *args: Any, **options: Any) -> Report:
     """`check`, and all must be aligned (or grey) and computed in what the model and the dump
     themselves say (`expect="model"`); returns the report.
 
@@ -127,13 +138,11 @@ def assert_aligned(model: Path | Model, *args: Any, **options: Any) -> Report:
     return report
 
 
-def _device_names(devices: str | Sequence[str] | None) -> list[str]:
-    if devices is None:
-        return []
-    listed = devices.split(",") if isinstance(devices, str) else list(devices)
-    if not listed:
-        raise Error("InvalidArgument", "devices: expected a device, found an empty list")
-    return [device.upper() for device in listed]
+def _memory_of(model: Source | Model, inputs: Any) -> _given.InMemory | None:
+    if isinstance(model, Model):
+        return model._memory
+    of_files = isinstance(inputs, (str, os.PathLike))
+    return _given.in_memory(model, None if of_files else inputs)
 
 
 def _command(model: _core.ModelArguments, device_options: Mapping[str, Any]) -> list[str]:
@@ -152,14 +161,13 @@ def _command(model: _core.ModelArguments, device_options: Mapping[str, Any]) -> 
     return words
 
 
-def _take_inputs(
-    arguments: _core.CheckArguments, inputs: Path | Mapping[str, Any] | None, saved: Saved
-) -> list[str]:
+def _take_inputs(arguments: _core.CheckArguments, inputs: Any, saved: Saved) -> list[str]:
     if inputs is None:
         return []
-    if not isinstance(inputs, Mapping):
-        arguments.files = [os.fspath(inputs)]
+    if isinstance(inputs, (str, os.PathLike)):
+        arguments.files = [_given.path_of(inputs, "inputs")]
         return ["-i", arguments.files[0]]
+    inputs = _given.by_name(inputs, lambda: list(_core.load(arguments.model, {}, True).inputs()))
     files = {name: value for name, value in inputs.items() if isinstance(value, (str, os.PathLike))}
     arguments.files = [f"{name}={os.fspath(value)}" for name, value in files.items()]
     arrays = all_ready({name: value for name, value in inputs.items() if name not in files})
@@ -199,6 +207,8 @@ def _source(model: _core.ModelArguments, tensors: Tensors, saved: Saved) -> tupl
     if callable(tensors) and not isinstance(tensors, Mapping):
         found = {name: tensors(name) for name in _blob_names(model)}
         tensors = {name: value for name, value in found.items() if value is not None}
+    if not isinstance(tensors, Mapping):
+        raise _given.bad("subject or golden", "a path, arrays by blob name, or a function", tensors)
     arrays = all_ready(tensors)
     if not arrays:
         raise Error("InvalidArgument", "the subject or golden has no tensors")

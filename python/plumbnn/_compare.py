@@ -9,9 +9,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _core
+from . import _core, _given, _html
 from ._arrays import all_ready
-from ._model import Model, Path, as_model
+from ._given import Path
+from ._model import Model, Source, as_model
 
 
 class DiffReport:
@@ -48,6 +49,24 @@ class DiffReport:
     def __repr__(self) -> str:
         return f"<plumbnn diff: {self.summary}>"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentence, the pairs that differ and the five that differ most of the rest."""
+        few, worst = 20, 5
+        wrong = [pair for pair in self.pairs if pair["verdict"] == "wrong"]
+        rest = [pair for pair in self.pairs if pair["verdict"] != "wrong"]
+        rest.sort(key=lambda pair: -float(pair.get("max_abs") or 0))
+        rows = [_pair_row(pair) for pair in [*wrong[:few], *rest[:worst]]]
+        table = _html.table("pair shape max_abs max_rel verdict reason", rows)
+        return _html.headline(self.verdict, self.summary) + table + _html.more(len(wrong), few, "differ")
+
+
+def _pair_row(pair: dict[str, Any]) -> list[Any]:
+    name = pair.get("blob") or pair.get("name") or ""
+    numbers = [float(pair.get(key) or 0) for key in ("max_abs", "max_rel")]
+    verdict = _html.Raw(_html.colored(str(pair["verdict"])))
+    shape = dict(pair.get("a") or {}).get("shape", "")
+    return [name, shape, *numbers, verdict, pair.get("reason") or ""]
+
 
 def diff(
     a: Path,
@@ -72,7 +91,7 @@ def diff(
     arguments = _core.DiffArguments()
     arguments.rule, arguments.atol, arguments.rtol = rule, atol, rtol
     arguments.names, arguments.pair_by_order = dict(names or {}), pair_by_order
-    return DiffReport(_core.diff(os.fspath(a), os.fspath(b), arguments))
+    return DiffReport(_core.diff(_given.path_of(a, "a"), _given.path_of(b, "b"), arguments))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,12 +121,32 @@ class Alignment:
     def equal(self) -> bool:
         return all(device.equal for device in self.devices)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: each device's outputs, and the first operator that differs."""
+        rows = [
+            [one.device, output["name"], list(output["shape"]), float(output["max_abs"]),
+             _html.Raw(_html.colored("aligned" if output["equal"] else "wrong")), output["problem"]]
+            for one in self.devices
+            for output in one.outputs
+        ]
+        firsts = [
+            [one.device, one.first_different["layer"], one.first_different["type"], one.first_different["name"]]
+            for one in self.devices
+            if one.first_different is not None
+        ]
+        head = "proved equal: " if self.equal else "NOT equal: "
+        return (
+            _html.headline("aligned" if self.equal else "wrong", head + self.original)
+            + _html.table("device output shape max_abs equal problem", rows)
+            + _html.table("device first_different type tensor", firsts)
+        )
+
 
 def align(
     original: Path,
-    converted: Path | Model | None = None,
-    devices: Sequence[str] = ("NAIVE",),
-    inputs: Mapping[str, Any] | None = None,
+    converted: Source | Model | None = None,
+    devices: str | Sequence[str] = ("NAIVE",),
+    inputs: Any = None,
     *,
     tolerance: float = 1e-4,
     every_layer: bool = False,
@@ -127,10 +166,10 @@ def align(
     """
     python = os.environ.get("PLUMB_PYTHON") or sys.executable
     model = as_model(original if converted is None else converted)
-    names = [device.upper() for device in devices]
-    arrays = all_ready(inputs or {})
+    names = _given.device_names(devices)
+    arrays = all_ready(_given.by_name(inputs, lambda: list(model.inputs)))
     described, found = _core.align(
-        os.fspath(original), model._graph, names, arrays, seed, tolerance, every_layer, python
+        _given.path_of(original, "original"), model._graph, names, arrays, seed, tolerance, every_layer, python
     )
     return Alignment(described, [_aligned_device(device) for device in found])
 

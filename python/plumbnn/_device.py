@@ -13,7 +13,8 @@ from typing import Any, Union
 
 from ._arrays import Saved, all_ready
 from ._errors import Error, printable
-from ._model import Path, Shapes
+from ._given import Path
+from ._model import Shapes
 from ._report import LayerReport
 
 Names = Union[str, Sequence[str]]

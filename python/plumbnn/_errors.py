@@ -25,10 +25,12 @@ _WORDS = {
     "PairingOptions::by_order": "pair_by_order",
     "PairingOptions::layout": "layout",
     "PairingOptions::names": "names",
+    "PairingOptions::tensors": "tensors",
     "RuntimeOptions::max_isa": "max_isa",
     "RuntimeOptions::num_threads": "threads",
     "SessionOptions::arithmetic": "arithmetic",
     "SessionOptions::run_onnxruntime": "golden='onnxruntime'",
+    "SessionOptions::subject ": "subject=",
     "SetInput was never called for": "no value is given for",
     "device_info lists them": "plumbnn.devices() lists them",
 }

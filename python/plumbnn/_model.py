@@ -6,19 +6,26 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from . import _core
+from . import _core, _given, _html
 from ._arrays import all_ready
+from ._errors import Error
+from ._given import Path
 from ._types import Device, Layer, TensorInfo
 
-Path = Union[str, "os.PathLike[str]"]
+Source = Union[Path, bytes, Any]  # a path, an .onnx as bytes, or a torch.nn.Module
 Shapes = Mapping[str, Sequence[int]]
 
 
 class Model:
     """A loaded model, the same for every device. Made by `load`; immutable, for any thread."""
 
-    def __init__(self, graph: _core.Graph, arguments: _core.ModelArguments) -> None:
-        self._graph, self._arguments = graph, arguments
+    def __init__(
+        self,
+        graph: _core.Graph,
+        arguments: _core.ModelArguments,
+        memory: _given.InMemory | None = None,
+    ) -> None:
+        self._graph, self._arguments, self._memory = graph, arguments, memory
 
     @property
     def path(self) -> str:
@@ -52,49 +59,84 @@ class Model:
         return self._graph.weights_generated()
 
     def __repr__(self) -> str:
-        return f"<plumbnn model {self.path!r}>"
+        where = "in memory" if self._memory is not None else repr(self.path)
+        inputs = ", ".join(f"{name} {list(info.shape)}" for name, info in self.inputs.items())
+        return f"<plumbnn model {where}: {inputs} -> {', '.join(self.outputs)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: inputs, outputs, and how many layers of each type there are."""
+        types: dict[str, int] = {}
+        for layer in self.layers:
+            types[layer.type] = types.get(layer.type, 0) + 1
+        ports = [("input", n, f"{i.dtype} {list(i.shape)}") for n, i in self.inputs.items()]
+        ports += [("output", name, "") for name in self.outputs]
+        counts = sorted(types.items(), key=lambda one: -one[1])
+        title = f"<p><b>{_html.escaped('in memory' if self._memory else self.path)}</b></p>"
+        notes = "".join(f"<p>{_html.escaped(note)}</p>" for note in self.notes[:5])
+        tables = _html.table("kind name tensor", ports) + _html.table("type layers", counts)
+        return title + tables + notes
 
 
 def arguments_of(
-    path: Path,
+    path: str,
     weights: Path | None,
-    shapes: Shapes | None,
+    shapes: Shapes | str | None,
     constants: Mapping[str, Any] | None,
     seed: int,
 ) -> _core.ModelArguments:
     arguments = _core.ModelArguments()
-    arguments.structure = os.fspath(path)
-    arguments.weights = os.fspath(weights) if weights is not None else ""
-    arguments.shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
+    arguments.structure = path
+    arguments.weights = _given.path_of(weights, "weights") if weights is not None else ""
+    arguments.ask_shapes = shapes == "ask"
+    arguments.shapes = {} if arguments.ask_shapes else _given.shapes_of(shapes, "shapes")
+    if constants is not None and not isinstance(constants, Mapping):
+        raise _given.bad("constants", "a dict of arrays by network input", constants)
     arguments.constants = all_ready(constants or {})
-    arguments.seed = seed
+    arguments.seed = _given.whole(seed, "seed")
     return arguments
 
 
 def load(
-    path: Path,
+    path: Source,
     *,
     weights: Path | None = None,
-    shapes: Shapes | None = None,
+    shapes: Shapes | str | None = None,
     constants: Mapping[str, Any] | None = None,
     open_shapes: Shapes | None = None,
     seed: int = 1,
 ) -> Model:
-    """Loads a model: .onnx, or .tnnproto with the .tnnmodel beside it.
+    """Loads a model: .onnx, also as bytes, or .tnnproto with the .tnnmodel beside it.
 
     Args:
         weights: the .tnnmodel, where it has another name. Without one they are drawn by `seed`.
-        shapes: of inputs, e.g. {"x": (1, 3, 224, 224)}; a new shape needs a new network.
+        shapes: of inputs, e.g. {"x": (1, 3, 224, 224)}; a new shape needs a new network. What the
+            file leaves open gets a usual size that runs (`notes` says so), the one that the tools
+            choose; "ask": that is an error.
         constants: network inputs that become constants (of an .onnx).
         open_shapes: as `shapes`, but only for inputs whose dims the file leaves open.
 
     Raises:
         Error: NotFound, IoError, CorruptModel, NotSupported (all operators that Plumb lacks are
-            named at once) or InvalidArgument, e.g. for open dims without a shape.
+            named at once) or InvalidArgument, e.g. for open dims of which no usual size runs.
     """
-    arguments = arguments_of(path, weights, shapes, constants, seed)
-    wanted = {name: list(shape) for name, shape in (open_shapes or {}).items()}
-    return Model(_core.load(arguments, wanted, False), arguments)
+    return load_at(path, None, weights, shapes, constants, open_shapes, seed)
+
+
+def load_at(
+    path: Source,
+    inputs: Any,
+    weights: Path | None = None,
+    shapes: Shapes | str | None = None,
+    constants: Mapping[str, Any] | None = None,
+    open_shapes: Shapes | None = None,
+    seed: int = 1,
+) -> Model:
+    """`load`, and a torch module at the inputs given."""
+    memory = _given.in_memory(path, inputs)
+    where = _given.path_of(path) if memory is None else memory.path
+    arguments = arguments_of(where, weights, shapes, constants, seed)
+    wanted = _given.shapes_of(open_shapes, "open_shapes")
+    return Model(_core.load(arguments, wanted, False), arguments, memory)
 
 
 class Conversion:
@@ -110,8 +152,17 @@ class Conversion:
         self.notes = model.notes
         self.hazards: list[str] = model._graph.hazards()
 
+    def __repr__(self) -> str:
+        return f"<plumbnn conversion {self.proto!r}: {len(self.notes)} notes, {len(self.hazards)} hazards>"
 
-def convert(model: Path | Model, prefix: Path, *, tnnmodel_version: int = 2) -> Conversion:
+    def _repr_html_(self) -> str:
+        """For notebooks: the files, what was noted, and what other runtimes may compute otherwise."""
+        files = _html.table("file", [[self.proto], [self.weights]])
+        notes = _html.table("note", [[note] for note in self.notes])
+        return files + notes + _html.table("hazard", [[hazard] for hazard in self.hazards])
+
+
+def convert(model: Source | Model, prefix: Path, *, tnnmodel_version: int = 2) -> Conversion:
     """Writes PREFIX.tnnproto and PREFIX.tnnmodel, each complete or not there.
 
     Args:
@@ -120,12 +171,15 @@ def convert(model: Path | Model, prefix: Path, *, tnnmodel_version: int = 2) -> 
     Raises:
         Error: those of `load`; IoError when a file cannot be written.
     """
-    loaded = as_model(model)
-    loaded._graph.save(os.fspath(prefix), tnnmodel_version)
-    return Conversion(os.fspath(prefix), loaded)
+    loaded = model if isinstance(model, Model) else load(model, shapes="ask")
+    where = _given.path_of(prefix, "prefix")
+    if tnnmodel_version not in (1, 2):
+        raise Error("InvalidArgument", f"tnnmodel_version: expected 1 or 2, found {tnnmodel_version!r}")
+    loaded._graph.save(where, tnnmodel_version)
+    return Conversion(where, loaded)
 
 
-def as_model(model: Path | Model) -> Model:
+def as_model(model: Source | Model) -> Model:
     return model if isinstance(model, Model) else load(model)
 
 

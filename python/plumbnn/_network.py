@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _given, _html
 from ._arrays import all_ready
 from ._errors import Error
-from ._model import Model, Path, Shapes, as_model, load
+from ._given import Path
+from ._model import Model, Shapes, Source, as_model, load_at
 from ._types import Observer, Step, TensorInfo
 
 if TYPE_CHECKING:
@@ -29,11 +29,15 @@ def device_arguments(
     shapes: Shapes | None = None,
 ) -> _core.DeviceArguments:
     arguments = _core.DeviceArguments()
-    arguments.precision, arguments.threads = precision.upper(), threads
-    arguments.device_index, arguments.fallback = device_index, fallback
-    arguments.unfuse, arguments.direct = unfuse, direct
-    arguments.shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
+    arguments.precision = _given.text_of(precision, "precision").upper()
+    arguments.threads = _given.whole(threads, "threads")
+    arguments.device_index = _given.whole(device_index, "device_index")
+    arguments.fallback, arguments.unfuse, arguments.direct = bool(fallback), bool(unfuse), bool(direct)
+    arguments.shapes = _given.shapes_of(shapes, "shapes")
     return arguments
+
+
+OPTIONS = ("precision", "threads", "device_index", "fallback", "unfuse", "direct", "shapes")
 
 
 class Network:
@@ -57,25 +61,29 @@ class Network:
             cannot run; otherwise those of `load`.
     """
 
-    def __init__(self, model: Path | Model, device: str = CPU_DEVICE, **options: Any) -> None:
+    def __init__(self, model: Source | Model, device: str = CPU_DEVICE, **options: Any) -> None:
+        _given.known(options, OPTIONS)
         arguments = device_arguments(**options)
+        name = _given.one_device(device)
         self.model = as_model(model)
-        self._network = _core.Network(self.model._graph, device.upper(), arguments)
+        self._network = _core.Network(self.model._graph, name, arguments)
 
-    def run(self, inputs: Mapping[str, Any] | None = None, *, seed: int = 1) -> dict[str, Any]:
+    def run(self, inputs: Any = None, *, seed: int = 1) -> dict[str, Any]:
         """Runs all layers and returns the outputs by name, as numpy arrays of their own.
 
         Args:
-            inputs: every network input by name, of its shape; floats of another width are
-                converted, and memory is shared where nothing is. None: all are drawn by `seed`.
+            inputs: every network input by name, of its shape, or the array of the only one; floats
+                of another width are converted, and memory is shared where nothing is. None: all
+                are drawn by `seed`.
 
         Raises:
             Error: InvalidArgument for another name, shape or type; DeviceError.
             KeyboardInterrupt: Ctrl-C, between two layers.
         """
-        if inputs is not None and not inputs and self.inputs:
+        arrays = _given.by_name(inputs, lambda: list(self.inputs))
+        if inputs is not None and not arrays and self.inputs:
             raise Error("InvalidArgument", f"no value is given for {', '.join(self.inputs)}")
-        return self._network.run(all_ready(inputs or {}), seed)
+        return self._network.run(all_ready(arrays), _given.whole(seed, "seed"))
 
     def watch(self, observer: Observer) -> None:
         """From now on the observer is called around each step of every run."""
@@ -112,12 +120,22 @@ class Network:
         return self._network.description()
 
     def __repr__(self) -> str:
-        return f"<plumbnn network {self.model.path!r} on {self.device}>"
+        return f"<plumbnn network {self.model.path!r} on {self.device}: {len(self.steps)} steps>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the device, inputs and outputs, and the first steps."""
+        few, steps = 20, self.steps
+        title = f"<p><b>{_html.escaped(self.device)}</b>: {_html.escaped(self.description)}</p>"
+        ports = [("input", n, f"{i.dtype} {list(i.shape)}") for n, i in self.inputs.items()]
+        ports += [("output", name, "") for name in self.outputs]
+        rows = [(s.index, s.name, s.type, s.kernel, s.detail) for s in steps[:few]]
+        table = _html.table("index step type kernel detail", rows)
+        return title + _html.table("kind name tensor", ports) + table + _html.more(len(steps), few, "steps")
 
 
 def run(
-    model: Path | Model,
-    inputs: Mapping[str, Any] | None = None,
+    model: Source | Model,
+    inputs: Any = None,
     device: str = CPU_DEVICE,
     *,
     seed: int = 1,
@@ -125,23 +143,33 @@ def run(
 ) -> dict[str, np.ndarray]:
     """`Network(model, device, **options).run(inputs)`: the outputs by name.
 
-    A model whose input dims are open takes the shapes of the inputs.
+    A model whose input dims are open takes the shapes of the inputs. A torch.nn.Module is exported
+    at the inputs.
     """
     network = Network(_at_size_of(inputs, model), device, **options)
     return network.run(inputs, seed=seed)
 
 
-def _at_size_of(inputs: Mapping[str, Any] | None, model: Path | Model) -> Model:
+def _at_size_of(inputs: Any, model: Source | Model) -> Model:
+    """The model at the shapes of the inputs."""
     if isinstance(model, Model):
         return model
-    arrays = all_ready(inputs or {})
-    return load(model, open_shapes={name: array.shape for name, (array, _) in arrays.items()})
+    if inputs is None or isinstance(inputs, Mapping):
+        arrays = all_ready(inputs or {})
+        return load_at(model, inputs, open_shapes={n: a.shape for n, (a, _) in arrays.items()})
+    # Of the only input, whose name nobody said.
+    loaded = load_at(model, inputs)
+    named = _given.by_name(inputs, lambda: list(loaded.inputs))
+    array = all_ready(named)[next(iter(named))][0]
+    if _given.is_module(model) or tuple(array.shape) == next(iter(loaded.inputs.values())).shape:
+        return loaded
+    return load_at(model, inputs, open_shapes={next(iter(named)): array.shape})
 
 
 def dump(
-    model: Path | Model,
+    model: Source | Model,
     folder: Path,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Any = None,
     device: str = CPU_DEVICE,
     *,
     format: str = "npy",
@@ -173,7 +201,7 @@ def dump(
         Error: those of `Network`; InvalidArgument for a filter; IoError, e.g. a full disk.
     """
     arguments = _core.DumpArguments()
-    arguments.folder, arguments.format = os.fspath(folder), format
+    arguments.folder, arguments.format = _given.path_of(folder, "folder"), format
     arguments.layers, arguments.types = layers, types
     arguments.inputs, arguments.outputs = layer_inputs, layer_outputs
     arguments.statistics_only, arguments.zstd = statistics_only, compress

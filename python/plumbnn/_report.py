@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import html
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from . import _html
 from ._errors import printable
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ._arrays import Saved
     from ._core import CheckResult
-
-_COLORS = {"wrong": "#c62828", "grey": "#8a6d00", "aligned": "#2e7d32", "not tested": "#666666"}
 
 
 def _number(value: Any) -> float:
@@ -107,6 +105,23 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<{self.device}: {self.verdict}, {len(self.layers)} steps>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its sentence, the steps that are not aligned, the five that come nearest to their bounds,
+        and the network's outputs."""
+        few, worst = 20, 5
+        off = [layer for layer in self.layers if layer.verdict != "aligned"]
+        near = sorted((one for one in self.layers if one.verdict == "aligned"), key=lambda one: -one.E)
+        rows = [_row(layer) for layer in [*off[:few], *near[:worst]]]
+        outputs = [
+            _output_row(name, value, self.reference.get(name)) for name, value in self.outputs.items()
+        ]
+        return (
+            f"<p><b>{_html.escaped(self.device)}</b>: {_html.escaped(self.summary)}</p>"
+            + _html.table(_HEAD, rows)
+            + _html.more(len(off), few, "that are not aligned")
+            + _html.table("output shape values reference", outputs)
+        )
 
 
 class Report:
@@ -218,22 +233,22 @@ class Report:
         return f"<plumbnn report: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the last line, and a table of the steps that are not aligned."""
-        shown = [layer for layer in self.layers if layer.verdict != "aligned"]
-        head = "device index layer type shape introduced inherited E R verdict cause".split()
-        cells = "".join(f"<th>{name}</th>" for name in head)
-        rows = "".join(_row(layer) for layer in shown)
-        table = f"<table><tr>{cells}</tr>{rows}</table>" if shown else ""
-        color = _COLORS.get(self.verdict, _COLORS["wrong"])
-        return f'<p style="color:{color}"><b>{html.escape(self.summary)}</b></p>{table}'
+        """For notebooks: the last line, and what each run has to show."""
+        return _html.headline(self.verdict, self.summary) + "".join(run._repr_html_() for run in self.runs)
 
 
-def _row(layer: LayerReport) -> str:
-    color = _COLORS[layer.verdict]
-    verdict = f'<b style="color:{color}">{layer.verdict}</b>'
-    texts = [layer.device, str(layer.index), layer.name, layer.type, str(list(layer.shape))]
+_HEAD = "index layer type shape introduced inherited E R verdict cause"
+
+
+def _row(layer: LayerReport) -> list[Any]:
+    texts = [layer.index, layer.name, layer.type, list(layer.shape)]
     numbers = [layer.introduced, layer.inherited, layer.E, layer.R]
-    texts += [f"{number:.3g}" for number in numbers]
-    cells = [html.escape(printable(text)) for text in [*texts, layer.cause]]
-    cells.insert(len(texts), verdict)
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    why = layer.cause or layer.reason
+    return [*texts, *numbers, _html.Raw(_html.colored(layer.verdict)), why]
+
+
+def _output_row(name: str, output: np.ndarray, reference: np.ndarray | None) -> list[Any]:
+    def span(array: np.ndarray) -> str:
+        return f"{array.min():.6g} to {array.max():.6g}" if array.size else "empty"
+
+    return [name, list(output.shape), span(output), "" if reference is None else span(reference)]
