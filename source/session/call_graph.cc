@@ -203,29 +203,31 @@ std::string CallBlob(char kind, size_t i) { return fmt::format("{}{}", kind, i);
 onnx::AttributeIr ToAttribute(const AttributeValue& value) {
   using onnx::AttributeIr;
   AttributeIr attribute;
-  if (const auto* i = std::get_if<int64_t>(&value)) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    attribute.kind = AttributeIr::kString;
+    attribute.s = *text;
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    attribute.kind = AttributeIr::kStrings;
+    attribute.strings = *texts;
+  } else if (const auto* i = std::get_if<int64_t>(&value)) {
     attribute.kind = AttributeIr::kInt;
     attribute.i = *i;
+    attribute.ints = {*i};
     attribute.f = static_cast<float>(*i);
-    attribute.may_be_float = true;
+    attribute.floats = {attribute.f};
   } else if (const auto* f = std::get_if<double>(&value)) {
     attribute.kind = AttributeIr::kFloat;
     attribute.f = static_cast<float>(*f);
-  } else if (const auto* s = std::get_if<std::string>(&value)) {
-    attribute.kind = AttributeIr::kString;
-    attribute.s = *s;
+    attribute.floats = {attribute.f};
   } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) {
     attribute.kind = AttributeIr::kInts;
     attribute.ints = *ints;
     attribute.floats.assign(ints->begin(), ints->end());
-    attribute.may_be_float = true;
   } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
     attribute.kind = AttributeIr::kFloats;
     attribute.floats.assign(floats->begin(), floats->end());
-  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
-    attribute.kind = AttributeIr::kStrings;
-    attribute.strings = *texts;
   }
+  attribute.untyped = true;
   return attribute;
 }
 

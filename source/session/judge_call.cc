@@ -211,7 +211,10 @@ Result<CallArithmetic> ParseCallArithmetic(const std::string& name) {
     if (narrow.Name() == name) return narrow;
   }
   const auto known = ParseArithmetic(name);
-  if (!known.ok()) return known.status().AddContext("fp16+f16-sums and bf16+bf16-sums, or as for a whole network");
+  if (!known.ok()) {
+    return Status::InvalidArgument(known.status().message() +
+                                   " (of one operator also fp16+f16-sums and bf16+bf16-sums)");
+  }
   return CallArithmetic{*known};
 }
 

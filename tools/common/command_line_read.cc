@@ -42,11 +42,10 @@ bool SaysNothingToDo(const std::string& spelling) {
 }  // namespace
 
 CommandLine::Impl::Option* CommandLine::Impl::Find(std::string_view spelling) const {
-  const Word* word = FindWord(WithoutDashes(spelling));
-  for (const auto& option : options) {
-    if (word != nullptr && option->word == word) return option.get();
-  }
-  return nullptr;
+  const auto found = std::find_if(options.begin(), options.end(), [&](const auto& option) {
+    return HasSpelling(*option->word, WithoutDashes(spelling));
+  });
+  return found == options.end() ? nullptr : found->get();
 }
 
 CommandLine::Impl::Option& CommandLine::Impl::Declared(std::string_view spelling) const {

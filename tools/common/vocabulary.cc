@@ -42,6 +42,8 @@ const std::vector<Word>& Words() {
       {"warmup",          "",  {"wc"},               Values::kOne},
       {"profile",         "",  {},                   Values::kOne},
       {"output",          "o", {"op"},               Values::kOne},
+      {"operator",        "",  {"op"},               Values::kOne},  // where a tool declares it before --output
+      {"attr",            "",  {"attribute"},        Values::kPairs},
       {"output-folder",   "",  {"do"},               Values::kOne},
       {"failing-folder",  "",  {"du"},               Values::kOne},
       {"output-dir",      "",  {"od"},               Values::kOne},
@@ -153,16 +155,17 @@ bool NamesFile(const std::string& text) { return PathExists(text) || PathExists(
 
 }  // namespace
 
-const Word* FindWord(std::string_view spelling) {
+bool HasSpelling(const Word& word, std::string_view spelling) {
   const std::string name = WithDashes(spelling);
-  if (name.empty()) return nullptr;
-  for (const Word& word : Words()) {
-    const auto& others = word.spellings;
-    if (name == word.name || name == word.letter || std::find(others.begin(), others.end(), name) != others.end()) {
-      return &word;
-    }
-  }
-  return nullptr;
+  const auto& others = word.spellings;
+  return !name.empty() &&
+         (name == word.name || name == word.letter || std::find(others.begin(), others.end(), name) != others.end());
+}
+
+const Word* FindWord(std::string_view spelling) {
+  const auto found =
+      std::find_if(Words().begin(), Words().end(), [&](const Word& word) { return HasSpelling(word, spelling); });
+  return found == Words().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> SplitValues(Values values, const std::string& text) {

@@ -28,7 +28,9 @@ struct Word {
   Values values;
 };
 
-// The row that has this spelling (no dashes; `_` counts as `-`); nullptr when no tool knows it.
+// No dashes; `_` counts as `-`.
+bool HasSpelling(const Word& word, std::string_view spelling);
+// The first row that has this spelling (no dashes; `_` counts as `-`); nullptr when no tool knows it.
 const Word* FindWord(std::string_view spelling);
 
 // For TNN's options that ask for what Plumb has not: why. nullptr for all others.

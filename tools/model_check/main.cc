@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "model_check/operator.h"
 #include "model_check/options.h"
 #include "model_check/run.h"
 #include "plumb/environment.h"
@@ -17,6 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   model_check -p net.tnnproto -m net.tnnmodel -d X86,OPENCL --json report.json
   model_check -m net.tnnproto --subject dump/            judges what another runtime dumped
   model_check -m net.tnnproto -d X86 --golden ort.npz    NAIVE and X86 beside the original framework
+  model_check --op Softmax --input x.npy --output y.npy  judges one kernel's output (--op Softmax --help)
   DUMP_OUTPUT_BLOB=1 model_check -m net.tnnproto -d X86  also writes every blob to plumb_dump/
 Exit codes: 0 aligned, 1 misaligned or nothing compared, 2 bad usage or input, 3 device not available, 4 failure.)";
 
@@ -34,6 +36,7 @@ std::string EnvironmentAgain() {
 }
 
 int Main(int argc, char** argv) {
+  if (AsksForOperator(argc, argv)) return JudgeOperator(argc, argv);
   Options options;
   CommandLine command_line(
       "model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.",

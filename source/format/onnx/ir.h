@@ -87,8 +87,9 @@ struct AttributeIr {
   std::vector<std::string> strings;
   ConstantIr tensor;
   std::shared_ptr<const GraphIr> graph;
-  bool may_be_float =
-      false;  // of whole numbers that no file typed: they stand for floats, too, and `f`, `floats` hold them
+  // Of no file, which would say the kind: a number stands for a list of one, too, a whole one for a float; all fields
+  // hold it.
+  bool untyped = false;
   std::string reference;  // in a function: the name of the function's attribute that stands here
 };
 

@@ -62,9 +62,11 @@ const AttributeIr* NodeContext::OfKind(const char* name, AttributeIr::Kind kind,
   const AttributeIr* attribute = Attribute(name);
   if (attribute == nullptr || attribute->kind == AttributeIr::kNone) return nullptr;
   if (attribute->kind == kind) return attribute;
-  const bool floats = (attribute->kind == AttributeIr::kInt && kind == AttributeIr::kFloat) ||
-                      (attribute->kind == AttributeIr::kInts && kind == AttributeIr::kFloats);
-  if (attribute->may_be_float && floats) return attribute;
+  const bool whole = attribute->kind == AttributeIr::kInt || attribute->kind == AttributeIr::kInts;
+  const bool single = attribute->kind == AttributeIr::kInt || attribute->kind == AttributeIr::kFloat;
+  const bool fits =
+      kind == AttributeIr::kFloats || (kind == AttributeIr::kFloat && single) || (kind == AttributeIr::kInts && whole);
+  if (attribute->untyped && fits) return attribute;
   if (attribute_status_.ok()) {
     attribute_status_ =
         Status::CorruptModel(fmt::format("attribute '{}' must be {}, found another type", name, expected));
