@@ -2,13 +2,14 @@
 Every one is made of what its family is known for; sizes are such that blocked layouts, tiles' rests and Winograd are
 met.
 
-    zoo.NETWORKS: name -> function(Net) that returns the network's output tensors
+    zoo.NETWORKS: name -> function(Net) that returns the network's output tensors; zoo.ALL: with zoo_rare.py's
     zoo.build(name, weights="normal", batch=1): the model, every node named
 """
 import numpy as np
 from onnx import TensorProto, ValueInfoProto, checker, helper, shape_inference
 
 import zoo_images as images
+import zoo_rare as rare
 import zoo_sequences as sequences
 from zoo_net import Net
 
@@ -29,11 +30,12 @@ NETWORKS = {
     "pose": images.pose, "face": images.face, "group_norm": images.group_norm,
     "spectrogram": sequences.spectrogram,
 }
+ALL = {**NETWORKS, **rare.NETWORKS}  # with those of the faults campaign
 
 
 def build(name, weights="normal", batch=1, seed=1):
-    net = Net([seed, list(NETWORKS).index(name)], weights, batch)
-    outputs = NETWORKS[name](net)
+    net = Net([seed, list(ALL).index(name)], weights, batch)
+    outputs = ALL[name](net)
     graph = helper.make_graph(net.nodes, name, net.inputs, [ValueInfoProto(name=o) for o in outputs], net.constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
     model = shape_inference.infer_shapes(model, strict_mode=True)  # the outputs' types

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper
 
-from .model import behind, change, fresh, of, replace, set_attribute, shape_of
+from .model import before, behind, change, fresh, of, replace, set_attribute, shape_of
 
 
 @of("Relu", "LeakyRelu 0.01", r"leaky|slope|negative")
@@ -119,19 +119,6 @@ def _(model, node):
 def _(model, node):
     del node.input[1]
     return replace(node, "Abs")
-
-
-def before(model, node, *chain):
-    """Nodes in front of the first input: (type, extra inputs)."""
-    at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
-    current = node.input[0]
-    for k, (kind, extra) in enumerate(chain):
-        made = f"{node.name}_half_{k}"
-        model.graph.node.insert(at + k, helper.make_node(kind, [current, *[fresh(model, e) for e in extra]], [made],
-                                                         name=made))
-        current = made
-    node.input[0] = current
-    return True
 
 
 @of("Sigmoid Tanh Erf", "held from 2 on", r"held|cut off")

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-GENERIC, BY_TYPE = [], {}
+GENERIC, BY_TYPE = [], {}  # of kind: (name, function, cause)
 
 
 def generic(name, cause=""):
@@ -17,6 +17,14 @@ def of(types, name, cause=""):
         for kind in types.split():
             BY_TYPE.setdefault(kind, []).append((name, function, cause))
         return function
+    return keep
+
+
+def kernel(types, name, cause=""):
+    """A fault made in NumPy: function(values of the inputs, healthy output, node) returns what the kernel writes in
+    place of it, or None where the fault does not apply. types: "" for every operator."""
+    def keep(function):
+        return (of(types, name, cause) if types else generic(name, cause))(lambda model, node: function)
     return keep
 
 
@@ -90,6 +98,20 @@ def behind(model, node, *chain, slot=0):
         model.graph.node.insert(at + 1 + k,
                                 helper.make_node(kind, reads, [output], name=f"{node.name}_fault_{k}", **attributes))
         current = output
+    return True
+
+
+def before(model, node, *chain, slot=0):
+    """Nodes in front of an input: (type, extra inputs, attributes)."""
+    at = next(i for i, n in enumerate(model.graph.node) if n.name == node.name)
+    current = node.input[slot]
+    for k, (kind, extra, *attributes) in enumerate(chain):
+        made = f"{node.name}_half_{slot}_{k}"
+        reads = [current, *[e if isinstance(e, str) else fresh(model, e) for e in extra]]
+        model.graph.node.insert(at + k, helper.make_node(kind, reads, [made], name=made,
+                                                         **(attributes[0] if attributes else {})))
+        current = made
+    node.input[slot] = current
     return True
 
 

@@ -131,7 +131,7 @@ def _(model, node):
     return change(model, node, 1, swap)
 
 
-@of("Conv ConvTranspose Gemm", "bias lost", r"bias")
+@of("Conv ConvTranspose Gemm", "bias lost", r"bias|without adding")
 def _(model, node):
     if len(node.input) < 3:
         return False
@@ -149,7 +149,7 @@ def _(model, node):
     return change(model, node, 2, lambda b: b.astype(np.float16))
 
 
-@of("Conv ConvTranspose Gemm", "bias of the next channel", r"bias")
+@of("Conv ConvTranspose Gemm", "bias of the next channel", r"bias|shifted one")
 def _(model, node):
     return change(model, node, 2, lambda b: np.roll(b, 1))
 
