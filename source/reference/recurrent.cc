@@ -4,6 +4,7 @@
 // and of what follows: recurrent_cells.h.
 #include "reference/core/elementwise.h"
 #include "reference/core/serial_sum.h"
+#include "reference/core/variants.h"
 #include "reference/recurrent_cells.h"
 
 namespace plumb {
@@ -87,15 +88,31 @@ class Cells : public RecurrentCells {
   bool linear_before_reset_ = false;
 };
 
-Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound) {
+// What is not as ONNX has it.
+struct CellHabits {
+  bool keeps_state = false;  // begins where an earlier call on the same input ended
+  bool leaves_cell = false;  // RecurrentCells::LeaveCell
+};
+
+// As a sequence leaves it, to what an earlier call's own rounding makes of that.
+void RunThrough(const Cells& cells, int64_t d, int64_t b, Cells::State* state) {
+  for (int64_t i = 0; i < cells.Steps(b); ++i) cells.Step(d, cells.StepAt(d, b, i), b, state);
+  for (std::vector<Real>* values : {&state->h, &state->c}) {
+    for (Real& value : *values) value.var += Square(0x1p-22);
+  }
+}
+
+Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound, CellHabits habits) {
   PLUMB_RETURN_IF_ERROR(CheckStorage(args));
   Cells cells(args.layer);
   PLUMB_RETURN_IF_ERROR(cells.Init(args, bound));
+  if (habits.leaves_cell) cells.LeaveCell();
   const RecurrentShape& s = cells.shape();
   ParallelFor(s.directions * s.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t sequence = begin; sequence < end; ++sequence) {
       const int64_t d = sequence / s.batch, b = sequence % s.batch;
       Cells::State state = cells.Initial(d, b);
+      if (habits.keeps_state) RunThrough(cells, d, b, &state);
       for (int64_t i = 0; i < cells.Steps(b); ++i) {
         cells.Step(d, cells.StepAt(d, b, i), b, &state);
         cells.EndStep(d, b, i, &state);
@@ -106,17 +123,24 @@ Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound) {
   return Status::Ok();
 }
 
-Status RunRecurrent(const ReferenceArgs& args) { return ComputeRecurrent(args, nullptr); }
-Status BoundRecurrent(const ReferenceArgs& args, const BoundArgs& bound) { return ComputeRecurrent(args, &bound); }
-
-}  // namespace
-
-ReferenceOp ReferencePlumbLSTM() {
-  ReferenceOp op{RunRecurrent, BoundRecurrent};
+template <bool kKeepsState, bool kLeavesCell>
+ReferenceOp Recurrent() {
+  ReferenceOp op{[](const ReferenceArgs& args) {
+                   return ComputeRecurrent(args, nullptr, CellHabits{kKeepsState, kLeavesCell});
+                 },
+                 [](const ReferenceArgs& args, const BoundArgs& bound) {
+                   return ComputeRecurrent(args, &bound, CellHabits{kKeepsState, kLeavesCell});
+                 }};
   op.feeds_back = true;
   return op;
 }
+
+}  // namespace
+
+ReferenceOp ReferencePlumbLSTM() { return Recurrent<false, false>(); }
 ReferenceOp ReferencePlumbGRU() { return ReferencePlumbLSTM(); }
 ReferenceOp ReferencePlumbRNN() { return ReferencePlumbLSTM(); }
+ReferenceOp KeptStateRecurrent() { return Recurrent<true, false>(); }
+ReferenceOp UnclippedCellLstm() { return Recurrent<false, true>(); }
 
 }  // namespace plumb

@@ -81,8 +81,9 @@ Real RecurrentCells::Times(Real a, Real b) const {
 
 Real RecurrentCells::Activate(int64_t d, int which, Real z) const {
   const GateFunction& f = s_.functions[d][which];
+  const double clip = which == 2 && !clips_cell_ ? INFINITY : clip_;
   const auto cut = [&](double x) {
-    return ApplyRecurrentCells(f, std::isnan(x) ? x : std::min(std::max(x, -clip_), clip_));
+    return ApplyRecurrentCells(f, std::isnan(x) ? x : std::min(std::max(x, -clip), clip));
   };
   const double y = cut(z.v);
   if (!with_bound()) return {y, 0};

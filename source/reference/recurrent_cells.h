@@ -30,6 +30,8 @@ class RecurrentCells {
   };
 
   Status Init(const ReferenceArgs& args, const BoundArgs* bound);
+  // clip does not cut an LSTM's new c in front of k.
+  void LeaveCell() { clips_cell_ = false; }
 
   const RecurrentShape& shape() const { return s_; }
   int64_t Steps(int64_t b) const { return steps_[static_cast<size_t>(b)]; }
@@ -63,7 +65,7 @@ class RecurrentCells {
 
   RecurrentShape s_;
   double clip_ = 0, u_ = 0;
-  bool input_forget_ = false;
+  bool input_forget_ = false, clips_cell_ = true;
   std::vector<Tensor> operands_;
   std::vector<const double*> tau_;
   std::vector<int64_t> steps_;

@@ -15,7 +15,7 @@
 namespace plumb {
 namespace {
 
-constexpr double kSamplerWeight = 0x1p-6;  // 8 sigma of two axes' weights rounded to 8 bits (variants.h)
+constexpr double kRoundedWeight = 4;  // 8 sigma of two axes' weights rounded to whole steps (variants.h), in steps
 
 // What one output position of an axis reads.
 struct ResizeTaps {
@@ -214,7 +214,8 @@ Status RunResize(const ReferenceArgs& args) {
   });
 }
 
-template <bool kSampled>
+// kBits: of linear weights; 0: exact ones.
+template <int kBits>
 Status BoundResize(const ReferenceArgs& args, const BoundArgs& bound) {
   PLUMB_RETURN_IF_ERROR(RunResize(args));
   SetExact(bound);
@@ -240,7 +241,7 @@ Status BoundResize(const ReferenceArgs& args, const BoundArgs& bound) {
       tau[i] = std::isfinite(h - l) ? std::max(h - y[i], y[i] - l) : 0;
     } else if (!none) {
       tau[i] = own * u * std::max(std::fabs(l), std::fabs(h)) + 12 * u * (h - l) * (1 + coordinate) + 4 * kEta;
-      if (kSampled) tau[i] += kSamplerWeight * (h - l);
+      if (kBits > 0) tau[i] += std::ldexp(kRoundedWeight, -kBits) * (h - l);
     }
     if (!inherited.empty()) tau[i] = Quadrature(tau[i], std::sqrt(inherited[static_cast<size_t>(i)]));
   });
@@ -249,7 +250,8 @@ Status BoundResize(const ReferenceArgs& args, const BoundArgs& bound) {
 
 }  // namespace
 
-ReferenceOp ReferencePlumbResize() { return {RunResize, BoundResize<false>}; }
-ReferenceOp SampledResize() { return {RunResize, BoundResize<true>}; }
+ReferenceOp ReferencePlumbResize() { return {RunResize, BoundResize<0>}; }
+ReferenceOp SampledResize() { return {RunResize, BoundResize<8>}; }
+ReferenceOp ElevenBitsResize() { return {RunResize, BoundResize<11>}; }
 
 }  // namespace plumb

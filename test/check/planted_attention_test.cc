@@ -81,23 +81,23 @@ class Builder {
 };
 
 // cos or sin of [1, 1, places, size], each angle twice: in halves, or side by side.
-Tensor Angles(bool cosine, int first, bool pairs = false) {
+Tensor Angles(bool cosine, int first, bool pairs = false, double base = 100) {
   Tensor table = Tensor::Create(DType::kF32, {1, 1, kTokens, kSize}).value();
   for (int64_t i = 0; i < table.NumElements(); ++i) {
     const int64_t at = pairs ? i % kSize / 2 : i % (kSize / 2);
     const double angle =
-        static_cast<double>(i / kSize + first) * std::pow(100.0, -2.0 * static_cast<double>(at) / kSize);
+        static_cast<double>(i / kSize + first) * std::pow(base, -2.0 * static_cast<double>(at) / kSize);
     table.data<float>()[i] = static_cast<float>(cosine ? std::cos(angle) : std::sin(angle));
   }
   return table;
 }
 
 // As exporters spell it: x cos + (-high, low) sin.
-std::string Rotated(Builder* b, const std::string& x, int first = 0, double sign = 1) {
+std::string Rotated(Builder* b, const std::string& x, int first = 0, double sign = 1, double base = 100) {
   const std::vector<std::string> halves = b->Halves(x, kSize);
   const std::string turned = b->Join({b->Add(OpKind::kNeg, {halves[1]}), halves[0]}, 3);
-  const Tensor sine = Mapped(Angles(false, first), [sign](double v) { return sign * v; });
-  return b->Add(OpKind::kAdd, {b->Add(OpKind::kMul, {x, b->Constant(Angles(true, first))}),
+  const Tensor sine = Mapped(Angles(false, first, false, base), [sign](double v) { return sign * v; });
+  return b->Add(OpKind::kAdd, {b->Add(OpKind::kMul, {x, b->Constant(Angles(true, first, false, base))}),
                                b->Add(OpKind::kMul, {turned, b->Constant(sine)})});
 }
 
@@ -186,9 +186,9 @@ std::vector<PlantedCause> WholeAttentions() {
   };
 }
 
-Graph RotaryAlone(int first, double sign, bool pairs) {
+Graph RotaryAlone(int first, double sign, bool pairs, double base = 100) {
   Builder b;
-  return b.Done(pairs ? RotatedPairs(&b, "x") : Rotated(&b, "x", first, sign), {1, kHeads, kTokens, kSize});
+  return b.Done(pairs ? RotatedPairs(&b, "x") : Rotated(&b, "x", first, sign, base), {1, kHeads, kTokens, kSize});
 }
 
 // Keys of the past and new ones behind them; `kept` says which rows of these are read, -1: zeros.
@@ -211,6 +211,7 @@ std::vector<PlantedCause> PartsOfAttention() {
       {"halves for pairs", rotary, pairs, "with pairs side by side (interleaved) turned, not halves"},
       {"the place behind", rotary, RotaryAlone(1, 1, false), "with rotary angles of the place behind"},
       {"the place before", rotary, RotaryAlone(-1, 1, false), "with rotary angles of the place before"},
+      {"another base", rotary, RotaryAlone(0, 1, false, 1e4), "with RoPE's base 10000; the graph says 100"},
       {"the other way", rotary, RotaryAlone(0, -1, false), "as Sub; the graph says Add"},
       {"a cache one later", cache, Cache({4, 0, 1, 2, 3}), "with its result shifted one later along axis 2"},
       {"a cache one earlier", cache, Cache({1, 2, 3, 4, 4}), "with its result shifted one earlier along axis 2"},

@@ -12,6 +12,7 @@
 #include "op/split_v.h"
 #include "op/top_k.h"
 #include "planted_cause.h"
+#include "reference/core/variants.h"
 
 namespace plumb {
 namespace {
@@ -177,6 +178,81 @@ std::vector<PlantedCause> RecurrentPlants() {
       {"GRU of transposed state weights", gru, WithTurnedState(gru), "with the recurrent weights transposed"}};
 }
 
+// With peepholes or lengths besides.
+Graph WithInput(Graph graph, const std::string& name, const Tensor& value,
+                const std::function<void(RecurrentParam*)>& set) {
+  Layer& layer = graph.layers[0];
+  auto param = std::make_shared<RecurrentParam>(ParamOf<RecurrentParam>(layer));
+  set(param.get());
+  layer.param = param;
+  const auto at = name == "lengths" ? layer.inputs.begin() + 4 : layer.inputs.end();
+  layer.inputs.insert(at, name);
+  graph.constants[name] = value;
+  return graph;
+}
+
+Tensor Lengths(int steps) {
+  Tensor lengths = Tensor::Create(DType::kI32, {1}).value();
+  lengths.data<int32_t>()[0] = steps;
+  return lengths;
+}
+
+Tensor WithForgetBias(const Tensor& bias) {
+  Tensor more = bias.Clone().value();
+  for (int64_t i = 2 * kHidden; i < 3 * kHidden; ++i) more.data<float>()[i] += 1;
+  return more;
+}
+
+Tensor WithoutBiasOfR(const Tensor& bias) {
+  Tensor half = bias.Clone().value();
+  for (int64_t i = half.NumElements() / 2; i < half.NumElements(); ++i) half.data<float>()[i] = 0;
+  return half;
+}
+
+// What the layer writes by another reference.
+PlantedCause ByReference(const std::string& name, const Graph& graph, const ReferenceOp& op, const std::string& words) {
+  PlantedCause plant{name, graph, graph, words, false, Gauss(graph.inputs[0].shape)};
+  plant.spoil = [graph, op, x = plant.x](Tensor* y) {
+    const BlobTable infos = InferShapes(graph).value();
+    const Layer& layer = graph.layers[0];
+    ReferenceArgs args{layer, {}, {}};
+    for (const std::string& input : layer.inputs) args.inputs.push_back(input == "x" ? &x : &graph.constants.at(input));
+    std::vector<Tensor> outputs;
+    for (const std::string& output : layer.outputs)
+      outputs.push_back(Tensor::Create(DType::kF32, infos.at(output).shape).value());
+    for (Tensor& output : outputs) args.outputs.push_back(&output);
+    ASSERT_TRUE(op.run(args).ok());
+    *y = outputs[0];
+  };
+  return plant;
+}
+
+std::vector<PlantedCause> MoreRecurrentPlants() {
+  const Graph lstm = Recurrent(OpKind::kPlumbLSTM, 4), gru = Recurrent(OpKind::kPlumbGRU, 3);
+  const auto clipped = [](OpKind kind, int64_t gates, float clip) {
+    return Recurrent(kind, gates, [=](RecurrentParam* p) { p->clip = clip; });
+  };
+  const Graph peeped =
+      WithInput(lstm, "p", Gauss({1, 3 * kHidden}), [](RecurrentParam* p) { p->has_peepholes = true; });
+  const auto ended = [&](int steps) {
+    return WithInput(lstm, "lengths", Lengths(steps), [](RecurrentParam* p) { p->has_lengths = true; });
+  };
+  Graph forgetful = lstm, half = gru;
+  forgetful.constants["b"] = WithForgetBias(lstm.constants.at("b"));
+  half.constants["b"] = WithoutBiasOfR(gru.constants.at("b"));
+  const auto hard = [](RecurrentParam* p) { p->activations = "HardSigmoid:0.2:0.5;Tanh"; };
+  return {{"LSTM without its clip", clipped(OpKind::kPlumbLSTM, 4, 0.5f), lstm, "without the clip"},
+          {"LSTM without peepholes", peeped, WithZeros(peeped, "p"), "without the peepholes"},
+          {"LSTM without lengths", ended(4), ended(kTime), "without sequence_lens"},
+          {"LSTM with a forget bias", lstm, forgetful, "with 1 added to the forget gate's bias"},
+          {"GRU without the bias of R", gru, half, "without the bias of R"},
+          {"GRU with a hard sigmoid", gru, Recurrent(OpKind::kPlumbGRU, 3, hard), "with HardSigmoid of slope 0.2"},
+          ByReference("GRU that keeps its state", gru, KeptStateRecurrent(),
+                      "with the state that an earlier call on the same input left"),
+          ByReference("LSTM that clips no cell", clipped(OpKind::kPlumbLSTM, 4, 0.3f), UnclippedCellLstm(),
+                      "without clipping the cell's state in front of its Tanh")};
+}
+
 Graph Extreme(int mode) {
   return GraphOf({LayerOf<ArgMaxParam>(OpKind::kArgMaxOrMin, [=](ArgMaxParam* p) { p->mode = mode, p->axis = 1; })},
                  {2, 9, 7});
@@ -225,7 +301,7 @@ std::vector<PlantedCause> ChoicePlants() {
 
 std::vector<PlantedCause> AllOthers() {
   std::vector<PlantedCause> plants;
-  for (const auto& of : {ActivationPlants(), RecurrentPlants(), ChoicePlants()})
+  for (const auto& of : {ActivationPlants(), RecurrentPlants(), MoreRecurrentPlants(), ChoicePlants()})
     plants.insert(plants.end(), of.begin(), of.end());
   return plants;
 }

@@ -100,6 +100,17 @@ TEST(Signature, NothingIsSaidOfOtherFaults) {
 }
 
 // Zeros inside of the borders are those of any neighbour.
+// Among a million values any ten have their like: "in another order" is said of what differs alone.
+TEST(Signature, TenStaleValuesAreNoOtherOrder) {
+  Tensor y = Tensor::Create(DType::kF64, {1, 64, 128, 128}).value();
+  for (int64_t i = 0; i < y.NumElements(); ++i) y.data<double>()[i] = std::sin(0.7 * static_cast<double>(i));
+  Tensor x = Tensor::Create(DType::kF32, y.shape()).value();
+  for (int64_t i = 0; i < y.NumElements(); ++i) x.data<float>()[i] = static_cast<float>(y.data<double>()[i]);
+  for (int64_t i = 0; i < 10; ++i)
+    x.data<float>()[i * 91733] = static_cast<float>(std::sin(0.1 * static_cast<double>(i)));
+  EXPECT_EQ(DescribeDifference(x, y).find("another order"), std::string::npos) << DescribeDifference(x, y);
+}
+
 TEST(Signature, AShiftMovesSomething) {
   for (const Shape& shape : {Shape{4, 10}, Shape{1, 2, 8, 8}}) {
     const int64_t row = shape[shape.rank() - 1];

@@ -207,7 +207,8 @@ class AlternativeFinder {
     if (!SameShapes(step_, proposal.layer)) return;
     Alternative a = Altered(m, proposal);
     const double misfit = MisfitOf(a);
-    const bool other_bound = proposal.other_error && misfit == misfit_;
+    constexpr double kSameValues = 1e-3;  // coordinates of another operator that says the same
+    const bool other_bound = proposal.other_error && std::fabs(misfit - misfit_) <= kSameValues * misfit_;
     if (misfit < kCloser * misfit_ || other_bound) found_.push_back(std::move(a));
   }
 

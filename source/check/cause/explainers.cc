@@ -27,7 +27,8 @@ std::optional<Answer> HintDifference(const Question& q) {
   const bool wide = q.record.info.outputs[q.output].stored == DType::kF32;
   std::string text = DescribeDifference(q.record.device[q.output], replay.values[q.output],
                                         !replay.tau.empty() && wide ? &replay.tau[q.output] : nullptr);
-  if (!wide && text.rfind("every value is a", 0) == 0) return std::nullopt;  // as all of the subject's are
+  const bool few_bits = text.rfind("every value is a", 0) == 0 || text.rfind("every value has", 0) == 0;
+  if (!wide && few_bits) return std::nullopt;  // as all of the subject's are
   return TextOf(InOwnAxes(q.record, q.output, std::move(text)));
 }
 

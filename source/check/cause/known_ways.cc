@@ -280,8 +280,11 @@ void OtherCoordinates(const Layer& layer, const std::string& says, Proposals* pr
     propose("cubic", coordinates, "floor");
   }
   if (own_mode == "linear") {
+    proposals->push_back({"as linear with weights of 11 bits, as OpenCV has them for images of 8 bits", "exact weights",
+                          layer, ElevenBitsResize(), "weights"});
+    proposals->back().other_error = true;
     proposals->push_back({"as linear with weights of 8 bits, as a texture sampler has them", "exact weights", layer,
-                          SampledResize(), ""});
+                          SampledResize(), "weights"});
     proposals->back().other_error = true;
   }
   OtherResizeOptions(layer, proposals);
@@ -413,8 +416,10 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForMasks(context, &proposals);
   ProposeForNorms(context, &proposals);
   ProposeForStatistics(context, &proposals);
+  ProposeForLanes(context, &proposals);
   ProposeForProducts(context, &proposals);
   ProposeForIntegers(context, &proposals);
+  ProposeForDequantised(context, &proposals);
   ProposeForNarrow(context, &proposals);
   ProposeForHeads(context, &proposals);
   ProposeForTimes(context, &proposals);
@@ -423,6 +428,7 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForRecurrent(context, &proposals);
   ProposeForOrders(context, &proposals);
   ProposeForRotary(context, &proposals);
+  ProposeForBases(context, &proposals);
   ProposeForSamples(context, &proposals);
   return proposals;
 }

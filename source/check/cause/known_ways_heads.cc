@@ -1,5 +1,5 @@
-// Proposals for parts of operands that are the first part's: heads that read the keys or values of head 0, masks of the
-// first batch element; and for one operand of a product that is rounded alone.
+// Proposals for parts of operands that are the first part's: heads that read the keys or values of head 0, masks, keys
+// and values of the first batch element; and for one operand of a product that is rounded alone.
 #include <fmt/core.h>
 
 #include "check/cause/known_ways_util.h"
@@ -20,25 +20,38 @@ Proposal WithFirstPart(const ProposalContext& c, std::string computed, size_t sl
   return proposal;
 }
 
-bool MayVary(const ProposalContext& c, size_t slot, int axis) {
+bool HasParts(const ProposalContext& c, size_t slot, int axis) {
   const BlobInfo& blob = c.blobs.at(c.layer.inputs[slot]);
-  return blob.value.empty() && blob.shape.rank() == 4 && blob.shape[axis] > 1;
+  return blob.shape.rank() == 4 && blob.shape[axis] > 1;
 }
 
 void FirstHead(const ProposalContext& c, Proposals* proposals) {
   if (c.layer.inputs.size() != 2) return;
   for (const size_t slot : {0, 1}) {
-    if (MayVary(c, slot, 1))
+    if (!c.blobs.at(c.layer.inputs[slot]).value.empty()) continue;
+    const std::string& blob = c.layer.inputs[slot];
+    if (HasParts(c, slot, 1))
+      proposals->push_back(WithFirstPart(c, fmt::format("with head 0 of '{}' for every head", blob), slot, 1));
+    if (HasParts(c, slot, 0))
       proposals->push_back(
-          WithFirstPart(c, fmt::format("with head 0 of '{}' for every head", c.layer.inputs[slot]), slot, 1));
+          WithFirstPart(c, fmt::format("with batch element 0 of '{}' for every batch element", blob), slot, 0));
   }
 }
 
 void FirstMask(const ProposalContext& c, Proposals* proposals) {
-  if (c.layer.inputs.size() != 2) return;
   const Shape& out = c.blobs.at(c.layer.outputs[0]).shape;
+  const Tensor* constant = c.layer.Resource("element");
+  if (constant != nullptr && constant->shape().rank() == 4 && constant->shape()[0] > 1 && constant->shape() != out) {
+    const int64_t part = constant->shape().CountFrom(1);
+    auto first = ElementsFrom(*constant, constant->shape(), [part](int64_t i) { return i % part; });
+    if (!first.ok()) return;
+    Proposal proposal{"with batch element 0 of the constant for every batch element", "its own", c.layer};
+    proposal.layer.resources["element"] = *first;
+    proposals->push_back(std::move(proposal));
+  }
+  if (c.layer.inputs.size() != 2) return;
   for (const size_t slot : {0, 1}) {
-    if (!MayVary(c, slot, 0) || c.blobs.at(c.layer.inputs[slot]).shape == out) continue;
+    if (!HasParts(c, slot, 0) || c.blobs.at(c.layer.inputs[slot]).shape == out) continue;
     proposals->push_back(WithFirstPart(
         c, fmt::format("with batch element 0 of '{}' for every batch element", c.layer.inputs[slot]), slot, 0));
   }

@@ -209,6 +209,11 @@ class NarrowProposals {
         }
       }
     }
+    for (size_t i = 0; i < BitFormats().size(); ++i) {
+      all.push_back({&BitFormats()[i]});
+      all.push_back({nullptr, &BitOperandFormats()[i]});
+      all.push_back({&BitFormats()[i], &BitOperandFormats()[i]});
+    }
     return all;
   }
 

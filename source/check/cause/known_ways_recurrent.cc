@@ -134,6 +134,56 @@ class RecurrentProposals {
     });
   }
 
+  // Of the bias of W and that of R one alone is read.
+  void HalfBias() {
+    if (shape_.bias < 0) return;
+    for (const bool of_state : {true, false}) {
+      Propose(of_state ? "without the bias of R" : "without the bias of W",
+              [slot = shape_.bias, rows = shape_.gates * shape_.hidden, of_state](
+                  size_t at, const Tensor& input) -> Result<Tensor> {
+                if (static_cast<int>(at) != slot) return input;
+                PLUMB_ASSIGN_OR_RETURN(Tensor half, input.Clone());
+                for (int64_t i = 0; i < half.NumElements(); ++i) {
+                  if ((i / rows % 2 == 1) != of_state) continue;
+                  if (half.dtype() == DType::kF64) half.data<double>()[i] = 0;
+                  if (half.dtype() == DType::kF32) half.data<float>()[i] = 0;
+                }
+                return half;
+              });
+    }
+  }
+
+  void ExchangedStates() {
+    if (shape_.initial_h < 0 || shape_.initial_c < 0) return;
+    Layer altered = c_.layer;
+    std::swap(altered.inputs[static_cast<size_t>(shape_.initial_h)],
+              altered.inputs[static_cast<size_t>(shape_.initial_c)]);
+    proposals_->push_back({"with the initial h and c exchanged", "otherwise", std::move(altered)});
+  }
+
+  // Keras's older and its newer one, in place of Sigmoid.
+  void HardSigmoid() {
+    const auto& own = ParamOf<RecurrentParam>(c_.layer);
+    if (own.activations != "default" || c_.layer.kind == OpKind::kPlumbRNN) return;
+    for (const char* slope : {"0.2", "0.16666667"}) {
+      std::string all;
+      for (int64_t d = 0; d < shape_.directions; ++d) {
+        all += fmt::format("{}HardSigmoid:{}:0.5;Tanh{}", d > 0 ? ";" : "", slope,
+                           c_.layer.kind == OpKind::kPlumbLSTM ? ";Tanh" : "");
+      }
+      Param(*slope == '0' && slope[2] == '2' ? "with HardSigmoid of slope 0.2" : "with HardSigmoid of slope 1/6",
+            [&](RecurrentParam* p) { p->activations = all; });
+    }
+  }
+
+  void Habits() {
+    proposals_->push_back(
+        {"with the state that an earlier call on the same input left", "otherwise", c_.layer, KeptStateRecurrent()});
+    if (c_.layer.kind == OpKind::kPlumbLSTM && ParamOf<RecurrentParam>(c_.layer).clip > 0)
+      proposals_->push_back({"without clipping the cell's state in front of its Tanh (ONNX Runtime)",
+                             "the input of every activation is clipped", c_.layer, UnclippedCellLstm()});
+  }
+
   void Param(const char* computed, const std::function<void(RecurrentParam*)>& change) {
     proposals_->push_back({computed, "otherwise", With<RecurrentParam>(c_.layer, change)});
   }
@@ -171,7 +221,11 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
   propose.Zeros(shape->initial_h, "with an initial h of 0");
   propose.Zeros(shape->initial_c, "with an initial c of 0");
   propose.Zeros(shape->peepholes, "without the peepholes");
+  propose.HalfBias();
+  propose.ExchangedStates();
   propose.WholeLengths();
+  propose.Habits();
+  propose.HardSigmoid();
   if (ParamOf<RecurrentParam>(c.layer).clip > 0)
     propose.Param("without the clip", [](RecurrentParam* p) { p->clip = 0; });
   propose.TransposedState();

@@ -1,8 +1,9 @@
-// Searches for a number that a proposal has in place of the layer's own.
+// Searches for a number that a proposal has in place of the layer's own; what is computed from the input anew.
 #include <fmt/core.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -55,6 +56,23 @@ void SearchValue(const ProposalContext& c, const std::string& family, double own
   if (inverse >= 1 && inverse < 1e6) propose(1 / std::sqrt(inverse));
   if (square >= 1 && square < 1e6) propose(std::sqrt(square));
   propose(std::strtod(Number(found, 6).c_str(), nullptr));
+}
+
+Proposal OfItsInput(const ProposalContext& c, std::string computed, std::string says, std::string family,
+                    std::function<void(const Tensor& input, Tensor* values, Tensor* tau)> f) {
+  Proposal proposal{std::move(computed), std::move(says), c.layer, {}, std::move(family)};
+  const auto input = std::make_shared<std::optional<Tensor>>();  // asked for before its bound is
+  proposal.reads = [input](size_t slot, const Tensor& tensor) -> Result<Tensor> {
+    if (slot != 0 || input->has_value() || tensor.dtype() != DType::kF64) return tensor;
+    PLUMB_ASSIGN_OR_RETURN(*input, tensor.Clone());  // the result may be in its memory
+    return tensor;
+  };
+  const Shape shape = c.input;
+  proposal.writes = [input, shape, f = std::move(f)](Tensor* values, Tensor* tau) {
+    if (input->has_value() && values->dtype() == DType::kF64 && (*input)->shape() == shape) f(**input, values, tau);
+    input->reset();
+  };
+  return proposal;
 }
 
 std::string NumberOrRoot(double value) {

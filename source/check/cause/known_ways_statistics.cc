@@ -2,8 +2,8 @@
 // along another axis.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "check/cause/known_ways_util.h"
 #include "op/affine.h"
@@ -55,19 +55,9 @@ void Standardise(const Standardised& by, const Tensor& input, Tensor* values, Te
 
 void ProposeStandardised(const ProposalContext& c, std::string computed, std::string says, Standardised by,
                          Proposals* proposals) {
-  Proposal proposal{std::move(computed), std::move(says), c.layer, {}, "statistics"};
-  const auto input = std::make_shared<std::optional<Tensor>>();  // asked for before its bound is
-  proposal.reads = [input](size_t slot, const Tensor& tensor) -> Result<Tensor> {
-    if (slot != 0 || input->has_value() || tensor.dtype() != DType::kF64) return tensor;
-    PLUMB_ASSIGN_OR_RETURN(*input, tensor.Clone());  // the result may be in its memory
-    return tensor;
-  };
-  proposal.writes = [input, by](Tensor* values, Tensor* tau) {
-    const bool known = input->has_value() && values->dtype() == DType::kF64 && (*input)->shape() == values->shape();
-    if (known) Standardise(by, **input, values, tau);
-    input->reset();
-  };
-  proposals->push_back(std::move(proposal));
+  proposals->push_back(
+      OfItsInput(c, std::move(computed), std::move(says), "statistics",
+                 [by](const Tensor& input, Tensor* values, Tensor* tau) { Standardise(by, input, values, tau); }));
 }
 
 // All axes but the channels'.

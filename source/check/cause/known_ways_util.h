@@ -36,6 +36,12 @@ void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
 void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
 // Those of normalisations by the statistics of other elements (known_ways_statistics.cc).
 void ProposeForStatistics(const ProposalContext& context, Proposals* proposals);
+// Those of products of floats behind a DequantizeLinear (known_ways_dequantised.cc).
+void ProposeForDequantised(const ProposalContext& context, Proposals* proposals);
+// Those of means and norms over other lanes of a row (known_ways_lanes.cc).
+void ProposeForLanes(const ProposalContext& context, Proposals* proposals);
+// Those of rotary embeddings of another base (known_ways_base.cc).
+void ProposeForBases(const ProposalContext& context, Proposals* proposals);
 // Those of sums whose terms count another number of times (known_ways_times.cc).
 void ProposeForTimes(const ProposalContext& context, Proposals* proposals);
 // Those of convolutions and products of integers (known_ways_integer.cc).
@@ -43,7 +49,7 @@ void ProposeForIntegers(const ProposalContext& context, Proposals* proposals);
 // Those of operands whose heads, or masks whose batch elements, are the first one's; of one operand that is rounded
 // alone (known_ways_heads.cc).
 void ProposeForHeads(const ProposalContext& context, Proposals* proposals);
-// Those of a Softmax whose rows a mask hides (known_ways_mask.cc).
+// Those of a Softmax whose rows a mask hides, of a mask that one head lacks, of dropout (known_ways_mask.cc).
 void ProposeForMasks(const ProposalContext& context, Proposals* proposals);
 // Those of products whose weights, operands or bias have fewer bits (known_ways_narrow.cc).
 void ProposeForNarrow(const ProposalContext& context, Proposals* proposals);
@@ -132,6 +138,10 @@ inline Proposal WithMoved(const ProposalContext& c, std::string computed, std::s
   };
   return proposal;
 }
+
+// The layer as it is, but its result (and the bound of it) computed from its first input by f: known_ways_search.cc.
+Proposal OfItsInput(const ProposalContext& c, std::string computed, std::string says, std::string family,
+                    std::function<void(const Tensor& input, Tensor* values, Tensor* tau)> f);
 
 // "0.125 (1 / sqrt(64))" where a number is one of a whole number (known_ways_search.cc).
 std::string NumberOrRoot(double value);

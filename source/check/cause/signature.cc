@@ -222,6 +222,20 @@ std::string Some(const WrongOutput& p) {
   return 2 * p.differing < static_cast<int64_t>(p.x.size()) ? Share(p) + Zeros(p) : "";
 }
 
+// The bits of the longest significand, its leading 1 included.
+int MostBits(const std::vector<double>& values) {
+  int most = 0;
+  for (const double value : values) {
+    int exponent;
+    const double significand = std::frexp(static_cast<double>(static_cast<float>(value)), &exponent);
+    auto whole = static_cast<int64_t>(std::ldexp(std::fabs(significand), 24));
+    int bits = 24;
+    while (whole != 0 && whole % 2 == 0) whole /= 2, --bits;
+    if (whole != 0) most = std::max(most, bits);
+  }
+  return most;
+}
+
 std::string Narrow(const WrongOutput& p) {
   const auto all = [](const std::vector<double>& values, auto rounded) {
     return std::all_of(values.begin(), values.end(),
@@ -230,7 +244,11 @@ std::string Narrow(const WrongOutput& p) {
   const auto half = [](float v) { return HalfToFloat(FloatToHalf(v)); };
   const auto brain = [](float v) { return BFloat16ToFloat(FloatToBFloat16(v)); };
   if (all(p.x, brain) && !all(p.y, brain)) return "every value is a bf16";  // most of these are f16, too
-  return all(p.x, half) && !all(p.y, half) ? "every value is an f16" : "";
+  if (all(p.x, half) && !all(p.y, half)) return "every value is an f16";
+  const int bits = MostBits(p.x);
+  constexpr int kTelling = 20;  // of f32's 24: four zeros at every end are no chance
+  if (p.x.size() < 16 || bits > kTelling || MostBits(p.y) <= bits) return "";
+  return fmt::format("every value has {} bits of precision", bits);
 }
 
 // Values beyond f16's range are its largest value or infinite, and all others are right to an f16's precision.

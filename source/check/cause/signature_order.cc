@@ -148,10 +148,14 @@ std::string DescribeShift(const WrongOutput& p) {
 }
 
 std::string DescribeReordered(const WrongOutput& p) {
-  std::vector<double> x = p.x, y = p.y;
+  // Of what differs alone: among many values a few others have their like, too.
+  const double slack = kSameValue * p.largest;
+  std::vector<double> x, y;
+  for (size_t i = 0; i < p.x.size(); ++i) {
+    if (std::fabs(p.x[i] - p.y[i]) > slack) x.push_back(p.x[i]), y.push_back(p.y[i]);
+  }
   std::sort(x.begin(), x.end());
   std::sort(y.begin(), y.end());
-  const double slack = kSameValue * p.largest;
   for (size_t i = 0; i < x.size(); ++i) {
     if (!(std::fabs(x[i] - y[i]) <= slack)) return "";
   }

@@ -35,6 +35,16 @@ double InBits(double v, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(significand, bits)), exponent - bits);
 }
 double InTf32(double v) { return InBits(v, 11); }
+double CutBits(double v, int bits) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent;
+  const double significand = std::frexp(v, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(significand, bits)), exponent - bits);
+}
+template <double (*kInBits)(double, int)>
+void EachInBits(const ValueRange&, double bits, std::vector<double>* values) {
+  for (double& v : *values) v = kInBits(v, static_cast<int>(bits));
+}
 
 struct Float8 {
   int bits, least_exponent;
@@ -236,6 +246,19 @@ const std::vector<Int8Weights>& Int8Choices() {
   return *choices;
 }
 
+const std::vector<WeightFormat>& BitFormats() {
+  static const auto* formats = [] {
+    auto* all = new std::vector<WeightFormat>;
+    for (int bits = 9; bits <= 20; ++bits) {
+      const std::string words = fmt::format("{} bits of precision", bits);
+      if (bits != 11) all->push_back({words, WeightFormat::kTensor, EachInBits<InBits>, static_cast<double>(bits)});
+      all->push_back({words + " towards zero", WeightFormat::kTensor, EachInBits<CutBits>, static_cast<double>(bits)});
+    }
+    return all;
+  }();
+  return *formats;
+}
+
 const std::vector<WeightFormat>& WeightFormats() {
   static const auto* formats = new std::vector<WeightFormat>(MakeFormats());
   return *formats;
@@ -338,7 +361,8 @@ Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const La
   const auto rounded = [&](const WeightFormat& f, double moved) {
     return norm == nullptr ? RoundedWeight(f, layer, weight, moved) : RoundedFolded(f, layer, *norm, weight, moved);
   };
-  if (format.levels == 0 || format.round == CutVectors) return Tensor();
+  const bool in_bits = format.round == EachInBits<InBits> || format.round == EachInBits<CutBits>;
+  if (format.levels == 0 || in_bits || format.round == CutVectors) return Tensor();
   auto off = rounded(format, kMoved);
   const auto down = rounded(format, -kMoved);
   if (!off.ok() || !down.ok()) return Tensor();
@@ -374,6 +398,15 @@ const std::vector<OperandFormat>& OperandFormats() {
   return *formats;
 }
 
+const std::vector<OperandFormat>& BitOperandFormats() {
+  static const auto* formats = [] {
+    auto* all = new std::vector<OperandFormat>;
+    for (const WeightFormat& bits : BitFormats()) all->push_back({bits.words, nullptr, false, false, &bits});
+    return all;
+  }();
+  return *formats;
+}
+
 const OperandFormat& OperandFormatOf(const std::string& words) {
   const auto& all = OperandFormats();
   return *std::find_if(all.begin(), all.end(), [&](const OperandFormat& format) { return format.words == words; });
@@ -382,6 +415,8 @@ const OperandFormat& OperandFormatOf(const std::string& words) {
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values) {
   if (format.round != nullptr) {
     for (double& v : *values) v = format.round(v);
+  } else if (format.bits != nullptr) {
+    format.bits->round(range, format.bits->levels, values);
   } else if (format.zero_point) {
     WithZeroPoint(range, 255, values);
   } else {
@@ -406,7 +441,7 @@ Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand
 }
 
 Result<Tensor> UncertainOperand(const OperandFormat& format, const Tensor& operand) {
-  if (format.round != nullptr || operand.dtype() != DType::kF64) return Tensor();
+  if (format.round != nullptr || format.bits != nullptr || operand.dtype() != DType::kF64) return Tensor();
   PLUMB_ASSIGN_OR_RETURN(Tensor off, RoundedOperand(format, operand, kMoved));
   PLUMB_ASSIGN_OR_RETURN(const Tensor down, RoundedOperand(format, operand, -kMoved));
   int64_t count = 0;

@@ -31,6 +31,9 @@ struct WeightFormat {
 };
 
 const std::vector<WeightFormat>& WeightFormats();
+// Significands of 9 to 20 bits, cut off and rounded, but for those that are among the others: hardware of its own
+// formats.
+const std::vector<WeightFormat>& BitFormats();
 
 // To whole steps; of known ones.
 WeightFormat FormatOf(const Int8Weights& weights);
@@ -69,8 +72,11 @@ struct OperandFormat {
   std::string words;
   double (*round)(double) = nullptr;  // else whole steps:
   bool zero_point = false, by_row = false;
+  const WeightFormat* bits = nullptr;  // one of BitFormats()
 };
 const std::vector<OperandFormat>& OperandFormats();
+// In the order of BitFormats().
+const std::vector<OperandFormat>& BitOperandFormats();
 // The one that is called so. REQUIRES: it is among OperandFormats().
 const OperandFormat& OperandFormatOf(const std::string& words);
 

@@ -42,8 +42,12 @@ ReferenceOp LogOfSoftmax();
 ReferenceOp LogOfClippedSoftmax();
 // reduce.cc: log sum exp(x) without the maximum.
 ReferenceOp UnshiftedLogSumExp();
-// resize.cc: linear weights of 8 bits.
+// resize.cc: linear weights of 8 and of 11 bits.
 ReferenceOp SampledResize();
+ReferenceOp ElevenBitsResize();
+// recurrent.cc: from the states that the same call ends with; an LSTM whose new c is not clipped in front of k.
+ReferenceOp KeptStateRecurrent();
+ReferenceOp UnclippedCellLstm();
 // quantize_linear.cc
 ReferenceOp QuantizeHalfAway();
 ReferenceOp QuantizeHalfUp();

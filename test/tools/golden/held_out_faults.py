@@ -84,6 +84,24 @@ def quantised(random):
     ]
 
 
+def written_in_floats(random):
+    """The same convolution between DequantizeLinear and QuantizeLinear, as exporters of PyTorch and TensorFlow write
+    it."""
+    faults = quantised(random)
+    given = {w.name: numpy_helper.to_array(w) for w in faults[0][1].graph.initializer}
+    shape = (1, 6, 9, 9)
+    bias_scale = (given["xs"] * given["ws"]).astype(np.float32)
+    made = model([("DequantizeLinear", ["q", "xs", "xz"], ["x"], {}),
+                  ("DequantizeLinear", ["w", "ws", "wz"], ["wf"], {"axis": 0}),
+                  ("DequantizeLinear", ["b", "bs", "bz"], ["bf"], {"axis": 0}),
+                  ("Conv", ["x", "wf", "bf"], ["c"], {"pads": [1, 1, 1, 1]}),
+                  ("QuantizeLinear", ["c", "ys", "yz"], ["y"], {})],
+                 {"q": (TensorProto.UINT8, shape)}, {"y": (TensorProto.UINT8, (1, 8, 9, 9))},
+                 {**given, "bs": bias_scale, "bz": np.zeros(8, np.int32)})
+    return [(name + ", as Q-DQ", made, tensors, words) for name, _, tensors, words in faults
+            if "i8" not in name]
+
+
 def integers(random):
     """MatMulInteger with both zero points."""
     a, b = (random.integers(0, 256, s).astype(np.uint8) for s in ((12, 40), (40, 16)))
@@ -302,5 +320,5 @@ def recurrent(random):
 
 def all_faults():
     random = np.random.default_rng(SEED)
-    return [fault for make in (quantised, integers, attention, rotary, norms, products, resized, recurrent)
-            for fault in make(random)]
+    every = (quantised, written_in_floats, integers, attention, rotary, norms, products, resized, recurrent)
+    return [fault for make in every for fault in make(random)]
