@@ -123,8 +123,8 @@ std::vector<PlantedCause> BitPlants() {
   PlantedCause hint{"a result of 16 bits", Projected(0), Projected(0), "every value has 16 bits of precision", true};
   hint.spoil = stored;
   return {
-      {"weights of 16 bits", Projected(0), Projected(16), "with weights rounded to 16 bits of precision towards zero"},
-      {"weights of 13 bits", Projected(0), Projected(13), "with weights rounded to 13 bits of precision towards zero"},
+      {"weights of 16 bits", Projected(0), Projected(16), "with weights rounded to 16-bit significands towards zero"},
+      {"weights of 13 bits", Projected(0), Projected(13), "with weights rounded to 13-bit significands towards zero"},
       hint};
 }
 

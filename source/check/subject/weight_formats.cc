@@ -250,7 +250,7 @@ const std::vector<WeightFormat>& BitFormats() {
   static const auto* formats = [] {
     auto* all = new std::vector<WeightFormat>;
     for (int bits = 9; bits <= 20; ++bits) {
-      const std::string words = fmt::format("{} bits of precision", bits);
+      const std::string words = fmt::format("{}-bit significands", bits);
       if (bits != 11) all->push_back({words, WeightFormat::kTensor, EachInBits<InBits>, static_cast<double>(bits)});
       all->push_back({words + " towards zero", WeightFormat::kTensor, EachInBits<CutBits>, static_cast<double>(bits)});
     }

@@ -228,9 +228,9 @@ def products(random):
              "first operand rounded to bf16"),
             ("the second operand alone in f16", both,
              f32({"a": a, "b": b, "y": times(a, b.astype(np.float16))}), "second operand rounded to f16"),
-            ("weights cut to 16 bits of mantissa", gemm, f32({"x": x, "y": times(x, mantissa(w, 15))}), "16 bits"),
+            ("weights cut to 16 bits of mantissa", gemm, f32({"x": x, "y": times(x, mantissa(w, 15))}), "16-bit"),
             ("operands cut to 16 bits of mantissa", gemm,
-             f32({"x": x, "y": times(mantissa(x, 15), mantissa(w, 15))}), "16 bits"),
+             f32({"x": x, "y": times(mantissa(x, 15), mantissa(w, 15))}), "16-bit"),
             ("groups of a convolution in reverse", conv, f32({"x": image, "y": turned}), "groups in reverse")]
 
 

@@ -39,7 +39,7 @@ def _(_, y, *rest):
     return np.where(over, np.nextafter(half, np.float16(0)), half).astype(np.float32)
 
 
-@kernel("", "16 bits of mantissa", r"1[56] bits|mantissa")
+@kernel("", "16 bits of mantissa", r"16-bit|16 bits|mantissa")
 def _(_, y, *rest):
     return cut(y, 15) if is_f32(y) else None
 

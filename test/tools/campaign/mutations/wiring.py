@@ -21,7 +21,7 @@ def of_weights(name, cause, edit):
     of(PRODUCTS, name, cause)(lambda model, node: change(model, node, 1, edit))
 
 
-of_weights("weights cut to 16 bits of mantissa", r"1[56] bits|mantissa", masked_bits(15))
+of_weights("weights cut to 16 bits of mantissa", r"16-bit|16 bits|mantissa", masked_bits(15))
 of_weights("weights cut to tf32", r"tf32|10 bits|f16 towards zero", masked_bits(10))
 of_weights("weights cut to bf16", r"bf16", masked_bits(7))
 of_weights("weights in two bits", r"int2|int4|bits|levels", lambda w: np.round(w / np.abs(w).max()) * np.abs(w).max())
