@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/file.h"
@@ -51,44 +52,57 @@ bool IsTnnTest(std::string_view text) {
   return first < second && text.substr(first, second - first).find(kMatType) != std::string_view::npos;
 }
 
-// Of one header, a tensor that holds no values yet.
-Result<NamedTensor> ReadTnnTestHeader(TextScanner* scanner) {
+struct TnnTestHead {
+  std::string name;
+  DType dtype;
+  Shape shape;
+};
+
+Result<TnnTestHead> ReadTnnTestHead(TextScanner* scanner) {
   constexpr int64_t kFloatMat = 32, kIntMat = 33;
-  NamedTensor named;
+  TnnTestHead head;
   std::string_view token = scanner->Next();
   for (; !token.empty() && token != kMatType; token = scanner->Next())
-    named.name += (named.name.empty() ? "" : " ") + std::string(token);
-  const std::string of = " of tensor " + TextScanner::Quote(named.name);
+    head.name += (head.name.empty() ? "" : " ") + std::string(token);
+  const std::string of = " of tensor " + TextScanner::Quote(head.name);
   PLUMB_ASSIGN_OR_RETURN(const int64_t type, ReadCount(scanner, "the mat_type" + of, 1000));
   if (type != kFloatMat && type != kIntMat)
     return scanner->Error(fmt::format("expected mat_type 32 (f32) or 33 (i32){}, found {}", of, type));
+  head.dtype = type == kFloatMat ? DType::kF32 : DType::kI32;
   if (scanner->Next() != kDims) return scanner->Error(fmt::format("expected '{}'{}", kDims, of));
   PLUMB_ASSIGN_OR_RETURN(const int64_t rank, ReadCount(scanner, "the rank" + of, kTnnTextMaxRank));
-  Shape shape;
   for (int64_t i = 0; i < rank; ++i) {
     PLUMB_ASSIGN_OR_RETURN(const int64_t dim, ReadCount(scanner, fmt::format("dim {}{}", i, of), INT32_MAX));
-    shape.dims().push_back(dim);
+    head.shape.dims().push_back(dim);
   }
-  if (!shape.Validate().ok() || shape.NumElements() > static_cast<int64_t>(scanner->bytes_left() / 2))
+  return head;
+}
+
+// Memory is taken tensor by tensor, as much as the rest of the file has room for.
+Result<NamedTensor> ReadTnnTestValues(TextScanner* scanner, const TnnTestHead& head) {
+  const std::string name = TextScanner::Quote(head.name);
+  if (!head.shape.Validate().ok() || head.shape.NumElements() > static_cast<int64_t>(scanner->bytes_left() / 2))
     return scanner->Error(fmt::format("tensor {} has the shape {}, but the rest of the file has no room for its values",
-                                      TextScanner::Quote(named.name), shape.ToString()));
-  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(type == kFloatMat ? DType::kF32 : DType::kI32, shape));
+                                      name, head.shape.ToString()));
+  NamedTensor named{head.name, {}};
+  PLUMB_ASSIGN_OR_RETURN(named.tensor, Tensor::Create(head.dtype, head.shape));
+  const Status read = scanner->ReadValues(head.dtype, head.shape.NumElements(), named.tensor.raw());
+  if (!read.ok()) return Status(read.code(), fmt::format("{}, in tensor {}", read.message(), name));
   return named;
 }
 
 Result<std::vector<NamedTensor>> ParseTnnTest(TextScanner* scanner, int64_t count) {
-  std::vector<NamedTensor> tensors;
+  std::vector<TnnTestHead> heads;
+  std::set<std::string> names;
   for (int64_t i = 0; i < count; ++i) {
-    PLUMB_ASSIGN_OR_RETURN(NamedTensor named, ReadTnnTestHeader(scanner));
-    for (const NamedTensor& other : tensors) {
-      if (other.name == named.name) return scanner->Error("a second tensor " + TextScanner::Quote(named.name));
-    }
-    tensors.push_back(std::move(named));
+    PLUMB_ASSIGN_OR_RETURN(TnnTestHead head, ReadTnnTestHead(scanner));
+    if (!names.insert(head.name).second) return scanner->Error("a second tensor " + TextScanner::Quote(head.name));
+    heads.push_back(std::move(head));
   }
-  for (NamedTensor& named : tensors) {
-    const Status read = scanner->ReadValues(named.tensor.dtype(), named.tensor.NumElements(), named.tensor.raw());
-    if (!read.ok())
-      return Status(read.code(), fmt::format("{}, in tensor {}", read.message(), TextScanner::Quote(named.name)));
+  std::vector<NamedTensor> tensors;
+  for (const TnnTestHead& head : heads) {
+    PLUMB_ASSIGN_OR_RETURN(NamedTensor named, ReadTnnTestValues(scanner, head));
+    tensors.push_back(std::move(named));
   }
   PLUMB_RETURN_IF_ERROR(scanner->ExpectEnd());
   return tensors;

@@ -100,6 +100,26 @@ TEST(TensorFile, TnnTextIsToldFromPlainValues) {
   EXPECT_EQ(read("0\n")->size(), 0u);
 }
 
+// All heads, then all values: what TNNTest and model_run write.
+TEST(TensorFile, TnnTestsOutputIsRead) {
+  const std::string heads = "2\nprob mat_type: 32 dims: 2 1 3\nid s mat_type: 33 dims: 1 2\n";
+  const auto read = ParseTensors(heads + "0.5\n-1.25\n3\n7\n-8\n", "out.txt");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ((*read)[0].name, "prob");
+  EXPECT_EQ((*read)[0].tensor.shape(), Shape({1, 3}));
+  EXPECT_EQ((*read)[0].tensor.ValueAt(1), -1.25);
+  EXPECT_EQ((*read)[1].name, "id s");
+  EXPECT_EQ((*read)[1].tensor.dtype(), DType::kI32);
+  EXPECT_EQ((*read)[1].tensor.ValueAt(1), -8);
+  for (const char* broken :
+       {"1\np mat_type: 31 dims: 1 1\n1\n", "1\np mat_type: 32 dims: 1 1000000\n1\n",
+        "1\np mat_type: 32 dims: 1 2\n1\n", "2\np mat_type: 32 dims: 1 1\np mat_type: 32 dims: 1 1\n1\n2\n",
+        "1\np mat_type: 32\n1\n"}) {
+    EXPECT_FALSE(ParseTensors(broken, "out.txt").ok()) << broken;
+  }
+}
+
 TEST(TensorFile, TnnTextErrorsNameLineAndTensor) {
   const auto error = [](const std::string& text) { return ParseTensors(text, "x.txt").status().message(); };
   EXPECT_EQ(error("1\ndata 2 1 3 0\n10\n20\n"),

@@ -195,7 +195,7 @@ TEST_F(Formats, QnnsRawOutputs) {
 TEST_F(Formats, ATensorThatIsCalledEncodingsIsNoDescription) {
   const std::string path = Fresh();
   EXPECT_TRUE(WriteTensors(path + "/position_encodings.npy", {{"", Tensor::Zeros(DType::kF32, {3}).value()}}).ok());
-  WriteText(path + "/x.raw", "1234");  // whose shape nobody says
+  WriteText(path + "/x.raw", "12345");  // whose shape nobody says
   const TensorSet set = TensorSet::Open(path).value();
   ASSERT_EQ(set.tensors().size(), 1u);
   EXPECT_EQ(set.tensors()[0].name, "position_encodings");
