@@ -171,9 +171,9 @@ TEST(Vocabulary, ListsTakeCommasSpacesAndRepeats) {
   WriteText(two,
             "\"1 3 1 4206624772 ,\"\n\"a 4 1 1 2 4 0 : b 4 1 1 2 4 0 ,\"\n\" a b y ,\"\n\"y ,\"\n\" 1 ,\"\n\"Add s 2 1 "
             "a b y ,\"\n");
-  for (const char* words :
-       {"-i a=$/v.txt b=$/v.txt %", "-i a=$/v.txt,b=$/v.txt %", "% -i a=$/v.txt -i b=$/v.txt",
-        "--shape a=1,1,2,4 b=1,1,2,4 %", "% --shape a=1,1,2,4 --shape b=1,1,2,4", "-is a[1,1,2,4] b[1,1,2,4] %"}) {
+  for (const char* words : {"-i a=$/v.txt b=$/v.txt %", "-i a=$/v.txt,b=$/v.txt %", "% -i a=$/v.txt -i b=$/v.txt",
+                            "--shape a=1,1,2,4 b=1,1,2,4 %", "--shape \"a=1,1,2,4;b=1,1,2,4;\" %",
+                            "% --shape a=1,1,2,4 --shape b=1,1,2,4", "-is a[1,1,2,4] b[1,1,2,4] %"}) {
     std::string filled = Filled(words, files);
     filled.replace(filled.find('%'), 1, two);
     ExpectExit(0, "model_run", filled + " -d NAIVE");

@@ -65,37 +65,47 @@ Result<std::vector<double>> ParseNumbers(const std::string& option, const std::s
   return values;
 }
 
+namespace {
+
+// One of them; false where it is none.
+bool AddShape(const std::string& text, std::map<std::string, Shape>* shapes) {
+  std::string name, dims;
+  const size_t bracket = text.rfind('[');
+  const size_t equals = text.rfind('='), colon = text.rfind(':');
+  if (equals != std::string::npos) {
+    name = text.substr(0, equals);
+    dims = text.substr(equals + 1);
+  } else if (bracket != std::string::npos && text.back() == ']') {
+    name = text.substr(0, bracket);
+    dims = text.substr(bracket + 1, text.size() - bracket - 2);
+  } else if (colon != std::string::npos) {
+    name = text.substr(0, colon);
+    dims = text.substr(colon + 1);
+  }
+  std::vector<int64_t> values;
+  bool good = !name.empty();
+  for (const std::string& part : SplitList(dims)) {
+    char* end = nullptr;
+    values.push_back(std::strtoll(part.c_str(), &end, 10));
+    good = good && !part.empty() && *end == '\0' && values.back() >= 0;
+  }
+  if (good) (*shapes)[name] = Shape(std::move(values));
+  return good;
+}
+
+}  // namespace
+
 Result<std::map<std::string, Shape>> ParseShapes(const std::vector<std::string>& texts) {
   std::map<std::string, Shape> shapes;
-  std::vector<std::string> each;  // TNNTest separates by semicolons
   for (const std::string& text : texts) {
-    for (const std::string& part : SplitList(text, ';')) {
-      if (!part.empty()) each.push_back(part);
+    std::map<std::string, Shape> several = shapes;  // TNNTest separates by semicolons, which a name may hold, too
+    bool good = text != ";";
+    for (const std::string& part : SplitList(text, ';')) good = good && (part.empty() || AddShape(part, &several));
+    if (good) {
+      shapes = std::move(several);
+    } else if (!AddShape(text, &shapes)) {
+      return Status::InvalidArgument(fmt::format("--shape: expected NAME=1,3,224,224, found '{}'", text));
     }
-  }
-  for (const std::string& text : each) {
-    std::string name, dims;
-    const size_t bracket = text.rfind('[');
-    const size_t equals = text.rfind('='), colon = text.rfind(':');
-    if (equals != std::string::npos) {
-      name = text.substr(0, equals);
-      dims = text.substr(equals + 1);
-    } else if (bracket != std::string::npos && text.back() == ']') {
-      name = text.substr(0, bracket);
-      dims = text.substr(bracket + 1, text.size() - bracket - 2);
-    } else if (colon != std::string::npos) {
-      name = text.substr(0, colon);
-      dims = text.substr(colon + 1);
-    }
-    std::vector<int64_t> values;
-    bool good = !name.empty();
-    for (const std::string& part : SplitList(dims)) {
-      char* end = nullptr;
-      values.push_back(std::strtoll(part.c_str(), &end, 10));
-      good = good && !part.empty() && *end == '\0' && values.back() >= 0;
-    }
-    if (!good) return Status::InvalidArgument(fmt::format("--shape: expected NAME=1,3,224,224, found '{}'", text));
-    shapes[name] = Shape(std::move(values));
   }
   return shapes;
 }
