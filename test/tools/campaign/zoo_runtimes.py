@@ -4,6 +4,7 @@ and writes them with the inputs into an .npz that is named after the model's ten
     zoo_runtimes.py RUNTIME net.onnx inputs.npz dump.npz
 """
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -63,9 +64,28 @@ def jax(model, arrays):
     return dict(zip(names_of(model), map(np.asarray, backend.run_model(model, arrays))))
 
 
+def iree(model, arrays):
+    import iree.runtime as runtime
+    model = exposed(model)
+    tools = pathlib.Path(sys.executable).parent
+    with tempfile.TemporaryDirectory() as folder:
+        net, mlir, code = (str(pathlib.Path(folder) / name) for name in ("net.onnx", "net.mlir", "net.vmfb"))
+        onnx.save(model, net)
+        for words in (["iree-import-onnx", net, "-o", mlir],
+                      ["iree-compile", mlir, "-o", code, "--iree-hal-target-device=local",
+                       "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host"]):
+            done = subprocess.run([str(tools / words[0]), *words[1:]], capture_output=True, text=True)
+            if done.returncode != 0:
+                raise RuntimeError(f"{words[0]}: {done.stderr.strip().splitlines()[:1]}")
+        module = runtime.load_vm_flatbuffer_file(code, driver="local-sync")
+        results = getattr(module, model.graph.name)(*(arrays[value.name] for value in model.graph.input))
+    results = results if isinstance(results, (tuple, list)) else [results]
+    return dict(zip(names_of(model), (np.array(result.to_host()) for result in results)))
+
+
 RUNS = {
     "tract": tract, "tract_f16": lambda model, arrays: tract(model, arrays, True), "opencv": opencv, "jax": jax,
-    "onnx_reference": onnx_reference,
+    "onnx_reference": onnx_reference, "iree": iree,
 }
 
 

@@ -1,7 +1,8 @@
 """Small networks for PyTorch. As a script of `plumb-golden torch` it defines `model` and `inputs`, as $PLUMB_ZOO says
-("unet bfloat16 heavy sparse 4 1": network, dtype, weights, input, batch, seed); run as a program it exports the model
-with the same weights in f32 to the .onnx that is given.
+("unet bfloat16 heavy sparse 4 1": network, dtype or "autocast" to bfloat16, weights, input, batch, seed); run as a
+program it exports the model with the same weights in f32 to the .onnx that is given.
 """
+import inspect
 import os
 import sys
 
@@ -185,7 +186,7 @@ def build(text):
     torch.manual_seed(1000 * int(seed) + list(NETWORKS).index(name))
     module, shape = NETWORKS[name]()
     draw_weights(module, weights)
-    dtype = getattr(torch, dtype)
+    dtype = getattr(torch, "float32" if dtype == "autocast" else dtype)
     # What the dtype holds, in f32.
     return module.eval().to(dtype).float(), draw_input((int(batch), *shape), kind).to(dtype).float(), dtype
 
@@ -194,7 +195,10 @@ torch.set_num_threads(1)
 module, x, kept = build(os.environ["PLUMB_ZOO"])
 if __name__ == "__main__":
     # BatchNorm is not folded: its rounded weights are what the module has.
+    newer = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     torch.onnx.export(module, x, sys.argv[1], opset_version=17, input_names=["input"], do_constant_folding=False,
-                      training=torch.onnx.TrainingMode.PRESERVE)
+                      training=torch.onnx.TrainingMode.PRESERVE, **newer)
 else:
     model, inputs = module.to(kept), x.to(kept)
+    if os.environ["PLUMB_ZOO"].split()[1] == "autocast":
+        model.forward = torch.autocast("cpu", torch.bfloat16)(model.forward)
