@@ -46,6 +46,7 @@ typedef enum plumb_code {
 typedef struct plumb_model plumb_model;
 typedef struct plumb_network plumb_network;
 typedef struct plumb_report plumb_report;
+typedef struct plumb_judgement plumb_judgement;
 
 typedef struct plumb_tensor {
   const char* name; /* as the model calls it */
@@ -123,6 +124,21 @@ size_t plumb_report_num_layers(const plumb_report* report);
 const plumb_layer* plumb_report_layer(const plumb_report* report, size_t i);
 /* The first wrong layer of the first run that has one; NULL where none is. */
 const plumb_layer* plumb_report_first_wrong(const plumb_report* report);
+
+/* One call of an operator, judged: is what somebody computed for it what rounding explains on these inputs?
+ * (doc/judge.md) op: "Softmax", "layer_norm", an .onnx file ...; attributes: words such as "axis=-1 epsilon=1e-5", or
+ * NULL; inputs in the operator's order (their names do not matter; dtype and data are used), outputs likewise;
+ * arithmetic: NULL (as the output's dtype says), "found", "fp32", "fp16+f16-sums" ... PLUMB_OK also where the output is
+ * wrong. */
+plumb_code plumb_judge(const char* op, const char* attributes, const plumb_tensor* inputs, size_t num_inputs,
+                       const plumb_tensor* outputs, size_t num_outputs, const char* arithmetic,
+                       plumb_judgement** judgement);
+void plumb_judgement_free(plumb_judgement* judgement);
+/* "aligned", "grey", "wrong" or "not tested"; the largest error in units of what rounding explains; the whole in one
+ * line, with the worst element and the cause. */
+const char* plumb_judgement_verdict(const plumb_judgement* judgement);
+double plumb_judgement_excess(const plumb_judgement* judgement);
+const char* plumb_judgement_text(const plumb_judgement* judgement);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,6 +28,9 @@ namespace plumb {
 // A whole number may stand for a float.
 using AttributeValue =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
+
+// "axis=-1", "eps=1e-5", "pads=1,1,1,1", "approximate=tanh": numbers where all of it are, else text. InvalidArgument.
+Result<std::pair<std::string, AttributeValue>> ParseAttribute(const std::string& text);
 
 struct OperatorCall {
   // An ONNX operator ("Softmax", of the newest opset; "com.microsoft.SkipLayerNormalization"), a name that NumPy's or

@@ -135,6 +135,13 @@ def judge(
     """
     call = _arguments(op, inputs, attributes, arithmetic)
     outputs = list(output) if isinstance(output, (list, tuple)) else [output]
+    for i, value in enumerate(outputs):
+        if _is_tiny(value):
+            raise Error(
+                "NotSupported",
+                f"{op}: output {i} is {value.dtype}: outputs of f32, f16, bf16 and whole numbers are "
+                "judged; give what the kernel had before it stored that",
+            )
     arrays = [ready(f"output {i}", value) for i, value in enumerate(outputs)]
     return Judgement(_core.judge(call, arrays, causes))
 
@@ -184,12 +191,24 @@ def _arguments(
             "InvalidArgument", f"{op}: inputs are a list of arrays, found a {type(inputs).__name__}"
         )
     call.inputs = [
-        (None, False) if value is None else ready(f"input {i}", value)
+        (None, False) if value is None else ready(f"input {i}", _widened(value))
         for i, value in enumerate(inputs)
     ]
     call.attributes = {name: _attribute(op, name, value) for name, value in (attributes or {}).items()}
     call.arithmetic = arithmetic or ""
     return call
+
+
+def _is_tiny(value: Any) -> bool:
+    """Floats of 8 bits and fewer: torch's, or ml_dtypes' in numpy and jax."""
+    return any(name in str(getattr(value, "dtype", "")) for name in ("float8_", "float6_", "float4_"))
+
+
+def _widened(value: Any) -> Any:
+    """What a kernel reads of them: their values, which f32 holds."""
+    if not _is_tiny(value):
+        return value
+    return value.float() if hasattr(value, "float") else np.asarray(value).astype(np.float32)
 
 
 def _attribute(op: str, name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""pytest: the fixture `plumb_check`, and baselines.
+"""pytest: the fixtures `plumb_check` and `plumb_close`, and baselines.
 
     def test_net(plumb_check):
         plumb_check("net.onnx", devices=["X86"])
@@ -93,6 +93,22 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     if found:
         setattr(outcome.get_result(), _FIELD, found)
         item.stash[_FOUND] = []
+
+
+@pytest.fixture
+def plumb_close() -> Callable[..., Any]:
+    """`plumbnn.assert_close`: one kernel's output is what rounding explains, or the test fails."""
+    from ._errors import MisalignedError
+    from ._judge import assert_close
+
+    def close(actual: Any, op: str, inputs: Any, *args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return assert_close(actual, op, inputs, *args, **options)
+        except MisalignedError as error:
+            pytest.fail(str(error), pytrace=False)
+
+    return close
 
 
 @pytest.fixture

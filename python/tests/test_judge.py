@@ -3,7 +3,9 @@
 import math
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -145,6 +147,24 @@ class Tolerances(unittest.TestCase):
         wrong[2, 3] *= 2
         with self.assertRaisesRegex(plumbnn.MisalignedError, r"softmax: wrong: .*worst at \[2,3\]"):
             plumbnn.assert_close(wrong, "softmax", [x])
+
+
+class Pytest(unittest.TestCase):
+    def test_the_fixture_fails_with_the_sentence(self):
+        with tempfile.TemporaryDirectory() as folder:
+            test = pathlib.Path(folder) / "test_kernel.py"
+            test.write_text(
+                "import numpy as np\nx = np.array([1, -2, 3], np.float32)\n"
+                "def test_right(plumb_close):\n    plumb_close(np.maximum(x, 0), 'relu', [x])\n"
+                "def test_wrong(plumb_close):\n    plumb_close(x, 'relu', [x])\n"
+            )
+            plugin = ["-p", "plumbnn.pytest_plugin", "-p", "no:cacheprovider"]
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", *plugin, str(test)], capture_output=True, text=True
+            )
+        self.assertIn("1 failed, 1 passed", done.stdout)
+        self.assertIn("relu: wrong: ", done.stdout)
+        self.assertIn("worst at [1]: -2 for 0", done.stdout)
 
 
 class Errors(unittest.TestCase):

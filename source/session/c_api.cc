@@ -14,6 +14,7 @@
 
 #include "plumb/check_all.h"
 #include "plumb/dump.h"
+#include "plumb/judge.h"
 #include "plumb/plumb.h"
 
 struct plumb_model {
@@ -29,6 +30,11 @@ struct plumb_report {
   std::string text, json;
   std::vector<plumb_layer> layers;
   const plumb_layer* first_wrong = nullptr;
+};
+
+struct plumb_judgement {
+  plumb::Judgement found;
+  std::string text;
 };
 
 namespace plumb {
@@ -153,6 +159,18 @@ Result<std::unique_ptr<plumb_report>> Check(const plumb_check_options& options) 
   return report;
 }
 
+Result<std::vector<Tensor>> ToTensors(const plumb_tensor* from, size_t count, const char* what) {
+  std::vector<Tensor> tensors;
+  if (count > 0) PLUMB_RETURN_IF_ERROR(Needs(from, what));
+  for (size_t i = 0; i < count; ++i) {
+    plumb_tensor named = from[i];
+    if (named.name == nullptr) named.name = what;
+    PLUMB_ASSIGN_OR_RETURN(Tensor tensor, ToTensor(named));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
 }  // namespace
 }  // namespace plumb
 
@@ -272,3 +290,39 @@ const plumb_layer* plumb_report_layer(const plumb_report* report, size_t i) {
   return i < report->layers.size() ? &report->layers[i] : nullptr;
 }
 const plumb_layer* plumb_report_first_wrong(const plumb_report* report) { return report->first_wrong; }
+
+plumb_code plumb_judge(const char* op, const char* attributes, const plumb_tensor* inputs, size_t num_inputs,
+                       const plumb_tensor* outputs, size_t num_outputs, const char* arithmetic,
+                       plumb_judgement** judgement) {
+  return Guarded([&]() -> Status {
+    PLUMB_RETURN_IF_ERROR(Needs(judgement, "plumb_judge: judgement"));
+    *judgement = nullptr;
+    PLUMB_RETURN_IF_ERROR(Needs(op, "plumb_judge: op"));
+    plumb::OperatorCall call;
+    call.op = op;
+    PLUMB_ASSIGN_OR_RETURN(call.inputs, plumb::ToTensors(inputs, num_inputs, "plumb_judge: inputs"));
+    std::istringstream words(attributes == nullptr ? "" : attributes);
+    for (std::string word; words >> word;) {
+      PLUMB_ASSIGN_OR_RETURN(auto attribute, plumb::ParseAttribute(word));
+      call.attributes.insert(std::move(attribute));
+    }
+    plumb::JudgeCallOptions options;
+    const std::string how = arithmetic == nullptr ? "" : arithmetic;
+    options.find = how == "found";
+    if (!how.empty() && !options.find) {
+      PLUMB_ASSIGN_OR_RETURN(options.arithmetic, plumb::ParseCallArithmetic(how));
+    }
+    PLUMB_ASSIGN_OR_RETURN(const auto computed, plumb::ToTensors(outputs, num_outputs, "plumb_judge: outputs"));
+    PLUMB_ASSIGN_OR_RETURN(plumb::Judgement found, plumb::JudgeCall(call, computed, options));
+    std::string text = found.Describe();
+    *judgement = new plumb_judgement{std::move(found), std::move(text)};
+    return Status::Ok();
+  });
+}
+
+void plumb_judgement_free(plumb_judgement* judgement) { delete judgement; }
+const char* plumb_judgement_verdict(const plumb_judgement* judgement) {
+  return plumb::VerdictName(judgement->found.verdict);
+}
+double plumb_judgement_excess(const plumb_judgement* judgement) { return judgement->found.Worst().report.excess; }
+const char* plumb_judgement_text(const plumb_judgement* judgement) { return judgement->text.c_str(); }

@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
 #include "format/onnx/import.h"
@@ -197,6 +200,28 @@ Result<CallGraph> ModelCall(const OperatorCall& call, size_t num_outputs) {
 }
 
 }  // namespace
+
+Result<std::pair<std::string, AttributeValue>> ParseAttribute(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    return Status::InvalidArgument(fmt::format("an attribute: expected NAME=VALUE, found '{}'", text));
+  const std::string name = text.substr(0, at), value = text.substr(at + 1);
+  std::vector<int64_t> whole;
+  std::vector<double> numbers;
+  std::istringstream parts(value);
+  for (std::string part; std::getline(parts, part, ',');) {
+    char* end = nullptr;
+    const double number = std::strtod(part.c_str(), &end);
+    constexpr double kMost = 1e15;  // whole numbers below it are doubles
+    if (end == part.c_str() || *end != 0 || !(std::fabs(number) < kMost)) return std::pair(name, AttributeValue(value));
+    numbers.push_back(number);
+    if (part.find_first_of(".eE") == std::string::npos) whole.push_back(static_cast<int64_t>(number));
+  }
+  const bool is_list = value.find(',') != std::string::npos;
+  if (whole.size() == numbers.size())
+    return std::pair(name, is_list ? AttributeValue(whole) : AttributeValue(whole.at(0)));
+  return std::pair(name, is_list ? AttributeValue(numbers) : AttributeValue(numbers.at(0)));
+}
 
 std::string CallBlob(char kind, size_t i) { return fmt::format("{}{}", kind, i); }
 

@@ -85,6 +85,29 @@ static void faults(const char* path, plumb_model* model, const char* folder) {
   plumb_network_free(network);
 }
 
+/* ReLU of four values, right and with the last one wrong. */
+static void one_operator(void) {
+  const float x[4] = {1, 2, -3, 4}, right[4] = {1, 2, 0, 4}, wrong[4] = {1, 2, 0, 5};
+  plumb_tensor input = {0}, output;
+  plumb_judgement* judgement;
+  input.rank = 1;
+  input.dims[0] = 4;
+  output = input;
+  input.data = x;
+  output.data = right;
+  EXPECT(plumb_judge("relu", NULL, &input, 1, &output, 1, NULL, &judgement) == PLUMB_OK);
+  EXPECT(strcmp(plumb_judgement_verdict(judgement), "aligned") == 0 && plumb_judgement_excess(judgement) <= 1);
+  plumb_judgement_free(judgement);
+  output.data = wrong;
+  EXPECT(plumb_judge("LeakyRelu", "alpha=0", &input, 1, &output, 1, "found", &judgement) == PLUMB_OK);
+  EXPECT(strcmp(plumb_judgement_verdict(judgement), "wrong") == 0);
+  EXPECT(strstr(plumb_judgement_text(judgement), "worst at [3]: 5 for 4") != NULL);
+  plumb_judgement_free(judgement);
+  EXPECT(fails(plumb_judge("relu", "axis", &input, 1, &output, 1, NULL, &judgement), PLUMB_INVALID_ARGUMENT, "axis"));
+  EXPECT(fails(plumb_judge("relu", NULL, NULL, 1, &output, 1, NULL, &judgement), PLUMB_INVALID_ARGUMENT, "inputs"));
+  plumb_judgement_free(NULL);
+}
+
 int main(int argc, char** argv) {
   plumb_model* model;
   EXPECT(argc == 3);
@@ -92,6 +115,7 @@ int main(int argc, char** argv) {
   EXPECT(plumb_model_num_inputs(model) == 1 && plumb_model_num_outputs(model) == 1);
   errors(argv[1], model);
   faults(argv[1], model, argv[2]);
+  one_operator();
   plumb_model_free(model);
   puts("the C API keeps its word");
   return 0;

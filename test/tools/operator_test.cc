@@ -46,7 +46,7 @@ TEST(Operator, WhatCannotBeJudgedIsOneSentence) {
   const std::string folder = Given(), files = " --input " + folder + "/x.txt --output " + folder + "/right.txt";
   const std::pair<const char*, const char*> cases[] = {
       {"--op relo", "there is no operator 'relo' here; did you mean 'relu'?"},
-      {"--op relu --attr axis", "--attr: expected NAME=VALUE, found 'axis'"},
+      {"--op relu --attr axis", "an attribute: expected NAME=VALUE, found 'axis'"},
       {"--op relu --attr axis=1", "relu has no attribute 'axis'"},
       {"--op relu --arithmetic fp17", "(of one operator also fp16+f16-sums and bf16+bf16-sums)"}};
   for (const auto& [words, part] : cases) {

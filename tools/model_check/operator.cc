@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -58,25 +57,6 @@ Result<std::vector<Tensor>> ReadAll(const std::string& path) {
   return tensors;
 }
 
-bool IsWhole(double value) { return value == static_cast<double>(static_cast<int64_t>(value)); }
-
-// Numbers where all parts are numbers: "-1", "1e-5", "1,1"; else text.
-AttributeValue ValueOf(const std::string& text) {
-  std::vector<int64_t> whole;
-  std::vector<double> numbers;
-  for (const std::string& part : SplitList(text)) {
-    char* end = nullptr;
-    const double value = std::strtod(part.c_str(), &end);
-    if (end == part.c_str() || *end != 0 || !(value > -1e15 && value < 1e15)) return text;
-    numbers.push_back(value);
-    const bool written_whole = part.find_first_of(".eE") == std::string::npos;
-    if (written_whole && IsWhole(value)) whole.push_back(static_cast<int64_t>(value));
-  }
-  const bool list = text.find(',') != std::string::npos;
-  if (whole.size() == numbers.size()) return list ? AttributeValue(whole) : AttributeValue(whole[0]);
-  return list ? AttributeValue(numbers) : AttributeValue(numbers[0]);
-}
-
 Result<OperatorCall> ReadCall(const Options& options) {
   OperatorCall call;
   call.op = options.op;
@@ -89,10 +69,8 @@ Result<OperatorCall> ReadCall(const Options& options) {
     call.inputs.insert(call.inputs.end(), tensors.begin(), tensors.end());
   }
   for (const std::string& text : options.attributes) {
-    const size_t at = text.find('=');
-    if (at == std::string::npos || at == 0 || at + 1 == text.size())
-      return Status::InvalidArgument(fmt::format("--attr: expected NAME=VALUE, found '{}'", text));
-    call.attributes[text.substr(0, at)] = ValueOf(text.substr(at + 1));
+    PLUMB_ASSIGN_OR_RETURN(auto attribute, ParseAttribute(text));
+    call.attributes.insert(std::move(attribute));
   }
   return call;
 }

@@ -89,7 +89,8 @@ def by_jax(problem):
         "softmax": lambda i, a: jax.nn.softmax(i[0], a["axis"]),
         "logsumexp": lambda i, a: jax.nn.logsumexp(i[0], a["axis"]),
         "log_softmax": lambda i, a: jax.nn.log_softmax(i[0], a["axis"]), "matmul": lambda i, a: jnp.matmul(
-            *i, precision=highest), "sum": lambda i, a: jnp.sum(i[0], a["axis"]), "silu": lambda i, a: jax.nn.silu(i[0]),
+            *i, precision=highest),
+        "sum": lambda i, a: jnp.sum(i[0], a["axis"]), "silu": lambda i, a: jax.nn.silu(i[0]),
         "gelu": lambda i, a: jax.nn.gelu(i[0], approximate="approximate" in a), "tanh": lambda i, a: jnp.tanh(i[0]),
         "sigmoid": lambda i, a: jax.nn.sigmoid(i[0]), "softplus": lambda i, a: jax.nn.softplus(i[0]),
         "exp": lambda i, a: jnp.exp(i[0]), "erf": lambda i, a: jax.scipy.special.erf(i[0]),
