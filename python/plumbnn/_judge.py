@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._arrays import ready
+from . import _core, _given
+from ._arrays import ready, to_numpy
 from ._errors import Error, MisalignedError
 
 
@@ -108,7 +108,7 @@ class Tolerance:
 
 
 def judge(
-    op: str,
+    op: Any,
     inputs: Sequence[Any],
     output: Any,
     attributes: Mapping[str, Any] | None = None,
@@ -121,7 +121,8 @@ def judge(
     Args:
         op: an ONNX operator ("Softmax", "com.microsoft.SkipLayerNormalization"), a name that
             NumPy's and PyTorch's users know ("layer_norm", "scaled_dot_product_attention";
-            `plumbnn.judge.names` has all), a TNN type, or the path of an .onnx or .tnnproto file.
+            doc/judge.md has all), a TNN type; or a small graph: the path of an .onnx or .tnnproto
+            file, an onnx.ModelProto or its bytes, a torch module.
         inputs: arrays (numpy, torch, jax, ...) in the operator's order; None: left out.
         output: the array that is judged, or a list or tuple of them.
         attributes: the operator's, with the names of ONNX or of that function.
@@ -133,13 +134,13 @@ def judge(
     Raises:
         Error: no such operator or attribute, inputs that do not fit.
     """
-    call = _arguments(op, inputs, attributes, arithmetic)
+    call, _keep = _arguments(op, inputs, attributes, arithmetic)
     outputs = list(output) if isinstance(output, (list, tuple)) else [output]
     for i, value in enumerate(outputs):
         if _is_tiny(value):
             raise Error(
                 "NotSupported",
-                f"{op}: output {i} is {value.dtype}: outputs of f32, f16, bf16 and whole numbers are "
+                f"output {i} is {value.dtype}: outputs of f32, f16, bf16 and whole numbers are "
                 "judged; give what the kernel had before it stored that",
             )
     arrays = [ready(f"output {i}", value) for i, value in enumerate(outputs)]
@@ -147,7 +148,7 @@ def judge(
 
 
 def tolerance(
-    op: str,
+    op: Any,
     inputs: Sequence[Any],
     attributes: Mapping[str, Any] | None = None,
     *,
@@ -158,45 +159,78 @@ def tolerance(
 
     Args and errors: those of `judge`.
     """
-    call = _arguments(op, inputs, attributes, arithmetic)
+    call, _keep = _arguments(op, inputs, attributes, arithmetic)
     return Tolerance(*_core.tolerances(call, output + 1)[output])
 
 
 def assert_close(
     actual: Any,
-    op: str,
-    inputs: Sequence[Any],
+    op_or_expected: Any,
+    inputs: Sequence[Any] = (),
     attributes: Mapping[str, Any] | None = None,
     *,
     arithmetic: str | None = None,
-) -> Judgement:
-    """`judge`, and the output must be aligned; returns the judgement.
+) -> Judgement | None:
+    """`judge`, and the output must be aligned; returns the judgement. With a `Tolerance` in the
+    operator's place every element must be within its tau, and nothing is computed again.
 
     Raises:
         MisalignedError: which element, by how much, and the cause.
     """
-    judgement = judge(op, inputs, actual, attributes, arithmetic=arithmetic)
+    if isinstance(op_or_expected, Tolerance):
+        _assert_within(actual, op_or_expected)
+        return None
+    judgement = judge(op_or_expected, inputs, actual, attributes, arithmetic=arithmetic)
     if not judgement.aligned:
-        raise MisalignedError(f"{op}: {judgement}")
+        raise MisalignedError(f"{_shown(op_or_expected)}: {judgement}")
     return judgement
 
 
+def _assert_within(actual: Any, allowed: Tolerance) -> None:
+    array, bf16 = ready("actual", actual)
+    values = to_numpy(array, bf16).astype(np.float64)
+    if values.shape != allowed.expected.shape:
+        raise MisalignedError(f"the shape is {values.shape}, expected {allowed.expected.shape}")
+    expected = allowed.expected.astype(np.float64)
+    same = (values == expected) | (np.isnan(values) & np.isnan(expected))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        units = np.where(same, 0.0, np.abs(values - expected) / allowed.tau)
+    units = np.where(np.isnan(units), np.inf, units)
+    if values.size == 0 or units.max() <= 1:
+        return
+    worst = tuple(int(i) for i in np.unravel_index(units.argmax(), units.shape))
+    raise MisalignedError(
+        f"{int((units > 1).sum())} of {units.size} elements are beyond what rounding explains; worst at "
+        f"{list(worst)}: {values[worst]:.9g} for {expected[worst]:.9g}, rounding explains "
+        f"{allowed.tau[worst]:.3g}"
+    )
+
+
+def _shown(op: Any) -> str:
+    return op if isinstance(op, str) else _given.kind(op)
+
+
 def _arguments(
-    op: str, inputs: Sequence[Any], attributes: Mapping[str, Any] | None, arithmetic: str | None
-) -> _core.CallArguments:
+    op: Any, inputs: Sequence[Any], attributes: Mapping[str, Any] | None, arithmetic: str | None
+) -> tuple[_core.CallArguments, _given.InMemory | None]:
+    """The second keeps a graph's file for as long as it lives."""
     call = _core.CallArguments()
-    call.op = op
     if isinstance(inputs, np.ndarray) or not isinstance(inputs, Sequence):
         raise Error(
-            "InvalidArgument", f"{op}: inputs are a list of arrays, found a {type(inputs).__name__}"
+            "InvalidArgument",
+            f"{_shown(op)}: inputs are a list of arrays, found a {_given.kind(inputs)}",
         )
+    if hasattr(op, "SerializeToString"):  # onnx.ModelProto
+        op = op.SerializeToString()
+    memory = _given.in_memory(op, {f"x{i}": value for i, value in enumerate(inputs)})
+    call.op = _given.path_of(op, "op") if memory is None else memory.path
     call.inputs = [
         (None, False) if value is None else ready(f"input {i}", _widened(value))
         for i, value in enumerate(inputs)
     ]
-    call.attributes = {name: _attribute(op, name, value) for name, value in (attributes or {}).items()}
+    call.attributes = {name: _attribute(name, value) for name, value in (attributes or {}).items()}
     call.arithmetic = arithmetic or ""
-    return call
+    return call, memory
 
 
 def _is_tiny(value: Any) -> bool:
@@ -211,7 +245,7 @@ def _widened(value: Any) -> Any:
     return value.float() if hasattr(value, "float") else np.asarray(value).astype(np.float32)
 
 
-def _attribute(op: str, name: str, value: Any) -> Any:
+def _attribute(name: str, value: Any) -> Any:
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -219,7 +253,7 @@ def _attribute(op: str, name: str, value: Any) -> Any:
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple, np.ndarray)):
-        values = [_attribute(op, name, one) for one in value]
+        values = [_attribute(name, one) for one in value]
         if all(isinstance(one, int) for one in values):
             return values
         if all(isinstance(one, (int, float)) for one in values):
@@ -227,5 +261,5 @@ def _attribute(op: str, name: str, value: Any) -> Any:
         return values
     raise Error(
         "InvalidArgument",
-        f"{op}: attribute '{name}' is a {type(value).__name__}; expected a number, a text or a list",
+        f"attribute '{name}' is a {_given.kind(value)}; expected a number, a text or a list",
     )

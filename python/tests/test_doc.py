@@ -1,4 +1,4 @@
-"""Runs the Python of doc/python.md, block after block, beside the digits example as net.tnnproto."""
+"""Runs the Python of doc/python.md and doc/judge.md, block after block, beside the digits example as net.tnnproto."""
 
 import os
 import pathlib
@@ -12,7 +12,12 @@ ROOT = pathlib.Path(os.environ["PLUMB_ROOT"])
 
 class DocTest(unittest.TestCase):
     def test_every_block_runs(self):
-        page = (ROOT / "doc/python.md").read_text(encoding="utf-8")
+        for page in ("doc/python.md", "doc/judge.md"):
+            with self.subTest(page):
+                self.run_page(page)
+
+    def run_page(self, name):
+        page = (ROOT / name).read_text(encoding="utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
         self.assertGreaterEqual(len(blocks), 3)
         before = os.getcwd()
@@ -24,7 +29,7 @@ class DocTest(unittest.TestCase):
             try:
                 names = {}
                 for block in blocks:
-                    exec(compile(block, "doc/python.md", "exec"), names)  # the page is ours
+                    exec(compile(block, name, "exec"), names)  # the page is ours
             finally:
                 os.chdir(before)
 

@@ -111,6 +111,24 @@ class Operators(unittest.TestCase):
         self.assertTrue(plumbnn.judge(str(model), [x], y).aligned)
         self.assertEqual(plumbnn.judge(str(model), [x], y * F32(1.1)).verdict, "wrong")
 
+    def test_a_graph_in_memory(self):
+        try:
+            from onnx import TensorProto, helper
+        except ImportError:
+            self.skipTest("this Python has no onnx")
+        nodes = [helper.make_node("MatMul", ["a", "b"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
+        inputs = [
+            helper.make_tensor_value_info("a", TensorProto.FLOAT, ["n", 8]),
+            helper.make_tensor_value_info("b", TensorProto.FLOAT, [8, 4]),
+        ]
+        output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        graph = helper.make_graph(nodes, "g", inputs, [output])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+        a, b = draw(5, 8), draw(8, 4)
+        self.assertTrue(plumbnn.judge(model, [a, b], np.maximum(a @ b, 0)).aligned)
+        self.assertTrue(plumbnn.judge(model.SerializeToString(), [a, b], np.maximum(a @ b, 0)).aligned)
+        self.assertIn("without 'y' (ReLU)", plumbnn.judge(model, [a, b], a @ b).cause)
+
     def test_every_name_is_in_the_page(self):
         page = (pathlib.Path(os.environ["PLUMB_ROOT"]) / "doc" / "judge.md").read_text()
         for name in plumbnn._core.call_names():
@@ -139,6 +157,20 @@ class Tolerances(unittest.TestCase):
         sizes = [plumbnn.tolerance("matmul", [a, b], arithmetic=name).tau.mean() for name in ("fp32", "fp16", "bf16")]
         self.assertLess(10 * sizes[0], sizes[1])
         self.assertLess(4 * sizes[1], sizes[2])
+
+    def test_a_tolerance_stands_for_the_operator(self):
+        x = draw(4, 16)
+        allowed = plumbnn.tolerance("softmax", [x])
+        self.assertIsNone(plumbnn.assert_close(softmax(x), allowed))
+        wrong = softmax(x)
+        wrong[2, 3] *= 2
+        with self.assertRaisesRegex(plumbnn.MisalignedError, r"1 of 64 elements .* worst at \[2, 3\]"):
+            plumbnn.assert_close(wrong, allowed)
+        wrong[2, 3] = np.nan
+        with self.assertRaises(plumbnn.MisalignedError):
+            plumbnn.assert_close(wrong, allowed)
+        with self.assertRaisesRegex(plumbnn.MisalignedError, "the shape is"):
+            plumbnn.assert_close(wrong[:1], allowed)
 
     def test_assert_close_names_the_element(self):
         x = draw(4, 16)
