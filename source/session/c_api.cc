@@ -146,7 +146,7 @@ Result<std::unique_ptr<plumb_report>> Check(const plumb_check_options& options) 
   std::istringstream names(options.devices == nullptr ? "" : options.devices);
   for (std::string name; std::getline(names, name, ',');) plan.devices.push_back(name);
   plan.reproduce = fmt::format("model_check -m {}", options.model);
-  plan.reproduce_subject = fmt::format("--subject {}", options.subject_path == nullptr ? "DIR" : options.subject_path);
+  plan.reproduce_subject = "with this subject";
   PLUMB_ASSIGN_OR_RETURN(const SessionOptions session_options, ToOptions(options, plan.devices));
   PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open(options.model, session_options));
   auto report = std::make_unique<plumb_report>();
