@@ -8,6 +8,7 @@
 #include "check/judge/inspect.h"
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
+#include "check/judge/step_budget.h"
 #include "check/judge/stored_half.h"
 #include "check/report/coverage.h"
 #include "plumb/support.h"
@@ -114,6 +115,7 @@ Status Lockstep::After(const LayerEvent& event) {
     report.verdict = Verdict::kNotTested;
     report.reason = status.message();
   }
+  const StepBudget budget(record->group.members.size());
   const bool accused = options_.causes && explainers_.Accuse(record.get());
   if (!accused) explainers_.Excuse(record.get());
   Status handed_over;
@@ -233,6 +235,7 @@ Result<StepRecord> Lockstep::Reopen(size_t position) {
 Status Lockstep::SettleProducts() {
   const auto explain = [this](size_t position) -> Status {
     PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
+    const StepBudget budget(record.group.members.size());
     if (options_.causes) explainers_.Explain(&record);
     narrow_.Note(record, position);
     if (record.report.cause.empty() && products_.MayBeWinograd(position)) NameLoneWinograd(&record);

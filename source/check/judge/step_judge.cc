@@ -3,16 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 
 #include "check/judge/judge.h"
 #include "check/judge/metrics.h"
 #include "check/judge/softmax_rows.h"
+#include "check/judge/step_budget.h"
 #include "check/judge/stored_output.h"
 #include "check/subject/weight_formats.h"
-#include "plumb/interrupt.h"
 #include "reference/sum/products.h"
 
 namespace plumb {
@@ -65,33 +63,16 @@ void AddSharedError(double relative, ReplayResult* replay) {
   }
 }
 
-// PLUMB_STEP_SECONDS; 0: as long as it takes.
-double SecondsForLongSteps() {
-  constexpr double kDefault = 30;
-  const char* text = std::getenv("PLUMB_STEP_SECONDS");
-  if (text == nullptr || *text == '\0') return kDefault;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  return *end == '\0' && seconds >= 0 ? seconds : kDefault;
-}
-
 }  // namespace
 
-// Following errors through hundreds of layers may take a hundred times what running them takes.
 Status StepJudge::Judge(const OwnInputs& own, StepRecord* record) const {
-  constexpr size_t kLong = 100;  // layers
   const size_t layers = record->group.members.size();
-  const double seconds = SecondsForLongSteps();
-  if (layers < kLong || seconds <= 0) return JudgeStep(own, record);
-  bool spent = false;
+  double seconds = 0;
   {
-    const auto begin = std::chrono::steady_clock::now();
-    const Interrupter budget([&] {
-      spent = spent || std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds;
-      return spent;
-    });
+    const StepBudget budget(layers);
     const Status judged = JudgeStep(own, record);
-    if (!spent) return judged;
+    if (!budget.spent()) return judged;
+    seconds = budget.seconds();
   }
   record->replay = {};
   LayerReport& report = record->report;
