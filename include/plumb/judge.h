@@ -3,9 +3,10 @@
 // against the rounding error to be expected of it (doc/judge.md; the rule is doc/tolerance.md's).
 //
 // Example:
-//   plumb::OperatorCall call{"softmax", {x}, {{"axis", -1}}};
-//   PLUMB_ASSIGN_OR_RETURN(const plumb::Judgement judgement, plumb::JudgeCall(call, {y}));
-//   std::puts(judgement.Describe().c_str());  // "aligned: E 0.4 R 0.5 ..."
+//   const plumb::OperatorCall call{"softmax", {image}, {{"axis", int64_t{-1}}}};
+//   const plumb::Tensor mine = image;  // what the kernel under test computed
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::Judgement judgement, plumb::JudgeCall(call, {mine}));
+//   std::puts(judgement.Describe().c_str());  // "wrong: E 1.3e+06, R 9.6e+06, as fp32; ..."
 //
 // Errors: InvalidArgument, NotSupported (no such operator, attribute or dtype; inputs that do not fit), each in one
 // sentence. Ownership: values; tensors share the caller's memory and are not changed. Threading: free functions that

@@ -246,6 +246,9 @@ class EnvironmentTest(InFolder):
         tools.mkdir(parents=True)
         venv.mkdir(parents=True)
         shutil.copy(f"{BIN}/model_check", tools)
+        library = pathlib.Path(BIN).parent / "lib"  # libplumb.so, where the build has one
+        if library.exists():
+            shutil.copytree(library, tools.parent / "lib", symlinks=True)
         (venv / "python").write_text("#!/bin/sh\necho this is the environment; exit 1\n")
         (venv / "python").chmod(0o755)
         tiny_model(self.path / "net.onnx")
