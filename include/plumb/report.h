@@ -91,8 +91,8 @@ struct Conclusion {
   std::string line;  // "FAILED: conversion wrong at 'Relu_20'; X86 aligned (exit 1)"
 };
 Conclusion Conclude(const CheckResult& result);
-// "LoadOptions::input_shapes x=1,3,48,320 LoadOptions::input_values sr=16000": what was chosen for inputs that the model
-// leaves open, which nobody gave; quoted for a shell. "": nothing.
+// "LoadOptions::input_shapes x=1,3,48,320 LoadOptions::input_values sr=16000": what was chosen for inputs that the
+// model leaves open, which nobody gave; quoted for a shell. "": nothing.
 std::string ChosenOptions(const CheckedModel& checked);
 // The line, with its first words coloured.
 std::string FormatLastLine(const Conclusion& conclusion, bool color);

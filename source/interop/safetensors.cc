@@ -25,24 +25,9 @@ std::optional<DType> SafetensorsDType(const std::string& name) {
   return std::nullopt;
 }
 
-Result<FileJson> ReadHeader(const FileSource& file, const std::string& path, uint64_t* values) {
-  const Status no = Status::CorruptModel(fmt::format("'{}' is no safetensors file: its header is cut off", path));
-  if (file.size() < kLengthBytes) return no;
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes head, file.Piece(0, kLengthBytes));
-  uint64_t length = 0;
-  for (size_t i = kLengthBytes; i-- > 0;) length = length << 8 | static_cast<uint8_t>(head.text()[i]);
-  if (length > kMaxHeader || length > file.size() - kLengthBytes) return no;
-  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, file.Piece(kLengthBytes, length));
-  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text.text(), path));
-  FileJson json = FileJson::parse(text.text(), nullptr, false);
-  if (json.is_discarded() || !json.is_object())
-    return Status::CorruptModel(fmt::format("'{}' is no safetensors file: its header is no JSON object", path));
-  *values = kLengthBytes + length;
-  return json;
-}
-
-Result<StoredTensor> ReadEntry(const FileSource& file, const std::string& path, const std::string& name,
-                               const FileJson& entry, uint64_t values) {
+// `values`: where in the file they begin.
+Result<SafetensorsEntry> ReadEntry(const std::string& path, const std::string& name, const FileJson& entry,
+                                   uint64_t values, uint64_t file_size) {
   const std::string where = fmt::format("'{}', tensor '{}'", path, name);
   if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() || !entry.contains("shape") ||
       !entry.contains("data_offsets"))
@@ -54,34 +39,52 @@ Result<StoredTensor> ReadEntry(const FileSource& file, const std::string& path, 
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> place, NumbersOfJson(entry["data_offsets"], where));
   const uint64_t size = static_cast<uint64_t>(shape.NumElements()) * DTypeSize(*dtype);
   const bool fits = place.size() == 2 && place[0] >= 0 && place[1] >= place[0] &&
-                    static_cast<uint64_t>(place[1]) <= file.size() - values &&
+                    static_cast<uint64_t>(place[1]) <= file_size - values &&
                     static_cast<uint64_t>(place[1] - place[0]) == size;
   if (!fits)
     return Status::CorruptModel(
         fmt::format("{}: data_offsets do not hold {} of {} within the file", where, shape.ToString(), word));
-  const uint64_t begin = values + static_cast<uint64_t>(place[0]);
-  return StoredTensor{name, path, true, true, false, [file, path, shape, dtype, begin, size]() -> Result<Tensor> {
-                        TensorHints hints;
-                        hints.dtype = dtype;
-                        hints.shape = shape;
-                        PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, file.Piece(begin, size));
-                        PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read,
-                                               ParseTensors(bytes.text(), path + ".raw", hints));
-                        return read.front().tensor;
-                      }};
+  return SafetensorsEntry{name, *dtype, shape, values + static_cast<uint64_t>(place[0]), size};
 }
 
 }  // namespace
 
+Result<std::vector<SafetensorsEntry>> ParseSafetensorsHeader(std::string_view text, uint64_t file_size,
+                                                             const std::string& path) {
+  PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
+  const FileJson json = FileJson::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object())
+    return Status::CorruptModel(fmt::format("'{}' is no safetensors file: its header is no JSON object", path));
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& [name, entry] : json.items()) {
+    if (name == "__metadata__") continue;
+    PLUMB_ASSIGN_OR_RETURN(SafetensorsEntry one, ReadEntry(path, name, entry, kLengthBytes + text.size(), file_size));
+    entries.push_back(std::move(one));
+  }
+  return entries;
+}
+
 Result<std::vector<StoredTensor>> ListSafetensors(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const FileSource file, OpenSource(path));
-  uint64_t values = 0;
-  PLUMB_ASSIGN_OR_RETURN(const FileJson header, ReadHeader(file, path, &values));
+  const Status no = Status::CorruptModel(fmt::format("'{}' is no safetensors file: its header is cut off", path));
+  if (file.size() < kLengthBytes) return no;
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes head, file.Piece(0, kLengthBytes));
+  uint64_t length = 0;
+  for (size_t i = kLengthBytes; i-- > 0;) length = length << 8 | static_cast<uint8_t>(head.text()[i]);
+  if (length > kMaxHeader || length > file.size() - kLengthBytes) return no;
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, file.Piece(kLengthBytes, length));
+  PLUMB_ASSIGN_OR_RETURN(const auto entries, ParseSafetensorsHeader(text.text(), file.size(), path));
   std::vector<StoredTensor> tensors;
-  for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
-    PLUMB_ASSIGN_OR_RETURN(StoredTensor tensor, ReadEntry(file, path, name, entry, values));
-    tensors.push_back(std::move(tensor));
+  for (const SafetensorsEntry& entry : entries) {
+    tensors.push_back({entry.name, path, true, true, false, [file, path, entry]() -> Result<Tensor> {
+                         TensorHints hints;
+                         hints.dtype = entry.dtype;
+                         hints.shape = entry.shape;
+                         PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, file.Piece(entry.begin, entry.size));
+                         PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> read,
+                                                ParseTensors(bytes.text(), path + ".raw", hints));
+                         return read.front().tensor;
+                       }});
   }
   return tensors;
 }

@@ -2,12 +2,25 @@
 #ifndef PLUMB_INTEROP_SAFETENSORS_H_
 #define PLUMB_INTEROP_SAFETENSORS_H_
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interop/tensor_set.h"
 
 namespace plumb {
+
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+  uint64_t begin = 0, size = 0;  // bytes of the file
+};
+
+// What the header (behind its length) of a file of so many bytes names. Errors: as below.
+Result<std::vector<SafetensorsEntry>> ParseSafetensorsHeader(std::string_view text, uint64_t file_size,
+                                                             const std::string& path);
 
 // By name; read when they are asked for. CorruptModel names the file and the tensor; NotSupported: a
 // dtype that no tensor here has (F8_E4M3 ...).
