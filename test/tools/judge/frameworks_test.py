@@ -1,5 +1,5 @@
-"""plumbnn.judge on what right kernels of frameworks give for the problems: PyTorch (f32, bf16, f16) and
-JAX, those that this Python has. None may be rejected.
+"""plumbnn.judge on what right kernels of frameworks give for the problems: PyTorch (f32, bf16, f16), JAX and ONNX
+Runtime, those that this Python has. None may be rejected.
 
     PYTHONPATH=build/release/python frameworks_test.py --work FOLDER
 """
@@ -103,6 +103,36 @@ def by_jax(problem):
     return np.asarray(f([jnp.asarray(value) for value in problem.inputs]))
 
 
+def by_onnxruntime(problem):
+    """The operator of ONNX that the name stands for, where it is one node whose attributes differ in name alone."""
+    import onnx
+    import onnxruntime
+    import plumbnn
+    stands_for = plumbnn._core.call_names()[problem.op]
+    op_type, _, renamed = stands_for.partition(" (")
+    renames = dict(word.split("=") for word in renamed.rstrip(")").split() if "=" in word and ":=" not in word)
+    if not op_type.isidentifier() or "axis, keepdims" in renamed or problem.op in ("conv", "max_pool", "avg_pool"):
+        return None
+    attributes = {renames.get(name, name): value for name, value in problem.attributes.items()}
+    if problem.op == "argmax":
+        attributes["keepdims"] = 0
+    names = [f"x{i}" for i in range(len(problem.inputs))]
+    kinds = [onnx.helper.np_dtype_to_tensor_dtype(value.dtype) for value in problem.inputs]
+    node = onnx.helper.make_node(op_type, names, ["y"], **attributes)
+    graph = onnx.helper.make_graph(
+        [node], "g", [onnx.helper.make_tensor_value_info(*one) for one in zip(
+            names, kinds, [value.shape for value in problem.inputs])],
+        [onnx.helper.make_empty_tensor_value_info("y")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10)
+    inferred = onnx.shape_inference.infer_shapes(model)
+    try:
+        session = onnxruntime.InferenceSession(inferred.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception as error:  # an operator of opset 23 that it lacks
+        print(f"ONNX Runtime has no kernel for {problem.name}: {str(error).splitlines()[0][:100]}")
+        return None
+    return session.run(None, dict(zip(names, problem.inputs)))[0]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", required=True, type=pathlib.Path)
@@ -121,6 +151,7 @@ def main():
             rejected.append(f"{what} {problem.name}: {judgement}")
 
     has_jax = packages.has(sys.executable, ["jax"])
+    has_onnxruntime = packages.has(sys.executable, ["onnx", "onnxruntime"])
     for problem in problems.all_problems():
         if problem.op in kernels:
             for dtype in ("float32", "bfloat16", "float16"):
@@ -132,6 +163,8 @@ def main():
                 judge(f"torch {dtype}", problem, inputs, output)
         if has_jax and (output := by_jax(problem)) is not None:
             judge("jax float32", problem, problem.inputs, output)
+        if has_onnxruntime and (output := by_onnxruntime(problem)) is not None:
+            judge("onnxruntime float32", problem, problem.inputs, output)
     print("\n".join(rejected))
     print(f"torch {torch.__version__}: {len(rejected)} of {sum(judged.values())} outputs not as they should be "
           f"({dict(judged)})")
