@@ -376,7 +376,9 @@ TEST(Tools, HelpFitsAnOldTerminal) {
       for (std::string line; std::getline(lines, line); ++count)
         EXPECT_TRUE(line.size() <= 80u || Has(line, "--program")) << tool << ", one command: " << line;
       EXPECT_GT(count, 10) << tool;
-      if (words == std::string("--help")) EXPECT_LE(count, 25) << tool << ": a terminal of 25 lines holds it";
+      if (words == std::string("--help")) {
+        EXPECT_LE(count, 25) << tool << ": a terminal of 25 lines holds it";
+      }
     }
   }
 }
