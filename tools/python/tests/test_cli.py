@@ -246,13 +246,14 @@ class EnvironmentTest(InFolder):
         tools.mkdir(parents=True)
         venv.mkdir(parents=True)
         shutil.copy(f"{BIN}/model_check", tools)
-        library = pathlib.Path(BIN).parent / "lib"  # libplumb.so, where the build has one
-        if library.exists():
-            shutil.copytree(library, tools.parent / "lib", symlinks=True)
         (venv / "python").write_text("#!/bin/sh\necho this is the environment; exit 1\n")
         (venv / "python").chmod(0o755)
         tiny_model(self.path / "net.onnx")
         environment = {key: value for key, value in os.environ.items() if key != "PLUMB_PYTHON"}
+        # The copy's libraries stay with the build: libplumb.so, or one per part.
+        built = [pathlib.Path(BIN).parent / part for part in ("lib", "source")]
+        folders = {str(library.parent) for part in built for library in part.rglob("libplumb*.so*")}
+        environment["LD_LIBRARY_PATH"] = ":".join(sorted(folders))
         done = subprocess.run([tools / "model_check", "-m", self.path / "net.onnx", "-d", "NAIVE", "--golden",
                                "onnxruntime"],
                               env=environment, capture_output=True, text=True)
