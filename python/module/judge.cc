@@ -39,6 +39,10 @@ Judgement JudgeArrays(const CallArguments& a, const CallArrays& outputs, bool ca
 
 // [(expected, tau, rtol, atol)]
 nb::list Tolerances(const CallArguments& a, size_t num_outputs) {
+  if (a.arithmetic == "found") {
+    throw StatusError{
+        Status::InvalidArgument("arithmetic: a tolerance is of one arithmetic, and \"found\" is for an output")};
+  }
   const OperatorCall call = ToCall(a);
   const CallArithmetic arithmetic = Declared(a.arithmetic).value_or(CallArithmetic());
   nb::list all;

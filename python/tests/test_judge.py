@@ -216,6 +216,8 @@ class Errors(unittest.TestCase):
         self.sentence("no f32 value", "softmax", [x.astype(np.float64) + 1e-9], x)
         self.sentence("fp16+f16-sums", "softmax", [x], x, arithmetic="fp17")
         self.sentence("takes 2 inputs, found 1", "swiglu", [x], x)
+        with self.assertRaisesRegex(plumbnn.Error, "a tolerance is of one arithmetic"):
+            plumbnn.tolerance("softmax", [x], arithmetic="found")
         self.assertIn("shape", plumbnn.judge("softmax", [x], x[:1]).reason)
 
 

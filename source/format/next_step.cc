@@ -20,8 +20,8 @@ const std::vector<ForeignEnding>& ForeignEndings() {
       {{".gguf", ".ggml"}, "ggml's",
        "no model is needed: dump the run through examples/hooks/ggml_hook.h, then SessionOptions::subject plumb_dump"},
       {{".tflite"}, "LiteRT's",
-       "plumb-golden litert model.tflite -o dump writes what it computes, then SessionOptions::subject dump with -m of the .onnx of "
-       "the same network"},
+       "plumb-golden litert model.tflite -o dump writes what it computes, then SessionOptions::subject dump "
+       "with -m of the .onnx of the same network"},
       {{".h5", ".hdf5", ".keras", ".pb"}, "TensorFlow's",
        "python -m tf2onnx.convert, or Keras's model.export(path, format=\"onnx\"), writes the .onnx to check"},
       {{".mnn"}, "MNN's",
@@ -31,25 +31,27 @@ const std::vector<ForeignEnding>& ForeignEndings() {
        "give the .onnx that it was made of; plumb-golden ncnn model.onnx -o dump writes what ncnn computes, then "
        "SessionOptions::subject dump"},
       {{".xml"}, "OpenVINO's",
-       "plumb-golden openvino model.xml -o dump writes what OpenVINO computes, then SessionOptions::subject dump with -m of the "
-       ".onnx that it was made of"},
+       "plumb-golden openvino model.xml -o dump writes what OpenVINO computes, then SessionOptions::subject dump "
+       "with -m of the .onnx that it was made of"},
       {{".engine", ".plan", ".trt"}, "TensorRT's",
        "polygraphy run model.onnx --trt --trt-outputs mark all --save-outputs outputs.json writes what it computes, "
        "then SessionOptions::subject outputs.json with -m model.onnx"},
       {{".mlmodel", ".mlpackage", ".mlmodelc"}, "Core ML's",
        "give the .onnx of the same network, and with SessionOptions::subject what Core ML computed"},
       {{".pte"}, "ExecuTorch's",
-       "plumb-golden read net.etdp -o dump reads what its developer tools wrote, then SessionOptions::subject dump with -m of the "
-       ".onnx of the same program"},
+       "plumb-golden read net.etdp -o dump reads what its developer tools wrote, then SessionOptions::subject dump "
+       "with -m of the .onnx of the same program"},
       {{".dlc", ".serialized"}, "Qualcomm's",
-       "give the .onnx that it was made of, and with SessionOptions::subject the output folder of qnn-net-run or snpe-net-run "
-       "--debug"},
+       "give the .onnx that it was made of, and with SessionOptions::subject the output folder of "
+       "qnn-net-run or snpe-net-run --debug"},
       {{".om", ".air", ".mindir"}, "Ascend's",
        "give the .onnx that it was made of, and with SessionOptions::subject the dump_path that msprobe wrote"},
       {{".rknn"}, "Rockchip's",
-       "give the .onnx that it was made of, and with SessionOptions::subject a folder of .npy files named after its tensors"},
+       "give the .onnx that it was made of, and with SessionOptions::subject a folder of .npy files "
+       "named after its tensors"},
       {{".bmodel"}, "Sophon's",
-       "give the .onnx that it was made of, and with SessionOptions::subject its .dat.bmrt with PairingOptions::tensors NAME=1,3,224,224"},
+       "give the .onnx that it was made of, and with SessionOptions::subject its .dat.bmrt with "
+       "PairingOptions::tensors NAME=1,3,224,224"},
       {{".pdmodel", ".pdiparams"}, "PaddlePaddle's", "paddle2onnx writes the .onnx to check"},
       {{".caffemodel", ".prototxt"}, "Caffe's", "convert it to .onnx, or to .tnnproto with TNN's converter"},
       {{".npy", ".npz", ".txt", ".dat", ".raw", ".png", ".jpg", ".jpeg", ".bmp", ".json"}, "no model",

@@ -14,14 +14,12 @@
 #include "format/tnn/types.h"
 #include "op/core/named_params.h"
 #include "op/core/op.h"
-#include "plumb/graph_builder.h"
 #include "plumb/plumb.h"
 #include "plumb/printing.h"
 
 namespace plumb {
 namespace {
 
-constexpr int kOpset = 28;      // the newest that the importer knows
 constexpr int kMostTrials = 8;  // inputs that must be known are found one after the other
 
 // Their weights and statistics are constants wherever they run, and so they are here: the reference reads them as such.
@@ -94,13 +92,9 @@ Result<CallGraph> ImportCall(const OperatorCall& call, onnx::ModelIr model, bool
     for (const std::string& name : imported.needed) options.input_values[name] = values.at(name);
     if (!imported.status.ok() && options.input_values.size() > known) continue;
     if (!imported.status.ok()) return OfNode(call, imported.status);
-    for (const std::string& note : imported.graph.notes) {
-      const size_t at = note.find("has the attribute '");
-      if (at != std::string::npos) {
-        const size_t begin = at + sizeof("has the attribute '") - 1;
-        return Status::InvalidArgument(fmt::format("{} has no attribute '{}' that is known here", call.op,
-                                                   note.substr(begin, note.find('\'', begin) - begin)));
-      }
+    if (!imported.unknown_attributes.empty()) {
+      return Status::InvalidArgument(
+          fmt::format("{} has no attribute '{}' that is known here", call.op, imported.unknown_attributes[0]));
     }
     made.graph = std::move(imported.graph);
     for (const GraphInput& input : made.graph.inputs) made.inputs[input.name] = values.at(input.name);
@@ -113,7 +107,7 @@ onnx::ModelIr EmptyModel(const OperatorCall& call, size_t num_outputs) {
   onnx::ModelIr model;
   model.source = call.op;
   model.ir_version = 10;
-  model.opsets = {{"", kOpset}, {"com.microsoft", 1}};
+  model.opsets = {{"", onnx::kNewestOpset}, {"com.microsoft", 1}};
   for (size_t i = 0; i < num_outputs; ++i) {
     onnx::ValueInfoIr output;
     output.name = CallBlob('y', i);
@@ -150,6 +144,10 @@ Result<CallGraph> TnnCall(const OperatorCall& call, const OpDef& op, size_t num_
   layer.param = op.make_param();
   PLUMB_RETURN_IF_ERROR(SetParams(ParamText(call.attributes), &layer));
   const size_t read = op.max_inputs < 0 ? call.inputs.size() : static_cast<size_t>(op.max_inputs);
+  for (size_t i = 0; i < static_cast<size_t>(op.min_inputs); ++i) {
+    if (i >= call.inputs.size() || call.inputs[i].empty())
+      return Status::InvalidArgument(fmt::format("{} needs its input {}", call.op, i));
+  }
   std::vector<BlobInfo> blobs;
   for (size_t i = 0; i < std::min(read, call.inputs.size()); ++i) {
     const std::string name = CallBlob('x', i);
@@ -166,7 +164,9 @@ Result<CallGraph> TnnCall(const OperatorCall& call, const OpDef& op, size_t num_
         fmt::format("{} takes {} inputs and {} weights, found {}", call.op, read, specs.size(), call.inputs.size()));
   }
   for (size_t i = read; i < call.inputs.size(); ++i) {
-    if (!call.inputs[i].empty()) layer.resources[specs[i - read].slot] = call.inputs[i];
+    if (call.inputs[i].empty()) continue;
+    PLUMB_ASSIGN_OR_RETURN(layer.resources[specs[i - read].slot],
+                           Carried(fmt::format("weight '{}' of {}", specs[i - read].slot, call.op), call.inputs[i]));
   }
   for (size_t i = 0; i < num_outputs; ++i) layer.outputs.push_back(CallBlob('y', i));
   made.graph.outputs = layer.outputs;
@@ -177,6 +177,10 @@ Result<CallGraph> TnnCall(const OperatorCall& call, const OpDef& op, size_t num_
 
 // At the shapes of the inputs, which are those of the network in its order.
 Result<CallGraph> ModelCall(const OperatorCall& call, size_t num_outputs) {
+  if (!call.attributes.empty()) {
+    return Status::InvalidArgument(
+        fmt::format("model '{}' takes no attributes, found '{}'", call.op, call.attributes.begin()->first));
+  }
   CallGraph made;
   LoadOptions options;
   options.evaluator = ReferenceEvaluator();

@@ -117,13 +117,14 @@ class Judging {
     });
   }
 
-  // Calls f for each of the call's outputs; then the verdicts of layers and run are their outputs' worst.
+  // Calls f for each of the call's outputs; then the verdicts of layers and run are their outputs' worst. A layer
+  // without outputs was not judged (another shape), and stays as it is.
   template <class F>
   Status ForEach(const std::vector<CallBound>& bounds, RunReport* report, const F& f) const {
     const std::vector<std::string>& names = call_.graph.outputs;
     report->verdict = Verdict::kAligned;
     for (LayerReport& layer : report->layers) {
-      layer.verdict = Verdict::kAligned;
+      if (!layer.outputs.empty()) layer.verdict = Verdict::kAligned;
       for (OutputReport& output : layer.outputs) {
         const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), output.blob) - names.begin());
         if (at == names.size()) continue;
@@ -178,6 +179,9 @@ Status FillOutputs(const CallGraph& call, const CallOutputs& given, const RunRep
     for (const LayerReport& layer : report.layers) {
       for (const OutputReport& one : layer.outputs) {
         if (one.blob == name) output.report = one;
+      }
+      for (const PortInfo& port : layer.step.outputs) {
+        if (port.blob == name && layer.outputs.empty()) output.report.verdict = layer.verdict;
       }
     }
     if (given.Has(name) && i < allowed.size()) {

@@ -79,8 +79,25 @@ TEST(JudgeCall, WhatCannotBeJudgedIsOneSentence) {
   EXPECT_EQ(message({"softmax", {}}, {Input()}), "softmax: no input is given");
   EXPECT_EQ(message({"softmax", {Input()}}, {}), "softmax: no output is given");
   EXPECT_EQ(message({"swiglu", {Input()}}, {Input()}), "swiglu takes 2 inputs, found 1");
+  EXPECT_EQ(message({"InnerProduct", {Tensor(), Input()}}, {Input()}), "InnerProduct needs its input 0");
+  EXPECT_EQ(message({"net.onnx", {Input()}, {{"axis", int64_t{1}}}}, {Input()}),
+            "model 'net.onnx' takes no attributes, found 'axis'");
   const Tensor whole = Tensor::Zeros(DType::kI64, {2, 4}).value();
   EXPECT_EQ(message({"softmax", {Input()}}, {whole}), "output 0 is i64, the operator gives f32");
+}
+
+TEST(JudgeCall, AnotherShapeIsWrongInEveryArithmetic) {
+  const Tensor weight = Floats({1, 0, 0, 0.5f}, {4, 1});
+  for (const char* arithmetic : {"fp32", "fp16", "fp16+f16-sums", "tf32"}) {
+    JudgeCallOptions options;
+    options.arithmetic = ParseCallArithmetic(arithmetic).value();
+    const auto judgement = JudgeCall({"matmul", {Input(), weight}}, {Floats({3}, {1, 1})}, options);
+    ASSERT_TRUE(judgement.ok()) << judgement.status().ToString();
+    EXPECT_EQ(judgement->verdict, Verdict::kWrong) << arithmetic << ": " << judgement->Describe();
+    EXPECT_EQ(judgement->outputs[0].report.verdict, Verdict::kWrong) << arithmetic;
+    EXPECT_NE(judgement->Describe().find("has the shape [1,1], expected [2,1]"), std::string::npos)
+        << judgement->Describe();
+  }
 }
 
 TEST(JudgeCall, NotANumberWhereTheReferenceHasNoneIsRight) {

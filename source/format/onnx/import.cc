@@ -14,7 +14,6 @@ namespace plumb::onnx {
 namespace {
 
 constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 28;   // whose node tests onnx_newest_test runs
 constexpr int kNoSuchOpset = 128;  // one or two come out in a year: a number of this size is no opset, but damage
 constexpr size_t kMaxErrors = 50;
 
@@ -52,6 +51,7 @@ ImportResult Importer::Run() {
   };
   result.status = run();
   result.needed = needed_;
+  result.unknown_attributes = unknown_attributes_;
   result.open = open_;
   if (result.status.ok() && !errors_.empty()) {
     std::string text = std::to_string(errors_.size()) +

@@ -13,9 +13,12 @@
 
 namespace plumb::onnx {
 
+inline constexpr int kNewestOpset = 28;  // that is known: whose node tests onnx_newest_test runs
+
 struct ImportResult {
   Graph graph;
-  std::set<std::string> needed;     // after a failure: network inputs whose values would have to be known
+  std::vector<std::string> unknown_attributes;  // that a node has and no mapper reads; a note of the graph says each
+  std::set<std::string> needed;                 // after a failure: network inputs whose values would have to be known
   std::vector<DeclaredInput> open;  // all inputs, filled as far as possible, when that leaves some open: then it failed
   Status status;
 };

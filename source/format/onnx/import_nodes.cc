@@ -250,6 +250,7 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
   }
   for (const std::string& name : status.ok() ? context.UnreadAttributes() : std::vector<std::string>()) {
     if (ChangesNothing(node.op_type, name, node.attributes.at(name))) continue;
+    unknown_attributes_.push_back(name);
     notes_.push_back(fmt::format(
         "warning AL12: {} has the attribute '{}', which the import does not know: computed as if it were not there",
         Frame(node, *scope), name));

@@ -106,7 +106,7 @@ class Importer {
   std::set<std::string> needed_;
   std::set<std::string> input_names_;
   std::vector<DeclaredInput> open_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, unknown_attributes_;
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
   std::map<std::pair<std::string, std::string>, const FunctionIr*> functions_;  // by domain and name
   std::map<const void*, std::vector<const NodeIr*>> orders_;                    // Sorted, of each list of nodes
