@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/judge/inspect.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/arithmetic.h"
+#include "check/core/inspect.h"
+#include "check/numbers/arithmetic.h"
+#include "check/numbers/stored_half.h"
 #include "check/subject/judged_graph.h"
 #include "check/subject/subject_steps.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "check/cause/signature_order.h"
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 #include "dump/reader.h"
 #include "dump/statistics.h"
 #include "interop/pairing.h"

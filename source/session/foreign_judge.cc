@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "check/report/coverage.h"
-#include "check/subject/arithmetic.h"
-#include "check/subject/int8_weights.h"
+#include "check/core/coverage.h"
+#include "check/numbers/arithmetic.h"
+#include "check/numbers/int8_weights.h"
 #include "check/subject/overwritten.h"
 #include "op/core/op.h"
 

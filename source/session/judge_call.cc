@@ -6,8 +6,8 @@
 
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/arithmetic.h"
+#include "check/numbers/arithmetic.h"
+#include "check/numbers/stored_half.h"
 #include "plumb/judge.h"
 #include "plumb/subject.h"
 #include "session/call_graph.h"

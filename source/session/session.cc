@@ -4,7 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "check/report/coverage.h"
+#include "check/core/coverage.h"
 #include "interop/dump_graph.h"
 #include "plumb/plumb.h"
 #include "session/foreign.h"

@@ -1,6 +1,6 @@
 // What arithmetic a subject had is found for the whole of it: Winograd's where most layers that are beyond fp32 say so,
 // while one means a fault.
-#include "check/subject/arithmetic.h"
+#include "check/numbers/arithmetic.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/half.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/half_storage.h"
+#include "check/numbers/half_storage.h"
+#include "check/numbers/stored_half.h"
 #include "computed_otherwise_util.h"
 #include "op/convolution.h"
 #include "util/winograd_emulation.h"

@@ -1,12 +1,12 @@
 // Subjects that their runtime quantised to int8: healthy ones raise nothing, coarse faults are named at their layer.
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "check/subject/int8_weights.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/int8_weights.h"
+#include "check/numbers/weight_formats.h"
 #include "graph/random_inputs.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"

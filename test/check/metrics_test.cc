@@ -1,4 +1,4 @@
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <random>
 
-#include "check/judge/stored_half.h"
+#include "check/numbers/stored_half.h"
 #include "op/convolution.h"
 #include "op/pooling.h"
 #include "op/softmax.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "check/report/coverage.h"
+#include "check/core/coverage.h"
 #include "check/report/util.h"
 
 namespace plumb {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "check/judge/replay.h"
+#include "check/numbers/replay.h"
 
 namespace plumb {
 namespace {

@@ -1,6 +1,6 @@
 // Replay of a fused group: a device that folds later constants into the first sum rounds at another magnitude than the
 // members one by one, and the wider level of the bound knows that.
-#include "check/judge/replay.h"
+#include "check/numbers/replay.h"
 
 #include <gtest/gtest.h>
 

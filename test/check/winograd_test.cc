@@ -7,8 +7,8 @@
 #include <random>
 
 #include "check/judge/judge.h"
-#include "check/judge/replay.h"
-#include "check/judge/stored_half.h"
+#include "check/numbers/replay.h"
+#include "check/numbers/stored_half.h"
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/check.h"

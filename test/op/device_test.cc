@@ -8,8 +8,8 @@
 #include <map>
 
 #include "check/judge/judge.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/arithmetic.h"
+#include "check/numbers/arithmetic.h"
+#include "check/numbers/stored_half.h"
 #include "device/device.h"
 #include "op/guard_kernel.h"
 #include "plumb/plumb.h"

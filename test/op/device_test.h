@@ -16,7 +16,7 @@ namespace plumb {
 // The case as a network of one layer on `device`, judged by the reference's own bound: tau = 0 means bit-exact,
 // otherwise |error| <= tau everywhere and rms(8 error / tau) <= 2; NaN and infinities where the rounded reference has
 // them. Skips with the kernels' reasons where the device refuses the layer. NORMAL and LOW: the device stores f16,
-// inputs are rounded to f16, and the reference is judged as source/check/judge/stored_half.h says.
+// inputs are rounded to f16, and the reference is judged as source/check/numbers/stored_half.h says.
 void TestOnDevice(const OpCase& op_case, const std::string& device, Precision precision = Precision::kHigh);
 
 // The largest E and R that each device reached in this run, and where.

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/half.h"
-#include "check/judge/stored_half.h"
+#include "check/numbers/stored_half.h"
 #include "check/subject/paired_blobs.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"

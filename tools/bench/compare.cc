@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 
 namespace plumb {
 namespace {

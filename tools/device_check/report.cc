@@ -124,7 +124,7 @@ class Fields {
   Status status_;
 };
 
-// What its layers say is what it says, or too little of it was compared (check/report/coverage.cc).
+// What its layers say is what it says, or too little of it was compared (check/core/coverage.cc).
 void CheckRun(const RunReport& run, const std::string& path, Fields* fields) {
   Verdict worst = Verdict::kNotTested;
   const LayerReport* decides = nullptr;

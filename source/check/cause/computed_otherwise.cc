@@ -8,7 +8,7 @@
 
 #include "check/cause/approximations.h"
 #include "check/cause/known_ways.h"
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 #include "reference/core/variants.h"
 
 namespace plumb {

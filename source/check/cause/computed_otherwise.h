@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "check/judge/replay.h"
+#include "check/numbers/replay.h"
 
 namespace plumb {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "check/cause/axis_words.h"
 #include "check/cause/explainers.h"
 #include "check/cause/known_ways_util.h"
+#include "check/core/axis_words.h"
 
 namespace plumb {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 #include "check/cause/explainers.h"
-#include "check/subject/fused.h"
+#include "check/cause/fused.h"
 #include "op/norm.h"
 #include "op/softmax.h"
 

@@ -10,7 +10,7 @@
 #include "check/cause/explainers.h"
 #include "check/cause/narrow_rows.h"
 #include "check/cause/overflow.h"
-#include "check/subject/arithmetic.h"
+#include "check/numbers/arithmetic.h"
 
 namespace plumb {
 

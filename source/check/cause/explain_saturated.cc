@@ -9,9 +9,9 @@
 #include "check/cause/explainers.h"
 #include "check/cause/known_ways_util.h"
 #include "check/cause/sample_sums.h"
-#include "check/subject/int8.h"
-#include "check/subject/int8_weights.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/int8_weights.h"
+#include "check/numbers/weight_formats.h"
 
 namespace plumb {
 namespace {

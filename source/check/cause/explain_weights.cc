@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "check/cause/explainers.h"
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 
 namespace plumb {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "check/cause/accumulator.h"
-#include "check/cause/axis_words.h"
 #include "check/cause/signature.h"
-#include "check/subject/arithmetic.h"
+#include "check/core/axis_words.h"
+#include "check/numbers/arithmetic.h"
 #include "op/recurrent.h"
 
 namespace plumb {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "check/cause/computed_otherwise.h"
+#include "check/cause/fused.h"
 #include "check/judge/scene.h"
 #include "check/judge/step_judge.h"
 #include "check/judge/step_record.h"
 #include "check/judge/written_blobs.h"
-#include "check/subject/fused.h"
 
 namespace plumb {
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 
 namespace plumb {
 namespace {

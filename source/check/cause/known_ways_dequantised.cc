@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "check/cause/known_ways_util.h"
-#include "check/subject/int8.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/weight_formats.h"
 
 namespace plumb {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "check/cause/known_ways_util.h"
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 #include "op/binary.h"
 #include "reference/core/variants.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "check/cause/known_ways_util.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/weight_formats.h"
 
 namespace plumb {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "check/cause/known_ways_util.h"
 #include "check/cause/sample_sums.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/int8.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/stored_half.h"
+#include "check/numbers/weight_formats.h"
 #include "op/quantize_linear.h"
 #include "reference/core/variants.h"
 

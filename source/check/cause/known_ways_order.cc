@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "check/cause/axis_order.h"
 #include "check/cause/known_ways_util.h"
+#include "check/core/axis_order.h"
 #include "op/concat.h"
 #include "op/permute.h"
 #include "op/softmax.h"

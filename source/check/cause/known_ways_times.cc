@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "check/cause/computed_otherwise.h"
 #include "check/cause/known_ways_util.h"
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 
 namespace plumb {
 namespace {

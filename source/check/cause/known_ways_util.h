@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/cause/known_ways.h"
+#include "check/cause/proposal.h"
 #include "op/binary.h"
 #include "op/core/op.h"
 

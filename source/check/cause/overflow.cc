@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 
 namespace plumb {
 namespace {

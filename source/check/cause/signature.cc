@@ -9,8 +9,8 @@
 
 #include "base/half.h"
 #include "base/text.h"
-#include "check/cause/axis_words.h"
 #include "check/cause/signature_order.h"
+#include "check/core/axis_words.h"
 
 namespace plumb {
 namespace {

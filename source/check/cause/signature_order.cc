@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "check/cause/axis_order.h"
+#include "check/core/axis_order.h"
 
 namespace plumb {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "base/threads.h"
+#include "check/core/simd_f64.h"
 #include "check/judge/repeated_values.h"
-#include "check/judge/simd_f64.h"
 
 namespace plumb {
 namespace {

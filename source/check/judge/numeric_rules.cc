@@ -1,6 +1,6 @@
 #include "check/judge/numeric_rules.h"
 
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 
 namespace plumb {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "check/judge/numeric_rules.h"
-#include "check/subject/int8.h"
-#include "check/subject/int8_weights.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/int8_weights.h"
 
 namespace plumb {
 namespace {

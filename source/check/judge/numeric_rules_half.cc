@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "check/judge/numeric_rules.h"
-#include "check/judge/stored_half.h"
+#include "check/numbers/stored_half.h"
 
 namespace plumb {
 namespace {

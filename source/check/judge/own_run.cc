@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "check/judge/inspect.h"
+#include "check/core/inspect.h"
 
 namespace plumb {
 

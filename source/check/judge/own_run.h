@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "check/judge/replay.h"
+#include "check/numbers/replay.h"
 
 namespace plumb {
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "check/judge/replay.h"
+#include "check/numbers/replay.h"
 #include "plumb/check.h"
 
 namespace plumb {

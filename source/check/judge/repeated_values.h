@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "check/judge/judge.h"
+#include "check/judge/judge_input.h"
 
 namespace plumb {
 

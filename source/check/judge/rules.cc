@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 #include "plumb/diff.h"
 #include "plumb/printing.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "check/judge/inspect.h"
-#include "check/judge/stored_half.h"
+#include "check/core/inspect.h"
+#include "check/numbers/stored_half.h"
 #include "op/core/op.h"
 
 namespace plumb {

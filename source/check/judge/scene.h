@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "check/subject/arithmetic.h"
+#include "check/numbers/arithmetic.h"
 #include "plumb/check.h"
 
 namespace plumb {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/core/metrics.h"
+#include "check/core/step_budget.h"
 #include "check/judge/judge.h"
-#include "check/judge/metrics.h"
 #include "check/judge/softmax_rows.h"
-#include "check/judge/step_budget.h"
 #include "check/judge/stored_output.h"
-#include "check/subject/weight_formats.h"
+#include "check/numbers/weight_formats.h"
 #include "reference/sum/products.h"
 
 namespace plumb {

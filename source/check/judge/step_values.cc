@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 #include "check/judge/step_judge.h"
 
 namespace plumb {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "check/judge/one_sided.h"
-#include "check/judge/stored_half.h"
-#include "check/subject/telling.h"
+#include "check/numbers/stored_half.h"
+#include "check/numbers/telling.h"
 
 namespace plumb {
 namespace {

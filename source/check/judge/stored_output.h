@@ -4,7 +4,7 @@
 #define PLUMB_CHECK_JUDGE_STORED_OUTPUT_H_
 
 #include "check/judge/step_record.h"
-#include "check/subject/int8.h"
+#include "check/numbers/int8.h"
 #include "plumb/check.h"
 
 namespace plumb {

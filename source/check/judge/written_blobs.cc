@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "check/judge/inspect.h"
-#include "check/judge/stored_half.h"
+#include "check/core/inspect.h"
+#include "check/numbers/stored_half.h"
 
 namespace plumb {
 

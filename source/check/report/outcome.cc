@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "check/report/coverage.h"
+#include "check/core/coverage.h"
 #include "check/report/util.h"
 #include "format/open_dims.h"
 #include "plumb/exit_code.h"

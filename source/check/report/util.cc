@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "check/judge/metrics.h"
+#include "check/core/metrics.h"
 
 namespace plumb {
 

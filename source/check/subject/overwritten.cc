@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "check/report/coverage.h"
+#include "check/core/coverage.h"
 
 namespace plumb {
 namespace {

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/telling.h"
 #include "check/subject/activated.h"
-#include "check/subject/int8.h"
 #include "check/subject/layouts.h"
 #include "check/subject/paired_layers.h"
-#include "check/subject/telling.h"
 
 namespace plumb {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "check/subject/half_storage.h"
+#include "check/numbers/half_storage.h"
 #include "interop/pairing.h"
 #include "interop/tensor_set.h"
 #include "plumb/check.h"

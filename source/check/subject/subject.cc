@@ -5,15 +5,15 @@
 #include <memory>
 #include <set>
 
-#include "check/judge/lockstep.h"
-#include "check/judge/stored_half.h"
-#include "check/report/coverage.h"
-#include "check/subject/arithmetic.h"
-#include "check/subject/half_storage.h"
-#include "check/subject/int8.h"
-#include "check/subject/int8_weights.h"
+#include "check/core/coverage.h"
+#include "check/numbers/arithmetic.h"
+#include "check/numbers/half_storage.h"
+#include "check/numbers/int8.h"
+#include "check/numbers/int8_weights.h"
+#include "check/numbers/stored_half.h"
 #include "check/subject/judged_graph.h"
 #include "check/subject/subject_steps.h"
+#include "check/walk/lockstep.h"
 #include "device/grouped_step.h"
 #include "graph/resources.h"
 #include "plumb/interrupt.h"

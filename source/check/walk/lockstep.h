@@ -1,0 +1,78 @@
+// Lockstep: judges steps one after the other beside the float64 reference, whoever computed them: a network of ours
+// (Checker) or a foreign runtime whose tensors stand in files (subject). One StepRecord goes through it per step:
+//   read and written blobs are looked at (WrittenBlobs), the reference runs on its own inputs (OwnRun) and is replayed
+//   on the step's (StepJudge), what is off is explained (Explainers); what is left is a line of the RunReport.
+#ifndef PLUMB_CHECK_WALK_LOCKSTEP_H_
+#define PLUMB_CHECK_WALK_LOCKSTEP_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check/cause/explainers.h"
+#include "check/judge/narrow_products.h"
+#include "check/judge/other_products.h"
+#include "check/judge/own_run.h"
+#include "check/judge/relative_class.h"
+#include "check/judge/scene.h"
+#include "check/judge/step_judge.h"
+#include "check/judge/step_record.h"
+#include "check/judge/written_blobs.h"
+#include "plumb/check.h"
+
+namespace plumb {
+
+class Lockstep : public Observer {
+ public:
+  explicit Lockstep(CheckOptions options) : options_(std::move(options)) {}
+  Lockstep(const Lockstep&) = delete;
+
+  // `inputs`: the network inputs that the reference's own run starts from and that the device reads; none: nothing is
+  // inherited.
+  Status Begin(Scene scene, const std::map<std::string, Tensor>& inputs);
+  // Only the former: what a subject read may be something else.
+  Status SetOwnInputs(const std::map<std::string, Tensor>& inputs) { return own_.SetInputs(inputs); }
+  bool Wants(const StepInfo&, int) override { return !done_; }
+  Status Before(const LayerEvent& event) override;
+  Status After(const LayerEvent& event) override;
+  Status ForwardEnd(int) override;
+  // In place of Before and After: the step has this report already; only the reference's own run goes through it.
+  void Skip(const StepInfo& step, Verdict verdict, const std::string& reason);
+  Result<RunReport> Finish();
+
+ private:
+  // Whether CheckOptions::layers asks for it.
+  bool IsNamed(const StepInfo& step) const;
+  Status ReadInputs(const LayerEvent& event, StepRecord* record);
+  Status Judge(const LayerEvent& event, StepRecord* record);
+  // Of an aligned step whose operator may be right relatively, too.
+  Status NoteRelative(const StepRecord& record);
+  Status HandOverWrong(const StepRecord& record) const;
+  // A step that was judged, with its report.
+  Result<StepRecord> Reopen(size_t position);
+  Status SettleProducts();
+  Status SettleNarrow();
+  void AddCosts();
+  void NameLoneWinograd(StepRecord* record) const;
+  // Drops what nobody will read any more.
+  void Release(const StepInfo& step);
+
+  CheckOptions options_;
+  Scene scene_;
+  bool done_ = false;
+  RunReport report_;
+  std::map<std::string, int> readers_;
+  OwnRun own_;
+  WrittenBlobs written_;
+  std::unique_ptr<StepJudge> judge_;
+  Explainers explainers_;
+  RelativeClasses relative_;
+  OtherProducts products_;
+  NarrowProducts narrow_;
+  std::unique_ptr<StepRecord> open_;  // between Before and After
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_WALK_LOCKSTEP_H_
